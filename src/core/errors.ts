@@ -1,0 +1,119 @@
+/**
+ * The one error class and the closed catalogue of codes.
+ *
+ * Every failure that a caller can act on is a `GeodeError` whose code is listed here with the HTTP status
+ * it maps to and the next step for a person. A command that exits non-zero is a result, never an error.
+ * `docs/errors.md` is generated from this table (`npm run docs`) and a test compares the two.
+ */
+export const errorCatalogue = {
+  // asking
+  invalid_input: {
+    status: 400,
+    hint: 'Correct the field that the message names and send the request again.',
+  },
+  invalid_config: {
+    status: 400,
+    hint: 'Run `geode config` to see the effective values and where each came from.',
+  },
+  invalid_path: { status: 400, hint: 'Give a path that stays inside the sandbox and has no NUL byte.' },
+  too_large: { status: 413, hint: 'Send less at once, or use the streaming call.' },
+  command_blocked: {
+    status: 403,
+    hint: 'The command policy refused this command. Rephrase it, or change `security.shell` in the config.',
+  },
+  mount_refused: {
+    status: 403,
+    hint: 'Only existing folders below `security.mount_roots` can be mounted, and never secrets, sockets or devices.',
+  },
+  // runtimes
+  runtime_unavailable: { status: 503, hint: 'Run `geode doctor` to see what is missing and how to fix it.' },
+  cannot_enforce: {
+    status: 422,
+    hint: 'This runtime cannot honour that field. Drop it, set it to null where allowed, or choose another runtime.',
+  },
+  image_missing: { status: 404, hint: 'Pull or build the image first, or name another one.' },
+  engine_failed: { status: 502, hint: 'The container engine refused; the message carries its own words.' },
+  // sandboxes
+  sandbox_gone: { status: 410, hint: 'The sandbox has ended. Open a new one.' },
+  sandbox_not_ready: {
+    status: 504,
+    hint: 'The guest did not answer in time. Run `geode doctor`, then try again.',
+  },
+  link_lost: {
+    status: 503,
+    hint: 'The connection to the sandbox was lost; it reconnects by itself. Try again.',
+  },
+  guest_protocol: {
+    status: 502,
+    hint: 'The guest broke the protocol and its sandbox was cut off. Open a new sandbox.',
+  },
+  guest_version: {
+    status: 409,
+    hint: 'This sandbox was made by another version of Geode. Stop it and open it again.',
+  },
+  // processes
+  process_not_found: { status: 404, hint: 'List the processes of the sandbox to see which ids exist.' },
+  spawn_failed: {
+    status: 422,
+    hint: 'Check that the program exists in the sandbox and that the working directory is there.',
+  },
+  tunnel_refused: { status: 502, hint: 'Nothing listens on that port inside the sandbox. Start the server first.' },
+  // files
+  file_not_found: { status: 404, hint: 'List the parent folder to see what is there.' },
+  file_exists: { status: 409, hint: 'Remove it first, or ask to overwrite.' },
+  file_refused: { status: 403, hint: 'The sandbox user may not do this to that file.' },
+  not_a_file: {
+    status: 409,
+    hint: 'The path is of another kind (a folder, a link, a device) than the call needs.',
+  },
+  disk_full: { status: 507, hint: 'The sandbox has no space left. Remove files, or raise its disk limit.' },
+  archive_refused: {
+    status: 400,
+    hint: 'The archive holds a path, link or device that could leave its folder. Nothing was written.',
+  },
+  // waiting
+  timed_out: { status: 504, hint: 'Give it a longer deadline, or look at what it is waiting for.' },
+  cancelled: { status: 499, hint: 'The caller gave up; nothing is left behind.' },
+  internal: { status: 500, hint: 'This is a defect in Geode. Please report it with the message.' },
+} as const satisfies Record<string, { status: number; hint: string }>;
+
+export type ErrorCode = keyof typeof errorCatalogue;
+
+export interface GeodeErrorOptions {
+  /** Replaces the catalogue's hint where the place of failure knows a better next step. */
+  readonly hint?: string;
+  /** Facts for programs: never secrets, never host paths that the caller did not give. */
+  readonly details?: Readonly<Record<string, unknown>>;
+  readonly cause?: unknown;
+}
+
+export class GeodeError extends Error {
+  override readonly name = 'GeodeError';
+  readonly code: ErrorCode;
+  readonly status: number;
+  readonly hint: string;
+  readonly details: Readonly<Record<string, unknown>>;
+
+  constructor(code: ErrorCode, message: string, options: GeodeErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.status = errorCatalogue[code].status;
+    this.hint = options.hint ?? errorCatalogue[code].hint;
+    this.details = options.details ?? {};
+  }
+
+  /** The shape that leaves the process: over HTTP, and from the CLI with `--json`. */
+  toJSON(): { error: string; code: ErrorCode; hint: string; details?: Readonly<Record<string, unknown>> } {
+    const body = { error: this.message, code: this.code, hint: this.hint };
+    return Object.keys(this.details).length > 0 ? { ...body, details: this.details } : body;
+  }
+}
+
+export function isGeodeError(value: unknown, code?: ErrorCode): value is GeodeError {
+  return value instanceof GeodeError && (code === undefined || value.code === code);
+}
+
+/** What anything thrown is worth saying: the message, never a stack. */
+export function reasonOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}
