@@ -57,7 +57,10 @@ export const errorCatalogue = {
     status: 422,
     hint: 'Check that the program exists in the sandbox and that the working directory is there.',
   },
-  tunnel_refused: { status: 502, hint: 'Nothing listens on that port inside the sandbox. Start the server first.' },
+  tunnel_refused: {
+    status: 502,
+    hint: 'Nothing listens on that port inside the sandbox. Start the server first.',
+  },
   // files
   file_not_found: { status: 404, hint: 'List the parent folder to see what is there.' },
   file_exists: { status: 409, hint: 'Remove it first, or ask to overwrite.' },

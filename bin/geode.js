@@ -1,0 +1,20 @@
+#!/usr/bin/env node
+// Plain JavaScript on purpose: an old Node must get far enough to hand over to the one in node_modules.
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+const main = fileURLToPath(new URL('../src/cli/main.ts', import.meta.url));
+const own = fileURLToPath(new URL('../node_modules/.bin/node', import.meta.url));
+
+if (Number(process.versions.node.split('.')[0]) >= 24) {
+  await import(main);
+} else if (existsSync(own)) {
+  const { status, signal } = spawnSync(own, [main, ...process.argv.slice(2)], { stdio: 'inherit' });
+  process.exitCode = signal === null ? (status ?? 1) : 130;
+} else {
+  console.error(
+    `Geode needs Node 24 or newer; this is ${process.version}. Run \`npm ci\` in its folder, or install Node 24.`,
+  );
+  process.exitCode = 1;
+}

@@ -1,0 +1,62 @@
+import type { App } from '../app.ts';
+import type { Host } from '../config/host.ts';
+import type { LoadedConfig } from '../config/load.ts';
+
+/** One option: what `node:util`'s parseArgs takes, and what help says of it. */
+export interface CliOption {
+  readonly type: 'string' | 'boolean';
+  readonly short?: string;
+  readonly multiple?: boolean;
+  readonly description: string;
+  /** The name of its value in help: `--timeout SECONDS`. */
+  readonly value?: string;
+}
+
+export type CliValues = Readonly<Record<string, string | boolean | (string | boolean)[] | undefined>>;
+
+export interface CliContext {
+  readonly values: CliValues;
+  readonly positionals: readonly string[];
+  readonly host: Host;
+  readonly json: boolean;
+  readonly signal: AbortSignal;
+  readonly loaded: () => Promise<LoadedConfig>;
+  readonly app: () => Promise<App>;
+  /** A line on stdout. */
+  readonly out: (line: string) => void;
+  /** A line on stderr. */
+  readonly err: (line: string) => void;
+}
+
+/** A command is one file: its name, its help, its options and what it does. */
+export interface CliCommand {
+  readonly name: string;
+  readonly summary: string;
+  /** What stands after the name: `[--] COMMAND [ARGUMENT …]`. */
+  readonly usage: string;
+  readonly examples: readonly (readonly [command: string, meaning: string])[];
+  readonly options: Readonly<Record<string, CliOption>>;
+  /** Everything from the first positional on belongs to the positionals, options included. */
+  readonly passThrough?: boolean;
+  run(context: CliContext): Promise<number>;
+}
+
+/** Documented in `geode --help`; a command's own exit code passes through `exec` unchanged. */
+export const exitCodes = {
+  done: 0,
+  failed: 1,
+  usage: 2,
+  timedOut: 124,
+  notRun: 125,
+  interrupted: 130,
+} as const;
+
+export function text(values: CliValues, name: string): string | undefined {
+  const value = values[name];
+  return typeof value === 'string' ? value : undefined;
+}
+
+export function texts(values: CliValues, name: string): readonly string[] {
+  const value = values[name];
+  return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
+}

@@ -1,0 +1,39 @@
+import type { Setting } from '../../config/load.ts';
+import { type CliCommand, exitCodes } from '../command.ts';
+import { table } from '../table.ts';
+
+const secret = /(key|token|secret|password)$/;
+
+export const configCommand: CliCommand = {
+  name: 'config',
+  summary: 'show every setting, its value and where it came from',
+  usage: '[--json]',
+  examples: [
+    ['geode config', 'all settings as they are in force'],
+    ['GEODE_RUNTIME_NAME=docker geode config', 'an environment variable wins over the file'],
+  ],
+  options: {},
+  async run({ loaded, json, out }) {
+    const settings = (await loaded()).settings.map((setting) => ({ ...setting, value: masked(setting) }));
+    if (json) out(JSON.stringify(settings, null, 2));
+    else {
+      const rows = settings.map(({ name, value, source, meaning }) => [
+        name,
+        JSON.stringify(value) ?? '(not set)',
+        place(source),
+        meaning,
+      ]);
+      for (const line of table([['SETTING', 'VALUE', 'FROM', 'MEANING'], ...rows])) out(line);
+    }
+    return exitCodes.done;
+  },
+};
+
+function masked({ name, value }: Setting): unknown {
+  return secret.test(name) && value !== undefined ? '***' : value;
+}
+
+function place(source: Setting['source']): string {
+  if (source.from === 'file') return source.path;
+  return source.from === 'variable' ? source.name : 'default';
+}

@@ -1,0 +1,159 @@
+import { constants } from 'node:os';
+import { GeodeError, isGeodeError } from '../../core/errors.ts';
+import { parseSize } from '../../core/limits.ts';
+import type { ExitFacts, Process } from '../../core/process.ts';
+import { type RuntimeName, runtimeNames } from '../../core/runtime.ts';
+import type { Sandbox, SandboxSpec } from '../../core/sandbox.ts';
+import { type CliCommand, type CliContext, type CliValues, exitCodes, text, texts } from '../command.ts';
+
+export const execCommand: CliCommand = {
+  name: 'exec',
+  summary: 'run a command in a fresh sandbox',
+  usage: '[OPTION …] [--] COMMAND [ARGUMENT …]',
+  examples: [
+    ['geode exec -- uname -a', 'in the strongest runtime that works here'],
+    ['echo 1 2 | geode exec --runtime bubblewrap -- wc -w', 'stdin is passed on'],
+    [
+      'geode exec --runtime docker --image python:3.12-slim --memory 256m -- python3 -c "print(6*7)"',
+      'in an image, with a limit',
+    ],
+  ],
+  options: {
+    runtime: {
+      type: 'string',
+      value: 'NAME',
+      description: `one of ${runtimeNames.join(', ')}; default: the config's`,
+    },
+    image: { type: 'string', value: 'IMAGE', description: 'image to run in, where the runtime has images' },
+    timeout: {
+      type: 'string',
+      value: 'SECONDS',
+      description: 'kill it after that long (default 60; 0: never)',
+    },
+    memory: { type: 'string', value: 'SIZE', description: 'memory limit: 256m, 1g, or none' },
+    env: {
+      type: 'string',
+      short: 'e',
+      multiple: true,
+      value: 'NAME=VALUE',
+      description: 'set a variable; may be repeated',
+    },
+    quiet: { type: 'boolean', short: 'q', description: 'do not name the sandbox on stderr' },
+  },
+  passThrough: true,
+  async run(context) {
+    const [program, ...rest] = context.positionals;
+    if (program === undefined) {
+      throw new GeodeError('invalid_input', 'There is no command to run.', {
+        hint: 'geode exec -- COMMAND',
+        details: { usage: true },
+      });
+    }
+    const spec = specFrom(context.values);
+    const runtime = runtimeFrom(context.values);
+    const timeoutMs = timeoutFrom(context.values);
+    try {
+      const app = await context.app();
+      await using sandbox = await app.open(spec, {
+        ...(runtime === undefined ? {} : { runtime }),
+        signal: context.signal,
+      });
+      if (context.values.quiet !== true && !context.json) {
+        context.err(`sandbox ${sandbox.id}: runtime ${sandbox.runtime}, isolation grade ${sandbox.grade}`);
+      }
+      return await runIn(sandbox, [program, ...rest], timeoutMs, context);
+    } catch (error) {
+      if (isGeodeError(error) && error.code !== 'cancelled') {
+        if (context.json) context.out(JSON.stringify(error));
+        else context.err(`geode: ${error.message}\n  ${error.hint}`);
+        return exitCodes.notRun;
+      }
+      throw error;
+    }
+  },
+};
+
+async function runIn(
+  sandbox: Sandbox,
+  argv: readonly [string, ...string[]],
+  timeoutMs: number | null,
+  context: CliContext,
+): Promise<number> {
+  const stdin = process.stdin.isTTY ? {} : { stdin: process.stdin as AsyncIterable<Uint8Array> };
+  if (context.json) {
+    const { bytes, ...result } = await sandbox.exec(
+      { argv, timeoutMs, ...stdin },
+      { signal: context.signal },
+    );
+    context.out(
+      JSON.stringify({ ...result, sandbox: sandbox.id, runtime: sandbox.runtime, grade: sandbox.grade }),
+    );
+    return exitCodeOf(result);
+  }
+  const running = await sandbox.spawn({ argv, timeoutMs, ...stdin }, { signal: context.signal });
+  const exit = await show(running, context.signal);
+  if (exit.timedOut) context.err(`geode: timed out after ${timeoutMs} ms; everything it started was killed`);
+  if (exit.oomKilled) context.err('geode: the memory limit was reached');
+  return context.signal.aborted ? exitCodes.interrupted : exitCodeOf(exit);
+}
+
+async function show(running: Process, signal: AbortSignal): Promise<ExitFacts> {
+  const stop = () => void running.kill().catch(() => {});
+  signal.addEventListener('abort', stop, { once: true });
+  for await (const event of running) {
+    if (event.type === 'exit') return event;
+    if (event.type === 'output-lost') continue;
+    const stream = event.type === 'stdout' ? process.stdout : process.stderr;
+    if (!stream.write(event.bytes)) await new Promise((resolve) => stream.once('drain', resolve));
+  }
+  throw new GeodeError('internal', 'The command ended without an exit record.');
+}
+
+function exitCodeOf({ exitCode, signal, timedOut }: ExitFacts): number {
+  if (timedOut) return exitCodes.timedOut;
+  if (exitCode !== null) return exitCode;
+  const numbers: Readonly<Record<string, number>> = constants.signals;
+  return 128 + (numbers[signal ?? ''] ?? 0);
+}
+
+function specFrom(values: CliValues): SandboxSpec {
+  const image = text(values, 'image');
+  const memory = text(values, 'memory');
+  const env = Object.fromEntries(texts(values, 'env').map(pair));
+  return {
+    env,
+    ...(image === undefined ? {} : { image }),
+    ...(memory === undefined
+      ? {}
+      : { limits: { memoryBytes: memory === 'none' ? null : parseSize(memory, '--memory') } }),
+  };
+}
+
+function pair(setting: string): readonly [string, string] {
+  const at = setting.indexOf('=');
+  if (at > 0) return [setting.slice(0, at), setting.slice(at + 1)];
+  throw new GeodeError('invalid_input', `--env ${setting} is not NAME=VALUE.`, { details: { usage: true } });
+}
+
+function runtimeFrom(values: CliValues): RuntimeName | undefined {
+  const name = text(values, 'runtime');
+  if (name === undefined) return undefined;
+  const known = runtimeNames.find((candidate) => candidate === name);
+  if (known !== undefined) return known;
+  throw new GeodeError('invalid_input', `There is no runtime ${name}.`, {
+    hint: `Use one of ${runtimeNames.join(', ')}.`,
+    details: { usage: true },
+  });
+}
+
+function timeoutFrom(values: CliValues): number | null {
+  const seconds = Number(text(values, 'timeout') ?? '60');
+  if (!Number.isFinite(seconds) || seconds < 0) {
+    throw new GeodeError(
+      'invalid_input',
+      `--timeout ${text(values, 'timeout')} is not a number of seconds.`,
+      { details: { usage: true } },
+    );
+  }
+  return seconds === 0 ? null : seconds * 1000;
+}

@@ -1,0 +1,60 @@
+import { defaultLimits } from '../../core/limits.ts';
+import { describePolicy } from '../../shell/policy.ts';
+import { type CliCommand, exitCodes } from '../command.ts';
+import { table } from '../table.ts';
+
+export const statusCommand: CliCommand = {
+  name: 'status',
+  summary: 'show the runtimes with their isolation grades, the limits and the running sandboxes',
+  usage: '[--json]',
+  examples: [['geode status', 'what can run here, and what is running']],
+  options: {},
+  async run({ app, loaded, json, out }) {
+    const geode = await app();
+    const { config } = await loaded();
+    const probed = await geode.probe();
+    const sandboxes = (
+      await Promise.all(
+        geode.runtimes.map(async (runtime) =>
+          (await runtime.list()).map((facts) => ({ runtime: runtime.name, ...facts })),
+        ),
+      )
+    ).flat();
+    const chosen = await geode.runtime().then(
+      ({ name }) => name,
+      () => null,
+    );
+    const limits = {
+      memory: config.sandbox.memory === undefined ? defaultLimits.memoryBytes : config.sandbox.memory,
+      cpus: config.sandbox.cpus === undefined ? defaultLimits.cpus : config.sandbox.cpus,
+      pids: config.sandbox.pids === undefined ? defaultLimits.pids : config.sandbox.pids,
+    };
+    const shell = describePolicy(geode.shellPolicy);
+    if (json) {
+      const runtimes = probed.map(({ runtime, found }) => ({ name: runtime.name, ...found }));
+      out(JSON.stringify({ runtime: chosen, runtimes, limits, shell, sandboxes }, null, 2));
+      return exitCodes.done;
+    }
+    const rows = probed.map(({ runtime, found }) =>
+      found.available
+        ? [runtime.name === chosen ? `* ${runtime.name}` : `  ${runtime.name}`, found.grade, found.version]
+        : [`  ${runtime.name}`, '-', `not available: ${found.reason}. ${found.fix}`],
+    );
+    for (const line of table([['  RUNTIME', 'GRADE', ''], ...rows])) out(line);
+    out('');
+    out(
+      `Limits of a sandbox: memory ${shown(limits.memory)} bytes, ${shown(limits.cpus)} cpus, ${shown(limits.pids)} processes.`,
+    );
+    out(`Command policy: ${shell}`);
+    out(sandboxes.length === 0 ? 'No sandboxes.' : '');
+    for (const line of table(
+      sandboxes.map(({ id, runtime, grade, state }) => [`  ${id}`, runtime, grade, state]),
+    ))
+      out(line);
+    return exitCodes.done;
+  },
+};
+
+function shown(limit: number | null): string {
+  return limit === null ? 'unlimited' : String(limit);
+}

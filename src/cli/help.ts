@@ -1,0 +1,41 @@
+import type { CliCommand, CliOption } from './command.ts';
+
+export function overviewHelp(commands: readonly CliCommand[]): string {
+  const width = Math.max(...commands.map(({ name }) => name.length));
+  return [
+    'Geode: a sealed room for each AI agent, on your own machine.',
+    '',
+    'Usage: geode COMMAND [OPTION …]',
+    '',
+    ...commands.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`),
+    '',
+    'geode COMMAND --help shows options and examples. Every command takes --json.',
+    '',
+    'Exit codes: 0 done; 1 refused or failed, with the reason; 2 wrong usage; 130 interrupted.',
+    'exec passes on the exit code of the command: 124 it timed out, 125 it could not be run,',
+    '128+N it was killed by signal N.',
+  ].join('\n');
+}
+
+export function commandHelp(command: CliCommand, options: Readonly<Record<string, CliOption>>): string {
+  const flags = Object.entries(options).map(([name, option]) => ({
+    flag: flagOf(name, option),
+    text: option.description,
+  }));
+  const width = Math.max(...flags.map(({ flag }) => flag.length));
+  return [
+    `geode ${command.name}: ${command.summary}.`,
+    '',
+    `Usage: geode ${command.name} ${command.usage}`.trimEnd(),
+    '',
+    ...flags.map(({ flag, text }) => `  ${flag.padEnd(width)}  ${text}`),
+    '',
+    'Examples:',
+    ...command.examples.flatMap(([line, meaning]) => [`  ${line}`, `      ${meaning}`]),
+  ].join('\n');
+}
+
+function flagOf(name: string, { short, value, type }: CliOption): string {
+  const head = short === undefined ? `    --${name}` : `-${short}, --${name}`;
+  return type === 'string' ? `${head} ${value ?? 'TEXT'}` : head;
+}

@@ -1,0 +1,53 @@
+import { homedir, tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** The world as this process found it. The only reader of the environment and the platform. */
+export interface Host {
+  readonly platform: NodeJS.Platform;
+  readonly arch: string;
+  readonly uid: number;
+  readonly gid: number;
+  readonly home: string;
+  readonly path: string;
+  /** `GEODE_…` and nothing else of the environment. */
+  readonly overrides: Readonly<Record<string, string>>;
+  /** What other programs call the engine's address. */
+  readonly dockerHost: string | undefined;
+  readonly configDir: string;
+  readonly stateDir: string;
+  readonly runDir: string;
+  /** Whether a person looks at the output, and whether colours may be used. */
+  readonly isTerminal: boolean;
+}
+
+export function thisHost(env: NodeJS.ProcessEnv = process.env): Host {
+  const home = env.HOME || homedir();
+  const uid = process.getuid?.() ?? 0;
+  return {
+    platform: process.platform,
+    arch: process.arch,
+    uid,
+    gid: process.getgid?.() ?? 0,
+    home,
+    path: env.PATH || '/usr/local/bin:/usr/bin:/bin',
+    overrides: overridesIn(env),
+    dockerHost: env.DOCKER_HOST || undefined,
+    configDir: join(env.XDG_CONFIG_HOME || join(home, '.config'), 'geode'),
+    stateDir: join(env.XDG_STATE_HOME || join(home, '.local', 'state'), 'geode'),
+    runDir: runDir(env, uid),
+    isTerminal: process.stdout.isTTY === true && !env.NO_COLOR,
+  };
+}
+
+function overridesIn(env: NodeJS.ProcessEnv): Readonly<Record<string, string>> {
+  const pairs = Object.entries(env).flatMap(([name, value]) =>
+    name.startsWith('GEODE_') && value !== undefined ? [[name, value] as const] : [],
+  );
+  return Object.fromEntries(pairs);
+}
+
+/** Short, since socket paths are: the system's folder for running things, or the temporary one. */
+function runDir(env: NodeJS.ProcessEnv, uid: number): string {
+  if (env.XDG_RUNTIME_DIR) return join(env.XDG_RUNTIME_DIR, 'geode');
+  return uid === 0 && process.platform === 'linux' ? '/run/geode' : join(tmpdir(), `geode-${uid}`);
+}

@@ -1,0 +1,152 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type ParseError, parse, printParseErrorCode } from 'jsonc-parser';
+import type { z } from 'zod';
+import { GeodeError, reasonOf } from '../core/errors.ts';
+import type { Host } from './host.ts';
+import { type Config, configError, configSchema, nearest } from './schema.ts';
+
+/** Where a value came from: nothing said, a file, or a variable. */
+export type Source =
+  | { readonly from: 'default' }
+  | { readonly from: 'file'; readonly path: string }
+  | { readonly from: 'variable'; readonly name: string };
+
+export interface Setting {
+  readonly name: string;
+  readonly value: unknown;
+  readonly source: Source;
+  readonly meaning: string;
+}
+
+export interface LoadedConfig {
+  readonly config: Config;
+  /** Every setting with its value and where it came from, in the schema's order. */
+  readonly settings: readonly Setting[];
+}
+
+/** `GEODE_` names that are not settings. */
+const reserved = ['GEODE_CONFIG'];
+
+/** Defaults, then the file, then the environment; the whole is checked once. */
+export async function loadConfig(host: Host, given?: string): Promise<LoadedConfig> {
+  const path = given ?? host.overrides.GEODE_CONFIG ?? join(host.configDir, 'geode.json');
+  const mustExist = given !== undefined || host.overrides.GEODE_CONFIG !== undefined;
+  const schema = configSchema(host);
+  const leaves = leavesOf(schema);
+  const fromFile = await readConfigFile(path, mustExist);
+  const fromVariables = readVariables(host, leaves);
+  const raw = overlay(fromFile, fromVariables);
+  const parsed = schema.safeParse(raw);
+  const sourceOf = (name: string): Source => {
+    const variable = fromVariables.find((entry) => entry.leaf.name === name);
+    if (variable !== undefined) return { from: 'variable', name: variable.variable };
+    return valueAt(fromFile, name) === undefined ? { from: 'default' } : { from: 'file', path };
+  };
+  if (!parsed.success) {
+    throw configError(
+      parsed.error,
+      leaves.map((leaf) => leaf.name),
+      (name) => describe(sourceOf(name), path),
+    );
+  }
+  const settings = leaves.map(({ name, meaning }) => ({
+    name,
+    meaning,
+    value: valueAt(parsed.data, name),
+    source: sourceOf(name),
+  }));
+  return { config: parsed.data, settings };
+}
+
+function describe(source: Source, path: string): string {
+  return source.from === 'variable' ? source.name : path;
+}
+
+async function readConfigFile(path: string, mustExist: boolean): Promise<unknown> {
+  let text: string;
+  try {
+    text = await readFile(path, 'utf8');
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT' && !mustExist) return {};
+    throw new GeodeError('invalid_config', `The config ${path} cannot be read: ${reasonOf(cause)}.`, {
+      cause,
+    });
+  }
+  const errors: ParseError[] = [];
+  const value: unknown = parse(text, errors, { allowTrailingComma: true });
+  const [error] = errors;
+  if (error !== undefined) {
+    const before = text.slice(0, error.offset).split('\n');
+    const place = `line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}`;
+    throw new GeodeError(
+      'invalid_config',
+      `The config ${path} is not valid JSON: ${printParseErrorCode(error.error)} at ${place}.`,
+    );
+  }
+  return value ?? {};
+}
+
+interface Leaf {
+  readonly name: string;
+  readonly meaning: string;
+  readonly variable: string;
+}
+
+function leavesOf(schema: ReturnType<typeof configSchema>): readonly Leaf[] {
+  return Object.entries(schema.shape).flatMap(([section, inner]) => {
+    const shape = inner.unwrap().shape as Readonly<Record<string, z.ZodType>>;
+    return Object.entries(shape).map(([key, leaf]) => ({
+      name: `${section}.${key}`,
+      meaning: leaf.description ?? '',
+      variable: `GEODE_${section}_${key}`.toUpperCase(),
+    }));
+  });
+}
+
+interface VariableValue {
+  readonly leaf: Leaf;
+  readonly variable: string;
+  readonly value: unknown;
+}
+
+function readVariables(host: Host, leaves: readonly Leaf[]): readonly VariableValue[] {
+  const names = Object.keys(host.overrides).filter((name) => !reserved.includes(name));
+  return names.map((variable) => {
+    const leaf = leaves.find((candidate) => candidate.variable === variable);
+    if (leaf === undefined) {
+      const near = nearest(variable, [...reserved, ...leaves.map((candidate) => candidate.variable)]);
+      throw new GeodeError('invalid_config', `The environment has ${variable}, which is no setting.`, {
+        hint: near === undefined ? 'Run `geode config` to see all settings.' : `Did you mean ${near}?`,
+      });
+    }
+    return { leaf, variable, value: fromText(host.overrides[variable] ?? '') };
+  });
+}
+
+/** Numbers, booleans, null and lists as JSON; everything else is text as it stands. */
+function fromText(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+function overlay(base: unknown, variables: readonly VariableValue[]): unknown {
+  if (variables.length === 0) return base;
+  const sections: Record<string, unknown> = isRecord(base) ? { ...base } : {};
+  for (const { leaf, value } of variables) {
+    const [section = '', key = ''] = leaf.name.split('.');
+    sections[section] = { ...(isRecord(sections[section]) ? sections[section] : {}), [key]: value };
+  }
+  return sections;
+}
+
+function valueAt(value: unknown, name: string): unknown {
+  return name.split('.').reduce<unknown>((inner, key) => (isRecord(inner) ? inner[key] : undefined), value);
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,121 @@
+import { isAbsolute } from 'node:path';
+import { z } from 'zod';
+import { GeodeError, reasonOf } from '../core/errors.ts';
+import { parseSize } from '../core/limits.ts';
+import { runtimeNames } from '../core/runtime.ts';
+import { defaultStrictPrograms } from '../shell/policy.ts';
+import type { Host } from './host.ts';
+
+const size = z.union([z.string(), z.number()]).transform((value, context) => {
+  try {
+    return parseSize(value, 'it');
+  } catch (error) {
+    context.addIssue({ code: 'custom', message: reasonOf(error) });
+    return z.NEVER;
+  }
+});
+const folder = z.string().refine(isAbsolute, 'must be an absolute path');
+const positive = z.number().positive();
+
+/** The whole config: one section a part, every key with its meaning and default. Unknown keys are refused. */
+export function configSchema(host: Host) {
+  return z.strictObject({
+    runtime: z
+      .strictObject({
+        name: z
+          .enum(['auto', ...runtimeNames])
+          .default('auto')
+          .describe('auto takes the strongest that works; never native'),
+        allow_fallback_to_native: z
+          .boolean()
+          .default(false)
+          .describe('run without isolation when nothing else works'),
+      })
+      .prefault({}),
+    docker: z
+      .strictObject({
+        host: z
+          .string()
+          .default(host.dockerHost ?? 'unix:///var/run/docker.sock')
+          .describe('Docker or Podman: unix://, tcp:// or ssh://'),
+        image: z.string().min(1).default('alpine:3.22').describe('image of sandboxes that name none'),
+        oci_runtime: z.string().min(1).optional().describe('runsc, kata, crun, … as the engine knows it'),
+        link: z.enum(['auto', 'socket', 'stdio']).default('auto').describe('how the guest is reached'),
+      })
+      .prefault({}),
+    apple: z
+      .strictObject({
+        program: z.string().min(1).default('container').describe("Apple's container program"),
+        image: z.string().min(1).default('alpine:3.22').describe('image of sandboxes that name none'),
+      })
+      .prefault({}),
+    sandbox: z
+      .strictObject({
+        state_dir: folder.default(host.stateDir).describe('records, workspaces and journals'),
+        run_dir: folder.default(host.runDir).describe('sockets; keep it short'),
+        memory: size.nullable().optional().describe('"512m", "2g"; null: no limit'),
+        cpus: positive.nullable().optional().describe('may be a fraction; null: no limit'),
+        pids: positive.int().nullable().optional().describe('processes; null: no limit'),
+        open_files: positive.int().nullable().optional().describe('open files of a process; null: no limit'),
+      })
+      .prefault({}),
+    security: z
+      .strictObject({
+        shell: z
+          .enum(['standard', 'strict', 'permissive'])
+          .default('standard')
+          .describe('the command policy'),
+        shell_programs: z
+          .array(z.string())
+          .default([...defaultStrictPrograms])
+          .describe('what strict lets run'),
+        mount_roots: z.array(folder).default([]).describe('folders below which mounts are allowed'),
+        writable_mount_roots: z.array(folder).default([]).describe('of these, where mounts may be writable'),
+      })
+      .prefault({}),
+  });
+}
+
+export type Config = z.infer<ReturnType<typeof configSchema>>;
+
+/** Turns the first thing that is wrong into a refusal that names it, with the nearest known name. */
+export function configError(
+  error: z.ZodError,
+  known: readonly string[],
+  whereOf: (path: string) => string,
+): GeodeError {
+  const [issue] = error.issues;
+  const path = issue?.path.join('.') ?? '';
+  if (issue?.code === 'unrecognized_keys') {
+    const key = [path, issue.keys[0]].filter(Boolean).join('.');
+    const near = nearest(key, known);
+    return new GeodeError('invalid_config', `There is no setting ${key} (${whereOf(key)}).`, {
+      hint: near === undefined ? 'Run `geode config` to see all settings.' : `Did you mean ${near}?`,
+    });
+  }
+  return new GeodeError(
+    'invalid_config',
+    `${path || 'The config'} (${whereOf(path)}): ${issue?.message ?? 'is not valid'}`,
+  );
+}
+
+/** The known name with the fewest edits, if it is near enough to be meant. */
+export function nearest(name: string, known: readonly string[]): string | undefined {
+  const ranked = known.map((candidate) => ({ candidate, edits: editDistance(name, candidate) }));
+  ranked.sort((a, b) => a.edits - b.edits);
+  const [best] = ranked;
+  return best !== undefined && best.edits <= Math.max(2, name.length / 3) ? best.candidate : undefined;
+}
+
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= a.length; i += 1) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j += 1) {
+      const change = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min(change, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}

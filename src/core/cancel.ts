@@ -1,0 +1,54 @@
+import { GeodeError } from './errors.ts';
+
+/** Every call that waits takes a `signal` as its last option and looks at it first. */
+export interface Cancel {
+  readonly signal?: AbortSignal | undefined;
+}
+
+export function throwIfCancelled(signal: AbortSignal | undefined, what: string): void {
+  if (signal?.aborted) throw cancelled(what, signal.reason);
+}
+
+export function cancelled(what: string, cause?: unknown): GeodeError {
+  return new GeodeError('cancelled', `${what} was cancelled.`, { cause });
+}
+
+export interface Deadline extends Cancel {
+  readonly ms: number;
+  /** Names what is waited for: "The guest", "Pulling alpine:3.22". */
+  readonly what: string;
+  /** What a person can do when the time is up. */
+  readonly hint?: string;
+}
+
+/**
+ * Waits for `work`, but no longer than the deadline and not after a cancel. The work is handed a signal
+ * that fires in both cases, so that it can stop for real; its own late failure is swallowed.
+ */
+export async function within<T>(deadline: Deadline, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  throwIfCancelled(deadline.signal, deadline.what);
+  const stop = new AbortController();
+  let fail: (error: GeodeError) => void = () => {};
+  const late = new Promise<never>((_, reject) => {
+    fail = reject;
+  });
+  late.catch(() => {});
+  const give = (error: GeodeError) => {
+    fail(error);
+    stop.abort(error);
+  };
+  const onCancel = () => give(cancelled(deadline.what, deadline.signal?.reason));
+  const timer = setTimeout(() => {
+    const options = deadline.hint === undefined ? {} : { hint: deadline.hint };
+    give(new GeodeError('timed_out', `${deadline.what} did not finish within ${deadline.ms} ms.`, options));
+  }, deadline.ms);
+  deadline.signal?.addEventListener('abort', onCancel, { once: true });
+  try {
+    const working = work(stop.signal);
+    working.catch(() => {});
+    return await Promise.race([working, late]);
+  } finally {
+    clearTimeout(timer);
+    deadline.signal?.removeEventListener('abort', onCancel);
+  }
+}

@@ -1,0 +1,61 @@
+import type { Cancel } from './cancel.ts';
+import type { Grade, Network, Sandbox, SandboxSpec } from './sandbox.ts';
+
+export const runtimeNames = ['docker', 'apple', 'bubblewrap', 'native'] as const;
+export type RuntimeName = (typeof runtimeNames)[number];
+
+/**
+ * What a runtime can promise on this machine. A spec that asks for more is refused; the contract suite
+ * reads the same table, so a promise that is declared is a promise that is tested.
+ */
+export interface Capabilities {
+  /** The host's files, processes and secrets are out of reach. */
+  readonly isolation: boolean;
+  readonly limits: { readonly memory: boolean; readonly cpus: boolean; readonly pids: boolean };
+  readonly images: boolean;
+  readonly networks: readonly Network[];
+  readonly mounts: boolean;
+  /** Commands can run as another user: always, only with `rootAccess`, or never. */
+  readonly users: 'always' | 'root-access' | 'never';
+  /** A sandbox outlives its host and can be adopted by the next one. */
+  readonly adoption: boolean;
+}
+
+export interface Available {
+  readonly available: true;
+  readonly grade: Grade;
+  /** For people: "Docker Engine 20.10.24, runc". */
+  readonly version: string;
+  readonly capabilities: Capabilities;
+}
+
+export interface Unavailable {
+  readonly available: false;
+  readonly reason: string;
+  /** The command or action that would make it available. */
+  readonly fix: string;
+}
+
+/** What a runtime knows of a sandbox that it made, read from the truth and not from a book. */
+export interface SandboxFacts {
+  readonly id: string;
+  readonly owner: string | null;
+  readonly state: 'running' | 'stopped';
+  readonly grade: Grade;
+  readonly createdAt: number;
+}
+
+/** A place that can open sandboxes. Holds no global state; importing one does nothing. */
+export interface Runtime {
+  readonly name: RuntimeName;
+  /** Never throws and never hangs: a deadline counts as a "no" with its reason. */
+  probe(options?: Cancel): Promise<Available | Unavailable>;
+  /** Ready when its guest has answered. On any failure nothing is left behind. */
+  open(spec: SandboxSpec, options?: Cancel): Promise<Sandbox>;
+  /** Takes over a sandbox that an earlier host made; `sandbox_gone` when it is not there any more. */
+  adopt(id: string, options?: Cancel): Promise<Sandbox>;
+  /** Every sandbox of this installation, also those that no host holds. */
+  list(options?: Cancel): Promise<readonly SandboxFacts[]>;
+  /** Removes one for good, running or not; unknown ids are no error. */
+  remove(id: string, options?: Cancel): Promise<void>;
+}

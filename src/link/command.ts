@@ -1,0 +1,66 @@
+import { z } from 'zod';
+import { GeodeError } from '../core/errors.ts';
+import { type Command, rlimitNames } from '../core/process.ts';
+import type { GuestCommand } from './process-stream.ts';
+
+const defaultTimeoutMs = 60_000;
+const longestTimeoutMs = 7 * 24 * 3_600_000;
+const largestCommand = 1024 ** 2;
+
+const text = z.string().refine((value) => !value.includes('\0'), 'must not hold a NUL byte');
+const side = z.number().int().min(1).max(10_000);
+
+const commandSchema = z.object({
+  argv: z
+    .array(text)
+    .min(1)
+    .refine((argv) => argv[0] !== '', 'must begin with a program'),
+  cwd: text.optional(),
+  env: z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'is not a usable name'), text).optional(),
+  user: z
+    .string()
+    .regex(/^[A-Za-z0-9_][A-Za-z0-9_.-]*(:\d+)?$/, 'must be a name, a uid, or uid:gid')
+    .optional(),
+  timeoutMs: z.number().positive().max(longestTimeoutMs).nullable().optional(),
+  pty: z.object({ columns: side, rows: side }).optional(),
+  rlimits: z.partialRecord(z.enum(rlimitNames), z.number().int().nonnegative()).optional(),
+});
+
+/** A command in the guest's words. Whatever is out of range is refused by name, never clamped. */
+export function guestCommand(id: string, command: Command): GuestCommand {
+  const parsed = commandSchema.safeParse(command);
+  if (!parsed.success) {
+    throw new GeodeError('invalid_input', `The command is not valid: ${z.prettifyError(parsed.error)}`);
+  }
+  const {
+    argv,
+    cwd = '',
+    env = {},
+    user = '',
+    timeoutMs = defaultTimeoutMs,
+    pty = null,
+    rlimits = {},
+  } = parsed.data;
+  const spec: GuestCommand = {
+    id,
+    argv,
+    cwd,
+    env,
+    user,
+    timeoutMs: timeoutMs ?? 0,
+    stdin: command.stdin !== undefined || command.interactive || pty !== null ? 'open' : 'none',
+    pty,
+    rlimits: Object.fromEntries(Object.entries(rlimits).map(([name, value]) => [name, [value, value]])),
+  };
+  const size = Buffer.byteLength(JSON.stringify(spec));
+  if (size > largestCommand) {
+    throw new GeodeError(
+      'too_large',
+      `The command is ${size} bytes with its environment; the most is ${largestCommand}.`,
+      {
+        hint: 'Write the large part to a file in the sandbox, or feed it through stdin.',
+      },
+    );
+  }
+  return spec;
+}

@@ -1,0 +1,101 @@
+import { chmod, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
+import { GeodeError } from '../core/errors.ts';
+
+/**
+ * Where connections to a guest come from. A dialer offers each one it gets, again and again as they are
+ * lost, until it is closed; which of them is worth something is decided by the handshake.
+ */
+export interface Dialer {
+  start(offer: (connection: Duplex) => void): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Unproven connections at once. Anything in the sandbox can connect, so it must stay cheap. */
+const mostPending = 16;
+/** The kernel's limit for the path of a Unix socket. */
+const longestSocketPath = 107;
+
+/** The host listens and the guest dials in: the host never follows a path that the sandbox made. */
+export function socketDialer(path: string): Dialer {
+  if (Buffer.byteLength(path) > longestSocketPath) {
+    throw new GeodeError(
+      'invalid_config',
+      `The socket path ${path} is longer than ${longestSocketPath} bytes.`,
+      {
+        hint: 'Set `sandbox.run_dir` to a shorter folder.',
+      },
+    );
+  }
+  const open = new Set<Duplex>();
+  const server = createServer();
+  return {
+    async start(offer) {
+      server.on('connection', (connection) => {
+        if (open.size >= mostPending) return connection.destroy();
+        open.add(connection);
+        connection.once('close', () => open.delete(connection));
+        offer(connection);
+      });
+      // A host that was killed leaves its socket file; the folder is ours alone, so it is ours to remove.
+      await rm(path, { force: true });
+      await new Promise<void>((resolve, reject) => {
+        server.once('error', reject);
+        server.listen(path, resolve);
+      });
+      // The folder above is closed to other users of the host; inside, the guest's user must get through.
+      await chmod(path, 0o666);
+    },
+    async close() {
+      for (const connection of open) connection.destroy();
+      if (server.listening) await new Promise((resolve) => server.close(resolve));
+      await rm(path, { force: true });
+    },
+  };
+}
+
+const firstPauseMs = 25;
+const longestPauseMs = 1_000;
+
+/** The host reaches the guest through a program's stdin and stdout: `exec -i … guest bridge`. */
+export function bridgeDialer(connect: (signal: AbortSignal) => Promise<Duplex>): Dialer {
+  const stop = new AbortController();
+  let running: Promise<void> = Promise.resolve();
+  return {
+    async start(offer) {
+      running = keepConnected(connect, offer, stop.signal);
+    },
+    async close() {
+      stop.abort();
+      await running;
+    },
+  };
+}
+
+async function keepConnected(
+  connect: (signal: AbortSignal) => Promise<Duplex>,
+  offer: (connection: Duplex) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  let pauseMs = firstPauseMs;
+  while (!signal.aborted) {
+    try {
+      const connection = await connect(signal);
+      const destroy = () => connection.destroy();
+      signal.addEventListener('abort', destroy, { once: true });
+      if (signal.aborted) destroy();
+      const closed = new Promise((resolve) => connection.once('close', resolve));
+      const since = performance.now();
+      offer(connection);
+      await closed;
+      signal.removeEventListener('abort', destroy);
+      if (performance.now() - since > longestPauseMs) pauseMs = firstPauseMs;
+    } catch {
+      // Whether the sandbox is gone or only slow is the link's question, and it asks the runtime.
+    }
+    await delay(pauseMs, undefined, { signal }).catch(() => {});
+    pauseMs = Math.min(pauseMs * 2, longestPauseMs);
+  }
+}

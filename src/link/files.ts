@@ -1,0 +1,214 @@
+import { type ClientHttp2Stream, constants } from 'node:http2';
+import { z } from 'zod';
+import { type Cancel, throwIfCancelled } from '../core/cancel.ts';
+import { GeodeError } from '../core/errors.ts';
+import type { FileFacts, Files, Range, WatchEvent } from '../core/files.ts';
+import { packFolder, unpackFolder } from './archive.ts';
+import type { Link } from './link.ts';
+import { collect, linkLost, openStream, parseJson, responseOf } from './request.ts';
+
+const largestRead = 64 * 1024 ** 2;
+const largestAnswer = 64 * 1024;
+const treeDeadlineMs = 600_000;
+
+const factsSchema = z.object({
+  path: z.string(),
+  name: z.string(),
+  type: z.enum(['file', 'directory', 'symlink', 'socket', 'pipe', 'device']),
+  size: z.number(),
+  mode: z.number(),
+  mtimeMs: z.number(),
+  uid: z.number(),
+  gid: z.number(),
+  target: z.string().nullable(),
+});
+const listingSchema = z.object({ entries: z.array(factsSchema), truncated: z.boolean() });
+const matchSchema = z.object({ path: z.string(), line: z.number(), column: z.number(), text: z.string() });
+const watchSchema = z.object({
+  type: z.enum(['ready', 'create', 'modify', 'remove', 'move', 'overflow']),
+  path: z.string().default(''),
+});
+const nothing = z.unknown();
+
+/** What may be touched: below the workdir whatever links say, or all that the sandbox's user may. */
+export type Scope = 'workspace' | 'sandbox';
+
+type Content = string | Uint8Array | AsyncIterable<Uint8Array>;
+
+/** The files of a sandbox, each call one request to its guest. */
+export function guestFiles(link: Link, scope: Scope): Files {
+  const ask = <T>(
+    op: string,
+    schema: z.ZodType<T>,
+    { signal, ...body }: Record<string, unknown> & Cancel,
+  ): Promise<T> =>
+    link.call('POST', `/v1/fs/${op}`, schema, {
+      body: { scope, ...body },
+      deadlineMs: treeDeadlineMs,
+      signal,
+    });
+  const at = (resource: string, path: string, more: Record<string, string | undefined> = {}): string => {
+    const query = new URLSearchParams({ path, scope });
+    for (const [key, value] of Object.entries(more)) if (value !== undefined) query.set(key, value);
+    return `/v1/${resource}?${query}`;
+  };
+  const send = (method: string, target: string, content: Content, { signal }: Cancel): Promise<Buffer> =>
+    upload(link, method, target, content, signal);
+  const stream = (path: string, { offset, length, signal }: Range = {}): AsyncIterable<Uint8Array> =>
+    download(link, at('file', path, { offset: offset?.toString(), length: length?.toString() }), signal);
+
+  const files: Files = {
+    stream,
+    async read(path, options) {
+      const chunks: Uint8Array[] = [];
+      let total = 0;
+      for await (const chunk of stream(path, options)) {
+        total += chunk.length;
+        if (total > largestRead) {
+          throw new GeodeError(
+            'too_large',
+            `${path} is larger than ${largestRead} bytes; read it with stream().`,
+          );
+        }
+        chunks.push(chunk);
+      }
+      return Buffer.concat(chunks, total);
+    },
+    async readText(path, options) {
+      return new TextDecoder().decode(await files.read(path, options));
+    },
+    async write(path, content, { mode, exclusive, ...cancel } = {}) {
+      const target = at('file', path, {
+        mode: mode?.toString(8),
+        create: exclusive ? 'exclusive' : undefined,
+      });
+      return parseJson(await send('PUT', target, content, cancel), factsSchema);
+    },
+    async append(path, content, cancel = {}) {
+      return parseJson(await send('POST', at('file/append', path), content, cancel), factsSchema);
+    },
+    stat: (path, options = {}) => ask<FileFacts>('stat', factsSchema, { path, ...options }),
+    async exists(path, options = {}) {
+      return (await ask('exists', z.object({ exists: z.boolean() }), { path, ...options })).exists;
+    },
+    list: (path, options = {}) => ask('list', listingSchema, { path, ...options }),
+    async mkdir(path, options = {}) {
+      await ask('mkdir', nothing, { path, ...options });
+    },
+    async move(path, to, options = {}) {
+      await ask('move', nothing, { path, to, ...options });
+    },
+    async copy(path, to, options = {}) {
+      await ask('copy', nothing, { path, to, ...options });
+    },
+    async remove(path, options = {}) {
+      return (await ask('remove', z.object({ removed: z.boolean() }), { path, ...options })).removed;
+    },
+    async chmod(path, mode, options = {}) {
+      await ask('chmod', nothing, { path, mode, ...options });
+    },
+    search: (path, pattern, options = {}) => ask('search', listingSchema, { path, pattern, ...options }),
+    grep(path, pattern, options = {}) {
+      const schema = z.object({ matches: z.array(matchSchema), truncated: z.boolean() });
+      return ask('grep', schema, { path, pattern, ...options });
+    },
+    async replace(path, pattern, replacement, options = {}) {
+      const schema = z.object({ replaced: z.number() });
+      return (await ask('replace', schema, { path, pattern, replacement, ...options })).replaced;
+    },
+    watch: (path, { recursive = false, signal } = {}) =>
+      watch(link, at('watch', path, { recursive: String(recursive) }), signal),
+    archive: (path, { signal } = {}) => download(link, at('tar', path), signal),
+    async extract(path, tar, cancel = {}) {
+      const answer = await send('PUT', at('tar', path), tar, cancel);
+      return parseJson(answer, z.object({ entries: z.number() })).entries;
+    },
+    upload: (hostFolder, path, cancel = {}) => files.extract(path, packFolder(hostFolder), cancel),
+    download: (path, hostFolder, cancel = {}) => unpackFolder(files.archive(path, cancel), hostFolder),
+  };
+  return files;
+}
+
+async function upload(
+  link: Link,
+  method: string,
+  target: string,
+  content: Content,
+  signal?: AbortSignal,
+): Promise<Buffer> {
+  throwIfCancelled(signal, 'The upload');
+  const session = await link.session({ signal });
+  return link.guarded(async () => {
+    const stream = openStream(session, method, target, signal);
+    const answered = responseOf(stream);
+    answered.catch(() => {});
+    try {
+      await feed(stream, content);
+      await answered;
+      return await collect(stream, largestAnswer);
+    } catch (error) {
+      stream.close(constants.NGHTTP2_CANCEL);
+      throwIfCancelled(signal, 'The upload');
+      // An early refusal ends the stream under our feet: what it says is the better reason.
+      await answered;
+      throw error;
+    }
+  });
+}
+
+async function feed(stream: ClientHttp2Stream, content: Content): Promise<void> {
+  if (typeof content === 'string' || content instanceof Uint8Array) {
+    stream.end(typeof content === 'string' ? Buffer.from(content) : content);
+    return;
+  }
+  for await (const chunk of content) {
+    if (stream.destroyed || stream.closed) throw linkLost();
+    if (!stream.write(chunk)) await drained(stream);
+  }
+  stream.end();
+}
+
+function drained(stream: ClientHttp2Stream): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      stream.off('drain', done);
+      stream.off('close', done);
+      resolve();
+    };
+    stream.on('drain', done);
+    stream.on('close', done);
+  });
+}
+
+async function* download(link: Link, target: string, signal?: AbortSignal): AsyncGenerator<Uint8Array> {
+  throwIfCancelled(signal, 'The download');
+  const session = await link.session({ signal });
+  const stream = openStream(session, 'GET', target, signal);
+  try {
+    stream.end();
+    await link.guarded(() => responseOf(stream));
+    for await (const chunk of stream as AsyncIterable<Buffer>) yield chunk;
+    if (stream.rstCode !== constants.NGHTTP2_NO_ERROR) throw linkLost();
+  } catch (error) {
+    throwIfCancelled(signal, 'The download');
+    throw error instanceof GeodeError ? error : linkLost(error);
+  } finally {
+    stream.close(constants.NGHTTP2_CANCEL);
+  }
+}
+
+/** Newline-delimited JSON, each line bounded; `ready` is swallowed: the first change comes after it. */
+async function* watch(link: Link, target: string, signal?: AbortSignal): AsyncGenerator<WatchEvent> {
+  let rest = '';
+  const decoder = new TextDecoder();
+  for await (const chunk of download(link, target, signal)) {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
+    rest = lines.pop() ?? '';
+    if (rest.length > largestAnswer)
+      throw new GeodeError('guest_protocol', 'The guest sent an endless line.');
+    for (const line of lines) {
+      const { type, path } = parseJson(Buffer.from(line), watchSchema);
+      if (type !== 'ready') yield { type, path };
+    }
+  }
+}

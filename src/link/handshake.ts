@@ -1,0 +1,76 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { ClientHttp2Session } from 'node:http2';
+import { z } from 'zod';
+import { GeodeError } from '../core/errors.ts';
+import { requestJson } from './request.ts';
+
+export const protocolVersion = 1;
+const deadlineMs = 5_000;
+const hex64 = z.string().regex(/^[0-9a-f]{64}$/);
+
+/** What the first claim binds to a guest, and what later ones prove. */
+export interface Claim {
+  readonly secret: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly workdir: string;
+  readonly leaseMs: number;
+}
+
+const helloSchema = z.object({
+  protocol: z.number(),
+  version: z.string().max(64),
+  boot: z.string().max(64),
+  claimed: z.boolean(),
+  challenge: hex64,
+  proof: z.string().max(64),
+});
+
+export interface GuestFacts {
+  readonly version: string;
+  readonly boot: string;
+}
+
+export function newSecret(): string {
+  return randomBytes(32).toString('hex');
+}
+
+/**
+ * Makes a fresh connection worth something: the first one hands the guest its secret before anything
+ * else runs in the sandbox, every later one proves on both sides that the secret is known.
+ */
+export async function shakeHands(session: ClientHttp2Session, claim: Claim): Promise<GuestFacts> {
+  const nonce = newSecret();
+  const hello = await requestJson(session, {
+    method: 'POST',
+    path: '/v1/hello',
+    body: { protocol: [protocolVersion], nonce },
+    schema: helloSchema,
+    deadlineMs,
+  });
+  if (hello.protocol !== protocolVersion) {
+    throw new GeodeError(
+      'guest_version',
+      `The guest speaks protocol ${hello.protocol}, this host speaks ${protocolVersion}.`,
+    );
+  }
+  if (hello.claimed && !isProof(hello.proof, claim.secret, `guest${nonce}`)) {
+    throw new GeodeError(
+      'guest_protocol',
+      'Something in the sandbox posed as its guest and was turned away.',
+    );
+  }
+  const proof = hello.claimed ? hmac(claim.secret, `host${hello.challenge}`) : '';
+  const body = hello.claimed ? { proof, leaseMs: claim.leaseMs } : { proof, ...claim };
+  await requestJson(session, { method: 'POST', path: '/v1/claim', body, schema: z.unknown(), deadlineMs });
+  return { version: hello.version, boot: hello.boot };
+}
+
+function hmac(secret: string, text: string): string {
+  return createHmac('sha256', secret).update(text).digest('hex');
+}
+
+function isProof(given: string, secret: string, text: string): boolean {
+  const wanted = Buffer.from(hmac(secret, text));
+  const actual = Buffer.from(given);
+  return wanted.length === actual.length && timingSafeEqual(wanted, actual);
+}

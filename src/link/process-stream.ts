@@ -1,0 +1,261 @@
+import { type ClientHttp2Stream, constants } from 'node:http2';
+import { z } from 'zod';
+import type { Cancel } from '../core/cancel.ts';
+import { GeodeError, isGeodeError } from '../core/errors.ts';
+import type { Journal } from '../core/journal.ts';
+import type { Process, ProcessEvent, SignalName, TerminalSize } from '../core/process.ts';
+import {
+  encodeFrame,
+  encodeJson,
+  type Frame,
+  FrameReader,
+  frameTypes,
+  largestPayload,
+  protocolError,
+} from './frames.ts';
+import type { Link } from './link.ts';
+import { linkLost, openStream, parseJson, responseOf } from './request.ts';
+import { exitSchema, startedSchema } from './schemas.ts';
+
+/** Acks cost a frame each, so they go out for this much output at once. */
+const ackEveryBytes = 256 * 1024;
+
+/** The spec of a process in the guest's words. */
+export interface GuestCommand {
+  readonly id: string;
+  readonly [field: string]: unknown;
+}
+
+/** A live stream of frames, opened and past its `started`. */
+interface Attachment {
+  readonly stream: ClientHttp2Stream;
+  readonly frames: AsyncGenerator<Frame>;
+  readonly pid: number;
+}
+
+/** One process, over every connection that it takes to follow it to its end. */
+export class ProcessStream implements Process {
+  readonly id: string;
+  readonly pid: number;
+  readonly #link: Link;
+  readonly #journal: Journal | undefined;
+  #attachment: Attachment;
+  #offset: number;
+  #acked: number;
+  #reading = false;
+
+  private constructor(
+    link: Link,
+    id: string,
+    attachment: Attachment,
+    from: number,
+    journal: Journal | undefined,
+  ) {
+    this.id = id;
+    this.pid = attachment.pid;
+    this.#link = link;
+    this.#attachment = attachment;
+    this.#journal = journal;
+    this.#offset = from;
+    this.#acked = from;
+  }
+
+  static async start(
+    link: Link,
+    command: GuestCommand,
+    journal?: Journal,
+    cancel: Cancel = {},
+  ): Promise<ProcessStream> {
+    const first = encodeJson(frameTypes.spec, command);
+    const attachment = await attach(link, '/v1/processes', 0, first, cancel).catch(async (error) => {
+      if (!isGeodeError(error, 'link_lost') || link.end !== undefined) throw error;
+      return resume(link, command.id, first, cancel);
+    });
+    return new ProcessStream(link, command.id, attachment, 0, journal);
+  }
+
+  static async join(
+    link: Link,
+    id: string,
+    from: number,
+    journal?: Journal,
+    cancel: Cancel = {},
+  ): Promise<ProcessStream> {
+    const attachment = await attach(link, attachPath(id, from), from, undefined, cancel);
+    return new ProcessStream(link, id, attachment, from, journal);
+  }
+
+  /** Where the next byte belongs. */
+  get offset(): number {
+    return this.#offset;
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<ProcessEvent> {
+    if (this.#reading)
+      throw new GeodeError('invalid_input', `Process ${this.id} is being read through this handle.`);
+    this.#reading = true;
+    try {
+      for (;;) {
+        try {
+          yield* this.#follow();
+          return;
+        } catch (error) {
+          if (!isGeodeError(error, 'link_lost')) throw error;
+        }
+        this.#attachment = await this.#reattach();
+      }
+    } finally {
+      this.#reading = false;
+      this.#attachment.stream.close(constants.NGHTTP2_NO_ERROR);
+    }
+  }
+
+  async write(bytes: string | Uint8Array): Promise<void> {
+    const content = typeof bytes === 'string' ? Buffer.from(bytes) : bytes;
+    for (let at = 0; at < content.length; at += largestPayload) {
+      await this.#send(encodeFrame(frameTypes.stdin, content.subarray(at, at + largestPayload)));
+    }
+  }
+
+  closeStdin(): Promise<void> {
+    return this.#send(encodeFrame(frameTypes.stdinEnd));
+  }
+
+  async signal(name: SignalName): Promise<void> {
+    await signalProcess(this.#link, this.id, name, false);
+  }
+
+  async kill(): Promise<void> {
+    await signalProcess(this.#link, this.id, 'SIGKILL', true);
+  }
+
+  resize(size: TerminalSize): Promise<void> {
+    return this.#send(encodeJson(frameTypes.resize, size));
+  }
+
+  /** Events of the present attachment; `link_lost` when it breaks before the exit. */
+  async *#follow(): AsyncGenerator<ProcessEvent> {
+    for await (const frame of this.#attachment.frames) {
+      if (frame.offset !== this.#offset)
+        throw this.#broken(`offset ${frame.offset} where ${this.#offset} is due`);
+      if (frame.type === frameTypes.exit) {
+        const exit = parseJson(Buffer.from(frame.payload), exitSchema);
+        this.#journal?.finish(exit);
+        this.#attachment.stream.end(encodeFrame(frameTypes.forget));
+        yield { type: 'exit', ...exit };
+        return;
+      }
+      const kind = outputKind(frame.type);
+      if (kind === undefined) throw this.#broken(`a frame of type ${frame.type}`);
+      this.#journal?.append(kind, frame.payload, frame.offset);
+      this.#offset += frame.payload.length;
+      yield { type: kind, bytes: frame.payload, offset: frame.offset };
+      this.#ack();
+    }
+    throw linkLost();
+  }
+
+  #broken(what: string): GeodeError {
+    const error = protocolError(what);
+    void this.#link.guarded(() => Promise.reject(error)).catch(() => {});
+    return error;
+  }
+
+  #ack(): void {
+    if (this.#offset - this.#acked < ackEveryBytes) return;
+    this.#acked = this.#offset;
+    this.#attachment.stream.write(encodeFrame(frameTypes.ack, undefined, this.#offset));
+  }
+
+  async #reattach(): Promise<Attachment> {
+    for (;;) {
+      try {
+        return await attach(this.#link, attachPath(this.id, this.#offset), this.#offset);
+      } catch (error) {
+        if (!isGeodeError(error, 'link_lost')) throw error;
+      }
+    }
+  }
+
+  async #send(frame: Buffer): Promise<void> {
+    const { stream } = this.#attachment;
+    if (stream.closed || stream.destroyed || stream.writableEnded) {
+      throw new GeodeError('process_not_found', `Process ${this.id} takes no more input.`);
+    }
+    await new Promise<void>((resolve, reject) => {
+      const lost = () => reject(linkLost());
+      stream.once('close', lost);
+      stream.write(frame, (error) => {
+        stream.off('close', lost);
+        if (error) reject(linkLost(error));
+        else resolve();
+      });
+    });
+  }
+}
+
+export async function signalProcess(
+  link: Link,
+  id: string,
+  signal: SignalName,
+  tree: boolean,
+  cancel: Cancel = {},
+) {
+  await link.call('POST', `/v1/processes/${id}/signal`, z.unknown(), { body: { signal, tree }, ...cancel });
+}
+
+function attachPath(id: string, from: number): string {
+  return `/v1/processes/${id}/attach?from=${from}`;
+}
+
+async function attach(
+  link: Link,
+  path: string,
+  from: number,
+  first?: Buffer,
+  cancel: Cancel = {},
+): Promise<Attachment> {
+  const session = await link.session(cancel);
+  return link.guarded(async () => {
+    const stream = openStream(session, 'POST', path);
+    const answered = responseOf(stream);
+    if (first !== undefined) stream.write(first);
+    try {
+      await answered;
+      const frames = framesOf(stream);
+      const { value: started } = await frames.next();
+      if (started?.type !== frameTypes.started || started.offset !== from)
+        throw protocolError('no proper start');
+      const { pid } = parseJson(Buffer.from(started.payload), startedSchema);
+      return { stream, frames, pid };
+    } catch (error) {
+      stream.close(constants.NGHTTP2_CANCEL);
+      throw error;
+    }
+  });
+}
+
+/** The link broke while a process was being started: it runs already, or it was never started. */
+async function resume(link: Link, id: string, first: Buffer, cancel: Cancel): Promise<Attachment> {
+  try {
+    return await attach(link, attachPath(id, 0), 0, undefined, cancel);
+  } catch (error) {
+    if (!isGeodeError(error, 'process_not_found')) throw error;
+    return attach(link, '/v1/processes', 0, first, cancel);
+  }
+}
+
+async function* framesOf(stream: ClientHttp2Stream): AsyncGenerator<Frame> {
+  const reader = new FrameReader();
+  try {
+    for await (const chunk of stream as AsyncIterable<Buffer>) yield* reader.read(chunk);
+  } catch (cause) {
+    throw cause instanceof GeodeError ? cause : linkLost(cause);
+  }
+}
+
+function outputKind(type: number): 'stdout' | 'stderr' | undefined {
+  if (type === frameTypes.stdout) return 'stdout';
+  if (type === frameTypes.stderr) return 'stderr';
+  return undefined;
+}

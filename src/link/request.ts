@@ -1,0 +1,104 @@
+import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders } from 'node:http2';
+import { constants } from 'node:http2';
+import { z } from 'zod';
+import { type Cancel, within } from '../core/cancel.ts';
+import { type ErrorCode, errorCatalogue, GeodeError } from '../core/errors.ts';
+import { protocolError } from './frames.ts';
+
+const largestJson = 16 * 1024 ** 2;
+const largestError = 64 * 1024;
+
+export interface JsonRequest<T> extends Cancel {
+  readonly method: string;
+  readonly path: string;
+  readonly body?: unknown;
+  readonly schema: z.ZodType<T>;
+  readonly deadlineMs: number;
+}
+
+/** One small question and its answer, checked: the guest is not trusted with its shape or its size. */
+export async function requestJson<T>(session: ClientHttp2Session, request: JsonRequest<T>): Promise<T> {
+  const what = `${request.method} ${request.path.replace(/\?.*/, '')} in the sandbox`;
+  return within({ ms: request.deadlineMs, what, signal: request.signal }, async (signal) => {
+    const stream = openStream(session, request.method, request.path, signal);
+    const answered = responseOf(stream);
+    stream.end(request.body === undefined ? undefined : JSON.stringify(request.body));
+    await answered;
+    return parseJson(await collect(stream, largestJson), request.schema);
+  });
+}
+
+/** A stream that is reset when the signal fires, and whose late errors are nobody's problem. */
+export function openStream(
+  session: ClientHttp2Session,
+  method: string,
+  path: string,
+  signal?: AbortSignal,
+): ClientHttp2Stream {
+  if (session.closed || session.destroyed)
+    throw new GeodeError('link_lost', 'The link to the sandbox is closed.');
+  const stream = session.request({ ':method': method, ':path': path }, { endStream: false });
+  stream.on('error', () => {});
+  if (signal !== undefined) {
+    const reset = () => stream.close(constants.NGHTTP2_CANCEL);
+    signal.addEventListener('abort', reset, { once: true });
+    stream.once('close', () => signal.removeEventListener('abort', reset));
+  }
+  return stream;
+}
+
+/** Resolves with the headers of a 2xx answer; any other answer is its error, a lost stream is `link_lost`. */
+export async function responseOf(stream: ClientHttp2Stream): Promise<IncomingHttpHeaders> {
+  const headers = await new Promise<IncomingHttpHeaders>((resolve, reject) => {
+    stream.once('response', resolve);
+    stream.once('error', (cause) => reject(linkLost(cause)));
+    stream.once('close', () => reject(linkLost()));
+  });
+  const status = Number(headers[':status']);
+  if (status >= 200 && status < 300) return headers;
+  throw errorFrom(await collect(stream, largestError), status);
+}
+
+export async function collect(stream: ClientHttp2Stream, limit: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  try {
+    for await (const chunk of stream as AsyncIterable<Buffer>) {
+      length += chunk.length;
+      if (length > limit) throw protocolError(`an answer of more than ${limit} bytes`);
+      chunks.push(chunk);
+    }
+  } catch (cause) {
+    throw cause instanceof GeodeError ? cause : linkLost(cause);
+  }
+  if (stream.rstCode !== constants.NGHTTP2_NO_ERROR) throw linkLost();
+  return Buffer.concat(chunks, length);
+}
+
+export function parseJson<T>(bytes: Buffer, schema: z.ZodType<T>): T {
+  let value: unknown;
+  try {
+    value = JSON.parse(bytes.toString('utf8'));
+  } catch (cause) {
+    throw new GeodeError('guest_protocol', 'The guest answered with something that is not JSON.', { cause });
+  }
+  const parsed = schema.safeParse(value);
+  if (!parsed.success) throw protocolError(`an answer of the wrong shape (${z.prettifyError(parsed.error)})`);
+  return parsed.data;
+}
+
+export function linkLost(cause?: unknown): GeodeError {
+  return new GeodeError('link_lost', 'The link to the sandbox was lost.', { cause });
+}
+
+const errorSchema = z.looseObject({ code: z.string().max(64), error: z.string().max(8192) });
+
+function errorFrom(body: Buffer, status: number): GeodeError {
+  const { code, error } = parseJson(body, errorSchema);
+  if (isErrorCode(code)) return new GeodeError(code, error);
+  return protocolError(`answered ${status} with the unknown code ${JSON.stringify(code)}`);
+}
+
+function isErrorCode(code: string): code is ErrorCode {
+  return Object.hasOwn(errorCatalogue, code);
+}

@@ -1,0 +1,63 @@
+import { GeodeError } from '../../core/errors.ts';
+import type { Mount } from '../../core/sandbox.ts';
+import { type CheckedSpec, workdir } from '../spec.ts';
+
+export interface AppleRoom {
+  readonly name: string;
+  readonly image: string;
+  readonly user: { readonly uid: number; readonly gid: number };
+  readonly labels: Readonly<Record<string, string>>;
+  /** Folder with the guest: this program mounts folders only. */
+  readonly guestFolder: string;
+  readonly guestName: string;
+  readonly workspace: string;
+  readonly mounts: readonly Required<Mount>[];
+}
+
+export const guestFolder = '/.geode/bin';
+export const socketPath = '/.geode/link/s';
+
+/** `container run …`: options first, the image by its place, then what runs in it. */
+export function runArguments(room: AppleRoom, spec: CheckedSpec): readonly string[] {
+  const { memoryBytes, cpus } = spec.limits;
+  const mounts = [
+    { source: room.guestFolder, target: guestFolder, writable: false },
+    { source: room.workspace, target: workdir, writable: true },
+    ...room.mounts,
+  ];
+  return [
+    ...['run', '--detach', '--progress', 'none', '--name', room.name, '--network', 'none'],
+    ...['--user', `${room.user.uid}:${room.user.gid}`, '--workdir', workdir],
+    ...(cpus == null ? [] : ['--cpus', String(wholeCpus(cpus))]),
+    ...(memoryBytes == null ? [] : ['--memory', `${Math.ceil(memoryBytes / 1024 ** 2)}M`]),
+    ...Object.entries(room.labels).flatMap(([key, value]) => ['--label', `${key}=${value}`]),
+    ...mounts.flatMap((mount) => ['--mount', mountArgument(mount)]),
+    ...['--tmpfs', '/tmp', '--tmpfs', '/.geode/link'],
+    ...['--entrypoint', `${guestFolder}/${room.guestName}`],
+    room.image,
+    ...['init', '--listen', socketPath, '--lease', String(spec.leaseMs || 60_000)],
+  ];
+}
+
+/** A virtual machine has whole processors. */
+export function wholeCpus(cpus: number): number {
+  if (Number.isInteger(cpus)) return cpus;
+  throw new GeodeError(
+    'cannot_enforce',
+    `The apple runtime cannot honour limits.cpus: ${cpus} is not a whole number.`,
+    {
+      hint: 'Give its virtual machines whole CPUs: 1, 2, …',
+    },
+  );
+}
+
+function mountArgument({ source, target, writable }: Required<Mount>): string {
+  const comma = [source, target].find((path) => path.includes(','));
+  if (comma !== undefined) {
+    throw new GeodeError(
+      'mount_refused',
+      `${JSON.stringify(comma)} holds a comma, which \`container --mount\` cannot carry.`,
+    );
+  }
+  return `type=bind,source=${source},target=${target}${writable ? '' : ',readonly'}`;
+}

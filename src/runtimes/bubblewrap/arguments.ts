@@ -1,0 +1,90 @@
+import { lstat, readlink } from 'node:fs/promises';
+import type { Mount } from '../../core/sandbox.ts';
+import { workdir } from '../spec.ts';
+
+/** The parts of the host's file system that programs need: read-only, and no secrets among them. */
+const systemFolders = ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'];
+const systemFiles = [
+  '/etc/alternatives',
+  '/etc/ca-certificates',
+  '/etc/ld.so.cache',
+  '/etc/ld.so.conf',
+  '/etc/ld.so.conf.d',
+  '/etc/localtime',
+  '/etc/mime.types',
+  '/etc/os-release',
+  '/etc/ssl/certs',
+];
+
+export interface BubblewrapRoom {
+  readonly workspace: string;
+  readonly linkFolder: string;
+  /** Folder with the sandbox's own `passwd` and `group`. */
+  readonly etcFolder: string;
+  readonly guest: string;
+  /** A control group whose counters the guest may read. */
+  readonly cgroup: string | undefined;
+  readonly mounts: readonly Required<Mount>[];
+  readonly tmpBytes: number;
+  readonly leaseMs: number;
+  /** As root the guest starts with just enough to become `user`; otherwise a user namespace maps it. */
+  readonly asRoot: boolean;
+  readonly user: { readonly uid: number; readonly gid: number };
+}
+
+/** The command line of `bwrap`, from the walls to the guest inside. */
+export async function bubblewrapArguments(room: BubblewrapRoom): Promise<readonly string[]> {
+  const { uid, gid } = room.user;
+  const init = ['--dial', '/.geode/link/s', '--lease', String(room.leaseMs || 60_000)];
+  return [
+    ...['--unshare-pid', '--unshare-net', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try'],
+    ...(room.asRoot
+      ? ['--cap-drop', 'ALL', '--cap-add', 'CAP_SETUID', '--cap-add', 'CAP_SETGID']
+      : [
+          '--unshare-user',
+          '--disable-userns',
+          '--uid',
+          String(uid),
+          '--gid',
+          String(gid),
+          '--cap-drop',
+          'ALL',
+        ]),
+    ...['--as-pid-1', '--hostname', 'sandbox', '--clearenv', '--info-fd', '3'],
+    ...['--ro-bind', '/usr', '/usr'],
+    ...(await systemArguments()),
+    ...systemFiles.flatMap((path) => ['--ro-bind-try', path, path]),
+    ...[
+      '--ro-bind',
+      `${room.etcFolder}/passwd`,
+      '/etc/passwd',
+      '--ro-bind',
+      `${room.etcFolder}/group`,
+      '/etc/group',
+    ],
+    ...['--proc', '/proc', '--dev', '/dev'],
+    ...['--perms', '1777', '--size', String(room.tmpBytes), '--tmpfs', '/tmp'],
+    ...['--perms', '1777', '--size', String(room.tmpBytes), '--tmpfs', '/var/tmp'],
+    ...['--bind', room.workspace, workdir],
+    ...['--ro-bind', room.guest, '/.geode/guest', '--ro-bind', room.linkFolder, '/.geode/link'],
+    ...(room.cgroup === undefined ? [] : ['--ro-bind', room.cgroup, '/.geode/cgroup']),
+    ...room.mounts.flatMap(({ source, target, writable }) => [
+      writable ? '--bind' : '--ro-bind',
+      source,
+      target,
+    ]),
+    ...['--remount-ro', '/', '--chdir', workdir, '--', '/.geode/guest', 'init', ...init],
+    ...(room.cgroup === undefined ? [] : ['--cgroup', '/.geode/cgroup']),
+    ...(room.asRoot ? ['--user', `${uid}:${gid}`] : []),
+  ];
+}
+
+/** On merged-usr systems these are links into /usr; they stay links. */
+async function systemArguments(): Promise<readonly string[]> {
+  const parts = systemFolders.map(async (path) => {
+    const facts = await lstat(path).catch(() => undefined);
+    if (facts === undefined) return [];
+    return facts.isSymbolicLink() ? ['--symlink', await readlink(path), path] : ['--ro-bind', path, path];
+  });
+  return (await Promise.all(parts)).flat();
+}

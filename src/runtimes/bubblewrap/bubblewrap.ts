@@ -1,0 +1,130 @@
+import { execFile } from 'node:child_process';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Available, Runtime, Unavailable } from '../../core/runtime.ts';
+import { socketDialer } from '../../link/dial.ts';
+import { findGuest } from '../guest-binary.ts';
+import { endProcess, startDetached, vitalOf } from '../host-process.ts';
+import { checkMounts } from '../mounts.ts';
+import type { RuntimeOptions } from '../options.ts';
+import { workdir } from '../spec.ts';
+import { runtimeOf } from '../walls.ts';
+import { bubblewrapArguments } from './arguments.ts';
+import { cgroupFolders, cgroupVersion, makeCgroup, memoryFolder, removeCgroup } from './cgroups.ts';
+
+/** Whom commands run as on the host's disk when the host itself is root: nobody else's number. */
+const rootlessUser = { uid: 61_000, gid: 61_000 };
+const insideUser = { uid: 1000, gid: 1000 };
+const defaultTmpBytes = 256 * 1024 ** 2;
+const path = '/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin';
+
+/** Namespaces without a daemon: the host's own programs, read-only, in a room with no network and no secrets. */
+export function bubblewrapRuntime(options: RuntimeOptions): Runtime {
+  const asRoot = options.uid === 0;
+  const user = asRoot ? rootlessUser : insideUser;
+  return runtimeOf(
+    {
+      name: 'bubblewrap',
+      probe: (signal) => probe(options, signal),
+      async plan(_room, spec) {
+        await checkMounts(spec.mounts ?? [], options.mounts);
+        const env = { PATH: path, HOME: workdir, USER: 'sandbox', LANG: 'C.UTF-8', ...spec.env };
+        return { handle: '', grade: 'os', workdir, env, ...(asRoot ? { workspaceOwner: rootlessUser } : {}) };
+      },
+      async build(room, spec) {
+        const version = await cgroupVersion();
+        if (version !== undefined) await makeCgroup(version, room.id, spec.limits);
+        const guest = await findGuest(options);
+        const etcFolder = await writeAccounts(room.runFolder, user);
+        const args = await bubblewrapArguments({
+          workspace: room.workspace,
+          linkFolder: room.linkFolder,
+          etcFolder,
+          guest: guest.path,
+          cgroup: version === undefined ? undefined : memoryFolder(version, room.id),
+          mounts: await checkMounts(spec.mounts ?? [], options.mounts),
+          tmpBytes: Math.min(spec.limits.memoryBytes ?? defaultTmpBytes, defaultTmpBytes),
+          leaseMs: spec.leaseMs,
+          asRoot,
+          user,
+        });
+        const handle = await startDetached({
+          program: 'bwrap',
+          args,
+          cwd: '/',
+          env: { PATH: options.path },
+          joinCgroups: version === undefined ? [] : cgroupFolders(version, room.id),
+          openFiles: spec.limits.openFiles ?? undefined,
+          pidFromInfo: true,
+        });
+        return { handle };
+      },
+      dialer: (room) => socketDialer(room.socket),
+      vital: (_room, handle) => vitalOf(handle),
+      async destroy(room, handle) {
+        await endProcess(handle);
+        const version = await cgroupVersion();
+        if (version !== undefined) await removeCgroup(version, room.id);
+      },
+    },
+    options,
+  );
+}
+
+async function probe(options: RuntimeOptions, signal: AbortSignal): Promise<Available | Unavailable> {
+  if (options.platform !== 'linux') {
+    return {
+      available: false,
+      reason: 'bubblewrap is for Linux only',
+      fix: 'Use the docker or apple runtime.',
+    };
+  }
+  const guest = await findGuest(options);
+  if (guest.missing !== undefined) return { available: false, reason: guest.missing, fix: guest.fix };
+  const run = promisify(execFile);
+  const env = { PATH: options.path };
+  const version = await run('bwrap', ['--version'], { signal, env }).catch(() => undefined);
+  if (version === undefined) {
+    return { available: false, reason: 'bwrap is not installed', fix: 'apt-get install bubblewrap' };
+  }
+  // The kernel or a security module may forbid namespaces: only trying tells.
+  const trial = ['--unshare-pid', '--unshare-net', '--ro-bind', '/', '/', '--proc', '/proc', 'true'];
+  const refusal = await run('bwrap', trial, { signal, env }).then(
+    () => undefined,
+    (error: { stderr?: string }) => (error.stderr ?? '').trim() || 'it failed without a word',
+  );
+  if (refusal !== undefined) {
+    return {
+      available: false,
+      reason: `bwrap cannot make namespaces here (${refusal})`,
+      fix: 'Allow unprivileged user namespaces: sysctl kernel.unprivileged_userns_clone=1',
+    };
+  }
+  const canLimit = (await cgroupVersion()) !== undefined;
+  return {
+    available: true,
+    grade: 'os',
+    version: version.stdout.trim(),
+    capabilities: {
+      isolation: true,
+      limits: { memory: canLimit, cpus: canLimit, pids: canLimit },
+      images: false,
+      networks: ['none'],
+      mounts: true,
+      users: 'never',
+      adoption: true,
+    },
+  };
+}
+
+async function writeAccounts(runFolder: string, { uid, gid }: { uid: number; gid: number }): Promise<string> {
+  const folder = join(runFolder, 'etc');
+  await mkdir(folder, { recursive: true, mode: 0o755 });
+  await writeFile(
+    join(folder, 'passwd'),
+    `root:x:0:0::/:/bin/sh\nsandbox:x:${uid}:${gid}::${workdir}:/bin/sh\n`,
+  );
+  await writeFile(join(folder, 'group'), `root:x:0:\nsandbox:x:${gid}:\n`);
+  return folder;
+}

@@ -1,0 +1,109 @@
+import { access, constants, mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Limits } from '../../core/limits.ts';
+
+const root = '/sys/fs/cgroup';
+const parent = 'geode';
+const periodUs = 100_000;
+const removeDeadlineMs = 5_000;
+
+export type CgroupVersion = 1 | 2;
+
+/** Which control groups this process may make, if any. */
+export async function cgroupVersion(): Promise<CgroupVersion | undefined> {
+  if (await isWritable(join(root, 'cgroup.subtree_control'))) return 2;
+  const all = await Promise.all(
+    ['memory', 'cpu', 'pids'].map((name) => isWritable(join(root, name, 'cgroup.procs'))),
+  );
+  return all.every(Boolean) ? 1 : undefined;
+}
+
+/** The folders of a sandbox's group: one in version 2, one a controller in version 1. */
+export function cgroupFolders(version: CgroupVersion, id: string): readonly string[] {
+  if (version === 2) return [join(root, parent, id)];
+  return ['memory', 'cpu', 'pids'].map((name) => join(root, name, parent, id));
+}
+
+/** The folder that counts memory kills; the guest reads it. */
+export function memoryFolder(version: CgroupVersion, id: string): string {
+  return version === 2 ? join(root, parent, id) : join(root, 'memory', parent, id);
+}
+
+/** Makes the group with its limits. A process joins by writing itself into `cgroup.procs` of each folder. */
+export async function makeCgroup(version: CgroupVersion, id: string, limits: Limits): Promise<void> {
+  if (version === 2) {
+    await enableControllers(root);
+    await mkdir(join(root, parent), { recursive: true });
+    await enableControllers(join(root, parent));
+  }
+  for (const folder of cgroupFolders(version, id)) await mkdir(folder, { recursive: true });
+  for (const [path, value] of settings(version, id, limits)) await writeFile(path, value);
+}
+
+function settings(version: CgroupVersion, id: string, limits: Limits): readonly [string, string][] {
+  const { memoryBytes, cpus, pids } = limits;
+  const list: [string, string][] = [];
+  const set = (controller: string, file: string, value: string) =>
+    list.push([
+      version === 2 ? join(root, parent, id, file) : join(root, controller, parent, id, file),
+      value,
+    ]);
+  if (memoryBytes != null) {
+    if (version === 2) {
+      set('memory', 'memory.max', String(memoryBytes));
+      set('memory', 'memory.swap.max', '0');
+    } else {
+      set('memory', 'memory.limit_in_bytes', String(memoryBytes));
+      set('memory', 'memory.swappiness', '0');
+    }
+  }
+  if (cpus != null) {
+    const quota = String(Math.max(Math.round(cpus * periodUs), 1_000));
+    if (version === 2) set('cpu', 'cpu.max', `${quota} ${periodUs}`);
+    else {
+      set('cpu', 'cpu.cfs_period_us', String(periodUs));
+      set('cpu', 'cpu.cfs_quota_us', quota);
+    }
+  }
+  if (pids != null) set('pids', 'pids.max', String(pids));
+  return list;
+}
+
+/** A group goes when its last process has; the kernel needs a moment for that. */
+export async function removeCgroup(version: CgroupVersion, id: string): Promise<void> {
+  for (const folder of cgroupFolders(version, id)) {
+    const until = performance.now() + removeDeadlineMs;
+    while (!(await gone(folder)) && performance.now() < until) await delay(10);
+  }
+}
+
+async function gone(folder: string): Promise<boolean> {
+  try {
+    await rmdir(folder);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ENOENT';
+  }
+}
+
+async function enableControllers(folder: string): Promise<void> {
+  const path = join(folder, 'cgroup.subtree_control');
+  const enabled = (await readFile(path, 'utf8')).split(/\s+/);
+  const missing = ['memory', 'cpu', 'pids'].filter((name) => !enabled.includes(name));
+  if (missing.length > 0) await writeFile(path, missing.map((name) => `+${name}`).join(' '));
+}
+
+async function isWritable(path: string): Promise<boolean> {
+  return access(path, constants.W_OK).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** The sandboxes that have a group here, for telling leftovers. */
+export async function cgroupIds(version: CgroupVersion): Promise<readonly string[]> {
+  const folder = version === 2 ? join(root, parent) : join(root, 'memory', parent);
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+  return entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
+}

@@ -1,0 +1,78 @@
+import type { ContainerCreateOptions, MountSettings } from 'dockerode';
+import type { Mount } from '../../core/sandbox.ts';
+import { type CheckedSpec, workdir } from '../spec.ts';
+
+const stopSeconds = 2;
+/** Counted over all sandboxes of the same user on a host, so it only stops the absurd; `pids` is the real limit. */
+const mostProcessesOfUser = 32_768;
+const tmpOptions = 'rw,exec,nosuid,nodev,mode=1777';
+const largestTmpBytes = 256 * 1024 ** 2;
+/** With root access: what root needs to be of use inside, and nothing that reaches outside. */
+const rootCapabilities = ['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'KILL', 'SETGID', 'SETUID'];
+
+export interface ContainerPlan {
+  readonly name: string;
+  readonly image: string;
+  readonly user: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly ociRuntime: string | undefined;
+  readonly mounts: readonly Required<Mount>[];
+  /** Host folders when the engine shares this kernel; volumes of the engine's own otherwise. */
+  readonly shared: { readonly guest: string; readonly link: string; readonly workspace: string } | undefined;
+}
+
+/** What the engine is asked for. Every line of defence is on unless the spec says otherwise. */
+export function containerOptions(plan: ContainerPlan, spec: CheckedSpec): ContainerCreateOptions {
+  const { memoryBytes, cpus, pids, openFiles } = spec.limits;
+  const dial = plan.shared === undefined ? '--listen' : '--dial';
+  return {
+    name: plan.name,
+    Image: plan.image,
+    Entrypoint: ['/.geode/guest'],
+    Cmd: ['init', dial, '/.geode/link/s', '--lease', String(spec.leaseMs || 60_000)],
+    User: plan.user,
+    WorkingDir: workdir,
+    Hostname: 'sandbox',
+    Labels: { ...plan.labels },
+    StopTimeout: stopSeconds,
+    HostConfig: {
+      NetworkMode: spec.network ?? 'none',
+      CapDrop: ['ALL'],
+      CapAdd: spec.rootAccess ? rootCapabilities : [],
+      SecurityOpt: ['no-new-privileges'],
+      ReadonlyRootfs: !spec.rootAccess,
+      Tmpfs: { '/tmp': `${tmpOptions},size=${Math.min(memoryBytes ?? largestTmpBytes, largestTmpBytes)}` },
+      PidsLimit: pids ?? -1,
+      ...(memoryBytes == null ? {} : { Memory: memoryBytes, MemorySwap: memoryBytes }),
+      ...(cpus == null ? {} : { NanoCpus: Math.round(cpus * 1e9) }),
+      Ulimits: [
+        { Name: 'nproc', Soft: mostProcessesOfUser, Hard: mostProcessesOfUser },
+        { Name: 'core', Soft: 0, Hard: 0 },
+        ...(openFiles == null ? [] : [{ Name: 'nofile', Soft: openFiles, Hard: openFiles }]),
+      ],
+      IpcMode: 'private',
+      LogConfig: { Type: 'none', Config: {} },
+      Mounts: [...ownMounts(plan.shared), ...plan.mounts.map(bind)],
+      ...(plan.ociRuntime === undefined ? {} : { Runtime: plan.ociRuntime }),
+    },
+  };
+}
+
+function ownMounts(shared: ContainerPlan['shared']): MountSettings[] {
+  if (shared === undefined) {
+    return [
+      { Type: 'volume', Target: '/.geode', Source: '' },
+      { Type: 'volume', Target: workdir, Source: '' },
+    ];
+  }
+  return [
+    bind({ source: shared.guest, target: '/.geode/guest', writable: false }),
+    bind({ source: shared.link, target: '/.geode/link', writable: false }),
+    bind({ source: shared.workspace, target: workdir, writable: true }),
+  ];
+}
+
+/** As a structure, never as `source:target`: a colon in a path stays a colon. */
+function bind({ source, target, writable }: Required<Mount>): MountSettings {
+  return { Type: 'bind', Source: source, Target: target, ReadOnly: !writable };
+}

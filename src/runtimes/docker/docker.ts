@@ -1,0 +1,235 @@
+import { readFile } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import type Docker from 'dockerode';
+import { pack } from 'tar-stream';
+import { GeodeError, reasonOf } from '../../core/errors.ts';
+import type { Available, Runtime, Unavailable } from '../../core/runtime.ts';
+import type { Grade } from '../../core/sandbox.ts';
+import { bridgeDialer, socketDialer } from '../../link/dial.ts';
+import { findGuest } from '../guest-binary.ts';
+import { checkMounts } from '../mounts.ts';
+import type { RuntimeOptions } from '../options.ts';
+import { type CheckedSpec, workdir } from '../spec.ts';
+import { runtimeOf } from '../walls.ts';
+import { containerOptions } from './container.ts';
+import { asking, bridgeInto, connectEngine, parseHost, statusOf } from './engine.ts';
+import type { DockerOptions } from './options.ts';
+
+const fallbackPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+/** Kernels of their own; everything else shares the host's. */
+const kernelRuntimes = /^(runsc|kata)/;
+
+/** A hardened container for each sandbox, on Docker or Podman, here or on another machine. */
+export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): Runtime {
+  let client: Promise<Docker> | undefined;
+  const engine = () => {
+    client ??= connectEngine(docker.host);
+    return client;
+  };
+  const container = async (handle: string) => (await engine()).getContainer(handle);
+  const local = parseHost(docker.host).protocol === 'unix:' && options.platform === 'linux';
+  const overSocket = docker.link === 'auto' ? local : docker.link === 'socket';
+  const grade: Grade = kernelRuntimes.test(docker.ociRuntime ?? '') ? 'kernel' : 'container';
+  const user = (spec: Pick<CheckedSpec, 'rootAccess'>) => {
+    if (spec.rootAccess) return { uid: 0, gid: 0 };
+    return options.uid === 0 ? { uid: 1000, gid: 1000 } : { uid: options.uid, gid: options.gid };
+  };
+
+  return runtimeOf(
+    {
+      name: 'docker',
+      probe: async () => probe(options, docker, await engine(), grade),
+
+      async plan(room, spec) {
+        await checkMounts(spec.mounts ?? [], options.mounts);
+        const image = checkImage(spec.image ?? docker.defaultImage);
+        const env = await imageEnv(await engine(), image);
+        return {
+          handle: `geode-${room.id}`,
+          // A bridge reaches the network around the host's policy: the walls are no longer a container's.
+          grade: spec.network === 'bridge' ? 'os' : grade,
+          workdir,
+          env: { PATH: fallbackPath, LANG: 'C.UTF-8', ...env, HOME: workdir, USER: 'sandbox', ...spec.env },
+          ...(overSocket && options.uid === 0 ? { workspaceOwner: user(spec) } : {}),
+        };
+      },
+
+      async build(room, spec, { handle }) {
+        const guest = await findGuest(options);
+        const { uid, gid } = user(spec);
+        const created = containerOptions(
+          {
+            name: handle,
+            image: spec.image ?? docker.defaultImage,
+            user: `${uid}:${gid}`,
+            labels: labels(room.id, spec),
+            ociRuntime: docker.ociRuntime,
+            mounts: await checkMounts(spec.mounts ?? [], options.mounts),
+            shared: overSocket
+              ? { guest: guest.path, link: room.linkFolder, workspace: room.workspace }
+              : undefined,
+          },
+          spec,
+        );
+        const made = await asking('create the container', (await engine()).createContainer(created), {
+          404: 'image_missing',
+        });
+        if (!overSocket) await fillVolumes(made, guest.path, uid, gid);
+        await asking('start the container', made.start());
+        return { handle };
+      },
+
+      dialer(room, handle) {
+        if (overSocket) return socketDialer(room.socket);
+        return bridgeDialer(async () => bridgeInto(await container(handle)));
+      },
+
+      async vital(_room, handle) {
+        try {
+          const { State } = await (await container(handle)).inspect();
+          if (State.Running) return { alive: true };
+          const why = State.OOMKilled
+            ? 'its memory limit was reached'
+            : `its guest ended with code ${State.ExitCode}`;
+          return { alive: false, reason: State.Error ? `${why} (${State.Error})` : why };
+        } catch (error) {
+          if (statusOf(error) === 404) return { alive: false, reason: 'its container is gone' };
+          throw error;
+        }
+      },
+
+      async destroy(_room, handle) {
+        await (await container(handle)).remove({ force: true, v: true }).catch((error) => {
+          const status = statusOf(error);
+          // 409: another remove is under way and will finish it.
+          if (status !== 404 && status !== 409)
+            throw new GeodeError(
+              'engine_failed',
+              `The engine could not remove ${handle}: ${reasonOf(error)}`,
+              { cause: error },
+            );
+        });
+      },
+    },
+    options,
+  );
+}
+
+async function probe(
+  options: RuntimeOptions,
+  { host, ociRuntime }: DockerOptions,
+  engine: Docker,
+  grade: Grade,
+): Promise<Available | Unavailable> {
+  const answer = await engine.version().then(
+    (version) => ({ version }),
+    (error: NodeJS.ErrnoException) => ({ error }),
+  );
+  if ('error' in answer) return unreachable(host, answer.error);
+  const info = await engine.info();
+  const guest = await findGuest({ ...options, arch: info.Architecture ?? options.arch });
+  if (guest.missing !== undefined) return { available: false, reason: guest.missing, fix: guest.fix };
+  const known = Object.keys(info.Runtimes ?? {});
+  if (ociRuntime !== undefined && known.length > 0 && !known.includes(ociRuntime)) {
+    return {
+      available: false,
+      reason: `the engine has no OCI runtime ${JSON.stringify(ociRuntime)} (it has ${known.join(', ')})`,
+      fix: 'Install it and add it to the engine, or leave docker.oci_runtime out.',
+    };
+  }
+  return {
+    available: true,
+    grade,
+    version: `${engineName(answer.version)} ${answer.version.Version}, ${ociRuntime ?? info.DefaultRuntime ?? 'its default runtime'}`,
+    capabilities: {
+      isolation: true,
+      limits: {
+        memory: info.MemoryLimit !== false,
+        cpus: info.CpuCfsQuota !== false,
+        pids: info.PidsLimit !== false,
+      },
+      images: true,
+      networks: ['none', 'bridge'],
+      mounts: true,
+      users: 'root-access',
+      adoption: true,
+    },
+  };
+}
+
+function unreachable(host: string, error: NodeJS.ErrnoException): Unavailable {
+  const reasons: Readonly<Record<string, Omit<Unavailable, 'available'>>> = {
+    ENOENT: {
+      reason: `no engine listens at ${host}`,
+      fix: 'Start it with `systemctl start docker`, or set docker.host.',
+    },
+    ECONNREFUSED: {
+      reason: `the engine at ${host} is not running`,
+      fix: 'Start it with `systemctl start docker`, or set docker.host.',
+    },
+    EACCES: {
+      reason: `this user may not talk to ${host}`,
+      fix: 'Add the user to the docker group, then log in again.',
+    },
+  };
+  const known = reasons[error.code ?? ''];
+  return {
+    available: false,
+    reason: known?.reason ?? reasonOf(error),
+    fix: known?.fix ?? 'Check docker.host in the config.',
+  };
+}
+
+function engineName(version: Docker.DockerVersion): string {
+  const components = (version as { Components?: readonly { Name?: string }[] }).Components ?? [];
+  return components.some(({ Name }) => Name?.startsWith('Podman')) ? 'Podman' : 'Docker';
+}
+
+/** A name that starts with "-" would be read as an option by some engine, some day. */
+function checkImage(image: string): string {
+  if (/^[a-z0-9][\w./:@-]{0,254}$/i.test(image)) return image;
+  throw new GeodeError('invalid_input', `${JSON.stringify(image)} is not the name of an image.`);
+}
+
+/** The environment that the image's makers gave its programs; also the proof that the image is there. */
+async function imageEnv(engine: Docker, image: string): Promise<Readonly<Record<string, string>>> {
+  const facts = await engine
+    .getImage(image)
+    .inspect()
+    .catch((cause) => {
+      if (statusOf(cause) !== 404)
+        throw new GeodeError('engine_failed', `The engine could not look at ${image}: ${reasonOf(cause)}`, {
+          cause,
+        });
+      throw new GeodeError('image_missing', `The image ${image} is not on this engine.`, {
+        hint: `Run \`docker pull ${image}\`, or name another image.`,
+        cause,
+      });
+    });
+  const pairs = (facts.Config?.Env ?? []).map(
+    (pair) => [pair.split('=', 1)[0] ?? '', pair.slice(pair.indexOf('=') + 1)] as const,
+  );
+  return Object.fromEntries(pairs);
+}
+
+function labels(id: string, spec: CheckedSpec): Readonly<Record<string, string>> {
+  return {
+    'dev.geode.owner': spec.owner ?? '',
+    'dev.geode.sandbox': id,
+    'dev.geode.version': '1',
+    'dev.geode.lease-ms': String(spec.leaseMs),
+  };
+}
+
+/** Where nothing is shared with the engine's machine, its volumes are filled through the engine. */
+async function fillVolumes(container: Docker.Container, guest: string, uid: number, gid: number): Promise<void> {
+  const machinery = pack();
+  machinery.entry({ name: 'guest', mode: 0o755 }, await readFile(guest));
+  machinery.entry({ name: 'link', type: 'directory', mode: 0o700, uid, gid });
+  machinery.finalize();
+  const workspace = pack();
+  workspace.entry({ name: '.', type: 'directory', mode: 0o700, uid, gid });
+  workspace.finalize();
+  await asking('bring in the guest', container.putArchive(Readable.from(machinery), { path: '/.geode' }));
+  await asking('make the workspace', container.putArchive(Readable.from(workspace), { path: workdir }));
+}

@@ -1,0 +1,65 @@
+import type { Duplex } from 'node:stream';
+import type Docker from 'dockerode';
+import { type ErrorCode, GeodeError, reasonOf } from '../../core/errors.ts';
+import { demultiplexed } from './demultiplex.ts';
+
+/** The engine's client, loaded only when this runtime is used: it is the largest thing we depend on. */
+export async function connectEngine(host: string): Promise<Docker> {
+  const { default: Client } = await import('dockerode');
+  const url = parseHost(host);
+  if (url.protocol === 'unix:') return new Client({ socketPath: url.pathname });
+  const protocol = url.protocol === 'ssh:' ? 'ssh' : 'http';
+  return new Client({
+    protocol,
+    host: url.hostname,
+    port: url.port || (protocol === 'ssh' ? 22 : 2375),
+    username: url.username,
+  });
+}
+
+export function parseHost(host: string): URL {
+  const url = URL.canParse(host) ? new URL(host) : undefined;
+  if (url !== undefined && ['unix:', 'tcp:', 'http:', 'ssh:'].includes(url.protocol)) return url;
+  throw new GeodeError(
+    'invalid_config',
+    `docker.host is ${JSON.stringify(host)}, which is no address of an engine.`,
+    {
+      hint: 'Use unix:///var/run/docker.sock, tcp://host:port or ssh://user@host.',
+    },
+  );
+}
+
+/** Runs one call to the engine; its refusals become ours, in its own words. */
+export async function asking<T>(
+  what: string,
+  call: Promise<T>,
+  codes: Readonly<Record<number, ErrorCode>> = {},
+): Promise<T> {
+  try {
+    return await call;
+  } catch (cause) {
+    const code = codes[statusOf(cause) ?? 0] ?? 'engine_failed';
+    throw new GeodeError(code, `The engine could not ${what}: ${words(cause)}`, { cause });
+  }
+}
+
+export function statusOf(error: unknown): number | undefined {
+  const status = (error as { statusCode?: unknown } | undefined)?.statusCode;
+  return typeof status === 'number' ? status : undefined;
+}
+
+function words(error: unknown): string {
+  const said = (error as { json?: { message?: unknown } } | undefined)?.json?.message;
+  return typeof said === 'string' ? said : reasonOf(error);
+}
+
+/** `guest bridge` inside the container, as one stream of bytes: what it says on stderr is dropped. */
+export async function bridgeInto(container: Docker.Container): Promise<Duplex> {
+  const exec = await container.exec({
+    Cmd: ['/.geode/guest', 'bridge', '/.geode/link/s'],
+    AttachStdin: true,
+    AttachStdout: true,
+    AttachStderr: true,
+  });
+  return demultiplexed(await exec.start({ hijack: true, stdin: true }));
+}

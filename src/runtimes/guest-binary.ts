@@ -1,0 +1,37 @@
+import { access, constants } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { RuntimeOptions } from './options.ts';
+
+const architectures: Readonly<Record<string, string>> = {
+  x64: 'amd64',
+  amd64: 'amd64',
+  x86_64: 'amd64',
+  arm64: 'arm64',
+  aarch64: 'arm64',
+};
+
+export type GuestBinary =
+  | { readonly path: string; readonly missing?: undefined }
+  | { readonly path: string; readonly missing: string; readonly fix: string };
+
+/** The guest for an architecture (this machine's by default), or why there is none. */
+export async function findGuest({
+  guestDir,
+  arch,
+}: Pick<RuntimeOptions, 'guestDir' | 'arch'>): Promise<GuestBinary> {
+  const name = architectures[arch];
+  const path = join(guestDir, `guest-linux-${name ?? arch}`);
+  if (name === undefined) {
+    return {
+      path,
+      missing: `there is no guest for the ${arch} architecture`,
+      fix: 'Use an amd64 or arm64 machine.',
+    };
+  }
+  try {
+    await access(path, constants.X_OK);
+    return { path };
+  } catch {
+    return { path, missing: `the guest for ${name} is not built`, fix: 'Run `npm run guest`.' };
+  }
+}

@@ -1,0 +1,161 @@
+import { randomBytes } from 'node:crypto';
+import { constants } from 'node:http2';
+import type { Duplex } from 'node:stream';
+import { type Cancel, cancelled, throwIfCancelled, within } from '../core/cancel.ts';
+import { GeodeError } from '../core/errors.ts';
+import type { Files } from '../core/files.ts';
+import type { Journals } from '../core/journal.ts';
+import type { Limits } from '../core/limits.ts';
+import type { Command, ExecOptions, ExecResult, Process, ProcessList, SignalName } from '../core/process.ts';
+import type { RuntimeName } from '../core/runtime.ts';
+import type { Grade, Metrics, Sandbox } from '../core/sandbox.ts';
+import { attachProcess } from '../link/attach.ts';
+import { OutputCollector } from '../link/collect-output.ts';
+import { guestCommand } from '../link/command.ts';
+import { guestFiles } from '../link/files.ts';
+import type { Link } from '../link/link.ts';
+import { ProcessStream, signalProcess } from '../link/process-stream.ts';
+import { openStream, responseOf } from '../link/request.ts';
+import { metricsSchema, processListSchema } from '../link/schemas.ts';
+
+const defaultOutputLimit = 10 * 1000 ** 2;
+const killDeadlineMs = 10_000;
+
+/** What a runtime brings together when its guest has answered. */
+export interface OpenRoom {
+  readonly id: string;
+  readonly runtime: RuntimeName;
+  readonly grade: Grade;
+  readonly limits: Limits;
+  readonly workdir: string;
+  readonly link: Link;
+  readonly journals: Journals;
+  /** Ends the room itself: processes, container, folders. Called once. */
+  readonly tearDown: () => Promise<void>;
+}
+
+/** Every runtime's sandbox: the same conversation with a guest, whatever the walls are made of. */
+export class GuestSandbox implements Sandbox {
+  readonly files: Files;
+  readonly rootFiles: Files;
+  readonly #room: OpenRoom;
+  #stopping: Promise<void> | undefined;
+
+  constructor(room: OpenRoom) {
+    this.#room = room;
+    this.files = guestFiles(room.link, 'workspace');
+    this.rootFiles = guestFiles(room.link, 'sandbox');
+  }
+
+  get id(): string {
+    return this.#room.id;
+  }
+  get runtime(): RuntimeName {
+    return this.#room.runtime;
+  }
+  get grade(): Grade {
+    return this.#room.grade;
+  }
+  get limits(): Limits {
+    return this.#room.limits;
+  }
+  get workdir(): string {
+    return this.#room.workdir;
+  }
+
+  async exec(command: Command, options: ExecOptions = {}): Promise<ExecResult> {
+    const { signal, outputLimitBytes = defaultOutputLimit } = options;
+    const process = await this.spawn(command, { signal });
+    const collector = new OutputCollector(outputLimitBytes);
+    let killing: Promise<void> | undefined;
+    const onCancel = () => {
+      killing = within({ ms: killDeadlineMs, what: 'Killing the command' }, () => process.kill()).catch(
+        () => {},
+      );
+    };
+    signal?.addEventListener('abort', onCancel, { once: true });
+    if (signal?.aborted) onCancel();
+    try {
+      for await (const event of process) collector.add(event);
+    } finally {
+      signal?.removeEventListener('abort', onCancel);
+      await killing;
+    }
+    if (signal?.aborted) throw cancelled(`The command ${JSON.stringify(command.argv[0])}`, signal.reason);
+    const result = collector.result(process.id);
+    if (result === undefined)
+      throw new GeodeError('internal', `Process ${process.id} ended without an exit record.`);
+    return result;
+  }
+
+  async spawn(command: Command, { signal }: Cancel = {}): Promise<Process> {
+    throwIfCancelled(signal, 'Starting a command');
+    const spec = guestCommand(randomBytes(9).toString('base64url'), command);
+    const process = await ProcessStream.start(this.#room.link, spec, this.#room.journals.open(spec.id), {
+      signal,
+    });
+    if (command.stdin !== undefined) void feedStdin(process, command);
+    return process;
+  }
+
+  processes(options: Cancel = {}): Promise<ProcessList> {
+    return this.#room.link.call('GET', '/v1/processes', processListSchema, options);
+  }
+
+  attach(processId: string, { from = 0, signal }: { from?: number } & Cancel = {}): Promise<Process> {
+    return attachProcess(this.#room.link, this.#room.journals, processId, from, { signal });
+  }
+
+  async signal(
+    processId: string,
+    name: SignalName,
+    { tree = false, signal }: { tree?: boolean } & Cancel = {},
+  ) {
+    await signalProcess(this.#room.link, processId, name, tree, { signal });
+  }
+
+  async tunnel(port: number, { signal }: Cancel = {}): Promise<Duplex> {
+    if (!Number.isInteger(port) || port < 1 || port > 65_535) {
+      throw new GeodeError('invalid_input', `${port} is not a port: a whole number from 1 to 65535.`);
+    }
+    const session = await this.#room.link.session({ signal });
+    return this.#room.link.guarded(async () => {
+      const stream = openStream(session, 'POST', `/v1/tunnel?port=${port}`, signal);
+      try {
+        await responseOf(stream);
+        return stream;
+      } catch (error) {
+        stream.close(constants.NGHTTP2_CANCEL);
+        throw error;
+      }
+    });
+  }
+
+  metrics(options: Cancel = {}): Promise<Metrics> {
+    return this.#room.link.call('GET', '/v1/metrics', metricsSchema, options);
+  }
+
+  async release(): Promise<void> {
+    await this.#room.link.close();
+  }
+
+  stop(): Promise<void> {
+    this.#stopping ??= this.#room.link.close().then(() => this.#room.tearDown());
+    return this.#stopping;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+}
+
+/** A command may end without reading all of its stdin; what it did not want is not an error. */
+async function feedStdin(process: Process, { stdin = '', interactive = false }: Command): Promise<void> {
+  try {
+    if (typeof stdin === 'string' || stdin instanceof Uint8Array) await process.write(stdin);
+    else for await (const chunk of stdin) await process.write(chunk);
+    if (!interactive) await process.closeStdin();
+  } catch {
+    // The process or its sandbox is gone; its exit says how.
+  }
+}

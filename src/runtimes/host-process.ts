@@ -1,0 +1,113 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { setTimeout as delay } from 'node:timers/promises';
+import { z } from 'zod';
+import { GeodeError, reasonOf } from '../core/errors.ts';
+import type { Vital } from '../link/link.ts';
+
+const endDeadlineMs = 5_000;
+
+export interface HostProcess {
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** Control groups that it joins before it becomes the program. */
+  readonly joinCgroups?: readonly string[];
+  readonly openFiles?: number | undefined;
+  /** The program starts another in its own process namespace and names it on descriptor 3, as bwrap does. */
+  readonly pidFromInfo?: boolean;
+}
+
+/** Joins the groups and sets the limit on itself, then becomes the program: nothing runs outside of them. */
+const launcher = `
+files=$1; shift
+groups=$1; shift
+[ "$files" = - ] || ulimit -n "$files" || exit 97
+while [ "$groups" -gt 0 ]; do echo $$ > "$1/cgroup.procs" || exit 98; shift; groups=$((groups - 1)); done
+exec "$@"`;
+
+/**
+ * Starts a program that outlives this host: its own session, no inherited descriptors, no inherited
+ * environment. The handle names the process for good, since a bare process id can be reused.
+ */
+export async function startDetached(process: HostProcess): Promise<string> {
+  const { program, args, cwd, env, joinCgroups = [], openFiles, pidFromInfo = false } = process;
+  const launch = ['-c', launcher, 'sh', String(openFiles ?? '-'), String(joinCgroups.length), ...joinCgroups];
+  const child = spawn('/bin/sh', [...launch, program, ...args], {
+    cwd,
+    env,
+    detached: true,
+    stdio: ['ignore', 'ignore', 'pipe', pidFromInfo ? 'pipe' : 'ignore'],
+  });
+  const pid = pidFromInfo ? await namedChild(child, program) : await spawned(child, program);
+  // Held open, the descriptor would keep this host waiting for a program that outlives it.
+  child.stderr?.destroy();
+  child.unref();
+  return `${pid}:${(await startTime(pid)) ?? 'ended'}`;
+}
+
+async function spawned(child: ChildProcess, program: string): Promise<number> {
+  await new Promise<void>((resolve, reject) => {
+    child.once('spawn', resolve);
+    child.once('error', (cause) => reject(notStarted(program, reasonOf(cause))));
+  });
+  return child.pid ?? 0;
+}
+
+const infoSchema = z.object({ 'child-pid': z.number().int().positive() });
+
+async function namedChild(child: ChildProcess, program: string): Promise<number> {
+  const info = child.stdio[3];
+  const words = child.stderr === null ? '' : firstLine(child.stderr);
+  await spawned(child, program);
+  const answer = info instanceof Readable ? await text(info) : '';
+  const parsed = infoSchema.safeParse(answer === '' ? undefined : JSON.parse(answer));
+  if (!parsed.success) throw notStarted(program, await words);
+  return parsed.data['child-pid'];
+}
+
+async function firstLine(stream: Readable): Promise<string> {
+  const said = await text(stream).catch(() => '');
+  return said.trim().split('\n')[0] || 'it ended without a word';
+}
+
+function notStarted(program: string, reason: string): GeodeError {
+  return new GeodeError('engine_failed', `${program} could not be started: ${reason}.`);
+}
+
+export async function vitalOf(handle: string): Promise<Vital> {
+  return (await isRunning(handle)) ? { alive: true } : { alive: false, reason: 'its first process is gone' };
+}
+
+/** Asks first, so that the guest can end its children, then insists. */
+export async function endProcess(handle: string): Promise<void> {
+  for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+    const until = performance.now() + endDeadlineMs;
+    if (await isRunning(handle)) kill(handle, signal);
+    while ((await isRunning(handle)) && performance.now() < until) await delay(5);
+  }
+}
+
+function kill(handle: string, signal: NodeJS.Signals): void {
+  try {
+    process.kill(Number(handle.split(':')[0]), signal);
+  } catch {
+    // It ended in between.
+  }
+}
+
+async function isRunning(handle: string): Promise<boolean> {
+  const [pid, started] = handle.split(':');
+  return started !== undefined && (await startTime(Number(pid))) === started;
+}
+
+/** Field 22 of /proc/PID/stat, after the name in parentheses; undefined for a zombie or no process. */
+async function startTime(pid: number): Promise<string | undefined> {
+  const text = await readFile(join('/proc', String(pid), 'stat'), 'utf8').catch(() => undefined);
+  const fields = text?.slice(text.lastIndexOf(')') + 2).split(' ');
+  return fields?.[0] === 'Z' ? undefined : fields?.[19];
+}

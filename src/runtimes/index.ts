@@ -1,0 +1,68 @@
+import { GeodeError } from '../core/errors.ts';
+import type { Available, Runtime, RuntimeName, Unavailable } from '../core/runtime.ts';
+import { type AppleOptions, appleRuntime } from './apple/apple.ts';
+import { bubblewrapRuntime } from './bubblewrap/bubblewrap.ts';
+import { dockerRuntime } from './docker/docker.ts';
+import type { DockerOptions } from './docker/options.ts';
+import { nativeRuntime } from './native/native.ts';
+import type { RuntimeOptions } from './options.ts';
+
+export interface RuntimesOptions extends RuntimeOptions {
+  readonly docker: DockerOptions;
+  readonly apple: AppleOptions;
+}
+
+/** Every runtime, strongest first. */
+export function allRuntimes(options: RuntimesOptions): readonly Runtime[] {
+  return [
+    appleRuntime(options, options.apple),
+    dockerRuntime(options, options.docker),
+    bubblewrapRuntime(options),
+    nativeRuntime(options),
+  ];
+}
+
+export interface ProbedRuntime {
+  readonly runtime: Runtime;
+  readonly found: Available | Unavailable;
+}
+
+/** Asks all at once; each has a deadline of its own. */
+export function availableRuntimes(runtimes: readonly Runtime[]): Promise<readonly ProbedRuntime[]> {
+  return Promise.all(runtimes.map(async (runtime) => ({ runtime, found: await runtime.probe() })));
+}
+
+export interface RuntimeChoice {
+  readonly name: 'auto' | RuntimeName;
+  readonly allowFallbackToNative: boolean;
+  /** Told when code is about to run without isolation that was not asked for. */
+  readonly warn: (message: string) => void;
+}
+
+/**
+ * The runtime to use, or a refusal with every reason. A weaker one is never taken silently: `auto` chooses
+ * among those that isolate, and native stands in only where the config allows it, said aloud.
+ */
+export async function chooseRuntime(runtimes: readonly Runtime[], choice: RuntimeChoice): Promise<Runtime> {
+  const wanted = runtimes.filter(({ name }) =>
+    choice.name === 'auto' ? name !== 'native' : name === choice.name,
+  );
+  const probed = await availableRuntimes(wanted);
+  const working = probed.find(({ found }) => found.available);
+  if (working !== undefined) return working.runtime;
+  const reasons = probed
+    .map(({ runtime, found }) => (found.available ? '' : `${runtime.name}: ${found.reason} (${found.fix})`))
+    .join('; ');
+  const native = runtimes.find(({ name }) => name === 'native');
+  if (choice.allowFallbackToNative && native !== undefined && (await native.probe()).available) {
+    choice.warn(
+      `No isolation: running natively on this machine, because runtime.allow_fallback_to_native is set. ${reasons}`,
+    );
+    return native;
+  }
+  const asked =
+    choice.name === 'auto'
+      ? 'No runtime that isolates works here.'
+      : `The runtime ${choice.name} does not work here.`;
+  throw new GeodeError('runtime_unavailable', `${asked} ${reasons}`);
+}

@@ -1,0 +1,62 @@
+import type { Runtime } from '../../core/runtime.ts';
+import { socketDialer } from '../../link/dial.ts';
+import { findGuest } from '../guest-binary.ts';
+import { endProcess, startDetached, vitalOf } from '../host-process.ts';
+import type { RuntimeOptions } from '../options.ts';
+import { runtimeOf } from '../walls.ts';
+
+const path = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+
+/** No walls at all: the guest runs as this user on this machine. For trusted code, and for tests. */
+export function nativeRuntime(options: RuntimeOptions): Runtime {
+  return runtimeOf(
+    {
+      name: 'native',
+      async probe() {
+        if (options.platform !== 'linux') {
+          return {
+            available: false,
+            reason: 'the guest runs on Linux only',
+            fix: 'Use the docker or apple runtime.',
+          };
+        }
+        const guest = await findGuest(options);
+        if (guest.missing !== undefined) return { available: false, reason: guest.missing, fix: guest.fix };
+        return {
+          available: true,
+          grade: 'none',
+          version: 'this machine, without isolation',
+          capabilities: {
+            isolation: false,
+            limits: { memory: false, cpus: false, pids: false },
+            images: false,
+            networks: [],
+            mounts: false,
+            users: options.uid === 0 ? 'always' : 'never',
+            adoption: true,
+          },
+        };
+      },
+      async plan(room, spec) {
+        const env = { PATH: path, HOME: room.workspace, LANG: 'C.UTF-8', ...spec.env };
+        return { handle: '', grade: 'none', workdir: room.workspace, env };
+      },
+      async build(room, spec) {
+        const guest = await findGuest(options);
+        const args = ['init', '--dial', room.socket, '--lease', String(spec.leaseMs || 60_000)];
+        return {
+          handle: await startDetached({
+            program: guest.path,
+            args,
+            cwd: room.workspace,
+            env: { PATH: path },
+          }),
+        };
+      },
+      dialer: (room) => socketDialer(room.socket),
+      vital: (_room, handle) => vitalOf(handle),
+      destroy: (_room, handle) => endProcess(handle),
+    },
+    options,
+  );
+}

@@ -1,0 +1,21 @@
+import type { Journals } from '../core/journal.ts';
+import type { MountPolicy } from './mounts.ts';
+
+/** What every runtime is given by the composition root. Nothing here is read from the environment. */
+export interface RuntimeOptions {
+  /** Kept across restarts: records, workspaces, journals. */
+  readonly stateDir: string;
+  /** Short-lived and short-named: sockets. */
+  readonly runDir: string;
+  /** Folder with `guest-linux-amd64` and `guest-linux-arm64`. */
+  readonly guestDir: string;
+  /** The user of this process. */
+  readonly uid: number;
+  readonly gid: number;
+  readonly platform: NodeJS.Platform;
+  readonly arch: string;
+  /** Where programs such as bwrap and container are looked for. */
+  readonly path: string;
+  readonly mounts: MountPolicy;
+  readonly journals: (folder: string) => Journals;
+}

@@ -1,0 +1,104 @@
+import { randomBytes } from 'node:crypto';
+import { chown, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { GeodeError } from '../core/errors.ts';
+import type { Limits } from '../core/limits.ts';
+import { runtimeNames } from '../core/runtime.ts';
+import { grades } from '../core/sandbox.ts';
+
+const limit = z.number().nullable().optional();
+
+/** What the next host needs to take over a sandbox. Secret: only the host's user may read it. */
+const recordSchema = z.object({
+  id: z.string(),
+  runtime: z.enum(runtimeNames),
+  owner: z.string().nullable(),
+  createdAt: z.number(),
+  secret: z.string(),
+  grade: z.enum(grades),
+  limits: z.object({ memoryBytes: limit, cpus: limit, pids: limit, openFiles: limit }),
+  leaseMs: z.number(),
+  workdir: z.string(),
+  env: z.record(z.string(), z.string()),
+  /** What the runtime itself calls the sandbox: a process id, a container's name. */
+  handle: z.string(),
+});
+export type RoomRecord = Omit<z.infer<typeof recordSchema>, 'limits'> & { readonly limits: Limits };
+
+/** The folders of one sandbox on the host. */
+export interface Room {
+  readonly id: string;
+  /** Kept: the record, the workspace and the journals. */
+  readonly folder: string;
+  readonly workspace: string;
+  readonly journals: string;
+  /** Gone with the machine's next start: the socket. Closed to every other user of the host. */
+  readonly runFolder: string;
+  /** The part of it that the sandbox sees. */
+  readonly linkFolder: string;
+  readonly socket: string;
+}
+
+export interface RoomPlaces {
+  readonly stateDir: string;
+  readonly runDir: string;
+}
+
+export function newSandboxId(): string {
+  return randomBytes(10).toString('hex');
+}
+
+export function roomOf(places: RoomPlaces, id: string): Room {
+  if (!/^[a-z0-9][a-z0-9-]{0,39}$/.test(id)) {
+    throw new GeodeError(
+      'invalid_input',
+      `${JSON.stringify(id)} is not a sandbox id: up to 40 of a-z, 0-9 and "-".`,
+    );
+  }
+  const folder = join(places.stateDir, 'sandboxes', id);
+  const runFolder = join(places.runDir, id);
+  const linkFolder = join(runFolder, 'link');
+  return {
+    id,
+    folder,
+    workspace: join(folder, 'workspace'),
+    journals: join(folder, 'journals'),
+    runFolder,
+    linkFolder,
+    socket: join(linkFolder, 's'),
+  };
+}
+
+/** Makes the folders; `owner` is the user that the sandbox's commands run as on the host's disk. */
+export async function makeRoom(room: Room, owner: { uid: number; gid: number } | undefined): Promise<void> {
+  await mkdir(room.folder, { recursive: true, mode: 0o700 });
+  await mkdir(room.workspace, { recursive: true, mode: 0o700 });
+  await mkdir(room.runFolder, { recursive: true, mode: 0o700 });
+  await mkdir(room.linkFolder, { recursive: true, mode: 0o755 });
+  if (owner !== undefined) await chown(room.workspace, owner.uid, owner.gid);
+}
+
+export async function removeRoom(room: Room): Promise<void> {
+  await rm(room.runFolder, { recursive: true, force: true });
+  await rm(room.folder, { recursive: true, force: true });
+}
+
+/** In one step, so that a host killed half-way leaves the old record or the new one. */
+export async function saveRecord(room: Room, record: RoomRecord): Promise<void> {
+  const path = join(room.folder, 'record.json');
+  await writeFile(`${path}.new`, JSON.stringify(record), { mode: 0o600 });
+  await rename(`${path}.new`, path);
+}
+
+export async function readRecord(room: Room): Promise<RoomRecord | undefined> {
+  const text = await readFile(join(room.folder, 'record.json'), 'utf8').catch(() => undefined);
+  if (text === undefined) return undefined;
+  return recordSchema.parse(JSON.parse(text)) as RoomRecord;
+}
+
+export async function allRecords(places: RoomPlaces): Promise<readonly RoomRecord[]> {
+  const ids = await readdir(join(places.stateDir, 'sandboxes')).catch(() => []);
+  const records = await Promise.all(ids.map((id) => readRecord(roomOf(places, id))));
+  return records.filter((record) => record !== undefined);
+}

@@ -1,0 +1,113 @@
+import { GeodeError } from '../core/errors.ts';
+import { checkLimits, defaultLimits, type Limits } from '../core/limits.ts';
+import type { Available, RuntimeName } from '../core/runtime.ts';
+import { isAtLeast, type SandboxSpec } from '../core/sandbox.ts';
+
+const defaultLeaseMs = 60_000;
+const longestEnvName = 256;
+const largestEnv = 128 * 1024;
+
+/** Where every sandbox keeps its workspace, whatever the runtime. */
+export const workdir = '/workspace';
+
+/** A spec with every default filled in and every field known to be enforceable. */
+export interface CheckedSpec extends SandboxSpec {
+  readonly limits: Limits;
+  readonly env: Readonly<Record<string, string>>;
+  readonly leaseMs: number;
+}
+
+/** "Reject, never ignore": what this runtime cannot honour on this machine is refused by name. */
+export function checkSpec(
+  runtime: RuntimeName,
+  { grade, capabilities }: Available,
+  spec: SandboxSpec,
+): CheckedSpec {
+  const refuse = (field: string, why: string, hint?: string): never => {
+    throw new GeodeError('cannot_enforce', `The ${runtime} runtime cannot honour ${field}: ${why}.`, {
+      ...(hint === undefined ? {} : { hint }),
+      details: { runtime, field },
+    });
+  };
+  const limits = checkLimits(spec.limits ?? {});
+  const network = spec.network ?? 'none';
+  if (spec.minimumGrade !== undefined && !isAtLeast(grade, spec.minimumGrade)) {
+    refuse('minimumGrade', `it gives grade "${grade}" here, "${spec.minimumGrade}" was asked for`);
+  }
+  if (network !== 'none' && network !== 'bridge') {
+    refuse(
+      'network',
+      `"${network}" would hand the sandbox the host's network`,
+      'Use "none" (default) or "bridge".',
+    );
+  }
+  if (spec.network !== undefined && !capabilities.networks.includes(network)) {
+    refuse(
+      'network',
+      `"${network}" is not among what it offers (${capabilities.networks.join(', ') || 'nothing'})`,
+    );
+  }
+  if (spec.image !== undefined && !capabilities.images)
+    refuse('image', 'it runs the programs of the host, not an image');
+  if ((spec.mounts ?? []).length > 0 && !capabilities.mounts)
+    refuse('mounts', 'it has no file system of its own');
+  if (spec.rootAccess && capabilities.users === 'never')
+    refuse('rootAccess', 'everything in it runs as one user');
+  for (const [field, can] of Object.entries({
+    memoryBytes: capabilities.limits.memory,
+    cpus: capabilities.limits.cpus,
+    pids: capabilities.limits.pids,
+  })) {
+    const wanted = limits[field as keyof Limits];
+    if (wanted != null && !can)
+      refuse(
+        `limits.${field}`,
+        'nothing on this machine lets it enforce that limit',
+        'Set the limit to null, or choose another runtime.',
+      );
+  }
+  return {
+    ...spec,
+    env: checkEnv(spec.env ?? {}),
+    limits: fillLimits(limits, capabilities.limits),
+    leaseMs: checkLease(spec.leaseMs),
+  };
+}
+
+/** Defaults apply where they can be enforced; a runtime that declares "no limits" gets none by default. */
+function fillLimits(limits: Limits, can: Available['capabilities']['limits']): Limits {
+  return {
+    memoryBytes:
+      limits.memoryBytes !== undefined ? limits.memoryBytes : can.memory ? defaultLimits.memoryBytes : null,
+    cpus: limits.cpus !== undefined ? limits.cpus : can.cpus ? defaultLimits.cpus : null,
+    pids: limits.pids !== undefined ? limits.pids : can.pids ? defaultLimits.pids : null,
+    openFiles: limits.openFiles !== undefined ? limits.openFiles : defaultLimits.openFiles,
+  };
+}
+
+export function checkEnv(env: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  let total = 0;
+  for (const [name, value] of Object.entries(env)) {
+    total += name.length + value.length;
+    if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name) || name.length > longestEnvName) {
+      throw new GeodeError(
+        'invalid_input',
+        `env has the name ${JSON.stringify(name)}, which no shell could use.`,
+      );
+    }
+    if (value.includes('\0')) throw new GeodeError('invalid_input', `env.${name} holds a NUL byte.`);
+  }
+  if (total > largestEnv)
+    throw new GeodeError('too_large', `env is ${total} bytes; the most is ${largestEnv}.`);
+  return env;
+}
+
+function checkLease(leaseMs: number | null | undefined): number {
+  if (leaseMs === null) return 0;
+  if (leaseMs === undefined) return defaultLeaseMs;
+  if (Number.isSafeInteger(leaseMs) && leaseMs >= 1_000) return leaseMs;
+  throw new GeodeError(
+    'invalid_input',
+    `leaseMs is ${leaseMs}, but must be a whole number of at least 1000, or null.`,
+  );
+}

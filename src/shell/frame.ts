@@ -1,0 +1,70 @@
+import type { Script, Word, WordPart } from 'unbash';
+import type { Choices } from './choices.ts';
+import type { Field, FieldBuilder } from './field.ts';
+import type { Budget } from './limits.ts';
+import type { Dialect } from './parse.ts';
+import type { ShellPolicy } from './policy.ts';
+import type { Scope } from './scope.ts';
+import { excerpt, Refusal, type RuleName } from './verdict.ts';
+import type { Origin, Unknowns } from './unknowns.ts';
+
+/** What is shared by everything looked at while one command is judged. */
+export interface Inspection {
+  readonly policy: ShellPolicy;
+  readonly budget: Budget;
+  readonly unknowns: Unknowns;
+  /** Files that the command itself wrote, by path, with what is known of their content. */
+  readonly files: Map<string, string>;
+  /** Which functions start which others as extra processes. */
+  readonly spawns: Map<string, Set<string>>;
+}
+
+/** The moves of the walk that expansion and programs need, handed down so that modules do not import in circles. */
+export interface Shell {
+  /** Looks at a parsed script; returns what is known of its output. */
+  runScript(script: Script, frame: Frame): string;
+  /** Looks at a text as a script, as `eval` and `sh -c` would run it. */
+  runText(text: string, frame: Frame): string;
+  /** Looks at a program with its arguments. */
+  invoke(argv: readonly Field[], frame: Frame): string;
+  /** The fields of a word; see `expand.ts`, as for the next two. */
+  expandWord(word: Word, frame: Frame): Field[];
+  expandText(word: Word, frame: Frame): string;
+  expandParts(parts: readonly WordPart[], frame: Frame, out: FieldBuilder): void;
+}
+
+/** Where the walk stands. */
+export interface Frame {
+  readonly shell: Shell;
+  readonly inspection: Inspection;
+  readonly scope: Scope;
+  readonly choices: Choices;
+  readonly dialect: Dialect;
+  /** The text that node positions point into. */
+  readonly source: string;
+  /** What is known of standard input. */
+  readonly stdin: string;
+  /** The command being looked at, for messages. */
+  readonly at: string;
+  readonly depth: number;
+  /** Scripts of `>(…)`, to be run on what the command writes. */
+  readonly sinks: Script[];
+}
+
+export function refuse(frame: Frame, rule: RuleName, reason: string): never {
+  throw new Refusal(rule, reason, excerpt(frame.at));
+}
+
+/** A mark for text that this command produces and that cannot be known. */
+export function unknown(frame: Frame, origin: Origin, key = frame.at): string {
+  return frame.inspection.unknowns.mark(origin, key);
+}
+
+/** The folder that relative paths start from. */
+export function folder(frame: Frame): string {
+  const folders = frame.scope.values(folderVariable);
+  return frame.choices.pick(folderVariable, folders)?.[0] ?? frame.inspection.policy.workspace;
+}
+
+/** Not a name that a script can assign to. */
+export const folderVariable = '.folder';

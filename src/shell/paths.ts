@@ -1,0 +1,55 @@
+import type { Field } from './field.ts';
+import { quoted } from './field.ts';
+import { type Frame, folder } from './frame.ts';
+import { hasUnknown } from './unknowns.ts';
+
+/**
+ * A path in parts, each a shell pattern, after `//`, `.` and `..` are resolved.
+ * `rooted` is false where it starts in a folder that only running would tell.
+ */
+export interface Path {
+  readonly rooted: boolean;
+  readonly parts: readonly string[];
+}
+
+export function resolvePath(field: Field, frame: Frame): Path {
+  const { pattern } = field;
+  const startsUnknown = hasUnknown(pattern.charAt(0));
+  const start = pattern.startsWith('/') || startsUnknown ? '' : quoted(folder(frame)).pattern;
+  return normalize(`${start}/${pattern}`, !startsUnknown && !hasUnknown(start.charAt(0)));
+}
+
+/** A literal path, for tables. */
+export function pathOf(text: string): Path {
+  return normalize(quoted(text).pattern, true);
+}
+
+/** The name under which a file that the command writes is remembered; a name of one unknown stays as it is. */
+export function fileKey(field: Field, frame: Frame): string {
+  if (field.text.length === 1 && hasUnknown(field.text)) return field.text;
+  const path = resolvePath(quoted(field.text), frame);
+  return `${path.rooted ? '/' : ''}${path.parts.join('/')}`;
+}
+
+/** The folder that `cd` leads to. */
+export function joinFolder(from: string, to: string): string {
+  const startsUnknown = hasUnknown(to.charAt(0));
+  if (startsUnknown) return to;
+  const path = normalize(to.startsWith('/') ? to : `${from}/${to}`, true);
+  return hasUnknown(from.charAt(0)) && !to.startsWith('/') ? path.parts.join('/') : `/${path.parts.join('/')}`;
+}
+
+function normalize(pattern: string, rooted: boolean): Path {
+  const parts: string[] = [];
+  let known = rooted;
+  for (const part of pattern.split('/')) {
+    if (part === '' || part === '.') continue;
+    if (part !== '..') {
+      parts.push(part);
+    } else if (parts.length > 0) {
+      // Above an unknown part lies an unknown folder.
+      if (hasUnknown(parts.pop() ?? '')) known = known && parts.length > 0;
+    }
+  }
+  return { rooted: known, parts };
+}

@@ -1,0 +1,59 @@
+/**
+ * What the command policy says about a command, and the closed list of rules it can name.
+ *
+ * Inside the policy a refusal is thrown, so that it leaves any depth of nesting at once; `judge` turns it
+ * into a verdict and nothing is ever thrown to a caller.
+ */
+export const ruleHints = {
+  destroy:
+    'Name the exact folder to change, below the workspace or /tmp; write `${NAME:?}` where a variable may be empty.',
+  device: 'Work on an image file instead of a device.',
+  'fork-bomb': 'Start a bounded number of processes and `wait` for them.',
+  'reverse-shell': 'Use `nc -z host port` to test a port, or the client of the service that you need.',
+  'download-and-run': 'Download to a file, read it, and run it with a later command.',
+  'hidden-command': 'Decode into a file, read it, and run it with a later command.',
+  'key-files': 'Secrets reach a sandbox through bindings of its policy; read another file.',
+  'not-listed': 'Use a program of the allow list, or add this one to it.',
+  dynamic: 'In strict mode write every program and script out in full.',
+  unparsable: 'Correct the syntax and send the command again.',
+  'too-long': 'Write the script into a file of the workspace and run the file.',
+  'too-complex': 'Split the command into several smaller ones.',
+} as const satisfies Record<string, string>;
+
+export type RuleName = keyof typeof ruleHints;
+
+export interface Blocked {
+  readonly allowed: false;
+  readonly rule: RuleName;
+  /** One sentence for people and models: what the command would do. */
+  readonly reason: string;
+  readonly hint: string;
+  /** The part of the command that was refused, shortened. */
+  readonly at: string;
+}
+
+export type Verdict = { readonly allowed: true } | Blocked;
+
+/** Thrown inside the policy only. */
+export class Refusal extends Error {
+  override readonly name = 'Refusal';
+  readonly rule: RuleName;
+  readonly at: string;
+
+  constructor(rule: RuleName, reason: string, at: string) {
+    super(reason);
+    this.rule = rule;
+    this.at = at;
+  }
+}
+
+const shownLength = 200;
+
+/** A piece of a command as it may be shown: one line, bounded, without the marks that stand for unknown text. */
+export function excerpt(text: string): string {
+  const line = text
+    .replace(/[\uE000-\uF8FF]/g, '…')
+    .replace(/\s+/g, ' ')
+    .trim();
+  return line.length > shownLength ? `${line.slice(0, shownLength)}…` : line;
+}

@@ -1,0 +1,354 @@
+import { createHash } from 'node:crypto';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { ProcessEvent } from '../../src/core/process.ts';
+import type { Sandbox } from '../../src/core/sandbox.ts';
+import { eventually, fixtureText, type Harness } from './harness.ts';
+
+const sh = (script: string) => ['/bin/sh', '-c', script] as const;
+
+/** PROC-1, PROC-3, RT-12: commands, their output and their end. */
+export function execContract(harness: () => Harness): void {
+  describe('exec', () => {
+    let sandbox: Sandbox;
+    beforeAll(async () => {
+      sandbox = await harness().open();
+    });
+
+    it('PROC-1: gives stdout, stderr and the exit code', async () => {
+      const result = await sandbox.exec({ argv: sh('echo out; echo err >&2; exit 7') });
+      expect(result).toMatchObject({
+        stdout: 'out\n',
+        stderr: 'err\n',
+        exitCode: 7,
+        signal: null,
+        timedOut: false,
+        truncated: false,
+      });
+    });
+
+    it.for([0, 1, 2, 125, 126, 127, 255])('RT-12: passes on exit code %i as it is', async (code) => {
+      expect((await sandbox.exec({ argv: sh(`exit ${code}`) })).exitCode).toBe(code);
+    });
+
+    it.for(['TERM', 'KILL', 'SEGV', 'USR1'])('RT-12: tells a death by SIG%s from an exit', async (name) => {
+      const result = await sandbox.exec({ argv: sh(`kill -${name} $$`) });
+      expect(result).toMatchObject({
+        exitCode: null,
+        signal: `SIG${name}`,
+        timedOut: false,
+        oomKilled: false,
+      });
+    });
+
+    it('PROC-1: keeps arguments as they are, never through a shell', async () => {
+      const words = ['$HOME', '`id`', 'a b', "'", '"', '\\', '\n', '*', ''];
+      const { stdout } = await sandbox.exec({
+        argv: ['python3', '-c', 'import sys, json; print(json.dumps(sys.argv[1:]))', ...words],
+      });
+      expect(JSON.parse(stdout)).toEqual(words);
+    });
+
+    it('PROC-1: keeps stdout and stderr apart and in the order of time', async () => {
+      const kinds: string[] = [];
+      const script = 'for i in 1 2 3; do echo o$i; sleep 0.1; echo e$i >&2; sleep 0.1; done';
+      for await (const event of await sandbox.spawn({ argv: sh(script) })) {
+        if (event.type === 'stdout' || event.type === 'stderr')
+          kinds.push(Buffer.from(event.bytes).toString().trim());
+      }
+      expect(kinds).toEqual(['o1', 'e1', 'o2', 'e2', 'o3', 'e3']);
+    });
+
+    it('PROC-1: carries every byte value', async () => {
+      const code = 'import sys; sys.stdout.buffer.write(bytes(range(256)) * 300)';
+      const { bytes } = await sandbox.exec({ argv: ['python3', '-c', code] });
+      expect(
+        Buffer.compare(
+          bytes.stdout,
+          Buffer.concat(Array.from({ length: 300 }, () => Buffer.from([...Array(256).keys()]))),
+        ),
+      ).toBe(0);
+    });
+
+    it('PROC-1: stores 100 MB of output up to the limit and counts the rest', async () => {
+      const size = 100 * 1000 * 1000;
+      const result = await sandbox.exec(
+        { argv: sh(`head -c ${size} /dev/zero; echo end >&2`) },
+        { outputLimitBytes: 1_000_000 },
+      );
+      expect(result.bytes.stdout.length).toBe(1_000_000);
+      expect(result.dropped).toEqual({ stdout: size - 1_000_000, stderr: 0 });
+      expect(result).toMatchObject({ truncated: true, exitCode: 0, stderr: 'end\n' });
+    });
+
+    it('PROC-1: streams 50 MB whole', async () => {
+      const hash = createHash('sha256');
+      let length = 0;
+      for await (const event of await sandbox.spawn({ argv: sh('head -c 50000000 /dev/zero') })) {
+        if (event.type !== 'stdout') continue;
+        expect(event.offset).toBe(length);
+        hash.update(event.bytes);
+        length += event.bytes.length;
+      }
+      expect(length).toBe(50_000_000);
+      expect(hash.digest('hex')).toBe(createHash('sha256').update(Buffer.alloc(50_000_000)).digest('hex'));
+    });
+
+    it('PROC-1: feeds stdin and ends it', async () => {
+      expect((await sandbox.exec({ argv: ['wc', '-c'], stdin: 'four' })).stdout.trim()).toBe('4');
+      const large = Buffer.alloc(5_000_000, 'x');
+      expect((await sandbox.exec({ argv: ['wc', '-c'], stdin: large })).stdout.trim()).toBe('5000000');
+    });
+
+    it("PROC-1: without stdin a command reads an empty one, never the host's", async () => {
+      expect((await sandbox.exec({ argv: ['cat'] })).stdout).toBe('');
+    });
+
+    it('PROC-1: a command that ignores its stdin does not hang', async () => {
+      const { exitCode } = await sandbox.exec({ argv: sh('exit 3'), stdin: Buffer.alloc(20_000_000) });
+      expect(exitCode).toBe(3);
+    });
+
+    it('PROC-1: takes stdin piece by piece and a close', async () => {
+      const process = await sandbox.spawn({
+        argv: sh('while read line; do echo "got $line"; done; echo closed'),
+        interactive: true,
+      });
+      const output = events(process);
+      await process.write('one\n');
+      await process.write('two\n');
+      await process.closeStdin();
+      expect((await output).stdout).toBe('got one\ngot two\nclosed\n');
+    });
+
+    it('PROC-1: 200 commands at once', async () => {
+      const results = await Promise.all(
+        Array.from({ length: 200 }, (_, index) => sandbox.exec({ argv: ['echo', String(index)] })),
+      );
+      expect(results.map(({ stdout }) => Number(stdout))).toEqual(
+        Array.from({ length: 200 }, (_, index) => index),
+      );
+    });
+
+    it('GL-3: a flood that nobody reads does not hold up another command', async () => {
+      const flood = await sandbox.spawn({
+        argv: sh('while :; do head -c 1000000 /dev/zero; done'),
+        timeoutMs: null,
+      });
+      const results = await Promise.all(
+        Array.from({ length: 20 }, () => sandbox.exec({ argv: ['echo', 'ok'] })),
+      );
+      expect(results.every(({ stdout }) => stdout === 'ok\n')).toBe(true);
+      await flood.kill();
+      expect((await events(flood)).exit?.signal).toBe('SIGKILL');
+    });
+
+    it('PROC-3: a timeout kills the whole tree inside and keeps the output', async () => {
+      await sandbox.files.remove('beats');
+      await sandbox.files.mkdir('beats');
+      const result = await sandbox.exec({
+        argv: ['python3', '-', `${sandbox.workdir}/beats`],
+        stdin: await fixtureText('leave-tree.py'),
+        timeoutMs: 3_000,
+      });
+      expect(result).toMatchObject({
+        timedOut: true,
+        stdout: 'started\n',
+        exitCode: null,
+        signal: 'SIGKILL',
+      });
+      await expectSilence(sandbox, 'beats', 4);
+    });
+
+    it('GL-8: a cancel kills the whole tree inside', async () => {
+      await sandbox.files.remove('beats');
+      await sandbox.files.mkdir('beats');
+      const stop = new AbortController();
+      const running = sandbox.exec(
+        { argv: ['python3', '-', `${sandbox.workdir}/beats`], stdin: await fixtureText('leave-tree.py') },
+        { signal: stop.signal },
+      );
+      await eventually(
+        async () => (await sandbox.files.list('beats')).entries.length === 4,
+        'the whole tree',
+      );
+      stop.abort();
+      await expect(running).rejects.toMatchObject({ code: 'cancelled' });
+      await expectSilence(sandbox, 'beats', 4);
+    });
+
+    it('GL-8: a cancel before the start starts nothing', async () => {
+      await expect(
+        sandbox.exec({ argv: ['touch', 'never'] }, { signal: AbortSignal.abort() }),
+      ).rejects.toMatchObject({ code: 'cancelled' });
+      expect(await sandbox.files.exists('never')).toBe(false);
+    });
+
+    it('PROC-1: a terminal with a size, a resize and an interrupt', async () => {
+      const process = await sandbox.spawn({
+        argv: sh('stty size; test -t 0 && echo tty; read x; stty size; sleep 100'),
+        pty: { columns: 91, rows: 33 },
+      });
+      const seen = collect(process);
+      await eventually(async () => seen.text().includes('tty'), 'the terminal');
+      expect(seen.text()).toContain('33 91');
+      await process.resize({ columns: 120, rows: 50 });
+      await process.write('go\n');
+      await eventually(async () => seen.text().includes('50 120'), 'the new size');
+      await process.write('\x03');
+      await seen.done;
+      expect(seen.exit()).toMatchObject({ signal: 'SIGINT' });
+    });
+
+    it("RT-9: sees an environment of its own, not the host's", async () => {
+      process.env.GEODE_CONTRACT_SECRET = 'host-secret-value';
+      const { stdout } = await sandbox.exec({ argv: ['env'], env: { MINE: 'a b=c' } });
+      delete process.env.GEODE_CONTRACT_SECRET;
+      const names = stdout.split('\n').flatMap((line) => (line.includes('=') ? [line.split('=', 1)[0]] : []));
+      expect(stdout).toContain('MINE=a b=c');
+      expect(stdout).not.toContain('host-secret-value');
+      expect(
+        names.filter(
+          (name) => !['PATH', 'HOME', 'LANG', 'USER', 'MINE', 'PWD', 'SHLVL', '_'].includes(name ?? ''),
+        ),
+      ).toEqual([]);
+    });
+
+    it('RT-9: values never stand on a command line', async () => {
+      const own = await harness().open({ env: { TOKEN: 'sandbox-secret-value' } });
+      expect(
+        (await own.exec({ argv: sh('echo $TOKEN $EXTRA'), env: { EXTRA: 'command-secret-value' } })).stdout,
+      ).toBe('sandbox-secret-value command-secret-value\n');
+      const { stdout } = await own.exec({
+        argv: sh('cat /proc/[0-9]*/cmdline'),
+        env: { EXTRA: 'command-secret-value' },
+      });
+      expect(stdout).not.toMatch(/sandbox-secret-value|command-secret-value/);
+      await own.stop();
+    });
+
+    it('PROC-1: starts in the workdir, or where it is told', async () => {
+      await sandbox.files.mkdir('sub/folder');
+      expect((await sandbox.exec({ argv: ['pwd'] })).stdout.trim()).toBe(sandbox.workdir);
+      expect((await sandbox.exec({ argv: ['pwd'], cwd: 'sub/folder' })).stdout.trim()).toBe(
+        `${sandbox.workdir}/sub/folder`,
+      );
+      expect((await sandbox.exec({ argv: ['pwd'], cwd: '/' })).stdout.trim()).toBe('/');
+    });
+
+    it('RT-12: what cannot start is an error, not an exit code', async () => {
+      await expect(sandbox.exec({ argv: ['no-such-program'] })).rejects.toMatchObject({
+        code: 'spawn_failed',
+      });
+      await expect(sandbox.exec({ argv: ['true'], cwd: 'no/such/folder' })).rejects.toMatchObject({
+        code: 'spawn_failed',
+      });
+      await sandbox.files.write('not-executable', 'x');
+      await expect(sandbox.exec({ argv: ['./not-executable'] })).rejects.toMatchObject({
+        code: 'spawn_failed',
+      });
+    });
+
+    it('PROC-1: refuses a command that makes no sense, by name', async () => {
+      await expect(sandbox.exec({ argv: [''] })).rejects.toMatchObject({ code: 'invalid_input' });
+      await expect(sandbox.exec({ argv: ['a\0b'] })).rejects.toMatchObject({ code: 'invalid_input' });
+      await expect(sandbox.exec({ argv: ['true'], timeoutMs: 0 })).rejects.toMatchObject({
+        code: 'invalid_input',
+      });
+      await expect(sandbox.exec({ argv: ['true'], timeoutMs: Number.NaN })).rejects.toMatchObject({
+        code: 'invalid_input',
+      });
+      await expect(sandbox.exec({ argv: ['true'], env: { 'A=B': 'c' } })).rejects.toMatchObject({
+        code: 'invalid_input',
+      });
+      await expect(sandbox.exec({ argv: ['true', 'x'.repeat(2_000_000)] })).rejects.toMatchObject({
+        code: 'too_large',
+      });
+    });
+
+    it('PROC-1: limits a single command', async () => {
+      expect((await sandbox.exec({ argv: sh('ulimit -n'), rlimits: { nofile: 77 } })).stdout.trim()).toBe(
+        '77',
+      );
+      const { exitCode } = await sandbox.exec({
+        argv: sh('head -c 100000 /dev/zero > big'),
+        rlimits: { fsize: 10_000 },
+      });
+      expect(exitCode).not.toBe(0);
+    });
+
+    it('PROC-1: another user, where the runtime can; a refusal where it cannot', async () => {
+      const { users } = harness().capabilities;
+      const owner = users === 'root-access' ? await harness().open({ rootAccess: true }) : sandbox;
+      const attempt = owner.exec({ argv: ['id', '-u'], user: '1234:1234' });
+      if (users === 'never') await expect(attempt).rejects.toMatchObject({ code: 'cannot_enforce' });
+      else expect((await attempt).stdout.trim()).toBe('1234');
+    });
+
+    it('PROC-1: lists processes with their children, also those that were disowned', async () => {
+      const process = await sandbox.spawn({ argv: sh('sleep 61 & echo ready; wait'), timeoutMs: null });
+      const reading = collect(process);
+      await eventually(async () => reading.text().includes('ready'), 'the child');
+      const running = (await sandbox.processes()).processes.find(({ id }) => id === process.id);
+      expect(running).toMatchObject({ state: 'running', pid: process.pid });
+      expect(running?.children.map(({ command }) => command).join()).toContain('sleep');
+      await process.kill();
+      await reading.done;
+      await sandbox.exec({ argv: sh('(setsid sleep 62 > /dev/null 2>&1 < /dev/null &)') });
+      const orphan = await eventually(
+        async () => (await sandbox.processes()).disowned.find(({ command }) => command.includes('sleep 62')),
+        'the orphan',
+      );
+      await sandbox.exec({ argv: ['kill', '-9', String(orphan.pid)] });
+    });
+
+    it('PROC-1: signals by name', async () => {
+      const process = await sandbox.spawn({
+        argv: sh('trap "echo usr1" USR1; trap "exit 9" TERM; echo ready; while :; do sleep 0.05; done'),
+      });
+      const seen = collect(process);
+      await eventually(async () => seen.text().includes('ready'), 'the traps');
+      await process.signal('SIGUSR1');
+      await eventually(async () => seen.text().includes('usr1'), 'the trap');
+      await sandbox.signal(process.id, 'SIGTERM');
+      await seen.done;
+      expect(seen.exit()).toMatchObject({ exitCode: 9 });
+      await expect(sandbox.signal('unknown', 'SIGTERM')).rejects.toMatchObject({ code: 'process_not_found' });
+    });
+
+    it('PROC-2: an ended process is read again from its journal, from any offset', async () => {
+      const { processId } = await sandbox.exec({ argv: sh('printf 0123456789; printf err >&2; exit 4') });
+      const again = await events(await sandbox.attach(processId, { from: 4 }));
+      expect(again).toMatchObject({ stdout: '456789', exit: { exitCode: 4 } });
+      await expect(sandbox.attach('unknown')).rejects.toMatchObject({ code: 'process_not_found' });
+    });
+  });
+}
+
+/** Everything of one process, to its end. */
+export async function events(process: AsyncIterable<ProcessEvent>) {
+  const seen = collect(process);
+  await seen.done;
+  return { stdout: seen.text(), exit: seen.exit() };
+}
+
+function collect(process: AsyncIterable<ProcessEvent>) {
+  let stdout = '';
+  let exit: Extract<ProcessEvent, { type: 'exit' }> | undefined;
+  const read = async () => {
+    for await (const event of process) {
+      if (event.type === 'stdout') stdout += Buffer.from(event.bytes).toString();
+      if (event.type === 'exit') exit = event;
+    }
+  };
+  return { done: read(), text: () => stdout, exit: () => exit };
+}
+
+/** Nothing beats any more: two looks at the files, further apart than many beats, are the same. */
+async function expectSilence(sandbox: Sandbox, folder: string, count: number): Promise<void> {
+  const sizes = async () =>
+    (await sandbox.files.list(folder)).entries.map(({ name, size }) => `${name}:${size}`);
+  const before = await sizes();
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  expect(await sizes()).toEqual(before);
+  expect(before).toHaveLength(count);
+}

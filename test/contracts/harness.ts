@@ -1,0 +1,105 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Capabilities, Runtime } from '../../src/core/runtime.ts';
+import type { Sandbox, SandboxSpec } from '../../src/core/sandbox.ts';
+import type { RuntimesOptions } from '../../src/runtimes/index.ts';
+import { journalFiles } from '../../src/sandboxes/journal-files.ts';
+
+/** What a suite is given: a runtime in a world of its own, and what it promises. */
+export interface Harness {
+  readonly runtime: Runtime;
+  readonly capabilities: Capabilities;
+  readonly options: RuntimesOptions;
+  /** Opens a sandbox that the suite's end stops, whatever happens to the test. */
+  open(spec?: SandboxSpec): Promise<Sandbox>;
+  close(): Promise<void>;
+}
+
+export interface World {
+  readonly dockerSocket?: string;
+  readonly dockerLink?: 'socket' | 'stdio';
+  readonly ociRuntime?: string;
+  readonly image?: string;
+  readonly platform?: NodeJS.Platform;
+  readonly appleProgram?: string;
+  readonly mountRoots?: readonly string[];
+  readonly writableMountRoots?: readonly string[];
+}
+
+export const fixture = (name: string) => fileURLToPath(new URL(`../fixtures/${name}`, import.meta.url));
+export const fixtureText = (name: string) => readFile(fixture(name), 'utf8');
+
+/** Options in a folder of their own, so that suites share nothing and leave nothing. */
+export async function testOptions(world: World = {}): Promise<RuntimesOptions & { readonly folder: string }> {
+  const folder = await mkdtemp(join(tmpdir(), 'geode-test-'));
+  return {
+    folder,
+    stateDir: join(folder, 'state'),
+    runDir: join(folder, 'run'),
+    guestDir: fileURLToPath(new URL('../../guest/dist', import.meta.url)),
+    uid: process.getuid?.() ?? 0,
+    gid: process.getgid?.() ?? 0,
+    platform: world.platform ?? process.platform,
+    arch: process.arch,
+    path: process.env.PATH ?? '',
+    mounts: {
+      roots: world.mountRoots ?? [],
+      writableRoots: world.writableMountRoots ?? [],
+      homes: [join(folder, 'home')],
+    },
+    journals: (place) => journalFiles(place),
+    docker: {
+      host: `unix://${world.dockerSocket ?? '/nowhere/docker.sock'}`,
+      defaultImage: world.image ?? 'geode-test/python:1',
+      ociRuntime: world.ociRuntime,
+      link: world.dockerLink ?? 'auto',
+    },
+    apple: { program: world.appleProgram ?? 'container', defaultImage: 'geode-test/python:1' },
+  };
+}
+
+export async function openHarness(
+  make: (options: RuntimesOptions) => Runtime,
+  world: World = {},
+): Promise<Harness> {
+  const options = await testOptions(world);
+  const runtime = make(options);
+  const found = await runtime.probe();
+  if (!found.available) {
+    await rm(options.folder, { recursive: true, force: true });
+    throw new Error(`the ${runtime.name} runtime is not available: ${found.reason}`);
+  }
+  const opened: Sandbox[] = [];
+  return {
+    runtime,
+    options,
+    capabilities: found.capabilities,
+    async open(spec = {}) {
+      const sandbox = await runtime.open(spec);
+      opened.push(sandbox);
+      return sandbox;
+    },
+    async close() {
+      await Promise.all(opened.map((sandbox) => sandbox.stop().catch(() => {})));
+      for (const { id } of await runtime.list()) await runtime.remove(id);
+      await rm(options.folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Waits for a state, by looking: no sleep stands for an event. */
+export async function eventually<T>(
+  look: () => Promise<T | undefined | false>,
+  what: string,
+  ms = 20_000,
+): Promise<T> {
+  const until = performance.now() + ms;
+  for (;;) {
+    const seen = await look();
+    if (seen !== undefined && seen !== false) return seen;
+    if (performance.now() > until) throw new Error(`waited ${ms} ms in vain for ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}

@@ -1,0 +1,161 @@
+import { existsSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { describe, expect, it } from 'vitest';
+import { roomOf } from '../../src/runtimes/rooms.ts';
+import { events } from './exec.ts';
+import { eventually, type Harness } from './harness.ts';
+
+/** GL-2, GL-7, GL-8, RT-3…5: how a sandbox comes, stays and goes. */
+export function lifecycleContract(harness: () => Harness): void {
+  describe('lifecycle', () => {
+    it('RT-3: the probe says what it is', async () => {
+      const found = await harness().runtime.probe();
+      expect(found).toMatchObject({ available: true, version: expect.any(String) });
+    });
+
+    it('GL-2 RT-5: is ready when open returns, and carries its grade', async () => {
+      const sandbox = await harness().open();
+      expect((await sandbox.exec({ argv: ['echo', 'hi'] })).stdout).toBe('hi\n');
+      const found = await harness().runtime.probe();
+      expect(found.available && found.grade).toBe(sandbox.grade);
+      expect((await harness().runtime.list()).find(({ id }) => id === sandbox.id)).toMatchObject({
+        state: 'running',
+        grade: sandbox.grade,
+      });
+      await sandbox.stop();
+    });
+
+    it('stop ends everything, is idempotent, and leaves nothing on the host', async () => {
+      const { runtime, options } = harness();
+      const sandbox = await harness().open();
+      const running = await sandbox.spawn({ argv: ['sleep', '1000'], timeoutMs: null });
+      const reading = events(running);
+      reading.catch(() => {});
+      await Promise.all([sandbox.stop(), sandbox.stop()]);
+      await expect(reading).rejects.toMatchObject({ code: 'sandbox_gone' });
+      await expect(sandbox.exec({ argv: ['true'] })).rejects.toMatchObject({ code: 'sandbox_gone' });
+      await expect(runtime.adopt(sandbox.id)).rejects.toMatchObject({ code: 'sandbox_gone' });
+      expect((await runtime.list()).map(({ id }) => id)).not.toContain(sandbox.id);
+      const room = roomOf(options, sandbox.id);
+      expect([room.folder, room.runFolder].filter(existsSync)).toEqual([]);
+    });
+
+    it('disposes with its scope', async () => {
+      let id = '';
+      {
+        await using sandbox = await harness().runtime.open({});
+        id = sandbox.id;
+      }
+      expect((await harness().runtime.list()).map((facts) => facts.id)).not.toContain(id);
+    });
+
+    it('GL-7: a host that lets go and comes back finds the process and every byte of it', async () => {
+      const { runtime, capabilities } = harness();
+      if (!capabilities.adoption) return;
+      const sandbox = await harness().open();
+      const script = 'i=0; while [ $i -lt 300 ]; do echo line $i; i=$((i+1)); sleep 0.01; done; exit 5';
+      const process = await sandbox.spawn({ argv: ['/bin/sh', '-c', script], timeoutMs: null });
+      for await (const event of process) if (event.type === 'stdout' && event.offset > 200) break;
+      await sandbox.release();
+      const again = await runtime.adopt(sandbox.id);
+      const { stdout, exit } = await events(await again.attach(process.id));
+      expect(stdout).toBe(Array.from({ length: 300 }, (_, index) => `line ${index}\n`).join(''));
+      expect(exit).toMatchObject({ exitCode: 5 });
+      await again.stop();
+    });
+
+    it('GL-8: a sandbox that dies is told from a slow one, at once', async () => {
+      const { runtime } = harness();
+      const sandbox = await harness().open();
+      const running = sandbox.exec({ argv: ['sleep', '1000'], timeoutMs: null });
+      running.catch(() => {});
+      await eventually(async () => (await sandbox.processes()).processes.length > 0, 'the command');
+      await runtime.remove(sandbox.id);
+      await expect(running).rejects.toMatchObject({ code: 'sandbox_gone' });
+      await expect(sandbox.exec({ argv: ['true'] })).rejects.toMatchObject({ code: 'sandbox_gone' });
+      await runtime.remove(sandbox.id);
+    });
+
+    it('GL-1: dies when no host comes back within its lease', async () => {
+      const { runtime } = harness();
+      const sandbox = await harness().open({ leaseMs: 1_000 });
+      await sandbox.release();
+      await eventually(
+        async () => (await runtime.list()).find(({ id }) => id === sandbox.id)?.state === 'stopped',
+        'the end of the lease',
+      );
+      await runtime.remove(sandbox.id);
+    });
+
+    it('tunnels to a port inside, both ways, with half-close', async () => {
+      const sandbox = await harness().open();
+      const code = [
+        'import socket',
+        's = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1], flush=True)',
+        'c, _ = s.accept(); d = b""',
+        'while (x := c.recv(65536)): d += x',
+        'c.sendall(b"%d bytes" % len(d)); c.close()',
+      ].join('\n');
+      const server = await sandbox.spawn({ argv: ['python3', '-c', code] });
+      let port = 0;
+      for await (const event of server) {
+        if (event.type === 'stdout') port = Number(Buffer.from(event.bytes).toString());
+        if (port > 0) break;
+      }
+      const tunnel = await sandbox.tunnel(port);
+      tunnel.end(Buffer.alloc(300_000));
+      expect(await text(tunnel)).toBe('300000 bytes');
+      await expect(sandbox.tunnel(9)).rejects.toMatchObject({ code: 'tunnel_refused' });
+      await expect(sandbox.tunnel(70_000)).rejects.toMatchObject({ code: 'invalid_input' });
+      await sandbox.stop();
+    });
+
+    it('an open that is cancelled leaves nothing', async () => {
+      const { runtime } = harness();
+      const before = (await runtime.list()).length;
+      await expect(runtime.open({}, { signal: AbortSignal.abort() })).rejects.toMatchObject({
+        code: 'cancelled',
+      });
+      const stop = new AbortController();
+      const opening = runtime.open({}, { signal: stop.signal });
+      setTimeout(() => stop.abort(), 30);
+      await opening.then(
+        (sandbox) => sandbox.stop(),
+        (error) => expect(error).toMatchObject({ code: 'cancelled' }),
+      );
+      expect((await runtime.list()).length).toBe(before);
+    });
+
+    it('refuses an id that is taken or that is no id', async () => {
+      const { runtime } = harness();
+      const sandbox = await harness().open({ id: 'taken' });
+      await expect(runtime.open({ id: 'taken' })).rejects.toMatchObject({ code: 'invalid_input' });
+      expect((await sandbox.exec({ argv: ['echo', 'still here'] })).stdout).toBe('still here\n');
+      for (const id of ['', '../x', 'A B', 'x'.repeat(41), '-x']) {
+        await expect(runtime.open({ id }), id).rejects.toMatchObject({ code: 'invalid_input' });
+      }
+      await sandbox.stop();
+    });
+
+    it('metrics are numbers of this sandbox', async () => {
+      const sandbox = await harness().open();
+      const metrics = await sandbox.metrics();
+      expect(metrics.guestRssBytes).toBeGreaterThan(100_000);
+      expect(metrics.pids).toBeGreaterThanOrEqual(1);
+      await sandbox.stop();
+    });
+
+    it("a port of the host is not this sandbox's, where it isolates", async () => {
+      if (!harness().capabilities.isolation) return;
+      const server = createServer((socket) => socket.end('host'));
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+      const address = server.address();
+      const port = typeof address === 'object' && address !== null ? address.port : 0;
+      const sandbox = await harness().open();
+      await expect(sandbox.tunnel(port)).rejects.toMatchObject({ code: 'tunnel_refused' });
+      await sandbox.stop();
+      server.close();
+    });
+  });
+}

@@ -1,0 +1,36 @@
+import { afterAll, beforeAll, describe } from 'vitest';
+import { execContract } from './exec.ts';
+import { filesContract } from './files.ts';
+import type { Harness } from './harness.ts';
+import { lifecycleContract } from './lifecycle.ts';
+import { wallsContract } from './walls.ts';
+
+export interface RuntimeSuite {
+  readonly name: string;
+  /** Why this machine cannot run it; it then stands in the suite's name. */
+  readonly unavailable?: string | undefined;
+  readonly open: () => Promise<Harness>;
+}
+
+/** RT-2: what every runtime must do, the same for all. What one cannot promise is in its capabilities. */
+export function runtimeContract({ name, unavailable, open }: RuntimeSuite): void {
+  const title =
+    unavailable === undefined ? `RT-1 RT-2 runtime ${name}` : `runtime ${name} (skipped: ${unavailable})`;
+  describe.skipIf(unavailable !== undefined)(title, () => {
+    let opened: Harness | undefined;
+    const harness = (): Harness => {
+      if (opened === undefined) throw new Error('the harness is not open');
+      return opened;
+    };
+    beforeAll(async () => {
+      opened = await open();
+    });
+    afterAll(async () => {
+      await opened?.close();
+    });
+    execContract(harness);
+    filesContract(harness);
+    lifecycleContract(harness);
+    wallsContract(harness);
+  });
+}

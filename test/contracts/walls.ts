@@ -1,0 +1,193 @@
+import { createServer } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Network, Sandbox, SandboxSpec } from '../../src/core/sandbox.ts';
+import { eventually, fixtureText, type Harness } from './harness.ts';
+
+const megabyte = 1024 ** 2;
+
+/** RT-5, RT-6, RT-7, RT-10, NET-2's ground: what a sandbox cannot do, and what is refused. */
+export function wallsContract(harness: () => Harness): void {
+  describe('walls', () => {
+    let sandbox: Sandbox;
+    let hostPort = 0;
+    let knocks = 0;
+    const server = createServer((socket) => {
+      knocks += 1;
+      socket.destroy();
+    });
+    beforeAll(async () => {
+      sandbox = await harness().open();
+      await new Promise<void>((resolve) => server.listen(0, '0.0.0.0', resolve));
+      const address = server.address();
+      hostPort = typeof address === 'object' && address !== null ? address.port : 0;
+    });
+    afterAll(() => {
+      server.close();
+    });
+
+    it('RT-6: nothing on any network answers: v4, v6, names, metadata, the host and its bridges', async () => {
+      if (!harness().capabilities.isolation) return;
+      const own = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
+      const targets = {
+        v4: [
+          ['127.0.0.1', hostPort],
+          ['169.254.169.254', 80],
+          ['1.1.1.1', 443],
+          ['172.17.0.1', hostPort],
+          ...own.filter(({ family }) => family === 'IPv4').map(({ address }) => [address, hostPort]),
+        ],
+        v6: [
+          ['::1', hostPort],
+          ['2606:4700:4700::1111', 443],
+          ['fd00:ec2::254', 80],
+          ['::ffff:169.254.169.254', 80],
+        ],
+        abstract: ['/containerd-shim/x', '@docker'],
+      };
+      const result = await sandbox.exec({
+        argv: ['python3', '-', JSON.stringify(targets)],
+        stdin: await fixtureText('reach-network.py'),
+      });
+      const { reached, interfaces } = JSON.parse(result.stdout);
+      expect(reached).toEqual([]);
+      expect(
+        interfaces.filter((name: string) => name !== 'lo' && !/^(tunl|sit|gre|erspan|ip6)/.test(name)),
+      ).toEqual([]);
+      expect(knocks).toBe(0);
+    });
+
+    it("RT-6: the host's files, processes and secrets are out of reach", async () => {
+      if (!harness().capabilities.isolation) return;
+      const { stateDir, runDir } = harness().options;
+      const script = `ls ${stateDir} ${runDir} /root/.ssh; cat /etc/shadow; cat /proc/1/environ; kill -9 1; kill -0 ${process.pid}; ls /var/run/docker.sock`;
+      const { stdout } = await sandbox.exec({ argv: ['/bin/sh', '-c', `(${script}) 2>/dev/null`] });
+      expect(stdout).toBe('');
+      expect((await sandbox.exec({ argv: ['echo', 'alive'] })).stdout).toBe('alive\n');
+      const { stdout: pids } = await sandbox.exec({ argv: ['/bin/sh', '-c', 'ls /proc | grep -c "^[0-9]"'] });
+      expect(Number(pids)).toBeLessThan(10);
+    });
+
+    it('RT-6: runs without privileges: no capability, no new ones, not root', async () => {
+      if (!harness().capabilities.isolation) return;
+      const { stdout } = await sandbox.exec({ argv: ['cat', '/proc/self/status'] });
+      expect(stdout).toMatch(/NoNewPrivs:\s+1/);
+      for (const set of ['CapPrm', 'CapEff', 'CapAmb', 'CapInh'])
+        expect(stdout).toMatch(new RegExp(`${set}:\\s+0+\n`));
+      expect(stdout).not.toMatch(/Uid:\s+0\s/);
+    });
+
+    it('RT-6: the root file system is read-only, the workspace and /tmp are not', async () => {
+      if (!harness().capabilities.isolation) return;
+      const writable = async (path: string) =>
+        (await sandbox.exec({ argv: ['/bin/sh', '-c', `echo x > ${path}`] })).exitCode === 0;
+      expect(
+        await Promise.all(
+          ['/x', '/usr/x', '/etc/x', '/.geode/x', '/.geode/guest', '/.geode/link/x'].map(writable),
+        ),
+      ).toEqual([false, false, false, false, false, false]);
+      expect(await Promise.all(['/workspace/x', '/tmp/x'].map(writable))).toEqual([true, true]);
+      await sandbox.exec({
+        argv: ['/bin/sh', '-c', 'printf "#!/bin/sh\\necho runs" > /tmp/p; chmod +x /tmp/p'],
+      });
+      expect((await sandbox.exec({ argv: ['/tmp/p'] })).stdout).toBe('runs\n');
+    });
+
+    it('RT-12: a command killed by the memory limit says so, and the sandbox lives on', async () => {
+      if (!harness().capabilities.limits.memory) return;
+      const small = await harness().open({ limits: { memoryBytes: 96 * megabyte } });
+      const result = await small.exec({
+        argv: ['python3', '-c', 'x = bytearray(400_000_000); print(len(x))'],
+      });
+      expect(result).toMatchObject({ oomKilled: true, exitCode: null, signal: 'SIGKILL', stdout: '' });
+      const fine = await small.exec({ argv: ['echo', 'alive'] });
+      expect(fine).toMatchObject({ stdout: 'alive\n', oomKilled: false });
+      await small.stop();
+    });
+
+    it('RT-6: a fork bomb hits the wall and the host does not notice', async () => {
+      if (!harness().capabilities.limits.pids) return;
+      const small = await harness().open({ limits: { pids: 40 } });
+      const bomb = await small.exec({
+        argv: ['/bin/sh', '-c', 'b() { b | b & }; b; sleep 1'],
+        timeoutMs: 4_000,
+      });
+      expect(bomb.stderr).toMatch(/fork|resource/i);
+      await small.stop();
+      expect((await harness().runtime.list()).map(({ id }) => id)).not.toContain(small.id);
+    });
+
+    it('RT-6: processor time is shared out by the limit', async () => {
+      if (!harness().capabilities.limits.cpus) return;
+      const small = await harness().open({ limits: { cpus: harness().runtime.name === 'apple' ? 1 : 0.5 } });
+      const burn =
+        'import os, time; [os.fork() for _ in range(2)]; t = time.time()\nwhile time.time() - t < 2: pass';
+      const before = (await small.metrics()).cpuMs;
+      const { durationMs } = await small.exec({ argv: ['python3', '-c', burn] });
+      const used = (await small.metrics()).cpuMs - before;
+      expect(used / durationMs).toBeLessThan(harness().runtime.name === 'apple' ? 1.4 : 0.8);
+      await small.stop();
+    });
+
+    it('RT-7: null lifts a limit, a number is enforced', async () => {
+      const { limits } = harness().capabilities;
+      if (!limits.memory) return;
+      const free = await harness().open({
+        limits: { memoryBytes: null, cpus: null, openFiles: null, ...(limits.pids ? { pids: null } : {}) },
+      });
+      const result = await free.exec({
+        argv: ['python3', '-c', 'x = bytearray(700_000_000); print(len(x))'],
+      });
+      expect(result.stdout.trim()).toBe('700000000');
+      await free.stop();
+      const limited = await harness().open({ limits: { openFiles: 128 } });
+      expect((await limited.exec({ argv: ['/bin/sh', '-c', 'ulimit -n'] })).stdout.trim()).toBe('128');
+      await limited.stop();
+    });
+
+    it.for<[string, SandboxSpec]>([
+      ['memory 0', { limits: { memoryBytes: 0 } }],
+      ['memory -1', { limits: { memoryBytes: -1 } }],
+      ['memory NaN', { limits: { memoryBytes: Number.NaN } }],
+      ['memory 1 MiB', { limits: { memoryBytes: megabyte } }],
+      ['memory 20.5 bytes more', { limits: { memoryBytes: 64 * megabyte + 0.5 } }],
+      ['cpus 0', { limits: { cpus: 0 } }],
+      ['cpus NaN', { limits: { cpus: Number.NaN } }],
+      ['pids 1', { limits: { pids: 1 } }],
+      ['pids 10.5', { limits: { pids: 10.5 } }],
+      ['open files 3', { limits: { openFiles: 3 } }],
+      ['a lease of 10 ms', { leaseMs: 10 }],
+      ['a name of a variable', { env: { 'A B': 'x' } }],
+      ['a NUL in a variable', { env: { A: '\0' } }],
+    ])('RT-7: refuses %s', async ([, spec]) => {
+      await expect(harness().runtime.open(spec)).rejects.toMatchObject({ code: 'invalid_input' });
+    });
+
+    it.for(['host', 'container:abc', 'default'])('RT-10: refuses the network %j', async (network) => {
+      await expect(harness().runtime.open({ network: network as Network })).rejects.toMatchObject({
+        code: 'cannot_enforce',
+      });
+    });
+
+    it('RT-5: refuses more than it can enforce', async () => {
+      const { runtime, capabilities } = harness();
+      const refused = (spec: SandboxSpec) =>
+        expect(runtime.open(spec)).rejects.toMatchObject({ code: 'cannot_enforce' });
+      const found = await runtime.probe();
+      if (found.available && found.grade !== 'kernel') await refused({ minimumGrade: 'kernel' });
+      if (!capabilities.images) await refused({ image: 'alpine:3.22' });
+      if (!capabilities.limits.memory) await refused({ limits: { memoryBytes: 256 * megabyte } });
+      if (!capabilities.limits.cpus) await refused({ limits: { cpus: 1 } });
+      if (!capabilities.limits.pids) await refused({ limits: { pids: 64 } });
+      if (!capabilities.mounts) await refused({ mounts: [{ source: '/usr', target: '/mnt' }] });
+      if (!capabilities.networks.includes('bridge')) await refused({ network: 'bridge' });
+      if (capabilities.users === 'never') await refused({ rootAccess: true });
+    });
+
+    it('leaves no sandbox behind after every refusal', async () => {
+      await eventually(async () => (await harness().runtime.list()).every(({ id }) => id !== ''), 'the list');
+      await expect(harness().runtime.open({ limits: { memoryBytes: -5 } })).rejects.toThrow();
+      expect((await harness().runtime.list()).filter(({ state }) => state === 'stopped')).toEqual([]);
+    });
+  });
+}
