@@ -71,7 +71,7 @@ export interface Sandbox extends Workspace, AsyncDisposable {
   /** Joins a process from a journal offset (default 0: all of it). */
   attach(processId: string, options?: { readonly from?: number } & Cancel): Promise<Process>;
   signal(processId: string, name: SignalName, options?: { readonly tree?: boolean } & Cancel): Promise<void>;
-  /** A connection to a port on the sandbox's own loopback. */
+  /** A connection to a port on the sandbox's own loopback, paused: iterate it, pipe it, or `resume()` it. */
   tunnel(port: number, options?: Cancel): Promise<Duplex>;
   metrics(options?: Cancel): Promise<Metrics>;
   /** Lets go without stopping: the sandbox lives on for its lease and can be adopted. */

@@ -1,11 +1,11 @@
-import { type ClientHttp2Stream, constants } from 'node:http2';
 import { z } from 'zod';
 import { type Cancel, throwIfCancelled } from '../core/cancel.ts';
 import { GeodeError } from '../core/errors.ts';
 import type { FileFacts, Files, Range, WatchEvent } from '../core/files.ts';
 import { packFolder, unpackFolder } from './archive.ts';
 import type { Link } from './link.ts';
-import { collect, linkLost, openStream, parseJson, responseOf } from './request.ts';
+import { chunksOf, openStream, parseJson, responseOf } from './request.ts';
+import { type Content, upload } from './upload.ts';
 
 const largestRead = 64 * 1024 ** 2;
 const largestAnswer = 64 * 1024;
@@ -32,8 +32,6 @@ const nothing = z.unknown();
 
 /** What may be touched: below the workdir whatever links say, or all that the sandbox's user may. */
 export type Scope = 'workspace' | 'sandbox';
-
-type Content = string | Uint8Array | AsyncIterable<Uint8Array>;
 
 /** The files of a sandbox, each call one request to its guest. */
 export function guestFiles(link: Link, scope: Scope): Files {
@@ -129,57 +127,6 @@ export function guestFiles(link: Link, scope: Scope): Files {
   return files;
 }
 
-async function upload(
-  link: Link,
-  method: string,
-  target: string,
-  content: Content,
-  signal?: AbortSignal,
-): Promise<Buffer> {
-  throwIfCancelled(signal, 'The upload');
-  const session = await link.session({ signal });
-  return link.guarded(async () => {
-    const stream = openStream(session, method, target, signal);
-    const answered = responseOf(stream);
-    answered.catch(() => {});
-    try {
-      await feed(stream, content);
-      await answered;
-      return await collect(stream, largestAnswer);
-    } catch (error) {
-      stream.close(constants.NGHTTP2_CANCEL);
-      throwIfCancelled(signal, 'The upload');
-      // An early refusal ends the stream under our feet: what it says is the better reason.
-      await answered;
-      throw error;
-    }
-  });
-}
-
-async function feed(stream: ClientHttp2Stream, content: Content): Promise<void> {
-  if (typeof content === 'string' || content instanceof Uint8Array) {
-    stream.end(typeof content === 'string' ? Buffer.from(content) : content);
-    return;
-  }
-  for await (const chunk of content) {
-    if (stream.destroyed || stream.closed) throw linkLost();
-    if (!stream.write(chunk)) await drained(stream);
-  }
-  stream.end();
-}
-
-function drained(stream: ClientHttp2Stream): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      stream.off('drain', done);
-      stream.off('close', done);
-      resolve();
-    };
-    stream.on('drain', done);
-    stream.on('close', done);
-  });
-}
-
 async function* download(link: Link, target: string, signal?: AbortSignal): AsyncGenerator<Uint8Array> {
   throwIfCancelled(signal, 'The download');
   const session = await link.session({ signal });
@@ -187,13 +134,12 @@ async function* download(link: Link, target: string, signal?: AbortSignal): Asyn
   try {
     stream.end();
     await link.guarded(() => responseOf(stream));
-    for await (const chunk of stream as AsyncIterable<Buffer>) yield chunk;
-    if (stream.rstCode !== constants.NGHTTP2_NO_ERROR) throw linkLost();
+    yield* chunksOf(stream);
   } catch (error) {
     throwIfCancelled(signal, 'The download');
-    throw error instanceof GeodeError ? error : linkLost(error);
+    throw error;
   } finally {
-    stream.close(constants.NGHTTP2_CANCEL);
+    stream.destroy();
   }
 }
 

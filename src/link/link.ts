@@ -161,6 +161,8 @@ function openSession(connection: Duplex): ClientHttp2Session {
     settings: { enablePush: false, initialWindowSize: streamWindowBytes, maxFrameSize: frameBytes },
   });
   session.on('error', () => {});
+  // A stream that is no socket may go before the session has looked at it.
+  connection.once('close', () => session.destroy());
   session.once('connect', () => session.setLocalWindowSize(sessionWindowBytes));
   return session;
 }

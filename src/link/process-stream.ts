@@ -14,7 +14,7 @@ import {
   protocolError,
 } from './frames.ts';
 import type { Link } from './link.ts';
-import { linkLost, openStream, parseJson, responseOf } from './request.ts';
+import { chunksOf, linkLost, openStream, parseJson, responseOf } from './request.ts';
 import { exitSchema, startedSchema } from './schemas.ts';
 
 /** Acks cost a frame each, so they go out for this much output at once. */
@@ -229,7 +229,7 @@ async function attach(
       const { pid } = parseJson(Buffer.from(started.payload), startedSchema);
       return { stream, frames, pid };
     } catch (error) {
-      stream.close(constants.NGHTTP2_CANCEL);
+      stream.destroy();
       throw error;
     }
   });
@@ -247,11 +247,7 @@ async function resume(link: Link, id: string, first: Buffer, cancel: Cancel): Pr
 
 async function* framesOf(stream: ClientHttp2Stream): AsyncGenerator<Frame> {
   const reader = new FrameReader();
-  try {
-    for await (const chunk of stream as AsyncIterable<Buffer>) yield* reader.read(chunk);
-  } catch (cause) {
-    throw cause instanceof GeodeError ? cause : linkLost(cause);
-  }
+  for await (const chunk of chunksOf(stream)) yield* reader.read(chunk);
 }
 
 function outputKind(type: number): 'stdout' | 'stderr' | undefined {

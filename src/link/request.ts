@@ -28,7 +28,10 @@ export async function requestJson<T>(session: ClientHttp2Session, request: JsonR
   });
 }
 
-/** A stream that is reset when the signal fires, and whose late errors are nobody's problem. */
+/**
+ * A stream that is reset when the signal fires, and whose late errors are nobody's problem. Reset means
+ * `destroy`: `close` would first end the body, and half an upload would look whole.
+ */
 export function openStream(
   session: ClientHttp2Session,
   method: string,
@@ -39,8 +42,10 @@ export function openStream(
     throw new GeodeError('link_lost', 'The link to the sandbox is closed.');
   const stream = session.request({ ':method': method, ':path': path }, { endStream: false });
   stream.on('error', () => {});
+  // A stream that nobody has begun to read is drained into nothing when its other end closes: this one waits.
+  stream.pause();
   if (signal !== undefined) {
-    const reset = () => stream.close(constants.NGHTTP2_CANCEL);
+    const reset = () => stream.destroy();
     signal.addEventListener('abort', reset, { once: true });
     stream.once('close', () => signal.removeEventListener('abort', reset));
   }
@@ -62,17 +67,46 @@ export async function responseOf(stream: ClientHttp2Stream): Promise<IncomingHtt
 export async function collect(stream: ClientHttp2Stream, limit: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let length = 0;
-  try {
-    for await (const chunk of stream as AsyncIterable<Buffer>) {
-      length += chunk.length;
-      if (length > limit) throw protocolError(`an answer of more than ${limit} bytes`);
-      chunks.push(chunk);
-    }
-  } catch (cause) {
-    throw cause instanceof GeodeError ? cause : linkLost(cause);
+  for await (const chunk of chunksOf(stream)) {
+    length += chunk.length;
+    if (length > limit) throw protocolError(`an answer of more than ${limit} bytes`);
+    chunks.push(chunk);
   }
-  if (stream.rstCode !== constants.NGHTTP2_NO_ERROR) throw linkLost();
   return Buffer.concat(chunks, length);
+}
+
+/**
+ * The body of an answer to its end; a body that breaks off is `link_lost`. Node's own iterator takes a
+ * stream that the other side has closed for a broken one, even while its last bytes wait to be read.
+ */
+export async function* chunksOf(stream: ClientHttp2Stream): AsyncGenerator<Buffer> {
+  let state: 'open' | 'ended' | 'closed' = stream.readableEnded
+    ? 'ended'
+    : stream.destroyed
+      ? 'closed'
+      : 'open';
+  let wake = () => {};
+  const onReadable = () => wake();
+  const onEnd = () => {
+    state = 'ended';
+    wake();
+  };
+  const onClose = () => {
+    if (state === 'open') state = 'closed';
+    wake();
+  };
+  stream.on('readable', onReadable).on('end', onEnd).on('close', onClose);
+  try {
+    for (;;) {
+      const chunk: Buffer | null = stream.read();
+      if (chunk !== null) yield chunk;
+      else if (state === 'ended' && stream.rstCode === constants.NGHTTP2_NO_ERROR) return;
+      else if (state !== 'open') throw linkLost();
+      else await new Promise<void>((resolve) => (wake = resolve));
+    }
+  } finally {
+    stream.off('readable', onReadable).off('end', onEnd).off('close', onClose);
+  }
 }
 
 export function parseJson<T>(bytes: Buffer, schema: z.ZodType<T>): T {

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { constants } from 'node:http2';
 import type { Duplex } from 'node:stream';
 import { type Cancel, cancelled, throwIfCancelled, within } from '../core/cancel.ts';
 import { GeodeError } from '../core/errors.ts';
@@ -17,6 +16,7 @@ import type { Link } from '../link/link.ts';
 import { ProcessStream, signalProcess } from '../link/process-stream.ts';
 import { openStream, responseOf } from '../link/request.ts';
 import { metricsSchema, processListSchema } from '../link/schemas.ts';
+import { upload } from '../link/upload.ts';
 
 const defaultOutputLimit = 10 * 1000 ** 2;
 const killDeadlineMs = 10_000;
@@ -94,7 +94,7 @@ export class GuestSandbox implements Sandbox {
     const process = await ProcessStream.start(this.#room.link, spec, this.#room.journals.open(spec.id), {
       signal,
     });
-    if (command.stdin !== undefined) void feedStdin(process, command);
+    if (command.stdin !== undefined) void feedStdin(this.#room.link, process, command);
     return process;
   }
 
@@ -125,7 +125,7 @@ export class GuestSandbox implements Sandbox {
         await responseOf(stream);
         return stream;
       } catch (error) {
-        stream.close(constants.NGHTTP2_CANCEL);
+        stream.destroy();
         throw error;
       }
     });
@@ -150,12 +150,12 @@ export class GuestSandbox implements Sandbox {
 }
 
 /** A command may end without reading all of its stdin; what it did not want is not an error. */
-async function feedStdin(process: Process, { stdin = '', interactive = false }: Command): Promise<void> {
-  try {
-    if (typeof stdin === 'string' || stdin instanceof Uint8Array) await process.write(stdin);
-    else for await (const chunk of stdin) await process.write(chunk);
-    if (!interactive) await process.closeStdin();
-  } catch {
-    // The process or its sandbox is gone; its exit says how.
-  }
+async function feedStdin(
+  link: Link,
+  process: Process,
+  { stdin = '', interactive = false }: Command,
+): Promise<void> {
+  // On a stream of its own: behind stdin that waits to be read, the acks of its output would wait too.
+  const target = `/v1/processes/${process.id}/stdin?end=${!interactive}`;
+  await upload(link, 'POST', target, stdin).catch(() => {});
 }

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
+import { open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
@@ -15,6 +15,8 @@ export interface HostProcess {
   readonly args: readonly string[];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
+  /** Where its stderr goes, so that an early end has a reason. */
+  readonly wordsFile: string;
   /** Control groups that it joins before it becomes the program. */
   readonly joinCgroups?: readonly string[];
   readonly openFiles?: number | undefined;
@@ -35,52 +37,46 @@ exec "$@"`;
  * environment. The handle names the process for good, since a bare process id can be reused.
  */
 export async function startDetached(process: HostProcess): Promise<string> {
-  const { program, args, cwd, env, joinCgroups = [], openFiles, pidFromInfo = false } = process;
+  const { program, args, cwd, env, wordsFile, joinCgroups = [], openFiles, pidFromInfo = false } = process;
   const launch = ['-c', launcher, 'sh', String(openFiles ?? '-'), String(joinCgroups.length), ...joinCgroups];
+  const words = await open(wordsFile, 'w', 0o600);
   const child = spawn('/bin/sh', [...launch, program, ...args], {
     cwd,
     env,
     detached: true,
-    stdio: ['ignore', 'ignore', 'pipe', pidFromInfo ? 'pipe' : 'ignore'],
+    stdio: ['ignore', 'ignore', words.fd, pidFromInfo ? 'pipe' : 'ignore'],
   });
-  const pid = pidFromInfo ? await namedChild(child, program) : await spawned(child, program);
-  // Held open, the descriptor would keep this host waiting for a program that outlives it.
-  child.stderr?.destroy();
-  child.unref();
-  return `${pid}:${(await startTime(pid)) ?? 'ended'}`;
-}
-
-async function spawned(child: ChildProcess, program: string): Promise<number> {
   await new Promise<void>((resolve, reject) => {
     child.once('spawn', resolve);
     child.once('error', (cause) => reject(notStarted(program, reasonOf(cause))));
-  });
-  return child.pid ?? 0;
+  }).finally(() => words.close());
+  child.unref();
+  const pid = pidFromInfo ? await namedPid(child) : child.pid;
+  if (pid === undefined) throw notStarted(program, await lastWords(wordsFile));
+  return `${pid}:${(await startTime(pid)) ?? 'ended'}`;
 }
 
 const infoSchema = z.object({ 'child-pid': z.number().int().positive() });
 
-async function namedChild(child: ChildProcess, program: string): Promise<number> {
+async function namedPid(child: ChildProcess): Promise<number | undefined> {
   const info = child.stdio[3];
-  const words = child.stderr === null ? '' : firstLine(child.stderr);
-  await spawned(child, program);
   const answer = info instanceof Readable ? await text(info) : '';
-  const parsed = infoSchema.safeParse(answer === '' ? undefined : JSON.parse(answer));
-  if (!parsed.success) throw notStarted(program, await words);
-  return parsed.data['child-pid'];
-}
-
-async function firstLine(stream: Readable): Promise<string> {
-  const said = await text(stream).catch(() => '');
-  return said.trim().split('\n')[0] || 'it ended without a word';
+  return answer === '' ? undefined : infoSchema.parse(JSON.parse(answer))['child-pid'];
 }
 
 function notStarted(program: string, reason: string): GeodeError {
   return new GeodeError('engine_failed', `${program} could not be started: ${reason}.`);
 }
 
-export async function vitalOf(handle: string): Promise<Vital> {
-  return (await isRunning(handle)) ? { alive: true } : { alive: false, reason: 'its first process is gone' };
+/** What the program said last on stderr, for the reason of its end. */
+async function lastWords(wordsFile: string): Promise<string> {
+  const said = await readFile(wordsFile, 'utf8').catch(() => '');
+  return said.trim().split('\n').at(-1)?.slice(0, 500) || 'without a word';
+}
+
+export async function vitalOf(handle: string, wordsFile: string): Promise<Vital> {
+  if (await isRunning(handle)) return { alive: true };
+  return { alive: false, reason: `its first process is gone (${await lastWords(wordsFile)})` };
 }
 
 /** Asks first, so that the guest can end its children, then insists. */

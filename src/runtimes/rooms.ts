@@ -38,6 +38,8 @@ export interface Room {
   /** The part of it that the sandbox sees. */
   readonly linkFolder: string;
   readonly socket: string;
+  /** What the room's first process says on stderr. */
+  readonly words: string;
 }
 
 export interface RoomPlaces {
@@ -67,6 +69,7 @@ export function roomOf(places: RoomPlaces, id: string): Room {
     runFolder,
     linkFolder,
     socket: join(linkFolder, 's'),
+    words: join(runFolder, 'words'),
   };
 }
 

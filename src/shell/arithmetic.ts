@@ -4,7 +4,10 @@ import type { Frame } from './frame.ts';
 import { parameterItems } from './parameter.ts';
 
 /** The number an expression gives, where it can be told. The commands substituted in it are looked at in any case. */
-export function arithmeticValue(expression: ArithmeticExpression | undefined, frame: Frame): string | undefined {
+export function arithmeticValue(
+  expression: ArithmeticExpression | undefined,
+  frame: Frame,
+): string | undefined {
   if (expression === undefined) return '0';
   lookInside(expression, frame);
   const value = evaluate(expression, frame);
@@ -19,7 +22,8 @@ export function lookInside(node: SyntaxNode, frame: Frame): void {
     return;
   }
   if (node.type === 'ArithmeticCommandExpansion') {
-    if (node.script !== undefined) frame.shell.runScript(node.script, { ...frame, scope: frame.scope.fork() });
+    if (node.script !== undefined)
+      frame.shell.runScript(node.script, { ...frame, scope: frame.scope.fork() });
     return;
   }
   frame.inspection.budget.spend(1, frame.at);

@@ -36,7 +36,9 @@ function alternatives(inside: string, frame: Frame): string[] {
     return parts;
   }
   const range = /^(-?\d+|[A-Za-z])\.\.(-?\d+|[A-Za-z])(?:\.\.(-?\d+))?$/.exec(inside);
-  return range === null ? [`\\{${inside}\\}`] : sequence(range[1] ?? '', range[2] ?? '', range[3], inside, frame);
+  return range === null
+    ? [`\\{${inside}\\}`]
+    : sequence(range[1] ?? '', range[2] ?? '', range[3], inside, frame);
 }
 
 /** `{a..e}` letter by letter; numbers stand for themselves up to a bound, and for some number beyond it. */

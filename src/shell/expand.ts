@@ -5,6 +5,7 @@ import { type Field, FieldBuilder } from './field.ts';
 import { type Frame, folder, refuse, unknown } from './frame.ts';
 import { limits } from './limits.ts';
 import { expandParameter, parameterItems, separators } from './parameter.ts';
+import { withoutMarks } from './unknowns.ts';
 
 /** The words of a command as the program would receive them. */
 export function expandWords(words: readonly Word[], frame: Frame): Field[] {
@@ -78,8 +79,10 @@ export function expandParts(
         addUnquoted(index === 0 && first !== undefined ? first : part.text, out);
         break;
       case 'SingleQuoted':
-      case 'AnsiCQuoted':
         out.add(part.value, false);
+        break;
+      case 'AnsiCQuoted':
+        out.add(withoutMarks(part.value), false);
         break;
       case 'DoubleQuoted':
       case 'LocaleString':
@@ -165,7 +168,8 @@ function processSubstitution(part: ProcessSubstitutionPart, frame: Frame): strin
 
 /** Takes a leading `~` or `~name` off the word and adds the folder it stands for; returns the remaining text. */
 function expandTilde(word: Word, frame: Frame, out: FieldBuilder): string {
-  const start = word.parts === undefined ? word.text : word.parts[0]?.type === 'Literal' ? word.parts[0].text : '';
+  const start =
+    word.parts === undefined ? word.text : word.parts[0]?.type === 'Literal' ? word.parts[0].text : '';
   const match = /^~([\w.+-]*)(?=\/|$)/.exec(start);
   if (match === null || (match[0] === start && (word.parts?.length ?? 0) > 1)) return start;
   out.add(homeOf(match[1] ?? '', frame), false);

@@ -4,13 +4,13 @@ import type { Field, FieldBuilder } from './field.ts';
 import type { Budget } from './limits.ts';
 import type { Dialect } from './parse.ts';
 import type { ShellPolicy } from './policy.ts';
-import type { Scope } from './scope.ts';
-import { excerpt, Refusal, type RuleName } from './verdict.ts';
+import type { Scope, ShellFunction } from './scope.ts';
 import type { Origin, Unknowns } from './unknowns.ts';
+import { excerpt, Refusal, type RuleName } from './verdict.ts';
 
 /** What is shared by everything looked at while one command is judged. */
 export interface Inspection {
-  readonly policy: ShellPolicy;
+  readonly policy: Required<ShellPolicy>;
   readonly budget: Budget;
   readonly unknowns: Unknowns;
   /** Files that the command itself wrote, by path, with what is known of their content. */
@@ -23,6 +23,8 @@ export interface Inspection {
 export interface Shell {
   /** Looks at a parsed script; returns what is known of its output. */
   runScript(script: Script, frame: Frame): string;
+  /** Looks at the body of a function. */
+  runBody(body: ShellFunction['body'], frame: Frame): string;
   /** Looks at a text as a script, as `eval` and `sh -c` would run it. */
   runText(text: string, frame: Frame): string;
   /** Looks at a program with its arguments. */

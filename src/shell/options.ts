@@ -60,7 +60,9 @@ export function readOptions(args: readonly Field[], spec: OptionSpec): Options {
 /** Whether an option was given, by letter or by a long name that may be abbreviated. */
 export function given(options: Options, letters: string, longName?: string): boolean {
   if ([...letters].some((letter) => options.flags.has(letter))) return true;
-  return longName !== undefined && [...options.flags].some((flag) => flag.length > 2 && longName.startsWith(flag));
+  return (
+    longName !== undefined && [...options.flags].some((flag) => flag.length > 2 && longName.startsWith(flag))
+  );
 }
 
 /** Every value given to any of the named options. */

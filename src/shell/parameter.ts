@@ -6,8 +6,10 @@ import { changeText } from './text-operation.ts';
 
 /** What is set in every shell, with a value that the policy cannot know. */
 const unknownEverywhere = new Set(
-  ('OLDPWD TMPDIR USER LOGNAME UID EUID PPID RANDOM SRANDOM SECONDS LINENO HOSTNAME LANG TERM SHLVL EPOCHSECONDS ' +
-    'EPOCHREALTIME BASHPID REPLY PIPESTATUS BASH_VERSION FUNCNAME ? $ ! - _').split(' '),
+  (
+    'OLDPWD TMPDIR USER LOGNAME UID EUID PPID RANDOM SRANDOM SECONDS LINENO HOSTNAME LANG TERM SHLVL EPOCHSECONDS ' +
+    'EPOCHREALTIME BASHPID REPLY PIPESTATUS BASH_VERSION FUNCNAME ? $ ! - _'
+  ).split(' '),
 );
 
 /** The characters at which unquoted values are split. */
@@ -46,9 +48,11 @@ export function expandParameter(
     addItems(parameterItems(name, frame), name, frame, out, quoted);
     return;
   }
-  if (part.index !== undefined && part.index.text !== '@' && part.index.text !== '*') frame.shell.expandText(part.index, frame);
+  if (part.index !== undefined && part.index.text !== '@' && part.index.text !== '*')
+    frame.shell.expandText(part.index, frame);
   const name = part.prefix === '!' ? indirectName(part, frame) : part.parameter;
-  const items = name === undefined ? [unknown(frame, 'unknown', part.text)] : itemsAt(name, part.index, frame);
+  const items =
+    name === undefined ? [unknown(frame, 'unknown', part.text)] : itemsAt(name, part.index, frame);
   if (part.prefix === '#') {
     addItems([String(items?.[0]?.length ?? 0)], '', frame, out, quoted);
   } else if (part.operation?.type === 'Default') {

@@ -1,4 +1,4 @@
-import { parse, type ParsedScript } from 'unbash';
+import { type ParsedScript, parse } from 'unbash';
 import { type Edit, survey } from './survey.ts';
 import { excerpt, Refusal } from './verdict.ts';
 
@@ -22,7 +22,11 @@ export function readings(source: string, dialect: Dialect): readonly Reading[] {
   const script = parse(source);
   const { problem, edits } = survey(script, source);
   if (problem !== undefined) {
-    throw new Refusal('unparsable', `The command cannot be parsed: ${problem.message}.`, around(source, problem.pos));
+    throw new Refusal(
+      'unparsable',
+      `The command cannot be parsed: ${problem.message}.`,
+      around(source, problem.pos),
+    );
   }
   const first = { source, script };
   return dialect === 'bash' || edits.length === 0 ? [first] : [first, ...posixReadings(source, edits)];
@@ -32,13 +36,28 @@ export function readings(source: string, dialect: Dialect): readonly Reading[] {
 function posixReadings(source: string, edits: readonly Edit[]): Reading[] {
   const kinds = [...new Set(edits.map((edit) => edit.kind))];
   const choices = kinds.length > 1 ? [kinds, ...kinds.map((kind) => [kind])] : [kinds];
-  return choices.map((chosen) => {
-    const edited = apply(
+  return choices.map((chosen) =>
+    posixReading(
       source,
+      chosen,
       edits.filter((edit) => chosen.includes(edit.kind)),
-    );
-    return { source: edited, script: parse(edited) };
-  });
+    ),
+  );
+}
+
+const mostRounds = 16;
+
+/** Read the other way, a text may show further differences inside: `(((…)))`. */
+function posixReading(source: string, kinds: readonly Edit['kind'][], edits: readonly Edit[]): Reading {
+  let edited = source;
+  let next = edits;
+  for (let round = 0; round < mostRounds; round++) {
+    edited = apply(edited, next);
+    const script = parse(edited);
+    next = survey(script, edited).edits.filter((edit) => kinds.includes(edit.kind));
+    if (next.length === 0) return { source: edited, script };
+  }
+  throw new Refusal('too-complex', 'The command is nested too deeply.', excerpt(source));
 }
 
 function apply(source: string, edits: readonly Edit[]): string {

@@ -36,7 +36,9 @@ export function joinFolder(from: string, to: string): string {
   const startsUnknown = hasUnknown(to.charAt(0));
   if (startsUnknown) return to;
   const path = normalize(to.startsWith('/') ? to : `${from}/${to}`, true);
-  return hasUnknown(from.charAt(0)) && !to.startsWith('/') ? path.parts.join('/') : `/${path.parts.join('/')}`;
+  return hasUnknown(from.charAt(0)) && !to.startsWith('/')
+    ? path.parts.join('/')
+    : `/${path.parts.join('/')}`;
 }
 
 function normalize(pattern: string, rooted: boolean): Path {
@@ -51,5 +53,11 @@ function normalize(pattern: string, rooted: boolean): Path {
       if (hasUnknown(parts.pop() ?? '')) known = known && parts.length > 0;
     }
   }
-  return { rooted: known, parts };
+  return throughProc({ rooted: known, parts });
+}
+
+/** `/proc/self/root/…` is the root folder again. */
+function throughProc(path: Path): Path {
+  const [top, , link, ...rest] = path.parts;
+  return path.rooted && top === 'proc' && link === 'root' ? { rooted: true, parts: rest } : path;
 }

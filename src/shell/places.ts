@@ -2,7 +2,11 @@ import { isGlob, isWideGlob, matchesGlob } from './glob.ts';
 import type { Path } from './paths.ts';
 import { pathOf } from './paths.ts';
 import type { ShellPolicy } from './policy.ts';
+
 import { hasUnknown } from './unknowns.ts';
+
+/** Where a sandbox keeps things. */
+type Folders = Required<Pick<ShellPolicy, 'home' | 'workspace'>>;
 
 /**
  * The places that the rules protect. In these tables `*` stands for any one part of a path and a trailing
@@ -13,11 +17,20 @@ const systemFolders = (
   '/usr/bin /usr/sbin /usr/lib /usr/lib64 /usr/libexec /usr/share /var/lib /System /Library /Applications'
 ).split(' ');
 
-const accountFiles = ['/etc/passwd', '/etc/group', '/etc/sudoers', '/etc/fstab', '/bin/sh', '/bin/bash', '/usr/bin/env'];
+const accountFiles = [
+  '/etc/passwd',
+  '/etc/group',
+  '/etc/sudoers',
+  '/etc/fstab',
+  '/bin/sh',
+  '/bin/bash',
+  '/usr/bin/env',
+];
 
-const keyFiles = (
-  '/etc/shadow /etc/shadow- /etc/gshadow /etc/gshadow- /etc/geode/** /proc/*/environ /proc/*/task/*/environ'
-).split(' ');
+const keyFiles =
+  '/etc/shadow /etc/shadow- /etc/gshadow /etc/gshadow- /etc/geode/** /proc/*/environ /proc/*/task/*/environ'.split(
+    ' ',
+  );
 
 const keyFilesOfHome = (
   '.ssh/** .aws/** .azure/** .kube/** .gnupg/** .netrc .git-credentials .npmrc .pypirc .docker/config.json ' +
@@ -30,13 +43,14 @@ const publicNames = /(?:\.pub|^known_hosts(?:\.old)?)$/;
 const ownConfigName = 'geode.json';
 
 /** Why removing or locking this path destroys the system, or `undefined`. */
-export function vitalPlace(path: Path, policy: ShellPolicy): string | undefined {
+export function vitalPlace(path: Path, policy: Folders): string | undefined {
   if (!path.rooted || isWorkspace(path, policy)) return undefined;
   const { parts } = path;
   if (parts.length === 0) return 'the root folder';
   if (homes(policy).some((home) => covers(path, home))) return 'a home folder';
   const system = systemFolders.find((place) => covers(path, place));
-  if (system !== undefined) return parts.length === 1 && isGlob(parts[0] ?? '') ? 'the root folder' : `the system folder ${system}`;
+  if (system !== undefined)
+    return parts.length === 1 && isGlob(parts[0] ?? '') ? 'the root folder' : `the system folder ${system}`;
   return undefined;
 }
 
@@ -58,10 +72,22 @@ export function isDevice(path: Path): boolean {
 
 const deviceName =
   /^(?:(?:sd|hd|vd|xvd)[a-z]+\d*|nvme\d+(?:n\d+(?:p\d+)?)?|mmcblk\d+\w*|dm-\d+|md\d+|r?disk\d+\w*|k?mem|port)$/;
-const deviceSamples = ['sda', 'sda1', 'sdb', 'hda', 'vda', 'xvda', 'nvme0n1', 'mmcblk0', 'dm-0', 'md0', 'mem'];
+const deviceSamples = [
+  'sda',
+  'sda1',
+  'sdb',
+  'hda',
+  'vda',
+  'xvda',
+  'nvme0n1',
+  'mmcblk0',
+  'dm-0',
+  'md0',
+  'mem',
+];
 
 /** The key file or key folder that this path may be, or `undefined`. */
-export function keyFile(path: Path, policy: ShellPolicy): string | undefined {
+export function keyFile(path: Path, policy: Folders): string | undefined {
   const last = path.parts.at(-1) ?? '';
   if (last === ownConfigName) return ownConfigName;
   if (path.rooted) {
@@ -71,7 +97,9 @@ export function keyFile(path: Path, policy: ShellPolicy): string | undefined {
   const place = keyFilesOfHome.find((file) =>
     path.rooted ? homes(policy).some((home) => matches(path, `${home}/${file}`)) : endsLike(path, file),
   );
-  return place === undefined || (path.parts.length > 2 && publicNames.test(last)) ? undefined : `~/${place.replace('/**', '')}`;
+  return place === undefined || (path.parts.length > 2 && publicNames.test(last))
+    ? undefined
+    : `~/${place.replace('/**', '')}`;
 }
 
 /** A glob that spells out the list of accounts is a disguise, though the list itself is public. */
@@ -80,22 +108,27 @@ export function isDisguisedAccountFile(path: Path): boolean {
 }
 
 /** True where the path is a folder that key files lie in: copying all of it copies them. */
-export function holdsKeyFiles(path: Path, policy: ShellPolicy): boolean {
+export function holdsKeyFiles(path: Path, policy: Folders): boolean {
   if (!path.rooted || isWorkspace(path, policy)) return false;
   return path.parts.length === 0 || matches(path, '/etc') || homes(policy).some((home) => covers(path, home));
 }
 
 /** Examples of protected paths, for loops over a glob: the policy cannot list files, but it knows these names. */
-export function samplePlaces(policy: ShellPolicy): readonly string[] {
+export function samplePlaces(policy: Folders): readonly string[] {
   const home = policy.home;
   return [
     ...systemFolders,
     '/etc/shadow',
     '/etc/gshadow',
     '/proc/1/environ',
-    ...['.ssh/id_rsa', '.ssh/id_ed25519', '.aws/credentials', '.kube/config', '.netrc', '.gnupg/secring.gpg'].map(
-      (file) => `${home}/${file}`,
-    ),
+    ...[
+      '.ssh/id_rsa',
+      '.ssh/id_ed25519',
+      '.aws/credentials',
+      '.kube/config',
+      '.netrc',
+      '.gnupg/secring.gpg',
+    ].map((file) => `${home}/${file}`),
     '/home/user/.ssh/id_rsa',
     ...deviceSamples.map((name) => `/dev/${name}`),
   ];
@@ -106,11 +139,11 @@ export function mayName(path: Path, literal: string): boolean {
   return path.rooted && matches(path, literal);
 }
 
-function homes(policy: ShellPolicy): string[] {
+function homes(policy: Folders): string[] {
   return [policy.home, '/root', '/home/*', '/Users/*'];
 }
 
-function isWorkspace(path: Path, policy: ShellPolicy): boolean {
+function isWorkspace(path: Path, policy: Folders): boolean {
   const own = pathOf(policy.workspace).parts;
   return own.length > 0 && own.every((part, index) => path.parts[index] === part);
 }
@@ -134,7 +167,11 @@ function matches(path: Path, place: string): boolean {
 
 function partMatches(part: string, name: string): boolean {
   if (name === '*') return part !== '';
-  return !hasUnknown(part) && matchesGlob(part, name) && (!name.startsWith('.') || part.startsWith('.') || part.startsWith('['));
+  return (
+    !hasUnknown(part) &&
+    matchesGlob(part, name) &&
+    (!name.startsWith('.') || part.startsWith('.') || part.startsWith('['))
+  );
 }
 
 /** For a path below an unknown folder: it ends as the key file does. */

@@ -40,7 +40,11 @@ export function runRedirected(
   }
   const written = run({ ...frame, stdin });
   for (const sink of frame.sinks.splice(0)) {
-    frame.shell.runScript(sink, { ...frame, scope: frame.scope.fork(), stdin: written === '' ? stdin : written });
+    frame.shell.runScript(sink, {
+      ...frame,
+      scope: frame.scope.fork(),
+      stdin: written === '' ? stdin : written,
+    });
   }
   if (output === undefined) return written;
   if (output.file !== undefined) writeFile(output.file, written, output.append, frame);

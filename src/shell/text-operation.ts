@@ -1,6 +1,6 @@
 import type { ParameterOperation, Word } from 'unbash';
-import { type Frame, unknown } from './frame.ts';
 import { unprotect } from './field.ts';
+import { type Frame, unknown } from './frame.ts';
 import { isGlob, matchesGlob } from './glob.ts';
 import type { Value } from './scope.ts';
 import { hasUnknown } from './unknowns.ts';
@@ -10,7 +10,11 @@ const longestRemoved = 256;
 const longestReplaced = 64;
 
 /** `${name#a}`, `${name/a/b}`, `${name:1:2}`, `${name^^}`: what the operation makes of each item. */
-export function changeText(items: Value | undefined, operation: ParameterOperation, frame: Frame): Value | undefined {
+export function changeText(
+  items: Value | undefined,
+  operation: ParameterOperation,
+  frame: Frame,
+): Value | undefined {
   switch (operation.type) {
     case 'Remove': {
       const pattern = patternOf(operation.operand, frame);
@@ -26,7 +30,8 @@ export function changeText(items: Value | undefined, operation: ParameterOperati
     case 'Slice': {
       const offset = integer(frame.shell.expandText(operation.offset, frame));
       const length = operation.length && integer(frame.shell.expandText(operation.length, frame));
-      if (offset === undefined || (operation.length !== undefined && length === undefined)) return lost(items, frame);
+      if (offset === undefined || (operation.length !== undefined && length === undefined))
+        return lost(items, frame);
       if (items !== undefined && items.length > 1) return sliced(items, offset, length);
       return each(items, frame, (item) => sliced([...item], offset, length).join(''));
     }
@@ -89,16 +94,24 @@ function removed(item: string, pattern: string, operator: '#' | '##' | '%' | '%%
   for (const length of lengths) {
     const atStart = operator.startsWith('#');
     const candidate = atStart ? item.slice(0, length) : item.slice(item.length - length);
-    if (matchesGlob(pattern, candidate)) return atStart ? item.slice(length) : item.slice(0, item.length - length);
+    if (matchesGlob(pattern, candidate))
+      return atStart ? item.slice(length) : item.slice(0, item.length - length);
   }
   return item;
 }
 
-function replaced(item: string, pattern: string, replacement: string, operator: '/' | '//' | '/#' | '/%'): string {
+function replaced(
+  item: string,
+  pattern: string,
+  replacement: string,
+  operator: '/' | '//' | '/#' | '/%',
+): string {
   if (!isGlob(pattern) && !operator.endsWith('#') && !operator.endsWith('%')) {
     const literal = unprotect(pattern);
     if (literal === '') return item;
-    return operator === '//' ? item.replaceAll(literal, () => replacement) : item.replace(literal, () => replacement);
+    return operator === '//'
+      ? item.replaceAll(literal, () => replacement)
+      : item.replace(literal, () => replacement);
   }
   if (item.length > longestReplaced) return item;
   let result = '';

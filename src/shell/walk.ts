@@ -1,17 +1,27 @@
-import type { AndOr, Case, CommandNode, CompoundCommand, CompoundList, For, If, Pipeline, Script, Select, Statement, While } from 'unbash';
+import type {
+  AndOr,
+  Case,
+  CommandNode,
+  CompoundCommand,
+  CompoundList,
+  For,
+  If,
+  Pipeline,
+  Script,
+  Select,
+  Statement,
+  While,
+} from 'unbash';
 import { lookInside } from './arithmetic.ts';
 import { Choices } from './choices.ts';
 import { runCommand } from './command.ts';
 import { expandParts, expandText, expandWord, expandWords } from './expand.ts';
-import type { Field } from './field.ts';
-import { type Frame, refuse, type Shell, unknown } from './frame.ts';
-import { isGlob } from './glob.ts';
+import { type Frame, refuse, type Shell } from './frame.ts';
 import { invoke } from './invoke.ts';
 import { limits } from './limits.ts';
+import { namedFiles } from './named-files.ts';
 import { parameterItems } from './parameter.ts';
 import { type Reading, readings } from './parse.ts';
-import { resolvePath } from './paths.ts';
-import { mayName, samplePlaces } from './places.ts';
 import { runRedirected } from './redirect.ts';
 import { checkFunction, checkLoop, checkSelfStart } from './rules/fork-bomb.ts';
 
@@ -20,7 +30,15 @@ import { checkFunction, checkLoop, checkSelfStart } from './rules/fork-bomb.ts';
  * the script, with what is known of variables, folder, files and input at that point. Each step returns what
  * is known of the output, because output becomes words, scripts and files.
  */
-export const shell: Shell = { runScript, runText, invoke, expandWord, expandText, expandParts };
+export const shell: Shell = {
+  runScript,
+  runBody: runAny,
+  runText,
+  invoke,
+  expandWord,
+  expandText,
+  expandParts,
+};
 
 function runText(text: string, frame: Frame): string {
   frame.inspection.budget.read(text, frame.at);
@@ -190,7 +208,7 @@ function runFor(node: For | Select, frame: Frame): string {
   const items =
     node.wordlist === undefined
       ? (parameterItems('@', frame) ?? [])
-      : expandWords(node.wordlist, frame).flatMap((field) => filesNamed(field, frame));
+      : expandWords(node.wordlist, frame).flatMap((field) => namedFiles(field, frame));
   let output = '';
   for (const item of items) {
     frame.inspection.budget.spend(1, frame.at);
@@ -199,14 +217,6 @@ function runFor(node: For | Select, frame: Frame): string {
   }
   if (items.length === 0) runList(node.body, { ...frame, scope: frame.scope.fork() });
   return output;
-}
-
-/** What a loop over a glob may meet: the protected paths that it matches, and files that cannot be known. */
-function filesNamed(field: Field, frame: Frame): string[] {
-  if (!isGlob(field.pattern)) return [field.text];
-  const path = resolvePath(field, frame);
-  const met = samplePlaces(frame.inspection.policy).filter((place) => mayName(path, place));
-  return [...met.slice(0, limits.values), unknown(frame, 'unknown', `file ${field.text}`)];
 }
 
 /** The body may run any number of times; a second look sees what the first one set. */

@@ -54,6 +54,7 @@ export function bubblewrapRuntime(options: RuntimeOptions): Runtime {
           args,
           cwd: '/',
           env: { PATH: options.path },
+          wordsFile: room.words,
           joinCgroups: version === undefined ? [] : cgroupFolders(version, room.id),
           openFiles: spec.limits.openFiles ?? undefined,
           pidFromInfo: true,
@@ -61,7 +62,7 @@ export function bubblewrapRuntime(options: RuntimeOptions): Runtime {
         return { handle };
       },
       dialer: (room) => socketDialer(room.socket),
-      vital: (_room, handle) => vitalOf(handle),
+      vital: (room, handle) => vitalOf(handle, room.words),
       async destroy(room, handle) {
         await endProcess(handle);
         const version = await cgroupVersion();

@@ -1,6 +1,7 @@
 import type { ContainerCreateOptions, MountSettings } from 'dockerode';
 import type { Mount } from '../../core/sandbox.ts';
 import { type CheckedSpec, workdir } from '../spec.ts';
+import { fresh, volumesOf } from './volumes.ts';
 
 const stopSeconds = 2;
 /** Counted over all sandboxes of the same user on a host, so it only stops the absurd; `pids` is the real limit. */
@@ -52,17 +53,18 @@ export function containerOptions(plan: ContainerPlan, spec: CheckedSpec): Contai
       ],
       IpcMode: 'private',
       LogConfig: { Type: 'none', Config: {} },
-      Mounts: [...ownMounts(plan.shared), ...plan.mounts.map(bind)],
+      Mounts: [...ownMounts(plan.name, plan.shared), ...plan.mounts.map(bind)],
       ...(plan.ociRuntime === undefined ? {} : { Runtime: plan.ociRuntime }),
     },
   };
 }
 
-function ownMounts(shared: ContainerPlan['shared']): MountSettings[] {
+function ownMounts(name: string, shared: ContainerPlan['shared']): MountSettings[] {
   if (shared === undefined) {
+    const { machinery, workspace } = volumesOf(name);
     return [
-      { Type: 'volume', Target: '/.geode', Source: '' },
-      { Type: 'volume', Target: workdir, Source: '' },
+      { Type: 'volume', Source: machinery, Target: '/.geode', VolumeOptions: fresh },
+      { Type: 'volume', Source: workspace, Target: workdir, VolumeOptions: fresh },
     ];
   }
   return [

@@ -44,7 +44,9 @@ export function demultiplexed(raw: Duplex): Duplex {
     }
     if (!wantsMore) raw.pause();
   });
+  // The bridge has ended: there is nobody left to write to either.
   raw.on('end', () => plain.push(null));
+  plain.on('end', () => plain.destroy());
   raw.on('error', (error) => plain.destroy(error));
   raw.on('close', () => plain.destroy());
   return plain;

@@ -1,7 +1,4 @@
-import { readFile } from 'node:fs/promises';
-import { Readable } from 'node:stream';
 import type Docker from 'dockerode';
-import { pack } from 'tar-stream';
 import { GeodeError, reasonOf } from '../../core/errors.ts';
 import type { Available, Runtime, Unavailable } from '../../core/runtime.ts';
 import type { Grade } from '../../core/sandbox.ts';
@@ -12,8 +9,9 @@ import type { RuntimeOptions } from '../options.ts';
 import { type CheckedSpec, workdir } from '../spec.ts';
 import { runtimeOf } from '../walls.ts';
 import { containerOptions } from './container.ts';
-import { asking, bridgeInto, connectEngine, parseHost, statusOf } from './engine.ts';
+import { asking, bridgeInto, connectEngine, parseHost, removeContainer, statusOf } from './engine.ts';
 import type { DockerOptions } from './options.ts';
+import { fillVolumes, removeVolumes } from './volumes.ts';
 
 const fallbackPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 /** Kernels of their own; everything else shares the host's. */
@@ -71,10 +69,19 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
           },
           spec,
         );
+        if (!overSocket) {
+          const image = spec.image ?? docker.defaultImage;
+          await fillVolumes(await engine(), {
+            container: handle,
+            image,
+            guest: guest.path,
+            user: { uid, gid },
+            labels: labels(room.id, spec),
+          });
+        }
         const made = await asking('create the container', (await engine()).createContainer(created), {
           404: 'image_missing',
         });
-        if (!overSocket) await fillVolumes(made, guest.path, uid, gid);
         await asking('start the container', made.start());
         return { handle };
       },
@@ -99,16 +106,8 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
       },
 
       async destroy(_room, handle) {
-        await (await container(handle)).remove({ force: true, v: true }).catch((error) => {
-          const status = statusOf(error);
-          // 409: another remove is under way and will finish it.
-          if (status !== 404 && status !== 409)
-            throw new GeodeError(
-              'engine_failed',
-              `The engine could not remove ${handle}: ${reasonOf(error)}`,
-              { cause: error },
-            );
-        });
+        await removeContainer(await container(handle));
+        if (!overSocket) await removeVolumes(await engine(), handle);
       },
     },
     options,
@@ -219,17 +218,4 @@ function labels(id: string, spec: CheckedSpec): Readonly<Record<string, string>>
     'dev.geode.version': '1',
     'dev.geode.lease-ms': String(spec.leaseMs),
   };
-}
-
-/** Where nothing is shared with the engine's machine, its volumes are filled through the engine. */
-async function fillVolumes(container: Docker.Container, guest: string, uid: number, gid: number): Promise<void> {
-  const machinery = pack();
-  machinery.entry({ name: 'guest', mode: 0o755 }, await readFile(guest));
-  machinery.entry({ name: 'link', type: 'directory', mode: 0o700, uid, gid });
-  machinery.finalize();
-  const workspace = pack();
-  workspace.entry({ name: '.', type: 'directory', mode: 0o700, uid, gid });
-  workspace.finalize();
-  await asking('bring in the guest', container.putArchive(Readable.from(machinery), { path: '/.geode' }));
-  await asking('make the workspace', container.putArchive(Readable.from(workspace), { path: workdir }));
 }

@@ -53,10 +53,23 @@ function words(error: unknown): string {
   return typeof said === 'string' ? said : reasonOf(error);
 }
 
+export async function removeContainer(container: Docker.Container): Promise<void> {
+  try {
+    await container.remove({ force: true, v: true });
+  } catch (cause) {
+    const status = statusOf(cause);
+    // 409: another remove is under way and will finish it.
+    if (status === 404 || status === 409) return;
+    throw new GeodeError('engine_failed', `The engine could not remove ${container.id}: ${words(cause)}`, {
+      cause,
+    });
+  }
+}
+
 /** `guest bridge` inside the container, as one stream of bytes: what it says on stderr is dropped. */
 export async function bridgeInto(container: Docker.Container): Promise<Duplex> {
   const exec = await container.exec({
-    Cmd: ['/.geode/guest', 'bridge', '/.geode/link/s'],
+    Cmd: ['/.geode/guest', 'bridge', '--peer', '1', '/.geode/link/s'],
     AttachStdin: true,
     AttachStdout: true,
     AttachStderr: true,

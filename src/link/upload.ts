@@ -1,0 +1,60 @@
+import type { ClientHttp2Stream } from 'node:http2';
+import { throwIfCancelled } from '../core/cancel.ts';
+import type { Link } from './link.ts';
+import { collect, linkLost, openStream, responseOf } from './request.ts';
+
+export type Content = string | Uint8Array | AsyncIterable<Uint8Array>;
+
+const largestAnswer = 64 * 1024;
+
+/** Sends a body of any length, no faster than it is taken, and gives the answer. */
+export async function upload(
+  link: Link,
+  method: string,
+  target: string,
+  content: Content,
+  signal?: AbortSignal,
+): Promise<Buffer> {
+  throwIfCancelled(signal, 'The upload');
+  const session = await link.session({ signal });
+  return link.guarded(async () => {
+    const stream = openStream(session, method, target, signal);
+    const answered = responseOf(stream);
+    answered.catch(() => {});
+    try {
+      await feed(stream, content);
+      await answered;
+      return await collect(stream, largestAnswer);
+    } catch (error) {
+      stream.destroy();
+      throwIfCancelled(signal, 'The upload');
+      // An early refusal ends the stream under our feet: what it says is the better reason.
+      await answered;
+      throw error;
+    }
+  });
+}
+
+async function feed(stream: ClientHttp2Stream, content: Content): Promise<void> {
+  if (typeof content === 'string' || content instanceof Uint8Array) {
+    stream.end(typeof content === 'string' ? Buffer.from(content) : content);
+    return;
+  }
+  for await (const chunk of content) {
+    if (stream.destroyed || stream.closed) throw linkLost();
+    if (!stream.write(chunk)) await drained(stream);
+  }
+  stream.end();
+}
+
+function drained(stream: ClientHttp2Stream): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      stream.off('drain', done);
+      stream.off('close', done);
+      resolve();
+    };
+    stream.on('drain', done);
+    stream.on('close', done);
+  });
+}

@@ -1,0 +1,90 @@
+import { type Field, quoted } from './field.ts';
+import { type Frame, refuse, unknown } from './frame.ts';
+import { isGlob } from './glob.ts';
+import { outputOf } from './output.ts';
+import { pathOf, resolvePath } from './paths.ts';
+import { mayName } from './places.ts';
+import type { Call } from './programs/call.ts';
+import { programs } from './programs/index.ts';
+import { runFile } from './programs/shells.ts';
+import { writtenContent } from './redirect.ts';
+import { rules } from './rules/index.ts';
+import { checkOrigin } from './rules/origin.ts';
+import { checkListed } from './rules/strict.ts';
+import { hasUnknown } from './unknowns.ts';
+
+/** Looks at one program with its arguments: first the rules, then what the program itself would run. */
+export function invoke(argv: readonly Field[], frame: Frame): string {
+  const [program, ...args] = argv;
+  if (program === undefined || program.text === '') return '';
+  frame.inspection.budget.spend(argv.length, frame.at);
+  checkOrigin(program.text, frame);
+  const alias = frame.scope.alias(program.text);
+  if (alias !== undefined && !program.dynamic) return runAlias(program.text, alias, args, frame);
+  const defined = frame.scope.function(program.text);
+  if (defined !== undefined) return callFunction(program.text, args, frame);
+  checkListed(program, frame);
+  return namesOf(program, frame)
+    .map((name) => runProgram({ name, program, args, frame }))
+    .join('');
+}
+
+function runProgram(call: Call): string {
+  for (const rule of rules) {
+    const reason = rule.check(call);
+    if (reason !== undefined) refuse(call.frame, rule.name, reason);
+  }
+  if (call.program.text.includes('/') || hasUnknown(call.program.text)) {
+    const content = writtenContent(call.program, call.frame);
+    if (content !== undefined) return runFile(content, call.program, call.args, call.frame);
+  }
+  return programs.get(call.name)?.(call) ?? outputOf(call.frame);
+}
+
+const programFolders = ['/bin', '/usr/bin', '/sbin', '/usr/sbin', '/usr/local/bin'];
+
+/** The names a program may have: the last part of its path, or every known name that a glob can stand for. */
+function namesOf(program: Field, frame: Frame): string[] {
+  if (hasUnknown(program.text)) return [''];
+  if (!isGlob(program.pattern))
+    return [withoutVersion(program.text.slice(program.text.lastIndexOf('/') + 1))];
+  const path = resolvePath(program, frame);
+  const known = [...programs.keys(), ...rules.flatMap((rule) => rule.programs)];
+  const met = [...new Set(known)].filter((name) =>
+    programFolders.some((place) => mayName(path, [...pathOf(place).parts, name].join('/'))),
+  );
+  return met.length === 0 ? [program.text] : met;
+}
+
+/** `python3.12` is python. */
+function withoutVersion(name: string): string {
+  const short = name.replace(/\d[\d.]*$/, '');
+  return programs.has(name) || !programs.has(short) ? name : short;
+}
+
+function runAlias(name: string, text: string, args: readonly Field[], frame: Frame): string {
+  const scope = frame.scope.fork();
+  // A name inside its own alias means the program.
+  scope.setAlias(name, '');
+  scope.arguments = args.map((argument) => argument.text);
+  if (text === '') return invoke([{ ...quoted(name), dynamic: true }, ...args], { ...frame, scope });
+  return frame.shell.runText(`${text} "$@"`, { ...frame, scope });
+}
+
+const deepestCall = 3;
+
+function callFunction(name: string, args: readonly Field[], frame: Frame): string {
+  const defined = frame.scope.function(name);
+  const running = frame.scope.values('.calls').flat();
+  if (defined === undefined || running.filter((other) => other === name).length >= deepestCall) {
+    return unknown(frame, 'unknown');
+  }
+  const { arguments: before } = frame.scope;
+  const callsBefore = frame.scope.values('.calls');
+  frame.scope.set('.calls', [...running, name]);
+  frame.scope.arguments = args.map((argument) => argument.text);
+  const output = frame.shell.runBody(defined.body, { ...frame, source: defined.source });
+  frame.scope.arguments = before;
+  frame.scope.set('.calls', ...callsBefore);
+  return output;
+}

@@ -1,0 +1,94 @@
+import { Choices } from './choices.ts';
+import { Budget, limits } from './limits.ts';
+import { Scope } from './scope.ts';
+import { Unknowns, withoutMarks } from './unknowns.ts';
+import { excerpt, Refusal, type RuleName, ruleHints, type Verdict } from './verdict.ts';
+import { shell } from './walk.ts';
+
+/** How commands are judged. Defence in depth: the sandbox is the boundary, this catches what should not be tried. */
+export interface ShellPolicy {
+  /** `standard` refuses what the rules know; `strict` also any program off the list; `permissive` nothing. */
+  readonly mode: 'standard' | 'strict' | 'permissive';
+  /** Programs that `strict` lets run, by name. */
+  readonly programs: readonly string[];
+  /** The folder that commands start in. Default `/workspace`. */
+  readonly workspace?: string;
+  /** The home folder of the user that commands run as. Default `/root`. */
+  readonly home?: string;
+  /** What else is set in the environment of commands. */
+  readonly variables?: Readonly<Record<string, string>>;
+}
+
+/** No network tools, nothing that raises privileges; shells only with scripts that the command spells out. */
+export const defaultStrictPrograms: readonly string[] = (
+  'awk base64 basename bash cargo cat chmod cksum clear cmake cmp column comm cp csplit cut date df diff dirname du env expand ' +
+  'expr file find fmt fold g++ gawk gcc git go gofmt grep egrep fgrep gunzip gzip head hostname id install jq join less ln ls make ' +
+  'md5sum mkdir mktemp more mv nice nl node nohup npm npx od paste patch pip pip3 pnpm printenv ps pytest python python3 readlink ' +
+  'realpath rg rm rmdir ruff rustc sed seq sh sha1sum sha256sum shuf sleep sort split stat stdbuf strings sum tac tail tar tee ' +
+  'timeout touch tr tree truncate tsc tsort uname unexpand uniq unxz unzip uv vitest wc which whoami xargs xxd xz yarn yes zcat zip'
+).split(' ');
+
+export const defaultShellPolicy: ShellPolicy = { mode: 'standard', programs: defaultStrictPrograms };
+
+/** Judges one command. Never throws; what cannot be looked at in full is refused. */
+export function judge(command: string, policy: ShellPolicy = defaultShellPolicy): Verdict {
+  if (policy.mode === 'permissive') return { allowed: true };
+  try {
+    inspect(command, policy);
+    return { allowed: true };
+  } catch (thrown) {
+    if (thrown instanceof Refusal) return blocked(thrown.rule, thrown.message, thrown.at);
+    // Running out of stack, or a defect: what was not looked at does not run.
+    return blocked('too-complex', 'The command cannot be looked at in full.', command);
+  }
+}
+
+function inspect(command: string, given: ShellPolicy): void {
+  if (Buffer.byteLength(command) > limits.commandBytes) {
+    throw new Refusal('too-long', `The command is longer than ${limits.commandBytes / 1024} KiB.`, command);
+  }
+  const policy = { workspace: '/workspace', home: '/root', variables: {}, ...given };
+  const source = withoutMarks(command);
+  const unknowns = new Unknowns();
+  const inspection = { policy, budget: new Budget(), unknowns, files: new Map(), spawns: new Map() };
+  const place = { source, stdin: unknowns.mark('unknown', 'input'), at: source, depth: 0, sinks: [] };
+  shell.runText(source, {
+    shell,
+    inspection,
+    scope: environment(policy),
+    choices: new Choices(),
+    dialect: 'sh',
+    ...place,
+  });
+}
+
+/** What is set before the command starts. */
+function environment({
+  home,
+  variables,
+}: {
+  home: string;
+  variables: Readonly<Record<string, string>>;
+}): Scope {
+  const scope = new Scope();
+  const path = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+  const all = { PATH: path, SHELL: '/bin/sh', BASH: '/bin/bash', HOME: home, ...variables };
+  for (const [name, value] of Object.entries(all)) scope.set(name, [withoutMarks(value)]);
+  return scope;
+}
+
+function blocked(rule: RuleName, reason: string, at: string): Verdict {
+  return { allowed: false, rule, reason, hint: ruleHints[rule], at: excerpt(at) };
+}
+
+/** One sentence for status: what the policy does, loud where it does nothing. */
+export function describePolicy(policy: ShellPolicy): string {
+  switch (policy.mode) {
+    case 'standard':
+      return 'standard: commands that destroy the system, open it up or read keys are refused';
+    case 'strict':
+      return `strict: only ${policy.programs.length} listed programs run, and none of them dangerously`;
+    case 'permissive':
+      return 'permissive: OFF, every command runs and only the sandbox protects';
+  }
+}

@@ -1,0 +1,180 @@
+import { dropStart, type Field, fillIn, quoted } from '../field.ts';
+import { type Frame, unknown } from '../frame.ts';
+import { isWideGlob, matchesGlob } from '../glob.ts';
+import { readOptions, valuesOf } from '../options.ts';
+import { pathOf, resolvePath } from '../paths.ts';
+import { samplePlaces } from '../places.ts';
+import { contentOf } from '../redirect.ts';
+import type { Call, Program } from './call.ts';
+import { runApart } from './shells.ts';
+
+/** Programs that run a command for each of the things they find or read. */
+export const finders: Readonly<Record<string, Program>> = {
+  find: runFind,
+  fd: runFd,
+  xargs: runXargs,
+  parallel: runParallel,
+};
+
+export interface FindSearch {
+  /** Where it starts. */
+  readonly starts: readonly Field[];
+  /** False where it takes everything it meets, or everything of one type. */
+  readonly selective: boolean;
+  readonly deletes: boolean;
+  /** The patterns of `-name` and `-path`. */
+  readonly names: readonly Field[];
+  readonly commands: readonly (readonly Field[])[];
+}
+
+const selecting =
+  /^-(?:i?name|i?path|i?wholename|i?regex|[amc](?:time|min)|newer\w*|size|empty|perm|user|uid|group|gid|links|inum|samefile|nouser|nogroup)$/;
+const naming = /^-i?(?:name|path|wholename)$/;
+const running = /^-(?:exec|execdir|ok|okdir)$/;
+
+export function readFind(args: readonly Field[]): FindSearch {
+  const expression = args.findIndex(
+    (argument, index) => /^[-(!]/.test(argument.text) && !/^-[HLPDO]/.test(args[index]?.text ?? ''),
+  );
+  const end = expression < 0 ? args.length : expression;
+  const starts = args.slice(0, end).filter((argument) => !argument.text.startsWith('-'));
+  const names: Field[] = [];
+  const commands: Field[][] = [];
+  let selective = false;
+  let deletes = false;
+  for (let at = end; at < args.length; at++) {
+    const text = args[at]?.text ?? '';
+    const value = args[at + 1];
+    if (running.test(text)) {
+      const command: Field[] = [];
+      for (at++; at < args.length && args[at]?.text !== ';'; at++) {
+        const field = args[at];
+        if (field === undefined || (field.text === '+' && command.at(-1)?.text === '{}')) break;
+        command.push(field);
+      }
+      commands.push(command);
+    } else if (text === '-delete') {
+      deletes = true;
+    } else if (selecting.test(text)) {
+      // A search for all but something takes nearly everything.
+      const negated = /^(?:!|-not)$/.test(args[at - 1]?.text ?? '');
+      if (naming.test(text) && value !== undefined) names.push(value);
+      selective ||= !negated && (value === undefined || !isWideGlob(value.text));
+    }
+  }
+  return { starts: starts.length > 0 ? starts : [quoted('.')], selective, deletes, names, commands };
+}
+
+/** Each command of `-exec` is looked at with what `{}` may be: the start itself, or the key files below it. */
+function runFind({ args, frame }: Call): string {
+  const search = readFind(args);
+  const met = findings(search, frame);
+  for (const command of search.commands) {
+    for (const found of met)
+      frame.shell.invoke(
+        command.map((word) => fillIn(word, '{}', found)),
+        frame,
+      );
+  }
+  const end = args.some((argument) => argument.text === '-print0') ? '\0' : '\n';
+  return met.map((found) => found.text + end).join('');
+}
+
+function findings(search: FindSearch, frame: Frame): Field[] {
+  if (!search.selective) return [...search.starts];
+  const starts = search.starts.map((start) => resolvePath(start, frame));
+  const keys = samplePlaces(frame.inspection.policy).filter((place) => {
+    const { parts } = pathOf(place);
+    const below = starts.some(
+      (start) =>
+        start.rooted &&
+        start.parts.every((part, index) => part === parts[index]) &&
+        start.parts.length < parts.length,
+    );
+    return (
+      below &&
+      search.names.some(({ text }) => matchesGlob(text, text.includes('/') ? place : (parts.at(-1) ?? '')))
+    );
+  });
+  return [quoted(unknown(frame, 'unknown', 'a file found')), ...keys.map((key) => quoted(key))];
+}
+
+function runFd({ args, frame }: Call): string | undefined {
+  const at = args.findIndex((argument) => /^(?:-x|-X|--exec|--exec-batch)$/.test(argument.text));
+  if (at >= 0) {
+    const found = quoted(unknown(frame, 'unknown', 'a file found'));
+    frame.shell.invoke(
+      args.slice(at + 1).map((word) => fillIn(word, '{}', found)),
+      frame,
+    );
+  }
+  return undefined;
+}
+
+/** `xargs`: the words of the input become arguments, or fill the placeholder of `-I`. */
+function runXargs({ args, frame }: Call): string {
+  const options = readOptions(args, {
+    short: 'adEILnPs',
+    long: ['arg-file', 'delimiter', 'max-args', 'max-procs', 'max-chars', 'replace', 'max-lines'],
+    stopsAtOperand: true,
+  });
+  const [file] = valuesOf(options, 'a', 'arg-file');
+  const input = file === undefined ? frame.stdin : contentOf(file, frame);
+  const [replace] = valuesOf(options, 'I', 'replace');
+  const placeholder = replace?.text ?? (options.flags.has('i') ? '{}' : undefined);
+  const [delimiter] = valuesOf(options, 'd', 'delimiter');
+  const between =
+    options.flags.has('0') || options.flags.has('null')
+      ? /\0/
+      : delimiter
+        ? delimiter.text
+        : placeholder === undefined
+          ? /\s+/
+          : /\n/;
+  const items = input.split(between).filter((item) => item !== '');
+  const command = options.operands.length > 0 ? options.operands : [quoted('echo')];
+  const values = items.map((item) => quoted(/^(['"]).*\1$/s.test(item) ? item.slice(1, -1) : item));
+  const inner = { ...frame, stdin: file === undefined ? '' : frame.stdin };
+  if (placeholder === undefined) return frame.shell.invoke([...command, ...values], inner);
+  return values
+    .map((value) =>
+      frame.shell.invoke(
+        command.map((word) => fillIn(word, placeholder, value)),
+        inner,
+      ),
+    )
+    .join('');
+}
+
+/** `parallel 'command {}' ::: a b`: each line is given to a shell. */
+function runParallel({ args, frame }: Call): string {
+  const separator = args.findIndex((argument) => /^:::\+?$/.test(argument.text));
+  const before = separator < 0 ? args : args.slice(0, separator);
+  const { operands } = readOptions(before, {
+    short: 'jPaSnNIL',
+    long: ['jobs', 'arg-file', 'delay', 'timeout', 'retries', 'joblog', 'results', 'colsep', 'sshlogin'],
+    stopsAtOperand: true,
+  });
+  const items =
+    separator < 0
+      ? frame.stdin.split('\n').filter((line) => line !== '')
+      : args.slice(separator + 1).map((item) => item.text);
+  const command = operands.map((operand) => operand.text).join(' ');
+  return items
+    .map((item) => {
+      const line =
+        command === ''
+          ? item
+          : /\{[^{}]*\}/.test(command)
+            ? command.replace(/\{[^{}]*\}/g, () => item)
+            : `${command} ${item}`;
+      return runApart(line, { ...frame, stdin: '' });
+    })
+    .join('');
+}
+
+/** The value of a `name=value` operand, as `dd` and `make` take them. */
+export function operandValue(args: readonly Field[], name: string): Field | undefined {
+  const operand = args.find((argument) => argument.text.startsWith(`${name}=`));
+  return operand && dropStart(operand, name.length + 1);
+}

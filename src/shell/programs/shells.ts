@@ -1,0 +1,86 @@
+import { Choices } from '../choices.ts';
+import { inspectCode } from '../code/inspect.ts';
+import type { Field } from '../field.ts';
+import { type Frame, refuse, unknown } from '../frame.ts';
+import { readOptions, valuesOf } from '../options.ts';
+import type { Dialect } from '../parse.ts';
+import { contentOf, writtenContent } from '../redirect.ts';
+import { hasUnknown, withoutUnknown } from '../unknowns.ts';
+import { excerpt } from '../verdict.ts';
+import type { Call, Program } from './call.ts';
+
+const dialects: Readonly<Record<string, Dialect>> = {
+  sh: 'sh',
+  dash: 'sh',
+  ash: 'sh',
+  bash: 'bash',
+  rbash: 'bash',
+  zsh: 'bash',
+  ksh: 'bash',
+  mksh: 'bash',
+  fish: 'bash',
+};
+
+/** The shells: what they run is a script like any other. */
+export const shells: Readonly<Record<string, Program>> = Object.fromEntries(
+  Object.keys(dialects).map((name) => [name, runShell]),
+);
+
+function runShell({ name, args, frame }: Call): string | undefined {
+  const options = readOptions(args, {
+    short: 'oO',
+    long: ['rcfile', 'init-file', 'option'],
+    stopsAtOperand: true,
+  });
+  const [first, ...rest] = options.operands;
+  const inner = { ...frame, dialect: dialects[name] ?? 'sh' };
+  for (const file of valuesOf(options, 'rcfile', 'init-file')) runApart(contentOf(file, frame), inner);
+  if (options.flags.has('n') && !options.flags.has('c')) return '';
+  if (options.flags.has('c'))
+    return first === undefined ? '' : runApart(first.text, inner, rest.slice(1), rest[0]);
+  if (first === undefined || first.text === '-' || options.flags.has('s')) {
+    return runInput(inner, first?.text === '-' ? rest : options.operands);
+  }
+  const content = writtenContent(first, frame) ?? (first.text === '/dev/stdin' ? frame.stdin : undefined);
+  if (content !== undefined) return runFile(content, first, rest, inner);
+  if (frame.inspection.policy.mode === 'strict') {
+    refuse(frame, 'dynamic', `The script ${excerpt(first.text)} is not part of the command.`);
+  }
+  return undefined;
+}
+
+/** A shell that takes its commands from its input: each line is run, and what it writes answers to whoever sent it. */
+function runInput(frame: Frame, args: readonly Field[]): string {
+  if (!hasUnknown(frame.stdin) || withoutUnknown(frame.stdin).trim() !== '') {
+    return runApart(frame.stdin, frame, args);
+  }
+  runApart(frame.stdin, frame, args);
+  return unknown(frame, 'shell');
+}
+
+/** A text run by this very shell, as `eval` does. */
+export function runHere(text: string, frame: Frame): string {
+  if (frame.inspection.policy.mode === 'strict' && hasUnknown(text)) {
+    refuse(frame, 'dynamic', 'Part of the script is not known before it runs.');
+  }
+  return frame.shell.runText(text, frame);
+}
+
+/** A script of its own: what it sets is lost when it ends, and its arguments are given. */
+export function runApart(text: string, frame: Frame, args: readonly Field[] = [], name?: Field): string {
+  const scope = frame.scope.fork();
+  scope.arguments = args.map((argument) => argument.text);
+  if (name !== undefined) scope.scriptName = name.text;
+  return runHere(text, { ...frame, scope, choices: new Choices() });
+}
+
+/** A file that the command wrote itself and now runs, by the program its first line names. */
+export function runFile(content: string, file: Field, args: readonly Field[], frame: Frame): string {
+  const interpreter = /^#![^\n]*?([\w.+-]+)(?:[ \t]+-[^\n]*)?\n/.exec(content)?.[1];
+  if (interpreter !== undefined && dialects[interpreter] === undefined) {
+    inspectCode(content, interpreter, frame);
+    return unknown(frame, 'unknown');
+  }
+  const dialect = dialects[interpreter ?? 'sh'] ?? frame.dialect;
+  return runApart(content, { ...frame, dialect }, args, file);
+}

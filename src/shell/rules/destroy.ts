@@ -1,0 +1,147 @@
+import { type Field, quoted } from '../field.ts';
+import { type Frame, folder } from '../frame.ts';
+import { given, type Options, readOptions, valuesOf } from '../options.ts';
+import { resolvePath } from '../paths.ts';
+import { accountFile, vitalPlace } from '../places.ts';
+import type { Call } from '../programs/call.ts';
+import { operandValue, readFind } from '../programs/finders.ts';
+import type { Rule } from './rule.ts';
+
+type Check = (call: Call) => string | undefined;
+
+const checks: Readonly<Record<string, Check>> = {
+  rm: checkRemove,
+  srm: checkRemove,
+  wipe: checkRemove,
+  rimraf: checkRemove,
+  unlink: checkRemove,
+  rmdir: checkRemove,
+  trash: checkRemove,
+  shred: checkRemove,
+  find: checkFind,
+  chmod: (call) => checkAccess(call, true),
+  chown: (call) => checkAccess(call, false),
+  chgrp: (call) => checkAccess(call, false),
+  setfacl: (call) => checkAccess(call, false),
+  chattr: (call) => checkAccess(call, false),
+  mv: checkMove,
+  cp: checkTarget,
+  ln: checkTarget,
+  install: checkTarget,
+  tee: (call) => written(readOptions(call.args, {}).operands, call),
+  truncate: (call) =>
+    written(readOptions(call.args, { short: 'sro', long: ['size', 'reference'] }).operands, call),
+  sponge: (call) => written(readOptions(call.args, {}).operands, call),
+  dd: (call) => {
+    const target = operandValue(call.args, 'of');
+    return target && written([target], call);
+  },
+  rsync: checkSync,
+  git: checkClean,
+};
+
+/** Removing, locking or overwriting the root folder, a home folder or the system's own files. */
+export const destroy: Rule = {
+  name: 'destroy',
+  programs: Object.keys(checks),
+  check: (call) => (call.name === '' ? checkUnknownProgram(call) : checks[call.name]?.(call)),
+};
+
+function vital(target: Field, frame: Frame): string | undefined {
+  return vitalPlace(resolvePath(target, frame), frame.inspection.policy);
+}
+
+function firstVital(targets: readonly Field[], frame: Frame, deed: string): string | undefined {
+  for (const target of targets) {
+    const place = vital(target, frame);
+    if (place !== undefined) return `It would ${deed} ${place}.`;
+    const file = accountFile(resolvePath(target, frame));
+    if (file !== undefined) return `It would ${deed} ${file}.`;
+  }
+  return undefined;
+}
+
+function checkRemove({ args, frame }: Call): string | undefined {
+  const options = readOptions(args, { short: 'n' });
+  if (given(options, '', 'no-preserve-root')) return 'It asks to remove the root folder.';
+  if (options.flags.has('help') || options.flags.has('version')) return undefined;
+  return firstVital(options.operands, frame, 'remove');
+}
+
+/** Where the program cannot be told, its arguments may still say what it is for. */
+function checkUnknownProgram({ args, frame }: Call): string | undefined {
+  const options = readOptions(args, {});
+  return given(options, 'rR', 'recursive') ? firstVital(options.operands, frame, 'change all of') : undefined;
+}
+
+function checkFind({ args, frame }: Call): string | undefined {
+  const search = readFind(args);
+  return search.deletes && !search.selective ? firstVital(search.starts, frame, 'remove') : undefined;
+}
+
+/** `chmod -R`, `chown -R`: the first operand is the mode or owner. Owning one's home folder again is fine. */
+function checkAccess({ args, frame }: Call, homeCounts: boolean): string | undefined {
+  const options = readOptions(
+    args.filter((argument) => !/^-[rwxXst]+$/.test(argument.text)),
+    { short: 'm', long: ['reference', 'from'] },
+  );
+  const targets = options.operands.slice(options.flags.has('reference') ? 0 : 1);
+  if (!given(options, 'R', 'recursive')) {
+    return targets.some((target) => vital(target, frame) === 'the root folder')
+      ? 'It would change access to the root folder.'
+      : undefined;
+  }
+  for (const target of targets) {
+    const place = vital(target, frame);
+    if (place !== undefined && (homeCounts || place !== 'a home folder'))
+      return `It would change access to all of ${place}.`;
+  }
+  return undefined;
+}
+
+function copyOptions(args: readonly Field[]): Options {
+  return readOptions(args, {
+    short: 'tSmog',
+    long: ['target-directory', 'suffix', 'mode', 'owner', 'group'],
+  });
+}
+
+function checkMove(call: Call): string | undefined {
+  const options = copyOptions(call.args);
+  const sources = given(options, 't', 'target-directory') ? options.operands : options.operands.slice(0, -1);
+  return firstVital(sources, call.frame, 'move away') ?? checkTarget(call);
+}
+
+function checkTarget(call: Call): string | undefined {
+  const target = copyOptions(call.args).operands.at(-1);
+  return target && written([target], call);
+}
+
+function written(targets: readonly Field[], { frame }: Call): string | undefined {
+  for (const target of targets) {
+    const file = accountFile(resolvePath(target, frame));
+    if (file !== undefined) return `It would overwrite ${file}.`;
+  }
+  return undefined;
+}
+
+function checkSync({ args, frame }: Call): string | undefined {
+  const options = readOptions(args, {
+    short: 'efMTB',
+    long: ['rsh', 'exclude', 'include', 'filter', 'files-from'],
+  });
+  const deletes = [...options.flags].some((flag) => /^del(?:ete)?/.test(flag));
+  const target = options.operands.at(-1);
+  return deletes && target !== undefined && options.operands.length > 1
+    ? firstVital([target], frame, 'remove what is in')
+    : undefined;
+}
+
+/** `git clean -f` in a folder that is no project. */
+function checkClean({ args, frame }: Call): string | undefined {
+  const options = readOptions(args, { short: 'cC', stopsAtOperand: true });
+  const [command, ...rest] = options.operands;
+  if (command?.text !== 'clean' || !given(readOptions(rest, { short: 'e' }), 'f', 'force')) return undefined;
+  const target = valuesOf(options, 'C')[0] ?? quoted(folder(frame));
+  return firstVital([target], frame, 'remove files from');
+}

@@ -1,0 +1,19 @@
+import { type Frame, refuse } from '../frame.ts';
+
+/** Text that comes from elsewhere is run, whatever it says: refused for where it comes from. */
+export function checkOrigin(text: string, frame: Frame): void {
+  switch (frame.inspection.unknowns.originOf(text)) {
+    case 'downloaded':
+      refuse(frame, 'download-and-run', 'What was downloaded is run without a look at it.');
+      break;
+    case 'connection':
+    case 'shell':
+      refuse(frame, 'reverse-shell', 'A connection gets to say what is run.');
+      break;
+    case 'decoded':
+    case 'disguised':
+      refuse(frame, 'hidden-command', 'A command is hidden by an encoding and run without a look at it.');
+      break;
+    default:
+  }
+}
