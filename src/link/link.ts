@@ -163,7 +163,9 @@ function openSession(connection: Duplex): ClientHttp2Session {
   session.on('error', () => {});
   // A stream that is no socket may go before the session has looked at it.
   connection.once('close', () => session.destroy());
-  session.once('connect', () => session.setLocalWindowSize(sessionWindowBytes));
+  session.once('connect', () => {
+    if (!session.destroyed) session.setLocalWindowSize(sessionWindowBytes);
+  });
   return session;
 }
 

@@ -5,7 +5,7 @@ import { type Field, FieldBuilder } from './field.ts';
 import { type Frame, folder, refuse, unknown } from './frame.ts';
 import { limits } from './limits.ts';
 import { expandParameter, parameterItems, separators } from './parameter.ts';
-import { withoutMarks } from './unknowns.ts';
+import { hasUnknown, withoutMarks, withoutUnknown } from './unknowns.ts';
 
 /** The words of a command as the program would receive them. */
 export function expandWords(words: readonly Word[], frame: Frame): Field[] {
@@ -86,7 +86,8 @@ export function expandParts(
         break;
       case 'DoubleQuoted':
       case 'LocaleString':
-        out.add('', false);
+        // `"$@"` without arguments is no word at all.
+        if (!part.parts.every(isAllItems) || part.parts.length === 0) out.add('', false);
         for (const child of part.parts) expandQuoted(child, frame, out);
         break;
       case 'Glob':
@@ -123,6 +124,11 @@ export function expandParts(
   });
 }
 
+function isAllItems(part: DoubleQuotedChild): boolean {
+  if (part.type === 'SimpleExpansion') return part.text === '$@';
+  return part.type === 'ParameterExpansion' && (part.parameter === '@' || part.index?.text === '@');
+}
+
 /** A part inside double quotes: nothing is split and no glob works. */
 function expandQuoted(part: DoubleQuotedChild, frame: Frame, out: FieldBuilder): void {
   switch (part.type) {
@@ -145,7 +151,12 @@ function substituted(
   if (part.type === 'ArithmeticExpansion') {
     return arithmeticValue(part.expression, frame) ?? unknown(frame, 'unknown', part.text);
   }
-  return substitute(part.script, frame).replace(/\n+$/, '');
+  const output = substitute(part.script, frame).replace(/\n+$/, '');
+  // One of several commands may print nothing.
+  const isSingle = part.script?.commands.length === 1 && part.script.commands[0]?.command.type === 'Command';
+  if (isSingle || !hasUnknown(output) || frame.inspection.unknowns.originOf(output) !== 'unknown')
+    return output;
+  return frame.choices.pick(`substitution ${part.pos}`, [output, withoutUnknown(output).trim()]) ?? output;
 }
 
 function substitute(script: Script | undefined, frame: Frame): string {

@@ -5,10 +5,13 @@ import type { Value } from './scope.ts';
 import { changeText } from './text-operation.ts';
 
 /** What is set in every shell, with a value that the policy cannot know. */
-const unknownEverywhere = new Set(
+const unknownEverywhere = new Set('OLDPWD USER LANG PPID LINENO ? $ ! - _'.split(' '));
+
+/** What bash sets and other shells leave empty. */
+const unknownInBash = new Set(
   (
-    'OLDPWD TMPDIR USER LOGNAME UID EUID PPID RANDOM SRANDOM SECONDS LINENO HOSTNAME LANG TERM SHLVL EPOCHSECONDS ' +
-    'EPOCHREALTIME BASHPID REPLY PIPESTATUS BASH_VERSION FUNCNAME ? $ ! - _'
+    'UID EUID RANDOM SRANDOM SECONDS HOSTNAME SHLVL EPOCHSECONDS EPOCHREALTIME BASHPID REPLY PIPESTATUS ' +
+    'BASH_VERSION BASH_SOURCE FUNCNAME TERM'
   ).split(' '),
 );
 
@@ -32,8 +35,10 @@ export function parameterItems(name: string, frame: Frame): Value | undefined {
   if (assigned !== undefined) return assigned;
   if (name === 'PWD') return [folder(frame)];
   if (name === 'IFS') return [' \t\n'];
-  if (unknownEverywhere.has(name) || scope.failsOnUnset) return [unknown(frame, 'unknown', `$${name}`)];
-  return undefined;
+  const value = () => unknown(frame, 'unknown', `$${name}`);
+  if (unknownEverywhere.has(name) || scope.failsOnUnset) return [value()];
+  if (!unknownInBash.has(name)) return undefined;
+  return frame.dialect === 'bash' ? [value()] : frame.choices.pick(name, [[value()], ['']]);
 }
 
 /** Adds the value of `$name` or `${name…}`. */

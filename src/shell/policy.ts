@@ -72,8 +72,12 @@ function environment({
 }): Scope {
   const scope = new Scope();
   const path = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
-  const all = { PATH: path, SHELL: '/bin/sh', BASH: '/bin/bash', HOME: home, ...variables };
-  for (const [name, value] of Object.entries(all)) scope.set(name, [withoutMarks(value)]);
+  // Only some shells set these by themselves.
+  scope.set('SHELL', ['/bin/sh'], ['']);
+  scope.set('BASH', ['/bin/bash'], ['']);
+  for (const [name, value] of Object.entries({ PATH: path, HOME: home, ...variables })) {
+    scope.set(name, [withoutMarks(value)]);
+  }
   return scope;
 }
 

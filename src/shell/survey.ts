@@ -1,4 +1,5 @@
 import { forEachChild, type ParseError, type Script, type SyntaxNode } from 'unbash';
+import { misread } from './misread.ts';
 import { excerpt } from './verdict.ts';
 
 /** A place that a POSIX shell reads differently, and the text that makes bash's parser read it that way. */
@@ -32,7 +33,8 @@ export function survey(root: Script, source: string): Survey {
       if ('errors' in node) problem ??= node.errors?.[0];
       visit = { ...inner, outermost: visit.outermost && node.source === undefined };
     }
-    if (isCut(node)) problem ??= { message: `unclosed '${excerpt(node.text)}'`, pos: node.pos };
+    const unread = misread(node);
+    if (unread !== undefined) problem ??= { message: unread, pos: node.pos };
     if (visit.outermost) edits.push(...editsFor(node));
     visit.spans.push(...spansOf(node));
     const { source: ownSource, spans, outermost } = visit;
@@ -49,25 +51,6 @@ interface Visit {
   readonly spans: [number, number][];
   /** False inside backticks with escapes, whose positions point into a text of their own. */
   readonly outermost: boolean;
-}
-
-const closings: Readonly<Record<string, string>> = { '$(': ')', '<(': ')', '>(': ')', '${': '}', '$[': ']' };
-
-/** A substitution without its end: the parser took part of it for something else. */
-function isCut(node: SyntaxNode): node is Extract<SyntaxNode, { type: 'CommandExpansion' }> {
-  switch (node.type) {
-    case 'CommandExpansion':
-    case 'ArithmeticExpansion':
-    case 'ProcessSubstitution':
-    case 'ParameterExpansion': {
-      const closing = node.text.startsWith('`')
-        ? '`'
-        : closings[node.text.replaceAll('\\\n', '').slice(0, 2)];
-      return closing !== undefined && (node.text.length < 2 || !node.text.endsWith(closing));
-    }
-    default:
-      return false;
-  }
 }
 
 function editsFor(node: SyntaxNode): Edit[] {

@@ -298,7 +298,7 @@ export function execContract(harness: () => Harness): void {
         async () => (await sandbox.processes()).disowned.find(({ command }) => command.includes('sleep 62')),
         'the orphan',
       );
-      await sandbox.exec({ argv: ['kill', '-9', String(orphan.pid)] });
+      await sandbox.exec({ argv: sh(`kill -9 ${orphan.pid}`) });
     });
 
     it('PROC-1: signals by name', async () => {

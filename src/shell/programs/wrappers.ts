@@ -106,7 +106,7 @@ function runEnv({ args, frame }: Call): string {
 function setAssignments(operands: readonly Field[], frame: Call['frame']): number {
   let count = 0;
   for (const operand of operands) {
-    const [, name, value = ''] = /^([A-Za-z_]\w*)=(.*)$/s.exec(operand.text) ?? [];
+    const [, name, value = ''] = /^([^=]*)=(.*)$/s.exec(operand.text) ?? [];
     if (name === undefined) break;
     setVariable(name, [value], frame);
     count++;

@@ -1,0 +1,3 @@
+module geode/guest
+
+go 1.25.0

@@ -1,0 +1,171 @@
+/**
+ * Builds the guest, the static program that runs inside every sandbox, into guest/dist.
+ *
+ *   node scripts/build-guest.ts          for this machine's architecture
+ *   node scripts/build-guest.ts --all    for every architecture
+ *
+ * Nothing is built when nothing changed. The result depends on the sources, the version and the compiler
+ * only, so two machines make the same bytes.
+ */
+import { spawnSync } from 'node:child_process';
+import { createHash, randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { arch } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const sources = join(root, 'guest');
+const dist = join(sources, 'dist');
+const record = join(dist, 'build.json');
+
+const architectures = ['amd64', 'arm64'] as const;
+type Architecture = (typeof architectures)[number];
+
+/** What guest/dist/build.json remembers: for each architecture the fingerprint of what it was built from. */
+type Built = Partial<Record<Architecture, string>>;
+
+/** Brings the guests up to date and returns their paths. Throws an Error that says what to install. */
+export function buildGuest(wanted: readonly Architecture[] = [thisArchitecture()]): string[] {
+  const version = packageVersion();
+  const go = goVersion();
+  const fingerprint = createHash('sha256').update(`${go}\n${version}\n${hashOfSources()}`).digest('hex');
+  mkdirSync(dist, { recursive: true });
+  return wanted.map((architecture) => {
+    const target = guestPath(architecture);
+    if (!existsSync(target) || readRecord()[architecture] !== fingerprint) {
+      compile(architecture, version, target);
+      writeRecord({ ...readRecord(), [architecture]: fingerprint });
+    }
+    return target;
+  });
+}
+
+/** Where the guest of an architecture is, once it is built. */
+export function guestPath(architecture: Architecture = thisArchitecture()): string {
+  return join(dist, `guest-linux-${architecture}`);
+}
+
+/** The environment of every Go command: nothing is fetched, nothing depends on the machine. */
+export function goEnvironment(): NodeJS.ProcessEnv {
+  return { ...process.env, GOTOOLCHAIN: 'local', GOFLAGS: '-mod=readonly', GOWORK: 'off' };
+}
+
+/** The folder of the guest's Go module. */
+export const guestSources = sources;
+
+function thisArchitecture(): Architecture {
+  return arch() === 'arm64' ? 'arm64' : 'amd64';
+}
+
+function compile(architecture: Architecture, version: string, target: string): void {
+  const temporary = `${target}.${randomBytes(6).toString('hex')}`;
+  const flags = `-s -w -buildid= -X main.version=${version}`;
+  const result = spawnSync(
+    'go',
+    ['build', '-trimpath', '-buildvcs=false', '-ldflags', flags, '-o', temporary, '.'],
+    {
+      cwd: sources,
+      env: { ...goEnvironment(), CGO_ENABLED: '0', GOOS: 'linux', GOARCH: architecture },
+      stdio: ['ignore', 'inherit', 'pipe'],
+      encoding: 'utf8',
+    },
+  );
+  if (result.status !== 0) {
+    rmSync(temporary, { force: true });
+    throw new Error(`The guest does not compile for ${architecture}:\n${result.stderr}`);
+  }
+  renameSync(temporary, target);
+}
+
+function packageVersion(): string {
+  const parsed: unknown = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  if (typeof parsed === 'object' && parsed !== null && 'version' in parsed) return String(parsed.version);
+  throw new Error('package.json has no version.');
+}
+
+function goVersion(): string {
+  const result = spawnSync('go', ['env', 'GOVERSION'], {
+    cwd: sources,
+    env: goEnvironment(),
+    encoding: 'utf8',
+  });
+  if (result.error) throw new Error(`The guest cannot be built: Go is not installed.\n${withoutGo()}`);
+  if (result.status !== 0)
+    throw new Error(`The guest cannot be built: ${result.stderr.trim()}\n${withoutGo()}`);
+  return result.stdout.trim();
+}
+
+/** What to do on a machine without a recent Go. */
+function withoutGo(): string {
+  const needed = /^go (\S+)$/m.exec(readFileSync(join(sources, 'go.mod'), 'utf8'))?.[1] ?? '';
+  const install = `Install Go ${needed} or newer (apt-get install golang, brew install go, or https://go.dev/dl), then run this again.`;
+  const image = golangImage();
+  if (!image) return install;
+  const command = `docker run --rm -v "${root}:/geode" -w /geode/guest -e CGO_ENABLED=0 -e GOARCH=${thisArchitecture()} ${image} go build -trimpath -buildvcs=false -ldflags "-s -w -buildid= -X main.version=${packageVersion()}" -o dist/guest-linux-${thisArchitecture()} .`;
+  return `${install}\nOr build it in a container:\n  ${command}`;
+}
+
+function golangImage(): string | undefined {
+  const listed = spawnSync('docker', ['images', '--format', '{{.Repository}}:{{.Tag}}', 'golang'], {
+    encoding: 'utf8',
+    timeout: 5_000,
+  });
+  if (listed.status !== 0) return undefined;
+  return listed.stdout.split('\n').find((line) => line.startsWith('golang:'));
+}
+
+function hashOfSources(): string {
+  const hash = createHash('sha256');
+  for (const path of sourceFiles(sources)) {
+    hash
+      .update(`${path.slice(sources.length)}\0`)
+      .update(readFileSync(path))
+      .update('\0');
+  }
+  return hash.digest('hex');
+}
+
+function sourceFiles(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true })
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+    .flatMap((entry) => {
+      const path = join(folder, entry.name);
+      if (entry.isDirectory()) return path === dist ? [] : sourceFiles(path);
+      const built = /\.(go|s)$/.test(entry.name) && !entry.name.endsWith('_test.go');
+      return built || /^go\.(mod|sum)$/.test(entry.name) ? [path] : [];
+    });
+}
+
+function readRecord(): Built {
+  try {
+    const parsed: unknown = JSON.parse(readFileSync(record, 'utf8'));
+    if (typeof parsed !== 'object' || parsed === null) return {};
+    const known = Object.entries(parsed).filter(
+      ([name, value]) => isArchitecture(name) && typeof value === 'string',
+    );
+    return Object.fromEntries(known);
+  } catch {
+    return {};
+  }
+}
+
+function isArchitecture(name: string): name is Architecture {
+  return architectures.some((architecture) => architecture === name);
+}
+
+function writeRecord(built: Built): void {
+  const temporary = `${record}.${randomBytes(6).toString('hex')}`;
+  writeFileSync(temporary, `${JSON.stringify(built, null, 2)}\n`);
+  renameSync(temporary, record);
+}
+
+if (import.meta.main) {
+  try {
+    const paths = buildGuest(process.argv.includes('--all') ? architectures : undefined);
+    for (const path of paths) console.log(path);
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error);
+    process.exitCode = 1;
+  }
+}

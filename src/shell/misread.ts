@@ -1,0 +1,69 @@
+import type { Command, SyntaxNode, Word } from 'unbash';
+import { excerpt } from './verdict.ts';
+
+/**
+ * Text that the parser accepts without having understood it. Each case was found by running mutated commands
+ * in real shells; each is refused, as nobody writes such text in earnest.
+ */
+export function misread(node: SyntaxNode): string | undefined {
+  switch (node.type) {
+    case 'CommandExpansion':
+    case 'ArithmeticExpansion':
+    case 'ProcessSubstitution':
+    case 'ParameterExpansion':
+      return isCut(node.text) ? `unclosed '${excerpt(node.text)}'` : undefined;
+    case 'Literal':
+      return leftExpansion(node.text);
+    case 'Word':
+      return node.parts === undefined ? leftExpansion(node.text) : undefined;
+    case 'HereDoc':
+      return node.delimiter?.quoted === true || node.body.parts !== undefined
+        ? undefined
+        : leftExpansion(node.body.text);
+    case 'Command':
+      return brokenBracket(node);
+    default:
+      return undefined;
+  }
+}
+
+const closings: Readonly<Record<string, string>> = {
+  '$(': ')',
+  '<(': ')',
+  '>(': ')',
+  '${': '}',
+  '$[': ']',
+};
+
+/** A substitution without its end: `${x/$(a /b)/c}` is cut at the wrong slash. */
+function isCut(text: string): boolean {
+  const closing = text.startsWith('`') ? '`' : closings[text.replaceAll('\\\n', '').slice(0, 2)];
+  return closing !== undefined && (text.length < 2 || !text.endsWith(closing));
+}
+
+/** An expansion left standing as plain text: a joined line inside it (`$\⏎{x}`), or brackets around it. */
+function leftExpansion(text: string): string | undefined {
+  if (!/[$`]/.test(text)) return undefined;
+  const bare = text.replace(/\\[^\n]/g, '').replaceAll('\\\n', '');
+  return /`|\$[({\w@*#?!$-]/.test(bare) ? `an expansion in '${excerpt(text)}'` : undefined;
+}
+
+/** `name[ ; … ]` is one word to bash and several commands to other shells. */
+function brokenBracket(node: Command): string | undefined {
+  const words = [node.name, ...node.args].filter((word): word is Word => word?.type === 'Word');
+  const indexes = [...node.prefix, ...node.suffix].map((item) =>
+    item.type === 'Assignment' ? item.index : undefined,
+  );
+  const brackets = words
+    .flatMap((word) => word.parts ?? [])
+    .flatMap((part) => (part.type === 'Glob' ? (part.parts ?? []) : []));
+  const inside = [
+    ...brackets,
+    ...indexes.flatMap((index) => (index === undefined ? [] : (index.parts ?? [index]))),
+  ];
+  const broken = inside.find(
+    (part) =>
+      (part.type === 'Literal' || part.type === 'Word') && /[\s;&|<>()]/.test(part.text.replace(/\\./gs, '')),
+  );
+  return broken && `unquoted separators in '[${excerpt(broken.text)}]'`;
+}

@@ -1,0 +1,24 @@
+/** What there is to test with. Plain values, so that they can be handed to other processes as JSON. */
+export interface EngineFacts {
+  readonly docker: ContainerEngine | Unavailable;
+  readonly podman: ContainerEngine | Unavailable;
+  readonly bubblewrap: { readonly available: true; readonly path: string } | Unavailable;
+  readonly registry: { readonly available: true } | Unavailable;
+}
+
+/** An engine that answers Docker's API and has the usual test images. */
+export interface ContainerEngine {
+  readonly available: true;
+  readonly socket: string;
+  readonly version: string;
+  /** What may be asked for as OCI runtime, for instance runc and crun. */
+  readonly ociRuntimes: readonly string[];
+  /** Whether an inspected container says `OOMKilled` after the memory limit struck. */
+  readonly reportsOomKills: boolean;
+}
+
+export interface Unavailable {
+  readonly available: false;
+  /** Why not, in words for the summary of a test run. */
+  readonly reason: string;
+}
