@@ -111,6 +111,7 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
     } catch (error) {
       await walls.destroy(room, (await readRecord(room))?.handle ?? plan.handle);
       await removeRoom(room);
+      throwIfCancelled(signal, 'Opening a sandbox');
       throw error;
     }
   };

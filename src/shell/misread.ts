@@ -1,4 +1,4 @@
-import type { Command, SyntaxNode, Word } from 'unbash';
+import type { Command, GlobPart, SyntaxNode, Word } from 'unbash';
 import { excerpt } from './verdict.ts';
 
 /**
@@ -50,20 +50,21 @@ function leftExpansion(text: string): string | undefined {
 
 /** `name[ ; … ]` is one word to bash and several commands to other shells. */
 function brokenBracket(node: Command): string | undefined {
-  const words = [node.name, ...node.args].filter((word): word is Word => word?.type === 'Word');
-  const indexes = [...node.prefix, ...node.suffix].map((item) =>
-    item.type === 'Assignment' ? item.index : undefined,
-  );
-  const brackets = words
-    .flatMap((word) => word.parts ?? [])
-    .flatMap((part) => (part.type === 'Glob' ? (part.parts ?? []) : []));
-  const inside = [
-    ...brackets,
-    ...indexes.flatMap((index) => (index === undefined ? [] : (index.parts ?? [index]))),
-  ];
-  const broken = inside.find(
-    (part) =>
-      (part.type === 'Literal' || part.type === 'Word') && /[\s;&|<>()]/.test(part.text.replace(/\\./gs, '')),
-  );
-  return broken && `unquoted separators in '[${excerpt(broken.text)}]'`;
+  const texts: string[] = [];
+  for (const item of [node.name, ...node.prefix, ...node.suffix]) {
+    if (item?.type === 'Assignment' && item.index !== undefined) texts.push(...bareTexts(item.index));
+    if (item?.type !== 'Word') continue;
+    for (const part of item.parts ?? []) {
+      if (part.type === 'Glob') texts.push(...bareTexts(part));
+    }
+  }
+  const broken = texts.find((text) => /[\s;&|<>()]/.test(text.replace(/\\./gs, '')));
+  return broken && `unquoted separators in '[${excerpt(broken)}]'`;
+}
+
+/** The text of a node that stands outside quotes and expansions. */
+function bareTexts({ text, parts }: Word | GlobPart): string[] {
+  return parts === undefined
+    ? [text]
+    : parts.filter((part) => part.type === 'Literal').map((part) => part.text);
 }

@@ -4,14 +4,14 @@ import { type Frame, folder, unknown } from './frame.ts';
 import type { Value } from './scope.ts';
 import { changeText } from './text-operation.ts';
 
-/** What is set in every shell, with a value that the policy cannot know. */
-const unknownEverywhere = new Set('OLDPWD USER LANG PPID LINENO ? $ ! - _'.split(' '));
+/** What is always set, to a value that the policy cannot know. */
+const alwaysSet = new Set('USER LANG PPID LINENO ? $'.split(' '));
 
-/** What bash sets and other shells leave empty. */
-const unknownInBash = new Set(
+/** What some shells set, or only later: it may be empty. */
+const perhapsSet = new Set(
   (
-    'UID EUID RANDOM SRANDOM SECONDS HOSTNAME SHLVL EPOCHSECONDS EPOCHREALTIME BASHPID REPLY PIPESTATUS ' +
-    'BASH_VERSION BASH_SOURCE FUNCNAME TERM'
+    'OLDPWD ! - _ UID EUID RANDOM SRANDOM SECONDS HOSTNAME SHLVL EPOCHSECONDS EPOCHREALTIME BASHPID REPLY ' +
+    'PIPESTATUS BASH_VERSION BASH_SOURCE FUNCNAME TERM'
   ).split(' '),
 );
 
@@ -36,9 +36,8 @@ export function parameterItems(name: string, frame: Frame): Value | undefined {
   if (name === 'PWD') return [folder(frame)];
   if (name === 'IFS') return [' \t\n'];
   const value = () => unknown(frame, 'unknown', `$${name}`);
-  if (unknownEverywhere.has(name) || scope.failsOnUnset) return [value()];
-  if (!unknownInBash.has(name)) return undefined;
-  return frame.dialect === 'bash' ? [value()] : frame.choices.pick(name, [[value()], ['']]);
+  if (alwaysSet.has(name) || scope.failsOnUnset) return [value()];
+  return perhapsSet.has(name) ? frame.choices.pick(name, [[value()], ['']]) : undefined;
 }
 
 /** Adds the value of `$name` or `${name…}`. */

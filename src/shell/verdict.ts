@@ -5,8 +5,7 @@
  * into a verdict and nothing is ever thrown to a caller.
  */
 export const ruleHints = {
-  destroy:
-    'Name the exact folder to change, below the workspace or /tmp; write `${NAME:?}` where a variable may be empty.',
+  destroy: 'Name the exact folder to change, below the workspace or /tmp; no variable in it may be empty.',
   device: 'Work on an image file instead of a device.',
   'fork-bomb': 'Start a bounded number of processes and `wait` for them.',
   'reverse-shell': 'Use `nc -z host port` to test a port, or the client of the service that you need.',

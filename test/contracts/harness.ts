@@ -23,7 +23,10 @@ export interface World {
   readonly ociRuntime?: string;
   readonly image?: string;
   readonly platform?: NodeJS.Platform;
-  readonly appleProgram?: string;
+  /** Makes the program in a folder that goes with the harness. */
+  readonly appleProgram?: (folder: string) => Promise<string>;
+  /** Whom the host pretends to be. */
+  readonly user?: { readonly uid: number; readonly gid: number };
   readonly mountRoots?: readonly string[];
   readonly writableMountRoots?: readonly string[];
 }
@@ -32,15 +35,18 @@ export const fixture = (name: string) => fileURLToPath(new URL(`../fixtures/${na
 export const fixtureText = (name: string) => readFile(fixture(name), 'utf8');
 
 /** Options in a folder of their own, so that suites share nothing and leave nothing. */
-export async function testOptions(world: World = {}): Promise<RuntimesOptions & { readonly folder: string }> {
+export async function testOptions(
+  world: World = {},
+): Promise<RuntimesOptions & { readonly folder: string } & AsyncDisposable> {
   const folder = await mkdtemp(join(tmpdir(), 'geode-test-'));
   return {
     folder,
+    [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
     stateDir: join(folder, 'state'),
     runDir: join(folder, 'run'),
     guestDir: fileURLToPath(new URL('../../guest/dist', import.meta.url)),
-    uid: process.getuid?.() ?? 0,
-    gid: process.getgid?.() ?? 0,
+    uid: world.user?.uid ?? process.getuid?.() ?? 0,
+    gid: world.user?.gid ?? process.getgid?.() ?? 0,
     platform: world.platform ?? process.platform,
     arch: process.arch,
     path: process.env.PATH ?? '',
@@ -56,7 +62,10 @@ export async function testOptions(world: World = {}): Promise<RuntimesOptions & 
       ociRuntime: world.ociRuntime,
       link: world.dockerLink ?? 'auto',
     },
-    apple: { program: world.appleProgram ?? 'container', defaultImage: 'geode-test/python:1' },
+    apple: {
+      program: (await world.appleProgram?.(folder)) ?? 'container',
+      defaultImage: 'geode-test/python:1',
+    },
   };
 }
 
@@ -68,7 +77,7 @@ export async function openHarness(
   const runtime = make(options);
   const found = await runtime.probe();
   if (!found.available) {
-    await rm(options.folder, { recursive: true, force: true });
+    await options[Symbol.asyncDispose]();
     throw new Error(`the ${runtime.name} runtime is not available: ${found.reason}`);
   }
   const opened: Sandbox[] = [];
@@ -84,7 +93,7 @@ export async function openHarness(
     async close() {
       await Promise.all(opened.map((sandbox) => sandbox.stop().catch(() => {})));
       for (const { id } of await runtime.list()) await runtime.remove(id);
-      await rm(options.folder, { recursive: true, force: true });
+      await options[Symbol.asyncDispose]();
     },
   };
 }

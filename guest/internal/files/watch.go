@@ -181,7 +181,7 @@ func (w *watch) single(event inotifyEvent) error {
 			return err
 		}
 		if isDir && w.recursive {
-			return w.arrived(change.Path, true)
+			return w.arrived(change.Path)
 		}
 		return nil
 	case event.mask&(syscall.IN_DELETE|syscall.IN_MOVED_FROM) != 0:
@@ -196,7 +196,7 @@ func (w *watch) single(event inotifyEvent) error {
 }
 
 // arrived watches a new folder. What was put into it before that is reported as if it came now.
-func (w *watch) arrived(path string, tell bool) error {
+func (w *watch) arrived(path string) error {
 	folder, err := w.open(path)
 	if err != nil {
 		return nil // gone again
@@ -204,9 +204,6 @@ func (w *watch) arrived(path string, tell bool) error {
 	defer folder.Close()
 	if err := w.add(folder, path); err != nil {
 		return w.send(Change{Type: "overflow"})
-	}
-	if !tell {
-		return nil
 	}
 	if _, err := folder.Seek(0, 0); err != nil {
 		return err
@@ -230,8 +227,13 @@ func (w *watch) moved(from, to inotifyEvent) error {
 	if to.mask&syscall.IN_ISDIR == 0 || !w.recursive {
 		return nil
 	}
-	w.forget(change.From)
-	return w.arrived(change.Path, false)
+	// The watches go with the folders; only what they are called changes.
+	for id, known := range w.folders {
+		if known == change.From || strings.HasPrefix(known, change.From+"/") {
+			w.folders[id] = change.Path + known[len(change.From):]
+		}
+	}
+	return nil
 }
 
 // forget drops a folder that has left, with everything below it.

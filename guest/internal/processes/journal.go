@@ -19,7 +19,7 @@ const (
 	journalFloor  = 256 << 10
 
 	chunkSize     = 64 << 10
-	adoptFrom     = 16 << 10 // a read at least this large becomes a block as it is
+	adoptFrom     = 32 << 10 // a read at least this large becomes a block as it is
 	smallestBlock = 1 << 10
 	runCost       = 16 // of memory
 )
@@ -38,8 +38,8 @@ type Journal struct {
 	runs    []run    // where which kind begins; the first one holds acked
 	acked   uint64
 	end     uint64
-	cost    int64
-	closed  bool // nothing is kept any more
+	cost    int64 // in memory
+	closed  bool  // nothing is kept any more
 	exit    []byte
 }
 
@@ -95,7 +95,8 @@ func (j *Journal) Append(kind Kind, chunk *[chunkSize]byte, n int) {
 }
 
 func (j *Journal) full() bool {
-	return j.cost >= journalLimit || (j.cost >= journalFloor && held.Load() >= journalsLimit)
+	waiting := int64(j.end-j.acked) + int64(len(j.runs))*runCost
+	return waiting >= journalLimit || (waiting >= journalFloor && held.Load() >= journalsLimit)
 }
 
 // copyIn puts a small piece into the last block, or into a new one when it does not fit. Output that goes on

@@ -2,6 +2,7 @@ package processes
 
 import (
 	"os"
+	"slices"
 	"syscall"
 	"time"
 
@@ -51,8 +52,8 @@ func (t *Table) roots(p *Process) []int {
 		return []int{p.PID}
 	}
 	var roots []int
-	for pid, family := range t.orphans {
-		if family == p {
+	for pid, families := range t.orphans {
+		if isOnly(families, p) {
 			roots = append(roots, pid)
 		}
 	}
@@ -91,7 +92,7 @@ func (t *Table) killTree(p *Process) {
 		case <-time.After(time.Until(deadline)):
 		}
 	}
-	t.killOrphans(func(family *Process) bool { return family == p }, deadline)
+	t.killOrphans(p, deadline)
 }
 
 // killRoot signals a command if it still runs, and reports whether it does.
@@ -105,17 +106,14 @@ func (t *Table) killRoot(p *Process, signal syscall.Signal) bool {
 	return true
 }
 
-// killOrphans ends what commands left behind. When one of them dies its children come to the guest and are
+// killOrphans ends what a command left behind. When one of them dies its children come to the guest and are
 // found in the next round.
-func (t *Table) killOrphans(mine func(*Process) bool, deadline time.Time) {
+func (t *Table) killOrphans(p *Process, deadline time.Time) {
 	for time.Now().Before(deadline) {
 		t.mu.Lock()
-		var roots []int
-		for pid, family := range t.orphans {
-			if mine(family) {
-				roots = append(roots, pid)
-				_ = syscall.Kill(pid, syscall.SIGKILL)
-			}
+		roots := t.roots(p)
+		for _, root := range roots {
+			_ = syscall.Kill(root, syscall.SIGKILL)
 		}
 		t.mu.Unlock()
 		if len(roots) == 0 {
@@ -128,9 +126,23 @@ func (t *Table) killOrphans(mine func(*Process) bool, deadline time.Time) {
 	}
 }
 
+// inherit leaves what a deleted command shared with others to them.
+func (t *Table) inherit(p *Process) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for pid, families := range t.orphans {
+		if !isOnly(families, p) {
+			t.orphans[pid] = slices.DeleteFunc(families, func(family *Process) bool { return family == p })
+		}
+	}
+}
+
+func isOnly(families []*Process, p *Process) bool { return len(families) == 1 && families[0] == p }
+
 // Delete kills a command with everything it started, and forgets it. Streams get a moment for the exit frame.
 func (t *Table) Delete(p *Process) {
 	t.killTree(p)
+	t.inherit(p)
 	select {
 	case <-p.ended:
 	case <-time.After(deleteGrace):

@@ -14,6 +14,7 @@ import (
 
 	"geode/guest/internal/cgroup"
 	"geode/guest/internal/proctree"
+	"geode/guest/internal/spawn"
 )
 
 // The tests run real commands under a real reaper: the test program takes the guest's place, as a subreaper
@@ -24,6 +25,7 @@ func TestMain(m *testing.M) {
 	if _, _, errno := syscall.RawSyscall6(syscall.SYS_PRCTL, 36, 1, 0, 0, 0, 0); errno != 0 {
 		panic(errno)
 	}
+	spawn.CloseOnExec()
 	made, err := NewTable(cgroup.Open(""))
 	if err != nil {
 		panic(err)

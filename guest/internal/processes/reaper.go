@@ -1,8 +1,10 @@
 package processes
 
 import (
+	"maps"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 
@@ -26,8 +28,8 @@ func (t *Table) Reap() {
 //
 // A command is a subreaper, so its orphans stay below it while it lives, and come to the guest at the moment
 // of its death. A child of the guest that was not there before therefore belongs to a command, or to an
-// orphan, that has just died. That is certain when one family is concerned; when several died at once the
-// session tells, and else nobody is blamed.
+// orphan, that has just died. When several died at once the session may tell which; else it is shared
+// between them, and goes when the last of them is deleted.
 func (t *Table) reapAll() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -38,7 +40,7 @@ func (t *Table) reapAll() {
 		arrived = t.unknownChildren()
 	}
 	for _, pid := range arrived {
-		t.orphans[pid] = familyOf(pid, families)
+		t.orphans[pid] = familiesOf(pid, families)
 	}
 }
 
@@ -62,7 +64,9 @@ func (t *Table) collect(families map[*Process]bool) bool {
 			close(p.exited)
 			continue
 		}
-		families[t.orphans[pid]] = true
+		for _, family := range t.orphans[pid] {
+			families[family] = true
+		}
 		delete(t.orphans, pid)
 	}
 }
@@ -78,17 +82,12 @@ func (t *Table) unknownChildren() []int {
 	return unknown
 }
 
-func familyOf(pid int, families map[*Process]bool) *Process {
-	if len(families) == 1 {
-		for p := range families {
-			return p
-		}
-	}
+func familiesOf(pid int, families map[*Process]bool) []*Process {
 	process, _ := proctree.Read(pid)
 	for p := range families {
-		if p != nil && p.PID == process.Session {
-			return p
+		if p.PID == process.Session {
+			return []*Process{p}
 		}
 	}
-	return nil
+	return slices.Collect(maps.Keys(families))
 }

@@ -26,9 +26,9 @@ type Table struct {
 	mu        sync.Mutex
 	processes map[string]*Process
 	running   map[int]*Process
-	// orphans are the guest's children that are not commands, and the command that left each behind; nil
+	// orphans are the guest's children that are not commands, and the command that left each behind; several
 	// when that cannot be told.
-	orphans  map[int]*Process
+	orphans  map[int][]*Process
 	stopping bool
 }
 
@@ -43,7 +43,7 @@ func NewTable(group cgroup.Group) (*Table, error) {
 		devNull:   devNull,
 		processes: map[string]*Process{},
 		running:   map[int]*Process{},
-		orphans:   map[int]*Process{},
+		orphans:   map[int][]*Process{},
 	}, nil
 }
 

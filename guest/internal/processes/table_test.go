@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -140,20 +142,23 @@ func TestTerminal(t *testing.T) {
 	}
 }
 
+// seconds is a long time to sleep that no other test, and no other run of them, uses.
+func seconds(test int) string { return fmt.Sprintf("%d.%d", 1000+test, os.Getpid()) }
+
 // runaway leaves the session, loses its parent, clears its environment and starts more of itself.
 const runaway = `
-(setsid sleep 1000.%[1]d &)
-setsid sh -c '(setsid env -i sh -c "while :; do setsid sleep 1000.%[1]d & wait; done" &) ; sleep 1000.%[1]d' &
-sleep 1000.%[1]d`
+(setsid sleep %[1]s &)
+setsid sh -c '(setsid env -i sh -c "while :; do setsid sleep %[1]s & wait; done" &) ; sleep %[1]s' &
+sleep %[1]s`
 
 func TestTimeoutEndsTheWholeTree(t *testing.T) {
-	spec := shell("echo before; " + fmt.Sprintf(runaway, 77001))
+	spec := shell("echo before; " + fmt.Sprintf(runaway, seconds(1)))
 	spec.TimeoutMs = 300
 	r := finish(t, start(t, spec))
 	if !r.exit.TimedOut || *r.exit.Signal != "SIGKILL" || r.stdout.String() != "before\n" {
 		t.Errorf("%q %+v", r.stdout.String(), r.exit)
 	}
-	if left := marked("1000.77001"); left != 0 {
+	if left := marked(seconds(1)); left != 0 {
 		t.Errorf("%d processes run on", left)
 	}
 }
@@ -162,42 +167,61 @@ func TestKillOfAForkBomb(t *testing.T) {
 	if syscall.Geteuid() != 0 {
 		t.Skip("needs a user of its own, to limit its processes")
 	}
-	spec := Spec{Argv: []string{"bash", "-c", ": bomb77002; f() { f | f & }; f; sleep 1000"}, User: "12377", Cwd: "/", TimeoutMs: 500}
+	spec := Spec{Argv: []string{"bash", "-c", ": bomb" + seconds(2) + "; f() { f | f & }; f; sleep 1000"}, User: "12377", Cwd: "/", TimeoutMs: 500}
 	spec.Rlimits = map[string][2]int64{"nproc": {300, 300}}
 	p := start(t, spec)
-	eventually(t, "the bomb goes off", func() bool { return marked("bomb77002") > 50 })
+	eventually(t, "the bomb goes off", func() bool { return marked("bomb"+seconds(2)) > 50 })
 	finish(t, p)
-	if left := marked("bomb77002"); left != 0 {
+	if left := marked("bomb" + seconds(2)); left != 0 {
 		t.Errorf("%d processes run on", left)
 	}
 }
 
 func TestLeftoversBelongToTheirCommand(t *testing.T) {
-	mine := start(t, shell("setsid setsid sleep 1000.77003 & exit 0"))
-	other := start(t, shell("setsid setsid sleep 1000.77004 & exit 0"))
-	for _, p := range []*Process{mine, other} {
+	leave := func(mark string) *Process {
+		p := start(t, shell("setsid setsid sleep "+mark+" & exit 0"))
 		<-p.ended
+		eventually(t, "it is left", func() bool {
+			listed := table.List().Disowned
+			return len(listed) > 0 && slices.ContainsFunc(listed, func(c Child) bool { return c.Command == "sleep "+mark })
+		})
+		return p
 	}
-	eventually(t, "both are left", func() bool { return marked("sleep 1000.77003") == 1 && marked("sleep 1000.77004") == 1 })
-	if disowned := table.List().Disowned; len(disowned) < 2 {
-		t.Errorf("%v are disowned", disowned)
-	}
+	mine, other := leave(seconds(3)), leave(seconds(4))
 	table.Signal(mine, syscall.SIGKILL, true)
-	if a, b := marked("sleep 1000.77003"), marked("sleep 1000.77004"); a != 0 || b != 1 {
+	if a, b := marked("sleep "+seconds(3)), marked("sleep "+seconds(4)); a != 0 || b != 1 {
 		t.Errorf("%d of its own and %d of the other's are left", a, b)
 	}
 	table.Signal(other, syscall.SIGTERM, true)
-	eventually(t, "SIGTERM reaches leftovers", func() bool { return marked("sleep 1000.77004") == 0 })
+	eventually(t, "SIGTERM reaches leftovers", func() bool { return marked("sleep "+seconds(4)) == 0 })
+}
+
+// Commands that die at the same moment may share what they leave; it goes with the last of them.
+func TestSharedLeftoversGoWithTheLast(t *testing.T) {
+	var started []*Process
+	for range 10 {
+		started = append(started, start(t, shell("setsid setsid sleep "+seconds(6)+" & exit 0")))
+	}
+	for _, p := range started {
+		<-p.ended
+	}
+	eventually(t, "all are left", func() bool { return marked("sleep "+seconds(6)) == len(started) })
+	for _, p := range started {
+		table.Delete(p)
+	}
+	if left := marked("sleep " + seconds(6)); left != 0 {
+		t.Errorf("%d run on", left)
+	}
 }
 
 // A descendant that floods the pipe must not keep the exit record waiting, and must not die of it.
 func TestExitDoesNotWaitForDescendants(t *testing.T) {
-	p := start(t, shell("yes run77005 & echo done"))
+	p := start(t, shell("yes run"+seconds(5)+" & echo done"))
 	r := finish(t, p)
 	if !strings.Contains(r.stdout.String(), "done\n") {
 		t.Error("the command's own output is missing")
 	}
-	if marked("yes run77005") != 1 {
+	if marked("yes run"+seconds(5)) != 1 {
 		t.Error("the descendant is gone")
 	}
 }

@@ -19,7 +19,7 @@ export const socketPath = '/.geode/link/s';
 
 /** `container run …`: options first, the image by its place, then what runs in it. */
 export function runArguments(room: AppleRoom, spec: CheckedSpec): readonly string[] {
-  const { memoryBytes, cpus } = spec.limits;
+  const { memoryBytes, cpus, openFiles } = spec.limits;
   const mounts = [
     { source: room.guestFolder, target: guestFolder, writable: false },
     { source: room.workspace, target: workdir, writable: true },
@@ -30,6 +30,7 @@ export function runArguments(room: AppleRoom, spec: CheckedSpec): readonly strin
     ...['--user', `${room.user.uid}:${room.user.gid}`, '--workdir', workdir],
     ...(cpus == null ? [] : ['--cpus', String(wholeCpus(cpus))]),
     ...(memoryBytes == null ? [] : ['--memory', `${Math.ceil(memoryBytes / 1024 ** 2)}M`]),
+    ...(openFiles == null ? [] : ['--ulimit', `nofile=${openFiles}:${openFiles}`]),
     ...Object.entries(room.labels).flatMap(([key, value]) => ['--label', `${key}=${value}`]),
     ...mounts.flatMap((mount) => ['--mount', mountArgument(mount)]),
     ...['--tmpfs', '/tmp', '--tmpfs', '/.geode/link'],

@@ -43,7 +43,7 @@ export function containerOptions(plan: ContainerPlan, spec: CheckedSpec): Contai
       SecurityOpt: ['no-new-privileges'],
       ReadonlyRootfs: !spec.rootAccess,
       Tmpfs: { '/tmp': `${tmpOptions},size=${Math.min(memoryBytes ?? largestTmpBytes, largestTmpBytes)}` },
-      PidsLimit: pids ?? -1,
+      PidsLimit: pids ?? 0,
       ...(memoryBytes == null ? {} : { Memory: memoryBytes, MemorySwap: memoryBytes }),
       ...(cpus == null ? {} : { NanoCpus: Math.round(cpus * 1e9) }),
       Ulimits: [

@@ -96,7 +96,10 @@ function pathArguments({ name, args, frame }: Call): readonly Field[] {
       ];
     case 'jq':
     case 'yq':
-      return readOptions(args, { short: 'f' }).operands.slice(1);
+      return readOptions(
+        args.filter((_, index) => !isJqText(args, index)),
+        { short: 'f' },
+      ).operands.slice(1);
     case 'xargs':
       return valuesOf(
         readOptions(args, { short: 'adEILnPs', long: ['arg-file'], stopsAtOperand: true }),
@@ -126,6 +129,11 @@ function pathArguments({ name, args, frame }: Call): readonly Field[] {
     default:
       return args;
   }
+}
+
+/** `--arg name text`: two words that are no files. */
+function isJqText(args: readonly Field[], index: number): boolean {
+  return [1, 2].some((back) => /^--arg(?:json)?$/.test(args[index - back]?.text ?? ''));
 }
 
 /** The files that sed's `r`, `R`, `w` and `W` name. */

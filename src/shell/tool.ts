@@ -1,0 +1,77 @@
+import { z } from 'zod';
+import { GeodeError } from '../core/errors.ts';
+import { type FinishedCommand, formatResult } from './format.ts';
+import { judge, type ShellPolicy } from './policy.ts';
+
+/** Where the tool runs commands: the caller's sandbox, and no more of it than this. */
+export interface ShellWorkspace<Result extends FinishedCommand = FinishedCommand> {
+  exec(
+    command: { readonly argv: readonly [string, ...string[]]; readonly timeoutMs?: number },
+    options?: { readonly signal?: AbortSignal },
+  ): Promise<Result>;
+}
+
+export const shellInput = z.strictObject({
+  command: z.string().min(1).describe('The command, as /bin/sh reads it. It starts in the workspace.'),
+  timeout: z
+    .number()
+    .positive()
+    .max(600)
+    .default(60)
+    .describe('Seconds until the command and all it started are killed; at most 600.'),
+});
+
+export type ShellInput = z.input<typeof shellInput>;
+
+export interface ShellOutput<Result extends FinishedCommand = FinishedCommand> {
+  /** The result as people and models read it. */
+  readonly text: string;
+  readonly result: Result;
+}
+
+/**
+ * The shell tool: judges a command, runs it, tells what came of it. Refuses with `invalid_input` what is not a
+ * command, and with `command_blocked` what the policy forbids; a command that fails is a result.
+ */
+export function shellTool<Result extends FinishedCommand>(
+  workspace: ShellWorkspace<Result>,
+  policy: ShellPolicy,
+) {
+  return {
+    name: 'shell',
+    description: 'Runs a shell command in the sandbox and returns what it printed and how it ended.',
+    input: shellInput,
+    run: async (
+      input: ShellInput,
+      options: { readonly signal?: AbortSignal } = {},
+    ): Promise<ShellOutput<Result>> => {
+      options.signal?.throwIfAborted();
+      const { command, timeout } = readInput(input);
+      refuseBlocked(command, policy);
+      const result = await workspace.exec(
+        { argv: ['/bin/sh', '-c', command], timeoutMs: timeout * 1000 },
+        options.signal === undefined ? {} : { signal: options.signal },
+      );
+      return { text: formatResult(result), result };
+    },
+  };
+}
+
+function readInput(input: unknown): z.output<typeof shellInput> {
+  const read = shellInput.safeParse(input);
+  if (read.success) return read.data;
+  throw new GeodeError(
+    'invalid_input',
+    `The shell tool cannot use this input. ${z.prettifyError(read.error)}`,
+  );
+}
+
+function refuseBlocked(command: string, policy: ShellPolicy): void {
+  const verdict = judge(command, policy);
+  if (verdict.allowed) return;
+  const { rule, reason, hint, at } = verdict;
+  throw new GeodeError('command_blocked', `The command policy refused \`${at}\` (${rule}): ${reason}`, {
+    hint: `${hint} The policy is set by \`security.shell\` in the config.`,
+    details: { rule, reason, at },
+  });
+}

@@ -1,0 +1,48 @@
+import { chmod, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, inject, it } from 'vitest';
+import { appleRuntime } from '../../src/runtimes/apple/apple.ts';
+import { wholeCpus } from '../../src/runtimes/apple/arguments.ts';
+import { fixture, openHarness, testOptions, type World } from '../contracts/harness.ts';
+import { runtimeContract } from '../contracts/runtime.ts';
+
+const { docker } = inject('engines');
+const world: World = { platform: 'darwin', user: { uid: 1000, gid: 1000 } };
+
+// RT-11: Apple's own program runs on a Mac only; here its grammar is held to by a stand-in that parses strictly.
+runtimeContract({
+  name: "RT-11 apple, against a strict stand-in for Apple's program",
+  unavailable: docker.available ? undefined : docker.reason,
+  open: () =>
+    openHarness((options) => appleRuntime(options, options.apple), {
+      ...world,
+      appleProgram: async (folder) => {
+        const program = join(folder, 'container');
+        const socket = docker.available ? docker.socket : '';
+        await writeFile(program, `#!/bin/sh\nexec node ${fixture('apple-container.ts')} ${socket} "$@"\n`);
+        await chmod(program, 0o755);
+        return program;
+      },
+    }),
+});
+
+describe('apple', () => {
+  it('RT-11: the probe says why not on another system', async () => {
+    await using options = await testOptions();
+    const found = await appleRuntime(options, options.apple).probe();
+    expect(found).toMatchObject({ available: false, reason: expect.stringContaining('macOS') });
+  });
+
+  it('RT-11: the probe says what to install', async () => {
+    await using options = await testOptions({ ...world, appleProgram: async () => '/nowhere/container' });
+    expect(await appleRuntime(options, options.apple).probe()).toMatchObject({
+      available: false,
+      reason: expect.stringContaining('not installed'),
+    });
+  });
+
+  it('RT-7 RT-11: half a CPU is refused, a virtual machine has whole ones', () => {
+    expect(() => wholeCpus(0.5)).toThrow(expect.objectContaining({ code: 'cannot_enforce' }));
+    expect(wholeCpus(2)).toBe(2);
+  });
+});
