@@ -38,7 +38,11 @@ export function newSecret(): string {
  * Makes a fresh connection worth something: the first one hands the guest its secret before anything
  * else runs in the sandbox, every later one proves on both sides that the secret is known.
  */
-export async function shakeHands(session: ClientHttp2Session, claim: Claim): Promise<GuestFacts> {
+export async function shakeHands(
+  session: ClientHttp2Session,
+  claim: Claim,
+  fresh: boolean,
+): Promise<GuestFacts> {
   const nonce = newSecret();
   const hello = await requestJson(session, {
     method: 'POST',
@@ -53,7 +57,9 @@ export async function shakeHands(session: ClientHttp2Session, claim: Claim): Pro
       `The guest speaks protocol ${hello.protocol}, this host speaks ${protocolVersion}.`,
     );
   }
-  if (hello.claimed && !isProof(hello.proof, claim.secret, `guest${nonce}`)) {
+  // Once untrusted code runs in there, only what proves to know the secret is the guest; it is told to nobody else.
+  const proven = isProof(hello.proof, claim.secret, `guest${nonce}`);
+  if (hello.claimed ? !proven : !fresh) {
     throw new GeodeError(
       'guest_protocol',
       'Something in the sandbox posed as its guest and was turned away.',

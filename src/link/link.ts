@@ -13,6 +13,8 @@ export type Vital = { readonly alive: true } | { readonly alive: false; readonly
 export interface LinkOptions {
   readonly dialer: Dialer;
   readonly claim: Claim;
+  /** The guest has just been made and nothing else runs in the sandbox: the first to answer is it. */
+  readonly fresh: boolean;
   readonly vital: () => Promise<Vital>;
 }
 
@@ -37,9 +39,11 @@ export class Link {
   #waiting: { resolve: (session: ClientHttp2Session) => void; reject: (error: GeodeError) => void }[] = [];
   #watch: NodeJS.Timeout | undefined;
   #refusal: GeodeError | undefined;
+  #fresh: boolean;
 
   private constructor(options: LinkOptions) {
     this.#options = options;
+    this.#fresh = options.fresh;
   }
 
   /** Ready when the guest has answered. On failure the dialer is closed. */
@@ -106,13 +110,15 @@ export class Link {
   }
 
   async #welcome(connection: Duplex): Promise<void> {
-    const session = openSession(connection);
+    let session: ClientHttp2Session | undefined;
     try {
-      const guest = await shakeHands(session, this.#options.claim);
+      session = openSession(connection);
+      const guest = await shakeHands(session, this.#options.claim, this.#fresh);
       if (this.#end !== undefined || session.destroyed) return session.destroy();
       this.#adopt(session, guest);
     } catch (error) {
-      session.destroy();
+      session?.destroy();
+      connection.destroy();
       if (isGeodeError(error, 'guest_version')) this.#finish(error);
       if (error instanceof GeodeError) this.#refusal = error;
     }
@@ -122,6 +128,7 @@ export class Link {
     this.#session?.destroy();
     this.#session = session;
     this.#guest = guest;
+    this.#fresh = false;
     clearInterval(this.#watch);
     this.#watch = setInterval(() => checkPulse(session), pingEveryMs).unref();
     session.once('close', () => {

@@ -1,7 +1,7 @@
 import { GeodeError } from '../core/errors.ts';
 import { checkLimits, defaultLimits, type Limits } from '../core/limits.ts';
 import type { Available, RuntimeName } from '../core/runtime.ts';
-import { isAtLeast, type SandboxSpec } from '../core/sandbox.ts';
+import { type Grade, isAtLeast, type SandboxSpec } from '../core/sandbox.ts';
 
 const defaultLeaseMs = 60_000;
 const longestEnvName = 256;
@@ -18,11 +18,7 @@ export interface CheckedSpec extends SandboxSpec {
 }
 
 /** "Reject, never ignore": what this runtime cannot honour on this machine is refused by name. */
-export function checkSpec(
-  runtime: RuntimeName,
-  { grade, capabilities }: Available,
-  spec: SandboxSpec,
-): CheckedSpec {
+export function checkSpec(runtime: RuntimeName, { capabilities }: Available, spec: SandboxSpec): CheckedSpec {
   const refuse = (field: string, why: string, hint?: string): never => {
     throw new GeodeError('cannot_enforce', `The ${runtime} runtime cannot honour ${field}: ${why}.`, {
       ...(hint === undefined ? {} : { hint }),
@@ -31,9 +27,6 @@ export function checkSpec(
   };
   const limits = checkLimits(spec.limits ?? {});
   const network = spec.network ?? 'none';
-  if (spec.minimumGrade !== undefined && !isAtLeast(grade, spec.minimumGrade)) {
-    refuse('minimumGrade', `it gives grade "${grade}" here, "${spec.minimumGrade}" was asked for`);
-  }
   if (network !== 'none' && network !== 'bridge') {
     refuse(
       'network',
@@ -72,6 +65,16 @@ export function checkSpec(
     limits: fillLimits(limits, capabilities.limits),
     leaseMs: checkLease(spec.leaseMs),
   };
+}
+
+/** The grade that the room will have, all things considered, against the one that was asked for. */
+export function checkGrade(runtime: RuntimeName, grade: Grade, { minimumGrade = 'none' }: SandboxSpec): void {
+  if (isAtLeast(grade, minimumGrade)) return;
+  throw new GeodeError(
+    'cannot_enforce',
+    `The ${runtime} runtime cannot honour minimumGrade: the sandbox would have grade "${grade}", "${minimumGrade}" was asked for.`,
+    { details: { runtime, field: 'minimumGrade' } },
+  );
 }
 
 /** Defaults apply where they can be enforced; a runtime that declares "no limits" gets none by default. */

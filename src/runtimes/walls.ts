@@ -18,7 +18,7 @@ import {
   roomOf,
   saveRecord,
 } from './rooms.ts';
-import { type CheckedSpec, checkSpec } from './spec.ts';
+import { type CheckedSpec, checkGrade, checkSpec } from './spec.ts';
 
 const probeDeadlineMs = 5_000;
 const readyDeadlineMs = 20_000;
@@ -88,6 +88,7 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
     }
     const never = new AbortController().signal;
     const plan = await walls.plan(room, checked, signal ?? never);
+    checkGrade(walls.name, plan.grade, checked);
     const record: RoomRecord = {
       id: room.id,
       runtime: walls.name,
@@ -107,7 +108,7 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
       const { handle } = await walls.build(room, checked, plan, signal ?? never);
       const built = { ...record, handle };
       if (handle !== plan.handle) await saveRecord(room, built);
-      return await enter(room, built, signal);
+      return await enter(room, built, { fresh: true, signal });
     } catch (error) {
       await walls.destroy(room, (await readRecord(room))?.handle ?? plan.handle);
       await removeRoom(room);
@@ -116,12 +117,17 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
     }
   };
 
-  const enter = async (room: Room, record: RoomRecord, signal?: AbortSignal): Promise<Sandbox> => {
+  const enter = async (
+    room: Room,
+    record: RoomRecord,
+    { fresh, signal }: { fresh: boolean } & Cancel,
+  ): Promise<Sandbox> => {
     const { secret, env, workdir, leaseMs, handle } = record;
     const link = await Link.open(
       {
         dialer: walls.dialer(room, handle),
         claim: { secret, env, workdir, leaseMs },
+        fresh,
         vital: () => walls.vital(room, handle),
       },
       { deadlineMs: readyDeadlineMs, signal },
@@ -157,7 +163,7 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
       }
       const vital = await walls.vital(room, record.handle);
       if (!vital.alive) throw new GeodeError('sandbox_gone', `The sandbox ${id} has ended: ${vital.reason}.`);
-      return enter(room, record, signal);
+      return enter(room, record, { fresh: false, signal });
     },
     async list() {
       const facts = (await own()).map(async (record): Promise<SandboxFacts> => {

@@ -147,12 +147,24 @@ func (u *unpacking) entry(header *tar.Header, content io.Reader) error {
 	case tar.TypeDir:
 		u.folders[name] = header
 		return u.conflict(name, u.root.MkdirAll(name, 0o755))
-	case tar.TypeReg, tar.TypeGNUSparse:
+	case tar.TypeReg:
+		if isSparse(header) {
+			return refused("%q is sparse: a small archive of it could fill the disk", header.Name)
+		}
 		return u.file(name, header, content)
 	case tar.TypeSymlink:
 		return u.link(name, header)
 	}
-	return refused("%q is a hard link, a device or of an unknown kind", header.Name)
+	return refused("%q is a hard link, a device, sparse or of an unknown kind", header.Name)
+}
+
+func isSparse(header *tar.Header) bool {
+	for name := range header.PAXRecords {
+		if strings.HasPrefix(name, "GNU.sparse.") {
+			return true
+		}
+	}
+	return false
 }
 
 // safeName refuses names that are absolute, that climb, or that lead through a link of the archive.

@@ -1,0 +1,250 @@
+import { createHmac, randomInt } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { performServerHandshake, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { isGeodeError } from '../../src/core/errors.ts';
+import { guestCommand } from '../../src/link/command.ts';
+import { socketDialer } from '../../src/link/dial.ts';
+import { guestFiles } from '../../src/link/files.ts';
+import { encodeFrame, encodeHeader, encodeJson, FrameReader, frameTypes } from '../../src/link/frames.ts';
+import { newSecret } from '../../src/link/handshake.ts';
+import { Link } from '../../src/link/link.ts';
+import { ProcessStream } from '../../src/link/process-stream.ts';
+
+type Answer = (stream: ServerHttp2Stream, path: string) => void;
+
+/** Something in the guest's place that says what a test wants it to say. */
+async function pose(
+  answer: Answer,
+  as: { protocol?: number; fresh?: boolean; claimed?: boolean; knows?: string } = {},
+) {
+  const { protocol = 1, fresh = true, claimed = false } = as;
+  const secret = newSecret();
+  const knows = as.knows ?? secret;
+  const folder = await mkdtemp(join(tmpdir(), 'geode-hostile-'));
+  const socket = join(folder, 's');
+  const heard: string[] = [];
+  const sessions: ServerHttp2Session[] = [];
+  const dial = () => {
+    const session = performServerHandshake(connect(socket).on('error', () => {}));
+    sessions.push(session);
+    session.on('error', () => {});
+    session.on('stream', (stream, headers) => {
+      stream.on('error', () => {});
+      const path = String(headers[':path']);
+      let body = '';
+      stream.on('data', (chunk) => {
+        body += chunk;
+      });
+      if (path === '/v1/hello') {
+        stream.on('end', () => {
+          const proof = createHmac('sha256', knows)
+            .update(`guest${JSON.parse(body).nonce}`)
+            .digest('hex');
+          reply(stream, {
+            protocol,
+            version: 'x',
+            boot: 'x',
+            claimed,
+            challenge: '0'.repeat(64),
+            proof: claimed ? proof : '',
+          });
+        });
+      } else if (path === '/v1/claim') {
+        stream.on('end', () => {
+          heard.push(body);
+          reply(stream, {});
+        });
+      } else answer(stream, path);
+    });
+  };
+  const open = async (deadlineMs = 3_000) => {
+    const opening = Link.open(
+      {
+        dialer: socketDialer(socket),
+        claim: { secret, env: { KEY: 'env-secret' }, workdir: '/', leaseMs: 0 },
+        fresh,
+        vital: async () => ({ alive: true }),
+      },
+      { deadlineMs },
+    );
+    const timer = setInterval(dial, 50);
+    try {
+      return await opening;
+    } finally {
+      clearInterval(timer);
+    }
+  };
+  return {
+    open,
+    heard,
+    async [Symbol.asyncDispose]() {
+      for (const session of sessions) session.destroy();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+const reply = (stream: ServerHttp2Stream, body: unknown, status = 200) => {
+  stream.respond({ ':status': status });
+  stream.end(typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body));
+};
+const started = encodeJson(frameTypes.started, { id: 'x', pid: 1 });
+const run = async (link: Link) => {
+  for await (const _ of await ProcessStream.start(link, guestCommand('x', { argv: ['true'] })));
+};
+
+describe('a hostile guest', () => {
+  it('GL-6: another protocol is refused at once, with what to do', async () => {
+    await using hostile = await pose(() => {}, { protocol: 2 });
+    await expect(hostile.open()).rejects.toMatchObject({
+      code: 'guest_version',
+      hint: expect.stringContaining('open it again'),
+    });
+  });
+
+  it('GL-5: what poses as an unclaimed guest later on is not told the secret', async () => {
+    await using hostile = await pose(() => {}, { fresh: false });
+    await expect(hostile.open(800)).rejects.toMatchObject({ code: 'sandbox_not_ready' });
+    expect(hostile.heard).toEqual([]);
+  });
+
+  it('GL-5: nor is what claims to know it', async () => {
+    await using hostile = await pose(() => {}, { fresh: false, claimed: true, knows: newSecret() });
+    await expect(hostile.open(800)).rejects.toMatchObject({ code: 'sandbox_not_ready' });
+    expect(hostile.heard).toEqual([]);
+  });
+
+  it.for<[string, Answer]>([
+    ['text that is not JSON', (stream) => reply(stream, 'hello')],
+    ['the wrong shape', (stream) => reply(stream, { path: 7 })],
+    ['an endless answer', (stream) => endless(stream)],
+    ['an unknown error code', (stream) => reply(stream, { code: 'constructor', error: 'x' }, 500)],
+    ['an error without a body', (stream) => reply(stream, '', 500)],
+  ])('GL-5: %s to a question cuts it off', async ([, answer]) => {
+    await using hostile = await pose(answer);
+    const link = await hostile.open();
+    await expect(guestFiles(link, 'sandbox').stat('/x')).rejects.toMatchObject({ code: 'guest_protocol' });
+    await expect(guestFiles(link, 'sandbox').stat('/x')).rejects.toMatchObject({ code: 'guest_protocol' });
+    await link.close();
+  });
+
+  it.for<[string, Buffer]>([
+    ['a frame of 4 GB', Buffer.concat([started, encodeHeader(frameTypes.stdout, 0xffffffff)])],
+    ['an offset that jumps', Buffer.concat([started, encodeFrame(frameTypes.stdout, Buffer.from('x'), 5)])],
+    [
+      'an offset beyond numbers',
+      Buffer.concat([started, Buffer.from('1100000000000001ffffffffffffffff78', 'hex')]),
+    ],
+    ['an unknown frame', Buffer.concat([started, encodeFrame(99)])],
+    ['no start', encodeFrame(frameTypes.stdout, Buffer.from('x'))],
+    [
+      'an exit with both a code and a signal',
+      Buffer.concat([
+        started,
+        encodeJson(frameTypes.exit, {
+          exitCode: 0,
+          signal: 'SIGTERM',
+          timedOut: false,
+          oomKilled: false,
+          durationMs: 1,
+        }),
+      ]),
+    ],
+    [
+      'an exit with neither',
+      Buffer.concat([
+        started,
+        encodeJson(frameTypes.exit, {
+          exitCode: null,
+          signal: null,
+          timedOut: false,
+          oomKilled: false,
+          durationMs: 1,
+        }),
+      ]),
+    ],
+    ['an exit that is no JSON', Buffer.concat([started, encodeFrame(frameTypes.exit, Buffer.from('{'))])],
+  ])('GL-5: %s cuts it off', async ([, bytes]) => {
+    await using hostile = await pose((stream) => {
+      stream.respond({ ':status': 200 });
+      stream.write(bytes);
+    });
+    const link = await hostile.open();
+    await expect(run(link)).rejects.toMatchObject({ code: 'guest_protocol' });
+    await link.close();
+  });
+
+  it('GL-8: a guest that never answers is a deadline, not a hang', async () => {
+    await using hostile = await pose(() => {});
+    const link = await hostile.open();
+    await expect(
+      guestFiles(link, 'sandbox').stat('/x', { signal: AbortSignal.timeout(300) }),
+    ).rejects.toMatchObject({ code: 'cancelled' });
+    await link.close();
+  });
+
+  it('GL-5 REL-3: random frames never hang or crash the host', async () => {
+    const seed = randomInt(2 ** 31);
+    console.log(`hostile frames, seed ${seed}`);
+    const random = generator(seed);
+    await using hostile = await pose((stream) => {
+      stream.respond({ ':status': 200 });
+      const noise = Buffer.from(Array.from({ length: random() % 400 }, () => random() & 255));
+      const framed = random() % 2 === 0 ? encodeFrame(16 + (random() % 5), noise, random() % 3) : noise;
+      stream.end(Buffer.concat([...(random() % 4 === 0 ? [] : [started]), framed]));
+    });
+    for (let round = 0; round < 100; round += 1) {
+      const link = await hostile.open();
+      const outcome = await Promise.race([
+        run(link).catch((error) => error),
+        link.session().then(() => new Promise((resolve) => setTimeout(resolve, 150, 'waiting'))),
+      ]);
+      expect(outcome === 'waiting' || isGeodeError(outcome)).toBe(true);
+      await link.close();
+    }
+  });
+
+  it('REL-3: frames cut anywhere come out whole', () => {
+    const random = generator(7);
+    for (let round = 0; round < 300; round += 1) {
+      const frames = Array.from({ length: 1 + (random() % 8) }, (_, index) =>
+        encodeFrame(17, Buffer.alloc(random() % 5_000, index), index),
+      );
+      const bytes = Buffer.concat(frames);
+      const reader = new FrameReader();
+      const seen: Buffer[] = [];
+      for (let at = 0; at < bytes.length; ) {
+        const next = Math.min(bytes.length, at + 1 + (random() % 3_000));
+        for (const { type, offset, payload } of reader.read(bytes.subarray(at, next)))
+          seen.push(encodeFrame(type, payload, offset));
+        at = next;
+      }
+      expect(Buffer.concat(seen).equals(bytes)).toBe(true);
+      expect(reader.pendingBytes).toBe(0);
+    }
+  });
+});
+
+function endless(stream: ServerHttp2Stream): void {
+  stream.respond({ ':status': 200 });
+  const more = () => {
+    while (!stream.destroyed && stream.write(Buffer.alloc(65_536, ' ')));
+  };
+  stream.on('drain', more);
+  more();
+}
+
+/** Small and repeatable: what a printed seed gave once it gives again. */
+function generator(seed: number): () => number {
+  let state = seed || 1;
+  return () => {
+    state ^= state << 13;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    return state >>> 0;
+  };
+}

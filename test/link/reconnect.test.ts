@@ -1,0 +1,109 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { guestCommand } from '../../src/link/command.ts';
+import { Link } from '../../src/link/link.ts';
+import { ProcessStream } from '../../src/link/process-stream.ts';
+import { journalFiles } from '../../src/sandboxes/journal-files.ts';
+import { eventually } from '../contracts/harness.ts';
+import { startGuest } from './guest-process.ts';
+
+describe('a link that breaks', () => {
+  it('GL-7: neither loses nor doubles a byte, however often it breaks', async () => {
+    await using guest = await startGuest();
+    const link = await guest.open();
+    const journal = journalFiles(join(guest.folder, 'journals')).open('numbers');
+    const command = guestCommand('numbers', {
+      argv: ['/bin/sh', '-c', 'seq 1 400000; echo done >&2; exit 3'],
+    });
+    const process = await ProcessStream.start(link, command, journal);
+    const hash = createHash('sha256');
+    let length = 0;
+    let breaks = 0;
+    for await (const event of process) {
+      if (event.type === 'stdout') hash.update(event.bytes);
+      if (event.type === 'stdout' || event.type === 'stderr') {
+        expect(event.offset).toBe(length);
+        length += event.bytes.length;
+        if (length > (breaks + 1) * 200_000) {
+          breaks += 1;
+          guest.connections.at(-1)?.destroy();
+        }
+      }
+      if (event.type === 'exit') expect(event.exitCode).toBe(3);
+    }
+    const whole = Array.from({ length: 400_000 }, (_, index) => `${index + 1}\n`).join('');
+    expect(breaks).toBeGreaterThan(5);
+    expect(length).toBe(whole.length + 'done\n'.length);
+    expect(hash.digest('hex')).toBe(createHash('sha256').update(whole).digest('hex'));
+    const replayed = [...journal.read(0)]
+      .map((event) => (event.type === 'stdout' ? Buffer.from(event.bytes).toString() : ''))
+      .join('');
+    expect(replayed).toBe(whole);
+  });
+
+  it('GL-7: a process goes on while there is no host at all', async () => {
+    await using guest = await startGuest();
+    const link = await guest.open();
+    const command = guestCommand('alone', {
+      argv: ['/bin/sh', '-c', 'sleep 0.3; echo while alone > alone; echo said'],
+    });
+    await ProcessStream.start(link, command);
+    await link.close();
+    await eventually(
+      async () => readFile(join(guest.folder, 'alone'), 'utf8').catch(() => false as const),
+      'the file that it writes alone',
+    );
+    const again = await Link.open(guest.options({ fresh: false }), { deadlineMs: 10_000 });
+    let output = '';
+    for await (const event of await ProcessStream.join(again, 'alone', 0)) {
+      if (event.type === 'stdout') output += Buffer.from(event.bytes).toString();
+    }
+    expect(output).toBe('said\n');
+    await again.close();
+  });
+
+  it('GL-5: only who knows the secret is let in, on both sides', async () => {
+    await using guest = await startGuest();
+    const link = await guest.open();
+    await link.close();
+    const wrong = guest.options({
+      fresh: false,
+      claim: { ...guest.options().claim, secret: 'f'.repeat(64) },
+    });
+    await expect(Link.open(wrong, { deadlineMs: 1_500 })).rejects.toMatchObject({
+      code: 'sandbox_not_ready',
+      message: expect.stringContaining('posed as its guest'),
+    });
+    const right = await Link.open(guest.options({ fresh: false }), { deadlineMs: 10_000 });
+    expect(
+      await right.call('GET', '/v1/processes', z.looseObject({ processes: z.array(z.unknown()) })),
+    ).toMatchObject({ processes: [] });
+    await right.close();
+  });
+
+  it('GL-5: connections that prove nothing do not get in the way', async () => {
+    await using guest = await startGuest();
+    const link = await guest.open();
+    const idle = Array.from({ length: 50 }, () => connect(guest.socket).on('error', () => {}));
+    const noise = connect(guest.socket).on('error', () => {});
+    noise.write('GET / HTTP/1.1\r\n\r\n');
+    expect(await link.call('GET', '/v1/metrics', z.looseObject({ pids: z.number() }))).toBeDefined();
+    for (const connection of [...idle, noise]) connection.destroy();
+  });
+
+  it('GL-8: the end of the guest is told at once', async () => {
+    await using guest = await startGuest();
+    const link = await guest.open();
+    const process = await ProcessStream.start(link, guestCommand('sleeper', { argv: ['sleep', '100'] }));
+    guest.child.kill('SIGKILL');
+    const reading = (async () => {
+      for await (const _ of process);
+    })();
+    await expect(reading).rejects.toMatchObject({ code: 'sandbox_gone' });
+    await expect(link.session()).rejects.toMatchObject({ code: 'sandbox_gone' });
+  });
+});

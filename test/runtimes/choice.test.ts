@@ -1,0 +1,70 @@
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, inject, it } from 'vitest';
+import { allRuntimes, availableRuntimes, chooseRuntime } from '../../src/runtimes/index.ts';
+import { testOptions } from '../contracts/harness.ts';
+
+const { bubblewrap } = inject('engines');
+const strict = { allowFallbackToNative: false, warn: () => {} };
+
+describe('choosing a runtime', () => {
+  it('RT-3: says of each runtime what it gives or why not', async () => {
+    await using options = await testOptions();
+    const probed = await availableRuntimes(allRuntimes(options));
+    expect(probed.map(({ runtime }) => runtime.name)).toEqual(['apple', 'docker', 'bubblewrap', 'native']);
+    expect(probed[1]?.found).toMatchObject({
+      available: false,
+      reason: expect.stringContaining('no engine listens'),
+      fix: expect.any(String),
+    });
+    expect(probed[3]?.found).toMatchObject({ available: true, grade: 'none' });
+  });
+
+  it('RT-3: a probe of an engine that never answers ends', async () => {
+    await using options = await testOptions();
+    const socket = join(options.folder, 'mute.sock');
+    const server = createServer(() => {});
+    await new Promise<void>((resolve) => server.listen(socket, resolve));
+    const runtimes = allRuntimes({ ...options, docker: { ...options.docker, host: `unix://${socket}` } });
+    const docker = runtimes.find(({ name }) => name === 'docker');
+    expect(await docker?.probe()).toMatchObject({
+      available: false,
+      reason: expect.stringContaining('did not finish'),
+    });
+    server.close();
+  });
+
+  it('RT-4: a runtime that is asked for and not there is refused, with its reason', async () => {
+    await using options = await testOptions();
+    const runtimes = allRuntimes(options);
+    await expect(chooseRuntime(runtimes, { name: 'docker', ...strict })).rejects.toMatchObject({
+      code: 'runtime_unavailable',
+      message: expect.stringContaining('no engine listens'),
+    });
+  });
+
+  it('RT-4: nothing isolates: every reason is said, and native is not taken', async () => {
+    await using options = await testOptions();
+    const runtimes = allRuntimes({ ...options, path: '/nowhere' });
+    const choosing = chooseRuntime(runtimes, { name: 'auto', ...strict });
+    await expect(choosing).rejects.toThrow(/apple: .*; docker: .*; bubblewrap: /);
+  });
+
+  it('RT-4: native stands in only where it is allowed, and that is said aloud', async () => {
+    await using options = await testOptions();
+    const said: string[] = [];
+    const runtimes = allRuntimes({ ...options, path: '/nowhere' });
+    const chosen = await chooseRuntime(runtimes, {
+      name: 'auto',
+      allowFallbackToNative: true,
+      warn: (message) => said.push(message),
+    });
+    expect(chosen.name).toBe('native');
+    expect(said.join()).toContain('No isolation');
+  });
+
+  it.skipIf(!bubblewrap.available)('RT-4: auto takes the strongest that works', async () => {
+    await using options = await testOptions();
+    expect((await chooseRuntime(allRuntimes(options), { name: 'auto', ...strict })).name).toBe('bubblewrap');
+  });
+});

@@ -1,0 +1,142 @@
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { dockerRuntime } from '../../src/runtimes/docker/docker.ts';
+import { connectEngine } from '../../src/runtimes/docker/engine.ts';
+import { type Harness, openHarness, testOptions, type World } from '../contracts/harness.ts';
+
+const { docker } = inject('engines');
+const why = docker.available ? '' : ` (skipped: ${docker.reason})`;
+const world: World = docker.available ? { dockerSocket: docker.socket } : {};
+
+describe.skipIf(!docker.available)(`docker's own walls${why}`, () => {
+  let harness: Harness;
+  beforeAll(async () => {
+    harness = await openHarness((options) => dockerRuntime(options, options.docker), world);
+  });
+  afterAll(() => harness.close());
+  const inspect = async (id: string) => {
+    const engine = await connectEngine(harness.options.docker.host);
+    return engine.getContainer(`geode-${id}`).inspect();
+  };
+
+  it('RT-6: the engine was told all of it', async () => {
+    const sandbox = await harness.open({ owner: 'somebody' });
+    const { HostConfig, Config } = await inspect(sandbox.id);
+    expect(HostConfig).toMatchObject({
+      NetworkMode: 'none',
+      CapDrop: ['ALL'],
+      SecurityOpt: ['no-new-privileges'],
+      ReadonlyRootfs: true,
+      Privileged: false,
+      PidsLimit: 256,
+      Memory: 512 * 1024 ** 2,
+      MemorySwap: 512 * 1024 ** 2,
+      NanoCpus: 1e9,
+      LogConfig: { Type: 'none' },
+      IpcMode: 'private',
+    });
+    expect(HostConfig.CapAdd ?? []).toEqual([]);
+    expect(HostConfig.Ulimits?.map(({ Name }) => Name).sort()).toEqual(['core', 'nofile', 'nproc']);
+    expect(Config.User).toBe('1000:1000');
+    expect(Config.Labels).toMatchObject({
+      'dev.geode.owner': 'somebody',
+      'dev.geode.sandbox': sandbox.id,
+      'dev.geode.lease-ms': '60000',
+    });
+  });
+
+  it('RT-6: a seccomp filter is on', async () => {
+    const sandbox = await harness.open();
+    const { stdout } = await sandbox.exec({ argv: ['cat', '/proc/self/status'] });
+    expect(stdout).toMatch(/Seccomp:\s+2/);
+  });
+
+  it('RT-9: no value of the environment is to be seen in the engine', async () => {
+    const sandbox = await harness.open({ env: { TOKEN: 'never-in-inspect' } });
+    expect(JSON.stringify(await inspect(sandbox.id))).not.toContain('never-in-inspect');
+    expect((await sandbox.exec({ argv: ['/bin/sh', '-c', 'echo $TOKEN'] })).stdout).toBe(
+      'never-in-inspect\n',
+    );
+  });
+
+  it('RT-10: a bridge must be asked for, and lowers the grade', async () => {
+    const sandbox = await harness.open({ network: 'bridge' });
+    expect(sandbox.grade).toBe('os');
+    await expect(
+      harness.runtime.open({ network: 'bridge', minimumGrade: 'container' }),
+    ).rejects.toMatchObject({ code: 'cannot_enforce' });
+  });
+
+  it('RT-7: null lifts the limit of open files', async () => {
+    const sandbox = await harness.open({ limits: { openFiles: null } });
+    const { HostConfig } = await inspect(sandbox.id);
+    expect(HostConfig.Ulimits?.map(({ Name }) => Name)).not.toContain('nofile');
+  });
+
+  it('PROC-1: root access is asked for by name, and ends at the walls', async () => {
+    const sandbox = await harness.open({ rootAccess: true });
+    expect((await sandbox.exec({ argv: ['id', '-u'] })).stdout).toBe('0\n');
+    expect((await sandbox.exec({ argv: ['id', '-u'], user: '1234', cwd: '/' })).stdout).toBe('1234\n');
+    expect(
+      (await sandbox.exec({ argv: ['/bin/sh', '-c', 'echo x > /usr/written && cat /usr/written'] })).stdout,
+    ).toBe('x\n');
+    const { exitCode } = await sandbox.exec({
+      argv: ['/bin/sh', '-c', 'mount -t tmpfs none /mnt || mknod /tmp/d b 8 0'],
+    });
+    expect(exitCode).not.toBe(0);
+  });
+
+  it.for(['geode-test/busybox:1', 'geode-test/distroless:1', 'geode-test/node:1'])(
+    'GL-1: the guest needs nothing of the image %s',
+    async (image) => {
+      const sandbox = await harness.open({ image });
+      const shell = image.includes('distroless') ? '/busybox/sh' : '/bin/sh';
+      expect((await sandbox.exec({ argv: [shell, '-c', 'echo here'] })).stdout).toBe('here\n');
+      await sandbox.files.write('file', 'content');
+      expect(await sandbox.files.readText('file')).toBe('content');
+    },
+  );
+
+  it('refuses an image that is not there, and a name that is none', async () => {
+    await expect(harness.runtime.open({ image: 'geode-test/missing:1' })).rejects.toMatchObject({
+      code: 'image_missing',
+      hint: expect.stringContaining('docker pull'),
+    });
+    await expect(harness.runtime.open({ image: '--privileged' })).rejects.toMatchObject({
+      code: 'invalid_input',
+    });
+    await expect(harness.runtime.open({ image: 'a b' })).rejects.toMatchObject({ code: 'invalid_input' });
+  });
+
+  it('RT-1: another OCI runtime by its name, and a refusal for one that the engine does not know', async () => {
+    await using options = await testOptions({ ...world, ociRuntime: 'crun' });
+    const runtime = dockerRuntime(options, options.docker);
+    await using sandbox = await runtime.open({});
+    expect((await sandbox.exec({ argv: ['echo', 'crun'] })).stdout).toBe('crun\n');
+    await using unknown = await testOptions({ ...world, ociRuntime: 'warp' });
+    await expect(dockerRuntime(unknown, unknown.docker).open({})).rejects.toMatchObject({
+      code: 'runtime_unavailable',
+      message: expect.stringContaining('warp'),
+    });
+  });
+
+  it('RT-8: mounts what is allowed, read-only unless asked, also with a colon in the path', async () => {
+    await using options = await testOptions(world);
+    const place = join(options.folder, 'shared:with, colon');
+    await mkdir(place, { recursive: true });
+    await writeFile(join(place, 'file'), 'from the host');
+    const mounted = { ...options, mounts: { roots: [options.folder], writableRoots: [], homes: [] } };
+    await using sandbox = await dockerRuntime(mounted, options.docker).open({
+      mounts: [{ source: place, target: '/data' }],
+    });
+    expect((await sandbox.exec({ argv: ['cat', '/data/file'] })).stdout).toBe('from the host');
+    expect((await sandbox.exec({ argv: ['/bin/sh', '-c', 'echo x > /data/file'] })).exitCode).not.toBe(0);
+    await symlink('/etc', join(options.folder, 'innocent'));
+    await expect(
+      dockerRuntime(mounted, options.docker).open({
+        mounts: [{ source: join(options.folder, 'innocent'), target: '/data' }],
+      }),
+    ).rejects.toMatchObject({ code: 'mount_refused' });
+  });
+});
