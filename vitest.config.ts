@@ -8,6 +8,6 @@ export default defineConfig({
     maxWorkers: 2,
     testTimeout: 90_000,
     hookTimeout: 120_000,
-
+    reporters: ['default', './test/requirements-reporter.ts'],
   },
 });

@@ -151,7 +151,7 @@ function substituted(
   if (part.type === 'ArithmeticExpansion') {
     return arithmeticValue(part.expression, frame) ?? unknown(frame, 'unknown', part.text);
   }
-  const output = substitute(part.script, frame).replace(/\n+$/, '');
+  const output = substitute(part.script, frame).replaceAll('\0', '').replace(/\n+$/, '');
   // One of several commands may print nothing.
   const isSingle = part.script?.commands.length === 1 && part.script.commands[0]?.command.type === 'Command';
   if (isSingle || !hasUnknown(output) || frame.inspection.unknowns.originOf(output) !== 'unknown')

@@ -8,15 +8,26 @@ type Token =
   | { readonly kind: 'one'; readonly test: (character: string) => boolean };
 
 export function matchesGlob(pattern: string, name: string): boolean {
-  return matchTokens(tokenize(pattern), name);
+  return isPlain(pattern) ? pattern === name : matchTokens(tokenize(pattern), name);
+}
+
+/** For a pattern that is tried on many names. */
+export function globMatcher(pattern: string): (name: string) => boolean {
+  const tokens = tokenize(pattern);
+  return (name) => matchTokens(tokens, name);
 }
 
 export function isGlob(pattern: string): boolean {
-  return tokenize(pattern).some((token) => token.kind !== 'character');
+  return !isPlain(pattern) && tokenize(pattern).some((token) => token.kind !== 'character');
+}
+
+function isPlain(pattern: string): boolean {
+  return !/[\\*?[]/.test(pattern);
 }
 
 /** True for `*`, `.*`, `[a-z]*`, `??*`: a pattern that names nothing in particular. */
 export function isWideGlob(pattern: string): boolean {
+  if (isPlain(pattern)) return false;
   const tokens = tokenize(pattern);
   return (
     tokens.some((token) => token.kind === 'star') &&

@@ -2,8 +2,8 @@ import { type Field, quoted } from './field.ts';
 import { type Frame, refuse, unknown } from './frame.ts';
 import { isGlob } from './glob.ts';
 import { outputOf } from './output.ts';
-import { pathOf, resolvePath } from './paths.ts';
-import { mayName } from './places.ts';
+import { resolvePath } from './paths.ts';
+import { isAt, readPlace } from './place.ts';
 import type { Call } from './programs/call.ts';
 import { programs } from './programs/index.ts';
 import { runFile } from './programs/shells.ts';
@@ -51,7 +51,7 @@ function namesOf(program: Field, frame: Frame): string[] {
   const path = resolvePath(program, frame);
   const known = [...programs.keys(), ...rules.flatMap((rule) => rule.programs)];
   const met = [...new Set(known)].filter((name) =>
-    programFolders.some((place) => mayName(path, [...pathOf(place).parts, name].join('/'))),
+    programFolders.some((place) => isAt(path, readPlace(`${place}/${name}`))),
   );
   return met.length === 0 ? [program.text] : met;
 }

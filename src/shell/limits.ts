@@ -9,6 +9,10 @@ export const limits = {
   steps: 60_000,
   /** Characters of one value, such as a variable that doubles itself. */
   textLength: 64 * 1024,
+  /** Openings of what makes the parser look far ahead, each time anew. */
+  braces: 4_000,
+  openBraces: 256,
+  oldArithmetic: 200,
   /** Words that one word may expand to. */
   fields: 512,
   /** Values that a variable may hold after the branches of a script met. */

@@ -16,6 +16,8 @@ export function misread(node: SyntaxNode): string | undefined {
       return leftExpansion(node.text);
     case 'Word':
       return node.parts === undefined ? leftExpansion(node.text) : undefined;
+    case 'HereDocDelimiter':
+      return /[`$()]/.test(node.text) ? `an expansion in '${excerpt(node.text)}'` : undefined;
     case 'HereDoc':
       return node.delimiter?.quoted === true || node.body.parts !== undefined
         ? undefined
@@ -41,10 +43,10 @@ function isCut(text: string): boolean {
   return closing !== undefined && (text.length < 2 || !text.endsWith(closing));
 }
 
-/** An expansion left standing as plain text: a joined line inside it (`$\⏎{x}`), or brackets around it. */
+/** An expansion left standing as plain text, as in `name[ $(…) ]`. Joined lines are the matter of `parse.ts`. */
 function leftExpansion(text: string): string | undefined {
   if (!/[$`]/.test(text)) return undefined;
-  const bare = text.replace(/\\[^\n]/g, '').replaceAll('\\\n', '');
+  const bare = text.replace(/\\./gs, '\n');
   return /`|\$[({\w@*#?!$-]/.test(bare) ? `an expansion in '${excerpt(text)}'` : undefined;
 }
 

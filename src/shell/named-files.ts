@@ -3,7 +3,8 @@ import { type Frame, unknown } from './frame.ts';
 import { isGlob } from './glob.ts';
 import { limits } from './limits.ts';
 import { resolvePath } from './paths.ts';
-import { mayName, samplePlaces } from './places.ts';
+import { isAt, readPlace } from './place.ts';
+import { samplePlaces } from './places.ts';
 
 /** What a word stands for once globs are matched: the protected paths it may name, and files that cannot be known. */
 export function namedFiles(field: Field, frame: Frame): string[] {
@@ -20,6 +21,6 @@ export function printedWord(field: Field, frame: Frame): string {
 function protectedFiles(field: Field, frame: Frame): string[] {
   const path = resolvePath(field, frame);
   return samplePlaces(frame.inspection.policy)
-    .filter((place) => mayName(path, place))
+    .filter((place) => isAt(path, readPlace(place)))
     .slice(0, limits.values);
 }

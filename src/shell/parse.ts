@@ -1,4 +1,5 @@
 import { type ParsedScript, parse } from 'unbash';
+import { limits } from './limits.ts';
 import { type Edit, survey } from './survey.ts';
 import { excerpt, Refusal } from './verdict.ts';
 
@@ -19,6 +20,7 @@ export function readings(source: string, dialect: Dialect): readonly Reading[] {
   if (source.includes('\0')) {
     throw new Refusal('unparsable', 'The command holds a NUL byte.', excerpt(source));
   }
+  checkCost(source);
   const script = parse(source);
   const { problem, edits } = survey(script, source);
   if (problem !== undefined) {
@@ -28,12 +30,43 @@ export function readings(source: string, dialect: Dialect): readonly Reading[] {
       around(source, problem.pos),
     );
   }
-  const first = { source, script };
-  return dialect === 'bash' || edits.length === 0 ? [first] : [first, ...posixReadings(source, edits)];
+  const others = dialect === 'bash' ? [] : posixReadings(source, edits);
+  return [{ source, script }, ...others, ...joinedReading(source)];
+}
+
+/**
+ * Refuses texts on which the parser takes more than its share of time: its cost grows with the square of the
+ * unclosed `{` and `$[` in them. This only counts characters and says nothing about what they mean.
+ */
+function checkCost(source: string): void {
+  let open = 0;
+  let deepest = 0;
+  let braces = 0;
+  for (const [brace] of source.matchAll(/[{}]/g)) {
+    open = brace === '{' ? open + 1 : Math.max(0, open - 1);
+    deepest = Math.max(deepest, open);
+    if (brace === '{') braces++;
+  }
+  const oldArithmetic = source.split('$[').length - 1;
+  if (deepest > limits.openBraces || braces > limits.braces || oldArithmetic > limits.oldArithmetic) {
+    throw new Refusal('too-complex', 'The command has too many brackets.', excerpt(source));
+  }
+}
+
+/**
+ * A backslash at the end of a line joins it to the next even in the middle of a name, which the parser does not
+ * follow everywhere: what it reads after joining counts, too.
+ */
+function joinedReading(source: string): Reading[] {
+  const joined = source.replace(/\\(?:\n|(.))/g, (pair: string, character?: string) =>
+    character === undefined ? '' : pair,
+  );
+  return joined === source ? [] : [{ source: joined, script: parse(joined) }];
 }
 
 /** One reading with all differences, and one with each kind alone: shells have some of them and lack others. */
 function posixReadings(source: string, edits: readonly Edit[]): Reading[] {
+  if (edits.length === 0) return [];
   const kinds = [...new Set(edits.map((edit) => edit.kind))];
   const choices = kinds.length > 1 ? [kinds, ...kinds.map((kind) => [kind])] : [kinds];
   return choices.map((chosen) =>

@@ -19,11 +19,6 @@ export function resolvePath(field: Field, frame: Frame): Path {
   return normalize(`${start}/${pattern}`, !startsUnknown && !hasUnknown(start.charAt(0)));
 }
 
-/** A literal path, for tables. */
-export function pathOf(text: string): Path {
-  return normalize(quoted(text).pattern, true);
-}
-
 /** The name under which a file that the command writes is remembered; a name of one unknown stays as it is. */
 export function fileKey(field: Field, frame: Frame): string {
   if (field.text.length === 1 && hasUnknown(field.text)) return field.text;

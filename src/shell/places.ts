@@ -1,62 +1,59 @@
-import { isGlob, isWideGlob, matchesGlob } from './glob.ts';
+import { isGlob, matchesGlob } from './glob.ts';
 import type { Path } from './paths.ts';
-import { pathOf } from './paths.ts';
+import { covers, isAt, isBelow, mentions, type Place, readPlace, readPlaces } from './place.ts';
 import type { ShellPolicy } from './policy.ts';
 
-import { hasUnknown } from './unknowns.ts';
-
-/** Where a sandbox keeps things. */
+/** The places that the rules protect, and the questions that rules ask about a path. */
 type Folders = Required<Pick<ShellPolicy, 'home' | 'workspace'>>;
 
-/**
- * The places that the rules protect. In these tables `*` stands for any one part of a path and a trailing
- * `**` for anything below.
- */
-const systemFolders = (
+const homesEverywhere = readPlaces('/root /home/* /Users/*');
+
+const systemFolders = readPlaces(
   '/bin /boot /dev /etc /home /lib /lib32 /lib64 /libx32 /proc /root /run /sbin /sys /usr /var /Users ' +
-  '/usr/bin /usr/sbin /usr/lib /usr/lib64 /usr/libexec /usr/share /var/lib /System /Library /Applications'
-).split(' ');
+    '/usr/bin /usr/sbin /usr/lib /usr/lib64 /usr/libexec /usr/share /var/lib /System /Library /Applications',
+);
 
-const accountFiles = [
-  '/etc/passwd',
-  '/etc/group',
-  '/etc/sudoers',
-  '/etc/fstab',
-  '/bin/sh',
-  '/bin/bash',
-  '/usr/bin/env',
-];
+const accountFiles = readPlaces(
+  '/etc/passwd /etc/group /etc/sudoers /etc/fstab /bin/sh /bin/bash /usr/bin/env',
+);
 
-const keyFiles =
-  '/etc/shadow /etc/shadow- /etc/gshadow /etc/gshadow- /etc/geode/** /proc/*/environ /proc/*/task/*/environ'.split(
-    ' ',
-  );
+const keyFiles = readPlaces(
+  '/etc/shadow /etc/shadow- /etc/gshadow /etc/gshadow- /etc/geode/** /proc/*/environ /proc/*/task/*/environ',
+);
 
-const keyFilesOfHome = (
+const keyFilesOfHome = readPlaces(
   '.ssh/** .aws/** .azure/** .kube/** .gnupg/** .netrc .git-credentials .npmrc .pypirc .docker/config.json ' +
-  '.config/gcloud/** .config/gh/** .config/geode/** .geode/**'
-).split(' ');
+    '.config/gcloud/** .config/gh/** .config/geode/** .geode/**',
+);
 
-/** In a key folder, yet meant to be given away. */
-const publicNames = /(?:\.pub|^known_hosts(?:\.old)?)$/;
+/** In a folder of keys, yet meant to be given away. */
+const publicName = /(?:\.pub|^known_hosts(?:\.old)?)$/;
 
 const ownConfigName = 'geode.json';
 
-/** Why removing or locking this path destroys the system, or `undefined`. */
-export function vitalPlace(path: Path, policy: Folders): string | undefined {
-  if (!path.rooted || isWorkspace(path, policy)) return undefined;
-  const { parts } = path;
-  if (parts.length === 0) return 'the root folder';
-  if (homes(policy).some((home) => covers(path, home))) return 'a home folder';
+const deviceName =
+  /^(?:(?:sd|hd|vd|xvd)[a-z]+\d*|nvme\d+(?:n\d+(?:p\d+)?)?|mmcblk\d+\w*|dm-\d+|md\d+|r?disk\d+\w*|k?mem|port)$/;
+const deviceSamples = 'sda sda1 sdb hda vda xvda nvme0n1 mmcblk0 dm-0 md0 mem'.split(' ');
+
+/** What is lost when all of this path is removed or locked, or `undefined`. */
+export function vitalPlace(path: Path, folders: Folders): string | undefined {
+  if (!path.rooted || isWorkspace(path, folders)) return undefined;
+  if (path.parts.length === 0) return 'the root folder';
+  if (homes(folders).some((home) => covers(path, home))) return 'a home folder';
   const system = systemFolders.find((place) => covers(path, place));
-  if (system !== undefined)
-    return parts.length === 1 && isGlob(parts[0] ?? '') ? 'the root folder' : `the system folder ${system}`;
-  return undefined;
+  if (system === undefined) return undefined;
+  const isAllOfRoot = path.parts.length === 1 && isGlob(path.parts[0] ?? '');
+  return isAllOfRoot ? 'the root folder' : `the system folder ${system.name}`;
 }
 
 /** The account or start-up file that this path is, or `undefined`. */
 export function accountFile(path: Path): string | undefined {
-  return accountFiles.find((place) => matches(path, place));
+  return accountFiles.find((place) => isAt(path, place))?.name;
+}
+
+/** A glob that spells out a list of accounts is a disguise, though such a list itself is public. */
+export function isDisguisedAccountFile(path: Path): boolean {
+  return path.parts.some((part) => part.includes('[') && isGlob(part)) && accountFile(path) !== undefined;
 }
 
 /** True where the path is a block device, physical memory or the kernel's command file. */
@@ -70,112 +67,48 @@ export function isDevice(path: Path): boolean {
   return path.parts.length === 2 && deviceName.test(name);
 }
 
-const deviceName =
-  /^(?:(?:sd|hd|vd|xvd)[a-z]+\d*|nvme\d+(?:n\d+(?:p\d+)?)?|mmcblk\d+\w*|dm-\d+|md\d+|r?disk\d+\w*|k?mem|port)$/;
-const deviceSamples = [
-  'sda',
-  'sda1',
-  'sdb',
-  'hda',
-  'vda',
-  'xvda',
-  'nvme0n1',
-  'mmcblk0',
-  'dm-0',
-  'md0',
-  'mem',
-];
-
 /** The key file or key folder that this path may be, or `undefined`. */
-export function keyFile(path: Path, policy: Folders): string | undefined {
+export function keyFile(path: Path, folders: Folders): string | undefined {
   const last = path.parts.at(-1) ?? '';
   if (last === ownConfigName) return ownConfigName;
-  if (path.rooted) {
-    const place = keyFiles.find((file) => matches(path, file));
-    if (place !== undefined) return place;
-  }
-  const place = keyFilesOfHome.find((file) =>
-    path.rooted ? homes(policy).some((home) => matches(path, `${home}/${file}`)) : endsLike(path, file),
+  const system = keyFiles.find((place) => isAt(path, place));
+  if (system !== undefined) return system.name;
+  const own = keyFilesOfHome.find((place) =>
+    path.rooted ? homes(folders).some((home) => isBelow(path, home, place)) : mentions(path, place),
   );
-  return place === undefined || (path.parts.length > 2 && publicNames.test(last))
-    ? undefined
-    : `~/${place.replace('/**', '')}`;
-}
-
-/** A glob that spells out the list of accounts is a disguise, though the list itself is public. */
-export function isDisguisedAccountFile(path: Path): boolean {
-  return path.parts.some((part) => /\[/.test(part) && isGlob(part)) && accountFile(path) !== undefined;
+  if (own === undefined || (own.name === '.ssh' && publicName.test(last))) return undefined;
+  return `~/${own.name}`;
 }
 
 /** True where the path is a folder that key files lie in: copying all of it copies them. */
-export function holdsKeyFiles(path: Path, policy: Folders): boolean {
-  if (!path.rooted || isWorkspace(path, policy)) return false;
-  return path.parts.length === 0 || matches(path, '/etc') || homes(policy).some((home) => covers(path, home));
+export function holdsKeyFiles(path: Path, folders: Folders): boolean {
+  if (!path.rooted || isWorkspace(path, folders)) return false;
+  return path.parts.length === 0 || isAt(path, etc) || homes(folders).some((home) => covers(path, home));
 }
 
-/** Examples of protected paths, for loops over a glob: the policy cannot list files, but it knows these names. */
-export function samplePlaces(policy: Folders): readonly string[] {
-  const home = policy.home;
+const etc = readPlace('/etc');
+
+/** Examples of protected paths, for globs: the policy cannot list files, but it knows these names. */
+export function samplePlaces({ home }: Folders): readonly string[] {
+  const keys = '.ssh/id_rsa .ssh/id_ed25519 .aws/credentials .kube/config .netrc .gnupg/secring.gpg'.split(
+    ' ',
+  );
   return [
-    ...systemFolders,
+    ...systemFolders.map((place) => place.name),
     '/etc/shadow',
     '/etc/gshadow',
     '/proc/1/environ',
-    ...[
-      '.ssh/id_rsa',
-      '.ssh/id_ed25519',
-      '.aws/credentials',
-      '.kube/config',
-      '.netrc',
-      '.gnupg/secring.gpg',
-    ].map((file) => `${home}/${file}`),
+    ...keys.map((file) => `${home}/${file}`),
     '/home/user/.ssh/id_rsa',
     ...deviceSamples.map((name) => `/dev/${name}`),
   ];
 }
 
-/** Whether the literal path may be what a pattern path names, part by part. */
-export function mayName(path: Path, literal: string): boolean {
-  return path.rooted && matches(path, literal);
+function homes({ home }: Folders): Place[] {
+  return [readPlace(home), ...homesEverywhere];
 }
 
-function homes(policy: Folders): string[] {
-  return [policy.home, '/root', '/home/*', '/Users/*'];
-}
-
-function isWorkspace(path: Path, policy: Folders): boolean {
-  const own = pathOf(policy.workspace).parts;
-  return own.length > 0 && own.every((part, index) => path.parts[index] === part);
-}
-
-/** The place itself, or all that lies directly in it. */
-function covers(path: Path, place: string): boolean {
-  return matches(path, place) || (isWideGlob(path.parts.at(-1) ?? '') && matches(parent(path), place));
-}
-
-function parent(path: Path): Path {
-  return { rooted: path.rooted, parts: path.parts.slice(0, -1) };
-}
-
-function matches(path: Path, place: string): boolean {
-  const wanted = place.split('/').filter((part) => part !== '');
-  const open = wanted.at(-1) === '**';
-  if (open) wanted.pop();
-  if (open ? path.parts.length < wanted.length : path.parts.length !== wanted.length) return false;
-  return wanted.every((name, index) => partMatches(path.parts[index] ?? '', name));
-}
-
-function partMatches(part: string, name: string): boolean {
-  if (name === '*') return part !== '';
-  return (
-    !hasUnknown(part) &&
-    matchesGlob(part, name) &&
-    (!name.startsWith('.') || part.startsWith('.') || part.startsWith('['))
-  );
-}
-
-/** For a path below an unknown folder: it ends as the key file does. */
-function endsLike(path: Path, file: string): boolean {
-  const wanted = file.replace('/**', '').split('/');
-  return path.parts.some((_, start) => wanted.every((name, index) => path.parts[start + index] === name));
+function isWorkspace(path: Path, { workspace }: Folders): boolean {
+  const { parts } = readPlace(workspace);
+  return parts.length > 0 && parts.every((part, index) => path.parts[index] === part);
 }

@@ -1,6 +1,7 @@
 import { forEachChild, type ParseError, type Script, type SyntaxNode } from 'unbash';
+import { limits } from './limits.ts';
 import { misread } from './misread.ts';
-import { excerpt } from './verdict.ts';
+import { excerpt, Refusal } from './verdict.ts';
 
 /** A place that a POSIX shell reads differently, and the text that makes bash's parser read it that way. */
 export interface Edit {
@@ -23,12 +24,16 @@ export interface Survey {
 export function survey(root: Script, source: string): Survey {
   const edits: Edit[] = [];
   let problem: ParseError | undefined;
-  const open: Visit[] = [{ node: root, source, spans: [], outermost: true }];
+  const open: Visit[] = [{ node: root, source, spans: [], outermost: true, depth: 0 }];
   const scripts: Visit[] = [];
   for (let visit = open.pop(); visit !== undefined; visit = open.pop()) {
     const { node } = visit;
     if (node.type === 'Script') {
-      const inner = { ...visit, source: node.source ?? visit.source, spans: [] };
+      const inner = { ...visit, source: node.source ?? visit.source, spans: [], depth: visit.depth + 1 };
+      // Each further level is parsed on first sight, so the depth is watched on the way down.
+      if (inner.depth > limits.depth) {
+        throw new Refusal('too-complex', 'The command is nested too deeply.', excerpt(visit.source));
+      }
       scripts.push(inner);
       if ('errors' in node) problem ??= node.errors?.[0];
       visit = { ...inner, outermost: visit.outermost && node.source === undefined };
@@ -37,8 +42,8 @@ export function survey(root: Script, source: string): Survey {
     if (unread !== undefined) problem ??= { message: unread, pos: node.pos };
     if (visit.outermost) edits.push(...editsFor(node));
     visit.spans.push(...spansOf(node));
-    const { source: ownSource, spans, outermost } = visit;
-    forEachChild(node, (child) => open.push({ node: child, source: ownSource, spans, outermost }));
+    const { source: ownSource, spans, outermost, depth } = visit;
+    forEachChild(node, (child) => open.push({ node: child, source: ownSource, spans, outermost, depth }));
   }
   problem ??= scripts.map(strayText).find((stray) => stray !== undefined);
   return { problem, edits };
@@ -51,6 +56,7 @@ interface Visit {
   readonly spans: [number, number][];
   /** False inside backticks with escapes, whose positions point into a text of their own. */
   readonly outermost: boolean;
+  readonly depth: number;
 }
 
 function editsFor(node: SyntaxNode): Edit[] {

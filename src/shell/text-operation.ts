@@ -1,7 +1,7 @@
 import type { ParameterOperation, Word } from 'unbash';
 import { unprotect } from './field.ts';
 import { type Frame, unknown } from './frame.ts';
-import { isGlob, matchesGlob } from './glob.ts';
+import { globMatcher, isGlob } from './glob.ts';
 import type { Value } from './scope.ts';
 import { hasUnknown } from './unknowns.ts';
 
@@ -55,6 +55,7 @@ function each(
 ): Value | undefined {
   return items?.map((item) => {
     frame.inspection.budget.read(item, frame.at);
+    if (longest < Number.POSITIVE_INFINITY) frame.inspection.budget.spend(4 * item.length, frame.at);
     return hasUnknown(item) || item.length > longest ? (lost([item], frame)?.[0] ?? item) : change(item);
   });
 }
@@ -91,11 +92,11 @@ function removed(item: string, pattern: string, operator: '#' | '##' | '%' | '%%
   }
   const lengths = Array.from({ length: item.length + 1 }, (_, length) => length);
   if (operator.length === 2) lengths.reverse();
+  const matches = globMatcher(pattern);
   for (const length of lengths) {
     const atStart = operator.startsWith('#');
     const candidate = atStart ? item.slice(0, length) : item.slice(item.length - length);
-    if (matchesGlob(pattern, candidate))
-      return atStart ? item.slice(length) : item.slice(0, item.length - length);
+    if (matches(candidate)) return atStart ? item.slice(length) : item.slice(0, item.length - length);
   }
   return item;
 }
@@ -114,9 +115,10 @@ function replaced(
       : item.replace(literal, () => replacement);
   }
   if (item.length > longestReplaced) return item;
+  const matches = globMatcher(pattern);
   let result = '';
   for (let at = 0; at < item.length; ) {
-    const length = operator === '/#' && at > 0 ? 0 : matchLength(item, at, pattern, operator === '/%');
+    const length = operator === '/#' && at > 0 ? 0 : matchLength(item, at, matches, operator === '/%');
     if (length === 0) {
       result += item.charAt(at++);
       continue;
@@ -128,9 +130,9 @@ function replaced(
   return result;
 }
 
-function matchLength(item: string, at: number, pattern: string, toEnd: boolean): number {
+function matchLength(item: string, at: number, matches: (text: string) => boolean, toEnd: boolean): number {
   for (let end = item.length; end > at; end--) {
-    if (matchesGlob(pattern, item.slice(at, end))) return end - at;
+    if (matches(item.slice(at, end))) return end - at;
     if (toEnd) return 0;
   }
   return 0;

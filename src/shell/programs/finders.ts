@@ -2,7 +2,8 @@ import { dropStart, type Field, fillIn, quoted } from '../field.ts';
 import { type Frame, unknown } from '../frame.ts';
 import { isWideGlob, matchesGlob } from '../glob.ts';
 import { readOptions, valuesOf } from '../options.ts';
-import { pathOf, resolvePath } from '../paths.ts';
+import { resolvePath } from '../paths.ts';
+import { readPlace } from '../place.ts';
 import { samplePlaces } from '../places.ts';
 import { contentOf } from '../redirect.ts';
 import type { Call, Program } from './call.ts';
@@ -84,7 +85,7 @@ function findings(search: FindSearch, frame: Frame): Field[] {
   if (!search.selective) return [...search.starts];
   const starts = search.starts.map((start) => resolvePath(start, frame));
   const keys = samplePlaces(frame.inspection.policy).filter((place) => {
-    const { parts } = pathOf(place);
+    const { parts } = readPlace(place);
     const below = starts.some(
       (start) =>
         start.rooted &&
@@ -123,17 +124,13 @@ function runXargs({ args, frame }: Call): string {
   const [replace] = valuesOf(options, 'I', 'replace');
   const placeholder = replace?.text ?? (options.flags.has('i') ? '{}' : undefined);
   const [delimiter] = valuesOf(options, 'd', 'delimiter');
-  const between =
-    options.flags.has('0') || options.flags.has('null')
-      ? /\0/
-      : delimiter
-        ? delimiter.text
-        : placeholder === undefined
-          ? /\s+/
-          : /\n/;
-  const items = input.split(between).filter((item) => item !== '');
+  const exact = options.flags.has('0') || options.flags.has('null') ? '\0' : delimiter?.text;
+  const items =
+    exact === undefined
+      ? inputWords(input, placeholder !== undefined)
+      : input.split(exact).filter((item) => item !== '');
   const command = options.operands.length > 0 ? options.operands : [quoted('echo')];
-  const values = items.map((item) => quoted(/^(['"]).*\1$/s.test(item) ? item.slice(1, -1) : item));
+  const values = items.map(quoted);
   const inner = { ...frame, stdin: file === undefined ? '' : frame.stdin };
   if (placeholder === undefined) return frame.shell.invoke([...command, ...values], inner);
   return values
@@ -144,6 +141,24 @@ function runXargs({ args, frame }: Call): string {
       ),
     )
     .join('');
+}
+
+/** The words of a text as `xargs` and `env -S` read them: quotes and backslashes protect, nothing else is special. */
+export function inputWords(text: string, byLine = false): string[] {
+  const words: string[] = [];
+  let word: string | undefined;
+  for (const [piece, single, double, escaped, gap] of text.matchAll(
+    /'([^'\n]*)'|"([^"\n]*)"|\\(.)|([\s\0]+)|./gs,
+  )) {
+    const ends = gap !== undefined && (!byLine || /[\n\0]/.test(gap));
+    if (ends) {
+      if (word !== undefined) words.push(word);
+      word = undefined;
+    } else {
+      word = (word ?? '') + (single ?? double ?? escaped ?? piece);
+    }
+  }
+  return word === undefined ? words : [...words, word];
 }
 
 /** `parallel 'command {}' ::: a b`: each line is given to a shell. */

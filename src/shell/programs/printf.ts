@@ -47,7 +47,8 @@ function decodeFormat(format: string, next: () => string | undefined): string {
   return format.replace(
     /%(%|[-+ #0]*(\d*|\*)(?:\.(\d+))?([a-zA-Z]))|[^%]+|%/g,
     (piece: string, spec?: string, width?: string, precision?: string, conversion?: string) => {
-      if (spec === undefined) return decodeEscapes(piece);
+      // A lone `%` is an error and prints nothing.
+      if (spec === undefined) return piece === '%' ? '' : decodeEscapes(piece);
       if (spec === '%') return '%';
       const value = converted(conversion ?? 's', next() ?? '');
       const cut = precision !== undefined && conversion === 's' ? value.slice(0, Number(precision)) : value;

@@ -42,7 +42,7 @@ function runShell({ name, args, frame }: Call): string | undefined {
     return runInput(inner, first?.text === '-' ? rest : options.operands);
   }
   const content = writtenContent(first, frame) ?? (first.text === '/dev/stdin' ? frame.stdin : undefined);
-  if (content !== undefined) return runFile(content, first, rest, inner);
+  if (content !== undefined) return runApart(content, inner, rest, first);
   if (frame.inspection.policy.mode === 'strict') {
     refuse(frame, 'dynamic', `The script ${excerpt(first.text)} is not part of the command.`);
   }
@@ -76,11 +76,20 @@ export function runApart(text: string, frame: Frame, args: readonly Field[] = []
 
 /** A file that the command wrote itself and now runs, by the program its first line names. */
 export function runFile(content: string, file: Field, args: readonly Field[], frame: Frame): string {
-  const interpreter = /^#![^\n]*?([\w.+-]+)(?:[ \t]+-[^\n]*)?\n/.exec(content)?.[1];
-  if (interpreter !== undefined && dialects[interpreter] === undefined) {
-    inspectCode(content, interpreter, frame);
-    return unknown(frame, 'unknown');
-  }
-  const dialect = dialects[interpreter ?? 'sh'] ?? frame.dialect;
-  return runApart(content, { ...frame, dialect }, args, file);
+  const interpreter = interpreterOf(content);
+  const dialect = dialects[interpreter];
+  if (dialect !== undefined) return runApart(content, { ...frame, dialect }, args, file);
+  inspectCode(content, interpreter, frame);
+  return unknown(frame, 'unknown');
+}
+
+/** The program that the first line of a script names; a script without such a line is for `sh`. */
+function interpreterOf(content: string): string {
+  const line = /^#!([^\n]*)/.exec(content)?.[1];
+  if (line === undefined) return 'sh';
+  const names = line
+    .split(/\s+/)
+    .filter((word) => word !== '' && !/^-|=/.test(word))
+    .map((word) => word.slice(word.lastIndexOf('/') + 1));
+  return (names[0] === 'env' ? names[1] : names[0])?.replace(/\d[\d.]*$/, '') ?? 'sh';
 }

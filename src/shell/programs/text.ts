@@ -44,8 +44,10 @@ function printWords({ args, frame }: Call): string {
 
 function printFormat({ args, frame }: Call): string {
   const words = args.map((argument) => printedWord(argument, frame));
-  if (words[0] !== '-v') return formatPrintf(words[0] === '--' ? words.slice(1) : words);
-  frame.scope.set(words[1] ?? '', [formatPrintf(words.slice(2))]);
+  const [, attached] = /^-v(.*)$/s.exec(words[0] ?? '') ?? [];
+  if (attached === undefined) return formatPrintf(words[0] === '--' ? words.slice(1) : words);
+  const [name = '', ...rest] = attached === '' ? words.slice(1) : [attached, ...words.slice(1)];
+  frame.scope.set(name, [formatPrintf(rest)]);
   return '';
 }
 

@@ -1,9 +1,10 @@
 import { setVariable } from '../command.ts';
-import type { Field } from '../field.ts';
+import { type Field, quoted } from '../field.ts';
 import { folder, folderVariable } from '../frame.ts';
 import { type OptionSpec, readOptions, valuesOf } from '../options.ts';
 import { joinFolder } from '../paths.ts';
 import type { Call, Program } from './call.ts';
+import { inputWords } from './finders.ts';
 import { runApart } from './shells.ts';
 
 /** How to find the inner command of a program that runs another one with its own arguments. */
@@ -97,8 +98,9 @@ function runEnv({ args, frame }: Call): string {
     scope.set(folderVariable, [joinFolder(folder(frame), target.text)]);
   }
   const start = setAssignments(operands, inner);
-  for (const text of valuesOf(options, 'S', 'split-string')) runApart(text.text, inner);
-  const command = operands.slice(start);
+  const split = valuesOf(options, 'S', 'split-string').flatMap((value) => inputWords(value.text));
+  const words = [...split.slice(setAssignments(split.map(quoted), inner)).map(quoted), ...operands];
+  const command = words.slice(split.length > 0 ? 0 : start);
   return command.length === 0 ? '' : frame.shell.invoke(command, inner);
 }
 

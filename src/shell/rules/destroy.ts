@@ -61,8 +61,8 @@ function firstVital(targets: readonly Field[], frame: Frame, deed: string): stri
   return undefined;
 }
 
-function checkRemove({ args, frame }: Call): string | undefined {
-  const options = readOptions(args, { short: 'n' });
+function checkRemove({ name, args, frame }: Call): string | undefined {
+  const options = readOptions(args, name === 'shred' ? { short: 'ns' } : {});
   if (given(options, '', 'no-preserve-root')) return 'It asks to remove the root folder.';
   if (options.flags.has('help') || options.flags.has('version')) return undefined;
   return firstVital(options.operands, frame, 'remove');

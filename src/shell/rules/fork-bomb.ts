@@ -23,8 +23,11 @@ function spawnedIn(body: SyntaxNode, frame: Frame): Set<string> {
     if (node.type === 'Statement' && node.background) {
       for (const name of commandNames(node, frame)) spawned.add(name);
     } else if (node.type === 'Pipeline') {
-      const names = node.commands.flatMap((command) => commandNames(command, frame));
-      for (const name of names) if (names.indexOf(name) !== names.lastIndexOf(name)) spawned.add(name);
+      const seen = new Set<string>();
+      for (const name of node.commands.flatMap((command) => commandNames(command, frame))) {
+        if (seen.has(name)) spawned.add(name);
+        seen.add(name);
+      }
     }
     return true;
   });

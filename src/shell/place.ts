@@ -1,0 +1,60 @@
+import { isWideGlob, matchesGlob } from './glob.ts';
+import type { Path } from './paths.ts';
+import { hasUnknown } from './unknowns.ts';
+
+/** A protected path. `*` stands for any one part, a trailing `**` for anything below. */
+export interface Place {
+  readonly name: string;
+  readonly parts: readonly string[];
+  readonly open: boolean;
+}
+
+/** A table of places, written as words. */
+export function readPlaces(words: string): Place[] {
+  return words.split(' ').map(readPlace);
+}
+
+export function readPlace(name: string): Place {
+  const parts = name.split('/').filter((part) => part !== '');
+  const open = parts.at(-1) === '**';
+  return { name: name.replace(/\/\*\*$/, ''), parts: open ? parts.slice(0, -1) : parts, open };
+}
+
+/** Whether the path may be the place. */
+export function isAt(path: Path, place: Place): boolean {
+  return path.rooted && matches(path.parts, place);
+}
+
+/** Whether the path may be the place, or all that lies directly in it. */
+export function covers(path: Path, place: Place): boolean {
+  if (isAt(path, place)) return true;
+  return path.rooted && isWideGlob(path.parts.at(-1) ?? '') && matches(path.parts.slice(0, -1), place);
+}
+
+/** Whether the path may be the place below a folder. */
+export function isBelow(path: Path, folder: Place, place: Place): boolean {
+  const depth = folder.parts.length;
+  return (
+    path.rooted && matches(path.parts.slice(0, depth), folder) && matches(path.parts.slice(depth), place)
+  );
+}
+
+/** For a path in a folder that cannot be known: whether the place occurs in it. */
+export function mentions(path: Path, place: Place): boolean {
+  return path.parts.some((_, start) =>
+    place.parts.every((name, index) => path.parts[start + index] === name),
+  );
+}
+
+function matches(parts: readonly string[], place: Place): boolean {
+  const wanted = place.parts;
+  if (place.open ? parts.length < wanted.length : parts.length !== wanted.length) return false;
+  return wanted.every((name, index) => partMatches(parts[index] ?? '', name));
+}
+
+/** A glob matches a name that starts with a dot only where it spells the dot. */
+function partMatches(part: string, name: string): boolean {
+  if (name === '*') return part !== '';
+  if (hasUnknown(part) || !matchesGlob(part, name)) return false;
+  return !name.startsWith('.') || part.startsWith('.') || part.startsWith('[');
+}

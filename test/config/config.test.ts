@@ -1,0 +1,85 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Host, thisHost } from '../../src/config/host.ts';
+import { loadConfig } from '../../src/config/load.ts';
+
+describe('config', () => {
+  let folder = '';
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'geode-config-'));
+  });
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+  const host = (overrides: Record<string, string> = {}): Host =>
+    thisHost({ HOME: folder, PATH: '/usr/bin', ...overrides });
+  const load = async (text: string, overrides?: Record<string, string>) => {
+    const path = join(folder, 'geode.json');
+    await writeFile(path, text);
+    return loadConfig(host(overrides), path);
+  };
+
+  it('CFG-1: works without a file, with safe defaults', async () => {
+    const { config, settings } = await loadConfig(host());
+    expect(config.runtime).toEqual({ name: 'auto', allow_fallback_to_native: false });
+    expect(config.security.shell).toBe('standard');
+    expect(settings.every(({ source }) => source.from === 'default')).toBe(true);
+  });
+
+  it('CFG-1: takes comments and trailing commas, and says where each value came from', async () => {
+    const { config, settings } = await load(
+      '{ // why\n "runtime": { "name": "docker", },\n "sandbox": { "memory": "1g", "cpus": null } }',
+      { GEODE_SANDBOX_PIDS: '99' },
+    );
+    expect(config).toMatchObject({
+      runtime: { name: 'docker' },
+      sandbox: { memory: 1024 ** 3, cpus: null, pids: 99 },
+    });
+    const source = (name: string) => settings.find((setting) => setting.name === name)?.source;
+    expect(source('runtime.name')).toEqual({ from: 'file', path: join(folder, 'geode.json') });
+    expect(source('sandbox.pids')).toEqual({ from: 'variable', name: 'GEODE_SANDBOX_PIDS' });
+    expect(source('docker.image')).toEqual({ from: 'default' });
+  });
+
+  it('CFG-1: the environment wins over the file', async () => {
+    const { config } = await load('{ "runtime": { "name": "docker" } }', {
+      GEODE_RUNTIME_NAME: 'bubblewrap',
+      GEODE_SECURITY_MOUNT_ROOTS: '["/srv"]',
+    });
+    expect(config).toMatchObject({ runtime: { name: 'bubblewrap' }, security: { mount_roots: ['/srv'] } });
+  });
+
+  it.for([
+    ['{ "runtime": { "nmae": "docker" } }', /runtime\.nmae/, /runtime\.name/],
+    ['{ "runtmie": {} }', /runtmie/, /runtime|settings/],
+    ['{ "runtime": { "name": "warp" } }', /runtime\.name/, /geode config/],
+    ['{ "sandbox": { "memory": "5 potatoes" } }', /sandbox\.memory/, /./],
+    ['{ "sandbox": { "memory": "0" } }', /sandbox\.memory/, /./],
+    ['{ "sandbox": { "cpus": -1 } }', /sandbox\.cpus/, /./],
+    ['{ "security": { "mount_roots": ["relative"] } }', /mount_roots/, /./],
+    ['{ "runtime": ', /line 1, column/, /./],
+    ['[]', /config/, /./],
+  ] as const)('CFG-1: refuses %s and names what is wrong', async ([text, message, hint]) => {
+    await expect(load(text)).rejects.toMatchObject({
+      code: 'invalid_config',
+      message: expect.stringMatching(message),
+      hint: expect.stringMatching(hint),
+    });
+  });
+
+  it('CFG-1: refuses a variable that is no setting, with the nearest name', async () => {
+    await expect(loadConfig(host({ GEODE_RUNTIME_NAEM: 'x' }))).rejects.toMatchObject({
+      code: 'invalid_config',
+      hint: expect.stringContaining('GEODE_RUNTIME_NAME'),
+    });
+  });
+
+  it('CFG-1: refuses a file that was named and is not there', async () => {
+    await expect(loadConfig(host(), join(folder, 'missing.json'))).rejects.toMatchObject({
+      code: 'invalid_config',
+    });
+    await expect(loadConfig(host({ GEODE_CONFIG: join(folder, 'missing.json') }))).rejects.toMatchObject({
+      code: 'invalid_config',
+    });
+  });
+});

@@ -1,0 +1,54 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { errorsDocument } from '../scripts/errors-document.ts';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+
+/** Each layer may import from those after it, and from itself. */
+const layers = ['cli', 'app.ts', 'config', 'shell', 'sandboxes', 'runtimes', 'link', 'core'];
+
+describe('documents and layers', () => {
+  it('docs/errors.md is what the catalogue says', () => {
+    expect(readFileSync(join(root, 'docs/errors.md'), 'utf8'), 'run npm run docs').toBe(errorsDocument());
+  });
+
+  it('imports go one way', () => {
+    const wrong = sources().flatMap((file) => {
+      const from = layerOf(file);
+      return importsOf(file)
+        .filter((target) => layers.indexOf(layerOf(target)) < layers.indexOf(from))
+        .map((target) => `${file} → ${target}`);
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  it('only config/host reads the environment and the platform', () => {
+    const readers = sources().filter(
+      (file) => file !== 'config/host.ts' && /[^'"`/\\]\bprocess\.(env|platform|arch)\b/.test(read(file)),
+    );
+    expect(readers).toEqual([]);
+  });
+});
+
+function sources(): readonly string[] {
+  return readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' }).filter((name) =>
+    name.endsWith('.ts'),
+  );
+}
+
+function read(file: string): string {
+  return readFileSync(join(root, 'src', file), 'utf8');
+}
+
+function importsOf(file: string): readonly string[] {
+  const here = join(root, 'src', file, '..');
+  return [...read(file).matchAll(/from '(\.[^']+)'/g)].map((match) =>
+    relative(join(root, 'src'), join(here, match[1] ?? '')),
+  );
+}
+
+function layerOf(file: string): string {
+  return file.split('/')[0] ?? '';
+}

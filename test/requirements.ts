@@ -1,0 +1,44 @@
+/**
+ * The promises, by id, and which of them are kept. An id is claimed when a test on the real thing names it
+ * and passes; the gate (requirements-reporter.ts) fails a run in which that is not so, or in which a test
+ * names an id that is not here.
+ */
+const groups: Readonly<Record<string, { readonly count: number; readonly claimed: readonly number[] }>> = {
+  RT: { count: 12, claimed: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12] },
+  SH: { count: 6, claimed: [1, 2, 3, 4, 5, 6] },
+  GL: { count: 8, claimed: [1, 2, 3, 4, 5, 6, 7, 8] },
+  RUN: { count: 10, claimed: [] },
+  SBX: { count: 10, claimed: [] },
+  PROC: { count: 3, claimed: [1, 3] },
+  FS: { count: 3, claimed: [1, 2, 3] },
+  NET: { count: 7, claimed: [] },
+  MCP: { count: 6, claimed: [] },
+  AGT: { count: 6, claimed: [] },
+  SLV: { count: 4, claimed: [] },
+  CRY: { count: 5, claimed: [] },
+  MEM: { count: 8, claimed: [] },
+  CTX: { count: 4, claimed: [] },
+  GW: { count: 5, claimed: [] },
+  CH: { count: 1, claimed: [] },
+  CA: { count: 5, claimed: [] },
+  CFG: { count: 1, claimed: [1] },
+  CLI: { count: 2, claimed: [] },
+  API: { count: 2, claimed: [] },
+  UI: { count: 1, claimed: [] },
+  SEC: { count: 3, claimed: [] },
+  REL: { count: 3, claimed: [] },
+  PERF: { count: 2, claimed: [] },
+};
+
+export const allIds: ReadonlySet<string> = new Set(
+  Object.entries(groups).flatMap(([group, { count }]) =>
+    Array.from({ length: count }, (_, index) => `${group}-${index + 1}`),
+  ),
+);
+
+export const claimedIds: ReadonlySet<string> = new Set(
+  Object.entries(groups).flatMap(([group, { claimed }]) => claimed.map((number) => `${group}-${number}`)),
+);
+
+/** `RT-1`, wherever it stands; not `GPT-4` and the like. */
+export const idPattern = new RegExp(`\\b(?:${Object.keys(groups).join('|')})-\\d+\\b`, 'g');
