@@ -15,6 +15,8 @@ export interface Inspection {
   readonly unknowns: Unknowns;
   /** Files that the command itself wrote, by path, with what is known of their content. */
   readonly files: Map<string, string>;
+  /** Links that the command made: where each leads. */
+  readonly links: Map<string, string>;
   /** Which functions start which others as extra processes. */
   readonly spawns: Map<string, Set<string>>;
 }

@@ -16,7 +16,22 @@ export function resolvePath(field: Field, frame: Frame): Path {
   const { pattern } = field;
   const startsUnknown = hasUnknown(pattern.charAt(0));
   const start = pattern.startsWith('/') || startsUnknown ? '' : quoted(folder(frame)).pattern;
-  return normalize(`${start}/${pattern}`, !startsUnknown && !hasUnknown(start.charAt(0)));
+  const path = normalize(`${start}/${pattern}`, !startsUnknown && !hasUnknown(start.charAt(0)));
+  return frame.inspection.links.size === 0 ? path : throughLinks(path, frame.inspection.links);
+}
+
+const mostLinks = 8;
+
+/** Follows the links on the way; the last part itself stays a link. */
+function throughLinks(path: Path, links: ReadonlyMap<string, string>): Path {
+  let { parts } = path;
+  for (let followed = 0; path.rooted && followed < mostLinks; followed++) {
+    const depth = parts.findIndex((_, index) => index > 0 && links.has(parts.slice(0, index).join('/')));
+    if (depth < 0) break;
+    const target = links.get(parts.slice(0, depth).join('/')) ?? '';
+    parts = [...target.split('/').filter((part) => part !== ''), ...parts.slice(depth)];
+  }
+  return { rooted: path.rooted, parts };
 }
 
 /** The name under which a file that the command writes is remembered; a name of one unknown stays as it is. */

@@ -50,7 +50,14 @@ function inspect(command: string, given: ShellPolicy): void {
   const policy = { workspace: '/workspace', home: '/root', variables: {}, ...given };
   const source = withoutMarks(command);
   const unknowns = new Unknowns();
-  const inspection = { policy, budget: new Budget(), unknowns, files: new Map(), spawns: new Map() };
+  const inspection = {
+    policy,
+    budget: new Budget(),
+    unknowns,
+    files: new Map(),
+    links: new Map(),
+    spawns: new Map(),
+  };
   const place = { source, stdin: unknowns.mark('unknown', 'input'), at: source, depth: 0, sinks: [] };
   shell.runText(source, {
     shell,

@@ -26,8 +26,9 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
   };
   const container = async (handle: string) => (await engine()).getContainer(handle);
   const local = parseHost(docker.host).protocol === 'unix:' && options.platform === 'linux';
-  const overSocket = docker.link === 'auto' ? local : docker.link === 'socket';
   const grade: Grade = kernelRuntimes.test(docker.ociRuntime ?? '') ? 'kernel' : 'container';
+  // Another machine, or another kernel on this one, reaches no socket of ours.
+  const overSocket = docker.link === 'auto' ? local && grade !== 'kernel' : docker.link === 'socket';
   const user = (spec: Pick<CheckedSpec, 'rootAccess'>) => {
     if (spec.rootAccess) return { uid: 0, gid: 0 };
     return options.uid === 0 ? { uid: 1000, gid: 1000 } : { uid: options.uid, gid: options.gid };

@@ -1,6 +1,7 @@
 import { type Field, quoted } from '../field.ts';
 import type { Frame } from '../frame.ts';
 import { readOptions, valuesOf } from '../options.ts';
+import { fileKey } from '../paths.ts';
 import { writeFile, writtenContent } from '../redirect.ts';
 import type { Call, Program } from './call.ts';
 import { runApart } from './shells.ts';
@@ -9,7 +10,7 @@ import { runApart } from './shells.ts';
 export const filePrograms: Readonly<Record<string, Program>> = {
   cp: copy,
   mv: copy,
-  ln: copy,
+  ln: link,
   install: copy,
   tar: (call) =>
     runValues(
@@ -30,6 +31,18 @@ export const filePrograms: Readonly<Record<string, Program>> = {
 };
 
 const programFolder = /^\/(?:usr\/(?:local\/)?)?s?bin\/[\w.+-]+$/;
+
+/** A link to a folder is another way into it. */
+function link(call: Call): undefined {
+  copy(call);
+  const [target, name] = readOptions(call.args, { short: 'tS' }).operands;
+  if (target === undefined || name === undefined) return;
+  const from = fileKey(target, call.frame);
+  const base = target.text.replace(/\/+$/, '').replace(/^.*\//s, '');
+  for (const at of [name, quoted(`${name.text}/${base}`)]) {
+    call.frame.inspection.links.set(fileKey(at, call.frame).replace(/^\//, ''), from);
+  }
+}
 
 /** A copy has the content of the original; a copy of a program is that program under another name. */
 function copy({ args, frame }: Call): undefined {

@@ -49,13 +49,12 @@ function runShell({ name, args, frame }: Call): string | undefined {
   return undefined;
 }
 
-/** A shell that takes its commands from its input: each line is run, and what it writes answers to whoever sent it. */
+/** A shell that takes its commands from its input: what it writes answers to whoever sends them. */
 function runInput(frame: Frame, args: readonly Field[]): string {
-  if (!hasUnknown(frame.stdin) || withoutUnknown(frame.stdin).trim() !== '') {
-    return runApart(frame.stdin, frame, args);
-  }
-  runApart(frame.stdin, frame, args);
-  return unknown(frame, 'shell');
+  const script = frame.stdin;
+  // The script has been read by the time its commands read their own input.
+  const output = runApart(script, { ...frame, stdin: unknown(frame, 'unknown', 'input') }, args);
+  return withoutUnknown(script).trim() === '' ? unknown(frame, 'shell') : output;
 }
 
 /** A text run by this very shell, as `eval` does. */

@@ -1,0 +1,44 @@
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { dockerRuntime } from '../../src/runtimes/docker/docker.ts';
+import { type Harness, openHarness } from '../contracts/harness.ts';
+import { ensureGvisor } from '../engine/index.ts';
+
+const { docker } = inject('engines');
+const buildDeadlineMs = 900_000;
+
+// gVisor's own kernel differs where the contract looks closely (docs/runtimes.md says how), so this is not the whole of it.
+describe.skipIf(!docker.available)(
+  `docker with gVisor${docker.available ? '' : ` (skipped: ${docker.reason})`}`,
+  () => {
+    let harness: Harness;
+    beforeAll(async () => {
+      await ensureGvisor();
+      harness = await openHarness((options) => dockerRuntime(options, options.docker), {
+        ociRuntime: 'runsc',
+        ...(docker.available ? { dockerSocket: docker.socket } : {}),
+      });
+    }, buildDeadlineMs);
+    afterAll(() => harness?.close());
+
+    it('RT-1 RT-5: a sandbox has a kernel of its own, and says so', async () => {
+      const sandbox = await harness.open({ minimumGrade: 'kernel' });
+      expect(sandbox.grade).toBe('kernel');
+      expect((await sandbox.exec({ argv: ['cat', '/proc/version'] })).stdout).toContain('gvisor');
+      await sandbox.files.write('file', 'content');
+      expect((await sandbox.exec({ argv: ['cat', 'file'] })).stdout).toBe('content');
+      const loud = await sandbox.exec({ argv: ['/bin/sh', '-c', 'echo out; echo err >&2; exit 7'] });
+      expect(loud).toMatchObject({ stdout: 'out\n', stderr: 'err\n', exitCode: 7 });
+    });
+
+    it('PROC-3: a timeout is final there too', async () => {
+      const sandbox = await harness.open();
+      const result = await sandbox.exec({
+        argv: ['/bin/sh', '-c', 'echo begun; sleep 1000'],
+        timeoutMs: 500,
+      });
+      expect(result).toMatchObject({ timedOut: true, stdout: 'begun\n' });
+      const { processes, disowned } = await sandbox.processes();
+      expect([...processes.filter(({ state }) => state === 'running'), ...disowned]).toEqual([]);
+    });
+  },
+);
