@@ -7,7 +7,7 @@ import type { Host } from './host.ts';
 import { type Config, configError, configSchema, nearest } from './schema.ts';
 
 /** Where a value came from: nothing said, a file, or a variable. */
-export type Source =
+type Source =
   | { readonly from: 'default' }
   | { readonly from: 'file'; readonly path: string }
   | { readonly from: 'variable'; readonly name: string };

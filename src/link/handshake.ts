@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { GeodeError } from '../core/errors.ts';
 import { requestJson } from './request.ts';
 
-export const protocolVersion = 1;
+const protocolVersion = 1;
 const deadlineMs = 5_000;
 const hex64 = z.string().regex(/^[0-9a-f]{64}$/);
 

@@ -88,7 +88,7 @@ function fillLimits(limits: Limits, can: Available['capabilities']['limits']): L
   };
 }
 
-export function checkEnv(env: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+function checkEnv(env: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   let total = 0;
   for (const [name, value] of Object.entries(env)) {
     total += name.length + value.length;

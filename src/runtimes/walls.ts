@@ -25,7 +25,7 @@ const readyDeadlineMs = 20_000;
 const freshProbeMs = 10_000;
 
 /** What a room is to be built with, settled before anything is made. */
-export interface Plan {
+interface Plan {
   readonly handle: string;
   readonly grade: Grade;
   readonly workdir: string;

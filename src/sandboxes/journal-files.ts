@@ -22,7 +22,7 @@ export interface JournalPolicy {
   readonly keepFinished: number;
 }
 
-export const defaultJournalPolicy: JournalPolicy = { keepBytes: 32 * 1024 ** 2, keepFinished: 256 };
+const defaultJournalPolicy: JournalPolicy = { keepBytes: 32 * 1024 ** 2, keepFinished: 256 };
 
 const readBytes = 64 * 1024;
 const suffix = '.journal';

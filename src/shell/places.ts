@@ -38,12 +38,11 @@ const deviceSamples = 'sda sda1 sdb hda vda xvda nvme0n1 mmcblk0 dm-0 md0 mem'.s
 /** What is lost when all of this path is removed or locked, or `undefined`. */
 export function vitalPlace(path: Path, folders: Folders): string | undefined {
   if (!path.rooted || isWorkspace(path, folders)) return undefined;
-  if (path.parts.length === 0) return 'the root folder';
-  if (homes(folders).some((home) => covers(path, home))) return 'a home folder';
   const system = systemFolders.find((place) => covers(path, place));
-  if (system === undefined) return undefined;
-  const isAllOfRoot = path.parts.length === 1 && isGlob(path.parts[0] ?? '');
-  return isAllOfRoot ? 'the root folder' : `the system folder ${system.name}`;
+  const isInRoot = path.parts.length === 1 && isGlob(path.parts[0] ?? '');
+  if (path.parts.length === 0 || (isInRoot && system !== undefined)) return 'the root folder';
+  if (homes(folders).some((home) => covers(path, home))) return 'a home folder';
+  return system && `the system folder ${system.name}`;
 }
 
 /** The account or start-up file that this path is, or `undefined`. */

@@ -1,4 +1,4 @@
-import { access, constants, mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
+import { access, constants, mkdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Limits } from '../../core/limits.ts';
@@ -99,11 +99,4 @@ async function isWritable(path: string): Promise<boolean> {
     () => true,
     () => false,
   );
-}
-
-/** The sandboxes that have a group here, for telling leftovers. */
-export async function cgroupIds(version: CgroupVersion): Promise<readonly string[]> {
-  const folder = version === 2 ? join(root, parent) : join(root, 'memory', parent);
-  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
-  return entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
 }

@@ -1,0 +1,54 @@
+import type { Runtime } from '../../src/core/runtime.ts';
+import type { Sandbox } from '../../src/core/sandbox.ts';
+import { bubblewrapRuntime } from '../../src/runtimes/bubblewrap/bubblewrap.ts';
+import { dockerRuntime } from '../../src/runtimes/docker/docker.ts';
+import type { RuntimesOptions } from '../../src/runtimes/index.ts';
+import { nativeRuntime } from '../../src/runtimes/native/native.ts';
+import { openHarness, type World } from '../../test/contracts/harness.ts';
+import type { Bench } from '../section.ts';
+
+export const placeNames = ['docker', 'docker over stdio', 'bubblewrap', 'native'] as const;
+export type PlaceName = (typeof placeNames)[number];
+
+/** On every sandbox and container of a bench, so that what one leaves behind can be told from other work. */
+export const benchOwner = 'bench';
+
+/** A runtime with folders of its own. Disposing of it stops all that was opened there. */
+export interface Place extends AsyncDisposable {
+  readonly runtime: Runtime;
+  open(): Promise<Sandbox>;
+}
+
+/** Undefined when it can be opened here; else the reason why not. */
+export function whyNot({ engines }: Bench, name: PlaceName): string | undefined {
+  if (name === 'native') return undefined;
+  const engine = name === 'bubblewrap' ? engines.bubblewrap : engines.docker;
+  return engine.available ? undefined : `${name}: ${engine.reason}`;
+}
+
+export async function openPlace({ engines: { docker } }: Bench, name: PlaceName): Promise<Place> {
+  const world: World = {
+    dockerLink: name === 'docker over stdio' ? 'stdio' : 'socket',
+    ...(docker.available ? { dockerSocket: docker.socket } : {}),
+  };
+  const harness = await openHarness(makers[name], world);
+  return {
+    runtime: harness.runtime,
+    open: () => harness.open({ owner: benchOwner }),
+    [Symbol.asyncDispose]: () => harness.close(),
+  };
+}
+
+const onDocker = (options: RuntimesOptions): Runtime => dockerRuntime(options, options.docker);
+
+const makers: Readonly<Record<PlaceName, (options: RuntimesOptions) => Runtime>> = {
+  docker: onDocker,
+  'docker over stdio': onDocker,
+  bubblewrap: bubblewrapRuntime,
+  native: nativeRuntime,
+};
+
+/** The container that a sandbox of the docker runtime is. */
+export function containerOf({ id }: Sandbox): string {
+  return `geode-${id}`;
+}
