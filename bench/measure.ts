@@ -9,6 +9,8 @@ const unitNames = ['ms', 'MB', 'MB/s', 'execs/s', 'sandboxes'] as const satisfie
 export interface Contender {
   readonly name: string;
   sample(): Promise<number>;
+  /** What is repeated before the first round: a sample, or less where that takes long. */
+  warmUp(): Promise<unknown>;
 }
 
 /** An alternative that cannot be measured here, and why. */
@@ -110,8 +112,12 @@ export function quantile(samples: readonly number[], share: number): number {
   return sorted[Math.min(Math.max(rank, 0), sorted.length - 1)] ?? Number.NaN;
 }
 
-export function contender(name: string, sample: () => Promise<number>): Contender {
-  return { name, sample };
+export function contender(
+  name: string,
+  sample: () => Promise<number>,
+  warmUp: () => Promise<unknown> = sample,
+): Contender {
+  return { name, sample, warmUp };
 }
 
 /** The time that the work takes, without what comes before and after it. */
@@ -125,7 +131,7 @@ async function warmUp(contender: Contender, signal: AbortSignal): Promise<void> 
   const began = performance.now();
   for (let count = 0; count < warmUpSamples && performance.now() - began < warmUpMs; count += 1) {
     signal.throwIfAborted();
-    await contender.sample();
+    await contender.warmUp();
   }
 }
 

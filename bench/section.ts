@@ -36,7 +36,20 @@ export interface Section {
   run(bench: Bench): Promise<Findings>;
 }
 
-export type TargetUnit = Unit | '×';
+/** Findings of nothing but a reason. */
+export function nothingBecause(reason: string): Findings {
+  return { comparisons: [], targets: [], leftOut: [reason] };
+}
+
+export function together(...parts: readonly Findings[]): Findings {
+  return {
+    comparisons: parts.flatMap(({ comparisons }) => comparisons),
+    targets: parts.flatMap(({ targets }) => targets),
+    leftOut: parts.flatMap(({ leftOut }) => leftOut),
+  };
+}
+
+type TargetUnit = Unit | '×';
 
 export function atMost(name: string, limit: number, unit: TargetUnit, value: number): Target {
   return { name, wanted: `≤ ${limit}`, unit, value, met: value <= limit };

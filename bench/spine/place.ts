@@ -7,8 +7,7 @@ import { nativeRuntime } from '../../src/runtimes/native/native.ts';
 import { openHarness, type World } from '../../test/contracts/harness.ts';
 import type { Bench } from '../section.ts';
 
-export const placeNames = ['docker', 'docker over stdio', 'bubblewrap', 'native'] as const;
-export type PlaceName = (typeof placeNames)[number];
+export type PlaceName = 'docker' | 'docker over stdio' | 'bubblewrap' | 'native';
 
 /** On every sandbox and container of a bench, so that what one leaves behind can be told from other work. */
 export const benchOwner = 'bench';

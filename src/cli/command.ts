@@ -1,3 +1,4 @@
+import { constants } from 'node:os';
 import type { App } from '../app.ts';
 import type { Host } from '../config/host.ts';
 import type { LoadedConfig } from '../config/load.ts';
@@ -42,14 +43,17 @@ export interface CliCommand {
 }
 
 /** Documented in `geode --help`; a command's own exit code passes through `exec` unchanged. */
-export const exitCodes = {
-  done: 0,
-  failed: 1,
-  usage: 2,
-  timedOut: 124,
-  notRun: 125,
-  interrupted: 130,
-} as const;
+export const exitCodes = { done: 0, failed: 1, usage: 2, timedOut: 124, notRun: 125 } as const;
+
+/** As a shell would say it: 130 for an interrupt from the keyboard, 128 and the signal's number for the rest. */
+export function interruptedCode(reason: unknown): number {
+  return signalCode(typeof reason === 'string' ? reason : 'SIGINT');
+}
+
+export function signalCode(name: string): number {
+  const numbers: Readonly<Record<string, number>> = constants.signals;
+  return 128 + (numbers[name] ?? 0);
+}
 
 export function text(values: CliValues, name: string): string | undefined {
   const value = values[name];

@@ -4,7 +4,14 @@ import { thisHost } from '../config/host.ts';
 import { loadConfig } from '../config/load.ts';
 import { nearest } from '../config/schema.ts';
 import { GeodeError, isGeodeError, reasonOf } from '../core/errors.ts';
-import { type CliCommand, type CliContext, type CliOption, exitCodes, text } from './command.ts';
+import {
+  type CliCommand,
+  type CliContext,
+  type CliOption,
+  exitCodes,
+  interruptedCode,
+  text,
+} from './command.ts';
 import { configCommand } from './commands/config.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { execCommand } from './commands/exec.ts';
@@ -56,6 +63,8 @@ async function runCommand(command: CliCommand, argv: readonly string[]): Promise
   const host = thisHost();
   const interrupt = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupt.abort(signal));
+  // `geode … | head`: nobody reads any more, which ends the command as it would end any other.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => interrupt.abort('SIGPIPE'));
   const err = (line: string) => process.stderr.write(`${line}\n`);
   const loaded = once(() => loadConfig(host, text(values, 'config')));
   const context: CliContext = {
@@ -111,7 +120,7 @@ function report(error: unknown, json: boolean): number {
   }
   if (json) console.log(JSON.stringify(error));
   else console.error(`geode: ${error.message}\n  ${error.hint}`);
-  if (error.code === 'cancelled') return exitCodes.interrupted;
+  if (error.code === 'cancelled') return interruptedCode(error.cause);
   return error.details.usage === true ? exitCodes.usage : exitCodes.failed;
 }
 

@@ -58,8 +58,8 @@ function leftOut(stream: 'stdout' | 'stderr', bytes: number, processId: string |
   if (bytes === 0) return [];
   const rest =
     processId === undefined
-      ? 'write it to a file and read the file in parts'
-      : `read the rest from the journal of process ${processId}`;
+      ? 'write it to a file and read that in parts'
+      : `read the rest with the journal of process ${processId}`;
   return [`[Output truncated: ${bytes.toLocaleString('en-US')} bytes of ${stream} left out; ${rest}]`];
 }
 

@@ -2,7 +2,9 @@ import type { HereDoc, Redirect, Redirection } from 'unbash';
 import { expandHereDoc, expandText, expandWord } from './expand.ts';
 import type { Field } from './field.ts';
 import { type Frame, unknown } from './frame.ts';
-import { fileKey } from './paths.ts';
+import { isGlob } from './glob.ts';
+import { fileKey, resolvePath } from './paths.ts';
+import { isAt, readPlace } from './place.ts';
 import { checkRedirect } from './rules/redirects.ts';
 
 interface Output {
@@ -71,9 +73,14 @@ export function contentOf(file: Field, frame: Frame): string {
   return writtenContent(file, frame) ?? unknown(frame, 'unknown', `content of ${file.text}`);
 }
 
-/** As `contentOf`, and `undefined` for a file that this command did not write. */
+/** As `contentOf`, and `undefined` for a file that this command did not write. A glob means every file it matches. */
 export function writtenContent(file: Field, frame: Frame): string | undefined {
-  return frame.inspection.files.get(fileKey(file, frame));
+  const { files } = frame.inspection;
+  if (!isGlob(file.pattern)) return files.get(fileKey(file, frame));
+  const path = resolvePath(file, frame);
+  const met = [...files].filter(([name]) => isAt(path, readPlace(name))).map(([, content]) => content);
+  frame.inspection.budget.spend(files.size, frame.at);
+  return met.length === 0 ? undefined : met.join('\n');
 }
 
 export function writeFile(file: Field, text: string, append: boolean, frame: Frame): void {

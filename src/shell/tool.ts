@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { throwIfCancelled } from '../core/cancel.ts';
 import { GeodeError } from '../core/errors.ts';
 import { type FinishedCommand, formatResult } from './format.ts';
 import { judge, type ShellPolicy } from './policy.ts';
@@ -45,7 +46,7 @@ export function shellTool<Result extends FinishedCommand>(
       input: ShellInput,
       options: { readonly signal?: AbortSignal } = {},
     ): Promise<ShellOutput<Result>> => {
-      options.signal?.throwIfAborted();
+      throwIfCancelled(options.signal, 'The command');
       const { command, timeout } = readInput(input);
       refuseBlocked(command, policy);
       const result = await workspace.exec(

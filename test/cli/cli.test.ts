@@ -128,6 +128,17 @@ describe('the command line', () => {
     expect(() => process.kill(Number(pid), 0)).toThrow();
   });
 
+  it('a reader that has gone ends the command, and leaves nothing', async () => {
+    const child = start(['exec', '--runtime', 'native', '-q', '--', 'sh', '-c', 'echo $$; exec yes']);
+    child.stdin.end();
+    const pid = await new Promise<string>((resolve) =>
+      child.stdout.once('data', (chunk) => resolve(String(chunk).split('\n', 1)[0] ?? '')),
+    );
+    child.stdout.destroy();
+    expect(await new Promise((resolve) => child.once('exit', resolve))).toBe(141);
+    expect(() => process.kill(Number(pid), 0)).toThrow();
+  });
+
   it('RT-5: status names runtimes, grades and reasons, also as JSON', async () => {
     const { stdout } = await run(['status'], { env: { GEODE_DOCKER_HOST: 'unix:///nowhere.sock' } });
     expect(stdout).toMatch(/native\s+none/);

@@ -2,6 +2,7 @@ import type { Setting } from '../../config/load.ts';
 import { type CliCommand, exitCodes } from '../command.ts';
 import { table } from '../table.ts';
 
+const longestShown = 60;
 const secret = /(key|token|secret|password)$/;
 
 export const configCommand: CliCommand = {
@@ -19,7 +20,7 @@ export const configCommand: CliCommand = {
     else {
       const rows = settings.map(({ name, value, source, meaning }) => [
         name,
-        JSON.stringify(value) ?? '(not set)',
+        shortened(JSON.stringify(value) ?? '(not set)'),
         place(source),
         meaning,
       ]);
@@ -31,6 +32,10 @@ export const configCommand: CliCommand = {
 
 function masked({ name, value }: Setting): unknown {
   return secret.test(name) && value !== undefined ? '***' : value;
+}
+
+function shortened(text: string): string {
+  return text.length > longestShown ? `${text.slice(0, longestShown)}…` : text;
 }
 
 function place(source: Setting['source']): string {

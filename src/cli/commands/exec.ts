@@ -1,10 +1,18 @@
-import { constants } from 'node:os';
 import { GeodeError, isGeodeError } from '../../core/errors.ts';
 import { parseSize } from '../../core/limits.ts';
 import type { ExitFacts, Process } from '../../core/process.ts';
 import { type RuntimeName, runtimeNames } from '../../core/runtime.ts';
 import type { Sandbox, SandboxSpec } from '../../core/sandbox.ts';
-import { type CliCommand, type CliContext, type CliValues, exitCodes, text, texts } from '../command.ts';
+import {
+  type CliCommand,
+  type CliContext,
+  type CliValues,
+  exitCodes,
+  interruptedCode,
+  signalCode,
+  text,
+  texts,
+} from '../command.ts';
 
 export const execCommand: CliCommand = {
   name: 'exec',
@@ -94,7 +102,7 @@ async function runIn(
   const exit = await show(running, context.signal);
   if (exit.timedOut) context.err(`geode: timed out after ${timeoutMs} ms; everything it started was killed`);
   if (exit.oomKilled) context.err('geode: the memory limit was reached');
-  return context.signal.aborted ? exitCodes.interrupted : exitCodeOf(exit);
+  return context.signal.aborted ? interruptedCode(context.signal.reason) : exitCodeOf(exit);
 }
 
 async function show(running: Process, signal: AbortSignal): Promise<ExitFacts> {
@@ -102,18 +110,30 @@ async function show(running: Process, signal: AbortSignal): Promise<ExitFacts> {
   signal.addEventListener('abort', stop, { once: true });
   for await (const event of running) {
     if (event.type === 'exit') return event;
-    if (event.type === 'output-lost') continue;
+    if (event.type === 'output-lost' || signal.aborted) continue;
     const stream = event.type === 'stdout' ? process.stdout : process.stderr;
-    if (!stream.write(event.bytes)) await new Promise((resolve) => stream.once('drain', resolve));
+    if (!stream.write(event.bytes)) await drained(stream, signal);
   }
   throw new GeodeError('internal', 'The command ended without an exit record.');
+}
+
+/** Until the reader has room again, or is gone. */
+function drained(stream: NodeJS.WriteStream, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      stream.off('drain', done);
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    stream.on('drain', done);
+    signal.addEventListener('abort', done);
+  });
 }
 
 function exitCodeOf({ exitCode, signal, timedOut }: ExitFacts): number {
   if (timedOut) return exitCodes.timedOut;
   if (exitCode !== null) return exitCode;
-  const numbers: Readonly<Record<string, number>> = constants.signals;
-  return 128 + (numbers[signal ?? ''] ?? 0);
+  return signalCode(signal ?? '');
 }
 
 function specFrom(values: CliValues): SandboxSpec {

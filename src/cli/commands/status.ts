@@ -43,7 +43,7 @@ export const statusCommand: CliCommand = {
     for (const line of table([['  RUNTIME', 'GRADE', ''], ...rows])) out(line);
     out('');
     out(
-      `Limits of a sandbox: memory ${shown(limits.memory)} bytes, ${shown(limits.cpus)} cpus, ${shown(limits.pids)} processes.`,
+      `Limits of a sandbox: memory ${size(limits.memory)}, CPUs ${shown(limits.cpus)}, processes ${shown(limits.pids)}.`,
     );
     out(`Command policy: ${shell}`);
     out(sandboxes.length === 0 ? 'No sandboxes.' : '');
@@ -54,6 +54,10 @@ export const statusCommand: CliCommand = {
     return exitCodes.done;
   },
 };
+
+function size(bytes: number | null): string {
+  return bytes === null ? 'unlimited' : `${Math.round(bytes / 1024 ** 2)}m`;
+}
 
 function shown(limit: number | null): string {
   return limit === null ? 'unlimited' : String(limit);

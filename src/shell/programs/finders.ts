@@ -4,7 +4,7 @@ import { isWideGlob, matchesGlob } from '../glob.ts';
 import { readOptions, valuesOf } from '../options.ts';
 import { resolvePath } from '../paths.ts';
 import { readPlace } from '../place.ts';
-import { samplePlaces } from '../places.ts';
+import { keyFile, samplePlaces } from '../places.ts';
 import { contentOf } from '../redirect.ts';
 import type { Call, Program } from './call.ts';
 import { runApart } from './shells.ts';
@@ -69,35 +69,40 @@ export function readFind(args: readonly Field[]): FindSearch {
 /** Each command of `-exec` is looked at with what `{}` may be: the start itself, or the key files below it. */
 function runFind({ args, frame }: Call): string {
   const search = readFind(args);
-  const met = findings(search, frame);
+  const some = quoted(unknown(frame, 'unknown', 'a file found'));
+  const met = search.selective ? [some, ...keysFound(search, frame)] : search.starts;
   for (const command of search.commands) {
-    for (const found of met)
+    const all =
+      search.selective || onlyTells.has(command[0]?.text ?? '') ? met : [...met, ...keysFound(search, frame)];
+    for (const found of all) {
       frame.shell.invoke(
         command.map((word) => fillIn(word, '{}', found)),
         frame,
       );
+    }
   }
   const end = args.some((argument) => argument.text === '-print0') ? '\0' : '\n';
   return met.map((found) => found.text + end).join('');
 }
 
-function findings(search: FindSearch, frame: Frame): Field[] {
-  if (!search.selective) return [...search.starts];
-  const starts = search.starts.map((start) => resolvePath(start, frame));
-  const keys = samplePlaces(frame.inspection.policy).filter((place) => {
-    const { parts } = readPlace(place);
-    const below = starts.some(
-      (start) =>
-        start.rooted &&
-        start.parts.every((part, index) => part === parts[index]) &&
-        start.parts.length < parts.length,
-    );
-    return (
-      below &&
-      search.names.some(({ text }) => matchesGlob(text, text.includes('/') ? place : (parts.at(-1) ?? '')))
-    );
-  });
-  return [quoted(unknown(frame, 'unknown', 'a file found')), ...keys.map((key) => quoted(key))];
+/** Programs that tell something about many files without showing them. */
+const onlyTells = new Set(
+  'grep egrep fgrep rg ls stat file wc du md5sum sha256sum chmod chown touch'.split(' '),
+);
+
+/** The key files below the start that the search would take. */
+function keysFound(search: FindSearch, frame: Frame): Field[] {
+  const starts = search.starts.map((start) => resolvePath(start, frame)).filter((start) => start.rooted);
+  return samplePlaces(frame.inspection.policy)
+    .filter((place) => keyFile(resolvePath(quoted(place), frame), frame.inspection.policy) !== undefined)
+    .filter((place) => {
+      const { parts } = readPlace(place);
+      const isBelow = starts.some((start) => start.parts.every((part, index) => part === parts[index]));
+      const name = parts.at(-1) ?? '';
+      const isNamed = search.names.some(({ text }) => matchesGlob(text, text.includes('/') ? place : name));
+      return isBelow && (isNamed || !search.selective);
+    })
+    .map((place) => quoted(place));
 }
 
 function runFd({ args, frame }: Call): string | undefined {
