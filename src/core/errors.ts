@@ -57,7 +57,10 @@ export const errorCatalogue = {
     status: 422,
     hint: 'Check that the program exists in the sandbox and that the working directory is there.',
   },
-  tunnel_refused: { status: 502, hint: 'Nothing listens on that port inside the sandbox. Start the server first.' },
+  tunnel_refused: {
+    status: 502,
+    hint: 'Nothing listens on that port inside the sandbox. Start the server first.',
+  },
   // files
   file_not_found: { status: 404, hint: 'List the parent folder to see what is there.' },
   file_exists: { status: 409, hint: 'Remove it first, or ask to overwrite.' },
@@ -70,6 +73,31 @@ export const errorCatalogue = {
   archive_refused: {
     status: 400,
     hint: 'The archive holds a path, link or device that could leave its folder. Nothing was written.',
+  },
+  // memory
+  empty_query: {
+    status: 400,
+    hint: 'Say what to look for: a question, some words, a key or an error message.',
+  },
+  invalid_limit: { status: 400, hint: 'Use a whole number from 1 to 100 as limit and from 0 as offset.' },
+  empty_content: { status: 400, hint: 'Give the entry some text besides white space.' },
+  unknown_category: {
+    status: 400,
+    hint: 'List the categories to see which exist; storing an entry in a new one makes it.',
+  },
+  entry_not_found: { status: 404, hint: 'List the entries, or search for it by its words.' },
+  memory_down: { status: 503, hint: 'Run `geode doctor` to see which part of memory is down and why.' },
+  embedder_failed: {
+    status: 502,
+    hint: 'Check the embedding provider in `memory.embedder`. What was stored is safe and is indexed later.',
+  },
+  model_unavailable: {
+    status: 503,
+    hint: 'Connect once to fetch the embedding model, or put its file into the cache folder by hand.',
+  },
+  model_changed: {
+    status: 409,
+    hint: 'The stored vectors come from another model. Run `geode memory reindex`, or set the old model again.',
   },
   // waiting
   timed_out: { status: 504, hint: 'Give it a longer deadline, or look at what it is waiting for.' },
