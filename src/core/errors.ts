@@ -99,6 +99,29 @@ export const errorCatalogue = {
     status: 409,
     hint: 'The stored vectors come from another model. Run `geode memory reindex`, or set the old model again.',
   },
+  // HTTP
+  unauthorized: {
+    status: 401,
+    hint: 'Send `Authorization: Bearer <key>`. `geode keys create` makes a key.',
+  },
+  forbidden: {
+    status: 403,
+    hint: 'Use a key with the scope that the message names: `geode keys create --scope`.',
+  },
+  host_refused: {
+    status: 403,
+    hint: 'Use an IP address or localhost in the URL, or add the name to `gateway.allowed_hosts`.',
+  },
+  origin_refused: { status: 403, hint: "Add the page's origin to `gateway.allowed_origins`." },
+  rate_limited: { status: 429, hint: 'Wait for the seconds in `Retry-After`, then go on more slowly.' },
+  route_not_found: { status: 404, hint: 'Open `/reference` to see which paths and methods exist.' },
+  unsupported_type: { status: 415, hint: 'Send the Content-Type that `/reference` names for this path.' },
+  unreadable_file: {
+    status: 422,
+    hint: 'Send text in UTF-8 or UTF-16, Markdown, code, HTML, or a PDF that has text in it.',
+  },
+  key_not_found: { status: 404, hint: 'Run `geode keys list` to see which keys exist.' },
+  stopping: { status: 503, hint: 'The server is going down. Send the request again when it is back.' },
   // waiting
   timed_out: { status: 504, hint: 'Give it a longer deadline, or look at what it is waiting for.' },
   cancelled: { status: 499, hint: 'The caller gave up; nothing is left behind.' },
