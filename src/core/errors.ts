@@ -121,6 +121,7 @@ export const errorCatalogue = {
     hint: 'Send text in UTF-8 or UTF-16, Markdown, code, HTML, or a PDF that has text in it.',
   },
   key_not_found: { status: 404, hint: 'Run `geode keys list` to see which keys exist.' },
+  server_unreachable: { status: 503, hint: 'Start it with `geode gateway`, or correct the URL.' },
   stopping: { status: 503, hint: 'The server is going down. Send the request again when it is back.' },
   // waiting
   timed_out: { status: 504, hint: 'Give it a longer deadline, or look at what it is waiting for.' },

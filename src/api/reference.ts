@@ -1,0 +1,65 @@
+/** The interactive reference page. Its assets are files of this installation: it needs no other server. */
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { Hono } from 'hono';
+import { secureHeaders } from 'hono/secure-headers';
+import type { ApiEnv } from './environment.ts';
+
+export function reference(): Hono<ApiEnv> {
+  const app = new Hono<ApiEnv>();
+  app.use(
+    secureHeaders({
+      contentSecurityPolicy: {
+        defaultSrc: ["'none'"],
+        scriptSrc: ["'self'"],
+        styleSrc: ["'self'", "'unsafe-inline'"],
+        imgSrc: ["'self'", 'data:'],
+        connectSrc: ["'self'"],
+        frameAncestors: ["'none'"],
+      },
+    }),
+  );
+  app.get('/', (context) => context.html(page));
+  app.get('/start.js', (context) => context.body(script, 200, { 'Content-Type': 'text/javascript' }));
+  for (const [name, type] of assets) {
+    app.get(`/${name}`, async (context) =>
+      context.body(await readFile(assetPath(name)), 200, {
+        'Content-Type': type,
+        'Cache-Control': 'max-age=3600',
+      }),
+    );
+  }
+  return app;
+}
+
+const assets = [
+  ['swagger-ui-bundle.js', 'text/javascript'],
+  ['swagger-ui.css', 'text/css'],
+] as const;
+
+function assetPath(name: string): string {
+  return fileURLToPath(import.meta.resolve(`swagger-ui-dist/${name}`));
+}
+
+const page = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Geode API</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="/reference/swagger-ui.css">
+</head>
+<body>
+<div id="reference"></div>
+<script src="/reference/swagger-ui-bundle.js"></script>
+<script src="/reference/start.js"></script>
+</body>
+</html>
+`;
+
+// The key that a person types in stays in the page's memory and is gone with it.
+const script = `SwaggerUIBundle({
+  url: '/openapi.json', dom_id: '#reference', deepLinking: true, persistAuthorization: false, tryItOutEnabled: true,
+});
+`;

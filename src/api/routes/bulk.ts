@@ -1,0 +1,49 @@
+import { requireScope } from '../guards/auth.ts';
+import { streamIngest, wantsEvents } from '../ingest-events.ts';
+import { bodyRefusals, defineRoute, limitBulkBody, refusals, security } from '../route.ts';
+import { bulkSchema, ingestEventSchema, manyStoredSchema } from '../schemas.ts';
+import { newEntryOf, wireStored } from '../wire.ts';
+
+export const bulk = defineRoute(
+  {
+    method: 'post',
+    path: '/api/v1/context/bulk',
+    summary: 'Store many entries',
+    description:
+      'Answers with JSON once all are stored, or with none stored when one is refused. With `Accept: text/event-stream` it stores them in batches and reports each; a refusal ends it and keeps the batches before.',
+    tags: ['context'],
+    security,
+    middleware: [requireScope('memory:write'), limitBulkBody],
+    request: {
+      body: {
+        description: 'The entries.',
+        content: { 'application/json': { schema: bulkSchema } },
+        required: true,
+      },
+    },
+    responses: {
+      201: {
+        description: 'All are on disk, in the order of the request.',
+        content: {
+          'application/json': { schema: manyStoredSchema },
+          'text/event-stream': { schema: ingestEventSchema },
+        },
+      },
+      ...refusals,
+      ...bodyRefusals,
+    },
+  },
+  async (context) => {
+    const entries = context.req.valid('json').entries.map(newEntryOf);
+    const { signal } = context.req.raw;
+    if (wantsEvents(context)) return streamIngest(context, batchesOf(entries), entries.length);
+    const stored = await context.var.memory.storeMany(entries, { signal });
+    return context.json({ stored: stored.map(wireStored) }, 201);
+  },
+);
+
+function* batchesOf<T>(items: readonly T[]): Generator<readonly T[]> {
+  for (let start = 0; start < items.length; start += batchSize) yield items.slice(start, start + batchSize);
+}
+
+const batchSize = 100;

@@ -1,0 +1,79 @@
+/** Entries between their shape inside and their shape on the wire. */
+import type { Answer, Entry, EntryVersion, Filter, NewEntry, Paging, Stored } from '../core/memory.ts';
+import type { ApiKey } from './keys.ts';
+import type { WireEntry, WireKey, WireNewEntry, WireResult, WireStored, WireVersion } from './schemas.ts';
+
+export function newEntryOf(wire: WireNewEntry): NewEntry {
+  const { id, valid_until, tags, identifiers, supersedes, ...rest } = wire;
+  return {
+    ...rest,
+    ...(id !== undefined && { key: id }),
+    ...(tags && { tags }),
+    ...(identifiers && { identifiers }),
+    ...(supersedes && { supersedes }),
+    ...(valid_until !== undefined && { validUntil: new Date(valid_until) }),
+  };
+}
+
+export function wireEntry(entry: Entry): WireEntry {
+  return {
+    ...wireVersion(entry),
+    id: entry.key,
+    identifiers: [...entry.identifiers],
+    sightings: entry.sightings,
+    created_at: entry.createdAt.toISOString(),
+    superseded_by: entry.supersededBy,
+    stale: entry.stale,
+  };
+}
+
+export function wireVersion(version: EntryVersion): WireVersion {
+  return {
+    version: version.version,
+    content: version.content,
+    category: version.category,
+    tags: [...version.tags],
+    sources: [...version.sources],
+    valid_until: version.validUntil?.toISOString() ?? null,
+    updated_at: version.updatedAt.toISOString(),
+  };
+}
+
+export function wireResult({ entry, score, why }: Answer['results'][number]): WireResult {
+  return { ...wireEntry(entry), score, why: { ...why, words: [...why.words] } };
+}
+
+export function wireStored({ entry, outcome, scrubbed, indexed }: Stored): WireStored {
+  return { id: entry.key, outcome, version: entry.version, scrubbed, indexed };
+}
+
+export function wireKey({ id, user, scopes, label, createdAt, revokedAt }: ApiKey): WireKey {
+  return {
+    id,
+    user,
+    scopes: [...scopes],
+    label,
+    created_at: createdAt.toISOString(),
+    revoked_at: revokedAt?.toISOString() ?? null,
+  };
+}
+
+interface WireFilter {
+  readonly category?: string | undefined;
+  readonly tag?: readonly string[] | undefined;
+  readonly source?: string | undefined;
+  readonly strict?: 'true' | 'false' | undefined;
+  readonly limit: number;
+  readonly offset: number;
+}
+
+export function filterOf({ category, tag, source, strict, limit, offset }: WireFilter): Filter & Paging {
+  return {
+    limit,
+    offset,
+    ...(category !== undefined && { category }),
+    ...(tag && { tags: tag }),
+    ...(source !== undefined && { source }),
+    ...(strict === 'true' && { strict: true }),
+  };
+}
