@@ -36,9 +36,10 @@ export function createApp(parts: ApiParts, options: ApiOptions, stopping: AbortS
 
   app.use(requestId({ limitLength: 64 }));
   app.use(logRequests(parts.log));
+  app.use(closeWhen(stopping));
   app.use(secureHeaders());
   app.use(checkOrigin(options));
-  app.use('/api/*', refuseWhile(stopping));
+  app.use('/api/*', refuseWhen(stopping));
   app.use('/api/*', authenticate(parts, options));
 
   app.openapiRoutes([health(parts.version), ready(parts.memory, stopping)]);
@@ -52,11 +53,17 @@ export function createApp(parts: ApiParts, options: ApiOptions, stopping: AbortS
   return app;
 }
 
-/** A client that keeps its connection open would hold the stop up with one request after another. */
-function refuseWhile(stopping: AbortSignal) {
+function refuseWhen(stopping: AbortSignal) {
+  return createMiddleware<ApiEnv>(async (_context, next) => {
+    if (stopping.aborted) throw new GeodeError('stopping', 'The server is stopping');
+    await next();
+  });
+}
+
+/** A client that keeps its connection open would hold the stop up. */
+function closeWhen(stopping: AbortSignal) {
   return createMiddleware<ApiEnv>(async (context, next) => {
-    if (!stopping.aborted) return next();
-    context.header('Connection', 'close');
-    throw new GeodeError('stopping', 'The server is stopping');
+    await next();
+    if (stopping.aborted) context.header('Connection', 'close');
   });
 }

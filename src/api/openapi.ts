@@ -28,7 +28,7 @@ export function describeApi(app: OpenAPIHono<ApiEnv>, version: string) {
   return { ...document, paths: Object.fromEntries(paths.map(([path, item]) => [openApiPath(path), item])) };
 }
 
-// `:id{.+}` is how the router is told that an id may have slashes.
+// `:id{[^]+}` is how the router is told that an id may have slashes and line ends.
 function openApiPath(path: string): string {
-  return path.replace(/:(\w+)\{\.\+\}/, '{$1}');
+  return path.replace(/:(\w+)\{.+\}/, '{$1}');
 }

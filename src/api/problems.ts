@@ -44,8 +44,7 @@ export function geodeErrorOf(thrown: unknown): GeodeError {
 }
 
 /** Throws the code that the catalogue has for the first field that the schema refused. */
-// biome-ignore lint/suspicious/noExplicitAny: the library's own type for a hook of all routes
-export const refuseInvalid: Hook<any, ApiEnv, string, void> = (result) => {
+export const refuseInvalid: Hook<unknown, ApiEnv, string, void> = (result) => {
   if (result.success) return;
   const [issue] = result.error.issues;
   const field = issue?.path.findLast((part) => typeof part === 'string') ?? '';

@@ -59,7 +59,14 @@ const page = `<!doctype html>
 `;
 
 // The key that a person types in stays in the page's memory and is gone with it.
-const script = `SwaggerUIBundle({
-  url: '/openapi.json', dom_id: '#reference', deepLinking: true, persistAuthorization: false, tryItOutEnabled: true,
+const script = `
+if (matchMedia('(prefers-color-scheme: dark)').matches) document.documentElement.classList.add('dark-mode');
+SwaggerUIBundle({
+  url: '/openapi.json',
+  dom_id: '#reference',
+  deepLinking: true,
+  defaultModelsExpandDepth: 0,
+  persistAuthorization: false,
+  tryItOutEnabled: true,
 });
 `;

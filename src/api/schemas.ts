@@ -114,16 +114,18 @@ export const resultSchema = entrySchema
   .extend({ score: z.number(), why: whySchema.describe('Why the result stands where it does.') })
   .openapi('Result');
 
+const flagSchema = z
+  .enum(['true', 'false'])
+  .default('false')
+  .transform((value) => value === 'true');
+
 const filterShape = {
   category: categorySchema.optional(),
   tag: z
     .preprocess((value) => (typeof value === 'string' ? [value] : value), tagsSchema.optional())
     .describe('Repeat it to ask for entries that carry all of them.'),
   source: sourceSchema.optional(),
-  strict: z
-    .enum(['true', 'false'])
-    .optional()
-    .describe('Leaves expired entries out instead of marking them.'),
+  strict: flagSchema.describe('Leaves expired entries out instead of marking them.'),
   limit: z.coerce.number().int().min(1).max(limits.resultsPerPage).default(10),
   offset: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).default(0),
 };
@@ -133,10 +135,7 @@ export const listQuerySchema = z.strictObject(filterShape);
 export const searchQuerySchema = z.strictObject({
   q: z.string().min(1).max(limits.queryLength).openapi({ example: 'how do we deploy' }),
   ...filterShape,
-  fusion: z
-    .enum(['weighted', 'rrf'])
-    .optional()
-    .describe('How the two halves are joined; weighted by default.'),
+  fusion: z.enum(['weighted', 'rrf']).default('weighted').describe('How the two halves are joined.'),
   dense: z.coerce.number().min(0).max(1).optional().describe('The share of meaning in a weighted search.'),
 });
 
@@ -165,7 +164,7 @@ export const versionSchema = entrySchema
   .openapi('Version');
 
 export const getQuerySchema = z.strictObject({
-  versions: z.enum(['true', 'false']).optional().describe('Adds the earlier versions, newest first.'),
+  versions: flagSchema.describe('Adds the earlier versions, newest first.'),
 });
 
 export const entryWithVersionsSchema = entrySchema

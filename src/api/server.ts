@@ -27,7 +27,8 @@ export async function startApi(parts: ApiParts, overrides: Partial<ApiOptions> =
       headersTimeout: options.headersTimeoutMs,
       requestTimeout: options.requestTimeoutMs,
       connectionsCheckingInterval: Math.min(1000, options.headersTimeoutMs),
-      maxHeaderSize: 16_384,
+      // A query of the longest allowed text, percent-encoded, fits.
+      maxHeaderSize: 128 * 1024,
     },
     getRequestListener(app.fetch, {
       errorHandler: (thrown) => Response.json(problemOf(thrown), { status: 400 }),

@@ -1,5 +1,14 @@
-/** Entries between their shape inside and their shape on the wire. */
-import type { Answer, Entry, EntryVersion, Filter, NewEntry, Paging, Stored } from '../core/memory.ts';
+/** Between what is said on the wire or the command line and what memory takes and gives. */
+import type {
+  Answer,
+  Entry,
+  EntryVersion,
+  Filter,
+  Fusion,
+  NewEntry,
+  Paging,
+  Stored,
+} from '../core/memory.ts';
 import type { ApiKey } from './keys.ts';
 import type { WireEntry, WireKey, WireNewEntry, WireResult, WireStored, WireVersion } from './schemas.ts';
 
@@ -58,22 +67,31 @@ export function wireKey({ id, user, scopes, label, createdAt, revokedAt }: ApiKe
   };
 }
 
-interface WireFilter {
+interface FilterValues {
   readonly category?: string | undefined;
   readonly tag?: readonly string[] | undefined;
   readonly source?: string | undefined;
-  readonly strict?: 'true' | 'false' | undefined;
-  readonly limit: number;
-  readonly offset: number;
+  readonly strict: boolean;
+  readonly limit?: number | undefined;
+  readonly offset?: number | undefined;
 }
 
-export function filterOf({ category, tag, source, strict, limit, offset }: WireFilter): Filter & Paging {
+export function filterOf({ category, tag, source, strict, limit, offset }: FilterValues): Filter & Paging {
   return {
-    limit,
-    offset,
+    strict,
     ...(category !== undefined && { category }),
     ...(tag && { tags: tag }),
     ...(source !== undefined && { source }),
-    ...(strict === 'true' && { strict: true }),
+    ...(limit !== undefined && { limit }),
+    ...(offset !== undefined && { offset }),
   };
+}
+
+interface FusionValues {
+  readonly fusion: Fusion['kind'];
+  readonly dense?: number | undefined;
+}
+
+export function fusionOf({ fusion, dense }: FusionValues): Fusion {
+  return fusion === 'rrf' ? { kind: 'rrf' } : { kind: 'weighted', ...(dense !== undefined && { dense }) };
 }

@@ -1,13 +1,14 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { convert } from 'html-to-text';
-import { extractText } from 'unpdf';
+import { extractText, getDocumentProxy } from 'unpdf';
 import { reasonOf } from '../../core/errors.ts';
 import type { Extraction, ExtractionWork } from './extract.ts';
 
 async function extract(work: ExtractionWork): Promise<Extraction> {
   try {
     if ('html' in work) return { text: textOfHtml(work.html) };
-    return { text: (await extractText(work.pdf, { mergePages: true })).text };
+    const document = await getDocumentProxy(work.pdf, { verbosity: 0 });
+    return { text: (await extractText(document, { mergePages: true })).text };
   } catch (thrown) {
     return { failure: reasonOf(thrown) };
   }

@@ -7,7 +7,7 @@ import { wireEntry, wireVersion } from '../wire.ts';
 export const get = defineRoute(
   {
     method: 'get',
-    path: '/api/v1/context/:id{.+}',
+    path: '/api/v1/context/:id{[^]+}',
     summary: 'Read an entry',
     tags: ['context'],
     security,
@@ -20,7 +20,7 @@ export const get = defineRoute(
     const { id } = context.req.valid('param');
     const entry = await memory.get(id);
     if (!entry) throw new GeodeError('entry_not_found', `There is no entry ${JSON.stringify(id)}`);
-    if (context.req.valid('query').versions !== 'true') return context.json(wireEntry(entry), 200);
+    if (!context.req.valid('query').versions) return context.json(wireEntry(entry), 200);
     const versions = (await memory.history(id)).map(wireVersion);
     return context.json({ ...wireEntry(entry), versions }, 200);
   },

@@ -6,7 +6,7 @@ import { newEntryOf, wireStored } from '../wire.ts';
 export const put = defineRoute(
   {
     method: 'put',
-    path: '/api/v1/context/:id{.+}',
+    path: '/api/v1/context/:id{[^]+}',
     summary: 'Write an entry: its first or its next version',
     tags: ['context'],
     security,

@@ -6,7 +6,7 @@ import { idParamSchema } from '../schemas.ts';
 export const remove = defineRoute(
   {
     method: 'delete',
-    path: '/api/v1/context/:id{.+}',
+    path: '/api/v1/context/:id{[^]+}',
     summary: 'Forget an entry and its versions',
     tags: ['context'],
     security,

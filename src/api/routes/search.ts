@@ -1,8 +1,7 @@
-import type { Fusion } from '../../core/memory.ts';
 import { requireScope } from '../guards/auth.ts';
 import { defineRoute, json, refusals, security } from '../route.ts';
-import { answerSchema, searchQuerySchema } from '../schemas.ts';
-import { filterOf, wireResult } from '../wire.ts';
+import { answerSchema, problemSchema, searchQuerySchema } from '../schemas.ts';
+import { filterOf, fusionOf, wireResult } from '../wire.ts';
 
 export const search = defineRoute(
   {
@@ -13,13 +12,17 @@ export const search = defineRoute(
     security,
     middleware: requireScope('memory:read'),
     request: { query: searchQuerySchema },
-    responses: { 200: json('The best first.', answerSchema), ...refusals },
+    responses: {
+      200: json('The best first.', answerSchema),
+      ...refusals,
+      413: json('The query is too long.', problemSchema),
+    },
   },
   async (context) => {
     const startMs = performance.now();
-    const { q, fusion, dense, ...filter } = context.req.valid('query');
+    const { q, ...options } = context.req.valid('query');
     const answer = await context.var.memory.recall(
-      { text: q, ...filterOf(filter), fusion: fusionOf(fusion, dense) },
+      { text: q, ...filterOf(options), fusion: fusionOf(options) },
       { signal: context.req.raw.signal },
     );
     return context.json(
@@ -34,7 +37,3 @@ export const search = defineRoute(
     );
   },
 );
-
-function fusionOf(kind: Fusion['kind'] = 'weighted', dense: number | undefined): Fusion {
-  return kind === 'rrf' ? { kind } : { kind, ...(dense !== undefined && { dense }) };
-}
