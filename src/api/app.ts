@@ -37,7 +37,8 @@ export function createApp(parts: ApiParts, options: ApiOptions, stopping: AbortS
   app.use(requestId({ limitLength: 64 }));
   app.use(logRequests(parts.log));
   app.use(closeWhen(stopping));
-  app.use(secureHeaders());
+  // This server speaks plain HTTP; whether a proxy before it pins TLS is the proxy's to say.
+  app.use(secureHeaders({ strictTransportSecurity: false }));
   app.use(checkOrigin(options));
   app.use('/api/*', refuseWhen(stopping));
   app.use('/api/*', authenticate(parts, options));

@@ -27,7 +27,7 @@ export interface ApiKey {
   readonly revokedAt: Date | null;
 }
 
-export interface NewKey {
+interface NewKey {
   readonly user: string;
   readonly scopes: readonly Scope[];
   readonly label?: string;

@@ -18,10 +18,16 @@ export function answerProblem(thrown: unknown, context: Context<ApiEnv>): Respon
 
 export function problemOf(thrown: unknown): Problem {
   const error = geodeErrorOf(thrown);
+  // From 500 on the words are about the inside: addresses, files, what another server said.
+  if (error.status >= 500) {
+    const { code } = error;
+    return {
+      error: publicMessages[code] ?? 'The server failed to do this',
+      code,
+      hint: errorCatalogue[code].hint,
+    };
+  }
   const { details, ...problem } = error.toJSON();
-  // From 500 on the message speaks of the inside: addresses, files, another server's words.
-  if (error.status >= 500)
-    return { ...problem, error: publicMessages[error.code] ?? 'The server failed to do this' };
   return details ? { ...problem, details: { ...details } } : problem;
 }
 
@@ -34,7 +40,7 @@ const publicMessages: Partial<Record<ErrorCode, string>> = {
   timed_out: 'This took too long',
 };
 
-export function geodeErrorOf(thrown: unknown): GeodeError {
+function geodeErrorOf(thrown: unknown): GeodeError {
   if (thrown instanceof GeodeError) return thrown;
   if (thrown instanceof HTTPException) {
     const code = thrown.status === 415 ? 'unsupported_type' : 'invalid_input';

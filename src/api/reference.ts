@@ -1,6 +1,5 @@
 /** The interactive reference page. Its assets are files of this installation: it needs no other server. */
 import { readFile } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
 import { Hono } from 'hono';
 import { secureHeaders } from 'hono/secure-headers';
 import type { ApiEnv } from './environment.ts';
@@ -9,6 +8,7 @@ export function reference(): Hono<ApiEnv> {
   const app = new Hono<ApiEnv>();
   app.use(
     secureHeaders({
+      strictTransportSecurity: false,
       contentSecurityPolicy: {
         defaultSrc: ["'none'"],
         scriptSrc: ["'self'"],
@@ -21,9 +21,9 @@ export function reference(): Hono<ApiEnv> {
   );
   app.get('/', (context) => context.html(page));
   app.get('/start.js', (context) => context.body(script, 200, { 'Content-Type': 'text/javascript' }));
-  for (const [name, type] of assets) {
-    app.get(`/${name}`, async (context) =>
-      context.body(await readFile(assetPath(name)), 200, {
+  for (const { path, type, url } of assets()) {
+    app.get(path, async (context) =>
+      context.body(await readFile(new URL(url)), 200, {
         'Content-Type': type,
         'Cache-Control': 'max-age=3600',
       }),
@@ -32,13 +32,15 @@ export function reference(): Hono<ApiEnv> {
   return app;
 }
 
-const assets = [
-  ['swagger-ui-bundle.js', 'text/javascript'],
-  ['swagger-ui.css', 'text/css'],
-] as const;
-
-function assetPath(name: string): string {
-  return fileURLToPath(import.meta.resolve(`swagger-ui-dist/${name}`));
+function assets() {
+  return [
+    {
+      path: '/swagger-ui-bundle.js',
+      type: 'text/javascript',
+      url: import.meta.resolve('swagger-ui-dist/swagger-ui-bundle.js'),
+    },
+    { path: '/swagger-ui.css', type: 'text/css', url: import.meta.resolve('swagger-ui-dist/swagger-ui.css') },
+  ];
 }
 
 const page = `<!doctype html>

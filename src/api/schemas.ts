@@ -15,7 +15,7 @@ export const problemSchema = z
 /** Words that are paths of their own below `/context/`, and what a URL takes for "here" and "up". */
 const reservedIds = ['search', 'ingest', 'bulk', 'files', 'categories', '.', '..'];
 
-export const idSchema = z
+const idSchema = z
   .string()
   .min(1)
   .max(limits.keyLength)
@@ -79,7 +79,7 @@ export const bulkSchema = z
   .strictObject({ entries: z.array(newEntrySchema).min(1).max(limits.entriesPerStore) })
   .openapi('Bulk');
 
-export const entrySchema = z
+const entrySchema = z
   .object({
     id: z.string(),
     content: z.string(),
@@ -101,7 +101,7 @@ const halfScoreSchema = z
   .object({ rank: z.int(), raw: z.number(), normalised: z.number(), share: z.number() })
   .openapi('HalfScore');
 
-export const whySchema = z
+const whySchema = z
   .object({
     exact: z.enum(['key', 'identifier', 'error']).nullable(),
     dense: halfScoreSchema.nullable(),
@@ -110,7 +110,7 @@ export const whySchema = z
   })
   .openapi('Why');
 
-export const resultSchema = entrySchema
+const resultSchema = entrySchema
   .extend({ score: z.number(), why: whySchema.describe('Why the result stands where it does.') })
   .openapi('Result');
 
@@ -151,7 +151,7 @@ export const answerSchema = z
 
 export const pageSchema = z.object({ entries: z.array(entrySchema), total: z.int() }).openapi('Page');
 
-export const versionSchema = entrySchema
+const versionSchema = entrySchema
   .pick({
     version: true,
     content: true,
@@ -220,7 +220,7 @@ export const readinessSchema = z
   })
   .openapi('Readiness');
 
-export const keySchema = z
+const keySchema = z
   .object({
     id: z.string(),
     user: z.string(),
@@ -255,6 +255,4 @@ export type WireEntryWithVersions = z.infer<typeof entryWithVersionsSchema>;
 export type WireNewEntry = z.infer<typeof newEntrySchema>;
 export type IngestEvent = z.infer<typeof ingestEventSchema>;
 export type Readiness = z.infer<typeof readinessSchema>;
-export type SearchQuery = z.input<typeof searchQuerySchema>;
-export type ListQuery = z.input<typeof listQuerySchema>;
 export type WireKey = z.infer<typeof keySchema>;

@@ -23,6 +23,8 @@ import type { Cancel } from '../core/memory.ts';
 import { readEvents } from './events.ts';
 import { type Sending, send, type Target } from './send.ts';
 
+export { GeodeError, isGeodeError } from '../core/errors.ts';
+
 export interface ListOptions extends Cancel {
   readonly category?: string;
   readonly tags?: readonly string[];

@@ -6,7 +6,7 @@ export interface Target {
   /** Such as `http://127.0.0.1:4430`. */
   readonly url: string;
   /** Not needed where the server's auth is off. */
-  readonly key?: string;
+  readonly key?: string | undefined;
 }
 
 export interface Sending {

@@ -2,10 +2,11 @@
  * Finds out who asks, and hands the routes that user's memory and nothing else: a route cannot name a
  * namespace, so no mistake in a route shows one user's entries to another.
  */
+import type { Context } from 'hono';
 import { createMiddleware } from 'hono/factory';
 import { GeodeError } from '../../core/errors.ts';
 import type { ApiEnv, ApiOptions, ApiParts, Caller } from '../environment.ts';
-import { keyPattern, localUser, type Scope, scopes } from '../keys.ts';
+import { type KeyStore, keyPattern, localUser, type Scope, scopes } from '../keys.ts';
 import { createRateLimiter, type RateLimiter } from './rate-limit.ts';
 
 export function authenticate({ keys, memory }: ApiParts, { rate, failureRate }: ApiOptions) {
@@ -13,32 +14,22 @@ export function authenticate({ keys, memory }: ApiParts, { rate, failureRate }: 
   const failures = createRateLimiter(failureRate);
 
   return createMiddleware<ApiEnv>(async (context, next) => {
-    const caller = keys === 'off' ? everyone : callerOf(context.req.header('authorization'), context.req.url);
-    if (caller instanceof GeodeError) {
-      spend(
-        failures,
-        context.env.incoming.socket.remoteAddress ?? 'unknown',
-        'Too many attempts with a wrong key',
-      );
-      throw caller;
-    }
-    context.set('caller', caller);
+    const caller = keys === 'off' ? everyone : identify(keys, context);
     spend(requests, caller.keyId, 'This key sends too many requests');
+    context.set('caller', caller);
     context.set('memory', memory.in(caller.user));
     await next();
   });
 
-  function callerOf(header: string | undefined, url: string): Caller | GeodeError {
-    if (keyPattern.test(url)) {
-      return new GeodeError(
-        'unauthorized',
-        'A key in a URL ends up in logs and histories, so it is not taken',
-      );
-    }
-    if (header === undefined) return new GeodeError('unauthorized', 'This path needs an API key');
-    const key = keys === 'off' ? null : keys.verify(/^Bearer +(\S+)$/i.exec(header)?.[1] ?? '');
-    if (!key) return new GeodeError('unauthorized', 'The API key is not known, or it was revoked');
-    return { user: key.user, keyId: key.id, scopes: key.scopes };
+  function identify(known: KeyStore, { req, env }: Context<ApiEnv>): Caller {
+    const header = req.header('authorization');
+    const isInUrl = keyPattern.test(req.url);
+    const key = isInUrl ? null : known.verify(/^Bearer +(\S+)$/i.exec(header ?? '')?.[1] ?? '');
+    if (key) return { user: key.user, keyId: key.id, scopes: key.scopes };
+    spend(failures, env.incoming.socket.remoteAddress ?? '', 'Too many requests without a good key');
+    if (isInUrl) throw new GeodeError('unauthorized', 'A key in a URL ends up in logs, so it is not taken');
+    if (header === undefined) throw new GeodeError('unauthorized', 'This path needs an API key');
+    throw new GeodeError('unauthorized', 'The API key is not known, or it was revoked');
   }
 }
 
