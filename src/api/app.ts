@@ -21,8 +21,10 @@ import { keyRoutes } from './routes/keys.ts';
 import { list } from './routes/list.ts';
 import { put } from './routes/put.ts';
 import { ready } from './routes/ready.ts';
+import { reindex } from './routes/reindex.ts';
 import { remove } from './routes/remove.ts';
 import { search } from './routes/search.ts';
+import { stats } from './routes/stats.ts';
 
 export function createApp(parts: ApiParts, options: ApiOptions, stopping: AbortSignal): OpenAPIHono<ApiEnv> {
   const app = new OpenAPIHono<ApiEnv>({ defaultHook: refuseInvalid });
@@ -46,6 +48,7 @@ export function createApp(parts: ApiParts, options: ApiOptions, stopping: AbortS
   app.openapiRoutes([health(parts.version), ready(parts.memory, stopping)]);
   // The paths with a name come before the one that takes any id.
   app.openapiRoutes([search, ingest, bulk, files, categories, list, get, put, remove]);
+  app.openapiRoutes([stats(parts.memory), reindex(parts.memory)]);
   if (parts.keys !== 'off') app.openapiRoutes(keyRoutes(parts.keys));
 
   const document = describeApi(app, parts.version);

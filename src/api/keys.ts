@@ -12,7 +12,7 @@ import { GeodeError } from '../core/errors.ts';
 
 export const scopes = ['memory:read', 'memory:write', 'admin'] as const;
 
-/** `admin` manages keys and the store itself, for all users; it does not open another user's memory. */
+/** `admin` manages keys and the store itself, for all users; it opens nobody's memory. */
 export type Scope = (typeof scopes)[number];
 
 /** Whoever works on this machine without naming a user: the CLI, the first key, a server without auth. */

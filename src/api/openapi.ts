@@ -20,6 +20,7 @@ export function describeApi(app: OpenAPIHono<ApiEnv>, version: string) {
     servers: [{ url: '/' }],
     tags: [
       { name: 'context', description: 'Entries of the memory of the user whose key asks.' },
+      { name: 'memory', description: 'The store behind all memories.' },
       { name: 'keys', description: 'Who may ask, and for what.' },
       { name: 'server', description: 'How the server is doing.' },
     ],

@@ -183,14 +183,35 @@ export const storedSchema = z
 
 export const manyStoredSchema = z.object({ stored: z.array(storedSchema) }).openapi('ManyStored');
 
-/** One event of a streamed ingest. The last one is `end` or `problem`. */
+const endEvent = z.object({ type: z.literal('end'), done: z.int() });
+const problemEvent = problemSchema.extend({ type: z.literal('problem') });
+const progressEvent = z.object({ type: z.literal('progress'), done: z.int(), total: z.int() });
+
+/** The last event is `end` or `problem`. */
 export const ingestEventSchema = z
   .discriminatedUnion('type', [
-    z.object({ type: z.literal('progress'), done: z.int(), total: z.int(), stored: z.array(storedSchema) }),
-    z.object({ type: z.literal('end'), done: z.int() }),
-    z.object({ type: z.literal('problem'), done: z.int(), problem: problemSchema }),
+    progressEvent.extend({ stored: z.array(storedSchema) }),
+    endEvent,
+    problemEvent,
   ])
   .openapi('IngestEvent');
+
+export const reindexEventSchema = z
+  .discriminatedUnion('type', [progressEvent, endEvent, problemEvent])
+  .openapi('ReindexEvent');
+
+export const statsSchema = z
+  .object({
+    store: z.enum(['sqlite', 'qdrant']),
+    entries: z.int(),
+    namespaces: z.int(),
+    versions: z.int().describe('Earlier versions that are kept.'),
+    vectors: z.int(),
+    bytes_on_disk: z.int(),
+    model: z.string(),
+    dimensions: z.int(),
+  })
+  .openapi('Stats');
 
 export const filesSchema = z
   .strictObject({
@@ -253,6 +274,8 @@ export type WireStored = z.infer<typeof storedSchema>;
 export type WireContent = z.infer<typeof contentSchema>;
 export type WireEntryWithVersions = z.infer<typeof entryWithVersionsSchema>;
 export type WireNewEntry = z.infer<typeof newEntrySchema>;
+export type ReindexEvent = z.infer<typeof reindexEventSchema>;
+export type Stats = z.infer<typeof statsSchema>;
 export type IngestEvent = z.infer<typeof ingestEventSchema>;
 export type Readiness = z.infer<typeof readinessSchema>;
 export type WireKey = z.infer<typeof keySchema>;

@@ -12,7 +12,11 @@ import {
   type Page,
   pageSchema,
   type Readiness,
+  type ReindexEvent,
   readinessSchema,
+  reindexEventSchema,
+  type Stats,
+  statsSchema,
   storedSchema,
   type WireContent,
   type WireEntryWithVersions,
@@ -58,6 +62,10 @@ export interface GeodeClient {
   get(id: string, options?: Cancel & { readonly versions?: boolean }): Promise<WireEntryWithVersions>;
   put(id: string, content: WireContent, options?: Cancel): Promise<WireStored>;
   remove(id: string, options?: Cancel): Promise<void>;
+  /** Needs the scope `admin`. */
+  stats(options?: Cancel): Promise<Stats>;
+  /** Needs the scope `admin`. Leaving the loop early stops it safely. */
+  reindex(options?: Cancel): AsyncIterable<ReindexEvent>;
   /** An answer also while the server is not ready. */
   ready(options?: Cancel): Promise<Readiness>;
 }
@@ -93,6 +101,12 @@ export function createClient(target: Target): GeodeClient {
     put: (id, content, { signal } = {}) => ask(storedSchema, 'PUT', pathOf(id), { json: content, signal }),
     async remove(id, { signal } = {}) {
       await send(target, 'DELETE', pathOf(id), { signal });
+    },
+    stats: ({ signal } = {}) => ask(statsSchema, 'GET', '/api/v1/memory/stats', { signal }),
+    async *reindex({ signal } = {}) {
+      const sending = { accept: 'text/event-stream', signal };
+      const response = await send(target, 'POST', '/api/v1/memory/reindex', sending);
+      for await (const event of readEvents(response)) yield reindexEventSchema.parse(event);
     },
     ready: ({ signal } = {}) => ask(readinessSchema, 'GET', '/ready', { accepted: [503], signal }),
   };

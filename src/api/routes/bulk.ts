@@ -1,5 +1,5 @@
+import { ingestEvents, streamEvents, wantsEvents } from '../events.ts';
 import { requireScope } from '../guards/auth.ts';
-import { streamIngest, wantsEvents } from '../ingest-events.ts';
 import { bodyRefusals, defineRoute, limitBulkBody, refusals, security } from '../route.ts';
 import { bulkSchema, ingestEventSchema, manyStoredSchema } from '../schemas.ts';
 import { newEntryOf, wireStored } from '../wire.ts';
@@ -36,8 +36,11 @@ export const bulk = defineRoute(
   async (context) => {
     const entries = context.req.valid('json').entries.map(newEntryOf);
     const { signal } = context.req.raw;
-    if (wantsEvents(context)) return streamIngest(context, batchesOf(entries), entries.length);
-    const stored = await context.var.memory.storeMany(entries, { signal });
+    const { memory } = context.var;
+    if (wantsEvents(context)) {
+      return streamEvents(context, 201, ingestEvents(memory, batchesOf(entries), entries.length, signal));
+    }
+    const stored = await memory.storeMany(entries, { signal });
     return context.json({ stored: stored.map(wireStored) }, 201);
   },
 );

@@ -1,8 +1,8 @@
 import { GeodeError } from '../../core/errors.ts';
 import type { NewEntry } from '../../core/memory.ts';
+import { ingestEvents, streamEvents, wantsEvents } from '../events.ts';
 import { extractText } from '../files/extract.ts';
 import { requireScope } from '../guards/auth.ts';
-import { streamIngest, wantsEvents } from '../ingest-events.ts';
 import { bodyRefusals, defineRoute, json, limitBulkBody, refusals, security } from '../route.ts';
 import { filesSchema, ingestEventSchema, manyStoredSchema, newIdSchema, problemSchema } from '../schemas.ts';
 import { wireStored } from '../wire.ts';
@@ -42,10 +42,13 @@ export const files = defineRoute(
     const { signal } = context.req.raw;
     const sent = [file].flat();
     const entries = entriesOf(sent, { prefix, category, tags: [tag].flat() }, signal);
-    if (wantsEvents(context)) return streamIngest(context, entries, sent.length);
+    const { memory } = context.var;
+    if (wantsEvents(context)) {
+      return streamEvents(context, 201, ingestEvents(memory, entries, sent.length, signal));
+    }
     const read: NewEntry[] = [];
     for await (const batch of entries) read.push(...batch);
-    const stored = await context.var.memory.storeMany(read, { signal });
+    const stored = await memory.storeMany(read, { signal });
     return context.json({ stored: stored.map(wireStored) }, 201);
   },
 );
