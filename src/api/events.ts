@@ -1,9 +1,10 @@
 /** Server-sent events: how work that takes long reports. */
+import { setImmediate } from 'node:timers/promises';
 import type { Context } from 'hono';
 import { streamSSE } from 'hono/streaming';
 import type { Memory, NewEntry } from '../core/memory.ts';
 import type { ApiEnv } from './environment.ts';
-import { problemOf } from './problems.ts';
+import { errorOf, problemOf } from './problems.ts';
 import type { IngestEvent } from './schemas.ts';
 import { wireStored } from './wire.ts';
 
@@ -24,8 +25,9 @@ export function streamEvents(
     try {
       for await (const event of events) await send(event);
     } catch (thrown) {
-      context.var.log.error({ err: thrown }, 'stream ended');
-      await send({ type: 'problem', ...problemOf(thrown) });
+      const error = errorOf(thrown, context);
+      context.var.log[error.status >= 500 ? 'error' : 'info']({ err: error }, 'stream ended');
+      await send({ type: 'problem', ...problemOf(error) });
     }
   });
 }
@@ -42,6 +44,8 @@ export async function* ingestEvents(
     const stored = await memory.storeMany(batch, { signal });
     done += stored.length;
     yield { type: 'progress', done, total, stored: stored.map(wireStored) };
+    // Storing may never wait for anything; other requests, and this one's reader, get their turn here.
+    await setImmediate();
   }
   yield { type: 'end', done };
 }

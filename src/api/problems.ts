@@ -7,25 +7,31 @@ import type { ApiEnv } from './environment.ts';
 import type { Problem } from './schemas.ts';
 
 export function answerProblem(thrown: unknown, context: Context<ApiEnv>): Response {
-  const error = geodeErrorOf(thrown);
+  const error = errorOf(thrown, context);
   if (error.code === 'unauthorized') context.header('WWW-Authenticate', 'Bearer');
   const { retry_after_s: wait } = error.details;
   if (typeof wait === 'number') context.header('Retry-After', String(wait));
   const { status } = errorCatalogue[error.code];
-  // A caller that gave up reads no status; 499 is not one that HTTP knows.
+  // A caller that left reads no status; 499 is not one that HTTP knows.
   return context.json(problemOf(error), status === 499 ? 408 : status);
 }
 
-export function problemOf(thrown: unknown): Problem {
-  const error = geodeErrorOf(thrown);
+export function errorOf(thrown: unknown, { req }: Context<ApiEnv>): GeodeError {
+  if (req.raw.signal.aborted) return new GeodeError('cancelled', 'The caller left', { cause: thrown });
+  if (thrown instanceof GeodeError) return thrown;
+  if (thrown instanceof HTTPException) {
+    const code = thrown.status === 415 ? 'unsupported_type' : 'invalid_input';
+    return new GeodeError(code, thrown.message, { cause: thrown });
+  }
+  return new GeodeError('internal', reasonOf(thrown), { cause: thrown });
+}
+
+export function problemOf(error: GeodeError): Problem {
   // From 500 on the words are about the inside: addresses, files, what another server said.
   if (error.status >= 500) {
     const { code } = error;
-    return {
-      error: publicMessages[code] ?? 'The server failed to do this',
-      code,
-      hint: errorCatalogue[code].hint,
-    };
+    const message = publicMessages[code] ?? 'The server failed to do this';
+    return { error: message, code, hint: errorCatalogue[code].hint };
   }
   const { details, ...problem } = error.toJSON();
   return details ? { ...problem, details: { ...details } } : problem;
@@ -39,15 +45,6 @@ const publicMessages: Partial<Record<ErrorCode, string>> = {
   stopping: 'The server is stopping',
   timed_out: 'This took too long',
 };
-
-function geodeErrorOf(thrown: unknown): GeodeError {
-  if (thrown instanceof GeodeError) return thrown;
-  if (thrown instanceof HTTPException) {
-    const code = thrown.status === 415 ? 'unsupported_type' : 'invalid_input';
-    return new GeodeError(code, thrown.message, { cause: thrown });
-  }
-  return new GeodeError('internal', reasonOf(thrown), { cause: thrown });
-}
 
 /** Throws the code that the catalogue has for the first field that the schema refused. */
 export const refuseInvalid: Hook<unknown, ApiEnv, string, void> = (result) => {

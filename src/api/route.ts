@@ -24,7 +24,9 @@ export const refusals = {
   503: json('Memory is down, or the server is stopping.', problemSchema),
 };
 
-export const notFoundRefusal = { 404: json('There is no such thing.', problemSchema) };
+export const notFoundRefusal = {
+  404: json('There is no entry or key with an id that the request names.', problemSchema),
+};
 
 /** What a route that reads a body may answer as well. */
 export const bodyRefusals = {

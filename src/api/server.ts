@@ -30,9 +30,7 @@ export async function startApi(parts: ApiParts, overrides: Partial<ApiOptions> =
       // A query of the longest allowed text, percent-encoded, fits.
       maxHeaderSize: 128 * 1024,
     },
-    getRequestListener(app.fetch, {
-      errorHandler: (thrown) => Response.json(problemOf(thrown), { status: 400 }),
-    }),
+    getRequestListener(app.fetch, { errorHandler: refuseMalformed }),
   );
   server.maxConnections = options.connections;
   await listen(server, options);
@@ -44,6 +42,12 @@ export async function startApi(parts: ApiParts, overrides: Partial<ApiOptions> =
     return stopped;
   };
   return { url: urlOf(server), stop, [Symbol.asyncDispose]: stop };
+}
+
+/** What cannot even be read as a request: no Host, or one that makes no URL. */
+function refuseMalformed(thrown: unknown): Response {
+  const error = new GeodeError('invalid_input', `The request is malformed: ${reasonOf(thrown)}`);
+  return Response.json(problemOf(error), { status: error.status });
 }
 
 function isLoopback(host: string): boolean {

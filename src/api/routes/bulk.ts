@@ -1,6 +1,6 @@
 import { ingestEvents, streamEvents, wantsEvents } from '../events.ts';
 import { requireScope } from '../guards/auth.ts';
-import { bodyRefusals, defineRoute, limitBulkBody, refusals, security } from '../route.ts';
+import { bodyRefusals, defineRoute, limitBulkBody, notFoundRefusal, refusals, security } from '../route.ts';
 import { bulkSchema, ingestEventSchema, manyStoredSchema } from '../schemas.ts';
 import { newEntryOf, wireStored } from '../wire.ts';
 
@@ -31,6 +31,7 @@ export const bulk = defineRoute(
       },
       ...refusals,
       ...bodyRefusals,
+      ...notFoundRefusal,
     },
   },
   async (context) => {

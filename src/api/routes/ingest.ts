@@ -1,5 +1,13 @@
 import { requireScope } from '../guards/auth.ts';
-import { bodyRefusals, defineRoute, json, limitEntryBody, refusals, security } from '../route.ts';
+import {
+  bodyRefusals,
+  defineRoute,
+  json,
+  limitEntryBody,
+  notFoundRefusal,
+  refusals,
+  security,
+} from '../route.ts';
 import { newEntrySchema, storedSchema } from '../schemas.ts';
 import { newEntryOf, wireStored } from '../wire.ts';
 
@@ -12,7 +20,12 @@ export const ingest = defineRoute(
     security,
     middleware: [requireScope('memory:write'), limitEntryBody],
     request: { body: { ...json('The entry.', newEntrySchema), required: true } },
-    responses: { 201: json('It is on disk.', storedSchema), ...refusals, ...bodyRefusals },
+    responses: {
+      201: json('It is on disk.', storedSchema),
+      ...refusals,
+      ...bodyRefusals,
+      ...notFoundRefusal,
+    },
   },
   async (context) => {
     const stored = await context.var.memory.store(newEntryOf(context.req.valid('json')), {

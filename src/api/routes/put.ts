@@ -1,5 +1,13 @@
 import { requireScope } from '../guards/auth.ts';
-import { bodyRefusals, defineRoute, json, limitEntryBody, refusals, security } from '../route.ts';
+import {
+  bodyRefusals,
+  defineRoute,
+  json,
+  limitEntryBody,
+  notFoundRefusal,
+  refusals,
+  security,
+} from '../route.ts';
 import { contentSchema, newIdParamSchema, storedSchema } from '../schemas.ts';
 import { newEntryOf, wireStored } from '../wire.ts';
 
@@ -20,6 +28,7 @@ export const put = defineRoute(
       201: json('The entry is new.', storedSchema),
       ...refusals,
       ...bodyRefusals,
+      ...notFoundRefusal,
     },
   },
   async (context) => {
