@@ -1,7 +1,9 @@
-/** What goes over the wire, written once: it checks requests, makes the OpenAPI file and types the client. */
+/**
+ * What goes over the wire, written once: it checks requests, makes the OpenAPI file and types the client.
+ * Entries are here; what is about the server itself is in `server-schemas.ts`.
+ */
 import { z } from '@hono/zod-openapi';
 import { limits } from '../core/memory.ts';
-import { scopes, userPattern } from './keys.ts';
 
 export const problemSchema = z
   .object({
@@ -26,15 +28,9 @@ export const newIdSchema = idSchema.refine((id) => !reservedIds.includes(id) && 
   error: `An id has no NUL and is none of ${reservedIds.join(', ')}`,
 });
 
-const pathId = { param: { name: 'id', in: 'path' } } as const;
+export const pathId = { param: { name: 'id', in: 'path' } } as const;
 export const idParamSchema = z.object({ id: idSchema.openapi(pathId) });
 export const newIdParamSchema = z.object({ id: newIdSchema.openapi(pathId) });
-export const keyParamSchema = z.object({
-  id: z
-    .string()
-    .regex(/^[0-9a-f]{12}$/)
-    .openapi(pathId),
-});
 
 const categorySchema = z
   .string()
@@ -183,9 +179,9 @@ export const storedSchema = z
 
 export const manyStoredSchema = z.object({ stored: z.array(storedSchema) }).openapi('ManyStored');
 
-const endEvent = z.object({ type: z.literal('end'), done: z.int() });
-const problemEvent = problemSchema.extend({ type: z.literal('problem') });
-const progressEvent = z.object({ type: z.literal('progress'), done: z.int(), total: z.int() });
+export const endEvent = z.object({ type: z.literal('end'), done: z.int() });
+export const problemEvent = problemSchema.extend({ type: z.literal('problem') });
+export const progressEvent = z.object({ type: z.literal('progress'), done: z.int(), total: z.int() });
 
 /** The last event is `end` or `problem`. */
 export const ingestEventSchema = z
@@ -195,23 +191,6 @@ export const ingestEventSchema = z
     problemEvent,
   ])
   .openapi('IngestEvent');
-
-export const reindexEventSchema = z
-  .discriminatedUnion('type', [progressEvent, endEvent, problemEvent])
-  .openapi('ReindexEvent');
-
-export const statsSchema = z
-  .object({
-    store: z.enum(['sqlite', 'qdrant']),
-    entries: z.int(),
-    namespaces: z.int(),
-    versions: z.int().describe('Earlier versions that are kept.'),
-    vectors: z.int(),
-    bytes_on_disk: z.int(),
-    model: z.string(),
-    dimensions: z.int(),
-  })
-  .openapi('Stats');
 
 export const filesSchema = z
   .strictObject({
@@ -231,38 +210,6 @@ export const categoriesSchema = z
   .object({ categories: z.array(z.object({ name: z.string(), count: z.int() })), total: z.int() })
   .openapi('Categories');
 
-export const healthSchema = z.object({ status: z.literal('up'), version: z.string() }).openapi('Health');
-
-export const readinessSchema = z
-  .object({
-    status: z.enum(['up', 'degraded', 'down', 'stopping']),
-    parts: z.array(z.object({ name: z.string(), state: z.enum(['up', 'down', 'working']) })),
-    pending: z.int().describe('Entries that are stored and not yet indexed.'),
-  })
-  .openapi('Readiness');
-
-const keySchema = z
-  .object({
-    id: z.string(),
-    user: z.string(),
-    scopes: z.array(z.enum(scopes)),
-    label: z.string(),
-    created_at: z.iso.datetime(),
-    revoked_at: z.iso.datetime().nullable(),
-  })
-  .openapi('Key');
-
-export const keysSchema = z.object({ keys: z.array(keySchema) }).openapi('Keys');
-export const createdKeySchema = keySchema.extend({ secret: z.string() }).openapi('CreatedKey');
-
-export const newKeySchema = z
-  .strictObject({
-    user: z.string().regex(userPattern),
-    scopes: z.array(z.enum(scopes)).min(1),
-    label: z.string().max(200).optional(),
-  })
-  .openapi('NewKey');
-
 export type Answer = z.infer<typeof answerSchema>;
 export type Page = z.infer<typeof pageSchema>;
 export type Categories = z.infer<typeof categoriesSchema>;
@@ -274,8 +221,4 @@ export type WireStored = z.infer<typeof storedSchema>;
 export type WireContent = z.infer<typeof contentSchema>;
 export type WireEntryWithVersions = z.infer<typeof entryWithVersionsSchema>;
 export type WireNewEntry = z.infer<typeof newEntrySchema>;
-export type ReindexEvent = z.infer<typeof reindexEventSchema>;
-export type Stats = z.infer<typeof statsSchema>;
 export type IngestEvent = z.infer<typeof ingestEventSchema>;
-export type Readiness = z.infer<typeof readinessSchema>;
-export type WireKey = z.infer<typeof keySchema>;

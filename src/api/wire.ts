@@ -10,7 +10,8 @@ import type {
   Stored,
 } from '../core/memory.ts';
 import type { ApiKey } from './keys.ts';
-import type { WireEntry, WireKey, WireNewEntry, WireResult, WireStored, WireVersion } from './schemas.ts';
+import type { WireEntry, WireNewEntry, WireResult, WireStored, WireVersion } from './schemas.ts';
+import type { WireKey } from './server-schemas.ts';
 
 export function newEntryOf(wire: WireNewEntry): NewEntry {
   const { id, valid_until, tags, identifiers, supersedes, ...rest } = wire;
@@ -26,8 +27,8 @@ export function newEntryOf(wire: WireNewEntry): NewEntry {
 
 export function wireEntry(entry: Entry): WireEntry {
   return {
-    ...wireVersion(entry),
     id: entry.key,
+    ...wireVersion(entry),
     identifiers: [...entry.identifiers],
     sightings: entry.sightings,
     created_at: entry.createdAt.toISOString(),

@@ -11,18 +11,20 @@ import {
   manyStoredSchema,
   type Page,
   pageSchema,
-  type Readiness,
-  type ReindexEvent,
-  readinessSchema,
-  reindexEventSchema,
-  type Stats,
-  statsSchema,
   storedSchema,
   type WireContent,
   type WireEntryWithVersions,
   type WireNewEntry,
   type WireStored,
 } from '../api/schemas.ts';
+import {
+  type Readiness,
+  type ReindexEvent,
+  readinessSchema,
+  reindexEventSchema,
+  type Stats,
+  statsSchema,
+} from '../api/server-schemas.ts';
 import type { Cancel } from '../core/memory.ts';
 import { readEvents } from './events.ts';
 import { type Sending, send, type Target } from './send.ts';

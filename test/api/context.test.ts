@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { answerSchema } from '../../src/api/schemas.ts';
-import type { GeodeClient, SearchOptions } from '../../src/client/client.ts';
+import type { SearchOptions } from '../../src/client/client.ts';
 import { limits } from '../../src/core/memory.ts';
 import { type Caller, collect, startTestServer, type TestServer } from './server-fixture.ts';
 
@@ -13,21 +12,13 @@ afterAll(() => server[Symbol.asyncDispose]());
 const context = '/api/v1/context';
 const entry = { content: 'Deploys run from the release branch', category: 'project', source: 'runbook' };
 
-let users = 0;
-/** Someone whose memory is empty, through the client and by hand. */
-function newcomer(): { readonly call: Caller; readonly client: GeodeClient } {
-  users += 1;
-  const user = `user-${users}`;
-  return { call: server.caller(user), client: server.client(user) };
-}
-
 function ingest(call: Caller, extra: object = {}) {
   return call(`${context}/ingest`, { json: { ...entry, ...extra } });
 }
 
 describe('CTX-2: ingest', () => {
   test('answers 201 with an id under which the entry can be read, with its source and tags', async () => {
-    const { call, client } = newcomer();
+    const { call, client } = server.newcomer();
     expect((await ingest(call)).status).toBe(201);
     const stored = await client.ingest({
       ...entry,
@@ -44,7 +35,7 @@ describe('CTX-2: ingest', () => {
   });
 
   test('source and tags filter a search', async () => {
-    const { call, client } = newcomer();
+    const { call, client } = server.newcomer();
     await ingest(call, { id: 'a', source: 'wiki', tags: ['x', 'y'] });
     await ingest(call, { id: 'b', source: 'chat', tags: ['x'] });
     const idsOf = async (filter: SearchOptions) =>
@@ -55,7 +46,7 @@ describe('CTX-2: ingest', () => {
   });
 
   test('the same content again is merged, not doubled', async () => {
-    const { client } = newcomer();
+    const { client } = server.newcomer();
     const first = await client.ingest(entry);
     const second = await client.ingest({ ...entry, source: 'chat' });
     expect(second).toMatchObject({ id: first.id, outcome: 'merged' });
@@ -63,7 +54,7 @@ describe('CTX-2: ingest', () => {
   });
 
   test('a secret in the content is scrubbed and counted', async () => {
-    const { client } = newcomer();
+    const { client } = server.newcomer();
     const stored = await client.ingest({
       ...entry,
       content: `The token is ghp_${'a1B2'.repeat(9)}, keep it`,
@@ -88,7 +79,7 @@ describe('CTX-2: ingest', () => {
     ['a date that is none', { valid_until: 'tomorrow' }, 400, 'invalid_input'],
     ['superseding what is not there', { supersedes: ['nothing'] }, 404, 'entry_not_found'],
   ])('CTX-4: refuses %s', async (_name, extra, status, code) => {
-    const { call, client } = newcomer();
+    const { call, client } = server.newcomer();
     const refused = await ingest(call, extra);
     expect(refused.body).toMatchObject({ code, error: expect.any(String), hint: expect.any(String) });
     expect(refused.status).toBe(status);
@@ -96,7 +87,7 @@ describe('CTX-2: ingest', () => {
   });
 
   test('refuses broken JSON, and a body of another type', async () => {
-    const { call } = newcomer();
+    const { call } = server.newcomer();
     const broken = await call(`${context}/ingest`, {
       body: '{"content":',
       headers: { 'content-type': 'application/json' },
@@ -107,65 +98,6 @@ describe('CTX-2: ingest', () => {
       headers: { 'content-type': 'text/plain' },
     });
     expect(typed).toMatchObject({ status: 415, body: { code: 'unsupported_type' } });
-  });
-});
-
-describe('CTX-1: search', () => {
-  test('gives id, content, category, score and created_at, and says why', async () => {
-    const { call } = newcomer();
-    await ingest(call, { id: 'one' });
-    const { status, body } = await call(`${context}/search?q=release`);
-    expect(status).toBe(200);
-    const answer = answerSchema.parse(body);
-    expect(answer).toMatchObject({ total: 1, degraded: [] });
-    const [result] = answer.results;
-    expect(result).toMatchObject({ id: 'one', content: entry.content, category: 'project' });
-    expect(result?.score).toBeGreaterThan(0);
-    expect(result?.why.words).not.toEqual([]);
-  });
-
-  test('total is true on every page, and pages do not overlap', async () => {
-    const { call, client } = newcomer();
-    const entries = Array.from({ length: 25 }, (_, i) => ({
-      ...entry,
-      id: `n${i}`,
-      content: `deploy note ${i}`,
-    }));
-    await call(`${context}/bulk`, { json: { entries } });
-    const seen = new Set<string>();
-    for (const offset of [0, 10, 20]) {
-      const { total, results } = await client.search('deploy', { offset });
-      expect(total).toBe(25);
-      for (const { id } of results) seen.add(id);
-    }
-    expect(seen.size).toBe(25);
-    expect(await client.search('deploy', { offset: 500 })).toMatchObject({ results: [], total: 25 });
-    expect((await client.search('deploy', { limit: 100 })).results).toHaveLength(25);
-  });
-
-  test.each([
-    ['no query', '', 'empty_query'],
-    ['an empty query', 'q=', 'empty_query'],
-    ['a query of white space', 'q=%20%09', 'empty_query'],
-    ['limit 0', 'q=a&limit=0', 'invalid_limit'],
-    ['limit 101', 'q=a&limit=101', 'invalid_limit'],
-    ['limit -1', 'q=a&limit=-1', 'invalid_limit'],
-    ['limit 1.5', 'q=a&limit=1.5', 'invalid_limit'],
-    ['a limit that is no number', 'q=a&limit=ten', 'invalid_limit'],
-    ['two limits', 'q=a&limit=1&limit=2', 'invalid_limit'],
-    ['offset -1', 'q=a&offset=-1', 'invalid_limit'],
-    ['a category that nobody used', 'q=a&category=projcet', 'unknown_category'],
-    ['a category that cannot exist', 'q=a&category=No%20Such', 'unknown_category'],
-    ['an unknown parameter', 'q=a&lmit=5', 'invalid_input'],
-    ['a share above 1', 'q=a&dense=1.1', 'invalid_input'],
-  ])('CTX-4: refuses %s', async (_name, query, code) => {
-    const refused = await newcomer().call(`${context}/search?${query}`);
-    expect(refused).toMatchObject({ status: 400, body: { code } });
-  });
-
-  test('CTX-4: refuses a query that is too long', async () => {
-    const refused = await newcomer().call(`${context}/search?q=${'x'.repeat(limits.queryLength + 1)}`);
-    expect(refused).toMatchObject({ status: 413, body: { code: 'too_large' } });
   });
 });
 
@@ -184,7 +116,7 @@ describe('CTX-3: one entry, and categories', () => {
     ['search/deep', 'search/deep'],
     ["'; DROP TABLE entries; --", encodeURIComponent("'; DROP TABLE entries; --")],
   ])('the id %s is written, read and forgotten as %s', async (id, path) => {
-    const { call, client } = newcomer();
+    const { call, client } = server.newcomer();
     expect(await call(`${context}/${path}`, { method: 'PUT', json: entry })).toMatchObject({
       status: 201,
       body: { id },
@@ -200,7 +132,7 @@ describe('CTX-3: one entry, and categories', () => {
   });
 
   test('PUT keeps created_at and the earlier versions', async () => {
-    const { call, client } = newcomer();
+    const { call, client } = server.newcomer();
     const first = await call(`${context}/k`, { method: 'PUT', json: entry });
     const before = await client.get('k');
     const second = await call(`${context}/k`, {
@@ -217,12 +149,12 @@ describe('CTX-3: one entry, and categories', () => {
   });
 
   test('PUT under a reserved name is refused', async () => {
-    const refused = await newcomer().call(`${context}/search`, { method: 'PUT', json: entry });
+    const refused = await server.newcomer().call(`${context}/search`, { method: 'PUT', json: entry });
     expect(refused).toMatchObject({ status: 400, body: { code: 'invalid_input' } });
   });
 
   test('categories has a true count of each, own ones included', async () => {
-    const { call, client } = newcomer();
+    const { call, client } = server.newcomer();
     await ingest(call, { content: 'one' });
     await ingest(call, { content: 'two' });
     await ingest(call, { content: 'three', category: 'my-own' });
@@ -234,7 +166,7 @@ describe('CTX-3: one entry, and categories', () => {
   });
 
   test('list pages through everything, newest first, by category', async () => {
-    const { call, client } = newcomer();
+    const { call, client } = server.newcomer();
     for (let i = 0; i < 12; i += 1) await ingest(call, { id: `n${i}`, content: `note ${i}` });
     await ingest(call, { id: 'other', category: 'core' });
     const first = await client.list({ category: 'project' });
@@ -253,13 +185,13 @@ describe('CTX-3: one entry, and categories', () => {
 
 describe('CTX-2: bulk', () => {
   test('stores all, in order', async () => {
-    const { client } = newcomer();
+    const { client } = server.newcomer();
     const entries = ['c', 'a', 'b'].map((id) => ({ ...entry, id, content: `note ${id}` }));
     expect((await client.bulk(entries)).map(({ id }) => id)).toEqual(['c', 'a', 'b']);
   });
 
   test('stores none when one is refused', async () => {
-    const { call, client } = newcomer();
+    const { call, client } = server.newcomer();
     const entries = [entry, { ...entry, content: '   ' }];
     expect(await call(`${context}/bulk`, { json: { entries } })).toMatchObject({
       status: 400,
@@ -269,7 +201,7 @@ describe('CTX-2: bulk', () => {
   });
 
   test('refuses none, and more than fit', async () => {
-    const { call } = newcomer();
+    const { call } = server.newcomer();
     expect(await call(`${context}/bulk`, { json: { entries: [] } })).toMatchObject({ status: 400 });
     const entries = Array.from({ length: limits.entriesPerStore + 1 }, () => entry);
     expect(await call(`${context}/bulk`, { json: { entries } })).toMatchObject({
@@ -279,7 +211,7 @@ describe('CTX-2: bulk', () => {
   });
 
   test('streams its progress, and a refusal as the last event', async () => {
-    const { client } = newcomer();
+    const { client } = server.newcomer();
     const entries = Array.from({ length: 250 }, (_, i) => ({
       ...entry,
       id: `n${i}`,
@@ -293,33 +225,7 @@ describe('CTX-2: bulk', () => {
       ['end', 250],
     ]);
     const late = entries.with(240, { ...entry, content: ' ', id: 'blank' });
-    const cut = await collect(newcomer().client.bulkEvents(late));
+    const cut = await collect(server.newcomer().client.bulkEvents(late));
     expect(cut.at(-1)).toMatchObject({ type: 'problem', code: 'empty_content' });
-  });
-});
-
-describe('text is data', () => {
-  const hostile = [
-    "'; DROP TABLE entries; --",
-    '" OR 1=1 --',
-    'NEAR(a b, 5) AND content:* NOT "x"',
-    '*',
-    '"unbalanced',
-    '^caret -minus +plus ~tilde (paren',
-    '{{7*7}} $(reboot) <script>alert(1)</script>',
-    '\u202Eright to left\u202C \u0000 NUL \uFFFF',
-    '👩‍👩‍👧‍👦 zero\u200Bwidth e\u0301 vs é',
-    `lone surrogate \uD800 here`,
-    'x'.repeat(9_000),
-    '日本語の文章を検索する',
-  ];
-
-  test.each(hostile)('%j is stored, and searching for it answers', async (text) => {
-    const { call, client } = newcomer();
-    const stored = await ingest(call, { content: `before ${text} after` });
-    expect(stored.status).toBe(201);
-    const found = await call(`${context}/search?q=${encodeURIComponent(text.toWellFormed())}`);
-    expect(found.status).toBe(200);
-    expect((await client.list()).total).toBe(1);
   });
 });

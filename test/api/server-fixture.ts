@@ -20,6 +20,8 @@ export interface TestServer extends AsyncDisposable {
   /** A new key's secret. */
   key(user: string, granted?: readonly Scope[]): string;
   client(user: string): GeodeClient;
+  /** Someone whose memory is empty, through the client and by hand. */
+  newcomer(): { readonly call: Caller; readonly client: GeodeClient };
   /** A caller that sends what a client would not. */
   caller(user: string, granted?: readonly Scope[]): Caller;
 }
@@ -62,6 +64,10 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   const key = (user: string, granted: readonly Scope[] = scopes) =>
     keys.create({ user, scopes: granted }).secret;
 
+  const client = (user: string) => createClient({ url: api.url, key: key(user) });
+  const caller = (user: string, granted?: readonly Scope[]) => callerWith(api.url, key(user, granted));
+  let newcomers = 0;
+
   return {
     url: api.url,
     api,
@@ -69,8 +75,12 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     memory,
     log,
     key,
-    client: (user) => createClient({ url: api.url, key: key(user) }),
-    caller: (user, granted) => callerWith(api.url, key(user, granted)),
+    client,
+    caller,
+    newcomer() {
+      newcomers += 1;
+      return { call: caller(`newcomer-${newcomers}`), client: client(`newcomer-${newcomers}`) };
+    },
     async [Symbol.asyncDispose]() {
       await api.stop();
       await memory.stop();

@@ -1,5 +1,5 @@
 import { defineRoute, json } from '../route.ts';
-import { healthSchema } from '../schemas.ts';
+import { healthSchema } from '../server-schemas.ts';
 
 export function health(version: string) {
   return defineRoute(

@@ -9,7 +9,7 @@ import {
   refusals,
   security,
 } from '../route.ts';
-import { createdKeySchema, keyParamSchema, keysSchema, newKeySchema } from '../schemas.ts';
+import { createdKeySchema, keyParamSchema, keysSchema, newKeySchema } from '../server-schemas.ts';
 import { wireKey } from '../wire.ts';
 
 export function keyRoutes(keys: KeyStore) {

@@ -1,5 +1,6 @@
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
+import { newIdSchema } from '../../api/schemas.ts';
 import { wireStored } from '../../api/wire.ts';
 import { type CliCommand, parseValues } from '../command.ts';
 import { userOption, userValues } from '../memory-options.ts';
@@ -55,7 +56,7 @@ export const command: CliCommand = {
 };
 
 const addValues = userValues.extend({
-  id: z.string().optional(),
+  id: newIdSchema.optional(),
   category: z.string().default('core'),
   tag: z.array(z.string()).optional(),
   source: z.string().default('command line'),
