@@ -232,6 +232,8 @@ export interface Embedder extends AsyncDisposable {
   readonly dimensions: number;
   /** The longest text in characters that is embedded whole; longer content is cut into chunks of this size. */
   readonly chunkLength: number;
+  /** How many characters go into one call at most, unless a single text is longer. */
+  readonly batchLength: number;
   /** Throws `embedder_failed` with the provider's own reason. */
   embed(
     texts: readonly string[],

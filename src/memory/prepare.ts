@@ -31,7 +31,8 @@ export function prepareEntry(entry: NewEntry, secrets: Iterable<string>): Prepar
     return result.text;
   };
   const content = clean(checkedContent(entry.content, 'content'));
-  const searchText = entry.searchText === undefined ? null : clean(checkedContent(entry.searchText, 'searchText'));
+  const searchText =
+    entry.searchText === undefined ? null : clean(checkedContent(entry.searchText, 'searchText'));
   const key = entry.key === undefined ? null : checkedKey(entry.key);
   if (key !== null && scrub(key, values).count > 0) {
     throw invalid('key', 'The key holds a secret. Name the entry by what it is about.');
@@ -86,7 +87,10 @@ export function checkedQuery(query: Query): CheckedQuery {
   const text = query.text.toWellFormed().trim();
   if (text === '') throw new GeodeError('empty_query', 'The query is empty.', { details: { field: 'text' } });
   if (text.length > limits.queryLength) {
-    throw new GeodeError('too_large', `The query has ${text.length} characters; the most is ${limits.queryLength}.`);
+    throw new GeodeError(
+      'too_large',
+      `The query has ${text.length} characters; the most is ${limits.queryLength}.`,
+    );
   }
   const dense = query.fusion?.kind === 'weighted' ? query.fusion.dense : undefined;
   if (dense !== undefined && !(dense >= 0 && dense <= 1)) {
@@ -105,16 +109,22 @@ export function checkedFilter(filter: Filter): Filter {
     ...(filter.tags === undefined
       ? {}
       : { tags: checkedNames('tags', filter.tags, limits.tags, limits.tagLength) }),
-    ...(filter.source === undefined ? {} : { source: checkedName('source', filter.source, limits.sourceLength) }),
+    ...(filter.source === undefined
+      ? {}
+      : { source: checkedName('source', filter.source, limits.sourceLength) }),
     strict: filter.strict ?? false,
   };
 }
 
 export function checkedPaging({ limit = 10, offset = 0 }: Paging): { limit: number; offset: number } {
   if (!Number.isInteger(limit) || limit < 1 || limit > limits.resultsPerPage) {
-    throw new GeodeError('invalid_limit', `The limit must be from 1 to ${limits.resultsPerPage}, not ${limit}.`, {
-      details: { field: 'limit' },
-    });
+    throw new GeodeError(
+      'invalid_limit',
+      `The limit must be from 1 to ${limits.resultsPerPage}, not ${limit}.`,
+      {
+        details: { field: 'limit' },
+      },
+    );
   }
   if (!Number.isSafeInteger(offset) || offset < 0) {
     throw new GeodeError('invalid_limit', `The offset must be a whole number from 0, not ${offset}.`, {
@@ -125,7 +135,8 @@ export function checkedPaging({ limit = 10, offset = 0 }: Paging): { limit: numb
 }
 
 function checkedContent(text: string, field: string): string {
-  if (text.trim() === '') throw new GeodeError('empty_content', `The ${field} is empty.`, { details: { field } });
+  if (text.trim() === '')
+    throw new GeodeError('empty_content', `The ${field} is empty.`, { details: { field } });
   if (text.length > limits.contentLength) {
     throw new GeodeError(
       'too_large',

@@ -31,7 +31,11 @@ const SHORTEST_VALUE = 6;
 function longestFirst(values: Iterable<string>): string[] {
   return [...values]
     .filter((value) => value.length >= SHORTEST_VALUE)
-    .flatMap((value) => [value, encodeURIComponent(value), Buffer.from(value).toString('base64').replace(/=+$/, '')])
+    .flatMap((value) => [
+      value,
+      encodeURIComponent(value),
+      Buffer.from(value).toString('base64').replace(/=+$/, ''),
+    ])
     .sort((a, b) => b.length - a.length);
 }
 

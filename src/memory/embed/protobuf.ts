@@ -27,7 +27,7 @@ export function readFields(message: Uint8Array): ProtoField[] {
   while (at < message.length) {
     const start = at;
     const tag = varint();
-    let bytes = NOTHING;
+    let bytes: Uint8Array = NOTHING;
     let value = 0;
     const wire = tag & 7;
     if (wire === 0) value = varint();
@@ -53,7 +53,10 @@ export function fieldText(number: number, text: string): Uint8Array {
 }
 
 export function fieldBytes(number: number, bytes: Uint8Array): Uint8Array {
-  return concatFields([Uint8Array.from([...varintBytes(number * 8 + 2), ...varintBytes(bytes.length)]), bytes]);
+  return concatFields([
+    Uint8Array.from([...varintBytes(number * 8 + 2), ...varintBytes(bytes.length)]),
+    bytes,
+  ]);
 }
 
 export function concatFields(parts: readonly Uint8Array[]): Uint8Array {

@@ -28,7 +28,9 @@ export function quantise(model: Uint8Array): Uint8Array {
 
 function quantiseGraph(graph: Uint8Array): Uint8Array {
   const fields = readFields(graph);
-  const nodes = fields.filter((field) => field.number === GRAPH.node).map((field) => readNode(bytesOf(field)));
+  const nodes = fields
+    .filter((field) => field.number === GRAPH.node)
+    .map((field) => readNode(bytesOf(field)));
   const tensors = new Map(
     fields
       .filter((field) => field.number === GRAPH.initializer)

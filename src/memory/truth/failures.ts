@@ -11,11 +11,14 @@ export function truthFailure(thrown: unknown): GeodeError {
       cause: thrown,
     });
   }
-  return new GeodeError('memory_down', `The memory file cannot be used: ${reasonOf(thrown)}.`, { cause: thrown });
+  return new GeodeError('memory_down', `The memory file cannot be used: ${reasonOf(thrown)}.`, {
+    cause: thrown,
+  });
 }
 
 function sqliteCode(thrown: unknown): number | undefined {
-  if (!(thrown instanceof Error) || !('errcode' in thrown) || typeof thrown.errcode !== 'number') return undefined;
+  if (!(thrown instanceof Error) || !('errcode' in thrown) || typeof thrown.errcode !== 'number')
+    return undefined;
   // The low byte is the primary code; the rest says where it happened.
   return thrown.errcode & 0xff;
 }

@@ -1,7 +1,15 @@
 /** Reads entries of one namespace. */
-import { categories, type Entry, type EntryVersion, type Explanation, type Filter } from '../../core/memory.ts';
-import { dateOrNull, numberOf, type Row, textOf, textOrNull, textsOf } from './columns.ts';
+import {
+  categories,
+  type Entry,
+  type EntryVersion,
+  type Explanation,
+} from '../../core/memory.ts';
+import type { Search } from '../index/search-index.ts';
+import { bytesOf, dateOrNull, numberOf, type Row, textOf, textOrNull, textsOf } from './columns.ts';
+import { filtered, PASSES } from './filtered.ts';
 import type { Sql } from './truth.ts';
+import { unpackWords } from './word-blob.ts';
 
 export function readEntry(sql: Sql, namespace: string, key: string, now: number): Entry | null {
   const row = sql.get`SELECT * FROM entry_view WHERE namespace = ${namespace} AND key = ${key}`;
@@ -9,7 +17,12 @@ export function readEntry(sql: Sql, namespace: string, key: string, now: number)
 }
 
 /** By id; one that has gone since, or lies in another namespace, is left out. */
-export function readEntries(sql: Sql, namespace: string, ids: readonly number[], now: number): Map<number, Entry> {
+export function readEntries(
+  sql: Sql,
+  namespace: string,
+  ids: readonly number[],
+  now: number,
+): Map<number, Entry> {
   const rows = sql.all`
     SELECT * FROM entry_view WHERE namespace = ${namespace}
       AND id IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`;
@@ -32,22 +45,14 @@ export function readHistory(sql: Sql, namespace: string, key: string): EntryVers
 
 export function listEntries(
   sql: Sql,
-  namespace: string,
-  filter: Filter,
+  search: Omit<Search, 'depth'>,
   { limit, offset }: { limit: number; offset: number },
-  now: number,
 ): { entries: Entry[]; total: number } {
-  const ids = sql.all`
-    SELECT id FROM entries e WHERE namespace = ${namespace}
-      AND (${filter.category ?? null} IS NULL OR category = ${filter.category ?? null})
-      AND (${filter.strict ? 1 : 0} = 0 OR (superseded_by IS NULL AND (valid_until IS NULL OR valid_until > ${now})))
-      AND (${filter.source ?? null} IS NULL OR EXISTS (SELECT 1 FROM labels
-        WHERE entry = e.id AND kind = 'source' AND value = ${filter.source ?? null}))
-      AND NOT EXISTS (SELECT 1 FROM json_each(${JSON.stringify(filter.tags ?? [])}) t WHERE NOT EXISTS (
-        SELECT 1 FROM labels WHERE entry = e.id AND kind = 'tag' AND value = t.value))
-    ORDER BY id DESC`.map((row) => numberOf(row, 'id'));
+  const ids = filtered(sql, `SELECT e.id FROM entries e WHERE ${PASSES} ORDER BY e.id DESC`, search).map((row) =>
+    numberOf(row, 'id'),
+  );
   const page = ids.slice(offset, offset + limit);
-  const found = readEntries(sql, namespace, page, now);
+  const found = readEntries(sql, search.namespace, page, search.now);
   return { entries: page.flatMap((id) => found.get(id) ?? []), total: ids.length };
 }
 
@@ -62,29 +67,66 @@ export function countByCategory(sql: Sql, namespace: string): Map<string, number
 export function hasCategory(sql: Sql, namespace: string, category: string): boolean {
   return (
     categories.some((known) => known === category) ||
-    sql.get`SELECT 1 FROM entries WHERE namespace = ${namespace} AND category = ${category} LIMIT 1` !== undefined
+    sql.get`SELECT 1 FROM entries WHERE namespace = ${namespace} AND category = ${category} LIMIT 1` !==
+      undefined
   );
 }
 
-/** Entries whose key is the text, or that carry one of the names or error signatures. */
+/** Which words each entry has, as hashes. */
+export function wordsOfEntries(sql: Sql, ids: readonly number[]): Map<number, Set<number>> {
+  const rows = sql.all`SELECT id, words FROM entries WHERE id IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`;
+  return new Map(rows.map((row) => [numberOf(row, 'id'), new Set(unpackWords(bytesOf(row, 'words')).hashes)]));
+}
+
+/** Those of the ids that are in the namespace and may be recalled. */
+export function presentEntries(sql: Sql, namespace: string, ids: readonly number[]): Set<number> {
+  const rows = sql.all`
+    SELECT id FROM entries WHERE id IN (SELECT value FROM json_each(${JSON.stringify(ids)}))
+      AND namespace = ${namespace} AND superseded_by IS NULL`;
+  return new Set(rows.map((row) => numberOf(row, 'id')));
+}
+
+/** Entries that pass the filter and whose key is the text, or that carry one of the names or error signatures. */
 export function exactEntries(
   sql: Sql,
-  namespace: string,
+  search: Search,
   text: string,
   names: readonly string[],
   errors: readonly string[],
 ): Map<number, NonNullable<Explanation['exact']>> {
-  const exact = new Map<number, NonNullable<Explanation['exact']>>();
-  const carriers = (kind: 'identifier' | 'error', values: readonly string[]) =>
-    sql.all`
-      SELECT DISTINCT l.entry AS id FROM labels l JOIN entries e ON e.id = l.entry
-      WHERE l.kind = ${kind} AND l.value IN (SELECT value FROM json_each(${JSON.stringify(values)}))
-        AND e.namespace = ${namespace} ORDER BY l.entry`;
-  for (const row of carriers('error', errors)) exact.set(numberOf(row, 'id'), 'error');
-  for (const row of carriers('identifier', names)) exact.set(numberOf(row, 'id'), 'identifier');
-  const named = sql.get`SELECT id FROM entries WHERE namespace = ${namespace} AND key = ${text}`;
-  if (named !== undefined) exact.set(numberOf(named, 'id'), 'key');
-  return exact;
+  const rows = filtered(sql, EXACT, search, {
+    text,
+    names: JSON.stringify(names),
+    errors: JSON.stringify(errors),
+    depth: search.depth,
+  });
+  return new Map(rows.map((row) => [numberOf(row, 'id'), exactKind(textOf(row, 'exact'))]));
+}
+
+const EXACT = `
+  SELECT e.id, min(found.exact) AS exact FROM (
+    SELECT id, '1 key' AS exact FROM entries WHERE namespace = :namespace AND key = :text
+    UNION ALL SELECT entry, '2 identifier' FROM labels
+      WHERE kind = 'identifier' AND value IN (SELECT value FROM json_each(:names))
+    UNION ALL SELECT entry, '3 error' FROM labels
+      WHERE kind = 'error' AND value IN (SELECT value FROM json_each(:errors))
+  ) found JOIN entries e USING (id)
+  WHERE e.superseded_by IS NULL AND ${PASSES} GROUP BY e.id ORDER BY e.id LIMIT :depth`;
+
+function exactKind(ranked: string): NonNullable<Explanation['exact']> {
+  return ranked === '1 key' ? 'key' : ranked === '2 identifier' ? 'identifier' : 'error';
+}
+
+export function totals(sql: Sql): { entries: number; namespaces: number; versions: number; vectors: number } {
+  const row =
+    sql.get`SELECT (SELECT count(*) FROM entries) AS entries, (SELECT count(DISTINCT namespace) FROM entries) AS namespaces,
+      (SELECT count(*) FROM versions) AS versions, (SELECT count(*) FROM vectors) AS vectors` ?? {};
+  return {
+    entries: numberOf(row, 'entries'),
+    namespaces: numberOf(row, 'namespaces'),
+    versions: numberOf(row, 'versions'),
+    vectors: numberOf(row, 'vectors'),
+  };
 }
 
 function entryOf(row: Row, now: number): Entry {

@@ -18,7 +18,8 @@ export function openTruth(file: string): DatabaseSync {
       { hint: 'Update Geode, or point `memory.file` to another file.' },
     );
   }
-  if (found < SCHEMA_VERSION) db.exec(`BEGIN IMMEDIATE; ${schema} PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT`);
+  if (found < SCHEMA_VERSION)
+    db.exec(`BEGIN IMMEDIATE; ${schema} PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT`);
   return db;
 }
 
@@ -27,7 +28,11 @@ CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STR
 INSERT OR IGNORE INTO meta VALUES ('store', lower(hex(randomblob(16))));
 
 CREATE TABLE IF NOT EXISTS models (
-  id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, dimensions INTEGER NOT NULL
+  id INTEGER PRIMARY KEY,
+  name TEXT NOT NULL UNIQUE,
+  dimensions INTEGER NOT NULL,
+  centre BLOB NOT NULL,    -- 32-bit floats: what all texts have in common
+  background REAL NOT NULL -- the cosine of texts that have nothing else in common
 ) STRICT;
 
 CREATE TABLE IF NOT EXISTS entries (

@@ -20,5 +20,8 @@ export function packWords(counts: ReadonlyMap<string, number>): Uint8Array {
 export function unpackWords(blob: Uint8Array): WordBlob {
   const size = blob.length / 5;
   // A copy, because the bytes of a column need not start at a multiple of four.
-  return { hashes: new Uint32Array(new Uint8Array(blob.subarray(0, size * 4)).buffer), counts: blob.subarray(size * 4) };
+  return {
+    hashes: new Uint32Array(new Uint8Array(blob.subarray(0, size * 4)).buffer),
+    counts: blob.subarray(size * 4),
+  };
 }
