@@ -34,7 +34,7 @@ export const newIdParamSchema = z.object({ id: newIdSchema.openapi(pathId) });
 
 const categorySchema = z
   .string()
-  .regex(/^[a-z0-9_-]{1,64}$/, 'use lower-case letters, digits, - and _, at most 64')
+  .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, 'use lower-case letters, digits, - and _, at most 64')
   .describe('core, project, conversation, daily, scratch, or a name of your own.')
   .openapi({ example: 'project' });
 
@@ -43,31 +43,31 @@ const tagsSchema = z.array(tagSchema).max(limits.tags);
 const sourceSchema = z.string().min(1).max(limits.sourceLength).describe('Where it comes from.');
 const dateSchema = z.iso.datetime({ offset: true }).openapi({ example: '2031-01-31T12:00:00Z' });
 
-export const contentSchema = z
-  .strictObject({
-    content: z
-      .string()
-      .min(1)
-      .max(limits.contentLength)
-      .openapi({ example: 'Deploys run from the release branch.' }),
-    category: categorySchema,
-    source: sourceSchema.openapi({ example: 'https://example.com/runbook' }),
-    tags: tagsSchema.optional(),
-    identifiers: z
-      .array(z.string().min(1).max(limits.identifierLength))
-      .max(limits.identifiers)
-      .optional()
-      .describe(
-        'Names that find this entry before anything else: symbols, error signatures, ticket numbers.',
-      ),
-    valid_until: dateSchema.optional().describe('From then on the entry is marked as expired.'),
-    supersedes: z.array(idSchema).max(100).optional().describe('Ids of entries that this one replaces.'),
-  })
-  .openapi('Content');
+// Both schemas are closed, and a closed one cannot be extended by `allOf`, so they share their shape.
+const contentShape = {
+  content: z
+    .string()
+    .min(1)
+    .max(limits.contentLength)
+    .openapi({ example: 'Deploys run from the release branch.' }),
+  category: categorySchema,
+  source: sourceSchema.openapi({ example: 'https://example.com/runbook' }),
+  tags: tagsSchema.optional(),
+  identifiers: z
+    .array(z.string().min(1).max(limits.identifierLength))
+    .max(limits.identifiers)
+    .optional()
+    .describe('Names that find this entry before anything else: symbols, error signatures, ticket numbers.'),
+  valid_until: dateSchema.optional().describe('From then on the entry is marked as expired.'),
+  supersedes: z.array(idSchema).max(100).optional().describe('Ids of entries that this one replaces.'),
+};
 
-export const newEntrySchema = contentSchema
-  .extend({
+export const contentSchema = z.strictObject(contentShape).openapi('Content');
+
+export const newEntrySchema = z
+  .strictObject({
     id: newIdSchema.optional().describe('Without an id one is made, and repeated content is merged.'),
+    ...contentShape,
   })
   .openapi('NewEntry');
 

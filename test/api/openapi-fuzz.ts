@@ -15,14 +15,19 @@ export interface FuzzedRequest {
   readonly contentType: string | undefined;
 }
 
+const someIds = fc.constantFrom('a', 'b/c');
+
+/** What makes something comes before what reads it, and what removes it comes last. */
 export function operationsOf(document: Json): Operation[] {
-  return Object.entries(asObject(document.paths)).flatMap(([path, item]) =>
+  const operations = Object.entries(asObject(document.paths)).flatMap(([path, item]) =>
     Object.entries(asObject(item)).map(([method, operation]) => ({
       method,
       path,
       operation: asObject(operation),
     })),
   );
+  const order = ['post', 'put', 'get', 'delete'];
+  return operations.sort((a, b) => order.indexOf(a.method) - order.indexOf(b.method));
 }
 
 export function requestsFor(document: Json, { path, operation }: Operation): fc.Arbitrary<FuzzedRequest> {
@@ -35,7 +40,13 @@ export function requestsFor(document: Json, { path, operation }: Operation): fc.
   return fc
     .record({
       path: fc.record(
-        Object.fromEntries(inPath.map((parameter) => [String(parameter.name), schemaOf(parameter)])),
+        // Often the same few, so that a request means what an earlier one made.
+        Object.fromEntries(
+          inPath.map(({ name, schema }) => [
+            String(name),
+            fc.oneof(someIds, valuesOf(document, asObject(schema))),
+          ]),
+        ),
       ),
       query: fc.record(
         Object.fromEntries(inQuery.map((parameter) => [String(parameter.name), schemaOf(parameter)])),
@@ -43,7 +54,10 @@ export function requestsFor(document: Json, { path, operation }: Operation): fc.
           requiredKeys: inQuery.filter(({ required }) => required === true).map(({ name }) => String(name)),
         },
       ),
-      stray: fc.option(fc.tuple(fc.string(), fc.string()), { freq: 20, nil: undefined }),
+      stray: fc.oneof(
+        { weight: 19, arbitrary: fc.constant(undefined) },
+        { weight: 1, arbitrary: fc.tuple(fc.string(), fc.string()) },
+      ),
       body:
         media === undefined
           ? fc.constant(undefined)
@@ -72,7 +86,7 @@ function queryOf(query: Json, stray: readonly [string, string] | undefined): str
 
 /** Values that a schema allows, and now and then something else. */
 function mostly(allowed: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
-  return fc.oneof({ weight: 9, arbitrary: allowed }, { weight: 1, arbitrary: fc.jsonValue() });
+  return fc.oneof({ weight: 40, arbitrary: allowed }, { weight: 1, arbitrary: fc.jsonValue() });
 }
 
 function valuesOf(document: Json, schema: Json): fc.Arbitrary<unknown> {
@@ -103,7 +117,7 @@ function objectsOf(document: Json, schema: Json): fc.Arbitrary<unknown> {
     .tuple(allowed, fc.string(), fc.jsonValue())
     .map(([object, name, value]) => ({ ...object, [name]: value }));
   return fc.oneof(
-    { weight: 15, arbitrary: allowed },
+    { weight: 40, arbitrary: allowed },
     { weight: 1, arbitrary: withStray },
     { weight: 1, arbitrary: fc.jsonValue() },
   );
@@ -117,25 +131,20 @@ function numbersOf(schema: Json, type: string): fc.Arbitrary<unknown> {
       ? fc.integer({ min, max: Math.min(max, 0x7fffffff) })
       : fc.double({ min, max, noNaN: true });
   const edges = fc.constantFrom(min - 1, max + 1, 0.5, -0, 1e308, '', 'NaN', 'Infinity', '0x10', ' 7 ');
-  return fc.oneof({ weight: 6, arbitrary: allowed }, { weight: 1, arbitrary: edges });
+  return fc.oneof({ weight: 30, arbitrary: allowed }, { weight: 1, arbitrary: edges });
 }
 
 function stringsOf(schema: Json): fc.Arbitrary<unknown> {
   const minLength = Number(schema.minLength ?? 0);
   const maxLength = Math.min(Number(schema.maxLength ?? 200), 200);
   const free = fc.oneof(
-    fc.string({ minLength, maxLength, unit: 'grapheme' }),
-    fc.string({ minLength, maxLength, unit: 'binary' }),
-    fc.constantFrom(
-      'search',
-      '../..',
-      "' OR 1=1 --",
-      'NEAR(a b)',
-      '*',
-      '\u0000',
-      '\uD800',
-      'x'.repeat(11_000),
-    ),
+    { weight: 10, arbitrary: fc.string({ minLength, maxLength, unit: 'grapheme' }) },
+    { weight: 10, arbitrary: fc.string({ minLength, maxLength, unit: 'binary' }) },
+    {
+      weight: 1,
+      arbitrary: fc.constantFrom('search', '../..', "' OR 1=1 --", 'NEAR(a b)', '*', '\u0000', '\uD800'),
+    },
+    { weight: 1, arbitrary: fc.constant('x'.repeat(11_000)) },
   );
   if (schema.format === 'date-time') {
     return mostly(
@@ -146,7 +155,7 @@ function stringsOf(schema: Json): fc.Arbitrary<unknown> {
   }
   if (typeof schema.pattern === 'string') {
     return fc.oneof(
-      { weight: 6, arbitrary: fc.stringMatching(new RegExp(schema.pattern)) },
+      { weight: 30, arbitrary: fc.stringMatching(new RegExp(schema.pattern)) },
       { weight: 1, arbitrary: free },
     );
   }
