@@ -69,7 +69,7 @@ export class Indexer {
   }
 
   async *reindex({ signal }: Cancel = {}): AsyncGenerator<ReindexProgress> {
-    const total = this.#truth.read((sql) => Number(sql.get`SELECT count(*) AS n FROM entries`?.['n'] ?? 0));
+    const total = this.#truth.read((sql) => Number(sql.get`SELECT count(*) AS n FROM entries`?.n ?? 0));
     let done = 0;
     let last = 0;
     yield { done, total };

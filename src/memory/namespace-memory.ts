@@ -103,11 +103,19 @@ export class NamespaceMemory implements Memory {
     const { truth, now } = this.#parts;
     const at = now();
     return truth.transaction((sql) => {
-      const written = prepared.map((entry, i) => writeEntry(sql, this.namespace, entry, vectors[i] ?? null, at));
-      const stored = readEntries(sql, this.namespace, written.map(({ id }) => id), at);
+      const written = prepared.map((entry, i) =>
+        writeEntry(sql, this.namespace, entry, vectors[i] ?? null, at),
+      );
+      const stored = readEntries(
+        sql,
+        this.namespace,
+        written.map(({ id }) => id),
+        at,
+      );
       return written.map(({ id, outcome }) => {
         const entry = stored.get(id);
-        if (entry === undefined) throw new GeodeError('internal', `The entry ${id} is not there after writing it.`);
+        if (entry === undefined)
+          throw new GeodeError('internal', `The entry ${id} is not there after writing it.`);
         return { entry, outcome };
       });
     });
@@ -115,7 +123,8 @@ export class NamespaceMemory implements Memory {
 
   /** Null when the embedder is down, or when the entry will be merged into one that has its vectors. */
   async #vectorsOf(entry: PreparedEntry, options: Cancel): Promise<EntryVectors | null> {
-    if (entry.key === null && this.#parts.truth.read((sql) => twinOf(sql, this.namespace, entry)) !== null) return null;
+    if (entry.key === null && this.#parts.truth.read((sql) => twinOf(sql, this.namespace, entry)) !== null)
+      return null;
     try {
       return await this.#parts.indexer.vectorsOf(entry.searchText ?? entry.content, options);
     } catch (thrown) {
@@ -137,9 +146,9 @@ export class NamespaceMemory implements Memory {
   }
 
   #lanes(entries: readonly PreparedEntry[]): string[] {
-    return [...new Set(entries.flatMap(({ key, supersedes }) => [...(key === null ? [] : [key]), ...supersedes]))].map(
-      (key) => this.#lane(key),
-    );
+    return [
+      ...new Set(entries.flatMap(({ key, supersedes }) => [...(key === null ? [] : [key]), ...supersedes])),
+    ].map((key) => this.#lane(key));
   }
 
   #lane(key: string): string {

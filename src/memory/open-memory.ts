@@ -37,7 +37,10 @@ export interface MemoryOptions {
 export function openMemory(options: MemoryOptions): MemoryStore {
   const truth = new Truth(options.file);
   const queue = new EmbedQueue(options.embedder);
-  const index = options.qdrant === undefined ? new EmbeddedIndex(options.file) : new QdrantIndex(truth, options.qdrant, options.embedder);
+  const index =
+    options.qdrant === undefined
+      ? new EmbeddedIndex(options.file)
+      : new QdrantIndex(truth, options.qdrant, options.embedder);
   return new OpenMemory({
     truth,
     queue,
@@ -106,7 +109,8 @@ class OpenMemory implements MemoryStore {
   #embedderHealth(): PartHealth {
     const { indexer, queue } = this.#parts;
     const { model, dimensions } = queue.embedder;
-    if (indexer.trouble !== null) return { name: 'embedder', state: 'down', detail: reasonOf(indexer.trouble) };
+    if (indexer.trouble !== null)
+      return { name: 'embedder', state: 'down', detail: reasonOf(indexer.trouble) };
     const state = indexer.busy ? 'working' : 'up';
     return { name: 'embedder', state, detail: `${model}, ${dimensions} dimensions` };
   }

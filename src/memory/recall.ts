@@ -9,7 +9,13 @@ import { type CheckedQuery, checkedQuery } from './prepare.ts';
 import { errorSignatures } from './text/error-signature.ts';
 import { wordHash, words } from './text/words.ts';
 import { fallbackHits } from './truth/fallback-words.ts';
-import { exactEntries, hasCategory, presentEntries, readEntries, wordsOfEntries } from './truth/read-entries.ts';
+import {
+  exactEntries,
+  hasCategory,
+  presentEntries,
+  readEntries,
+  wordsOfEntries,
+} from './truth/read-entries.ts';
 import type { Truth } from './truth/truth.ts';
 
 export interface RecallParts {
@@ -20,18 +26,29 @@ export interface RecallParts {
   readonly now: () => number;
 }
 
-export async function recall(parts: RecallParts, namespace: string, query: Query, options: Cancel): Promise<Answer> {
+export async function recall(
+  parts: RecallParts,
+  namespace: string,
+  query: Query,
+  options: Cancel,
+): Promise<Answer> {
   options.signal?.throwIfAborted();
   const asked = checkedQuery(query);
   checkCategory(parts.truth, namespace, asked.category);
   const search: Search = { namespace, filter: asked, now: parts.now(), depth: limits.depth };
   const queryWords = [...new Set(words(asked.text))];
+  const fusion = query.fusion ?? { kind: 'weighted' };
+  // A half without a share is not asked: it would only add entries that it alone found.
+  const share = fusion.kind === 'weighted' ? fusion.dense : undefined;
   const [keyword, dense] = await Promise.all([
-    keywordHalf(parts, search, queryWords),
-    denseHalf(parts, search, asked.text, options),
+    share === 1 ? notAsked : keywordHalf(parts, search, queryWords),
+    share === 0 ? notAsked : denseHalf(parts, search, asked.text, options),
   ]);
   if (keyword.hits === null && dense.hits === null) {
-    throw new GeodeError('memory_down', `Neither half of memory answers. ${keyword.trouble} ${dense.trouble}`.trim());
+    throw new GeodeError(
+      'memory_down',
+      ['No half of memory answers.', dense.trouble, keyword.trouble].filter(Boolean).join(' '),
+    );
   }
   const ranked = fuse(
     {
@@ -40,7 +57,7 @@ export async function recall(parts: RecallParts, namespace: string, query: Query
       background: parts.indexer.model?.background ?? 0,
       exact: exactHits(parts, search, asked, queryWords, keyword.hits),
     },
-    query.fusion ?? { kind: 'weighted' },
+    fusion,
   );
   const capped = keyword.hits?.cut === true || dense.hits?.cut === true;
   return {
@@ -63,7 +80,13 @@ interface HalfAnswer {
   readonly trouble: string | null;
 }
 
-async function keywordHalf(parts: RecallParts, search: Search, queryWords: readonly string[]): Promise<HalfAnswer> {
+const notAsked: HalfAnswer = { hits: null, trouble: null };
+
+async function keywordHalf(
+  parts: RecallParts,
+  search: Search,
+  queryWords: readonly string[],
+): Promise<HalfAnswer> {
   try {
     const model = parts.indexer.model?.id ?? null;
     return { hits: await parts.index.keyword({ ...search, words: queryWords, model }), trouble: null };
@@ -77,15 +100,28 @@ async function keywordHalf(parts: RecallParts, search: Search, queryWords: reado
   }
 }
 
-async function denseHalf(parts: RecallParts, search: Search, text: string, options: Cancel): Promise<HalfAnswer> {
+async function denseHalf(
+  parts: RecallParts,
+  search: Search,
+  text: string,
+  options: Cancel,
+): Promise<HalfAnswer> {
   const { model } = parts.indexer;
   if (model === null) {
     parts.indexer.wake();
-    return { hits: null, trouble: `The embedder has not answered yet: ${reasonOf(parts.indexer.trouble ?? 'starting')}.` };
+    return {
+      hits: null,
+      trouble: `The embedder has not answered yet: ${reasonOf(parts.indexer.trouble ?? 'starting')}.`,
+    };
   }
   try {
-    const [vector] = await parts.queue.embed([text.slice(0, parts.queue.embedder.chunkLength)], 'query', options);
-    if (vector === undefined) throw new GeodeError('embedder_failed', 'The embedder gave no vector for the query.');
+    const [vector] = await parts.queue.embed(
+      [text.slice(0, parts.queue.embedder.chunkLength)],
+      'query',
+      options,
+    );
+    if (vector === undefined)
+      throw new GeodeError('embedder_failed', 'The embedder gave no vector for the query.');
     const hits = await parts.index.dense({ ...search, vector, model: model.id });
     const waiting = parts.indexer.busy ? 'Some entries are still being embedded or indexed.' : null;
     return { hits, trouble: waiting };
@@ -110,7 +146,9 @@ function exactHits(
   keyword: Hits | null,
 ): Map<number, NonNullable<Ranked['why']['exact']>> {
   const names = [text, ...text.split(/[\s"'`()[\]{},;]+/)].filter((name) => name !== '');
-  const exact = truth.read((sql) => exactEntries(sql, search, text, [...new Set(names)], errorSignatures(text)));
+  const exact = truth.read((sql) =>
+    exactEntries(sql, search, text, [...new Set(names)], errorSignatures(text)),
+  );
   // The name itself is the last of its words, after its parts.
   const whole = NAME.test(text) ? queryWords.at(-1) : undefined;
   if (whole !== undefined) {
@@ -131,7 +169,11 @@ function page(
 ): { results: Result[]; total: number } {
   return truth.read((sql) => {
     // An index may know an entry a moment longer than the truth has it.
-    const present = presentEntries(sql, namespace, ranked.map(({ id }) => id));
+    const present = presentEntries(
+      sql,
+      namespace,
+      ranked.map(({ id }) => id),
+    );
     const there = ranked.filter(({ id }) => present.has(id));
     const shown = there.slice(offset, offset + limit);
     const ids = shown.map(({ id }) => id);

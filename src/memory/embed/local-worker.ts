@@ -18,7 +18,9 @@ export interface EmbedWorkerInput {
 }
 
 const { files, dimensions, maxTokens, threads }: EmbedWorkerInput = workerData;
-const tokenizer = new Tokenizer(JSON.parse(readFileSync(files.tokenizer, 'utf8')), { tokenizer_class: 'BertTokenizer' });
+const tokenizer = new Tokenizer(JSON.parse(readFileSync(files.tokenizer, 'utf8')), {
+  tokenizer_class: 'BertTokenizer',
+});
 const session = InferenceSession.create(files.weights, {
   intraOpNumThreads: threads,
   interOpNumThreads: 1,
@@ -66,7 +68,7 @@ async function lastLayerSums(windows: readonly (readonly number[])[]): Promise<F
     attention_mask: new Tensor('int64', mask, shape),
     token_type_ids: new Tensor('int64', new BigInt64Array(cells), shape),
   });
-  const layer = outputs['last_hidden_state']?.data;
+  const layer = outputs.last_hidden_state?.data;
   if (!(layer instanceof Float32Array)) throw new Error('the model has no last_hidden_state');
   return windows.map((window, row) => {
     const sum = new Float32Array(dimensions);

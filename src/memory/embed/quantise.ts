@@ -6,7 +6,7 @@
  * is kept as bytes that are widened after the lookup. Weights use 7 of the 8 bits, because processors
  * without VNNI saturate when they add two full products.
  */
-import { concatFields, fieldBytes, fieldText, fieldVarint, type ProtoField, readFields } from './protobuf.ts';
+import { concatFields, fieldBytes, fieldText, fieldVarint, readFields } from './protobuf.ts';
 
 const WEIGHT_MAX = 63;
 const BYTE_MAX = 127;
@@ -14,7 +14,7 @@ const BYTE_MAX = 127;
 export function quantise(model: Uint8Array): Uint8Array {
   const fields = readFields(model);
   const out = fields.map((field) =>
-    field.number === MODEL.graph ? fieldBytes(MODEL.graph, quantiseGraph(bytesOf(field))) : field.raw,
+    field.number === MODEL.graph ? fieldBytes(MODEL.graph, quantiseGraph(field.bytes)) : field.raw,
   );
   // DynamicQuantizeMatMul lives in ONNX Runtime's own operator set.
   out.push(
@@ -28,13 +28,11 @@ export function quantise(model: Uint8Array): Uint8Array {
 
 function quantiseGraph(graph: Uint8Array): Uint8Array {
   const fields = readFields(graph);
-  const nodes = fields
-    .filter((field) => field.number === GRAPH.node)
-    .map((field) => readNode(bytesOf(field)));
+  const nodes = fields.filter((field) => field.number === GRAPH.node).map((field) => readNode(field.bytes));
   const tensors = new Map(
     fields
       .filter((field) => field.number === GRAPH.initializer)
-      .map((field) => readTensor(bytesOf(field)))
+      .map((field) => readTensor(field.bytes))
       .map((tensor) => [tensor.name, tensor]),
   );
   const replaced = new Map<string, Uint8Array[]>();
@@ -193,7 +191,3 @@ function tensor(name: string, type: number, dims: readonly number[], values: Int
 }
 
 const decoder = new TextDecoder();
-
-function bytesOf(field: ProtoField): Uint8Array {
-  return field.bytes;
-}

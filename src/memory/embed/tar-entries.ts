@@ -1,4 +1,6 @@
 /** Walks through a tar stream. An entry's content must be read to its end before the next one is asked for. */
+import { buffer } from 'node:stream/consumers';
+
 const BLOCK = 512;
 
 export interface TarEntry {
@@ -30,19 +32,15 @@ export async function* tarEntries(archive: AsyncIterable<Uint8Array>): AsyncGene
     }
   };
   for (;;) {
-    const header = await whole(exactly(BLOCK));
+    const header = await buffer(exactly(BLOCK));
     // Two empty blocks end an archive.
     if (header[0] === 0) return;
     const size = Number.parseInt(textOf(header, 124, 12), 8) || 0;
     const prefix = textOf(header, 345, 155);
     const name = textOf(header, 0, 100);
     yield { path: prefix === '' ? name : `${prefix}/${name}`, size, content: exactly(size) };
-    await whole(exactly((BLOCK - (size % BLOCK)) % BLOCK));
+    await buffer(exactly((BLOCK - (size % BLOCK)) % BLOCK));
   }
-}
-
-async function whole(parts: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
-  return Buffer.concat(await Array.fromAsync(parts));
 }
 
 function textOf(header: Uint8Array, at: number, length: number): string {

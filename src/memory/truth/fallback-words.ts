@@ -19,7 +19,9 @@ export function fallbackHits(sql: Sql, search: Search, words: readonly string[])
   const any = words.map((word) => `"${word.replaceAll('"', '""')}"`).join(' OR ');
   const match = `namespace : ${namespaceWord(search.namespace)} AND words : (${any})`;
   const rows = filtered(sql, MATCHING, search, { match, most: search.depth + 1 });
-  const hits = rows.slice(0, search.depth).map((row) => ({ id: numberOf(row, 'id'), score: numberOf(row, 'score') }));
+  const hits = rows
+    .slice(0, search.depth)
+    .map((row) => ({ id: numberOf(row, 'id'), score: numberOf(row, 'score') }));
   return { hits, cut: rows.length > search.depth, ceiling: wordCeiling(sql, words, FTS5_K1) };
 }
 
@@ -34,7 +36,10 @@ const FTS5_K1 = 1.2;
 /** The most that BM25 can give for these words, over all namespaces. */
 export function wordCeiling(sql: Sql, words: readonly string[], k1: number): number {
   const entries = numberOf(sql.get`SELECT count(*) AS n FROM entries` ?? {}, 'n');
-  return words.reduce((sum, word) => sum + idf(entries, Math.min(entries, entriesWith(sql, word))) * (k1 + 1), 0);
+  return words.reduce(
+    (sum, word) => sum + idf(entries, Math.min(entries, entriesWith(sql, word))) * (k1 + 1),
+    0,
+  );
 }
 
 function entriesWith(sql: Sql, word: string): number {

@@ -11,6 +11,7 @@ export interface Unembedded {
 }
 
 export function countPending(sql: Sql, model: number | null): number {
+  if (model === null) return numberOf(sql.get`SELECT count(*) AS n FROM entries` ?? {}, 'n');
   // Three ranges of the index on (model, id); an inequality would read all of it.
   const row = sql.get`SELECT
     (SELECT count(*) FROM entries WHERE model IS NULL)

@@ -1,10 +1,5 @@
 /** Reads entries of one namespace. */
-import {
-  categories,
-  type Entry,
-  type EntryVersion,
-  type Explanation,
-} from '../../core/memory.ts';
+import { categories, type Entry, type EntryVersion, type Explanation } from '../../core/memory.ts';
 import type { Search } from '../index/search-index.ts';
 import { bytesOf, dateOrNull, numberOf, type Row, textOf, textOrNull, textsOf } from './columns.ts';
 import { filtered, PASSES } from './filtered.ts';
@@ -48,8 +43,8 @@ export function listEntries(
   search: Omit<Search, 'depth'>,
   { limit, offset }: { limit: number; offset: number },
 ): { entries: Entry[]; total: number } {
-  const ids = filtered(sql, `SELECT e.id FROM entries e WHERE ${PASSES} ORDER BY e.id DESC`, search).map((row) =>
-    numberOf(row, 'id'),
+  const ids = filtered(sql, `SELECT e.id FROM entries e WHERE ${PASSES} ORDER BY e.id DESC`, search).map(
+    (row) => numberOf(row, 'id'),
   );
   const page = ids.slice(offset, offset + limit);
   const found = readEntries(sql, search.namespace, page, search.now);
@@ -75,7 +70,9 @@ export function hasCategory(sql: Sql, namespace: string, category: string): bool
 /** Which words each entry has, as hashes. */
 export function wordsOfEntries(sql: Sql, ids: readonly number[]): Map<number, Set<number>> {
   const rows = sql.all`SELECT id, words FROM entries WHERE id IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`;
-  return new Map(rows.map((row) => [numberOf(row, 'id'), new Set(unpackWords(bytesOf(row, 'words')).hashes)]));
+  return new Map(
+    rows.map((row) => [numberOf(row, 'id'), new Set(unpackWords(bytesOf(row, 'words')).hashes)]),
+  );
 }
 
 /** Those of the ids that are in the namespace and may be recalled. */

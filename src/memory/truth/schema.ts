@@ -9,7 +9,7 @@ export function openTruth(file: string): DatabaseSync {
   const db = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS });
   // FULL: what was acknowledged survives a power cut, not only the end of the process.
   db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON');
-  const found = Number(db.prepare('PRAGMA user_version').get()?.['user_version']);
+  const found = Number(db.prepare('PRAGMA user_version').get()?.user_version);
   if (found > SCHEMA_VERSION) {
     db.close();
     throw new GeodeError(

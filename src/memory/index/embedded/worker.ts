@@ -95,7 +95,7 @@ function catchUp(namespace: string, current: Open): void {
 }
 
 function fileState(): number {
-  return Number(dataVersion.get()?.['data_version']);
+  return Number(dataVersion.get()?.data_version);
 }
 
 function inOneState<T>(work: () => T): T {

@@ -26,7 +26,8 @@ export async function ensureCollection(
     if (!/already exists/i.test(reasonOf(thrown))) throw thrown;
     return false;
   }
-  const keyword = (field: string) => client.createPayloadIndex(name, { field_name: field, field_schema: 'keyword', wait: true });
+  const keyword = (field: string) =>
+    client.createPayloadIndex(name, { field_name: field, field_schema: 'keyword', wait: true });
   await client.createPayloadIndex(name, {
     field_name: 'namespace',
     field_schema: { type: 'keyword', is_tenant: true },
@@ -43,7 +44,7 @@ function integer(client: QdrantClient, name: string, field: string) {
 
 async function checkCollection(client: QdrantClient, name: string, model: Model): Promise<void> {
   const { config } = await client.getCollection(name);
-  const meaning: unknown = Object(config.params.vectors)['meaning'];
+  const meaning: unknown = Object(config.params.vectors).meaning;
   const { size, distance }: { size?: unknown; distance?: unknown } = Object(meaning);
   if (size === model.dimensions && distance === 'Cosine') return;
   throw new GeodeError(

@@ -37,9 +37,17 @@ export function pointsOf(entry: LocatedEntry, model: Model): Schemas['PointStruc
 
 /** A UUID of namespace, key and chunk; what is read back is compared with the namespace and the truth. */
 function pointId({ namespace, key }: LocatedEntry, chunk: number): string {
-  const hash = createHash('sha256').update(JSON.stringify([namespace, key, chunk])).digest('hex');
+  const hash = createHash('sha256')
+    .update(JSON.stringify([namespace, key, chunk]))
+    .digest('hex');
   // Version 8: a hash of our own choice.
-  const parts = [hash.slice(0, 8), hash.slice(8, 12), `8${hash.slice(13, 16)}`, `8${hash.slice(17, 20)}`, hash.slice(20, 32)];
+  const parts = [
+    hash.slice(0, 8),
+    hash.slice(8, 12),
+    `8${hash.slice(13, 16)}`,
+    `8${hash.slice(17, 20)}`,
+    hash.slice(20, 32),
+  ];
   return parts.join('-');
 }
 
@@ -47,7 +55,8 @@ function sparseWords(entry: LocatedEntry): { indices: number[]; values: number[]
   const { hashes, counts } = unpackWords(entry.words);
   const length = counts.reduce((sum, count) => sum + count, 0);
   const weights = new Map<number, number>();
-  for (const [i, hash] of hashes.entries()) weights.set(hash, saturation(counts[i] ?? 0, length, AVERAGE_LENGTH));
+  for (const [i, hash] of hashes.entries())
+    weights.set(hash, saturation(counts[i] ?? 0, length, AVERAGE_LENGTH));
   return { indices: [...weights.keys()], values: [...weights.values()] };
 }
 

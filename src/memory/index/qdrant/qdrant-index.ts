@@ -6,10 +6,10 @@
 import { QdrantClient } from '@qdrant/js-client-rest';
 import { GeodeError, reasonOf } from '../../../core/errors.ts';
 import type { Embedder, PartHealth } from '../../../core/memory.ts';
-import { findModel, type Model } from '../../truth/models.ts';
-import { changesAfter, indexedEntry, lastChange } from '../../truth/indexed-entries.ts';
-import { readPosition, storeId, writePosition } from '../../truth/positions.ts';
 import { wordCeiling } from '../../truth/fallback-words.ts';
+import { changesAfter, indexedEntry, lastChange } from '../../truth/indexed-entries.ts';
+import { findModel, type Model } from '../../truth/models.ts';
+import { readPosition, storeId, writePosition } from '../../truth/positions.ts';
 import type { Truth } from '../../truth/truth.ts';
 import { K1 } from '../bm25.ts';
 import type { DenseSearch, Hit, Hits, KeywordSearch, SearchIndex } from '../search-index.ts';
@@ -82,7 +82,9 @@ export class QdrantIndex implements SearchIndex {
   behind(): number {
     const collection = this.#nameFor(this.#model());
     if (collection === null) return 0;
-    return this.#truth.read((sql) => changesAfter(sql, readPosition(sql, collection), Number.MAX_SAFE_INTEGER).length);
+    return this.#truth.read(
+      (sql) => changesAfter(sql, readPosition(sql, collection), Number.MAX_SAFE_INTEGER).length,
+    );
   }
 
   async health(): Promise<PartHealth> {
@@ -93,7 +95,11 @@ export class QdrantIndex implements SearchIndex {
         ? { name: 'index', state: 'up', detail }
         : { name: 'index', state: 'working', detail: `${detail}, ${this.behind()} changes to come` };
     } catch (thrown) {
-      return { name: 'index', state: 'down', detail: `Qdrant at ${this.#options.url} does not answer: ${reasonOf(thrown)}` };
+      return {
+        name: 'index',
+        state: 'down',
+        detail: `Qdrant at ${this.#options.url} does not answer: ${reasonOf(thrown)}`,
+      };
     }
   }
 
@@ -112,9 +118,14 @@ export class QdrantIndex implements SearchIndex {
   ): Promise<Hit[]> {
     const model = this.#model();
     const collection = this.#nameFor(model);
-    if (collection === null) throw new GeodeError('memory_down', 'Qdrant has no collection before the embedder has answered.');
+    if (collection === null)
+      throw new GeodeError('memory_down', 'Qdrant has no collection before the embedder has answered.');
     const found = await this.#guarded(() =>
-      this.#client.query(collection, { ...ask, filter: pointFilter(search), with_payload: ['entry', 'namespace'] }),
+      this.#client.query(collection, {
+        ...ask,
+        filter: pointFilter(search),
+        with_payload: ['entry', 'namespace'],
+      }),
     );
     const best = new Map<number, Hit>();
     for (const point of found.points) {
@@ -129,8 +140,11 @@ export class QdrantIndex implements SearchIndex {
     const collection = this.#nameFor(model);
     if (collection === null || model === null) return;
     if (this.#collection !== collection) {
-      const made = await this.#guarded(() => ensureCollection(this.#client, collection, model, this.#options.replicas ?? 1));
-      if (made || (await this.#lags(collection))) this.#truth.transaction((sql) => writePosition(sql, collection, 0));
+      const made = await this.#guarded(() =>
+        ensureCollection(this.#client, collection, model, this.#options.replicas ?? 1),
+      );
+      if (made || (await this.#lags(collection)))
+        this.#truth.transaction((sql) => writePosition(sql, collection, 0));
       this.#collection = collection;
     }
     for (;;) {
@@ -138,13 +152,19 @@ export class QdrantIndex implements SearchIndex {
       const changes = this.#truth.read((sql) => changesAfter(sql, readPosition(sql, collection), BATCH));
       const last = changes.at(-1);
       if (last === undefined) return;
-      await this.#apply(collection, model, changes.map(({ id }) => id));
+      await this.#apply(
+        collection,
+        model,
+        changes.map(({ id }) => id),
+      );
       this.#truth.transaction((sql) => writePosition(sql, collection, last.seq));
     }
   }
 
   async #apply(collection: string, model: Model, ids: readonly number[]): Promise<void> {
-    const entries = this.#truth.read((sql) => ids.map((id) => ({ id, entry: indexedEntry(sql, id, model.id) })));
+    const entries = this.#truth.read((sql) =>
+      ids.map((id) => ({ id, entry: indexedEntry(sql, id, model.id) })),
+    );
     const points = entries.flatMap(({ entry }) => (entry === null ? [] : pointsOf(entry, model)));
     await this.#guarded(async () => {
       if (points.length > 0) await this.#client.upsert(collection, { points, wait: true });
@@ -168,10 +188,13 @@ export class QdrantIndex implements SearchIndex {
     const position = this.#truth.read((sql) => readPosition(sql, collection));
     if (position === 0 || position < this.#truth.read(lastChange)) return false;
     const { count } = await this.#guarded(() =>
-      this.#client.count(collection, { exact: true, filter: { must: [{ key: 'chunk', match: { value: 0 } }] } }),
+      this.#client.count(collection, {
+        exact: true,
+        filter: { must: [{ key: 'chunk', match: { value: 0 } }] },
+      }),
     );
     const expected = this.#truth.read((sql) =>
-      Number(sql.get`SELECT count(*) AS n FROM entries WHERE superseded_by IS NULL`?.['n'] ?? 0),
+      Number(sql.get`SELECT count(*) AS n FROM entries WHERE superseded_by IS NULL`?.n ?? 0),
     );
     return count !== expected;
   }
@@ -182,7 +205,9 @@ export class QdrantIndex implements SearchIndex {
     } catch (thrown) {
       // The collection may be what is missing: the next catching up looks, and fills it again.
       this.#collection = null;
-      throw new GeodeError('memory_down', `Qdrant at ${this.#options.url} failed: ${reasonOf(thrown)}.`, { cause: thrown });
+      throw new GeodeError('memory_down', `Qdrant at ${this.#options.url} failed: ${reasonOf(thrown)}.`, {
+        cause: thrown,
+      });
     }
   }
 
