@@ -1,17 +1,14 @@
-/** A command of the CLI: one file each, with its name, its help, what it takes and what it does. */
-import type { z } from 'zod';
-import { GeodeError } from '../core/errors.ts';
-
+/** One option: what `node:util`'s parseArgs takes, and what help says of it. */
 export interface CliOption {
   readonly type: 'string' | 'boolean';
-  readonly description: string;
   readonly short?: string;
   readonly multiple?: boolean;
+  readonly description: string;
+  /** The name of its value in help: `--timeout SECONDS`. */
+  readonly value?: string;
 }
 
-export type CliValues = Readonly<
-  Record<string, string | boolean | readonly (string | boolean)[] | undefined>
->;
+export type CliValues = Readonly<Record<string, string | boolean | (string | boolean)[] | undefined>>;
 
 export interface CliConfig {
   /** Where Geode keeps its files. */
@@ -33,37 +30,22 @@ export interface CliContext {
   readonly values: CliValues;
   readonly positionals: readonly string[];
   readonly config: CliConfig;
-  /** Writes one line for a person or, with `--json`, one JSON text. */
-  readonly out: (line: string) => void;
   readonly json: boolean;
   readonly signal: AbortSignal;
+  /** A line on stdout. */
+  readonly out: (line: string) => void;
 }
 
+/** A command is one file: its name, its help, its options and what it does. */
 export interface CliCommand {
   readonly name: string;
   readonly summary: string;
-  readonly examples: readonly string[];
+  /** What stands after the name: `[--] COMMAND [ARGUMENT …]`. */
+  readonly usage: string;
+  readonly examples: readonly (readonly [command: string, meaning: string])[];
   readonly options: Readonly<Record<string, CliOption>>;
-  /** How the help shows what follows the options, such as `<text…>`. */
-  readonly positionals?: string;
   /** Resolves to the exit code. Throws `GeodeError` for what the user can put right. */
   run(context: CliContext): Promise<number>;
 }
 
-/** The values of a command's options, checked; the message names the option. */
-export function parseValues<S extends z.ZodType>(schema: S, values: CliValues): z.output<S> {
-  const { success, data, error } = schema.safeParse(values);
-  if (success) return data;
-  const [issue] = error.issues;
-  throw new GeodeError(
-    'invalid_input',
-    `--${String(issue?.path[0] ?? '')}: ${issue?.message ?? 'is not valid'}`,
-  );
-}
-
-/** The one positional that a command needs. */
-export function onePositional({ positionals }: CliContext, what: string): string {
-  const [value, ...rest] = positionals;
-  if (value === undefined || rest.length > 0) throw new GeodeError('invalid_input', `Give one ${what}`);
-  return value;
-}
+export const exitCodes = { done: 0, failed: 1, usage: 2, interrupted: 130 } as const;

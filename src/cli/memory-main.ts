@@ -5,62 +5,62 @@ import { parseArgs } from 'node:util';
 import packageJson from '../../package.json' with { type: 'json' };
 import { GeodeError, isGeodeError } from '../core/errors.ts';
 import { modelFolder } from '../memory/embed/fetch-model.ts';
-import type { CliCommand, CliConfig } from './command.ts';
-import { command as gateway } from './commands/gateway.ts';
-import { command as keysCreate } from './commands/keys-create.ts';
-import { command as keysList } from './commands/keys-list.ts';
-import { command as keysRevoke } from './commands/keys-revoke.ts';
-import { command as memoryAdd } from './commands/memory-add.ts';
-import { command as memoryExport } from './commands/memory-export.ts';
-import { command as memoryGet } from './commands/memory-get.ts';
-import { command as memoryImport } from './commands/memory-import.ts';
-import { command as memoryLs } from './commands/memory-ls.ts';
-import { command as memoryReindex } from './commands/memory-reindex.ts';
-import { command as memoryRm } from './commands/memory-rm.ts';
-import { command as memorySearch } from './commands/memory-search.ts';
-import { command as memoryStats } from './commands/memory-stats.ts';
+import { type CliCommand, type CliConfig, exitCodes } from './command.ts';
+import { gatewayCommand } from './commands/gateway.ts';
+import { keysCreateCommand } from './commands/keys-create.ts';
+import { keysListCommand } from './commands/keys-list.ts';
+import { keysRevokeCommand } from './commands/keys-revoke.ts';
+import { memoryAddCommand } from './commands/memory-add.ts';
+import { memoryExportCommand } from './commands/memory-export.ts';
+import { memoryGetCommand } from './commands/memory-get.ts';
+import { memoryImportCommand } from './commands/memory-import.ts';
+import { memoryLsCommand } from './commands/memory-ls.ts';
+import { memoryReindexCommand } from './commands/memory-reindex.ts';
+import { memoryRmCommand } from './commands/memory-rm.ts';
+import { memorySearchCommand } from './commands/memory-search.ts';
+import { memoryStatsCommand } from './commands/memory-stats.ts';
 
 const commands: readonly CliCommand[] = [
-  memorySearch,
-  memoryAdd,
-  memoryGet,
-  memoryLs,
-  memoryRm,
-  memoryImport,
-  memoryExport,
-  memoryStats,
-  memoryReindex,
-  keysCreate,
-  keysList,
-  keysRevoke,
-  gateway,
+  gatewayCommand,
+  keysCreateCommand,
+  keysListCommand,
+  keysRevokeCommand,
+  memoryAddCommand,
+  memoryExportCommand,
+  memoryGetCommand,
+  memoryImportCommand,
+  memoryLsCommand,
+  memoryReindexCommand,
+  memoryRmCommand,
+  memorySearchCommand,
+  memoryStatsCommand,
 ];
 
 async function main(args: readonly string[]): Promise<number> {
   const json = args.includes('--json');
   try {
-    const command = commands.find(({ name }) => args.slice(0, name.split(' ').length).join(' ') === name);
-    if (!command)
-      throw new GeodeError('invalid_input', `Give a command: ${commands.map(({ name }) => name).join(', ')}`);
-    const { values, positionals } = parseArgs({
-      args: args.slice(command.name.split(' ').length),
-      options: { ...command.options, json: { type: 'boolean' } },
-      allowPositionals: true,
-    });
-    const out = (line: string) => process.stdout.write(`${line}\n`);
-    return await command.run({
-      values,
-      positionals,
-      config: configOf(process.env),
-      out,
-      json,
-      signal: stopSignal(),
-    });
+    return await runCommand(args, json);
   } catch (thrown) {
-    const message = isGeodeError(thrown) ? `${thrown.message}\n${thrown.hint}` : String(thrown);
-    process.stderr.write(json && isGeodeError(thrown) ? `${JSON.stringify(thrown)}\n` : `${message}\n`);
-    return 1;
+    if (!isGeodeError(thrown)) throw thrown;
+    if (json) process.stdout.write(`${JSON.stringify(thrown)}\n`);
+    else process.stderr.write(`geode: ${thrown.message}\n  ${thrown.hint}\n`);
+    return thrown.details.usage === true ? exitCodes.usage : exitCodes.failed;
   }
+}
+
+async function runCommand(args: readonly string[], json: boolean): Promise<number> {
+  const command = commands.find(({ name }) => `${args.join(' ')} `.startsWith(`${name} `));
+  if (!command) {
+    const names = commands.map(({ name }) => name).join(', ');
+    throw new GeodeError('invalid_input', `Give a command: ${names}`, { details: { usage: true } });
+  }
+  const { values, positionals } = parseArgs({
+    args: args.slice(command.name.split(' ').length),
+    options: { ...command.options, json: { type: 'boolean' } },
+    allowPositionals: true,
+  });
+  const out = (line: string) => process.stdout.write(`${line}\n`);
+  return command.run({ values, positionals, config: configOf(process.env), out, json, signal: stopSignal() });
 }
 
 function configOf(env: NodeJS.ProcessEnv): CliConfig {

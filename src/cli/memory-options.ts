@@ -4,20 +4,26 @@ import { localUser } from '../api/keys.ts';
 import type { CliOption } from './command.ts';
 
 export const userOption = {
-  user: { type: 'string', description: `Whose memory; ${localUser} by default` },
+  user: { type: 'string', value: 'USER', description: `whose memory; ${localUser} by default` },
 } as const satisfies Record<string, CliOption>;
 
 export const filterOptions = {
   ...userOption,
-  category: { type: 'string', short: 'c', description: 'Only this category' },
-  tag: { type: 'string', short: 't', multiple: true, description: 'Only entries with this tag; repeatable' },
-  source: { type: 'string', description: 'Only entries from this source' },
-  strict: { type: 'boolean', description: 'Leave expired entries out' },
+  category: { type: 'string', value: 'NAME', short: 'c', description: 'only this category' },
+  tag: {
+    type: 'string',
+    value: 'TAG',
+    short: 't',
+    multiple: true,
+    description: 'only entries with this tag; repeatable',
+  },
+  source: { type: 'string', description: 'only entries from this source' },
+  strict: { type: 'boolean', description: 'leave expired entries out' },
 } as const satisfies Record<string, CliOption>;
 
 export const pagingOptions = {
-  limit: { type: 'string', short: 'n', description: 'How many, 1 to 100; 10 by default' },
-  offset: { type: 'string', description: 'How many to skip' },
+  limit: { type: 'string', value: 'N', short: 'n', description: 'how many, 1 to 100; 10 by default' },
+  offset: { type: 'string', value: 'N', description: 'how many to skip' },
 } as const satisfies Record<string, CliOption>;
 
 export const userValues = z.object({ user: z.string().default(localUser) });

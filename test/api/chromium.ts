@@ -15,18 +15,22 @@ export async function reasonForNoChromium(): Promise<string | null> {
   if (process.getuid?.() !== 0 || !/^ID=debian$/m.test(system))
     return `no ${executablePath}, and not root on Debian`;
   try {
-    // Two test files may get here at once; apt waits for its lock.
-    await run(
-      'apt-get',
-      ['-o', 'DPkg::Lock::Timeout=300', 'install', '-y', '--no-install-recommends', 'chromium'],
-      {
-        env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
-      },
-    );
+    await install().catch(async () => {
+      // The lists of packages may be too old, or missing.
+      await run('apt-get', ['update']);
+      await install();
+    });
     return null;
   } catch (thrown) {
     return `chromium cannot be installed: ${reasonOf(thrown).split('\n')[0]}`;
   }
+}
+
+function install() {
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+  // Another program may be installing as well; apt waits for its lock.
+  const wait = ['-o', 'DPkg::Lock::Timeout=300'];
+  return run('apt-get', [...wait, 'install', '-y', '--no-install-recommends', 'chromium'], { env });
 }
 
 export function launchChromium(): Promise<Browser> {

@@ -148,25 +148,25 @@ describe('CLI-1: geode memory', { timeout: 120_000 }, () => {
     });
   });
 
-  test.each([
+  test.each<[string[], string, number?]>([
     [['memory', 'search'], 'There is nothing to search for'],
     [['memory', 'search', 'a', '--limit', '0'], '1 to 100'],
     [['memory', 'search', 'a', '-c', 'typo'], 'typo'],
-    [['memory', 'search', 'a', '--dense', '2'], '--dense'],
+    [['memory', 'search', 'a', '--dense', '2'], '--dense', 2],
     [['memory', 'add', '  '], 'content'],
-    [['memory', 'get'], 'Give one id'],
+    [['memory', 'get'], 'Give one id', 2],
     [['memory', 'get', 'nothing'], 'There is no entry'],
-    [['memory', 'rm'], 'Give at least one id'],
+    [['memory', 'rm'], 'Give at least one id', 2],
     [['memory', 'import', '/no/such/file'], '/no/such/file'],
-    [['keys', 'create', '--scope', 'everything'], '--scope'],
+    [['keys', 'create', '--scope', 'everything'], '--scope', 2],
     [['keys', 'create', '--user', 'Not Valid'], 'user name'],
     [['keys', 'revoke', 'nothing'], 'There is no key'],
-    [['gateway', '--port', '99999'], '--port'],
+    [['gateway', '--port', '99999'], '--port', 2],
     [['gateway', '--no-auth', '--host', '0.0.0.0'], 'Without auth'],
-  ])('%j is refused with its reason', async (args, reason) => {
+  ])('%j is refused with its reason', async (args, reason, exitCode = 1) => {
     const { code, stdout, stderr } = await run(...args);
     expect(stderr).toContain(reason);
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect({ code, stdout }).toEqual({ code: exitCode, stdout: '' });
   });
 });
 

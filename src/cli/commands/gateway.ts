@@ -1,31 +1,35 @@
 import { once } from 'node:events';
 import { z } from 'zod';
-import { type KeyStore, localUser, openKeys, scopes } from '../../api/keys.ts';
+import { type KeyStore, localUser, scopes } from '../../api/keys.ts';
 import { createLog } from '../../api/log.ts';
 import { startApi } from '../../api/server.ts';
-import { type CliCommand, parseValues } from '../command.ts';
-import { openLocalMemory } from '../open-memory.ts';
-import { keysPath } from '../paths.ts';
+import { type CliCommand, exitCodes } from '../command.ts';
+import { openLocalKeys, openLocalMemory } from '../local-files.ts';
+import { parseValues } from '../values.ts';
 
-export const command: CliCommand = {
+export const gatewayCommand: CliCommand = {
   name: 'gateway',
-  summary: 'Serve the HTTP API until it is told to stop',
-  examples: ['geode gateway', 'geode gateway --port 8080', 'geode gateway --no-auth'],
+  summary: 'serve the HTTP API until it is told to stop',
+  usage: '',
+  examples: [
+    ['geode gateway', 'on 127.0.0.1:4430, with API keys'],
+    ['geode gateway --no-auth', 'let everyone on this machine in'],
+  ],
   options: {
-    host: { type: 'string', description: 'The address to listen on; 127.0.0.1 by default' },
-    port: { type: 'string', description: 'The port; 4430 by default, 0 for a free one' },
+    host: { type: 'string', value: 'ADDRESS', description: 'the address to listen on; 127.0.0.1 by default' },
+    port: { type: 'string', value: 'PORT', description: 'the port; 4430 by default, 0 for a free one' },
     'no-auth': {
       type: 'boolean',
-      description: 'Let everyone on this machine in; refused on a public address',
+      description: 'let everyone on this machine in; refused on a public address',
     },
   },
   async run(context) {
-    const { values, config, json, out, signal } = context;
-    const options = parseValues(gatewayValues, values);
+    const { config, json, out, signal } = context;
+    const options = parseValues(gatewayValues, context);
     const { gateway, version } = config;
     const host = options.host ?? gateway.host;
     const port = options.port ?? gateway.port;
-    using keys = options['no-auth'] || gateway.auth === 'off' ? null : openKeys(keysPath(config));
+    using keys = options['no-auth'] || gateway.auth === 'off' ? null : openLocalKeys(context);
     await using local = await openLocalMemory(context);
     await using server = await startApi(
       { memory: local.store, keys: keys ?? 'off', log: createLog(gateway.logLevel), version },
@@ -34,7 +38,7 @@ export const command: CliCommand = {
     const secret = keys && firstSecret(keys);
     out(json ? JSON.stringify({ url: server.url, key: secret }) : greeting(server.url, secret));
     if (!signal.aborted) await once(signal, 'abort');
-    return 0;
+    return exitCodes.done;
   },
 };
 

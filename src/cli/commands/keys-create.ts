@@ -1,31 +1,39 @@
 import { z } from 'zod';
-import { localUser, openKeys, scopes } from '../../api/keys.ts';
+import { localUser, scopes } from '../../api/keys.ts';
 import { wireKey } from '../../api/wire.ts';
-import { type CliCommand, parseValues } from '../command.ts';
-import { keysPath } from '../paths.ts';
+import { type CliCommand, exitCodes } from '../command.ts';
+import { openLocalKeys } from '../local-files.ts';
+import { parseValues } from '../values.ts';
 
-export const command: CliCommand = {
+export const keysCreateCommand: CliCommand = {
   name: 'keys create',
-  summary: 'Make an API key; it is shown once',
+  summary: 'make an API key; it is shown once',
+  usage: '',
   examples: [
-    'geode keys create --user alice',
-    'geode keys create --user bot --scope memory:read --label "search only"',
+    ['geode keys create --user alice', 'a key that reads and writes the memory of alice'],
+    ['geode keys create --user bot --scope memory:read --label search', 'one that only reads'],
   ],
   options: {
-    user: { type: 'string', description: `Whose memory the key opens; ${localUser} by default` },
+    user: {
+      type: 'string',
+      value: 'USER',
+      description: `whose memory the key opens; ${localUser} by default`,
+    },
     scope: {
       type: 'string',
+      value: 'SCOPE',
       multiple: true,
-      description: `What it may do: ${scopes.join(', ')}; memory:read and memory:write by default`,
+      description: `what it may do: ${scopes.join(', ')}; memory:read and memory:write by default`,
     },
-    label: { type: 'string', description: 'What it is for' },
+    label: { type: 'string', description: 'what it is for' },
   },
-  async run({ values, config, json, out }) {
-    const { user, scope, label } = parseValues(createValues, values);
-    using keys = openKeys(keysPath(config));
+  async run(context) {
+    const { json, out } = context;
+    const { user, scope, label } = parseValues(createValues, context);
+    using keys = openLocalKeys(context);
     const { key, secret } = keys.create({ user, scopes: scope, label });
     out(json ? JSON.stringify({ ...wireKey(key), secret }) : secret);
-    return 0;
+    return exitCodes.done;
   },
 };
 

@@ -1,25 +1,26 @@
-import { openKeys } from '../../api/keys.ts';
 import { wireKey } from '../../api/wire.ts';
-import type { CliCommand } from '../command.ts';
-import { keysPath } from '../paths.ts';
+import { type CliCommand, exitCodes } from '../command.ts';
+import { openLocalKeys } from '../local-files.ts';
 
-export const command: CliCommand = {
+export const keysListCommand: CliCommand = {
   name: 'keys list',
-  summary: 'List the API keys',
-  examples: ['geode keys list', 'geode keys list --json'],
+  summary: 'list the API keys',
+  usage: '',
+  examples: [['geode keys list', 'who has which key']],
   options: {},
-  async run({ config, json, out }) {
-    using keys = openKeys(keysPath(config));
+  async run(context) {
+    const { json, out } = context;
+    using keys = openLocalKeys(context);
     const all = keys.list();
     if (json) {
       out(JSON.stringify(all.map(wireKey)));
-      return 0;
+      return exitCodes.done;
     }
     for (const { id, user, scopes, label, createdAt, revokedAt } of all) {
       const state = revokedAt ? `revoked ${revokedAt.toISOString()}` : `created ${createdAt.toISOString()}`;
       out([id, user, scopes.join(','), state, label].join('  ').trimEnd());
     }
     if (all.length === 0) out('There are no keys. Make one with `geode keys create`.');
-    return 0;
+    return exitCodes.done;
   },
 };

@@ -1,18 +1,18 @@
-import { openKeys } from '../../api/keys.ts';
-import { type CliCommand, onePositional } from '../command.ts';
-import { keysPath } from '../paths.ts';
+import { type CliCommand, exitCodes } from '../command.ts';
+import { openLocalKeys } from '../local-files.ts';
+import { onePositional } from '../values.ts';
 
-export const command: CliCommand = {
+export const keysRevokeCommand: CliCommand = {
   name: 'keys revoke',
-  summary: 'Revoke an API key; a running server refuses it at once',
-  examples: ['geode keys revoke 1f2e3d4c5b6a'],
-  positionals: '<id>',
+  summary: 'revoke an API key; a running server refuses it at once',
+  usage: 'ID',
+  examples: [['geode keys revoke 1f2e3d4c5b6a', 'the id is the middle part of the key']],
   options: {},
   async run(context) {
     const id = onePositional(context, 'key id');
-    using keys = openKeys(keysPath(context.config));
+    using keys = openLocalKeys(context);
     keys.revoke(id);
     context.out(context.json ? JSON.stringify({ revoked: id }) : `Revoked ${id}.`);
-    return 0;
+    return exitCodes.done;
   },
 };

@@ -2,38 +2,49 @@ import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import { newIdSchema } from '../../api/schemas.ts';
 import { wireStored } from '../../api/wire.ts';
-import { type CliCommand, parseValues } from '../command.ts';
+import { type CliCommand, exitCodes } from '../command.ts';
+import { openLocalMemory } from '../local-files.ts';
 import { userOption, userValues } from '../memory-options.ts';
-import { openLocalMemory } from '../open-memory.ts';
+import { parseValues } from '../values.ts';
 
-export const command: CliCommand = {
+export const memoryAddCommand: CliCommand = {
   name: 'memory add',
-  summary: 'Store an entry',
+  summary: 'store an entry',
+  usage: '[TEXT …]',
   examples: [
-    'geode memory add "Deploys run from the release branch" -c project -t deploy',
-    'cat notes.md | geode memory add --id notes/deploy --source notes.md',
+    ['geode memory add "Deploys run from the release branch" -c project -t deploy', 'store a fact'],
+    ['geode memory add --id notes/deploy --source notes.md < notes.md', 'store what comes in under a name'],
   ],
-  positionals: '[text…]',
   options: {
     ...userOption,
-    id: { type: 'string', description: 'Its name; storing under it again makes the next version' },
+    id: {
+      type: 'string',
+      value: 'ID',
+      description: 'its name; storing under it again makes the next version',
+    },
     category: {
       type: 'string',
+      value: 'NAME',
       short: 'c',
       description: 'core (default), project, conversation, daily, scratch or your own',
     },
-    tag: { type: 'string', short: 't', multiple: true, description: 'A tag; repeatable' },
-    source: { type: 'string', description: 'Where it comes from; the command line by default' },
-    'valid-until': { type: 'string', description: 'A date; from then on the entry is marked as expired' },
+    tag: { type: 'string', value: 'TAG', short: 't', multiple: true, description: 'a tag; repeatable' },
+    source: { type: 'string', description: 'where it comes from; the command line by default' },
+    'valid-until': {
+      type: 'string',
+      value: 'DATE',
+      description: 'a date; from then on the entry is marked as expired',
+    },
     supersedes: {
       type: 'string',
+      value: 'ID',
       multiple: true,
-      description: 'The id of an entry that this one replaces; repeatable',
+      description: 'the id of an entry that this one replaces; repeatable',
     },
   },
   async run(context) {
-    const { values, positionals, json, out, signal } = context;
-    const { user, id, category, tag, source, supersedes, ...options } = parseValues(addValues, values);
+    const { positionals, json, out, signal } = context;
+    const { user, id, category, tag, source, supersedes, ...options } = parseValues(addValues, context);
     const validUntil = options['valid-until'];
     const content = positionals.length > 0 ? positionals.join(' ') : await text(process.stdin);
     await using local = await openLocalMemory(context);
@@ -51,7 +62,7 @@ export const command: CliCommand = {
     );
     const scrubbed = stored.scrubbed > 0 ? `, ${stored.scrubbed} secrets left out` : '';
     out(json ? JSON.stringify(wireStored(stored)) : `${stored.outcome} ${stored.entry.key}${scrubbed}`);
-    return 0;
+    return exitCodes.done;
   },
 };
 

@@ -1,25 +1,31 @@
 import type { WireNewEntry } from '../../api/schemas.ts';
 import { filterOf } from '../../api/wire.ts';
 
+import { GeodeError } from '../../core/errors.ts';
 import { type Entry, limits, type Memory } from '../../core/memory.ts';
-import { type CliCommand, parseValues } from '../command.ts';
+import { type CliCommand, exitCodes } from '../command.ts';
+import { openLocalMemory } from '../local-files.ts';
 import { filterOptions, filterValues } from '../memory-options.ts';
-import { openLocalMemory } from '../open-memory.ts';
+import { parseValues } from '../values.ts';
 
-export const command: CliCommand = {
+export const memoryExportCommand: CliCommand = {
   name: 'memory export',
-  summary: 'Write entries as lines of JSON that `memory import` reads',
-  examples: ['geode memory export > memory.ndjson', 'geode memory export -c project > project.ndjson'],
+  summary: 'write entries as lines of JSON',
+  usage: '',
+  examples: [
+    ['geode memory export > memory.ndjson', 'everything that `memory import` can read back'],
+    ['geode memory export -c project > project.ndjson', 'one category'],
+  ],
   options: filterOptions,
   async run(context) {
-    const { values, out, signal } = context;
-    const options = parseValues(filterValues, values);
+    const { out, signal } = context;
+    const options = parseValues(filterValues, context);
     await using local = await openLocalMemory(context);
     for await (const entry of allOf(local.store.in(options.user), filterOf(options))) {
-      signal.throwIfAborted();
+      if (signal.aborted) throw new GeodeError('cancelled', 'The export was cancelled');
       out(JSON.stringify(exported(entry)));
     }
-    return 0;
+    return exitCodes.done;
   },
 };
 

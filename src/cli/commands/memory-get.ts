@@ -1,19 +1,23 @@
 import { z } from 'zod';
 import { wireEntry, wireVersion } from '../../api/wire.ts';
 import { GeodeError } from '../../core/errors.ts';
-import { type CliCommand, onePositional, parseValues } from '../command.ts';
+import { type CliCommand, exitCodes } from '../command.ts';
+import { openLocalMemory } from '../local-files.ts';
 import { userOption, userValues } from '../memory-options.ts';
-import { openLocalMemory } from '../open-memory.ts';
 import { renderEntry, renderVersion } from '../render-entries.ts';
+import { onePositional, parseValues } from '../values.ts';
 
-export const command: CliCommand = {
+export const memoryGetCommand: CliCommand = {
   name: 'memory get',
-  summary: 'Read an entry',
-  examples: ['geode memory get notes/deploy', 'geode memory get notes/deploy --versions --json'],
-  positionals: '<id>',
-  options: { ...userOption, versions: { type: 'boolean', description: 'Show the earlier versions too' } },
+  summary: 'read an entry',
+  usage: 'ID',
+  examples: [
+    ['geode memory get notes/deploy', 'the present version'],
+    ['geode memory get notes/deploy --versions', 'the earlier ones too'],
+  ],
+  options: { ...userOption, versions: { type: 'boolean', description: 'show the earlier versions too' } },
   async run(context) {
-    const { user, versions } = parseValues(getValues, context.values);
+    const { user, versions } = parseValues(getValues, context);
     const id = onePositional(context, 'id');
     await using local = await openLocalMemory(context);
     const memory = local.store.in(user);
@@ -27,7 +31,7 @@ export const command: CliCommand = {
     } else {
       context.out([renderEntry(entry), ...history.map(renderVersion)].join('\n\n'));
     }
-    return 0;
+    return exitCodes.done;
   },
 };
 

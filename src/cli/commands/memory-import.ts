@@ -1,26 +1,41 @@
 import { z } from 'zod';
-import { GeodeError, isGeodeError } from '../../core/errors.ts';
+import { isGeodeError } from '../../core/errors.ts';
 import type { NewEntry } from '../../core/memory.ts';
-import { type CliCommand, parseValues } from '../command.ts';
+import { type CliCommand, exitCodes } from '../command.ts';
 import { findFiles, readFileEntry, readLines } from '../import-files.ts';
+import { openLocalMemory } from '../local-files.ts';
 import { userOption, userValues } from '../memory-options.ts';
-import { openLocalMemory } from '../open-memory.ts';
+import { parseValues, somePositionals } from '../values.ts';
 
-export const command: CliCommand = {
+export const memoryImportCommand: CliCommand = {
   name: 'memory import',
-  summary: 'Store files and folders (text, Markdown, code, HTML, PDF), or the lines of an export',
-  examples: ['geode memory import docs/ README.md -c project -t docs', 'geode memory import memory.ndjson'],
-  positionals: '<path…>',
+  summary: 'store files and folders, or the lines of an export',
+  usage: 'PATH …',
+  examples: [
+    ['geode memory import docs/ README.md -t docs', 'text, Markdown, code, HTML and PDF'],
+    ['geode memory import memory.ndjson', 'what `memory export` wrote'],
+  ],
   options: {
     ...userOption,
-    category: { type: 'string', short: 'c', description: 'The category of the files; project by default' },
-    tag: { type: 'string', short: 't', multiple: true, description: 'A tag for each file; repeatable' },
-    prefix: { type: 'string', description: 'Put before each path to make the id' },
+    category: {
+      type: 'string',
+      value: 'NAME',
+      short: 'c',
+      description: 'the category of the files; project by default',
+    },
+    tag: {
+      type: 'string',
+      value: 'TAG',
+      short: 't',
+      multiple: true,
+      description: 'a tag for each file; repeatable',
+    },
+    prefix: { type: 'string', description: 'put before each path to make the id' },
   },
   async run(context) {
-    const { values, positionals, json, out, signal } = context;
-    const { user, ...facts } = parseValues(importValues, values);
-    if (positionals.length === 0) throw new GeodeError('invalid_input', 'Give at least one file or folder');
+    const { json, out, signal } = context;
+    const paths = somePositionals(context, 'file or folder');
+    const { user, ...facts } = parseValues(importValues, context);
     await using local = await openLocalMemory(context);
     const memory = local.store.in(user);
     const outcomes = { created: 0, updated: 0, merged: 0 };
@@ -28,8 +43,7 @@ export const command: CliCommand = {
     const keep = async (entries: readonly NewEntry[]) => {
       for (const { outcome } of await memory.storeMany(entries, { signal })) outcomes[outcome] += 1;
     };
-    for await (const file of findFiles(positionals)) {
-      signal.throwIfAborted();
+    for await (const file of findFiles(paths)) {
       if (/\.(ndjson|jsonl)$/i.test(file.path)) {
         for await (const batch of readLines(file.path)) await keep(batch);
         continue;
@@ -46,7 +60,7 @@ export const command: CliCommand = {
     const summary = `${created} created, ${updated} updated, ${merged} merged`;
     const left = skipped.map((path) => `\nskipped ${path}: no text in it`).join('');
     out(json ? JSON.stringify({ ...outcomes, skipped }) : summary + left);
-    return 0;
+    return exitCodes.done;
   },
 };
 

@@ -1,17 +1,22 @@
 import { filterOf, wireEntry } from '../../api/wire.ts';
-import { type CliCommand, parseValues } from '../command.ts';
+import { type CliCommand, exitCodes } from '../command.ts';
+import { openLocalMemory } from '../local-files.ts';
 import { filterOptions, filterValues, pagingOptions } from '../memory-options.ts';
-import { openLocalMemory } from '../open-memory.ts';
 import { renderPage } from '../render-entries.ts';
+import { parseValues } from '../values.ts';
 
-export const command: CliCommand = {
+export const memoryLsCommand: CliCommand = {
   name: 'memory ls',
-  summary: 'List entries, newest first',
-  examples: ['geode memory ls -c project', 'geode memory ls -n 100 --json'],
+  summary: 'list entries, newest first',
+  usage: '',
+  examples: [
+    ['geode memory ls -c project', 'one category'],
+    ['geode memory ls -n 100 --offset 100', 'the second hundred'],
+  ],
   options: { ...filterOptions, ...pagingOptions },
   async run(context) {
-    const { values, json, out } = context;
-    const options = parseValues(filterValues, values);
+    const { json, out } = context;
+    const options = parseValues(filterValues, context);
     await using local = await openLocalMemory(context);
     const page = await local.store.in(options.user).list(filterOf(options));
     out(
@@ -19,6 +24,6 @@ export const command: CliCommand = {
         ? JSON.stringify({ entries: page.entries.map(wireEntry), total: page.total })
         : renderPage(page, options.offset ?? 0),
     );
-    return 0;
+    return exitCodes.done;
   },
 };

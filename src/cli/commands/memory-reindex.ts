@@ -1,11 +1,12 @@
-import type { CliCommand } from '../command.ts';
-import { openLocalMemory } from '../open-memory.ts';
+import { type CliCommand, exitCodes } from '../command.ts';
+import { openLocalMemory } from '../local-files.ts';
 import { showProgress } from '../progress.ts';
 
-export const command: CliCommand = {
+export const memoryReindexCommand: CliCommand = {
   name: 'memory reindex',
-  summary: 'Embed and index everything again, after a change of model or a repair',
-  examples: ['geode memory reindex'],
+  summary: 'embed and index everything again',
+  usage: '',
+  examples: [['geode memory reindex', 'after a change of the embedding model']],
   options: {},
   async run(context) {
     const { json, out, signal } = context;
@@ -19,6 +20,6 @@ export const command: CliCommand = {
     progress.end();
     await local.store.settled({ signal });
     out(json ? JSON.stringify({ indexed: done }) : `Indexed ${done} entries.`);
-    return 0;
+    return exitCodes.done;
   },
 };

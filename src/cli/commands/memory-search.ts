@@ -1,28 +1,37 @@
 import { z } from 'zod';
 import { filterOf, fusionOf, wireResult } from '../../api/wire.ts';
 import { GeodeError } from '../../core/errors.ts';
-import { type CliCommand, parseValues } from '../command.ts';
+import { type CliCommand, exitCodes } from '../command.ts';
+import { openLocalMemory } from '../local-files.ts';
 import { filterOptions, filterValues, pagingOptions } from '../memory-options.ts';
-import { openLocalMemory } from '../open-memory.ts';
 import { renderAnswer } from '../render-entries.ts';
+import { parseValues } from '../values.ts';
 
-export const command: CliCommand = {
+export const memorySearchCommand: CliCommand = {
   name: 'memory search',
-  summary: 'Search memory by meaning and by word',
+  summary: 'search memory by meaning and by word',
+  usage: 'TEXT …',
   examples: [
-    'geode memory search how do we deploy',
-    'geode memory search "ECONNREFUSED 5432" -c project --json',
+    ['geode memory search how do we deploy', 'the ten best, and why they rank so'],
+    ['geode memory search ECONNREFUSED 5432 -c project --json', 'in one category, for a program'],
   ],
-  positionals: '<text…>',
   options: {
     ...filterOptions,
     ...pagingOptions,
-    fusion: { type: 'string', description: 'How the halves are joined: weighted (default) or rrf' },
-    dense: { type: 'string', description: 'The share of meaning in a weighted search, 0 to 1' },
+    fusion: {
+      type: 'string',
+      value: 'NAME',
+      description: 'how the halves are joined: weighted (default) or rrf',
+    },
+    dense: {
+      type: 'string',
+      value: 'SHARE',
+      description: 'the share of meaning in a weighted search, 0 to 1',
+    },
   },
   async run(context) {
-    const { values, positionals, json, out, signal } = context;
-    const options = parseValues(searchValues, values);
+    const { positionals, json, out, signal } = context;
+    const options = parseValues(searchValues, context);
     const text = positionals.join(' ');
     if (text.trim() === '') throw new GeodeError('empty_query', 'There is nothing to search for');
     await using local = await openLocalMemory(context);
@@ -33,7 +42,7 @@ export const command: CliCommand = {
         ? JSON.stringify({ ...answer, results: answer.results.map(wireResult) })
         : renderAnswer(answer, options.offset ?? 0),
     );
-    return 0;
+    return exitCodes.done;
   },
 };
 

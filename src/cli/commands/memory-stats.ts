@@ -1,15 +1,17 @@
-import { type CliCommand, parseValues } from '../command.ts';
+import { type CliCommand, exitCodes } from '../command.ts';
+import { openLocalMemory } from '../local-files.ts';
 import { userOption, userValues } from '../memory-options.ts';
-import { openLocalMemory } from '../open-memory.ts';
+import { parseValues } from '../values.ts';
 
-export const command: CliCommand = {
+export const memoryStatsCommand: CliCommand = {
   name: 'memory stats',
-  summary: 'Count entries, and say how memory is doing',
-  examples: ['geode memory stats', 'geode memory stats --json'],
+  summary: 'count entries, and say how memory is doing',
+  usage: '',
+  examples: [['geode memory stats', 'counts, sizes, the model, and the state of each part']],
   options: userOption,
   async run(context) {
-    const { values, json, out } = context;
-    const { user } = parseValues(userValues, values);
+    const { json, out } = context;
+    const { user } = parseValues(userValues, context);
     await using local = await openLocalMemory(context);
     const [counts, stats, health] = await Promise.all([
       local.store.in(user).count(),
@@ -26,7 +28,7 @@ export const command: CliCommand = {
           health,
         }),
       );
-      return 0;
+      return exitCodes.done;
     }
     const rows: [string, string][] = [
       ...[...counts].map(([name, count]): [string, string] => [name, String(count)]),
@@ -41,6 +43,6 @@ export const command: CliCommand = {
     ];
     const width = Math.max(...rows.map(([name]) => name.length));
     out(rows.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join('\n'));
-    return 0;
+    return exitCodes.done;
   },
 };

@@ -1,11 +1,16 @@
-/** The memory of this machine, for commands that work on its files. */
+/** The files of this machine that commands work on, with or without a running server. */
 import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type KeyStore, openKeys } from '../api/keys.ts';
 import type { MemoryStore } from '../core/memory.ts';
 import { openLocalEmbedder } from '../memory/embed/local-embedder.ts';
 import { openMemory } from '../memory/open-memory.ts';
 import type { CliContext } from './command.ts';
-import { memoryPath } from './paths.ts';
 import { showProgress } from './progress.ts';
+
+export function openLocalKeys({ config }: CliContext): KeyStore {
+  return openKeys(join(config.dataDir, 'keys.db'));
+}
 
 export interface LocalMemory extends AsyncDisposable {
   readonly store: MemoryStore;
@@ -21,7 +26,7 @@ export async function openLocalMemory({ config, signal }: CliContext): Promise<L
     signal,
   });
   progress.end();
-  const store = openMemory({ file: memoryPath(config), embedder });
+  const store = openMemory({ file: join(config.dataDir, 'memory.db'), embedder });
   return {
     store,
     async [Symbol.asyncDispose]() {
