@@ -25,7 +25,10 @@ export async function openBenchMemory(name: string): Promise<BenchMemory> {
   const embedder = await openModel();
   const folder = join(modelFolder(process.env, homedir()), '..', 'bench');
   mkdirSync(folder, { recursive: true });
-  const store = openMemory({ file: join(folder, `${name}-${embedder.model.replaceAll('/', '-')}.db`), embedder });
+  const store = openMemory({
+    file: join(folder, `${name}-${embedder.model.replaceAll('/', '-')}.db`),
+    embedder,
+  });
   return {
     store,
     embedder,

@@ -9,7 +9,8 @@ export interface Timing {
 
 export function timing(milliseconds: readonly number[]): Timing {
   const sorted = milliseconds.toSorted((a, b) => a - b);
-  const at = (share: number) => round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0);
+  const at = (share: number) =>
+    round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0);
   return { p50: at(0.5), p99: at(0.99) };
 }
 
@@ -23,7 +24,10 @@ export async function timed(work: () => unknown): Promise<number> {
 export function ndcg10(found: readonly string[], relevant: ReadonlySet<string>): number {
   const gain = (rank: number) => 1 / Math.log2(rank + 2);
   const got = found.slice(0, 10).reduce((sum, id, rank) => sum + (relevant.has(id) ? gain(rank) : 0), 0);
-  const best = Array.from({ length: Math.min(10, relevant.size) }, (_, rank) => gain(rank)).reduce((a, b) => a + b, 0);
+  const best = Array.from({ length: Math.min(10, relevant.size) }, (_, rank) => gain(rank)).reduce(
+    (a, b) => a + b,
+    0,
+  );
   return got / best;
 }
 
@@ -41,7 +45,10 @@ export function keep(name: string, results: object): void {
     node: process.version,
     load: loadavg().map((load) => round(load, 1)),
   };
-  writeFileSync(new URL(`${name}.json`, folder), `${JSON.stringify({ measured: new Date().toISOString().slice(0, 10), machine, ...results }, null, 2)}\n`);
+  writeFileSync(
+    new URL(`${name}.json`, folder),
+    `${JSON.stringify({ measured: new Date().toISOString().slice(0, 10), machine, ...results }, null, 2)}\n`,
+  );
 }
 
 /** The same numbers in every run. */

@@ -3,9 +3,9 @@
  * are asked once with what was chosen, with each half alone, and with RRF-60.
  */
 import type { Fusion, Memory } from '../../src/core/memory.ts';
+import { openBenchMemory } from './bench-memory.ts';
 import { keep, ndcg10, round } from './measure.ts';
 import { loadSciFact, type SciFact } from './scifact.ts';
-import { openBenchMemory } from './bench-memory.ts';
 
 const fusions: Readonly<Record<string, Fusion>> = {
   hybrid: { kind: 'weighted' },
@@ -22,7 +22,8 @@ export async function benchQuality(folder: string | undefined): Promise<Record<s
   await fill(memory, scifact);
   await bench.store.settled();
   const train: Record<string, number> = {};
-  for (const dense of trainShares) train[`share ${dense}`] = await score(memory, scifact.claims.train, { kind: 'weighted', dense });
+  for (const dense of trainShares)
+    train[`share ${dense}`] = await score(memory, scifact.claims.train, { kind: 'weighted', dense });
   const test: Record<string, number> = {};
   for (const [name, fusion] of Object.entries(fusions)) {
     train[name] = await score(memory, scifact.claims.train, fusion);
@@ -39,7 +40,9 @@ async function fill(memory: Memory, { documents }: SciFact): Promise<void> {
   for (let at = total; at < documents.length; at += 32) {
     process.stderr.write(`\rembedding ${at} of ${documents.length} abstracts`);
     await memory.storeMany(
-      documents.slice(at, at + 32).map(({ id, text }) => ({ key: id, content: text, category: 'core', source: 'scifact' })),
+      documents
+        .slice(at, at + 32)
+        .map(({ id, text }) => ({ key: id, content: text, category: 'core', source: 'scifact' })),
     );
   }
   process.stderr.write('\n');
@@ -49,7 +52,10 @@ async function score(memory: Memory, claims: SciFact['claims']['test'], fusion: 
   let sum = 0;
   for (const { text, relevant } of claims) {
     const { results } = await memory.recall({ text, fusion });
-    sum += ndcg10(results.map(({ entry }) => entry.key), relevant);
+    sum += ndcg10(
+      results.map(({ entry }) => entry.key),
+      relevant,
+    );
   }
   return round(sum / claims.length, 4);
 }

@@ -6,7 +6,9 @@ import { z } from 'zod';
 export interface SciFact {
   readonly documents: readonly { readonly id: string; readonly text: string }[];
   /** For each split the claims with the ids of their abstracts. */
-  readonly claims: Readonly<Record<'train' | 'test', readonly { readonly text: string; readonly relevant: ReadonlySet<string> }[]>>;
+  readonly claims: Readonly<
+    Record<'train' | 'test', readonly { readonly text: string; readonly relevant: ReadonlySet<string> }[]>
+  >;
 }
 
 const line = z.object({ _id: z.string(), title: z.string().optional(), text: z.string() });
@@ -26,14 +28,20 @@ export function loadSciFact(folder: string | undefined): SciFact {
   const queries = new Map(lines('queries.jsonl').map(({ _id, text }) => [_id, text]));
   const claims = (split: string) => {
     const relevant = new Map<string, Set<string>>();
-    for (const row of readFileSync(join(folder, 'qrels', `${split}.tsv`), 'utf8').trim().split('\n').slice(1)) {
+    for (const row of readFileSync(join(folder, 'qrels', `${split}.tsv`), 'utf8')
+      .trim()
+      .split('\n')
+      .slice(1)) {
       const [query = '', document = '', score] = row.split('\t');
       if (Number(score) > 0) relevant.set(query, (relevant.get(query) ?? new Set()).add(document));
     }
     return [...relevant].map(([query, ids]) => ({ text: queries.get(query) ?? '', relevant: ids }));
   };
   return {
-    documents: lines('corpus.jsonl').map(({ _id, title, text }) => ({ id: _id, text: `${title ?? ''} ${text}`.trim() })),
+    documents: lines('corpus.jsonl').map(({ _id, title, text }) => ({
+      id: _id,
+      text: `${title ?? ''} ${text}`.trim(),
+    })),
     claims: { train: claims('train'), test: claims('test') },
   };
 }

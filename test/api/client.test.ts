@@ -67,3 +67,13 @@ test('ready says how each part is', async () => {
   expect(ready.status).toBe('up');
   expect(ready.parts.map(({ name }) => name)).toContain('truth');
 });
+
+test('an admin sees the size of the store and indexes it again', async () => {
+  await using server = await startTestServer();
+  const client = server.client('alice');
+  await client.bulk([entry, { ...entry, content: 'another fact' }]);
+  expect(await client.stats()).toMatchObject({ store: 'sqlite', entries: 2, namespaces: 1, dimensions: 64 });
+  const events = await collect(client.reindex());
+  expect(events.at(-1)).toEqual({ type: 'end', done: 2 });
+  expect((await client.search('fact')).total).toBe(2);
+});

@@ -9,42 +9,63 @@ import { type QdrantServer, qdrantMissing, startQdrant } from './qdrant-server.t
 import { temporaryFolder } from './temporary-folder.ts';
 import { wordEmbedder } from './word-embedder.ts';
 
-const rounds = Number(process.env['GEODE_KILL_ROUNDS'] ?? 5);
-const seed = Number(process.env['GEODE_SEED'] ?? Date.now() % 100_000);
-const line = z.object({ begin: z.string().optional(), done: z.string().optional(), content: z.string().nullable() });
+const rounds = Number(process.env.GEODE_KILL_ROUNDS ?? 5);
+const seed = Number(process.env.GEODE_SEED ?? Date.now() % 100_000);
+const line = z.object({
+  begin: z.string().optional(),
+  done: z.string().optional(),
+  content: z.string().nullable(),
+});
 
 /** For each key what it may hold: the last acknowledged value, or the one that was being written. */
 type Expected = Map<string, { acknowledged: string | null; begun: string | null | undefined }>;
 
 describe('kill -9 while three writers store and forget (MEM-5, REL-1)', () => {
-  it(`loses nothing that was acknowledged and leaves nothing half-indexed: ${rounds} rounds, GEODE_SEED=${seed}`, async () => {
-    using folder = temporaryFolder();
-    const file = `${folder.path}/m.db`;
-    const expected: Expected = new Map();
-    for (let round = 0; round < rounds; round += 1) {
-      await writeAndKill(file, round, expected);
-      await check(file, expected);
-    }
-    expect(expected.size).toBeGreaterThan(0);
-  }, 60_000 + rounds * 10_000);
+  it(
+    `loses nothing that was acknowledged and leaves nothing half-indexed: ${rounds} rounds, GEODE_SEED=${seed}`,
+    async () => {
+      using folder = temporaryFolder();
+      const file = `${folder.path}/m.db`;
+      const expected: Expected = new Map();
+      for (let round = 0; round < rounds; round += 1) {
+        await writeAndKill(file, round, expected);
+        await check(file, expected);
+      }
+      expect(expected.size).toBeGreaterThan(0);
+    },
+    60_000 + rounds * 10_000,
+  );
 
-  it.skipIf(qdrantMissing !== null)('the same with Qdrant as the index', async () => {
-    using folder = temporaryFolder();
-    await using server = await startQdrant();
-    const file = `${folder.path}/m.db`;
-    const expected: Expected = new Map();
-    for (let round = 0; round < Math.ceil(rounds / 5); round += 1) {
-      await writeAndKill(file, round, expected, server);
-      await check(file, expected, server);
-    }
-  }, 120_000 + rounds * 5_000);
+  it.skipIf(qdrantMissing !== null)(
+    'the same with Qdrant as the index',
+    async () => {
+      using folder = temporaryFolder();
+      await using server = await startQdrant();
+      const file = `${folder.path}/m.db`;
+      const expected: Expected = new Map();
+      for (let round = 0; round < Math.ceil(rounds / 5); round += 1) {
+        await writeAndKill(file, round, expected, server);
+        await check(file, expected, server);
+      }
+    },
+    120_000 + rounds * 5_000,
+  );
 });
 
-async function writeAndKill(file: string, round: number, expected: Expected, server?: QdrantServer): Promise<void> {
+async function writeAndKill(
+  file: string,
+  round: number,
+  expected: Expected,
+  server?: QdrantServer,
+): Promise<void> {
   const script = new URL('./fixtures/writer.ts', import.meta.url).pathname;
-  const child = spawn(process.execPath, [script, file, String(round), ...(server === undefined ? [] : [server.url])], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+  const child = spawn(
+    process.execPath,
+    [script, file, String(round), ...(server === undefined ? [] : [server.url])],
+    {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  );
   const lines = createInterface({ input: child.stdout });
   lines.on('line', (text) => {
     const { begin, done, content } = line.parse(JSON.parse(text));
@@ -79,7 +100,10 @@ async function check(file: string, expected: Expected, server?: QdrantServer): P
     present += 1;
     const { results, degraded } = await memory.recall({ text: found.slice(0, 40), limit: 1 });
     expect(degraded).toEqual([]);
-    expect(results[0], key).toMatchObject({ entry: { key }, why: { dense: { raw: expect.any(Number) }, keyword: {} } });
+    expect(results[0], key).toMatchObject({
+      entry: { key },
+      why: { dense: { raw: expect.any(Number) }, keyword: {} },
+    });
   }
   expect((await memory.list({ limit: 1 })).total).toBe(present);
   expect(await store.stats()).toMatchObject({ entries: present });

@@ -27,31 +27,35 @@ const asked = fc.record({
 describe('namespaces never leak (MEM-6, SEC-2)', () => {
   it('whatever is stored, asked, listed, counted or forgotten in another one', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(stored, { minLength: 1, maxLength: 25 }), fc.array(asked, { maxLength: 12 }), async (entries, queries) => {
-        using folder = temporaryFolder();
-        await using store = openMemory({ file: `${folder.path}/m.db`, embedder: wordEmbedder() });
-        const owners = new Map<string, Set<string>>();
-        for (const { namespace: owner, ...fields } of entries) {
-          const source = `from ${owner}`;
-          const { entry } = await store.in(owner).store(defined({ ...fields, source }));
-          expect(entry.sources).toEqual([source]);
-          owners.set(owner, (owners.get(owner) ?? new Set()).add(entry.key));
-        }
-        for (const { namespace: asker, forget, text, ...filter } of queries) {
-          const memory = store.in(asker);
-          const own = owners.get(asker) ?? new Set();
-          if (forget) expect(await memory.forget(text)).toBe(own.delete(text));
-          const { results, total } = await memory.recall(defined({ text, ...filter, limit: 100 }));
-          expect(results).toHaveLength(total);
-          const { entries: listed, total: all } = await memory.list({ limit: 100 });
-          expect(all).toBe(own.size);
-          for (const entry of [...listed, ...results.map((result) => result.entry)]) {
-            expect(entry.sources).toEqual([`from ${asker}`]);
-            expect(own.has(entry.key)).toBe(true);
+      fc.asyncProperty(
+        fc.array(stored, { minLength: 1, maxLength: 25 }),
+        fc.array(asked, { maxLength: 12 }),
+        async (entries, queries) => {
+          using folder = temporaryFolder();
+          await using store = openMemory({ file: `${folder.path}/m.db`, embedder: wordEmbedder() });
+          const owners = new Map<string, Set<string>>();
+          for (const { namespace: owner, ...fields } of entries) {
+            const source = `from ${owner}`;
+            const { entry } = await store.in(owner).store(defined({ ...fields, source }));
+            expect(entry.sources).toEqual([source]);
+            owners.set(owner, (owners.get(owner) ?? new Set()).add(entry.key));
           }
-          expect([...(await memory.count()).values()].reduce((a, b) => a + b, 0)).toBe(own.size);
-        }
-      }),
+          for (const { namespace: asker, forget, text, ...filter } of queries) {
+            const memory = store.in(asker);
+            const own = owners.get(asker) ?? new Set();
+            if (forget) expect(await memory.forget(text)).toBe(own.delete(text));
+            const { results, total } = await memory.recall(defined({ text, ...filter, limit: 100 }));
+            expect(results).toHaveLength(total);
+            const { entries: listed, total: all } = await memory.list({ limit: 100 });
+            expect(all).toBe(own.size);
+            for (const entry of [...listed, ...results.map((result) => result.entry)]) {
+              expect(entry.sources).toEqual([`from ${asker}`]);
+              expect(own.has(entry.key)).toBe(true);
+            }
+            expect([...(await memory.count()).values()].reduce((a, b) => a + b, 0)).toBe(own.size);
+          }
+        },
+      ),
       { numRuns: 25 },
     );
   }, 120_000);

@@ -16,7 +16,7 @@ export function errorSignatures(text: string): string[] {
 
 /** `TypeError: …`, `java.io.IOException: …`, `error[E0382]: …`, `Error: ENOENT: …`, `panic: …`. */
 const ERROR_LINE =
-  /^[^\S\n]*(?:Uncaught |Caused by: |Traceback: )?(?:(?:[A-Za-z_$][\w$]*[.:]{1,2})*[A-Z][\w$]*(?:Error|Exception|Warning|Panic)\b[^:\n]{0,40}:|error(?:\[\w+\])?:|fatal(?: error)?:|panic:|E[A-Z]{3,}:)[^\n]+/gm;
+  /^[^\S\n]*(?:Uncaught |Caused by: |Traceback: )?(?:(?:[A-Za-z_$][\w$]*[.:]{1,2})*(?:[A-Z][\w$]*)?(?:Error|Exception|Warning|Panic)\b[^:\n]{0,40}:|error(?:\[\w+\])?:|fatal(?: error)?:|panic:|E[A-Z]{3,}:)[^\n]+/gm;
 
 function mask(line: string): string {
   return line
