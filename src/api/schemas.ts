@@ -14,6 +14,8 @@ export const problemSchema = z
   })
   .openapi('Problem');
 
+const requiredText = z.string({ error: ({ input }) => (input === undefined ? 'is missing' : undefined) });
+
 /** Words that are paths of their own below `/context/`, and what a URL takes for "here" and "up". */
 const reservedIds = ['search', 'ingest', 'bulk', 'files', 'categories', '.', '..'];
 
@@ -32,21 +34,19 @@ export const pathId = { param: { name: 'id', in: 'path' } } as const;
 export const idParamSchema = z.object({ id: idSchema.openapi(pathId) });
 export const newIdParamSchema = z.object({ id: newIdSchema.openapi(pathId) });
 
-const categorySchema = z
-  .string()
+const categorySchema = requiredText
   .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, 'use lower-case letters, digits, - and _, at most 64')
   .describe('core, project, conversation, daily, scratch, or a name of your own.')
   .openapi({ example: 'project' });
 
 const tagSchema = z.string().min(1).max(limits.tagLength);
 const tagsSchema = z.array(tagSchema).max(limits.tags);
-const sourceSchema = z.string().min(1).max(limits.sourceLength).describe('Where it comes from.');
+const sourceSchema = requiredText.min(1).max(limits.sourceLength).describe('Where it comes from.');
 const dateSchema = z.iso.datetime({ offset: true }).openapi({ example: '2031-01-31T12:00:00Z' });
 
 // Both schemas are closed, and a closed one cannot be extended by `allOf`, so they share their shape.
 const contentShape = {
-  content: z
-    .string()
+  content: requiredText
     .min(1)
     .max(limits.contentLength)
     .openapi({ example: 'Deploys run from the release branch.' }),
@@ -129,7 +129,7 @@ const filterShape = {
 export const listQuerySchema = z.strictObject(filterShape);
 
 export const searchQuerySchema = z.strictObject({
-  q: z.string().min(1).max(limits.queryLength).openapi({ example: 'how do we deploy' }),
+  q: requiredText.min(1).max(limits.queryLength).openapi({ example: 'how do we deploy' }),
   ...filterShape,
   fusion: z.enum(['weighted', 'rrf']).default('weighted').describe('How the two halves are joined.'),
   dense: z.coerce.number().min(0).max(1).optional().describe('The share of meaning in a weighted search.'),

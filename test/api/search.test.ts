@@ -69,6 +69,11 @@ describe('CTX-1: search', () => {
     expect(refused).toMatchObject({ status: 400, body: { code } });
   });
 
+  test('CTX-4: a refusal says what is missing', async () => {
+    const refused = await server.newcomer().call(`${context}/search`);
+    expect(refused.body).toMatchObject({ error: 'q: is missing' });
+  });
+
   test('CTX-4: refuses a query that is too long', async () => {
     const refused = await server.newcomer().call(`${context}/search?q=${'x'.repeat(limits.queryLength + 1)}`);
     expect(refused).toMatchObject({ status: 413, body: { code: 'too_large' } });
