@@ -5,27 +5,23 @@ import { words } from '../memory/text/words.ts';
 
 export function renderAnswer({ results, total, totalIs, degraded }: Answer, offset: number): string {
   const lines = results.map((result, index) => renderResult(result, offset + index + 1));
-  const count = `${totalIs === 'capped' ? 'more than ' : ''}${total}`;
-  const range =
-    results.length > 0 ? `${offset + 1}–${offset + results.length} of ${count}` : `nothing of ${count}`;
+  const range = rangeOf(results.length, offset, `${totalIs === 'capped' ? 'more than ' : ''}${total}`);
   const warnings = degraded.map(({ half, reason }) =>
     styleText('yellow', `The ${half} half did not answer: ${reason}`),
   );
-  return [...lines, styleText('dim', range), ...warnings].join('\n\n');
+  return [...lines, range, ...warnings].join('\n\n');
 }
 
 export function renderPage({ entries, total }: Page, offset: number): string {
   const lines = entries.map((entry) => `${title(entry)}\n${indent(excerpt(entry.content, new Set()))}`);
-  const range =
-    entries.length > 0 ? `${offset + 1}–${offset + entries.length} of ${total}` : `nothing of ${total}`;
-  return [...lines, styleText('dim', range)].join('\n\n');
+  return [...lines, rangeOf(entries.length, offset, String(total))].join('\n\n');
 }
 
 export function renderEntry(entry: Entry): string {
   const facts = [
     `version ${entry.version}, stored ${entry.sightings}×`,
     `created ${entry.createdAt.toISOString()}, changed ${entry.updatedAt.toISOString()}`,
-    `from ${entry.sources.join(', ')}`,
+    `from ${printable(entry.sources.join(', '))}`,
   ];
   return [title(entry), ...facts.map((fact) => styleText('dim', fact)), '', printable(entry.content)].join(
     '\n',
@@ -38,6 +34,10 @@ export function renderVersion({ version, updatedAt, content }: EntryVersion): st
     '',
     printable(content),
   ].join('\n');
+}
+
+function rangeOf(shown: number, offset: number, total: string): string {
+  return styleText('dim', `${shown > 0 ? `${offset + 1}–${offset + shown}` : 'nothing'} of ${total}`);
 }
 
 function renderResult({ entry, score, why }: Result, rank: number): string {
