@@ -42,6 +42,7 @@ const sections: readonly Section[] = [
   growthSection,
 ];
 
+const names = sections.map(({ name }) => name);
 const quickShare = 0.1;
 
 await main();
@@ -51,10 +52,9 @@ async function main(): Promise<void> {
     allowPositionals: true,
     options: { quick: { type: 'boolean', default: false }, write: { type: 'boolean', default: false } },
   });
-  const unknown = positionals.filter((name) => !sections.some((section) => section.name === name));
+  const unknown = positionals.filter((name) => !names.includes(name));
   if (unknown.length > 0) {
-    const names = sections.map(({ name }) => name).join(', ');
-    console.error(`There is no section ${unknown.join(', ')}. The sections are ${names}.`);
+    console.error(`There is no section ${unknown.join(', ')}. The sections are ${names.join(', ')}.`);
     process.exitCode = 2;
     return;
   }
@@ -65,32 +65,74 @@ async function main(): Promise<void> {
 }
 
 async function measure(wanted: readonly Section[], quick: boolean): Promise<void> {
-  const stop = stopOnSignals();
+  const signal = stopSignal();
   await using engines = await startEngines();
-  await using scratch = scratchFolder(engines.facts);
-  const bench: Bench = {
-    engines: engines.facts,
-    signal: stop,
-    rounds: (full) => Math.max(quick ? Math.round(full * quickShare) : full, 1),
-  };
+  await using _scratch = scratchFolder(engines.facts);
+  const rounds = (full: number) => (quick ? Math.ceil(full * quickShare) : full);
+  const results: Results = { machine: await thisMachine(engines.facts), sections: {} };
+  console.log(`${machineText(results.machine)}\n`);
   try {
-    const results: Results = { machine: await thisMachine(engines.facts), sections: {} };
-    console.log(`${machineText(results.machine)}\n`);
     for (const section of wanted) {
-      stop.throwIfAborted();
-      console.log(section.title);
-      const findings = await section.run(bench);
-      console.log(`${sectionText(findings)}\n`);
-      const measuredOn = new Date().toISOString().slice(0, 10);
-      results.sections[section.name] = { title: section.title, measuredOn, ...findings };
+      results.sections[section.name] = await measureSection(section, {
+        engines: engines.facts,
+        signal,
+        rounds,
+      });
     }
-    sumUp(results);
-    if (!quick) await saveResults(results, sections.map(({ name }) => name));
   } catch (error) {
-    if (!stop.aborted) throw error;
-    console.error('Stopped; nothing was kept.');
+    if (!signal.aborted) throw error;
+    console.error('Stopped; nothing is kept.');
     process.exitCode = 130;
-  } finally {
-    await scratch.check();
+    return;
   }
+  sumUp(results);
+  if (!quick) await saveResults(results, names);
+}
+
+async function measureSection(section: Section, bench: Bench): Promise<Results['sections'][string]> {
+  bench.signal.throwIfAborted();
+  console.log(section.title);
+  const findings = await section.run(bench);
+  console.log(`${sectionText(findings)}\n`);
+  return { title: section.title, measuredOn: new Date().toISOString().slice(0, 10), ...findings };
+}
+
+/** The first Ctrl-C lets every section put away what it opened; the second does not wait for that. */
+function stopSignal(): AbortSignal {
+  const stop = new AbortController();
+  for (const name of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(name, () => {
+      if (stop.signal.aborted) process.exit(130);
+      console.error('\nStopping, and putting everything away …');
+      stop.abort(new Error('stopped'));
+    });
+  }
+  return stop.signal;
+}
+
+/** All folders of a bench are below this one, so that a forgotten one is seen, and gone all the same. */
+function scratchFolder(facts: EngineFacts): AsyncDisposable {
+  const folder = mkdtempSync(join(tmpdir(), 'geode-bench-'));
+  process.env.TMPDIR = folder;
+  return {
+    async [Symbol.asyncDispose]() {
+      const left = await leftovers(facts, [folder]);
+      const own = left.filter((line) => line.endsWith(` of ${benchOwner}`) || line.includes(folder));
+      await rm(folder, { recursive: true, force: true });
+      if (own.length > 0) throw new Error(`The bench left something behind:\n${own.join('\n')}`);
+    },
+  };
+}
+
+function sumUp({ sections }: Results): void {
+  const targets = Object.values(sections).flatMap((findings) => findings.targets);
+  const missed = targets.filter(({ met }) => !met);
+  console.log(`${targets.length - missed.length} of ${targets.length} targets are met.`);
+  for (const target of missed) console.log(`  missed ${targetText(target)}`);
+}
+
+async function write(): Promise<void> {
+  const results = await readResults();
+  if (results === undefined) throw new Error('There are no results yet: run `npm run bench` first.');
+  await writeDocuments(results);
 }

@@ -1,7 +1,13 @@
 import { z } from 'zod';
 
 /** For people and for the direction: of these, more is better where a rate or a count is meant. */
-export const units = { ms: 'less', MB: 'less', 'MB/s': 'more', 'execs/s': 'more', sandboxes: 'more' } as const;
+export const units = {
+  ms: 'less',
+  MB: 'less',
+  'MB/s': 'more',
+  'execs/s': 'more',
+  sandboxes: 'more',
+} as const;
 export type Unit = keyof typeof units;
 const unitNames = ['ms', 'MB', 'MB/s', 'execs/s', 'sandboxes'] as const satisfies readonly Unit[];
 

@@ -1,9 +1,16 @@
+import { mkdir } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Host } from './config/host.ts';
 import type { Config } from './config/schema.ts';
+import { GeodeError } from './core/errors.ts';
 import type { Limits } from './core/limits.ts';
+import type { Embedder, MemoryStore } from './core/memory.ts';
 import type { Runtime, RuntimeName } from './core/runtime.ts';
 import type { Sandbox, SandboxSpec } from './core/sandbox.ts';
+import { type LocalEmbedderOptions, openLocalEmbedder } from './memory/embed/local-embedder.ts';
+import { openRemoteEmbedder } from './memory/embed/remote-embedder.ts';
+import { openMemory } from './memory/open-memory.ts';
 import { allRuntimes, availableRuntimes, chooseRuntime, type ProbedRuntime } from './runtimes/index.ts';
 import { journalFiles } from './sandboxes/journal-files.ts';
 import type { ShellPolicy } from './shell/policy.ts';
@@ -61,6 +68,68 @@ export function createApp(config: Config, host: Host, warn: (message: string) =>
       return chosen.open({ ...spec, limits: { ...configuredLimits(config), ...spec.limits } }, options);
     },
   };
+}
+
+export interface OpenedMemory extends AsyncDisposable {
+  readonly store: MemoryStore;
+}
+
+/** Fetches a local model when it is not there yet. The caller disposes of what it opened. */
+export async function openConfiguredMemory(
+  { memory, qdrant }: Config,
+  { onProgress, signal }: Pick<LocalEmbedderOptions, 'onProgress' | 'signal'> = {},
+): Promise<OpenedMemory> {
+  await mkdir(dirname(memory.file), { recursive: true, mode: 0o700 });
+  const embedder = await openEmbedder(memory, {
+    ...(onProgress && { onProgress }),
+    ...(signal && { signal }),
+  });
+  const store = openMemory({
+    file: memory.file,
+    embedder,
+    ...(memory.index === 'qdrant' && {
+      qdrant: {
+        url: qdrant.url,
+        ...(qdrant.api_key && { apiKey: qdrant.api_key }),
+        ...(qdrant.collection && { collection: qdrant.collection }),
+        ...(qdrant.replicas && { replicas: qdrant.replicas }),
+      },
+    }),
+    secrets: () => [memory.api_key, qdrant.api_key].filter((value) => value !== undefined),
+  });
+  return {
+    store,
+    async [Symbol.asyncDispose]() {
+      await store.stop();
+      await embedder.stop();
+    },
+  };
+}
+
+async function openEmbedder(
+  memory: Config['memory'],
+  options: Omit<LocalEmbedderOptions, 'folder'>,
+): Promise<Embedder> {
+  if (memory.embedder === 'local') {
+    return openLocalEmbedder({
+      folder: memory.model_dir,
+      ...(memory.model && { model: memory.model }),
+      ...options,
+    });
+  }
+  if (memory.model === undefined || memory.dimensions === undefined) {
+    throw new GeodeError(
+      'invalid_config',
+      `memory.embedder is ${memory.embedder}, which needs memory.model and memory.dimensions.`,
+    );
+  }
+  return openRemoteEmbedder({
+    provider: memory.embedder,
+    model: memory.model,
+    dimensions: memory.dimensions,
+    ...(memory.base_url && { baseUrl: memory.base_url }),
+    ...(memory.api_key && { apiKey: memory.api_key }),
+  });
 }
 
 /** Only what the config says: what it leaves out is the runtime's to fill in. */

@@ -7,7 +7,7 @@ import { errorsDocument } from '../scripts/errors-document.ts';
 const root = fileURLToPath(new URL('..', import.meta.url));
 
 /** Each layer may import from those after it, and from itself. */
-const layers = ['cli', 'app.ts', 'config', 'shell', 'sandboxes', 'runtimes', 'link', 'core'];
+const layers = ['cli', 'client', 'app.ts', 'api', 'config', 'shell', 'memory', 'sandboxes', 'runtimes', 'link', 'core'];
 
 describe('documents and layers', () => {
   it('docs/errors.md is what the catalogue says', () => {

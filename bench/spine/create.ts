@@ -1,9 +1,16 @@
 import { randomBytes } from 'node:crypto';
-import { type Comparison, type Contender, compare, contender, type LeftOut, millisecondsOf } from '../measure.ts';
+import {
+  type Comparison,
+  type Contender,
+  compare,
+  contender,
+  type LeftOut,
+  millisecondsOf,
+} from '../measure.ts';
 import { atMost, type Bench, type Findings, nothingBecause, type Section, together } from '../section.ts';
+import { plainProcess } from './contenders.ts';
 import { noDockerCli } from './docker-cli.ts';
 import { type DockerRoom, inDocker } from './docker-room.ts';
-import { plainProcess } from './contenders.ts';
 import { benchOwner, containerOf, openPlace, type Place, whyNot } from './place.ts';
 
 const createAndStart = 'Docker API create + start';

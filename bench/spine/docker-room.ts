@@ -21,5 +21,5 @@ export async function inDocker(
   if (!docker.available) return nothingBecause(whyNot(bench, name) ?? '');
   await using place = await openPlace(bench, name);
   using api = dockerApi(docker.socket);
-  return measure({ place, api, sandbox: await place.open(), cli: await dockerCli(bench) });
+  return await measure({ place, api, sandbox: await place.open(), cli: await dockerCli(bench) });
 }

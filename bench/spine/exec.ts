@@ -1,5 +1,13 @@
 import { compare } from '../measure.ts';
-import { atLeast, atMost, type Bench, type Findings, nothingBecause, type Section, together } from '../section.ts';
+import {
+  atLeast,
+  atMost,
+  type Bench,
+  type Findings,
+  nothingBecause,
+  type Section,
+  together,
+} from '../section.ts';
 import { apiExec, dockerExec, plainProcess, sandboxExec } from './contenders.ts';
 import { type DockerRoom, inDocker } from './docker-room.ts';
 import { openPlace, whyNot } from './place.ts';

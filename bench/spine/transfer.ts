@@ -4,7 +4,14 @@ import { mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { type Comparison, type Contender, compare, contender, type LeftOut, millisecondsOf } from '../measure.ts';
+import {
+  type Comparison,
+  type Contender,
+  compare,
+  contender,
+  type LeftOut,
+  millisecondsOf,
+} from '../measure.ts';
 import { atLeast, type Bench, type Findings, type Section, together } from '../section.ts';
 import { noDockerCli } from './docker-cli.ts';
 import { type DockerRoom, inDocker } from './docker-room.ts';
@@ -87,7 +94,11 @@ function upload({ sandbox, cli }: DockerRoom, host: HostFiles): Way {
     others: [
       cli === undefined
         ? { name: 'docker cp', reason: noDockerCli }
-        : moving('docker cp', () => cli.run('cp', host.large, `${containerOf(sandbox)}:/workspace/large`), emptied),
+        : moving(
+            'docker cp',
+            () => cli.run('cp', host.large, `${containerOf(sandbox)}:/workspace/large`),
+            emptied,
+          ),
     ],
   };
 }
@@ -100,7 +111,8 @@ function download({ sandbox, cli }: DockerRoom, host: HostFiles): Way {
     if (size !== largeBytes) throw new Error(`${size} bytes arrived of ${largeBytes}`);
   };
   const present = async () => {
-    if (!(await sandbox.files.exists('large'))) await sandbox.files.write('large', createReadStream(host.large));
+    if (!(await sandbox.files.exists('large')))
+      await sandbox.files.write('large', createReadStream(host.large));
   };
   const ours = moving('Geode', () => pipeline(sandbox.files.stream('large'), target()), checked, present);
   return {

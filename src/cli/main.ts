@@ -14,11 +14,43 @@ import {
 } from './command.ts';
 import { configCommand } from './commands/config.ts';
 import { doctorCommand } from './commands/doctor.ts';
+
 import { execCommand } from './commands/exec.ts';
+import { gatewayCommand } from './commands/gateway.ts';
+import { keysCreateCommand } from './commands/keys-create.ts';
+import { keysListCommand } from './commands/keys-list.ts';
+import { keysRevokeCommand } from './commands/keys-revoke.ts';
+import { memoryAddCommand } from './commands/memory-add.ts';
+import { memoryExportCommand } from './commands/memory-export.ts';
+import { memoryGetCommand } from './commands/memory-get.ts';
+import { memoryImportCommand } from './commands/memory-import.ts';
+import { memoryLsCommand } from './commands/memory-ls.ts';
+import { memoryReindexCommand } from './commands/memory-reindex.ts';
+import { memoryRmCommand } from './commands/memory-rm.ts';
+import { memorySearchCommand } from './commands/memory-search.ts';
+import { memoryStatsCommand } from './commands/memory-stats.ts';
 import { statusCommand } from './commands/status.ts';
 import { commandHelp, overviewHelp } from './help.ts';
 
-const commands: readonly CliCommand[] = [execCommand, statusCommand, doctorCommand, configCommand];
+const commands: readonly CliCommand[] = [
+  execCommand,
+  memoryAddCommand,
+  memoryExportCommand,
+  memoryGetCommand,
+  memoryImportCommand,
+  memoryLsCommand,
+  memoryReindexCommand,
+  memoryRmCommand,
+  memorySearchCommand,
+  memoryStatsCommand,
+  gatewayCommand,
+  keysCreateCommand,
+  keysListCommand,
+  keysRevokeCommand,
+  statusCommand,
+  doctorCommand,
+  configCommand,
+];
 
 const commonOptions: Readonly<Record<string, CliOption>> = {
   help: { type: 'boolean', short: 'h', description: 'show this help' },
@@ -29,28 +61,45 @@ const commonOptions: Readonly<Record<string, CliOption>> = {
 process.exitCode = await main(process.argv.slice(2));
 
 async function main(argv: readonly string[]): Promise<number> {
-  const [name, ...rest] = argv;
+  const [name] = argv;
   if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
     console.log(overviewHelp(commands));
     return name === undefined ? exitCodes.usage : exitCodes.done;
   }
-  const command = commands.find((candidate) => candidate.name === name);
+  const command = findCommand(argv);
   if (command === undefined) {
-    const near = nearest(
-      name,
-      commands.map((candidate) => candidate.name),
-    );
-    console.error(
-      `There is no command ${name}. ${near === undefined ? 'See' : `Did you mean geode ${near}? See`} geode --help.`,
-    );
+    console.error(unknownCommand(argv));
     return exitCodes.usage;
   }
-  const json = rest.includes('--json');
+  const rest = argv.slice(command.name.split(' ').length);
   try {
     return await runCommand(command, rest);
   } catch (error) {
-    return report(error, json);
+    return report(error, rest.includes('--json'));
   }
+}
+
+/** A name is one word or two: `exec`, `memory search`. */
+function findCommand(argv: readonly string[]): CliCommand | undefined {
+  return commands.find(({ name }) => argv.slice(0, name.split(' ').length).join(' ') === name);
+}
+
+function unknownCommand(argv: readonly string[]): string {
+  const [first = ''] = argv;
+  const family = commands
+    .filter(({ name }) => name.startsWith(`${first} `))
+    .map(({ name }) => `geode ${name}`);
+  if (family.length > 0) return `geode ${first} needs one more word: ${family.join(', ')}. See geode --help.`;
+  const near =
+    nearest(
+      argv.slice(0, 2).join(' '),
+      commands.map(({ name }) => name),
+    ) ??
+    nearest(
+      first,
+      commands.map(({ name }) => name),
+    );
+  return `There is no command ${first}. ${near === undefined ? 'See' : `Did you mean geode ${near}? See`} geode --help.`;
 }
 
 async function runCommand(command: CliCommand, argv: readonly string[]): Promise<number> {

@@ -15,6 +15,8 @@ export interface Host {
   readonly dockerHost: string | undefined;
   readonly configDir: string;
   readonly stateDir: string;
+  /** What can be fetched again. */
+  readonly cacheDir: string;
   readonly runDir: string;
   /** Whether a person looks at the output, and whether colours may be used. */
   readonly isTerminal: boolean;
@@ -34,6 +36,7 @@ export function thisHost(env: NodeJS.ProcessEnv = process.env): Host {
     dockerHost: env.DOCKER_HOST || undefined,
     configDir: join(env.XDG_CONFIG_HOME || join(home, '.config'), 'geode'),
     stateDir: join(env.XDG_STATE_HOME || join(home, '.local', 'state'), 'geode'),
+    cacheDir: join(env.XDG_CACHE_HOME || join(home, '.cache'), 'geode'),
     runDir: runDir(env, uid),
     isTerminal: process.stdout.isTTY === true && !env.NO_COLOR,
   };

@@ -1,4 +1,4 @@
-import { isAbsolute } from 'node:path';
+import { isAbsolute, join } from 'node:path';
 import { z } from 'zod';
 import { GeodeError, reasonOf } from '../core/errors.ts';
 import { parseSize } from '../core/limits.ts';
@@ -57,6 +57,60 @@ export function configSchema(host: Host) {
         cpus: positive.nullable().optional().describe('may be a fraction; null: no limit'),
         pids: positive.int().nullable().optional().describe('processes; null: no limit'),
         open_files: positive.int().nullable().optional().describe('open files of a process; null: no limit'),
+      })
+      .prefault({}),
+    memory: z
+      .strictObject({
+        file: folder
+          .default(join(host.stateDir, 'memory.db'))
+          .describe('the SQLite file that holds the truth'),
+        index: z.enum(['embedded', 'qdrant']).default('embedded').describe('where search happens'),
+        embedder: z
+          .enum(['local', 'openai', 'ollama'])
+          .default('local')
+          .describe('who turns text into vectors'),
+        model: z
+          .string()
+          .min(1)
+          .optional()
+          .describe("the embedder's model; local: gte-small or all-MiniLM-L6-v2"),
+        dimensions: z
+          .number()
+          .int()
+          .positive()
+          .optional()
+          .describe('of the vectors; openai and ollama need it'),
+        base_url: z
+          .url()
+          .optional()
+          .describe("the embedder's address, for openai-compatible services and ollama"),
+        api_key: z.string().min(1).optional().describe("the embedder's key"),
+        model_dir: folder.default(join(host.cacheDir, 'models')).describe('where local models are kept'),
+      })
+      .prefault({}),
+    qdrant: z
+      .strictObject({
+        url: z.url().default('http://127.0.0.1:6333').describe('with memory.index "qdrant"'),
+        api_key: z.string().min(1).optional().describe("Qdrant's key"),
+        collection: z.string().min(1).optional().describe('begins the names of the collections'),
+        replicas: z.number().int().positive().optional().describe('copies of each shard in a cluster'),
+      })
+      .prefault({}),
+    gateway: z
+      .strictObject({
+        host: z.string().min(1).default('127.0.0.1').describe('the address to listen on'),
+        port: z.number().int().min(0).max(65_535).default(4430).describe('the port; 0 takes a free one'),
+        auth: z.enum(['keys', 'off']).default('keys').describe('off is refused on a public address'),
+        keys_file: folder.default(join(host.stateDir, 'keys.db')).describe('the hashes of the API keys'),
+        allowed_hosts: z
+          .array(z.string())
+          .default([])
+          .describe('host names in URLs, beside localhost and addresses'),
+        allowed_origins: z.array(z.string()).default([]).describe('pages of other origins that may call'),
+        log_level: z
+          .enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'])
+          .default('info')
+          .describe('logs go to stderr'),
       })
       .prefault({}),
     security: z

@@ -74,6 +74,55 @@ export const errorCatalogue = {
     status: 400,
     hint: 'The archive holds a path, link or device that could leave its folder. Nothing was written.',
   },
+  // memory
+  empty_query: {
+    status: 400,
+    hint: 'Say what to look for: a question, some words, a key or an error message.',
+  },
+  invalid_limit: { status: 400, hint: 'Use a whole number from 1 to 100 as limit and from 0 as offset.' },
+  empty_content: { status: 400, hint: 'Give the entry some text besides white space.' },
+  unknown_category: {
+    status: 400,
+    hint: 'List the categories to see which exist; storing an entry in a new one makes it.',
+  },
+  entry_not_found: { status: 404, hint: 'List the entries, or search for it by its words.' },
+  memory_down: { status: 503, hint: 'Run `geode doctor` to see which part of memory is down and why.' },
+  embedder_failed: {
+    status: 502,
+    hint: 'Check the embedding provider in `memory.embedder`. What was stored is safe and is indexed later.',
+  },
+  model_unavailable: {
+    status: 503,
+    hint: 'Connect once to fetch the embedding model, or put its file into the cache folder by hand.',
+  },
+  model_changed: {
+    status: 409,
+    hint: 'The stored vectors come from another model. Run `geode memory reindex`, or set the old model again.',
+  },
+  // HTTP
+  unauthorized: {
+    status: 401,
+    hint: 'Send `Authorization: Bearer <key>`. `geode keys create` makes a key.',
+  },
+  forbidden: {
+    status: 403,
+    hint: 'Use a key with the scope that the message names: `geode keys create --scope`.',
+  },
+  host_refused: {
+    status: 403,
+    hint: 'Use an IP address or localhost in the URL, or add the name to `gateway.allowed_hosts`.',
+  },
+  origin_refused: { status: 403, hint: "Add the page's origin to `gateway.allowed_origins`." },
+  rate_limited: { status: 429, hint: 'Wait for the seconds in `Retry-After`, then go on more slowly.' },
+  route_not_found: { status: 404, hint: 'Open `/reference` to see which paths and methods exist.' },
+  unsupported_type: { status: 415, hint: 'Send the Content-Type that `/reference` names for this path.' },
+  unreadable_file: {
+    status: 422,
+    hint: 'Send text in UTF-8 or UTF-16, Markdown, code, HTML, or a PDF that has text in it.',
+  },
+  key_not_found: { status: 404, hint: 'Run `geode keys list` to see which keys exist.' },
+  server_unreachable: { status: 503, hint: 'Start it with `geode gateway`, or correct the URL.' },
+  stopping: { status: 503, hint: 'The server is going down. Send the request again when it is back.' },
   // waiting
   timed_out: { status: 504, hint: 'Give it a longer deadline, or look at what it is waiting for.' },
   cancelled: { status: 499, hint: 'The caller gave up; nothing is left behind.' },

@@ -7,11 +7,11 @@ import { isAt, readPlace } from './place.ts';
 import type { Call } from './programs/call.ts';
 import { programs } from './programs/index.ts';
 import { runFile } from './programs/shells.ts';
-import { writtenContent } from './redirect.ts';
 import { rules } from './rules/index.ts';
 import { checkOrigin } from './rules/origin.ts';
 import { checkListed } from './rules/strict.ts';
 import { hasUnknown } from './unknowns.ts';
+import { writtenContent } from './written-files.ts';
 
 /** Looks at one program with its arguments: first the rules, then what the program itself would run. */
 export function invoke(argv: readonly Field[], frame: Frame): string {

@@ -1,11 +1,11 @@
-import { setVariable } from '../command.ts';
 import { type Field, quoted } from '../field.ts';
 import { type Frame, folder, folderVariable, refuse, unknown } from '../frame.ts';
 import { readOptions } from '../options.ts';
 import { parameterItems, separators } from '../parameter.ts';
 import { joinFolder } from '../paths.ts';
-import { contentOf, writtenContent } from '../redirect.ts';
+import { setVariable } from '../variables.ts';
 import { excerpt } from '../verdict.ts';
+import { contentOf, writtenContent } from '../written-files.ts';
 import type { Call, Program } from './call.ts';
 import { runApart, runHere } from './shells.ts';
 

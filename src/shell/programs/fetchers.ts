@@ -1,7 +1,7 @@
 import { type Field, quoted } from '../field.ts';
 import { type Frame, unknown } from '../frame.ts';
 import { readOptions, valuesOf } from '../options.ts';
-import { writeFile } from '../redirect.ts';
+import { writeFile } from '../written-files.ts';
 import type { Call, Program } from './call.ts';
 
 /** Programs that bring text from elsewhere, to their output or into a file. */

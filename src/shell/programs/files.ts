@@ -2,7 +2,7 @@ import { type Field, quoted } from '../field.ts';
 import type { Frame } from '../frame.ts';
 import { readOptions, valuesOf } from '../options.ts';
 import { fileKey } from '../paths.ts';
-import { writeFile, writtenContent } from '../redirect.ts';
+import { writeFile, writtenContent } from '../written-files.ts';
 import type { Call, Program } from './call.ts';
 import { runApart } from './shells.ts';
 

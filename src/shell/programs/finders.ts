@@ -5,7 +5,7 @@ import { readOptions, valuesOf } from '../options.ts';
 import { resolvePath } from '../paths.ts';
 import { readPlace } from '../place.ts';
 import { keyFile, samplePlaces } from '../places.ts';
-import { contentOf } from '../redirect.ts';
+import { contentOf } from '../written-files.ts';
 import type { Call, Program } from './call.ts';
 import { runApart } from './shells.ts';
 

@@ -4,9 +4,9 @@ import type { Field } from '../field.ts';
 import { type Frame, refuse, unknown } from '../frame.ts';
 import { readOptions, valuesOf } from '../options.ts';
 import type { Dialect } from '../parse.ts';
-import { contentOf, writtenContent } from '../redirect.ts';
 import { hasUnknown, withoutUnknown } from '../unknowns.ts';
 import { excerpt } from '../verdict.ts';
+import { contentOf, writtenContent } from '../written-files.ts';
 import type { Call, Program } from './call.ts';
 
 const dialects: Readonly<Record<string, Dialect>> = {

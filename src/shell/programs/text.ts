@@ -3,7 +3,7 @@ import { type Frame, folder, unknown } from '../frame.ts';
 import { namedFiles, printedWord } from '../named-files.ts';
 import { readOptions } from '../options.ts';
 import { joinFolder } from '../paths.ts';
-import { contentOf, writeFile } from '../redirect.ts';
+import { contentOf, writeFile } from '../written-files.ts';
 import type { Call, Program } from './call.ts';
 import { decodeEscapes, formatPrintf } from './printf.ts';
 

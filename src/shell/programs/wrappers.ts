@@ -1,8 +1,8 @@
-import { setVariable } from '../command.ts';
 import { type Field, quoted } from '../field.ts';
 import { folder, folderVariable } from '../frame.ts';
 import { type OptionSpec, readOptions, valuesOf } from '../options.ts';
 import { joinFolder } from '../paths.ts';
+import { setVariable } from '../variables.ts';
 import type { Call, Program } from './call.ts';
 import { inputWords } from './finders.ts';
 import { runApart } from './shells.ts';

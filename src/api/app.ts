@@ -1,0 +1,73 @@
+/** The HTTP API, from the outside in: what every request passes, then the routes. */
+import { OpenAPIHono } from '@hono/zod-openapi';
+import { createMiddleware } from 'hono/factory';
+import { requestId } from 'hono/request-id';
+import { secureHeaders } from 'hono/secure-headers';
+import { GeodeError } from '../core/errors.ts';
+import type { ApiEnv, ApiOptions, ApiParts } from './environment.ts';
+import { authenticate } from './guards/auth.ts';
+import { checkOrigin } from './guards/origin.ts';
+import { logRequests } from './log.ts';
+import { describeApi } from './openapi.ts';
+import { answerProblem, refuseInvalid } from './problems.ts';
+import { reference } from './reference.ts';
+import { bulk } from './routes/bulk.ts';
+import { categories } from './routes/categories.ts';
+import { files } from './routes/files.ts';
+import { get } from './routes/get.ts';
+import { health } from './routes/health.ts';
+import { ingest } from './routes/ingest.ts';
+import { keyRoutes } from './routes/keys.ts';
+import { list } from './routes/list.ts';
+import { put } from './routes/put.ts';
+import { ready } from './routes/ready.ts';
+import { reindex } from './routes/reindex.ts';
+import { remove } from './routes/remove.ts';
+import { search } from './routes/search.ts';
+import { stats } from './routes/stats.ts';
+
+export function createApp(parts: ApiParts, options: ApiOptions, stopping: AbortSignal): OpenAPIHono<ApiEnv> {
+  const app = new OpenAPIHono<ApiEnv>({ defaultHook: refuseInvalid });
+  app.onError(answerProblem);
+  app.notFound((context) =>
+    answerProblem(
+      new GeodeError('route_not_found', `There is no ${context.req.method} ${context.req.path}`),
+      context,
+    ),
+  );
+
+  app.use(requestId({ limitLength: 64 }));
+  app.use(logRequests(parts.log));
+  app.use(closeWhen(stopping));
+  // This server speaks plain HTTP; whether a proxy before it pins TLS is the proxy's to say.
+  app.use(secureHeaders({ strictTransportSecurity: false }));
+  app.use(checkOrigin(options));
+  app.use('/api/*', refuseWhen(stopping));
+  app.use('/api/*', authenticate(parts, options));
+
+  app.openapiRoutes([health(parts.version), ready(parts.memory, stopping)]);
+  // The paths with a name come before the one that takes any id.
+  app.openapiRoutes([search, ingest, bulk, files, categories, list, get, put, remove]);
+  app.openapiRoutes([stats(parts.memory), reindex(parts.memory)]);
+  if (parts.keys !== 'off') app.openapiRoutes(keyRoutes(parts.keys));
+
+  const document = describeApi(app, parts.version);
+  app.get('/openapi.json', (context) => context.json(document));
+  app.route('/reference', reference());
+  return app;
+}
+
+function refuseWhen(stopping: AbortSignal) {
+  return createMiddleware<ApiEnv>(async (_context, next) => {
+    if (stopping.aborted) throw new GeodeError('stopping', 'The server is stopping');
+    await next();
+  });
+}
+
+/** A client that keeps its connection open would hold the stop up. */
+function closeWhen(stopping: AbortSignal) {
+  return createMiddleware<ApiEnv>(async (context, next) => {
+    await next();
+    if (stopping.aborted) context.header('Connection', 'close');
+  });
+}

@@ -1,0 +1,65 @@
+import type { HttpBindings } from '@hono/node-server';
+import type { Logger } from 'pino';
+import type { Memory, MemoryStore } from '../core/memory.ts';
+import type { RateLimit } from './guards/rate-limit.ts';
+import type { KeyStore, Scope } from './keys.ts';
+
+/** What the server is made of. Whoever starts it owns the parts and closes them after `stop`. */
+export interface ApiParts {
+  readonly memory: MemoryStore;
+  /** `off` lets everyone in as the local user; `startApi` refuses that on a public address. */
+  readonly keys: KeyStore | 'off';
+  readonly log: Logger;
+  /** Geode's own version. */
+  readonly version: string;
+}
+
+export interface ApiOptions {
+  readonly host: string;
+  /** 0 takes a free one. */
+  readonly port: number;
+  /** Names, besides localhost and IP addresses, under which this server is reached. */
+  readonly allowedHosts: readonly string[];
+  /** Origins of other servers' pages that may call this one from a browser. */
+  readonly allowedOrigins: readonly string[];
+  /** Requests of one key. */
+  readonly rate: RateLimit;
+  /** Attempts with a wrong key from one address. */
+  readonly failureRate: RateLimit;
+  readonly connections: number;
+  /** How long a client may take to send its headers, and its whole request. */
+  readonly headersTimeoutMs: number;
+  readonly requestTimeoutMs: number;
+  /** How long requests under way may go on after `stop`. */
+  readonly stopTimeoutMs: number;
+}
+
+export const defaultApiOptions: ApiOptions = {
+  host: '127.0.0.1',
+  port: 4430,
+  allowedHosts: [],
+  allowedOrigins: [],
+  rate: { perMinute: 1200, burst: 240 },
+  failureRate: { perMinute: 30, burst: 30 },
+  connections: 1024,
+  headersTimeoutMs: 10_000,
+  requestTimeoutMs: 120_000,
+  stopTimeoutMs: 10_000,
+};
+
+export interface Caller {
+  readonly user: string;
+  readonly keyId: string;
+  readonly scopes: readonly Scope[];
+}
+
+export interface ApiEnv {
+  Bindings: HttpBindings;
+  Variables: {
+    requestId: string;
+    log: Logger;
+    caller: Caller;
+    /** The caller's own namespace: the only memory that a route can reach. */
+    memory: Memory;
+  };
+}

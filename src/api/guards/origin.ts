@@ -1,0 +1,46 @@
+/**
+ * Keeps web pages of other servers out. Any page that a person opens can send requests to this machine: under
+ * a name of its own that it lets resolve to 127.0.0.1 (so the Host is checked), or across origins (so the
+ * Origin is checked). A page cannot make up an IP address or `localhost` as its Host.
+ */
+import { isIP } from 'node:net';
+import { cors } from 'hono/cors';
+import { createMiddleware } from 'hono/factory';
+import { GeodeError } from '../../core/errors.ts';
+import type { ApiEnv, ApiOptions } from '../environment.ts';
+
+export function checkOrigin({ allowedHosts, allowedOrigins }: ApiOptions) {
+  const allowCrossOrigin = cors({
+    origin: [...allowedOrigins],
+    exposeHeaders: ['X-Request-Id', 'Retry-After'],
+  });
+
+  return createMiddleware<ApiEnv>(async (context, next) => {
+    const host = context.req.header('host') ?? '';
+    if (!isTrustedHost(host, allowedHosts)) {
+      throw new GeodeError(
+        'host_refused',
+        `This server is not reached under the name ${JSON.stringify(host)}`,
+      );
+    }
+    const origin = context.req.header('origin');
+    if (origin !== undefined && allowedOrigins.includes(origin)) return allowCrossOrigin(context, next);
+    if (isForeign(origin, host, context.req.header('sec-fetch-site'), context.req.header('sec-fetch-mode'))) {
+      throw new GeodeError('origin_refused', `Pages of ${origin ?? 'other sites'} may not call this server`);
+    }
+    await next();
+  });
+}
+
+function isTrustedHost(host: string, allowedHosts: readonly string[]): boolean {
+  const name = /^(?:\[(.+)\]|([^:]+))(?::\d+)?$/.exec(host.toLowerCase());
+  const hostname = name?.[1] ?? name?.[2] ?? '';
+  return hostname === 'localhost' || isIP(hostname) !== 0 || allowedHosts.includes(hostname);
+}
+
+// A browser leaves Origin out of a plain GET, and says there only in Sec-Fetch-Site that another site asks.
+// Following a link to this server is no call.
+function isForeign(origin: string | undefined, host: string, site = 'none', mode = 'navigate'): boolean {
+  if (origin !== undefined) return URL.parse(origin)?.host !== URL.parse(`http://${host}`)?.host;
+  return site !== 'none' && site !== 'same-origin' && mode !== 'navigate';
+}

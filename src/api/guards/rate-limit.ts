@@ -1,0 +1,39 @@
+/** A token bucket for each caller: `burst` requests at once, `perMinute` in the long run. */
+export interface RateLimit {
+  readonly perMinute: number;
+  readonly burst: number;
+}
+
+export interface RateLimiter {
+  /** Takes one token. The answer is how many milliseconds to wait for one, 0 when it was taken. */
+  take(caller: string): number;
+}
+
+interface Bucket {
+  tokens: number;
+  atMs: number;
+}
+
+export function createRateLimiter(
+  limit: RateLimit,
+  now: () => number = () => performance.now(),
+): RateLimiter {
+  const buckets = new Map<string, Bucket>();
+  const perMs = limit.perMinute / 60_000;
+
+  return {
+    take(caller) {
+      const atMs = now();
+      const last = buckets.get(caller) ?? { tokens: limit.burst, atMs };
+      const tokens = Math.min(limit.burst, last.tokens + (atMs - last.atMs) * perMs);
+      // The map keeps the order of last use, so that the first one is the one to forget.
+      buckets.delete(caller);
+      buckets.set(caller, { tokens: tokens >= 1 ? tokens - 1 : tokens, atMs });
+      const [oldest] = buckets.keys();
+      if (buckets.size > maxBuckets && oldest !== undefined) buckets.delete(oldest);
+      return tokens >= 1 ? 0 : Math.ceil((1 - tokens) / perMs);
+    },
+  };
+}
+
+const maxBuckets = 10_000;

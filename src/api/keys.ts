@@ -1,0 +1,123 @@
+/**
+ * API keys: each belongs to one user and carries scopes. Only a hash is kept, so a key is shown once.
+ *
+ * The file is SQLite, so that `geode keys` and a running server share it: a revoked key is refused from the
+ * next request on.
+ */
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { GeodeError } from '../core/errors.ts';
+
+export const scopes = ['memory:read', 'memory:write', 'admin'] as const;
+
+/** `admin` manages keys and the store itself, for all users; it opens nobody's memory. */
+export type Scope = (typeof scopes)[number];
+
+/** Whoever works on this machine without naming a user: the CLI, the first key, a server without auth. */
+export const localUser = 'local';
+
+export interface ApiKey {
+  readonly id: string;
+  readonly user: string;
+  readonly scopes: readonly Scope[];
+  readonly label: string;
+  readonly createdAt: Date;
+  readonly revokedAt: Date | null;
+}
+
+interface NewKey {
+  readonly user: string;
+  readonly scopes: readonly Scope[];
+  readonly label?: string;
+}
+
+export interface KeyStore extends Disposable {
+  /** The secret is not kept and cannot be shown again. */
+  create(key: NewKey): { readonly key: ApiKey; readonly secret: string };
+  /** The key of a secret that is known and not revoked. Takes the same time for every wrong one. */
+  verify(secret: string): ApiKey | null;
+  /** Oldest first, revoked ones included. */
+  list(): readonly ApiKey[];
+  /** Idempotent for a key that exists; `key_not_found` for one that does not. */
+  revoke(id: string): void;
+}
+
+/** Opens the file, and makes it, readable by its owner only, where there is none. */
+export function openKeys(path: string): KeyStore {
+  const database = openPrivate(path);
+  database.exec(`CREATE TABLE IF NOT EXISTS api_keys (
+    id TEXT PRIMARY KEY, hash BLOB NOT NULL, user TEXT NOT NULL, scopes TEXT NOT NULL, label TEXT NOT NULL,
+    created_at INTEGER NOT NULL, revoked_at INTEGER) STRICT`);
+  const insert = database.prepare(
+    'INSERT INTO api_keys (id, hash, user, scopes, label, created_at) VALUES (?, ?, ?, ?, ?, ?)',
+  );
+  const select = database.prepare('SELECT * FROM api_keys WHERE id = ? AND revoked_at IS NULL');
+  const selectAll = database.prepare('SELECT * FROM api_keys ORDER BY created_at, id');
+  const update = database.prepare('UPDATE api_keys SET revoked_at = coalesce(revoked_at, ?) WHERE id = ?');
+
+  return {
+    create({ user, scopes: granted, label = '' }) {
+      checkUser(user);
+      const id = randomBytes(6).toString('hex');
+      const secret = `geode_${id}_${randomBytes(32).toString('base64url')}`;
+      const createdAt = new Date();
+      insert.run(id, hashOf(secret), user, granted.join(' '), label, createdAt.getTime());
+      return { key: { id, user, scopes: granted, label, createdAt, revokedAt: null }, secret };
+    },
+    verify(secret) {
+      const row = select.get(keyPattern.exec(secret)?.[1] ?? '');
+      const known = row?.hash instanceof Uint8Array ? row.hash : hashOfNothing;
+      return timingSafeEqual(hashOf(secret), known) && row ? keyOf(row) : null;
+    },
+    list: () => selectAll.all().map(keyOf),
+    revoke(id) {
+      if (update.run(Date.now(), id).changes === 0)
+        throw new GeodeError('key_not_found', `There is no key ${id}`);
+    },
+    [Symbol.dispose]: () => database.close(),
+  };
+}
+
+/** Finds keys in text, so that none is written to a log. */
+export const keyPattern = /geode_([0-9a-f]{12})_[\w-]{43}/;
+
+export const userPattern = /^[a-z0-9][a-z0-9._@-]{0,63}$/;
+
+function checkUser(user: string): void {
+  if (!userPattern.test(user)) {
+    throw new GeodeError(
+      'invalid_input',
+      `The user name ${JSON.stringify(user)} is not valid: use up to 64 lower-case letters, digits, '.', '_', '@' and '-'`,
+    );
+  }
+}
+
+function openPrivate(path: string): DatabaseSync {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  closeSync(openSync(path, 'a', 0o600));
+  chmodSync(path, 0o600);
+  const database = new DatabaseSync(path);
+  database.exec('PRAGMA journal_mode = WAL; PRAGMA busy_timeout = 5000');
+  return database;
+}
+
+// A key holds 256 random bits, so a plain hash is as hard to reverse as a slow one, and quick on each request.
+function hashOf(secret: string): Uint8Array {
+  return createHash('sha256').update(secret).digest();
+}
+
+const hashOfNothing = new Uint8Array(32);
+
+function keyOf(row: Record<string, unknown>): ApiKey {
+  const granted = String(row.scopes).split(' ');
+  return {
+    id: String(row.id),
+    user: String(row.user),
+    scopes: scopes.filter((scope) => granted.includes(scope)),
+    label: String(row.label),
+    createdAt: new Date(Number(row.created_at)),
+    revokedAt: row.revoked_at === null ? null : new Date(Number(row.revoked_at)),
+  };
+}

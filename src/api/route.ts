@@ -1,0 +1,51 @@
+/** What all routes have in common: how one is written, how it refuses, how much it reads. */
+import type { RouteConfig, RouteHandler } from '@hono/zod-openapi';
+import { bodyLimit } from 'hono/body-limit';
+import type { ZodType } from 'zod';
+import { GeodeError } from '../core/errors.ts';
+import type { ApiEnv } from './environment.ts';
+import { problemSchema } from './schemas.ts';
+
+/** One route: what the OpenAPI file says about it, and what it does. */
+export function defineRoute<R extends RouteConfig>(route: R, handler: RouteHandler<R, ApiEnv>) {
+  return { route, handler };
+}
+
+export function json<Schema extends ZodType>(description: string, schema: Schema) {
+  return { description, content: { 'application/json': { schema } } };
+}
+
+/** What a route with a key may answer besides its result. */
+export const refusals = {
+  400: json('The request is not valid.', problemSchema),
+  401: json('The API key is missing, unknown or revoked.', problemSchema),
+  403: json('The key lacks the scope, or the Host or Origin is not trusted.', problemSchema),
+  429: json('Too many requests; `Retry-After` says how long to wait.', problemSchema),
+  503: json('Memory is down, or the server is stopping.', problemSchema),
+};
+
+export const notFoundRefusal = {
+  404: json('There is no entry or key with an id that the request names.', problemSchema),
+};
+
+/** What a route that reads a body may answer as well. */
+export const bodyRefusals = {
+  413: json('The body or a field in it is too large.', problemSchema),
+  415: json('The Content-Type is not one that this path takes.', problemSchema),
+  507: json('The disk is full.', problemSchema),
+};
+
+export const security = [{ key: [] }];
+
+// JSON may write one character in six bytes, and an entry has up to a million of them.
+export const limitEntryBody = limitBody(8 * 1024 * 1024);
+export const limitBulkBody = limitBody(64 * 1024 * 1024);
+
+function limitBody(maxSize: number) {
+  return bodyLimit({
+    maxSize,
+    onError: () => {
+      throw new GeodeError('too_large', `The body is larger than ${maxSize} bytes`);
+    },
+  });
+}

@@ -1,0 +1,36 @@
+import { requireScope } from '../guards/auth.ts';
+import {
+  bodyRefusals,
+  defineRoute,
+  json,
+  limitEntryBody,
+  notFoundRefusal,
+  refusals,
+  security,
+} from '../route.ts';
+import { newEntrySchema, storedSchema } from '../schemas.ts';
+import { newEntryOf, wireStored } from '../wire.ts';
+
+export const ingest = defineRoute(
+  {
+    method: 'post',
+    path: '/api/v1/context/ingest',
+    summary: 'Store an entry',
+    tags: ['context'],
+    security,
+    middleware: [requireScope('memory:write'), limitEntryBody],
+    request: { body: { ...json('The entry.', newEntrySchema), required: true } },
+    responses: {
+      201: json('It is on disk.', storedSchema),
+      ...refusals,
+      ...bodyRefusals,
+      ...notFoundRefusal,
+    },
+  },
+  async (context) => {
+    const stored = await context.var.memory.store(newEntryOf(context.req.valid('json')), {
+      signal: context.req.raw.signal,
+    });
+    return context.json(wireStored(stored), 201);
+  },
+);

@@ -1,0 +1,95 @@
+/** The HTTP server: where it listens, how long it waits, how it stops. */
+import { createServer, type Server } from 'node:http';
+import { BlockList, isIP } from 'node:net';
+import { getRequestListener } from '@hono/node-server';
+import { GeodeError, reasonOf } from '../core/errors.ts';
+import { createApp } from './app.ts';
+import { type ApiOptions, type ApiParts, defaultApiOptions } from './environment.ts';
+import { problemOf } from './problems.ts';
+
+export interface ApiServer extends AsyncDisposable {
+  readonly url: string;
+  /** Takes no new work, lets requests under way finish until the deadline, then cuts them off. Idempotent. */
+  stop(): Promise<void>;
+}
+
+export async function startApi(parts: ApiParts, overrides: Partial<ApiOptions> = {}): Promise<ApiServer> {
+  const options = { ...defaultApiOptions, ...overrides };
+  if (parts.keys === 'off' && !isLoopback(options.host)) {
+    throw new GeodeError('invalid_config', `Without auth the server does not listen on ${options.host}`, {
+      hint: 'Turn `gateway.auth` on, or listen on 127.0.0.1.',
+    });
+  }
+  const stopping = new AbortController();
+  const app = createApp(parts, options, stopping.signal);
+  const server = createServer(
+    {
+      headersTimeout: options.headersTimeoutMs,
+      requestTimeout: options.requestTimeoutMs,
+      connectionsCheckingInterval: Math.min(1000, options.headersTimeoutMs),
+      // A query of the longest allowed text, percent-encoded, fits.
+      maxHeaderSize: 128 * 1024,
+    },
+    getRequestListener(app.fetch, { errorHandler: refuseMalformed }),
+  );
+  server.maxConnections = options.connections;
+  await listen(server, options);
+
+  let stopped: Promise<void> | undefined;
+  const stop = () => {
+    stopping.abort();
+    stopped ??= close(server, options.stopTimeoutMs);
+    return stopped;
+  };
+  return { url: urlOf(server), stop, [Symbol.asyncDispose]: stop };
+}
+
+/** What cannot even be read as a request: no Host, or one that makes no URL. */
+function refuseMalformed(thrown: unknown): Response {
+  const error = new GeodeError('invalid_input', `The request is malformed: ${reasonOf(thrown)}`);
+  return Response.json(problemOf(error), { status: error.status });
+}
+
+function isLoopback(host: string): boolean {
+  if (host === 'localhost') return true;
+  const family = isIP(host);
+  return family !== 0 && loopback.check(host, family === 4 ? 'ipv4' : 'ipv6');
+}
+
+const loopback = new BlockList();
+loopback.addSubnet('127.0.0.0', 8, 'ipv4');
+loopback.addAddress('::1', 'ipv6');
+
+async function listen(server: Server, { host, port }: ApiOptions): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  server.once('error', reject);
+  server.listen(port, host, resolve);
+  try {
+    await promise;
+  } catch (thrown) {
+    throw new GeodeError(
+      'invalid_config',
+      `The server cannot listen on ${host}:${port}: ${reasonOf(thrown)}`,
+      {
+        hint: 'Stop the program that holds the port, or set another `gateway.port`.',
+        cause: thrown,
+      },
+    );
+  }
+}
+
+async function close(server: Server, timeoutMs: number): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  server.close(() => resolve());
+  const deadline = setTimeout(() => server.closeAllConnections(), timeoutMs);
+  await promise;
+  clearTimeout(deadline);
+}
+
+function urlOf(server: Server): string {
+  const address = server.address();
+  if (address === null || typeof address === 'string')
+    throw new GeodeError('internal', 'The server has no port');
+  const host = address.family === 'IPv6' ? `[${address.address}]` : address.address;
+  return `http://${host}:${address.port}`;
+}

@@ -1,0 +1,98 @@
+/** Between what is said on the wire or the command line and what memory takes and gives. */
+import type {
+  Answer,
+  Entry,
+  EntryVersion,
+  Filter,
+  Fusion,
+  NewEntry,
+  Paging,
+  Stored,
+} from '../core/memory.ts';
+import type { ApiKey } from './keys.ts';
+import type { WireEntry, WireNewEntry, WireResult, WireStored, WireVersion } from './schemas.ts';
+import type { WireKey } from './server-schemas.ts';
+
+export function newEntryOf(wire: WireNewEntry): NewEntry {
+  const { id, valid_until, tags, identifiers, supersedes, ...rest } = wire;
+  return {
+    ...rest,
+    ...(id !== undefined && { key: id }),
+    ...(tags && { tags }),
+    ...(identifiers && { identifiers }),
+    ...(supersedes && { supersedes }),
+    ...(valid_until !== undefined && { validUntil: new Date(valid_until) }),
+  };
+}
+
+export function wireEntry(entry: Entry): WireEntry {
+  return {
+    id: entry.key,
+    ...wireVersion(entry),
+    identifiers: [...entry.identifiers],
+    sightings: entry.sightings,
+    created_at: entry.createdAt.toISOString(),
+    superseded_by: entry.supersededBy,
+    stale: entry.stale,
+  };
+}
+
+export function wireVersion(version: EntryVersion): WireVersion {
+  return {
+    version: version.version,
+    content: version.content,
+    category: version.category,
+    tags: [...version.tags],
+    sources: [...version.sources],
+    valid_until: version.validUntil?.toISOString() ?? null,
+    updated_at: version.updatedAt.toISOString(),
+  };
+}
+
+export function wireResult({ entry, score, why }: Answer['results'][number]): WireResult {
+  return { ...wireEntry(entry), score, why: { ...why, words: [...why.words] } };
+}
+
+export function wireStored({ entry, outcome, scrubbed, indexed }: Stored): WireStored {
+  return { id: entry.key, outcome, version: entry.version, scrubbed, indexed };
+}
+
+export function wireKey({ id, user, scopes, label, createdAt, revokedAt }: ApiKey): WireKey {
+  return {
+    id,
+    user,
+    scopes: [...scopes],
+    label,
+    created_at: createdAt.toISOString(),
+    revoked_at: revokedAt?.toISOString() ?? null,
+  };
+}
+
+interface FilterValues {
+  readonly category?: string | undefined;
+  readonly tag?: readonly string[] | undefined;
+  readonly source?: string | undefined;
+  readonly strict: boolean;
+  readonly limit?: number | undefined;
+  readonly offset?: number | undefined;
+}
+
+export function filterOf({ category, tag, source, strict, limit, offset }: FilterValues): Filter & Paging {
+  return {
+    strict,
+    ...(category !== undefined && { category }),
+    ...(tag && { tags: tag }),
+    ...(source !== undefined && { source }),
+    ...(limit !== undefined && { limit }),
+    ...(offset !== undefined && { offset }),
+  };
+}
+
+interface FusionValues {
+  readonly fusion: Fusion['kind'];
+  readonly dense?: number | undefined;
+}
+
+export function fusionOf({ fusion, dense }: FusionValues): Fusion {
+  return fusion === 'rrf' ? { kind: 'rrf' } : { kind: 'weighted', ...(dense !== undefined && { dense }) };
+}

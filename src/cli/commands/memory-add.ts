@@ -1,0 +1,76 @@
+import { text } from 'node:stream/consumers';
+import { z } from 'zod';
+import { newIdSchema } from '../../api/schemas.ts';
+import { wireStored } from '../../api/wire.ts';
+import { type CliCommand, exitCodes } from '../command.ts';
+import { openLocalMemory } from '../local-files.ts';
+import { userOption, userValues } from '../memory-options.ts';
+import { parseValues } from '../values.ts';
+
+export const memoryAddCommand: CliCommand = {
+  name: 'memory add',
+  summary: 'store an entry',
+  usage: '[TEXT …]',
+  examples: [
+    ['geode memory add "Deploys run from the release branch" -c project -t deploy', 'store a fact'],
+    ['geode memory add --id notes/deploy --source notes.md < notes.md', 'store what comes in under a name'],
+  ],
+  options: {
+    ...userOption,
+    id: {
+      type: 'string',
+      value: 'ID',
+      description: 'its name; storing under it again makes the next version',
+    },
+    category: {
+      type: 'string',
+      value: 'NAME',
+      short: 'c',
+      description: 'core (default), project, conversation, daily, scratch or your own',
+    },
+    tag: { type: 'string', value: 'TAG', short: 't', multiple: true, description: 'a tag; repeatable' },
+    source: { type: 'string', description: 'where it comes from; the command line by default' },
+    'valid-until': {
+      type: 'string',
+      value: 'DATE',
+      description: 'a date; from then on the entry is marked as expired',
+    },
+    supersedes: {
+      type: 'string',
+      value: 'ID',
+      multiple: true,
+      description: 'the id of an entry that this one replaces; repeatable',
+    },
+  },
+  async run(context) {
+    const { positionals, json, out, signal } = context;
+    const { user, id, category, tag, source, supersedes, ...options } = parseValues(addValues, context);
+    const validUntil = options['valid-until'];
+    const content = positionals.length > 0 ? positionals.join(' ') : await text(process.stdin);
+    await using local = await openLocalMemory(context);
+    const stored = await local.store.in(user).store(
+      {
+        content,
+        category,
+        source,
+        ...(id !== undefined && { key: id }),
+        ...(tag && { tags: tag }),
+        ...(validUntil && { validUntil }),
+        ...(supersedes && { supersedes }),
+      },
+      { signal },
+    );
+    const scrubbed = stored.scrubbed > 0 ? `, ${stored.scrubbed} secrets left out` : '';
+    out(json ? JSON.stringify(wireStored(stored)) : `${stored.outcome} ${stored.entry.key}${scrubbed}`);
+    return exitCodes.done;
+  },
+};
+
+const addValues = userValues.extend({
+  id: newIdSchema.optional(),
+  category: z.string().default('core'),
+  tag: z.array(z.string()).optional(),
+  source: z.string().default('command line'),
+  'valid-until': z.coerce.date().optional(),
+  supersedes: z.array(z.string()).optional(),
+});

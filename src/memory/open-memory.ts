@@ -1,0 +1,117 @@
+/** Opens memory: the truth, an index over it, and an embedder between them. */
+import { reasonOf } from '../core/errors.ts';
+import type {
+  Cancel,
+  Embedder,
+  Memory,
+  MemoryHealth,
+  MemoryStats,
+  MemoryStore,
+  PartHealth,
+  ReindexProgress,
+} from '../core/memory.ts';
+import { EmbedQueue } from './embed/embed-queue.ts';
+import { InOrder } from './in-order.ts';
+import { EmbeddedIndex } from './index/embedded/embedded-index.ts';
+import { QdrantIndex, type QdrantOptions } from './index/qdrant/qdrant-index.ts';
+import type { SearchIndex } from './index/search-index.ts';
+import { Indexer } from './indexer.ts';
+import { type MemoryParts, NamespaceMemory } from './namespace-memory.ts';
+import { checkedNamespace } from './prepare.ts';
+import { totals } from './truth/read-entries.ts';
+import { Truth } from './truth/truth.ts';
+
+export interface MemoryOptions {
+  /** The SQLite file; its folder must exist. */
+  readonly file: string;
+  /** Stays the caller's to stop. */
+  readonly embedder: Embedder;
+  /** The scale-out index. Without it, search happens in this process. */
+  readonly qdrant?: QdrantOptions;
+  /** Exact values that must never be stored, beside everything that has the shape of a key. */
+  readonly secrets?: () => Iterable<string>;
+  readonly now?: () => number;
+}
+
+/** Throws `memory_down` when the file cannot be used. An embedder or index that is down does not stop it. */
+export function openMemory(options: MemoryOptions): MemoryStore {
+  const truth = new Truth(options.file);
+  const queue = new EmbedQueue(options.embedder);
+  const index =
+    options.qdrant === undefined
+      ? new EmbeddedIndex(options.file)
+      : new QdrantIndex(truth, options.qdrant, options.embedder);
+  return new OpenMemory({
+    truth,
+    queue,
+    index,
+    indexer: new Indexer(truth, index, queue),
+    inOrder: new InOrder(),
+    secrets: options.secrets ?? (() => []),
+    now: options.now ?? Date.now,
+  });
+}
+
+class OpenMemory implements MemoryStore {
+  readonly name: SearchIndex['name'];
+  readonly #parts: MemoryParts;
+
+  constructor(parts: MemoryParts) {
+    this.name = parts.index.name;
+    this.#parts = parts;
+    parts.indexer.wake();
+  }
+
+  in(namespace: string): Memory {
+    return new NamespaceMemory(checkedNamespace(namespace), this.#parts);
+  }
+
+  async health(): Promise<MemoryHealth> {
+    const parts = [this.#truthHealth(), await this.#parts.index.health(), this.#embedderHealth()];
+    const down = parts.filter(({ state }) => state === 'down').map(({ name }) => name);
+    const state = down.length === 0 ? 'up' : down.includes('truth') ? 'down' : 'degraded';
+    return { state, parts, pending: down.includes('truth') ? 0 : this.#parts.indexer.pending() };
+  }
+
+  async stats(): Promise<MemoryStats> {
+    const { truth, queue } = this.#parts;
+    const { model, dimensions } = queue.embedder;
+    return { ...truth.read(totals), bytesOnDisk: truth.bytesOnDisk(), model, dimensions };
+  }
+
+  reindex(options: Cancel = {}): AsyncIterable<ReindexProgress> {
+    return this.#parts.indexer.reindex(options);
+  }
+
+  settled(options: Cancel = {}): Promise<void> {
+    return this.#parts.indexer.settled(options);
+  }
+
+  async stop(): Promise<void> {
+    await this.#parts.indexer.stop();
+    await this.#parts.index.stop();
+    this.#parts.truth[Symbol.dispose]();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  #truthHealth(): PartHealth {
+    try {
+      const { entries } = this.#parts.truth.read(totals);
+      return { name: 'truth', state: 'up', detail: `${entries} entries in ${this.#parts.truth.file}` };
+    } catch (thrown) {
+      return { name: 'truth', state: 'down', detail: reasonOf(thrown) };
+    }
+  }
+
+  #embedderHealth(): PartHealth {
+    const { indexer, queue } = this.#parts;
+    const { model, dimensions } = queue.embedder;
+    if (indexer.trouble !== null)
+      return { name: 'embedder', state: 'down', detail: reasonOf(indexer.trouble) };
+    const state = indexer.busy ? 'working' : 'up';
+    return { name: 'embedder', state, detail: `${model}, ${dimensions} dimensions` };
+  }
+}

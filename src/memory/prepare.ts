@@ -1,0 +1,183 @@
+/** From what a caller gives to what is written: checked, scrubbed, and with its words counted. */
+import { createHash } from 'node:crypto';
+import { GeodeError } from '../core/errors.ts';
+import { type Filter, limits, type NewEntry, type Paging, type Query } from '../core/memory.ts';
+import { scrub } from './secrets.ts';
+import { errorSignatures } from './text/error-signature.ts';
+import { wordCounts } from './text/words.ts';
+
+export interface PreparedEntry {
+  readonly key: string | null;
+  readonly content: string;
+  readonly searchText: string | null;
+  readonly category: string;
+  readonly source: string;
+  readonly tags: readonly string[];
+  readonly identifiers: readonly string[];
+  readonly errors: readonly string[];
+  readonly validUntil: number | null;
+  readonly supersedes: readonly string[];
+  readonly contentHash: Uint8Array;
+  readonly words: ReadonlyMap<string, number>;
+  readonly scrubbed: number;
+}
+
+export function prepareEntry(entry: NewEntry, secrets: Iterable<string>): PreparedEntry {
+  const values = [...secrets];
+  let scrubbed = 0;
+  const clean = (text: string): string => {
+    const result = scrub(text.toWellFormed(), values);
+    scrubbed += result.count;
+    return result.text;
+  };
+  const content = clean(checkedContent(entry.content, 'content'));
+  const searchText =
+    entry.searchText === undefined ? null : clean(checkedContent(entry.searchText, 'searchText'));
+  const key = entry.key === undefined ? null : checkedKey(entry.key);
+  if (key !== null && scrub(key, values).count > 0) {
+    throw invalid('key', 'The key holds a secret. Name the entry by what it is about.');
+  }
+  const tags = checkedNames('tags', entry.tags ?? [], limits.tags, limits.tagLength).map(clean);
+  const identifiers = checkedNames(
+    'identifiers',
+    entry.identifiers ?? [],
+    limits.identifiers,
+    limits.identifierLength,
+  ).map(clean);
+  const source = clean(checkedName('source', entry.source, limits.sourceLength));
+  const category = checkedCategory(entry.category);
+  const searched = searchText ?? content;
+  return {
+    key,
+    content,
+    searchText,
+    category,
+    source,
+    tags,
+    identifiers,
+    errors: errorSignatures(searched),
+    validUntil: checkedDate(entry.validUntil),
+    supersedes: (entry.supersedes ?? []).map(checkedKey),
+    contentHash: contentHash(content),
+    words: wordCounts([searched, ...tags, ...identifiers, source, key ?? ''].join('\n')),
+    scrubbed,
+  };
+}
+
+/** Equal for texts that differ only in white space or in how their characters are composed. */
+function contentHash(content: string): Uint8Array {
+  return createHash('sha256').update(content.normalize('NFC').replace(/\s+/g, ' ').trim()).digest();
+}
+
+export function checkedKey(key: string): string {
+  return checkedName('key', key, limits.keyLength);
+}
+
+export function checkedNamespace(namespace: string): string {
+  return checkedName('namespace', namespace, limits.keyLength);
+}
+
+export interface CheckedQuery extends Filter {
+  readonly text: string;
+  readonly limit: number;
+  readonly offset: number;
+}
+
+export function checkedQuery(query: Query): CheckedQuery {
+  const text = query.text.toWellFormed().trim();
+  if (text === '') throw new GeodeError('empty_query', 'The query is empty.', { details: { field: 'text' } });
+  if (text.length > limits.queryLength) {
+    throw new GeodeError(
+      'too_large',
+      `The query has ${text.length} characters; the most is ${limits.queryLength}.`,
+    );
+  }
+  const dense = query.fusion?.kind === 'weighted' ? query.fusion.dense : undefined;
+  if (dense !== undefined && !(dense >= 0 && dense <= 1)) {
+    throw invalid('fusion.dense', `The dense share must be from 0 to 1, not ${dense}.`);
+  }
+  const k = query.fusion?.kind === 'rrf' ? query.fusion.k : undefined;
+  if (k !== undefined && !(k >= 1 && k <= 10_000)) {
+    throw invalid('fusion.k', `k must be from 1 to 10000, not ${k}.`);
+  }
+  return { ...checkedFilter(query), ...checkedPaging(query), text };
+}
+
+export function checkedFilter(filter: Filter): Filter {
+  return {
+    ...(filter.category === undefined ? {} : { category: checkedCategory(filter.category) }),
+    ...(filter.tags === undefined
+      ? {}
+      : { tags: checkedNames('tags', filter.tags, limits.tags, limits.tagLength) }),
+    ...(filter.source === undefined
+      ? {}
+      : { source: checkedName('source', filter.source, limits.sourceLength) }),
+    strict: filter.strict ?? false,
+  };
+}
+
+export function checkedPaging({ limit = 10, offset = 0 }: Paging): { limit: number; offset: number } {
+  if (!Number.isInteger(limit) || limit < 1 || limit > limits.resultsPerPage) {
+    throw new GeodeError(
+      'invalid_limit',
+      `The limit must be from 1 to ${limits.resultsPerPage}, not ${limit}.`,
+      {
+        details: { field: 'limit' },
+      },
+    );
+  }
+  if (!Number.isSafeInteger(offset) || offset < 0) {
+    throw new GeodeError('invalid_limit', `The offset must be a whole number from 0, not ${offset}.`, {
+      details: { field: 'offset' },
+    });
+  }
+  return { limit, offset };
+}
+
+function checkedContent(text: string, field: string): string {
+  if (text.trim() === '')
+    throw new GeodeError('empty_content', `The ${field} is empty.`, { details: { field } });
+  if (text.length > limits.contentLength) {
+    throw new GeodeError(
+      'too_large',
+      `The ${field} has ${text.length} characters; the most is ${limits.contentLength}.`,
+      { details: { field }, hint: 'Split it into several entries; files can be ingested in parts.' },
+    );
+  }
+  return text;
+}
+
+function checkedCategory(category: string): string {
+  if (!/^[a-z0-9][a-z0-9_-]{0,63}$/.test(category)) {
+    throw invalid(
+      'category',
+      `The category ${JSON.stringify(category.slice(0, 80))} is not a name of lower-case letters, digits, - and _.`,
+    );
+  }
+  return category;
+}
+
+function checkedNames(field: string, names: readonly string[], most: number, length: number): string[] {
+  if (names.length > most) throw invalid(field, `There are ${names.length} ${field}; the most is ${most}.`);
+  return [...new Set(names.map((name) => checkedName(field, name, length)))];
+}
+
+function checkedName(field: string, name: string, length: number): string {
+  const wellFormed = name.toWellFormed();
+  if (wellFormed.trim() === '') throw invalid(field, `The ${field} is empty.`);
+  if (wellFormed.length > length) {
+    throw invalid(field, `The ${field} has ${wellFormed.length} characters; the most is ${length}.`);
+  }
+  if (wellFormed.includes('\0')) throw invalid(field, `The ${field} holds a NUL character.`);
+  return wellFormed;
+}
+
+function checkedDate(date: Date | undefined): number | null {
+  if (date === undefined) return null;
+  if (Number.isNaN(date.getTime())) throw invalid('validUntil', 'validUntil is not a date.');
+  return date.getTime();
+}
+
+function invalid(field: string, message: string): GeodeError {
+  return new GeodeError('invalid_input', message, { details: { field } });
+}

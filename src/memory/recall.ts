@@ -1,0 +1,189 @@
+/** One recall: both halves at the same time, exact names beside them, one ranking, one page of it. */
+import { GeodeError, reasonOf } from '../core/errors.ts';
+import { type Answer, type Cancel, type Half, limits, type Query, type Result } from '../core/memory.ts';
+import type { EmbedQueue } from './embed/embed-queue.ts';
+import { fuse, type Ranked } from './fuse.ts';
+import type { Hits, Search, SearchIndex } from './index/search-index.ts';
+import type { Indexer } from './indexer.ts';
+import { type CheckedQuery, checkedQuery } from './prepare.ts';
+import { errorSignatures } from './text/error-signature.ts';
+import { wordHash, words } from './text/words.ts';
+import { fallbackHits } from './truth/fallback-words.ts';
+import {
+  exactEntries,
+  hasCategory,
+  presentEntries,
+  readEntries,
+  wordsOfEntries,
+} from './truth/read-entries.ts';
+import type { Truth } from './truth/truth.ts';
+
+export interface RecallParts {
+  readonly truth: Truth;
+  readonly index: SearchIndex;
+  readonly indexer: Indexer;
+  readonly queue: EmbedQueue;
+  readonly now: () => number;
+}
+
+export async function recall(
+  parts: RecallParts,
+  namespace: string,
+  query: Query,
+  options: Cancel,
+): Promise<Answer> {
+  options.signal?.throwIfAborted();
+  const asked = checkedQuery(query);
+  checkCategory(parts.truth, namespace, asked.category);
+  const search: Search = { namespace, filter: asked, now: parts.now(), depth: limits.depth };
+  const queryWords = [...new Set(words(asked.text))];
+  const fusion = query.fusion ?? { kind: 'weighted' };
+  // A half without a share is not asked: it would only add entries that it alone found.
+  const share = fusion.kind === 'weighted' ? fusion.dense : undefined;
+  const [keyword, dense] = await Promise.all([
+    share === 1 ? notAsked : keywordHalf(parts, search, queryWords),
+    share === 0 ? notAsked : denseHalf(parts, search, asked.text, options),
+  ]);
+  if (keyword.hits === null && dense.hits === null) {
+    throw new GeodeError(
+      'memory_down',
+      ['No half of memory answers.', dense.trouble, keyword.trouble].filter(Boolean).join(' '),
+    );
+  }
+  const ranked = fuse(
+    {
+      keyword: keyword.hits,
+      dense: dense.hits,
+      background: parts.indexer.model?.background ?? 0,
+      exact: exactHits(parts, search, asked, queryWords, keyword.hits),
+    },
+    fusion,
+  );
+  const capped = keyword.hits?.cut === true || dense.hits?.cut === true;
+  return {
+    ...page(parts, ranked, search, asked, queryWords),
+    totalIs: capped ? 'capped' : 'exact',
+    degraded: [degraded('dense', dense), degraded('keyword', keyword)].flat(),
+  };
+}
+
+export function checkCategory(truth: Truth, namespace: string, category: string | undefined): void {
+  if (category === undefined || truth.read((sql) => hasCategory(sql, namespace, category))) return;
+  throw new GeodeError('unknown_category', `There is no category ${JSON.stringify(category)} here.`, {
+    details: { field: 'category' },
+  });
+}
+
+/** Hits, and what is wrong with them; no hits at all when the half did not answer. */
+interface HalfAnswer {
+  readonly hits: Hits | null;
+  readonly trouble: string | null;
+}
+
+const notAsked: HalfAnswer = { hits: null, trouble: null };
+
+async function keywordHalf(
+  parts: RecallParts,
+  search: Search,
+  queryWords: readonly string[],
+): Promise<HalfAnswer> {
+  try {
+    const model = parts.indexer.model?.id ?? null;
+    return { hits: await parts.index.keyword({ ...search, words: queryWords, model }), trouble: null };
+  } catch (thrown) {
+    const trouble = `The index is down (${reasonOf(thrown)}); words are looked up in the memory file.`;
+    try {
+      return { hits: parts.truth.read((sql) => fallbackHits(sql, search, queryWords)), trouble };
+    } catch (deeper) {
+      return { hits: null, trouble: reasonOf(deeper) };
+    }
+  }
+}
+
+async function denseHalf(
+  parts: RecallParts,
+  search: Search,
+  text: string,
+  options: Cancel,
+): Promise<HalfAnswer> {
+  const { model } = parts.indexer;
+  if (model === null) {
+    parts.indexer.wake();
+    return {
+      hits: null,
+      trouble: `The embedder has not answered yet: ${reasonOf(parts.indexer.trouble ?? 'starting')}.`,
+    };
+  }
+  try {
+    const [vector] = await parts.queue.embed(
+      [text.slice(0, parts.queue.embedder.chunkLength)],
+      'query',
+      options,
+    );
+    if (vector === undefined)
+      throw new GeodeError('embedder_failed', 'The embedder gave no vector for the query.');
+    const hits = await parts.index.dense({ ...search, vector, model: model.id });
+    const waiting = parts.indexer.busy ? 'Some entries are still being embedded or indexed.' : null;
+    return { hits, trouble: waiting };
+  } catch (thrown) {
+    if (options.signal?.aborted) throw thrown;
+    return { hits: null, trouble: reasonOf(thrown) };
+  }
+}
+
+function degraded(half: Half, { trouble }: HalfAnswer): { half: Half; reason: string }[] {
+  return trouble === null ? [] : [{ half, reason: trouble }];
+}
+
+/** A name: one word that is more than a word, such as `parseHeader`, `max_size`, `E0382` or `fs.open`. */
+const NAME = /^(?=.*(?:\p{Ll}\p{Lu}|[_\d.:#/$-]))[^\s]+$/u;
+
+function exactHits(
+  { truth }: RecallParts,
+  search: Search,
+  { text }: CheckedQuery,
+  queryWords: readonly string[],
+  keyword: Hits | null,
+): Map<number, NonNullable<Ranked['why']['exact']>> {
+  const names = [text, ...text.split(/[\s"'`()[\]{},;]+/)].filter((name) => name !== '');
+  const exact = truth.read((sql) =>
+    exactEntries(sql, search, text, [...new Set(names)], errorSignatures(text)),
+  );
+  // The name itself is the last of its words, after its parts.
+  const whole = NAME.test(text) ? queryWords.at(-1) : undefined;
+  if (whole !== undefined) {
+    const ids = (keyword?.hits ?? []).map(({ id }) => id);
+    for (const [id, found] of truth.read((sql) => wordsOfEntries(sql, ids))) {
+      if (found.has(wordHash(whole)) && !exact.has(id)) exact.set(id, 'identifier');
+    }
+  }
+  return exact;
+}
+
+function page(
+  { truth }: RecallParts,
+  ranked: readonly Ranked[],
+  { namespace, now }: Search,
+  { limit, offset }: CheckedQuery,
+  queryWords: readonly string[],
+): { results: Result[]; total: number } {
+  return truth.read((sql) => {
+    // An index may know an entry a moment longer than the truth has it.
+    const present = presentEntries(
+      sql,
+      namespace,
+      ranked.map(({ id }) => id),
+    );
+    const there = ranked.filter(({ id }) => present.has(id));
+    const shown = there.slice(offset, offset + limit);
+    const ids = shown.map(({ id }) => id);
+    const entries = readEntries(sql, namespace, ids, now);
+    const found = wordsOfEntries(sql, ids);
+    const results = shown.flatMap(({ id, score, why }) => {
+      const entry = entries.get(id);
+      const shared = queryWords.filter((word) => found.get(id)?.has(wordHash(word)));
+      return entry === undefined ? [] : [{ entry, score, why: { ...why, words: shared } }];
+    });
+    return { results, total: there.length };
+  });
+}

@@ -1,0 +1,105 @@
+/** The ledger of memory. Every index is made from these tables and can be thrown away. */
+import { DatabaseSync } from 'node:sqlite';
+import { GeodeError } from '../../core/errors.ts';
+
+const SCHEMA_VERSION = 1;
+const BUSY_TIMEOUT_MS = 10_000;
+
+export function openTruth(file: string): DatabaseSync {
+  const db = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS });
+  // FULL: what was acknowledged survives a power cut, not only the end of the process.
+  db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON');
+  const found = Number(db.prepare('PRAGMA user_version').get()?.user_version);
+  if (found > SCHEMA_VERSION) {
+    db.close();
+    throw new GeodeError(
+      'memory_down',
+      `The memory file ${file} was written by a newer Geode (format ${found}, this one knows ${SCHEMA_VERSION}).`,
+      { hint: 'Update Geode, or point `memory.file` to another file.' },
+    );
+  }
+  if (found < SCHEMA_VERSION)
+    db.exec(`BEGIN IMMEDIATE; ${schema} PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT`);
+  return db;
+}
+
+const schema = `
+CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+INSERT OR IGNORE INTO meta VALUES ('store', lower(hex(randomblob(16))));
+
+CREATE TABLE IF NOT EXISTS models (
+  id INTEGER PRIMARY KEY,
+  name TEXT NOT NULL UNIQUE,
+  dimensions INTEGER NOT NULL,
+  centre BLOB NOT NULL,    -- 32-bit floats: what all texts have in common
+  background REAL NOT NULL -- the cosine of texts that have nothing else in common
+) STRICT;
+
+CREATE TABLE IF NOT EXISTS entries (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  namespace TEXT NOT NULL,
+  key TEXT NOT NULL,
+  content TEXT NOT NULL,
+  search_text TEXT,
+  category TEXT NOT NULL,
+  content_hash BLOB NOT NULL,
+  version INTEGER NOT NULL,
+  sightings INTEGER NOT NULL,
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL,
+  valid_until INTEGER,
+  superseded_by TEXT,
+  words BLOB NOT NULL,     -- what the keyword half knows: see word-blob.ts
+  model INTEGER REFERENCES models, -- of its vectors; NULL until it is embedded
+  UNIQUE (namespace, key)
+) STRICT;
+CREATE INDEX IF NOT EXISTS entries_by_content ON entries (namespace, category, content_hash);
+CREATE INDEX IF NOT EXISTS entries_by_model ON entries (model, id);
+CREATE INDEX IF NOT EXISTS entries_by_namespace ON entries (namespace, id);
+
+CREATE TABLE IF NOT EXISTS labels (
+  entry INTEGER NOT NULL REFERENCES entries ON DELETE CASCADE,
+  kind TEXT NOT NULL CHECK (kind IN ('tag', 'source', 'identifier', 'error')),
+  value TEXT NOT NULL,
+  position INTEGER NOT NULL,
+  PRIMARY KEY (entry, kind, value)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS labels_by_value ON labels (value, kind, entry);
+
+CREATE VIEW IF NOT EXISTS entry_view AS SELECT e.*,
+  (SELECT json_group_array(value ORDER BY position) FROM labels WHERE entry = e.id AND kind = 'tag') AS tags,
+  (SELECT json_group_array(value ORDER BY position) FROM labels WHERE entry = e.id AND kind = 'source') AS sources,
+  (SELECT json_group_array(value ORDER BY position) FROM labels WHERE entry = e.id AND kind = 'identifier') AS identifiers
+FROM entries e;
+
+CREATE TABLE IF NOT EXISTS versions (
+  entry INTEGER NOT NULL REFERENCES entries ON DELETE CASCADE,
+  version INTEGER NOT NULL,
+  content TEXT NOT NULL,
+  category TEXT NOT NULL,
+  tags TEXT NOT NULL,
+  sources TEXT NOT NULL,
+  valid_until INTEGER,
+  updated_at INTEGER NOT NULL,
+  PRIMARY KEY (entry, version)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE IF NOT EXISTS vectors (
+  entry INTEGER NOT NULL REFERENCES entries ON DELETE CASCADE,
+  chunk INTEGER NOT NULL,
+  vector BLOB NOT NULL,    -- see vector-blob.ts
+  PRIMARY KEY (entry, chunk)
+) STRICT, WITHOUT ROWID;
+
+-- The outbox: the last change of each entry, in order. A removed entry leaves its row.
+CREATE TABLE IF NOT EXISTS changes (
+  seq INTEGER PRIMARY KEY AUTOINCREMENT, entry INTEGER NOT NULL UNIQUE, namespace TEXT NOT NULL
+) STRICT;
+CREATE INDEX IF NOT EXISTS changes_by_namespace ON changes (namespace, seq);
+CREATE TABLE IF NOT EXISTS positions (index_name TEXT PRIMARY KEY, seq INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+
+CREATE VIRTUAL TABLE IF NOT EXISTS word_index USING fts5(
+  namespace, words, content = '', contentless_delete = 1, tokenize = "unicode61 remove_diacritics 0 tokenchars '_$'"
+);
+CREATE VIRTUAL TABLE IF NOT EXISTS word_vocabulary USING fts5vocab(word_index, 'col');
+`;

@@ -1,0 +1,105 @@
+/** Calls into a worker thread: each gets an answer, and a worker that dies fails its calls and is replaced. */
+import { parentPort, Worker } from 'node:worker_threads';
+import { GeodeError, reasonOf } from '../core/errors.ts';
+
+/** What a worker can be asked: for each name what goes in and what comes out. */
+export type CallTypes = Record<string, { input: unknown; output: unknown }>;
+
+// `never`: what crossed the thread is as the other side's types say, and only the name tells which.
+interface Request {
+  readonly call: number;
+  readonly name: string;
+  readonly input: never;
+}
+
+interface Response {
+  readonly call: number;
+  readonly output: never;
+  readonly failure?: string;
+}
+
+interface Waiting {
+  resolve(output: never): void;
+  reject(reason: Error): void;
+}
+
+export class WorkerCalls<Calls extends CallTypes> implements AsyncDisposable {
+  readonly #script: URL;
+  readonly #input: unknown;
+  readonly #waiting = new Map<number, Waiting>();
+  #worker: Worker | undefined;
+  #calls = 0;
+  #stopped = false;
+
+  constructor(script: URL, input: unknown) {
+    this.#script = script;
+    this.#input = input;
+  }
+
+  call<Name extends keyof Calls>(name: Name, input: Calls[Name]['input']): Promise<Calls[Name]['output']> {
+    if (this.#stopped) return Promise.reject(new GeodeError('memory_down', 'Memory has been stopped.'));
+    this.#worker ??= this.#start();
+    const worker = this.#worker;
+    this.#calls += 1;
+    const call = this.#calls;
+    return new Promise<Calls[Name]['output']>((resolve, reject) => {
+      this.#waiting.set(call, { resolve, reject });
+      // A worker with a call under way keeps the process alive, an idle one does not.
+      worker.ref();
+      worker.postMessage({ call, name, input });
+    });
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await this.#worker?.terminate();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  #start(): Worker {
+    const worker = new Worker(this.#script, { workerData: this.#input });
+    let reason = 'its thread ended';
+    worker.on('message', ({ call, output, failure }: Response) => {
+      const waiting = this.#waiting.get(call);
+      this.#waiting.delete(call);
+      if (this.#waiting.size === 0) worker.unref();
+      if (failure === undefined) waiting?.resolve(output);
+      else waiting?.reject(new Error(failure));
+    });
+    worker.on('error', (error) => {
+      reason = reasonOf(error);
+    });
+    worker.on('exit', () => {
+      if (this.#worker === worker) this.#worker = undefined;
+      for (const { reject } of this.#waiting.values()) {
+        reject(new GeodeError('memory_down', `A part of memory failed: ${reason}.`));
+      }
+      this.#waiting.clear();
+    });
+    worker.unref();
+    return worker;
+  }
+}
+
+/** The worker's side: one handler for each name. */
+export function serveCalls<Calls extends CallTypes>(
+  handlers: {
+    readonly [Name in keyof Calls]: (
+      input: Calls[Name]['input'],
+    ) => Calls[Name]['output'] | Promise<Calls[Name]['output']>;
+  },
+): void {
+  const byName = new Map<string, (input: never) => unknown>(Object.entries(handlers));
+  parentPort?.on('message', async ({ call, name, input }: Request) => {
+    try {
+      const handler = byName.get(name);
+      if (handler === undefined) throw new Error(`there is no call ${name}`);
+      parentPort?.postMessage({ call, output: await handler(input) });
+    } catch (thrown) {
+      parentPort?.postMessage({ call, failure: reasonOf(thrown) });
+    }
+  });
+}

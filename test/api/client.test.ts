@@ -1,0 +1,79 @@
+import { createServer } from 'node:http';
+import { expect, test } from 'vitest';
+import { createClient } from '../../src/client/client.ts';
+import { collect, startTestServer } from './server-fixture.ts';
+
+const entry = { content: 'a fact', category: 'core', source: 'test' };
+
+test('API-1: a refusal is an error with the code, the hint and the details of the server', async () => {
+  await using server = await startTestServer({ rate: { perMinute: 1, burst: 2 } });
+  const client = server.client('alice');
+  await expect(client.get('nothing')).rejects.toMatchObject({
+    name: 'GeodeError',
+    code: 'entry_not_found',
+    status: 404,
+  });
+  await expect(client.search('')).rejects.toMatchObject({ code: 'empty_query', hint: expect.any(String) });
+  await expect(client.list()).rejects.toMatchObject({
+    code: 'rate_limited',
+    details: { retry_after_s: expect.any(Number) },
+  });
+  await expect(createClient({ url: server.url }).list()).rejects.toMatchObject({ code: 'unauthorized' });
+});
+
+test('a signal ends a call, also one that streams', async () => {
+  await using server = await startTestServer();
+  const client = server.client('alice');
+  await expect(client.list({ signal: AbortSignal.abort() })).rejects.toMatchObject({ code: 'cancelled' });
+  const entries = Array.from({ length: 5000 }, (_, i) => ({ ...entry, content: `fact ${i}` }));
+  for await (const event of client.bulkEvents(entries)) {
+    expect(event.type).toBe('progress');
+    break;
+  }
+  expect((await client.list()).total).toBeLessThan(5000);
+});
+
+test('a server that is not there, and one that is not Geode, are named', async () => {
+  await expect(createClient({ url: 'http://127.0.0.1:9' }).list()).rejects.toMatchObject({
+    code: 'server_unreachable',
+    message: expect.stringContaining('http://127.0.0.1:9'),
+  });
+  const other = createServer((_, response) => response.writeHead(502).end('<h1>Bad gateway</h1>'));
+  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+  const address = other.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  await expect(createClient({ url: `http://127.0.0.1:${address.port}` }).list()).rejects.toMatchObject({
+    code: 'server_unreachable',
+    message: expect.stringContaining('502'),
+  });
+  other.close();
+});
+
+test('events that arrive in pieces are whole', async () => {
+  await using server = await startTestServer();
+  const entries = Array.from({ length: 1000 }, (_, i) => ({
+    ...entry,
+    id: `ünï-${i}`,
+    content: `fact ${i}`,
+  }));
+  const events = await collect(server.client('alice').bulkEvents(entries));
+  const ids = events.flatMap((event) => (event.type === 'progress' ? event.stored.map(({ id }) => id) : []));
+  expect(ids).toEqual(entries.map(({ id }) => id));
+});
+
+test('ready says how each part is', async () => {
+  await using server = await startTestServer();
+  const ready = await server.client('alice').ready();
+  expect(ready.status).toBe('up');
+  expect(ready.parts.map(({ name }) => name)).toContain('truth');
+});
+
+test('an admin sees the size of the store and indexes it again', async () => {
+  await using server = await startTestServer();
+  const client = server.client('alice');
+  await client.bulk([entry, { ...entry, content: 'another fact' }]);
+  expect(await client.stats()).toMatchObject({ store: 'sqlite', entries: 2, namespaces: 1, dimensions: 64 });
+  const events = await collect(client.reindex());
+  expect(events.at(-1)).toEqual({ type: 'end', done: 2 });
+  expect((await client.search('fact')).total).toBe(2);
+});

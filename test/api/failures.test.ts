@@ -1,0 +1,87 @@
+import { describe, expect, test } from 'vitest';
+import type { MemoryStore } from '../../src/core/memory.ts';
+import { openMemoryWithoutMeaning, openTestMemory } from './memory-fixture.ts';
+import { startTestServer } from './server-fixture.ts';
+
+const context = '/api/v1/context';
+const entry = { content: 'a fact', category: 'core', source: 'test' };
+
+describe('CTX-4: failures inside', () => {
+  test('memory that is down is a 503 with its code, and never an empty answer', async () => {
+    await using server = await startTestServer();
+    const call = server.caller('alice');
+    await call(`${context}/k`, { method: 'PUT', json: entry });
+    await server.memory.stop();
+    for (const path of [`${context}/search?q=fact`, context, `${context}/k`, `${context}/categories`]) {
+      const refused = await call(path);
+      expect(refused).toMatchObject({
+        status: 503,
+        body: { code: 'memory_down', error: 'Memory does not answer' },
+      });
+    }
+    expect(await call(`${context}/ingest`, { json: entry })).toMatchObject({ status: 503 });
+    expect(await call('/ready')).toMatchObject({ status: 503, body: { status: 'down' } });
+    expect((await call('/health')).status).toBe(200);
+  });
+
+  test('MEM-4: with one half down the other answers, and the answer says so without saying why', async () => {
+    await using server = await startTestServer({ openMemory: openMemoryWithoutMeaning });
+    const call = server.caller('alice');
+    expect(await call(`${context}/ingest`, { json: entry })).toMatchObject({
+      status: 201,
+      body: { indexed: false },
+    });
+    const answer = await call(`${context}/search?q=fact`);
+    expect(answer).toMatchObject({ status: 200, body: { degraded: ['dense'], total: 1 } });
+    expect(answer.text).not.toContain('ECONNREFUSED');
+    const ready = await call('/ready');
+    expect(ready).toMatchObject({ status: 200, body: { status: 'degraded' } });
+    expect(ready.body).toMatchObject({
+      parts: expect.arrayContaining([{ name: 'embedder', state: 'down' }]),
+    });
+    expect(ready.text).not.toContain('ECONNREFUSED');
+  });
+
+  test('a defect is a 500 that says nothing of the inside; the log has it under the id of the request', async () => {
+    const secret = 'ENOENT /srv/geode/private.db password=hunter2';
+    await using server = await startTestServer({
+      openMemory: async (dir) => broken(await openTestMemory(dir), secret),
+    });
+    const reply = await server.caller('alice')(context);
+    expect(reply).toMatchObject({ status: 500, body: { code: 'internal' } });
+    expect(reply.text).not.toMatch(/ENOENT|private|hunter2|at .*\.ts/);
+    const id = reply.headers.get('x-request-id') ?? 'none';
+    const [line] = server.log.filter((each) => each.includes(id));
+    expect(line).toContain('ENOENT');
+  });
+
+  test('a defect in the middle of a stream is its last event, without a word of the inside', async () => {
+    await using server = await startTestServer({
+      openMemory: async (dir) => broken(await openTestMemory(dir), 'private'),
+    });
+    const { status, text } = await server.caller('alice')(`${context}/bulk`, {
+      json: { entries: [entry] },
+      headers: { accept: 'text/event-stream' },
+    });
+    expect(status).toBe(201);
+    expect(text).toMatch(/^event: problem\ndata: .*"code":"internal"/);
+    expect(text).not.toContain('private');
+  });
+});
+
+/** A store with a defect that no code of the catalogue names. */
+function broken(store: MemoryStore, message: string): MemoryStore {
+  const fail = () => Promise.reject(new Error(message));
+  return overriding(store, {
+    in: (namespace) => overriding(store.in(namespace), { list: fail, storeMany: fail }),
+  });
+}
+
+function overriding<T extends object>(target: T, overrides: Partial<T>): T {
+  return new Proxy(target, {
+    get(_, name) {
+      const value = Reflect.get(name in overrides ? overrides : target, name);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+}

@@ -1,0 +1,152 @@
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import { openRaw, type RawConnection } from './raw-http.ts';
+import { startTestServer, type TestServer } from './server-fixture.ts';
+
+const context = '/api/v1/context';
+const body = JSON.stringify({ content: 'a fact', category: 'core', source: 'test' });
+
+/** A request for an ingest, up to its body. */
+function ingestHead(server: TestServer, length: number = body.length): string {
+  const { host } = new URL(server.url);
+  return `POST ${context}/ingest HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${server.key('alice')}\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`;
+}
+
+async function untilReceived(connection: RawConnection, text: string): Promise<void> {
+  let received = '';
+  while (!received.includes(text)) received += String(await once(connection.socket, 'data'));
+}
+
+describe('API-1: body limits', () => {
+  test('a body over the limit is refused by its Content-Length, before it is sent', async () => {
+    await using server = await startTestServer();
+    using connection = await openRaw(server.url);
+    connection.write(ingestHead(server, 1e12));
+    await untilReceived(connection, 'too_large');
+  });
+
+  test('a body without a length is refused when it has grown too large', async () => {
+    await using server = await startTestServer();
+    const chunk = new Uint8Array(1024 * 1024).fill(0x20);
+    const endless = new ReadableStream({ pull: (controller) => controller.enqueue(chunk) });
+    const call = server.caller('alice');
+    const refused = await call(`${context}/ingest`, {
+      body: endless,
+      headers: { 'content-type': 'application/json' },
+    }).catch((thrown: Error) => thrown);
+    // The server may close the connection while the client still writes.
+    if (refused instanceof Error) expect(refused.message).toBe('fetch failed');
+    else expect(refused).toMatchObject({ status: 413, body: { code: 'too_large' } });
+    expect((await call('/health')).status).toBe(200);
+  });
+
+  test('the largest entry that is allowed fits, also when JSON escapes each character', async () => {
+    await using server = await startTestServer();
+    const stored = await server
+      .client('alice')
+      .ingest({ content: '\u0001'.repeat(1_000_000), category: 'core', source: 'x' });
+    expect(stored.outcome).toBe('created');
+  });
+
+  test('headers over the limit are refused', async () => {
+    await using server = await startTestServer();
+    using connection = await openRaw(server.url);
+    connection.write(`GET /health HTTP/1.1\r\nHost: localhost\r\nX-Flood: ${'x'.repeat(200_000)}\r\n\r\n`);
+    // The server may close the connection while the client still writes.
+    expect(await connection.closed).toMatch(/^(HTTP\/1.1 431|$)/);
+  });
+});
+
+describe('API-1: slow and broken clients', () => {
+  test('one that never ends its headers is cut off, and others are served meanwhile', async () => {
+    await using server = await startTestServer({ headersTimeoutMs: 300 });
+    const connections = await Promise.all(Array.from({ length: 20 }, () => openRaw(server.url)));
+    for (const { write } of connections) write('GET /health HTTP/1.1\r\nHost: localhost\r\nX-Slow: ');
+    expect((await fetch(`${server.url}/health`)).status).toBe(200);
+    for (const { closed } of connections) expect(await closed).toMatch(/^HTTP\/1.1 408/);
+  });
+
+  test('one that never ends its body is cut off', async () => {
+    await using server = await startTestServer({ headersTimeoutMs: 200, requestTimeoutMs: 400 });
+    using connection = await openRaw(server.url);
+    connection.write(`${ingestHead(server)}{"content": "`);
+    expect(await connection.closed).toMatch(/^HTTP\/1.1 408/);
+    expect((await server.client('alice').list()).total).toBe(0);
+  });
+
+  test('connections over the limit are not taken, and those before go on', async () => {
+    await using server = await startTestServer({ connections: 2 });
+    using first = await openRaw(server.url);
+    using second = await openRaw(server.url);
+    using third = await openRaw(server.url);
+    expect(await third.closed).toBe('');
+    for (const { write, closed } of [first, second]) {
+      write('GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n');
+      expect(await closed).toMatch(/^HTTP\/1.1 200/);
+    }
+  });
+
+  test.each([
+    'GARBAGE\r\n\r\n',
+    'GET / HTTP/1.1\r\n\r\n',
+    'GET /health HTTP/1.1\r\nHost:\r\n\r\n',
+    'GET /health HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n',
+    'POST /health HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+    'GET http://evil.example/health HTTP/1.1\r\nHost: evil.example\r\n\r\n',
+    'GET //evil.example/../health HTTP/1.1\r\nHost: evil.example\r\n\r\n',
+    `GET /${'\xff\xfe'} HTTP/1.1\r\nHost: evil.example\r\n\r\n`,
+  ])('%j is refused', async (request) => {
+    await using server = await startTestServer();
+    using connection = await openRaw(server.url);
+    connection.write(request);
+    connection.socket.end();
+    expect(await connection.closed).toMatch(/^HTTP\/1.1 (400|403|404)/);
+  });
+
+  test('a path that is no UTF-8 is an id like any other', async () => {
+    await using server = await startTestServer();
+    const call = server.caller('alice');
+    for (const path of ['%ff', '%', '%zz', '..%2f..%2fetc%2fpasswd', '%2e%2e%2f']) {
+      expect((await call(`${context}/${path}`)).status).toBe(404);
+    }
+  });
+});
+
+describe('API-1: stop', () => {
+  test('a request under way is finished, a new one is refused, a new connection is not taken', async () => {
+    await using server = await startTestServer();
+    using uploading = await openRaw(server.url);
+    using starting = await openRaw(server.url);
+    uploading.write(ingestHead(server) + body.slice(0, 10));
+    starting.write('GET /api/v1/context HTTP/1.1\r\n');
+    await server.client('alice').list();
+
+    const stopped = server.api.stop();
+    starting.write('Host: localhost\r\n\r\n');
+    expect(await starting.closed).toMatch(/^HTTP\/1.1 503[\s\S]+"code":"stopping"/);
+    await expect(fetch(`${server.url}/health`)).rejects.toThrow();
+    uploading.write(body.slice(10));
+    expect(await uploading.closed).toMatch(/^HTTP\/1.1 201/);
+    await stopped;
+    expect(await server.memory.in('alice').list()).toMatchObject({ total: 1 });
+  });
+
+  test('a request that does not end is cut off at the deadline', async () => {
+    await using server = await startTestServer({ stopTimeoutMs: 200 });
+    using connection = await openRaw(server.url);
+    connection.write(ingestHead(server));
+    await server.client('alice').list();
+    await Promise.all([server.api.stop(), server.api.stop()]);
+    expect(await connection.closed).toBe('');
+  });
+
+  test('an idle connection does not hold it up', async () => {
+    await using server = await startTestServer({ stopTimeoutMs: 60_000 });
+    using idle = await openRaw(server.url);
+    idle.write('GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    await untilReceived(idle, '"status":"up"');
+    const outcome = await Promise.race([server.api.stop().then(() => 'stopped'), sleep(20_000, 'waiting')]);
+    expect(outcome).toBe('stopped');
+  });
+});

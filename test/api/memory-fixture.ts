@@ -1,0 +1,41 @@
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import { GeodeError } from '../../src/core/errors.ts';
+import type { Embedder, MemoryStore } from '../../src/core/memory.ts';
+import { openMemory } from '../../src/memory/open-memory.ts';
+import { words } from '../../src/memory/text/words.ts';
+
+/** The real memory in its own file. Texts are alike as far as they share words, so that no model is needed. */
+export async function openTestMemory(dir: string): Promise<MemoryStore> {
+  return openMemory({ file: join(dir, 'memory.db'), embedder: wordEmbedder });
+}
+
+/** The same with an embedder that fails, so that only the keyword half answers. */
+export async function openMemoryWithoutMeaning(dir: string): Promise<MemoryStore> {
+  const fail = () => Promise.reject(new GeodeError('embedder_failed', 'connect ECONNREFUSED 10.0.0.7:11434'));
+  return openMemory({ file: join(dir, 'memory.db'), embedder: { ...wordEmbedder, embed: fail } });
+}
+
+const dimensions = 64;
+const stop = async () => {};
+
+const wordEmbedder: Embedder = {
+  model: 'test/words',
+  dimensions,
+  chunkLength: 10_000,
+  batchLength: 100_000,
+  embed: async (texts) => texts.map(embed),
+  stop,
+  [Symbol.asyncDispose]: stop,
+};
+
+function embed(text: string): Float32Array {
+  const vector = new Float32Array(dimensions);
+  for (const word of ['', ...words(text)]) {
+    const [place = 0, sign = 0] = createHash('sha256').update(word).digest();
+    const at = place % dimensions;
+    vector[at] = (vector[at] ?? 0) + (sign % 2 === 0 ? 1 : -1);
+  }
+  const length = Math.hypot(...vector) || 1;
+  return vector.map((value) => value / length);
+}

@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest';
+import { createRateLimiter } from '../../src/api/guards/rate-limit.ts';
+
+test('a burst is let through, then one request for each share of a minute', () => {
+  let nowMs = 0;
+  const limiter = createRateLimiter({ perMinute: 60, burst: 3 }, () => nowMs);
+  expect([1, 2, 3].map(() => limiter.take('a'))).toEqual([0, 0, 0]);
+  expect(limiter.take('a')).toBe(1000);
+  nowMs = 400;
+  expect(limiter.take('a')).toBe(600);
+  nowMs = 1000;
+  expect(limiter.take('a')).toBe(0);
+  expect(limiter.take('a')).toBe(1000);
+  expect(limiter.take('b')).toBe(0);
+});
+
+test('a long rest gives no more than the burst', () => {
+  let nowMs = 0;
+  const limiter = createRateLimiter({ perMinute: 60, burst: 2 }, () => nowMs);
+  limiter.take('a');
+  nowMs = 3_600_000;
+  expect([1, 2, 3].map(() => limiter.take('a'))).toEqual([0, 0, 1000]);
+});
+
+test('callers without end do not take memory without end, and the busy one stays limited', () => {
+  const limiter = createRateLimiter({ perMinute: 1, burst: 1 }, () => 0);
+  limiter.take('busy');
+  for (let i = 0; i < 50_000; i += 1) {
+    limiter.take(`caller ${i}`);
+    if (i % 5000 === 0) expect(limiter.take('busy')).toBeGreaterThan(0);
+  }
+  // The first one is forgotten by now.
+  expect(limiter.take('caller 0')).toBe(0);
+});

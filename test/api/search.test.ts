@@ -1,0 +1,107 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { answerSchema } from '../../src/api/schemas.ts';
+import { limits } from '../../src/core/memory.ts';
+import { type Caller, startTestServer, type TestServer } from './server-fixture.ts';
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer();
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+const context = '/api/v1/context';
+const entry = { content: 'Deploys run from the release branch', category: 'project', source: 'runbook' };
+
+function ingest(call: Caller, extra: object = {}) {
+  return call(`${context}/ingest`, { json: { ...entry, ...extra } });
+}
+
+describe('CTX-1: search', () => {
+  test('gives id, content, category, score and created_at, and says why', async () => {
+    const { call } = server.newcomer();
+    await ingest(call, { id: 'one' });
+    const { status, body } = await call(`${context}/search?q=release`);
+    expect(status).toBe(200);
+    const answer = answerSchema.parse(body);
+    expect(answer).toMatchObject({ total: 1, degraded: [] });
+    const [result] = answer.results;
+    expect(result).toMatchObject({ id: 'one', content: entry.content, category: 'project' });
+    expect(result?.score).toBeGreaterThan(0);
+    expect(result?.why.words).not.toEqual([]);
+  });
+
+  test('total is true on every page, and pages do not overlap', async () => {
+    const { call, client } = server.newcomer();
+    const entries = Array.from({ length: 25 }, (_, i) => ({
+      ...entry,
+      id: `n${i}`,
+      content: `deploy note ${i}`,
+    }));
+    await call(`${context}/bulk`, { json: { entries } });
+    const seen = new Set<string>();
+    for (const offset of [0, 10, 20]) {
+      const { total, results } = await client.search('deploy', { offset });
+      expect(total).toBe(25);
+      for (const { id } of results) seen.add(id);
+    }
+    expect(seen.size).toBe(25);
+    expect(await client.search('deploy', { offset: 500 })).toMatchObject({ results: [], total: 25 });
+    expect((await client.search('deploy', { limit: 100 })).results).toHaveLength(25);
+  });
+
+  test.each([
+    ['no query', '', 'empty_query'],
+    ['an empty query', 'q=', 'empty_query'],
+    ['a query of white space', 'q=%20%09', 'empty_query'],
+    ['limit 0', 'q=a&limit=0', 'invalid_limit'],
+    ['limit 101', 'q=a&limit=101', 'invalid_limit'],
+    ['limit -1', 'q=a&limit=-1', 'invalid_limit'],
+    ['limit 1.5', 'q=a&limit=1.5', 'invalid_limit'],
+    ['a limit that is no number', 'q=a&limit=ten', 'invalid_limit'],
+    ['two limits', 'q=a&limit=1&limit=2', 'invalid_limit'],
+    ['offset -1', 'q=a&offset=-1', 'invalid_limit'],
+    ['a category that nobody used', 'q=a&category=projcet', 'unknown_category'],
+    ['a category that cannot exist', 'q=a&category=No%20Such', 'unknown_category'],
+    ['an unknown parameter', 'q=a&lmit=5', 'invalid_input'],
+    ['a share above 1', 'q=a&dense=1.1', 'invalid_input'],
+  ])('CTX-4: refuses %s', async (_name, query, code) => {
+    const refused = await server.newcomer().call(`${context}/search?${query}`);
+    expect(refused).toMatchObject({ status: 400, body: { code } });
+  });
+
+  test('CTX-4: a refusal says what is missing', async () => {
+    const refused = await server.newcomer().call(`${context}/search`);
+    expect(refused.body).toMatchObject({ error: 'q: is missing' });
+  });
+
+  test('CTX-4: refuses a query that is too long', async () => {
+    const refused = await server.newcomer().call(`${context}/search?q=${'x'.repeat(limits.queryLength + 1)}`);
+    expect(refused).toMatchObject({ status: 413, body: { code: 'too_large' } });
+  });
+});
+
+describe('text is data', () => {
+  const hostile = [
+    "'; DROP TABLE entries; --",
+    '" OR 1=1 --',
+    'NEAR(a b, 5) AND content:* NOT "x"',
+    '*',
+    '"unbalanced',
+    '^caret -minus +plus ~tilde (paren',
+    '{{7*7}} $(reboot) <script>alert(1)</script>',
+    '\u202Eright to left\u202C \u0000 NUL \uFFFF',
+    '👩‍👩‍👧‍👦 zero\u200Bwidth e\u0301 vs é',
+    `lone surrogate \uD800 here`,
+    'x'.repeat(9_000),
+    '日本語の文章を検索する',
+  ];
+
+  test.each(hostile)('%j is stored, and searching for it answers', async (text) => {
+    const { call, client } = server.newcomer();
+    const stored = await ingest(call, { content: `before ${text} after` });
+    expect(stored.status).toBe(201);
+    const found = await call(`${context}/search?q=${encodeURIComponent(text.toWellFormed())}`);
+    expect(found.status).toBe(200);
+    expect((await client.list()).total).toBe(1);
+  });
+});

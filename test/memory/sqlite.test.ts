@@ -1,0 +1,4 @@
+import { openMemory } from '../../src/memory/open-memory.ts';
+import { memoryContract } from '../contracts/memory.ts';
+
+memoryContract('SQLite', openMemory);
