@@ -7,7 +7,19 @@ import { errorsDocument } from '../scripts/errors-document.ts';
 const root = fileURLToPath(new URL('..', import.meta.url));
 
 /** Each layer may import from those after it, and from itself. */
-const layers = ['cli', 'client', 'app.ts', 'api', 'config', 'shell', 'memory', 'sandboxes', 'runtimes', 'link', 'core'];
+const layers = [
+  'cli',
+  'client',
+  'app.ts',
+  'api',
+  'config',
+  'shell',
+  'memory',
+  'sandboxes',
+  'runtimes',
+  'link',
+  'core',
+];
 
 describe('documents and layers', () => {
   it('docs/errors.md is what the catalogue says', () => {
@@ -44,7 +56,7 @@ function read(file: string): string {
 
 function importsOf(file: string): readonly string[] {
   const here = join(root, 'src', file, '..');
-  return [...read(file).matchAll(/from '(\.[^']+)'/g)].map((match) =>
+  return [...read(file).matchAll(/from '(\.[^']+\.ts)'/g)].map((match) =>
     relative(join(root, 'src'), join(here, match[1] ?? '')),
   );
 }

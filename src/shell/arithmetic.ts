@@ -16,7 +16,10 @@ export function arithmeticValue(
 
 /** Looks at every command that is substituted somewhere below a node. */
 export function lookInside(node: SyntaxNode, frame: Frame): void {
-  if (node.type === 'Script') return;
+  if (node.type === 'Word') {
+    frame.shell.expandText(node, frame);
+    return;
+  }
   if (node.type === 'ArithmeticWord') {
     if (node.parts !== undefined) frame.shell.expandParts(node.parts, frame, new FieldBuilder());
     return;

@@ -2,7 +2,7 @@ import type { ArrayValue, Assignment, Command, Word } from 'unbash';
 import { Choices } from './choices.ts';
 import { expandText, expandWords } from './expand.ts';
 import type { Frame } from './frame.ts';
-import { invoke } from './invoke.ts';
+import { runSimple } from './invoke.ts';
 import { runRedirected } from './redirect.ts';
 import { checkGivenPaths } from './rules/key-files.ts';
 import type { Scope, Value } from './scope.ts';
@@ -35,11 +35,11 @@ function runOnce(node: Command, frame: Frame, first: boolean): string {
         ? inner.stdin
         : '';
     }
-    if (assignments.length === 0) return invoke(argv, inner);
+    if (assignments.length === 0) return runSimple(argv, inner);
     const scope = inner.scope.fork();
     for (const assignment of assignments) assign(assignment, inner, scope, true);
     checkGivenPaths(assignments.map((assignment) => scope.values(assignment.name)).flat(2), inner);
-    const output = invoke(argv, { ...inner, scope });
+    const output = runSimple(argv, { ...inner, scope });
     inner.scope.adopt(scope, new Set(assignments.map((assignment) => assignment.name)));
     return output;
   });

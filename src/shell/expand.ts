@@ -189,7 +189,7 @@ function expandTilde(word: Word, frame: Frame, out: FieldBuilder): string {
 
 function homeOf(user: string, frame: Frame): string {
   if (user === '') return parameterItems('HOME', frame)?.[0] ?? frame.inspection.policy.home;
-  if (user === '+') return folder(frame);
+  if (user === '+') return folder(frame).text;
   if (user === '-') return unknown(frame, 'unknown', 'OLDPWD');
   return user === 'root' ? '/root' : `/home/${user}`;
 }

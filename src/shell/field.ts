@@ -15,6 +15,11 @@ export function quoted(text: string): Field {
   return { text, pattern: protect(text), dynamic: false };
 }
 
+/** A field of which only the pattern is known. */
+export function asPattern(pattern: string): Field {
+  return { text: unprotect(pattern), pattern, dynamic: false };
+}
+
 export function protect(text: string): string {
   return text.replace(/[\\*?[\]]/g, '\\$&');
 }

@@ -1,6 +1,6 @@
 import type { Script, Word, WordPart } from 'unbash';
 import type { Choices } from './choices.ts';
-import type { Field, FieldBuilder } from './field.ts';
+import { asPattern, type Field, type FieldBuilder, quoted } from './field.ts';
 import type { Budget } from './limits.ts';
 import type { Dialect } from './parse.ts';
 import type { ShellPolicy } from './policy.ts';
@@ -64,11 +64,15 @@ export function unknown(frame: Frame, origin: Origin, key = frame.at): string {
   return frame.inspection.unknowns.mark(origin, key);
 }
 
-/** The folder that relative paths start from. */
-export function folder(frame: Frame): string {
-  const folders = frame.scope.values(folderVariable);
-  return frame.choices.pick(folderVariable, folders)?.[0] ?? frame.inspection.policy.workspace;
+/** The folder that relative paths start from; `cd` to a glob leaves a glob. */
+export function folder(frame: Frame): Field {
+  const pattern = frame.choices.pick(folderVariable, frame.scope.values(folderVariable))?.[0];
+  return pattern === undefined ? quoted(frame.inspection.policy.workspace) : asPattern(pattern);
+}
+
+export function setFolder(scope: Scope, to: Field): void {
+  scope.set(folderVariable, [to.pattern]);
 }
 
 /** Not a name that a script can assign to. */
-export const folderVariable = '.folder';
+const folderVariable = '.folder';

@@ -13,16 +13,27 @@ import { checkListed } from './rules/strict.ts';
 import { hasUnknown } from './unknowns.ts';
 import { writtenContent } from './written-files.ts';
 
+/**
+ * Looks at a simple command. A name may be an alias, a function or a program: whether an alias works depends on
+ * the shell, and whether a function is defined on what ran before, so a known program is looked at as well.
+ */
+export function runSimple(argv: readonly Field[], frame: Frame): string {
+  const [program, ...args] = argv;
+  if (program === undefined) return '';
+  const alias = frame.scope.alias(program.text);
+  if (alias !== undefined) runAlias(program.text, alias, args, frame);
+  if (frame.scope.function(program.text) === undefined) return invoke(argv, frame);
+  const output = callFunction(program.text, args, frame);
+  if (isKnown(program.text)) invoke(argv, frame);
+  return output;
+}
+
 /** Looks at one program with its arguments: first the rules, then what the program itself would run. */
 export function invoke(argv: readonly Field[], frame: Frame): string {
   const [program, ...args] = argv;
   if (program === undefined || program.text === '') return '';
   frame.inspection.budget.spend(argv.length, frame.at);
   checkOrigin(program.text, frame);
-  const alias = frame.scope.alias(program.text);
-  if (alias !== undefined && !program.dynamic) return runAlias(program.text, alias, args, frame);
-  const defined = frame.scope.function(program.text);
-  if (defined !== undefined) return callFunction(program.text, args, frame);
   checkListed(program, frame);
   return namesOf(program, frame)
     .map((name) => runProgram({ name, program, args, frame }))
@@ -34,11 +45,21 @@ function runProgram(call: Call): string {
     const reason = rule.check(call);
     if (reason !== undefined) refuse(call.frame, rule.name, reason);
   }
-  if (call.program.text.includes('/') || hasUnknown(call.program.text)) {
-    const content = writtenContent(call.program, call.frame);
-    if (content !== undefined) return runFile(content, call.program, call.args, call.frame);
-  }
+  const content = programContent(call);
+  if (content !== undefined) return runFile(content, call.program, call.args, call.frame);
   return programs.get(call.name)?.(call) ?? outputOf(call.frame);
+}
+
+/** What the command itself wrote into the program's file; a bare name is looked up in the usual folders. */
+function programContent({ program, frame }: Call): string | undefined {
+  if (frame.inspection.files.size === 0) return undefined;
+  if (program.text.includes('/') || hasUnknown(program.text)) return writtenContent(program, frame);
+  const files = programFolders.map((place) => writtenContent(quoted(`${place}/${program.text}`), frame));
+  return files.find((content) => content !== undefined);
+}
+
+function isKnown(name: string): boolean {
+  return programs.has(withoutVersion(name)) || rules.some((rule) => rule.programs.includes(name));
 }
 
 const programFolders = ['/bin', '/usr/bin', '/sbin', '/usr/sbin', '/usr/local/bin'];
@@ -62,13 +83,12 @@ function withoutVersion(name: string): string {
   return programs.has(name) || !programs.has(short) ? name : short;
 }
 
-function runAlias(name: string, text: string, args: readonly Field[], frame: Frame): string {
+function runAlias(name: string, text: string, args: readonly Field[], frame: Frame): void {
   const scope = frame.scope.fork();
   // A name inside its own alias means the program.
   scope.setAlias(name, '');
   scope.arguments = args.map((argument) => argument.text);
-  if (text === '') return invoke([{ ...quoted(name), dynamic: true }, ...args], { ...frame, scope });
-  return frame.shell.runText(`${text} "$@"`, { ...frame, scope });
+  frame.shell.runText(`${text} "$@"`, { ...frame, scope });
 }
 
 const deepestCall = 3;

@@ -37,8 +37,9 @@ export function readOptions(args: readonly Field[], spec: OptionSpec): Options {
     if (text.startsWith('--')) {
       const equals = text.indexOf('=');
       const name = text.slice(2, equals < 0 ? undefined : equals);
-      if (equals >= 0) give(name, dropStart(field, equals + 1));
-      else give(name, spec.long?.includes(name) ? args[++at] : undefined);
+      const full = unabbreviated(name, spec.long ?? []);
+      if (equals >= 0) give(full ?? name, dropStart(field, equals + 1));
+      else give(full ?? name, full === undefined ? undefined : args[++at]);
     } else if (text.startsWith('-') && text.length > 1) {
       const takesValue = [...text.slice(1)].findIndex((letter) => spec.short?.includes(letter));
       const letters = takesValue < 0 ? text.slice(1) : text.slice(1, takesValue + 1);
@@ -55,6 +56,12 @@ export function readOptions(args: readonly Field[], spec: OptionSpec): Options {
     }
   }
   return { flags, values, operands };
+}
+
+/** Long names may be shortened as long as they are clear. */
+function unabbreviated(name: string, known: readonly string[]): string | undefined {
+  if (known.includes(name)) return name;
+  return name.length > 3 ? known.find((long) => long.startsWith(name)) : undefined;
 }
 
 /** Whether an option was given, by letter or by a long name that may be abbreviated. */

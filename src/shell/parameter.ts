@@ -33,7 +33,7 @@ export function parameterItems(name: string, frame: Frame): Value | undefined {
   }
   const assigned = frame.choices.pick(name, scope.values(name));
   if (assigned !== undefined) return assigned;
-  if (name === 'PWD') return [folder(frame)];
+  if (name === 'PWD') return [folder(frame).text];
   if (name === 'IFS') return [' \t\n'];
   const value = () => unknown(frame, 'unknown', `$${name}`);
   if (alwaysSet.has(name) || scope.failsOnUnset) return [value()];

@@ -1,5 +1,4 @@
-import type { Field } from './field.ts';
-import { quoted } from './field.ts';
+import { asPattern, type Field, quoted } from './field.ts';
 import { type Frame, folder } from './frame.ts';
 import { hasUnknown } from './unknowns.ts';
 
@@ -15,7 +14,7 @@ export interface Path {
 export function resolvePath(field: Field, frame: Frame): Path {
   const { pattern } = field;
   const startsUnknown = hasUnknown(pattern.charAt(0));
-  const start = pattern.startsWith('/') || startsUnknown ? '' : quoted(folder(frame)).pattern;
+  const start = pattern.startsWith('/') || startsUnknown ? '' : folder(frame).pattern;
   const path = normalize(`${start}/${pattern}`, !startsUnknown && !hasUnknown(start.charAt(0)));
   return frame.inspection.links.size === 0 ? path : throughLinks(path, frame.inspection.links);
 }
@@ -41,14 +40,13 @@ export function fileKey(field: Field, frame: Frame): string {
   return `${path.rooted ? '/' : ''}${path.parts.join('/')}`;
 }
 
-/** The folder that `cd` leads to. */
-export function joinFolder(from: string, to: string): string {
-  const startsUnknown = hasUnknown(to.charAt(0));
-  if (startsUnknown) return to;
-  const path = normalize(to.startsWith('/') ? to : `${from}/${to}`, true);
-  return hasUnknown(from.charAt(0)) && !to.startsWith('/')
-    ? path.parts.join('/')
-    : `/${path.parts.join('/')}`;
+/** The path that a relative one means in a folder. */
+export function joinFolder(from: Field, to: Field): Field {
+  if (hasUnknown(to.pattern.charAt(0))) return to;
+  const isAbsolute = to.pattern.startsWith('/');
+  const { parts } = normalize(isAbsolute ? to.pattern : `${from.pattern}/${to.pattern}`, true);
+  const startsUnknown = !isAbsolute && hasUnknown(from.pattern.charAt(0));
+  return asPattern(`${startsUnknown ? '' : '/'}${parts.join('/')}`);
 }
 
 function normalize(pattern: string, rooted: boolean): Path {

@@ -19,7 +19,7 @@ export interface ShellFunction {
 export class Scope {
   readonly #parent: Scope | undefined;
   readonly #variables = new Map<string, readonly Value[]>();
-  readonly #functions = new Map<string, ShellFunction>();
+  readonly #functions = new Map<string, ShellFunction | undefined>();
   readonly #aliases = new Map<string, string>();
   /** `$1`, `$2`, …; `undefined` in a function that is looked at without a call. */
   arguments: readonly string[] | undefined;
@@ -58,19 +58,21 @@ export class Scope {
 
   unset(name: string): void {
     this.#variables.set(name, []);
-    this.#functions.delete(name);
+    this.#functions.set(name, undefined);
   }
 
   function(name: string): ShellFunction | undefined {
-    return this.#functions.get(name) ?? this.#parent?.function(name);
+    return this.#functions.has(name) ? this.#functions.get(name) : this.#parent?.function(name);
   }
 
   define(name: string, definition: ShellFunction): void {
     this.#functions.set(name, definition);
   }
 
+  /** The text of an alias; none for one that was taken away by setting it to nothing. */
   alias(name: string): string | undefined {
-    return this.#aliases.get(name) ?? this.#parent?.alias(name);
+    const text = this.#aliases.get(name) ?? this.#parent?.alias(name);
+    return text === '' ? undefined : text;
   }
 
   setAlias(name: string, text: string): void {
@@ -94,7 +96,7 @@ export class Scope {
       this.set(name, ...distinct(complete ? after : [...this.values(name), ...after]));
     }
     for (const fork of forks) {
-      for (const [name, definition] of fork.#functions) this.define(name, definition);
+      for (const [name, definition] of fork.#functions) if (definition) this.define(name, definition);
       for (const [name, text] of fork.#aliases) this.setAlias(name, text);
     }
   }

@@ -44,14 +44,15 @@ function runText(text: string, frame: Frame): string {
   frame.inspection.budget.read(text, frame.at);
   const inner = deeper(frame);
   const all = readings(text, frame.dialect);
-  return all.map((reading, index) => runReading(reading, inner, index === 0)).join('\n');
+  return all.map((reading, index) => runReading(reading, inner, index === 0)).join('');
 }
 
-/** The first reading is the one that goes on; what another sets must not be mistaken for it. */
+/** The first reading is the one that goes on; what another sets or writes must not be mistaken for it. */
 function runReading({ script, source }: Reading, frame: Frame, first: boolean): string {
-  const scope = first ? frame.scope : frame.scope.fork();
-  const output = runScript(script, { ...frame, source, scope });
-  return first ? output : '';
+  if (first) return runScript(script, { ...frame, source });
+  const inspection = { ...frame.inspection, files: new Map(frame.inspection.files) };
+  runScript(script, { ...frame, source, inspection, scope: frame.scope.fork() });
+  return '';
 }
 
 function runScript(script: Script, frame: Frame): string {
@@ -132,7 +133,7 @@ function runCompound(node: CompoundCommand, frame: Frame): string {
     case 'ArithmeticFor':
       for (const part of [node.initialize, node.test, node.update]) if (part) lookInside(part, frame);
       checkLoop(node, frame);
-      return runBranches([() => runList(node.body, frame)], false, frame);
+      return runBranches([(inner) => runList(node.body, inner)], false, frame);
     case 'TestCommand':
       lookInside(node, frame);
       return '';

@@ -175,7 +175,7 @@ describe('CLI-1: geode gateway and keys', { timeout: 120_000 }, () => {
     const ownHome = join(folder.path, 'gateway-home');
     const first = await start(ownHome);
     expect(first.key).toMatch(/^geode_/);
-    expect((await stat(join(ownHome, 'keys.db'))).mode & 0o777).toBe(0o600);
+    expect((await stat(join(ownHome, '.local/state/geode/keys.db'))).mode & 0o777).toBe(0o600);
     const client = createClient({ url: first.url, key: first.key ?? undefined });
     await client.ingest({ content: 'A fact from HTTP', category: 'core', source: 'test', id: 'http/fact' });
     await first.stop();

@@ -4,7 +4,7 @@ import { resolvePath } from '../paths.ts';
 import { accountFile, isDevice, keyFile } from '../places.ts';
 import { checkOrigin } from '../rules/origin.ts';
 import { withoutUnknown } from '../unknowns.ts';
-import { Refusal } from '../verdict.ts';
+import { attempt } from './attempt.ts';
 import { between, type Literal, readLiterals } from './literals.ts';
 import { checkShapes } from './shapes.ts';
 
@@ -22,7 +22,7 @@ export function inspectCode(code: string, language: string, frame: Frame): void 
     const after = code.slice(literal.end, literal.end + 20);
     if (runsCommand(before, after, literal, language)) runLiteral(literals, index, code, frame);
     else if (removing.test(before))
-      frame.shell.invoke([quoted('rm'), quoted('-rf'), quoted(literal.value)], frame);
+      attempt(() => frame.shell.invoke(['rm', '-rf', literal.value].map(quoted), frame));
     else if (!onlyShown.test(before)) checkPath(literal, code, frame);
   });
 }
@@ -55,18 +55,8 @@ function runLiteral(literals: readonly Literal[], index: number, code: string, f
   }
   const scope = frame.scope.fork();
   const inner = { ...frame, scope, dialect: 'sh' as const };
-  if (words.length > 1) frame.shell.invoke(words.map(quoted), inner);
-  tryText(words[0] ?? '', inner);
-}
-
-/** The string may be no command at all, such as a regular expression given to `exec`. */
-function tryText(text: string, frame: Frame): void {
-  try {
-    frame.shell.runText(text, frame);
-  } catch (thrown) {
-    if (!(thrown instanceof Refusal) || thrown.rule === 'too-complex') throw thrown;
-    if (!['unparsable', 'not-listed', 'dynamic'].includes(thrown.rule)) throw thrown;
-  }
+  if (words.length > 1) attempt(() => frame.shell.invoke(words.map(quoted), inner));
+  attempt(() => frame.shell.runText(words[0] ?? '', inner));
 }
 
 function checkPath(literal: Literal, code: string, frame: Frame): void {

@@ -1,5 +1,5 @@
 import { type Field, quoted } from '../field.ts';
-import { type Frame, folder, folderVariable, refuse, unknown } from '../frame.ts';
+import { type Frame, folder, refuse, setFolder, unknown } from '../frame.ts';
 import { readOptions } from '../options.ts';
 import { parameterItems, separators } from '../parameter.ts';
 import { joinFolder } from '../paths.ts';
@@ -46,7 +46,9 @@ export const builtins: Readonly<Record<string, Program>> = {
     frame.scope.arguments = frame.scope.arguments?.slice(Number.isSafeInteger(count) ? count : 1);
     return '';
   },
+  let: evaluate,
   unset: ({ args, frame }) => {
+    evaluate({ args, frame });
     for (const argument of args) frame.scope.unset(argument.text);
     return '';
   },
@@ -62,13 +64,9 @@ export const builtins: Readonly<Record<string, Program>> = {
 
 function changeFolder({ args, frame }: Call): string {
   const target = args.find((argument) => argument.text === '-' || !/^[-+]/.test(argument.text));
-  const to =
-    target === undefined
-      ? parameterItems('HOME', frame)?.[0]
-      : target.text === '-'
-        ? unknown(frame, 'unknown', 'OLDPWD')
-        : target.text;
-  if (to !== undefined && to !== '') frame.scope.set(folderVariable, [joinFolder(folder(frame), to)]);
+  if (target === undefined) setFolder(frame.scope, quoted(parameterItems('HOME', frame)?.[0] ?? '/'));
+  else if (target.text === '-') setFolder(frame.scope, quoted(unknown(frame, 'unknown', 'OLDPWD')));
+  else if (target.text !== '') setFolder(frame.scope, joinFolder(folder(frame), target));
   return '';
 }
 
@@ -110,6 +108,15 @@ function setOptions({ args, frame }: Call): string {
   return '';
 }
 
+/** An index such as `a[$(command)]` is evaluated even where it was quoted. */
+function evaluate({ args, frame }: Pick<Call, 'args' | 'frame'>): string {
+  for (const { text } of args) {
+    const index = /\[(.*(?:\$\(|`).*)\]/s.exec(text)?.[1];
+    if (index !== undefined) frame.shell.runText(`: "${index.replaceAll('"', '')}"`, frame);
+  }
+  return '';
+}
+
 function declare({ args, frame }: Call): string {
   for (const argument of args) {
     const [, name, append, text = ''] = /^([A-Za-z_][\w[\]]*)(\+?)=(.*)$/s.exec(argument.text) ?? [];
@@ -122,6 +129,7 @@ function declare({ args, frame }: Call): string {
 
 /** `read a b`: the lines of the input, each a value that the variables may have. */
 function read({ args, frame }: Call): string {
+  evaluate({ args, frame });
   const { operands } = readOptions(args, { short: 'adinNptu' });
   const names = operands.map((operand) => operand.text);
   const lines = frame.stdin.split('\n').filter((line) => line !== '');

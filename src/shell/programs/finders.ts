@@ -7,6 +7,7 @@ import { readPlace } from '../place.ts';
 import { keyFile, samplePlaces } from '../places.ts';
 import { contentOf } from '../written-files.ts';
 import type { Call, Program } from './call.ts';
+import { decodeEscapes } from './printf.ts';
 import { runApart } from './shells.ts';
 
 /** Programs that run a command for each of the things they find or read. */
@@ -129,7 +130,8 @@ function runXargs({ args, frame }: Call): string {
   const [replace] = valuesOf(options, 'I', 'replace');
   const placeholder = replace?.text ?? (options.flags.has('i') ? '{}' : undefined);
   const [delimiter] = valuesOf(options, 'd', 'delimiter');
-  const exact = options.flags.has('0') || options.flags.has('null') ? '\0' : delimiter?.text;
+  const exact =
+    options.flags.has('0') || options.flags.has('null') ? '\0' : delimiter && decodeEscapes(delimiter.text);
   const items =
     exact === undefined
       ? inputWords(input, placeholder !== undefined)

@@ -1,9 +1,11 @@
+import { attempt } from '../code/attempt.ts';
 import { inspectCode } from '../code/inspect.ts';
 import type { Field } from '../field.ts';
-import { refuse } from '../frame.ts';
 import { type OptionSpec, readOptions, valuesOf } from '../options.ts';
+import { checkOrigin } from '../rules/origin.ts';
 import type { Call, Program } from './call.ts';
 import { scriptContent } from './files.ts';
+import { runApart } from './shells.ts';
 
 interface Interpreter extends OptionSpec {
   /** Options whose value is code. */
@@ -89,9 +91,10 @@ function runMake({ args, frame }: Call): undefined {
     long: ['file', 'makefile', 'directory', 'jobs', 'eval'],
   });
   for (const file of valuesOf(options, 'f', 'file', 'makefile')) {
-    const content = scriptContent(file, frame);
-    if (content !== undefined && frame.inspection.unknowns.originOf(content) === 'downloaded') {
-      refuse(frame, 'download-and-run', 'A makefile is downloaded and run without a look at it.');
+    const content = scriptContent(file, frame) ?? '';
+    checkOrigin(content, frame);
+    for (const [, recipe = ''] of content.matchAll(/^(?:\t|[^\s#:=]+:[^\n;=]*;)[ \t@+-]*([^\n]+)/gm)) {
+      attempt(() => runApart(recipe.replaceAll('$$', '$'), frame));
     }
   }
 }

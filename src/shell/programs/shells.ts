@@ -1,6 +1,6 @@
 import { Choices } from '../choices.ts';
 import { inspectCode } from '../code/inspect.ts';
-import type { Field } from '../field.ts';
+import { type Field, quoted } from '../field.ts';
 import { type Frame, refuse, unknown } from '../frame.ts';
 import { readOptions, valuesOf } from '../options.ts';
 import type { Dialect } from '../parse.ts';
@@ -35,6 +35,10 @@ function runShell({ name, args, frame }: Call): string | undefined {
   const [first, ...rest] = options.operands;
   const inner = { ...frame, dialect: dialects[name] ?? 'sh' };
   for (const file of valuesOf(options, 'rcfile', 'init-file')) runApart(contentOf(file, frame), inner);
+  for (const start of ['ENV', 'BASH_ENV'].flatMap((variable) => frame.scope.values(variable).flat())) {
+    const content = writtenContent(quoted(start), frame);
+    if (content !== undefined) runApart(content, inner);
+  }
   if (options.flags.has('n') && !options.flags.has('c')) return '';
   if (options.flags.has('c'))
     return first === undefined ? '' : runApart(first.text, inner, rest.slice(1), rest[0]);

@@ -14,19 +14,20 @@ export const textPrograms: Readonly<Record<string, Program>> = {
   ...Object.fromEntries(silent.map((name) => [name, () => ''])),
   echo: printWords,
   printf: printFormat,
-  pwd: ({ frame }) => `${folder(frame)}\n`,
+  pwd: ({ frame }) => `${folder(frame).text}\n`,
   cat: (call) => passThrough(call),
   tac: (call) => passThrough(call),
   head: (call) => passThrough(call),
   tail: (call) => passThrough(call),
   tee: writeInput,
   sponge: writeInput,
+  yes: ({ args }) => `${args.map((argument) => argument.text).join(' ')}\n`,
   ls: listFiles,
   dirname: (call) =>
     paths(call, (path) => path.replace(/\/+[^/]*\/*$/, '') || (path.startsWith('/') ? '/' : '.')),
   basename: (call) => paths(call, (path) => path.replace(/\/+$/, '').replace(/^.*\//s, '')),
-  realpath: (call) => paths(call, (path) => joinFolder(folder(call.frame), path)),
-  readlink: (call) => paths(call, (path) => joinFolder(folder(call.frame), path)),
+  realpath: (call) => paths(call, (path) => joinFolder(folder(call.frame), quoted(path)).text),
+  readlink: (call) => paths(call, (path) => joinFolder(folder(call.frame), quoted(path)).text),
 };
 
 /** `echo` of a POSIX shell reads escapes and that of bash does not, so both outputs count. */

@@ -1,5 +1,5 @@
 import { type Field, quoted } from '../field.ts';
-import { folder, folderVariable } from '../frame.ts';
+import { folder, setFolder } from '../frame.ts';
 import { type OptionSpec, readOptions, valuesOf } from '../options.ts';
 import { joinFolder } from '../paths.ts';
 import { setVariable } from '../variables.ts';
@@ -95,7 +95,7 @@ function runEnv({ args, frame }: Call): string {
   const scope = frame.scope.fork();
   const inner = { ...frame, scope };
   for (const target of valuesOf(options, 'C', 'chdir')) {
-    scope.set(folderVariable, [joinFolder(folder(frame), target.text)]);
+    setFolder(scope, joinFolder(folder(frame), target));
   }
   const start = setAssignments(operands, inner);
   const split = valuesOf(options, 'S', 'split-string').flatMap((value) => inputWords(value.text));
@@ -120,7 +120,9 @@ function runElevated({ args, frame }: Call, short: string): string {
   const { operands } = readOptions(args, { short, stopsAtOperand: true });
   const scope = frame.scope.fork();
   const inner = { ...frame, scope };
-  return frame.shell.invoke(operands.slice(setAssignments(operands, inner)), inner);
+  const command = operands.slice(setAssignments(operands, inner));
+  // `sudo -s` and `sudo -i` start a shell.
+  return frame.shell.invoke(command.length > 0 ? command : [quoted('sh')], inner);
 }
 
 /** `su user -c 'script'`, `runuser -u user -- program`. */
@@ -130,8 +132,10 @@ function runAsUser({ name, args, frame }: Call): string {
     long: ['command', 'group', 'shell', 'user', 'session-command'],
   });
   for (const script of valuesOf(options, 'c', 'command', 'session-command')) runApart(script.text, frame);
-  const runsProgram = name === 'runuser' && options.flags.has('u');
-  return runsProgram ? frame.shell.invoke(options.operands, frame) : frame.shell.invoke([], frame);
+  if (name === 'runuser' && options.flags.has('u')) return frame.shell.invoke(options.operands, frame);
+  return options.flags.has('c') || options.flags.has('command')
+    ? ''
+    : frame.shell.invoke([quoted('sh')], frame);
 }
 
 /** `flock file program …`, `flock file -c 'script'`. */

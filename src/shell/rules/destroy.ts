@@ -1,4 +1,4 @@
-import { type Field, quoted } from '../field.ts';
+import type { Field } from '../field.ts';
 import { type Frame, folder } from '../frame.ts';
 import { given, type Options, readOptions, valuesOf } from '../options.ts';
 import { resolvePath } from '../paths.ts';
@@ -142,6 +142,6 @@ function checkClean({ args, frame }: Call): string | undefined {
   const options = readOptions(args, { short: 'cC', stopsAtOperand: true });
   const [command, ...rest] = options.operands;
   if (command?.text !== 'clean' || !given(readOptions(rest, { short: 'e' }), 'f', 'force')) return undefined;
-  const target = valuesOf(options, 'C')[0] ?? quoted(folder(frame));
+  const target = valuesOf(options, 'C')[0] ?? folder(frame);
   return firstVital([target], frame, 'remove files from');
 }

@@ -15,7 +15,7 @@ const harmless = new Set(
     'echo printf : true false test [ logger notify-send wall say cowsay figlet expr type which whereis command man info whatis ' +
     'apropos export declare typeset local readonly alias unset set read trap eval exec builtin cd pushd popd dirname basename ' +
     'realpath readlink ls dir exa eza tree stat du mkdir rmdir chmod chown chgrp touch seq sleep kill wait exit return ' +
-    'env sudo doas nohup nice timeout watch parallel time setsid stdbuf busybox toybox sh bash dash zsh ksh ash su git-commit tr'
+    'env sudo doas nohup nice timeout watch parallel time setsid stdbuf busybox toybox sh bash dash zsh ksh ash su tr'
   ).split(' '),
 );
 
@@ -148,9 +148,8 @@ function tarMembers(args: readonly Field[], frame: Frame): Field[] {
   const options = readOptions(args, { short: 'fCTXbHI', long: ['file', 'directory', 'files-from'] });
   const [start] = valuesOf(options, 'C', 'directory');
   if (start === undefined) return [];
-  return options.operands.map((operand) =>
-    quoted(joinFolder(joinFolder(folder(frame), start.text), operand.text)),
-  );
+  const base = joinFolder(folder(frame), start);
+  return options.operands.map((operand) => joinFolder(base, operand));
 }
 
 /** The paths that an argument may hold: itself, and what follows `=`, `@`, `:`, `,` or an option's letter. */
