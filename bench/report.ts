@@ -24,7 +24,7 @@ export function targetsMarkdown(targets: readonly Target[]): string {
   const rows = targets.map(({ name, wanted, unit, value, met }) => [
     name,
     inUnit(wanted, unit),
-    inUnit(shown(value), unit),
+    inUnit(String(value), unit),
     met ? 'met' : '**missed**',
   ]);
   return table(['target (p50)', 'wanted', 'measured', ''], rows).join('\n');
@@ -39,7 +39,7 @@ export function machineText(machine: Machine): string {
 }
 
 export function targetText({ name, wanted, unit, value }: Target): string {
-  return `${name}: ${inUnit(shown(value), unit)} (wanted ${inUnit(wanted, unit)})`;
+  return `${name}: ${inUnit(String(value), unit)} (wanted ${inUnit(wanted, unit)})`;
 }
 
 /** Three digits are more than a busy machine can promise. */
@@ -47,14 +47,25 @@ export function shown(value: number): string {
   return value >= 100 ? String(Math.round(value)) : String(Number(value.toPrecision(3)));
 }
 
-const comparisonHead: Row = ['what', 'Geode p50', 'p99', 'against', 'its p50', 'p99', 'ratio', 'spread'];
+const comparisonHead: Row = [
+  'what',
+  'Geode p50',
+  'p99',
+  'against',
+  'its p50',
+  'p99',
+  'ratio',
+  'spread',
+  'rounds',
+];
 
 function comparisonRows({ name, unit, ours, others }: Comparison): Row[] {
   const own = numbers(ours, unit);
-  if (others.length === 0) return [[`${name}, ${ours.name}`, ...own, '', '', '', '', '']];
+  if (others.length === 0)
+    return [[`${name}, ${ours.name}`, ...own, '', '', '', '', '', String(ours.samples)]];
   return others.map((other) => {
     const { times, from, to } = other.ratio;
-    const ratio = [`${shown(times)}×`, `${shown(from)}–${shown(to)}×`];
+    const ratio = [`${shown(times)}×`, `${shown(from)}–${shown(to)}×`, String(other.samples)];
     return [name, ...own, other.name, ...numbers(other, unit), ...ratio];
   });
 }

@@ -29,8 +29,8 @@ export const transferSection: Section = {
   async run(bench) {
     await using host = await hostFiles();
     const overSocket = await inDocker(bench, 'docker', async (room) => {
-      const up = await large(bench, upload(room, host), 'upload', 'over the socket');
-      const down = await large(bench, download(room, host), 'download', 'over the socket');
+      const up = await large(bench, upload(room, host), 'upload', 'over the socket', 7);
+      const down = await large(bench, download(room, host), 'download', 'over the socket', 7);
       return {
         comparisons: [up, down, await small(bench, room, host)],
         targets: [
@@ -41,8 +41,8 @@ export const transferSection: Section = {
       };
     });
     const overStdio = await inDocker(bench, 'docker over stdio', async (room): Promise<Findings> => {
-      const up = await large(bench, upload(room, host), 'upload', 'over stdio');
-      const down = await large(bench, download(room, host), 'download', 'over stdio');
+      const up = await large(bench, upload(room, host), 'upload', 'over stdio', 3);
+      const down = await large(bench, download(room, host), 'download', 'over stdio', 3);
       return { comparisons: [up, down], targets: [], leftOut: [] };
     });
     return together(overSocket, overStdio);
@@ -78,9 +78,9 @@ interface Way {
   readonly others: readonly (Contender | LeftOut)[];
 }
 
-function large(bench: Bench, way: Way, what: string, how: string): Promise<Comparison> {
+function large(bench: Bench, way: Way, what: string, how: string, rounds: number): Promise<Comparison> {
   const name = `${what} of ${megabytes} MB in docker ${how}`;
-  return compare({ name, unit: 'MB/s', rounds: bench.rounds(5), ...way }, bench.signal);
+  return compare({ name, unit: 'MB/s', rounds: bench.rounds(rounds), ...way }, bench.signal);
 }
 
 /** From a file of the host to a file of the sandbox, as `docker cp` does it. */

@@ -1,5 +1,5 @@
 import type { ArrayValue, Assignment, Command, Word } from 'unbash';
-import { Choices } from './choices.ts';
+import { type Breadth, Choices } from './choices.ts';
 import { expandText, expandWords } from './expand.ts';
 import type { Frame } from './frame.ts';
 import { runSimple } from './invoke.ts';
@@ -10,16 +10,34 @@ import { setVariable } from './variables.ts';
 
 /** A simple command, once for every combination of values that its variables may have. */
 export function runCommand(node: Command, frame: Frame): string {
-  const choices = new Choices();
+  return commandOutputs(node, frame).join('');
+}
+
+/** What the command may print, one text for each that differs. */
+export function commandOutputs(node: Command, frame: Frame): string[] {
+  const choices = new Choices(breadthFor(node));
   const at = frame.source.slice(node.pos, node.end);
-  let output = '';
+  const outputs = new Set<string>();
   let first = true;
   do {
     frame.inspection.budget.spend(1 + node.suffix.length, at);
-    output += runOnce(node, { ...frame, choices, at, sinks: [] }, first);
+    outputs.add(runOnce(node, { ...frame, choices, at, sinks: [] }, first));
     first = false;
   } while (choices.next(at));
-  return output;
+  return [...outputs];
+}
+
+const withoutEffect = new Set('test [ : true false return exit break continue shift wait sleep'.split(' '));
+
+/** A program that is written out leaves only its arguments open; some have no effect whatever they are given. */
+function breadthFor({ name }: Command): Breadth {
+  if (
+    name === undefined ||
+    (name.parts !== undefined && !name.parts.every((part) => part.type === 'Literal'))
+  ) {
+    return 'pairs';
+  }
+  return withoutEffect.has(name.value) ? 'first' : 'each';
 }
 
 function runOnce(node: Command, frame: Frame, first: boolean): string {

@@ -5,7 +5,7 @@ import { type Field, FieldBuilder } from './field.ts';
 import { type Frame, folder, refuse, unknown } from './frame.ts';
 import { limits } from './limits.ts';
 import { expandParameter, parameterItems, separators } from './parameter.ts';
-import { hasUnknown, withoutMarks, withoutUnknown } from './unknowns.ts';
+import { withoutMarks, withoutUnknown } from './unknowns.ts';
 
 /** The words of a command as the program would receive them. */
 export function expandWords(words: readonly Word[], frame: Frame): Field[] {
@@ -151,26 +151,29 @@ function substituted(
   if (part.type === 'ArithmeticExpansion') {
     return arithmeticValue(part.expression, frame) ?? unknown(frame, 'unknown', part.text);
   }
-  const output = substitute(part.script, frame).replaceAll('\0', '').replace(/\n+$/, '');
-  // One of several commands may print nothing.
-  const isSingle = part.script?.commands.length === 1 && part.script.commands[0]?.command.type === 'Command';
-  if (isSingle || !hasUnknown(output) || frame.inspection.unknowns.originOf(output) !== 'unknown')
-    return output;
-  return frame.choices.pick(`substitution ${part.pos}`, [output, withoutUnknown(output).trim()]) ?? output;
+  const outputs = substitutions(part.script, frame).map((output) =>
+    output.replaceAll('\0', '').replace(/\n+$/, ''),
+  );
+  return frame.choices.pick(`substitution ${part.pos}`, [...new Set(outputs)]) ?? '';
 }
 
-function substitute(script: Script | undefined, frame: Frame): string {
-  if (script === undefined) return '';
-  const scope = frame.scope.fork();
-  if (script.source !== undefined) return frame.shell.runText(script.source, { ...frame, scope });
-  return frame.shell.runScript(script, { ...frame, scope });
+/** What a substitution may give. One of several commands may print nothing. */
+function substitutions(script: Script | undefined, frame: Frame): string[] {
+  if (script === undefined) return [''];
+  const inner = { ...frame, scope: frame.scope.fork() };
+  if (script.source !== undefined) return [frame.shell.runText(script.source, inner)];
+  const outputs = frame.shell.outputsOf(script, inner);
+  const isSingle = script.commands.length === 1 && script.commands[0]?.command.type === 'Command';
+  const [output = ''] = outputs;
+  if (isSingle || frame.inspection.unknowns.originOf(output) !== 'unknown') return outputs;
+  return [output, withoutUnknown(output).trim()];
 }
 
 /** `<(…)` becomes a name whose content is the script's output; `>(…)` is run later, on what is written to it. */
 function processSubstitution(part: ProcessSubstitutionPart, frame: Frame): string {
   const name = unknown(frame, 'unknown', `${part.pos} ${part.text}`);
   if (part.operator === '<') {
-    frame.inspection.files.set(name, substitute(part.script, { ...frame, stdin: '' }));
+    frame.inspection.files.set(name, substitutions(part.script, { ...frame, stdin: '' })[0] ?? '');
   } else if (part.script !== undefined) {
     frame.sinks.push(part.script);
   }

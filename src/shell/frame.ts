@@ -25,10 +25,12 @@ export interface Inspection {
 export interface Shell {
   /** Looks at a parsed script; returns what is known of its output. */
   runScript(script: Script, frame: Frame): string;
+  /** As `runScript`, with one text for each output that a script of a single command may have. */
+  outputsOf(script: Script, frame: Frame): string[];
   /** Looks at the body of a function. */
   runBody(body: ShellFunction['body'], frame: Frame): string;
-  /** Looks at a text as a script, as `eval` and `sh -c` would run it. */
-  runText(text: string, frame: Frame): string;
+  /** Looks at a text as a script, as `eval` and `sh -c` would run it; `guessed` where expansions made it. */
+  runText(text: string, frame: Frame, guessed?: boolean): string;
   /** Looks at a program with its arguments. */
   invoke(argv: readonly Field[], frame: Frame): string;
   /** The fields of a word; see `expand.ts`, as for the next two. */

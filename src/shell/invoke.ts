@@ -33,7 +33,7 @@ export function invoke(argv: readonly Field[], frame: Frame): string {
   const [program, ...args] = argv;
   if (program === undefined || program.text === '') return '';
   frame.inspection.budget.spend(argv.length, frame.at);
-  checkOrigin(program.text, frame);
+  checkOrigin(baseName(program), frame);
   checkListed(program, frame);
   return namesOf(program, frame)
     .map((name) => runProgram({ name, program, args, frame }))
@@ -47,7 +47,7 @@ function runProgram(call: Call): string {
   }
   const content = programContent(call);
   if (content !== undefined) return runFile(content, call.program, call.args, call.frame);
-  return programs.get(call.name)?.(call) ?? outputOf(call.frame);
+  return programs.get(call.name)?.(call) ?? outputOf(call.name, call.frame);
 }
 
 /** What the command itself wrote into the program's file; a bare name is looked up in the usual folders. */
@@ -66,15 +66,19 @@ const programFolders = ['/bin', '/usr/bin', '/sbin', '/usr/sbin', '/usr/local/bi
 
 /** The names a program may have: the last part of its path, or every known name that a glob can stand for. */
 function namesOf(program: Field, frame: Frame): string[] {
-  if (hasUnknown(program.text)) return [''];
-  if (!isGlob(program.pattern))
-    return [withoutVersion(program.text.slice(program.text.lastIndexOf('/') + 1))];
+  const name = baseName(program);
+  if (hasUnknown(name)) return [''];
+  if (!isGlob(program.pattern)) return [withoutVersion(name)];
   const path = resolvePath(program, frame);
   const known = [...programs.keys(), ...rules.flatMap((rule) => rule.programs)];
   const met = [...new Set(known)].filter((name) =>
     programFolders.some((place) => isAt(path, readPlace(`${place}/${name}`))),
   );
   return met.length === 0 ? [program.text] : met;
+}
+
+function baseName(program: Field): string {
+  return program.text.slice(program.text.lastIndexOf('/') + 1);
 }
 
 /** `python3.12` is python. */

@@ -17,8 +17,9 @@ export const limits = {
   fields: 512,
   /** Values that a variable may hold after the branches of a script met. */
   values: 32,
-  /** Combinations of such values looked at for one command. */
+  /** Combinations of such values looked at for one command, and pairs of values beyond that. */
   combinations: 64,
+  pairs: 1_000,
   /** Distinct unknown texts; the private use area has room for 6,400. */
   unknowns: 6_000,
 } as const;

@@ -12,6 +12,8 @@ export function misread(node: SyntaxNode): string | undefined {
     case 'ProcessSubstitution':
     case 'ParameterExpansion':
       return isCut(node.text) ? `unclosed '${excerpt(node.text)}'` : undefined;
+    case 'Unknown':
+      return `the operation '${excerpt(node.operator)}'`;
     case 'Literal':
       return leftExpansion(node.text);
     case 'Word':

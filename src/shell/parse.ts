@@ -14,16 +14,17 @@ export interface Reading {
 /**
  * Every way a shell may read the text. The first is bash's. What bash takes for one construct and a plain
  * POSIX shell for another (`((…))`, `[[ … ]]`, `&>`, `$'…'`, `$[…]`) gives further readings, so that nothing
- * hides in the difference. Throws a refusal when bash's reading has an error.
+ * hides in the difference. Throws a refusal when bash's reading has an error; a text that is only guessed, because
+ * it was put together from variables, may have one (`tolerant`).
  */
-export function readings(source: string, dialect: Dialect): readonly Reading[] {
+export function readings(source: string, dialect: Dialect, tolerant = false): readonly Reading[] {
   if (source.includes('\0')) {
     throw new Refusal('unparsable', 'The command holds a NUL byte.', excerpt(source));
   }
   checkCost(source);
   const script = parse(source);
   const { problem, edits } = survey(script, source);
-  if (problem !== undefined) {
+  if (problem !== undefined && !tolerant) {
     throw new Refusal(
       'unparsable',
       `The command cannot be parsed: ${problem.message}.`,

@@ -1,6 +1,6 @@
 import type { Function as FunctionNode } from 'unbash';
 import { limits } from './limits.ts';
-import { Refusal } from './verdict.ts';
+import { tooManyValues } from './unknowns.ts';
 
 /** A scalar is one item; an array has any number. */
 export type Value = readonly string[];
@@ -45,10 +45,7 @@ export class Scope {
   }
 
   set(name: string, ...values: readonly Value[]): void {
-    if (values.length > limits.values) {
-      throw new Refusal('too-complex', `The variable ${name} may have too many values.`, name);
-    }
-    this.#variables.set(name, values);
+    this.#variables.set(name, values.length > limits.values ? [[tooManyValues]] : values);
   }
 
   /** Keeps the values there are and adds one. */

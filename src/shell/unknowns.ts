@@ -10,6 +10,8 @@ import { Refusal } from './verdict.ts';
  */
 export type Origin =
   | 'unknown'
+  /** A variable that may have more values than the policy keeps. */
+  | 'too-many'
   /** Literal text that went through a filter which the policy does not follow. */
   | 'disguised'
   | 'decoded'
@@ -19,9 +21,20 @@ export type Origin =
   /** What a shell wrote that takes its commands from elsewhere. */
   | 'shell';
 
-const gravity: readonly Origin[] = ['unknown', 'disguised', 'decoded', 'downloaded', 'connection', 'shell'];
+const gravity: readonly Origin[] = [
+  'unknown',
+  'too-many',
+  'disguised',
+  'decoded',
+  'downloaded',
+  'connection',
+  'shell',
+];
 const firstMark = 0xe000;
 const marks = /[\uE000-\uF8FF]/g;
+
+/** Stands for a value that was given up; the last character of the area, which no mark gets. */
+export const tooManyValues = '\uF8FF';
 
 export class Unknowns {
   readonly #origins: Origin[] = [];
@@ -49,7 +62,7 @@ export class Unknowns {
   originOf(text: string): Origin | undefined {
     let gravest = -1;
     for (const [mark] of text.matchAll(marks)) {
-      const origin = this.#origins[mark.charCodeAt(0) - firstMark];
+      const origin = mark === tooManyValues ? 'too-many' : this.#origins[mark.charCodeAt(0) - firstMark];
       if (origin !== undefined) gravest = Math.max(gravest, gravity.indexOf(origin));
     }
     return gravity[gravest];

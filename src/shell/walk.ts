@@ -14,7 +14,7 @@ import type {
 } from 'unbash';
 import { lookInside } from './arithmetic.ts';
 import { Choices } from './choices.ts';
-import { runCommand } from './command.ts';
+import { commandOutputs, runCommand } from './command.ts';
 import { expandParts, expandText, expandWord, expandWords } from './expand.ts';
 import { type Frame, refuse, type Shell } from './frame.ts';
 import { invoke } from './invoke.ts';
@@ -32,6 +32,7 @@ import { checkFunction, checkLoop, checkSelfStart } from './rules/fork-bomb.ts';
  */
 export const shell: Shell = {
   runScript,
+  outputsOf,
   runBody: runAny,
   runText,
   invoke,
@@ -40,10 +41,10 @@ export const shell: Shell = {
   expandParts,
 };
 
-function runText(text: string, frame: Frame): string {
+function runText(text: string, frame: Frame, guessed = false): string {
   frame.inspection.budget.read(text, frame.at);
   const inner = deeper(frame);
-  const all = readings(text, frame.dialect);
+  const all = readings(text, frame.dialect, guessed);
   return all.map((reading, index) => runReading(reading, inner, index === 0)).join('');
 }
 
@@ -58,6 +59,12 @@ function runReading({ script, source }: Reading, frame: Frame, first: boolean): 
 function runScript(script: Script, frame: Frame): string {
   const source = script.source ?? frame.source;
   return runStatements(script.commands, { ...deeper(frame), source });
+}
+
+function outputsOf(script: Script, frame: Frame): string[] {
+  const [only, ...others] = script.commands;
+  if (only?.command.type !== 'Command' || others.length > 0) return [runScript(script, frame)];
+  return commandOutputs(only.command, { ...deeper(frame), source: script.source ?? frame.source });
 }
 
 function deeper(frame: Frame): Frame {

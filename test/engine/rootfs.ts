@@ -9,7 +9,6 @@ import { inTurn } from './in-turn.ts';
 import { type ImageName, type Recipe, recipes } from './recipes.ts';
 
 const release = 'bookworm';
-const defaultMirror = 'http://deb.debian.org/debian';
 const layerScript = fileURLToPath(new URL('layer.sh', import.meta.url));
 /** The files whose text decides what an image holds; a change in one of them builds the images anew. */
 const sources = [layerScript, new URL('rootfs.ts', import.meta.url), new URL('recipes.ts', import.meta.url)];
@@ -96,7 +95,7 @@ async function debianFolder(): Promise<string> {
   mkdirSync(archives, { recursive: true });
   await command(
     'debootstrap',
-    ['--variant=minbase', `--cache-dir=${archives}`, release, half, await mirror()],
+    ['--variant=minbase', `--cache-dir=${archives}`, release, half, ...(await mirror())],
     { timeoutMs: 600_000 },
   );
   renameSync(half, folder);
@@ -107,8 +106,8 @@ function packageCache(): string {
   return join(cacheFolder, 'packages');
 }
 
-/** The mirror this machine already uses for that release, so that a private one is honoured. */
-async function mirror(): Promise<string> {
+/** The mirror this machine already uses for that release, so that a private one is honoured; else the program's own. */
+async function mirror(): Promise<readonly string[]> {
   const configured = await command(
     'apt-get',
     [
@@ -121,5 +120,5 @@ async function mirror(): Promise<string> {
     ],
     { timeoutMs: 30_000 },
   ).catch(() => '');
-  return configured.trim().split('\n')[0] || defaultMirror;
+  return configured.trim().split('\n').slice(0, 1).filter((uri) => uri !== '');
 }

@@ -13,7 +13,12 @@ import { runApart, runHere } from './shells.ts';
 export const builtins: Readonly<Record<string, Program>> = {
   cd: changeFolder,
   pushd: changeFolder,
-  eval: ({ args, frame }) => runHere(args.map((argument) => argument.text).join(' '), frame),
+  eval: ({ args, frame }) =>
+    runHere(
+      args.map((argument) => argument.text).join(' '),
+      frame,
+      args.some((argument) => argument.dynamic),
+    ),
   source: readScript,
   '.': readScript,
   exec: ({ args, frame }) =>

@@ -62,17 +62,17 @@ function runOpenssl({ args, frame }: Call): string | undefined {
   return decoded !== false && isPlain(decoded) ? decoded : hidden(frame.stdin, frame);
 }
 
-function reverse({ args, frame }: Call): string {
+function reverse({ name, args, frame }: Call): string {
   const text = inputOf(args, frame);
-  if (hasUnknown(text)) return outputOf(frame, text);
+  if (hasUnknown(text)) return outputOf(name, frame, text);
   return text.replace(/[^\n]+/g, (line) => [...line].reverse().join(''));
 }
 
-function translate({ args, frame }: Call): string {
+function translate({ name, args, frame }: Call): string {
   const { flags, operands } = readOptions(args, {});
   const [from = '', to = ''] = operands.map((operand) => withRanges(decodeEscapes(operand.text)));
   const complements = ['c', 'C', 'complement'].some((flag) => flags.has(flag));
-  if (hasUnknown(frame.stdin) || complements || /\[:/.test(from + to)) return outputOf(frame);
+  if (hasUnknown(frame.stdin) || complements || /\[:/.test(from + to)) return outputOf(name, frame);
   const deletes = flags.has('d') || flags.has('delete');
   const translated = Array.from(frame.stdin, (character) => {
     const index = from.lastIndexOf(character);

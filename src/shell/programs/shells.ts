@@ -41,7 +41,7 @@ function runShell({ name, args, frame }: Call): string | undefined {
   }
   if (options.flags.has('n') && !options.flags.has('c')) return '';
   if (options.flags.has('c'))
-    return first === undefined ? '' : runApart(first.text, inner, rest.slice(1), rest[0]);
+    return first === undefined ? '' : runApart(first.text, inner, rest.slice(1), rest[0], first.dynamic);
   if (first === undefined || first.text === '-' || options.flags.has('s')) {
     return runInput(inner, first?.text === '-' ? rest : options.operands);
   }
@@ -62,19 +62,25 @@ function runInput(frame: Frame, args: readonly Field[]): string {
 }
 
 /** A text run by this very shell, as `eval` does. */
-export function runHere(text: string, frame: Frame): string {
+export function runHere(text: string, frame: Frame, guessed = false): string {
   if (frame.inspection.policy.mode === 'strict' && hasUnknown(text)) {
     refuse(frame, 'dynamic', 'Part of the script is not known before it runs.');
   }
-  return frame.shell.runText(text, frame);
+  return frame.shell.runText(text, frame, guessed);
 }
 
 /** A script of its own: what it sets is lost when it ends, and its arguments are given. */
-export function runApart(text: string, frame: Frame, args: readonly Field[] = [], name?: Field): string {
+export function runApart(
+  text: string,
+  frame: Frame,
+  args: readonly Field[] = [],
+  name?: Field,
+  guessed = false,
+): string {
   const scope = frame.scope.fork();
   scope.arguments = args.map((argument) => argument.text);
   if (name !== undefined) scope.scriptName = name.text;
-  return runHere(text, { ...frame, scope, choices: new Choices() });
+  return runHere(text, { ...frame, scope, choices: new Choices() }, guessed);
 }
 
 /** A file that the command wrote itself and now runs, by the program its first line names. */

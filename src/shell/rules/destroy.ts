@@ -1,10 +1,11 @@
 import type { Field } from '../field.ts';
-import { type Frame, folder } from '../frame.ts';
+import { type Frame, folder, refuse } from '../frame.ts';
 import { given, type Options, readOptions, valuesOf } from '../options.ts';
 import { resolvePath } from '../paths.ts';
 import { accountFile, vitalPlace } from '../places.ts';
 import type { Call } from '../programs/call.ts';
 import { operandValue, readFind } from '../programs/finders.ts';
+import { tooManyValues } from '../unknowns.ts';
 import type { Rule } from './rule.ts';
 
 type Check = (call: Call) => string | undefined;
@@ -53,6 +54,8 @@ function vital(target: Field, frame: Frame): string | undefined {
 
 function firstVital(targets: readonly Field[], frame: Frame, deed: string): string | undefined {
   for (const target of targets) {
+    if (target.text.includes(tooManyValues))
+      refuse(frame, 'too-complex', 'The target may be any of too many values.');
     const place = vital(target, frame);
     if (place !== undefined) return `It would ${deed} ${place}.`;
     const file = accountFile(resolvePath(target, frame));

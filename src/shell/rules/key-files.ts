@@ -15,7 +15,7 @@ const harmless = new Set(
     'echo printf : true false test [ logger notify-send wall say cowsay figlet expr type which whereis command man info whatis ' +
     'apropos export declare typeset local readonly alias unset set read trap eval exec builtin cd pushd popd dirname basename ' +
     'realpath readlink ls dir exa eza tree stat du mkdir rmdir chmod chown chgrp touch seq sleep kill wait exit return ' +
-    'env sudo doas nohup nice timeout watch parallel time setsid stdbuf busybox toybox sh bash dash zsh ksh ash su tr'
+    'env sudo doas nohup nice timeout watch parallel time setsid stdbuf busybox toybox su tr'
   ).split(' '),
 );
 
@@ -106,6 +106,15 @@ function pathArguments({ name, args, frame }: Call): readonly Field[] {
         'a',
         'arg-file',
       );
+    case 'sh':
+    case 'bash':
+    case 'dash':
+    case 'ash':
+    case 'zsh':
+    case 'ksh': {
+      const options = readOptions(args, { short: 'oO', long: ['rcfile', 'init-file'], stopsAtOperand: true });
+      return options.flags.has('c') ? [] : options.operands;
+    }
     case 'find':
       return readFind(args).commands.length > 0 ? readFind(args).starts : [];
     case 'vi':

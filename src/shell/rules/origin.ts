@@ -14,6 +14,9 @@ export function checkOrigin(text: string, frame: Frame): void {
     case 'disguised':
       refuse(frame, 'hidden-command', 'A command is hidden by an encoding and run without a look at it.');
       break;
+    case 'too-many':
+      refuse(frame, 'too-complex', 'What is run may be any of too many values.');
+      break;
     default:
   }
 }
