@@ -1,6 +1,7 @@
-import { parse, type Word } from 'unbash';
+import type { Word } from 'unbash';
 import { type Frame, refuse, unknown } from './frame.ts';
 import { limits } from './limits.ts';
+import { parseWords } from './parse.ts';
 
 export function hasBraces(word: Word): boolean {
   return word.parts?.some((part) => part.type === 'BraceExpansion') ?? false;
@@ -18,15 +19,8 @@ export function withoutBraces(word: Word, frame: Frame): Word[] {
   return alternatives(brace.text.slice(1, -1), frame).flatMap((alternative) => {
     const spelling = before + alternative + after;
     frame.inspection.budget.read(spelling, frame.at);
-    return spelling === '' ? [] : wordsOf(spelling);
+    return spelling === '' ? [] : parseWords(spelling);
   });
-}
-
-function wordsOf(spelling: string): Word[] {
-  // A leading `#` would be read as a comment, which it is not after expansion.
-  const command = parse(`: ${spelling.startsWith('#') ? '\\' : ''}${spelling}`).commands[0]?.command;
-  if (command?.type !== 'Command') return [];
-  return command.args.filter((argument) => argument.type === 'Word');
 }
 
 function alternatives(inside: string, frame: Frame): string[] {

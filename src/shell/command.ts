@@ -31,13 +31,9 @@ const withoutEffect = new Set('test [ : true false return exit break continue sh
 
 /** A program that is written out leaves only its arguments open; some have no effect whatever they are given. */
 function breadthFor({ name }: Command): Breadth {
-  if (
-    name === undefined ||
-    (name.parts !== undefined && !name.parts.every((part) => part.type === 'Literal'))
-  ) {
-    return 'pairs';
-  }
-  return withoutEffect.has(name.value) ? 'first' : 'each';
+  const isWrittenOut = name?.parts?.every((part) => part.type === 'Literal') ?? true;
+  if (!isWrittenOut) return 'pairs';
+  return withoutEffect.has(name?.value ?? '') ? 'first' : 'each';
 }
 
 function runOnce(node: Command, frame: Frame, first: boolean): string {

@@ -1,4 +1,4 @@
-import { type ParsedScript, parse } from 'unbash';
+import { type ParsedScript, parse, type Word } from 'unbash';
 import { limits } from './limits.ts';
 import { type Edit, survey } from './survey.ts';
 import { excerpt, Refusal } from './verdict.ts';
@@ -107,4 +107,11 @@ function apply(source: string, edits: readonly Edit[]): string {
 
 function around(source: string, pos: number): string {
   return excerpt(source.slice(Math.max(0, pos - 40), pos + 40));
+}
+
+/** The words that a piece of a command spells. */
+export function parseWords(spelling: string): Word[] {
+  // A leading `#` would be read as a comment, which it is not in the middle of a command.
+  const command = parse(`: ${spelling.startsWith('#') ? '\\' : ''}${spelling}`).commands[0]?.command;
+  return command?.type === 'Command' ? command.args.filter((argument) => argument.type === 'Word') : [];
 }

@@ -88,10 +88,6 @@ describe('what would take too long', () => {
       `${Array.from({ length: 500 }, (_, i) => `f${i}(){ f${i + 1}; f${i + 1}; }`).join(';')};f0`,
     ],
     ['a doubling variable', `x=aaaaaaaa;${'x=$x$x;'.repeat(8_000)}`],
-    [
-      'multiplying values',
-      `${Array.from({ length: 40 }, (_, i) => `[ $a ] && x${i}=1;[ $a ] && x${i}=2`).join(';')};ls ${Array.from({ length: 40 }, (_, i) => `$x${i}`).join(' ')}`,
-    ],
     ['long argument lists', `set -- ${'b '.repeat(400)}; ${'rm "$@";'.repeat(5_000)}`],
     ['many commands', 'a|'.repeat(30_000)],
   ])('SH-2: is refused: %s', (_, command) => {
@@ -101,6 +97,10 @@ describe('what would take too long', () => {
   });
 
   it.each<[string, string]>([
+    [
+      'multiplying values',
+      `${Array.from({ length: 40 }, (_, i) => `[ $a ] && x${i}=1;[ $a ] && x${i}=2`).join(';')};ls ${Array.from({ length: 40 }, (_, i) => `$x${i}`).join(' ')}`,
+    ],
     ['stars', `cat ${'*a'.repeat(30_000)}`],
     ['slashes', `ls ${'/'.repeat(60_000)}`],
     ['comments', '# a\n'.repeat(15_000)],

@@ -72,3 +72,26 @@ describe('what is known where a command runs', () => {
     expect(passes(harmless)).toBe(true);
   });
 });
+
+describe('variables with many values', () => {
+  const many = Array.from({ length: 12 }, (_, index) => `[ $a ] && v${index}=1; [ $a ] && v${index}=2`).join(
+    '; ',
+  );
+  const names = Array.from({ length: 12 }, (_, index) => `$v${index}`).join(' ');
+
+  it('SH-2: each value is seen where there are too many combinations', () => {
+    expect(judge(`${many}; D=x; [ $a ] && D=/; rm -rf ${names} $D`)).toMatchObject({ rule: 'destroy' });
+    expect(passes(`${many}; D=x; [ $a ] && D=y; rm -rf ${names} $D`)).toBe(true);
+  });
+
+  it('SH-2: a program and its target are seen together', () => {
+    const either = 'P=ls; [ $a ] && P=rm; D=x; [ $a ] && D=/';
+    expect(judge(`${many}; ${either}; $P -rf $D ${names}`)).toMatchObject({ rule: 'destroy' });
+  });
+
+  it('SH-2: a target that may be anything is refused, a mere word is not', () => {
+    const branches = Array.from({ length: 40 }, (_, index) => `${index}) D=x${index};;`).join(' ');
+    expect(judge(`case $a in ${branches} esac; rm -rf $D`)).toMatchObject({ rule: 'too-complex' });
+    expect(passes(`case $a in ${branches} esac; echo $D`)).toBe(true);
+  });
+});

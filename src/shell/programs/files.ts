@@ -30,7 +30,7 @@ export const filePrograms: Readonly<Record<string, Program>> = {
   ...Object.fromEntries(['vi', 'vim', 'nvim', 'ex', 'view', 'rvim'].map((name) => [name, runEditor])),
 };
 
-const programFolder = /^\/(?:usr\/(?:local\/)?)?s?bin\/[\w.+-]+$/;
+const programFolder = /^\/(?:usr\/(?:local\/)?)?s?bin\/[\w.+*?[\]-]+$/;
 
 /** A link to a folder is another way into it. */
 function link(call: Call): undefined {

@@ -70,12 +70,11 @@ export function readFind(args: readonly Field[]): FindSearch {
 /** Each command of `-exec` is looked at with what `{}` may be: the start itself, or the key files below it. */
 function runFind({ args, frame }: Call): string {
   const search = readFind(args);
-  const some = quoted(unknown(frame, 'unknown', 'a file found'));
-  const met = search.selective ? [some, ...keysFound(search, frame)] : search.starts;
+  const keys = keysFound(search, frame);
+  // Whoever only looks at everything may meet keys without asking for them, so these come after the rest.
+  const met = search.selective ? [...keys, fileFound(frame)] : [...search.starts, fileFound(frame), ...keys];
   for (const command of search.commands) {
-    const all =
-      search.selective || onlyTells.has(command[0]?.text ?? '') ? met : [...met, ...keysFound(search, frame)];
-    for (const found of all) {
+    for (const found of asked(command, met, frame)) {
       frame.shell.invoke(
         command.map((word) => fillIn(word, '{}', found)),
         frame,
@@ -84,6 +83,17 @@ function runFind({ args, frame }: Call): string {
   }
   const end = args.some((argument) => argument.text === '-print0') ? '\0' : '\n';
   return met.map((found) => found.text + end).join('');
+}
+
+function fileFound(frame: Frame): Field {
+  return quoted(unknown(frame, 'unknown', 'a file found'));
+}
+
+/** The files that a command was meant for: not the keys that `grep` or `ls` meets when it is given everything. */
+function asked(command: readonly Field[], files: readonly Field[], frame: Frame): readonly Field[] {
+  if (!onlyTells.has(command[0]?.text ?? '')) return files;
+  const end = files.findIndex((file) => file.text === fileFound(frame).text);
+  return end < 0 ? files : files.slice(0, end + 1);
 }
 
 /** Programs that tell something about many files without showing them. */
@@ -98,7 +108,9 @@ function keysFound(search: FindSearch, frame: Frame): Field[] {
     .filter((place) => keyFile(resolvePath(quoted(place), frame), frame.inspection.policy) !== undefined)
     .filter((place) => {
       const { parts } = readPlace(place);
-      const isBelow = starts.some((start) => start.parts.every((part, index) => part === parts[index]));
+      const isBelow = starts.some((start) =>
+        start.parts.every((part, index) => matchesGlob(part, parts[index] ?? '')),
+      );
       const name = parts.at(-1) ?? '';
       const isNamed = search.names.some(({ text }) => matchesGlob(text, text.includes('/') ? place : name));
       return isBelow && (isNamed || !search.selective);
@@ -109,7 +121,7 @@ function keysFound(search: FindSearch, frame: Frame): Field[] {
 function runFd({ args, frame }: Call): string | undefined {
   const at = args.findIndex((argument) => /^(?:-x|-X|--exec|--exec-batch)$/.test(argument.text));
   if (at >= 0) {
-    const found = quoted(unknown(frame, 'unknown', 'a file found'));
+    const found = fileFound(frame);
     frame.shell.invoke(
       args.slice(at + 1).map((word) => fillIn(word, '{}', found)),
       frame,
@@ -131,13 +143,15 @@ function runXargs({ args, frame }: Call): string {
   const placeholder = replace?.text ?? (options.flags.has('i') ? '{}' : undefined);
   const [delimiter] = valuesOf(options, 'd', 'delimiter');
   const exact =
-    options.flags.has('0') || options.flags.has('null') ? '\0' : delimiter && decodeEscapes(delimiter.text);
+    options.flags.has('0') || options.flags.has('null')
+      ? '\0'
+      : delimiter && decodeEscapes(delimiter.text).charAt(0);
   const items =
     exact === undefined
       ? inputWords(input, placeholder !== undefined)
       : input.split(exact).filter((item) => item !== '');
   const command = options.operands.length > 0 ? options.operands : [quoted('echo')];
-  const values = items.map(quoted);
+  const values = asked(command, items.map(quoted), frame);
   const inner = { ...frame, stdin: file === undefined ? '' : frame.stdin };
   if (placeholder === undefined) return frame.shell.invoke([...command, ...values], inner);
   return values
