@@ -7,7 +7,7 @@ import { QdrantClient } from '@qdrant/js-client-rest';
 import { GeodeError, reasonOf } from '../../../core/errors.ts';
 import type { Embedder, PartHealth } from '../../../core/memory.ts';
 import { wordCeiling } from '../../truth/fallback-words.ts';
-import { changesAfter, indexedEntry, lastChange } from '../../truth/indexed-entries.ts';
+import { changesAfter, countChanges, indexedEntry, lastChange } from '../../truth/indexed-entries.ts';
 import { findModel, type Model } from '../../truth/models.ts';
 import { readPosition, storeId, writePosition } from '../../truth/positions.ts';
 import type { Truth } from '../../truth/truth.ts';
@@ -82,9 +82,7 @@ export class QdrantIndex implements SearchIndex {
   behind(): number {
     const collection = this.#nameFor(this.#model());
     if (collection === null) return 0;
-    return this.#truth.read(
-      (sql) => changesAfter(sql, readPosition(sql, collection), Number.MAX_SAFE_INTEGER).length,
-    );
+    return this.#truth.read((sql) => countChanges(sql, readPosition(sql, collection)));
   }
 
   async health(): Promise<PartHealth> {
