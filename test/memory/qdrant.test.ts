@@ -17,7 +17,7 @@ describe.skipIf(qdrantMissing !== null)(
     beforeAll(async () => {
       server = await startQdrant();
     }, 60_000);
-    afterAll(() => server[Symbol.asyncDispose]());
+    afterAll(() => server[Symbol.asyncDispose](), 60_000);
 
     memoryContract('Qdrant', (options) => openMemory({ ...options, qdrant: { url: server.url } }));
 
