@@ -222,7 +222,7 @@ export const limits = {
   resultsPerPage: 100,
   /** Candidates that each half ranks for a query, whatever the page. */
   depth: 200,
-  entriesPerStore: 10_000,
+  entriesPerStore: 1_000,
 } as const;
 
 /** Turns text into vectors. Texts in, as many vectors of `dimensions` numbers and length 1 out, in order. */

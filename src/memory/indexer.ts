@@ -5,6 +5,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Cancel, ReindexProgress } from '../core/memory.ts';
+import { checkCancelled } from './cancelled.ts';
 import type { EmbedQueue } from './embed/embed-queue.ts';
 import type { SearchIndex } from './index/search-index.ts';
 import { chunks } from './text/chunks.ts';
@@ -15,6 +16,7 @@ import { packVector } from './truth/vector-blob.ts';
 import type { EntryVectors } from './truth/write-entry.ts';
 
 const BATCH = 16;
+const SETTLE_POLL_MS = 50;
 const FIRST_RETRY_MS = 500;
 const LAST_RETRY_MS = 30_000;
 
@@ -74,7 +76,7 @@ export class Indexer {
     let last = 0;
     yield { done, total };
     for (;;) {
-      signal?.throwIfAborted();
+      checkCancelled(signal);
       const batch = this.#truth.read((sql) => entriesAfter(sql, last, BATCH));
       if (batch.length === 0) return;
       await this.#embed(batch);
@@ -87,9 +89,9 @@ export class Indexer {
 
   async settled({ signal }: Cancel = {}): Promise<void> {
     while (this.pending() > 0) {
-      signal?.throwIfAborted();
+      checkCancelled(signal);
       this.wake();
-      await Promise.race([this.#running, delay(50, undefined, { signal: this.#stopping.signal })]);
+      await Promise.race([this.#running, delay(SETTLE_POLL_MS)]);
       if (this.#trouble !== null) throw this.#trouble;
     }
   }

@@ -14,6 +14,7 @@ import {
   type Query,
   type Stored,
 } from '../core/memory.ts';
+import { checkCancelled } from './cancelled.ts';
 import type { InOrder } from './in-order.ts';
 import { checkedFilter, checkedKey, checkedPaging, type PreparedEntry, prepareEntry } from './prepare.ts';
 import { checkCategory, type RecallParts, recall } from './recall.ts';
@@ -42,7 +43,7 @@ export class NamespaceMemory implements Memory {
   }
 
   async storeMany(entries: readonly NewEntry[], options: Cancel = {}): Promise<readonly Stored[]> {
-    options.signal?.throwIfAborted();
+    checkCancelled(options.signal);
     if (entries.length > limits.entriesPerStore) {
       throw new GeodeError(
         'too_large',
@@ -53,7 +54,7 @@ export class NamespaceMemory implements Memory {
     const prepared = entries.map((entry) => prepareEntry(entry, secrets));
     return this.#parts.inOrder.run(this.#lanes(prepared), async () => {
       const vectors = await Promise.all(prepared.map((entry) => this.#vectorsOf(entry, options)));
-      options.signal?.throwIfAborted();
+      checkCancelled(options.signal);
       const written = this.#write(prepared, vectors);
       const indexed = await this.#caughtUp();
       return written.map(({ entry, outcome }, i) => ({

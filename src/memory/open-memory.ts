@@ -18,6 +18,7 @@ import type { SearchIndex } from './index/search-index.ts';
 import { Indexer } from './indexer.ts';
 import { type MemoryParts, NamespaceMemory } from './namespace-memory.ts';
 import { checkedNamespace } from './prepare.ts';
+import { storeId } from './truth/positions.ts';
 import { totals } from './truth/read-entries.ts';
 import { Truth } from './truth/truth.ts';
 
@@ -99,8 +100,9 @@ class OpenMemory implements MemoryStore {
 
   #truthHealth(): PartHealth {
     try {
-      const { entries } = this.#parts.truth.read(totals);
-      return { name: 'truth', state: 'up', detail: `${entries} entries in ${this.#parts.truth.file}` };
+      this.#parts.truth.read(storeId);
+      const megabytes = (this.#parts.truth.bytesOnDisk() / 1e6).toFixed(1);
+      return { name: 'truth', state: 'up', detail: `${this.#parts.truth.file}, ${megabytes} MB` };
     } catch (thrown) {
       return { name: 'truth', state: 'down', detail: reasonOf(thrown) };
     }

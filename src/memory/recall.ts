@@ -1,6 +1,7 @@
 /** One recall: both halves at the same time, exact names beside them, one ranking, one page of it. */
 import { GeodeError, reasonOf } from '../core/errors.ts';
 import { type Answer, type Cancel, type Half, limits, type Query, type Result } from '../core/memory.ts';
+import { checkCancelled } from './cancelled.ts';
 import type { EmbedQueue } from './embed/embed-queue.ts';
 import { fuse, type Ranked } from './fuse.ts';
 import type { Hits, Search, SearchIndex } from './index/search-index.ts';
@@ -32,7 +33,7 @@ export async function recall(
   query: Query,
   options: Cancel,
 ): Promise<Answer> {
-  options.signal?.throwIfAborted();
+  checkCancelled(options.signal);
   const asked = checkedQuery(query);
   checkCategory(parts.truth, namespace, asked.category);
   const search: Search = { namespace, filter: asked, now: parts.now(), depth: limits.depth };
@@ -91,6 +92,7 @@ async function keywordHalf(
     const model = parts.indexer.model?.id ?? null;
     return { hits: await parts.index.keyword({ ...search, words: queryWords, model }), trouble: null };
   } catch (thrown) {
+    parts.indexer.wake();
     const trouble = `The index is down (${reasonOf(thrown)}); words are looked up in the memory file.`;
     try {
       return { hits: parts.truth.read((sql) => fallbackHits(sql, search, queryWords)), trouble };
@@ -126,7 +128,8 @@ async function denseHalf(
     const waiting = parts.indexer.busy ? 'Some entries are still being embedded or indexed.' : null;
     return { hits, trouble: waiting };
   } catch (thrown) {
-    if (options.signal?.aborted) throw thrown;
+    checkCancelled(options.signal);
+    parts.indexer.wake();
     return { hits: null, trouble: reasonOf(thrown) };
   }
 }

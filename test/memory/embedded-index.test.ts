@@ -40,7 +40,7 @@ it.each([384, 100, 7, 1536])(
       let highest = -2;
       rows.search(query, query, { accepts: () => true, rows: null }, (row, product) => {
         if (product > highest) [best, highest] = [row, product];
-        if (row % 97 === 0) expect(product).toBeCloseTo(dot(query, vectorOf(row, dimensions)), 1);
+        if (row % 997 === 0) expect(product).toBeCloseTo(dot(query, vectorOf(row, dimensions)), 1);
       });
       expect(best).toBe(wanted);
       expect(highest).toBeCloseTo(1, 1);
@@ -54,6 +54,7 @@ it.each([384, 100, 7, 1536])(
     );
     expect(some).toEqual([5, 9]);
   },
+  60_000,
 );
 
 it('keeps vectors almost exactly', () => {

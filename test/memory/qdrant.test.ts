@@ -17,7 +17,7 @@ describe.skipIf(qdrantMissing !== null)(
     beforeAll(async () => {
       server = await startQdrant();
     }, 60_000);
-    afterAll(() => server[Symbol.asyncDispose]());
+    afterAll(() => server[Symbol.asyncDispose](), 60_000);
 
     memoryContract('Qdrant', (options) => openMemory({ ...options, qdrant: { url: server.url } }));
 
@@ -66,11 +66,10 @@ describe.skipIf(qdrantMissing !== null)(
       for (const { name } of collections)
         if (name.startsWith(collection)) await client.deleteCollection(name);
       expect((await memory.recall({ text: 'pear 7' })).results[0]?.entry.key).toBe('p7');
-      await memory.store(entry('one more pear', 'last'));
       await expect
         .poll(async () => (await memory.recall({ text: 'pear 7' })).degraded, { timeout: 10_000 })
         .toEqual([]);
-      expect(await memory.recall({ text: 'pear 7' })).toMatchObject({ total: 21 });
+      expect(await memory.recall({ text: 'pear 7' })).toMatchObject({ total: 20 });
     }, 30_000);
 
     it('does not wait for a Qdrant that is slow (MEM-4)', async () => {

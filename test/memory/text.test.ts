@@ -79,6 +79,7 @@ describe('error signatures', () => {
 
 describe('secrets', () => {
   it.each([
+    `geode_${'a1'.repeat(4)}_${'b2'.repeat(20)}`,
     `ghp_${'a'.repeat(36)}`,
     `github_pat_${'a1'.repeat(20)}`,
     `sk-proj-${'aB3_'.repeat(10)}`,

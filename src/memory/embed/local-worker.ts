@@ -26,6 +26,8 @@ const session = InferenceSession.create(files.weights, {
   interOpNumThreads: 1,
   // The arena keeps the largest batch for ever; batches differ too much in size for that.
   enableCpuMemArena: false,
+  // Threads that spin while they wait take the cores from everyone else, the next call included.
+  extra: { session: { intra_op: { allow_spinning: '0' } } },
 });
 
 serveCalls<EmbedCalls>({ embed });

@@ -1,6 +1,6 @@
 /** BM25 with a weak length norm: memories are short, and a long one is not less relevant for being long. */
 export const K1 = 0.9;
-export const B = 0.4;
+const B = 0.4;
 
 export function idf(entries: number, withWord: number): number {
   return Math.log(1 + (entries - withWord + 0.5) / (withWord + 0.5));

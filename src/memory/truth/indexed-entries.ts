@@ -27,6 +27,10 @@ export function changesAfter(sql: Sql, after: number, limit: number): Change[] {
   );
 }
 
+export function countChanges(sql: Sql, after: number): number {
+  return numberOf(sql.get`SELECT count(*) AS n FROM changes WHERE seq > ${after}` ?? {}, 'n');
+}
+
 export interface LocatedEntry extends IndexedEntry {
   readonly namespace: string;
   readonly key: string;

@@ -35,12 +35,11 @@ CREATE TABLE IF NOT EXISTS models (
   background REAL NOT NULL -- the cosine of texts that have nothing else in common
 ) STRICT;
 
+-- The long columns come last: reading past them costs a page for every few kilobytes.
 CREATE TABLE IF NOT EXISTS entries (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   namespace TEXT NOT NULL,
   key TEXT NOT NULL,
-  content TEXT NOT NULL,
-  search_text TEXT,
   category TEXT NOT NULL,
   content_hash BLOB NOT NULL,
   version INTEGER NOT NULL,
@@ -49,8 +48,10 @@ CREATE TABLE IF NOT EXISTS entries (
   updated_at INTEGER NOT NULL,
   valid_until INTEGER,
   superseded_by TEXT,
-  words BLOB NOT NULL,     -- what the keyword half knows: see word-blob.ts
   model INTEGER REFERENCES models, -- of its vectors; NULL until it is embedded
+  words BLOB NOT NULL,     -- what the keyword half knows: see word-blob.ts
+  search_text TEXT,
+  content TEXT NOT NULL,
   UNIQUE (namespace, key)
 ) STRICT;
 CREATE INDEX IF NOT EXISTS entries_by_content ON entries (namespace, category, content_hash);

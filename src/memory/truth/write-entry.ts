@@ -45,7 +45,7 @@ export function twinOf(sql: Sql, namespace: string, entry: PreparedEntry): numbe
   return row === undefined ? null : numberOf(row, 'id');
 }
 
-export function idOf(sql: Sql, namespace: string, key: string): number | null {
+function idOf(sql: Sql, namespace: string, key: string): number | null {
   const row = sql.get`SELECT id FROM entries WHERE namespace = ${namespace} AND key = ${key}`;
   return row === undefined ? null : numberOf(row, 'id');
 }

@@ -3,11 +3,12 @@
  * entry's words as a sparse vector on the first chunk, and the facts that filters need. Writes come from the
  * outbox in the truth, in order; a collection that is lost or lags behind is filled again from there.
  */
+import { setTimeout as delay } from 'node:timers/promises';
 import { QdrantClient } from '@qdrant/js-client-rest';
 import { GeodeError, reasonOf } from '../../../core/errors.ts';
 import type { Embedder, PartHealth } from '../../../core/memory.ts';
 import { wordCeiling } from '../../truth/fallback-words.ts';
-import { changesAfter, indexedEntry, lastChange } from '../../truth/indexed-entries.ts';
+import { changesAfter, countChanges, indexedEntry, lastChange } from '../../truth/indexed-entries.ts';
 import { findModel, type Model } from '../../truth/models.ts';
 import { readPosition, storeId, writePosition } from '../../truth/positions.ts';
 import type { Truth } from '../../truth/truth.ts';
@@ -29,6 +30,8 @@ export interface QdrantOptions {
 
 const DEFAULT_TIMEOUT_MS = 5_000;
 const BATCH = 128;
+/** How long a search waits for an index that is being filled before it goes on without it. */
+const FILL_WAIT_MS = 1_000;
 /** Chunks asked for each entry that is wanted: an entry with many near chunks must not crowd others out. */
 const CHUNKS_PER_ENTRY = 3;
 
@@ -39,7 +42,8 @@ export class QdrantIndex implements SearchIndex {
   readonly #options: QdrantOptions;
   readonly #embedder: Embedder;
   #catchingUp: Promise<void> | null = null;
-  #collection: string | null = null;
+  /** The collection that is known to be there and to have caught up once; null until then and after a failure. */
+  #ready: string | null = null;
   #stopped = false;
 
   constructor(truth: Truth, options: QdrantOptions, embedder: Embedder) {
@@ -82,9 +86,7 @@ export class QdrantIndex implements SearchIndex {
   behind(): number {
     const collection = this.#nameFor(this.#model());
     if (collection === null) return 0;
-    return this.#truth.read(
-      (sql) => changesAfter(sql, readPosition(sql, collection), Number.MAX_SAFE_INTEGER).length,
-    );
+    return this.#truth.read((sql) => countChanges(sql, readPosition(sql, collection)));
   }
 
   async health(): Promise<PartHealth> {
@@ -120,6 +122,7 @@ export class QdrantIndex implements SearchIndex {
     const collection = this.#nameFor(model);
     if (collection === null)
       throw new GeodeError('memory_down', 'Qdrant has no collection before the embedder has answered.');
+    await this.#filled(collection);
     const found = await this.#guarded(() =>
       this.#client.query(collection, {
         ...ask,
@@ -135,23 +138,36 @@ export class QdrantIndex implements SearchIndex {
     return [...best.values()].sort((a, b) => b.score - a.score || a.id - b.id);
   }
 
+  /** An index that lacks entries must not answer as if it had them all. */
+  async #filled(collection: string): Promise<void> {
+    if (this.#ready === collection) return;
+    await Promise.race([this.catchUp(), delay(FILL_WAIT_MS, undefined, { ref: false })]);
+    if (this.#ready === collection) return;
+    throw new GeodeError(
+      'memory_down',
+      `Qdrant at ${this.#options.url} is being filled from the memory file.`,
+    );
+  }
+
   async #drain(): Promise<void> {
     const model = this.#model();
     const collection = this.#nameFor(model);
     if (collection === null || model === null) return;
-    if (this.#collection !== collection) {
+    if (this.#ready !== collection) {
       const made = await this.#guarded(() =>
         ensureCollection(this.#client, collection, model, this.#options.replicas ?? 1),
       );
       if (made || (await this.#lags(collection)))
         this.#truth.transaction((sql) => writePosition(sql, collection, 0));
-      this.#collection = collection;
     }
     for (;;) {
       if (this.#stopped) return;
       const changes = this.#truth.read((sql) => changesAfter(sql, readPosition(sql, collection), BATCH));
       const last = changes.at(-1);
-      if (last === undefined) return;
+      if (last === undefined) {
+        this.#ready = collection;
+        return;
+      }
       await this.#apply(
         collection,
         model,
@@ -204,7 +220,7 @@ export class QdrantIndex implements SearchIndex {
       return await work();
     } catch (thrown) {
       // The collection may be what is missing: the next catching up looks, and fills it again.
-      this.#collection = null;
+      this.#ready = null;
       throw new GeodeError('memory_down', `Qdrant at ${this.#options.url} failed: ${reasonOf(thrown)}.`, {
         cause: thrown,
       });
