@@ -18,30 +18,12 @@ import { parseArgs } from 'node:util';
 import { type EngineFacts, leftovers, startEngines } from '../test/engine/index.ts';
 import { writeDocuments } from './documents.ts';
 import { thisMachine } from './machine.ts';
+import { inOwnProcess } from './own-process.ts';
 import { machineText, sectionText, targetText } from './report.ts';
 import { type Results, readResults, saveResults } from './results.ts';
-import type { Bench, Section } from './section.ts';
-import { burstSection } from './spine/burst.ts';
-import { createSection } from './spine/create.ts';
-import { execSection } from './spine/exec.ts';
-import { firstByteSection } from './spine/first-byte.ts';
-import { footprintSection } from './spine/footprint.ts';
-import { growthSection } from './spine/growth.ts';
-import { outputSection } from './spine/output.ts';
+import type { Section } from './section.ts';
+import { sections } from './sections.ts';
 import { benchOwner } from './spine/place.ts';
-import { transferSection } from './spine/transfer.ts';
-
-/** All that the bench knows, in the order in which it is measured and shown. */
-const sections: readonly Section[] = [
-  execSection,
-  firstByteSection,
-  burstSection,
-  outputSection,
-  transferSection,
-  createSection,
-  footprintSection,
-  growthSection,
-];
 
 const names = sections.map(({ name }) => name);
 const quickShare = 0.1;
@@ -67,19 +49,18 @@ async function main(): Promise<void> {
 }
 
 async function measure(wanted: readonly Section[], quick: boolean): Promise<void> {
-  const signal = stopSignal();
   await using engines = await startEngines();
+  const signal = stopSignal();
   await using _scratch = scratchFolder(engines.facts);
-  const rounds = (full: number) => (quick ? Math.ceil(full * quickShare) : full);
   const results: Results = { machine: await thisMachine(engines.facts), sections: {} };
   console.log(`${machineText(results.machine)}\n`);
   try {
-    for (const section of wanted) {
-      results.sections[section.name] = await measureSection(section, {
-        engines: engines.facts,
-        signal,
-        rounds,
-      });
+    for (const { name, title } of wanted) {
+      console.log(title);
+      const task = { section: name, engines: engines.facts, share: quick ? quickShare : 1 };
+      const findings = await inOwnProcess(task, signal);
+      console.log(`${sectionText(findings)}\n`);
+      results.sections[name] = { title, measuredOn: new Date().toISOString().slice(0, 10), ...findings };
     }
   } catch (error) {
     if (!signal.aborted) throw error;
@@ -91,15 +72,7 @@ async function measure(wanted: readonly Section[], quick: boolean): Promise<void
   if (!quick) await saveResults(results, names);
 }
 
-async function measureSection(section: Section, bench: Bench): Promise<Results['sections'][string]> {
-  bench.signal.throwIfAborted();
-  console.log(section.title);
-  const findings = await section.run(bench);
-  console.log(`${sectionText(findings)}\n`);
-  return { title: section.title, measuredOn: new Date().toISOString().slice(0, 10), ...findings };
-}
-
-/** The first Ctrl-C lets every section put away what it opened; the second does not wait for that. */
+/** The first Ctrl-C lets the section put away what it opened; the second does not wait for that. */
 function stopSignal(): AbortSignal {
   const stop = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM'] as const) {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /** For people and for the direction: of these, more is better where a rate or a count is meant. */
-export const units = {
+const units = {
   ms: 'less',
   MB: 'less',
   'MB/s': 'more',
@@ -99,7 +99,7 @@ export function observed(name: string, unit: Unit, ours: string, samples: readon
   return { name, unit, ours: statsOf(ours, samples, unit), others: [], leftOut: [] };
 }
 
-export function statsOf(name: string, samples: readonly number[], unit: Unit): Stats {
+function statsOf(name: string, samples: readonly number[], unit: Unit): Stats {
   const at = (share: number) => rounded(quantile(samples, share));
   return {
     name,
@@ -112,7 +112,7 @@ export function statsOf(name: string, samples: readonly number[], unit: Unit): S
 }
 
 /** The nearest rank: always a value that was measured. */
-export function quantile(samples: readonly number[], share: number): number {
+function quantile(samples: readonly number[], share: number): number {
   const sorted = samples.toSorted((a, b) => a - b);
   const rank = Math.ceil(share * sorted.length) - 1;
   return sorted[Math.min(Math.max(rank, 0), sorted.length - 1)] ?? Number.NaN;

@@ -15,7 +15,7 @@ export interface Plot {
 }
 
 const width = 900;
-const labelWidth = 440;
+const labelWidth = 460;
 const valueWidth = 70;
 const rowHeight = 24;
 const groupHeight = 34;

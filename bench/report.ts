@@ -43,7 +43,7 @@ export function targetText({ name, wanted, unit, value }: Target): string {
 }
 
 /** Three digits are more than a busy machine can promise. */
-export function shown(value: number): string {
+function shown(value: number): string {
   return value >= 100 ? String(Math.round(value)) : String(Number(value.toPrecision(3)));
 }
 

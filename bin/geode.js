@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // Plain JavaScript on purpose: an old Node must get far enough to hand over to the one in node_modules.
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
@@ -10,11 +10,15 @@ const own = fileURLToPath(new URL('../node_modules/.bin/node', import.meta.url))
 if (Number(process.versions.node.split('.')[0]) >= 24) {
   await import(main);
 } else if (existsSync(own)) {
-  const { status, signal } = spawnSync(own, [main, ...process.argv.slice(2)], { stdio: 'inherit' });
-  process.exitCode = signal === null ? (status ?? 1) : 130;
+  const child = spawn(own, [main, ...process.argv.slice(2)], { stdio: 'inherit' });
+  // A signal to this process is meant for that one; the terminal's own reach both.
+  for (const signal of ['SIGTERM', 'SIGHUP', 'SIGINT']) process.on(signal, () => child.kill(signal));
+  child.once('exit', (code, signal) => {
+    process.exitCode = code ?? (signal === 'SIGTERM' ? 143 : 130);
+  });
 } else {
   console.error(
-    `Geode needs Node 24 or newer; this is ${process.version}. Run \`npm ci\` in its folder, or install Node 24.`,
+    `Geode needs Node 24 or newer; this is ${process.version}. Run \`npm install\` in its folder, or install Node 24.`,
   );
   process.exitCode = 1;
 }

@@ -16,6 +16,10 @@ const bridgeBuffer = 256 << 10
 // With a peer it talks only to the process that has this pid: a process inside the sandbox that put its own
 // socket in the place of the guest's would otherwise sit between host and guest.
 func bridge(socket string, peer int, input *os.File, output *os.File) error {
+	// A process of the same user could otherwise write to the host through this one's descriptors.
+	if err := prctl(setDumpable, 0); err != nil {
+		return err
+	}
 	dialed, err := net.Dial("unix", socket)
 	if err != nil {
 		return err

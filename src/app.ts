@@ -44,6 +44,13 @@ export function createApp(config: Config, host: Host, warn: (message: string) =>
       roots: config.security.mount_roots,
       writableRoots: config.security.writable_mount_roots,
       homes: [host.home],
+      own: [
+        config.sandbox.state_dir,
+        config.sandbox.run_dir,
+        config.memory.file,
+        config.gateway.keys_file,
+        host.configDir,
+      ],
     },
     journals: (folder) => journalFiles(folder),
     docker: {

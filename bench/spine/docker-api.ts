@@ -17,7 +17,7 @@ const containerSchema = z.object({
   Config: z.object({ Image: z.string(), User: z.string(), WorkingDir: z.string() }),
   HostConfig: z.record(z.string(), z.unknown()),
 });
-export type ContainerFacts = z.infer<typeof containerSchema>;
+type ContainerFacts = z.infer<typeof containerSchema>;
 
 export function dockerApi(socketPath: string): DockerApi {
   const agent = new Agent({ keepAlive: true });

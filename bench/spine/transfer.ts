@@ -29,8 +29,8 @@ export const transferSection: Section = {
   async run(bench) {
     await using host = await hostFiles();
     const overSocket = await inDocker(bench, 'docker', async (room) => {
-      const up = await large(bench, upload(room, host), 'upload', 'over the socket', 7);
-      const down = await large(bench, download(room, host), 'download', 'over the socket', 7);
+      const up = await large(bench, upload(bench, room, host), 'upload', 'over the socket', 7);
+      const down = await large(bench, download(bench, room, host), 'download', 'over the socket', 7);
       return {
         comparisons: [up, down, await small(bench, room, host)],
         targets: [
@@ -41,8 +41,8 @@ export const transferSection: Section = {
       };
     });
     const overStdio = await inDocker(bench, 'docker over stdio', async (room): Promise<Findings> => {
-      const up = await large(bench, upload(room, host), 'upload', 'over stdio', 3);
-      const down = await large(bench, download(room, host), 'download', 'over stdio', 3);
+      const up = await large(bench, upload(bench, room, host), 'upload', 'over stdio', 3);
+      const down = await large(bench, download(bench, room, host), 'download', 'over stdio', 3);
       return { comparisons: [up, down], targets: [], leftOut: [] };
     });
     return together(overSocket, overStdio);
@@ -84,13 +84,13 @@ function large(bench: Bench, way: Way, what: string, how: string, rounds: number
 }
 
 /** From a file of the host to a file of the sandbox, as `docker cp` does it. */
-function upload({ sandbox, cli }: DockerRoom, host: HostFiles): Way {
+function upload({ signal }: Bench, { sandbox, cli }: DockerRoom, host: HostFiles): Way {
   const emptied = async () => {
     await sandbox.files.remove('large');
   };
   const source = () => createReadStream(host.large, { highWaterMark: chunkBytes });
   return {
-    ours: moving('Geode', () => sandbox.files.write('large', source()), emptied),
+    ours: moving('Geode', () => sandbox.files.write('large', source(), { signal }), emptied),
     others: [
       cli === undefined
         ? { name: 'docker cp', reason: noDockerCli }
@@ -103,7 +103,7 @@ function upload({ sandbox, cli }: DockerRoom, host: HostFiles): Way {
   };
 }
 
-function download({ sandbox, cli }: DockerRoom, host: HostFiles): Way {
+function download({ signal }: Bench, { sandbox, cli }: DockerRoom, host: HostFiles): Way {
   const target = () => createWriteStream(host.received, { highWaterMark: chunkBytes });
   const checked = async () => {
     const { size } = await stat(host.received);
@@ -114,7 +114,12 @@ function download({ sandbox, cli }: DockerRoom, host: HostFiles): Way {
     if (!(await sandbox.files.exists('large')))
       await sandbox.files.write('large', createReadStream(host.large));
   };
-  const ours = moving('Geode', () => pipeline(sandbox.files.stream('large'), target()), checked, present);
+  const ours = moving(
+    'Geode',
+    () => pipeline(sandbox.files.stream('large', { signal }), target()),
+    checked,
+    present,
+  );
   return {
     ours,
     others: [

@@ -154,8 +154,9 @@ function splitAtFirstPositional(argv: readonly string[], options: Readonly<Recor
     const word = argv[index] ?? '';
     if (word === '--') return { before: argv.slice(0, index), after: argv.slice(index + 1) };
     if (!word.startsWith('-')) return { before: argv.slice(0, index), after: argv.slice(index) };
+    const last = /^-\w{2,}$/.test(word) ? `-${word.at(-1)}` : word;
     const option = Object.entries(options).find(
-      ([name, { short }]) => word === `--${name}` || word === `-${short}`,
+      ([name, { short }]) => last === `--${name}` || last === `-${short}`,
     );
     if (option?.[1].type === 'string') index += 1;
   }

@@ -11,6 +11,8 @@ export interface Host {
   readonly path: string;
   /** `GEODE_…` and nothing else of the environment. */
   readonly overrides: Readonly<Record<string, string>>;
+  /** One variable by its name, for a person who asks to pass it on. */
+  variable(name: string): string | undefined;
   /** What other programs call the engine's address. */
   readonly dockerHost: string | undefined;
   readonly configDir: string;
@@ -18,8 +20,6 @@ export interface Host {
   /** What can be fetched again. */
   readonly cacheDir: string;
   readonly runDir: string;
-  /** Whether a person looks at the output, and whether colours may be used. */
-  readonly isTerminal: boolean;
 }
 
 export function thisHost(env: NodeJS.ProcessEnv = process.env): Host {
@@ -33,12 +33,12 @@ export function thisHost(env: NodeJS.ProcessEnv = process.env): Host {
     home,
     path: env.PATH || '/usr/local/bin:/usr/bin:/bin',
     overrides: overridesIn(env),
+    variable: (name) => env[name],
     dockerHost: env.DOCKER_HOST || undefined,
     configDir: join(env.XDG_CONFIG_HOME || join(home, '.config'), 'geode'),
     stateDir: join(env.XDG_STATE_HOME || join(home, '.local', 'state'), 'geode'),
     cacheDir: join(env.XDG_CACHE_HOME || join(home, '.cache'), 'geode'),
     runDir: runDir(env, uid),
-    isTerminal: process.stdout.isTTY === true && !env.NO_COLOR,
   };
 }
 

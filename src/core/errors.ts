@@ -35,6 +35,10 @@ export const errorCatalogue = {
   engine_failed: { status: 502, hint: 'The container engine refused; the message carries its own words.' },
   // sandboxes
   sandbox_gone: { status: 410, hint: 'The sandbox has ended. Open a new one.' },
+  sandbox_held: {
+    status: 409,
+    hint: 'Stop the other host first, or use the sandbox through it.',
+  },
   sandbox_not_ready: {
     status: 504,
     hint: 'The guest did not answer in time. Run `geode doctor`, then try again.',

@@ -33,10 +33,10 @@ export function parseSize(value: string | number, field: string): number {
 }
 
 function sizeFromText(text: string): number {
-  const match = /^(\d+(?:\.\d+)?)([bkmgt])?(?:i?b)?$/i.exec(text.trim());
-  const amount = match?.[1];
-  if (amount === undefined) return Number.NaN;
-  return Number(amount) * (units[(match?.[2] ?? 'b').toLowerCase()] ?? Number.NaN);
+  const match = /^(\d+(?:\.\d+)?)(?:b|([kmgt])(?:i?b)?)?$/i.exec(text.trim());
+  if (match === null) return Number.NaN;
+  const bytes = Number(match[1]) * (units[(match[2] ?? 'b').toLowerCase()] ?? Number.NaN);
+  return match[2] === undefined && !Number.isInteger(bytes) ? Number.NaN : bytes;
 }
 
 /** Every field in range, or a refusal that names it. */

@@ -40,7 +40,8 @@ export interface Unavailable {
 export interface SandboxFacts {
   readonly id: string;
   readonly owner: string | null;
-  readonly state: 'running' | 'stopped';
+  /** `unknown` when what would know did not answer. */
+  readonly state: 'running' | 'stopped' | 'unknown';
   readonly grade: Grade;
   readonly createdAt: number;
 }
@@ -56,6 +57,6 @@ export interface Runtime {
   adopt(id: string, options?: Cancel): Promise<Sandbox>;
   /** Every sandbox of this installation, also those that no host holds. */
   list(options?: Cancel): Promise<readonly SandboxFacts[]>;
-  /** Removes one for good, running or not; unknown ids are no error. */
+  /** Removes one for good, running or not, and whatever a broken open left of it; unknown ids are no error. */
   remove(id: string, options?: Cancel): Promise<void>;
 }

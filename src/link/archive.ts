@@ -1,34 +1,65 @@
-import { createReadStream, createWriteStream } from 'node:fs';
-import { lstat, mkdir, mkdtemp, readdir, readlink, rename, rm, symlink } from 'node:fs/promises';
-import { dirname, join, normalize, resolve, sep } from 'node:path';
+import { constants, createWriteStream } from 'node:fs';
+import { lstat, mkdir, mkdtemp, open, readdir, readlink, rename, rm, symlink } from 'node:fs/promises';
+import { dirname, join, relative, resolve, sep } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { extract, type Header, pack } from 'tar-stream';
+import { extract, type Header, type Pack, pack } from 'tar-stream';
 import { GeodeError } from '../core/errors.ts';
 
-/** A host folder as a tar stream: links travel as links, sockets and devices are left out. */
-export function packFolder(folder: string): AsyncIterable<Uint8Array> {
+/**
+ * A host folder as a tar stream: links travel as links, sockets and devices are left out.
+ * Nothing is opened before the first `next()`, and everything is closed once `return()` resolves.
+ */
+export async function* packFolder(folder: string): AsyncGenerator<Uint8Array> {
   const tar = pack();
-  const root = resolve(folder);
-  const fill = async () => {
-    for (const name of await readdir(root, { recursive: true })) await packEntry(tar, root, name);
-    tar.finalize();
-  };
-  fill().catch((error: Error) => tar.destroy(error));
-  return tar as AsyncIterable<Uint8Array>;
+  const filling = fill(tar, resolve(folder)).catch((error: Error) => {
+    tar.destroy(error);
+  });
+  try {
+    yield* tar as AsyncIterable<Uint8Array>;
+  } catch (error) {
+    throw isErrno(error, 'ENOENT', 'ENOTDIR') ? missing(folder, error) : error;
+  } finally {
+    tar.destroy();
+    await filling;
+  }
 }
 
-async function packEntry(tar: ReturnType<typeof pack>, root: string, name: string): Promise<void> {
-  const path = join(root, name);
+async function fill(tar: Pack, root: string): Promise<void> {
+  for await (const path of pathsBelow(root)) await packEntry(tar, path, relative(root, path));
+  tar.finalize();
+}
+
+/** Folders before what is in them. A link is a path like any other: it is never walked through. */
+async function* pathsBelow(folder: string): AsyncGenerator<string> {
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name);
+    yield path;
+    if (entry.isDirectory()) yield* pathsBelow(path);
+  }
+}
+
+async function packEntry(tar: Pack, path: string, name: string): Promise<void> {
   const facts = await lstat(path);
   const header = { name, mode: facts.mode & 0o7777, mtime: facts.mtime };
-  if (facts.isDirectory()) tar.entry({ ...header, type: 'directory' });
-  else if (facts.isSymbolicLink()) tar.entry({ ...header, type: 'symlink', linkname: await readlink(path) });
+  const add = (content: Iterable<never> | Readable, more: Partial<Header>) =>
+    pipeline(content, tar.entry({ ...header, ...more }));
+  if (facts.isDirectory()) await add([], { type: 'directory' });
+  else if (facts.isSymbolicLink()) await add([], { type: 'symlink', linkname: await readlink(path) });
   else if (facts.isFile()) {
-    const entry = tar.entry({ ...header, type: 'file', size: facts.size });
+    // Should the name become a link or a pipe meanwhile, the open neither follows it nor waits for it.
+    await using file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    const { size } = await file.stat();
     // A file that grows meanwhile must not spill into the next entry.
-    await pipeline(createReadStream(path, { end: Math.max(facts.size - 1, 0) }), entry);
+    await add(size === 0 ? [] : file.createReadStream({ start: 0, end: size - 1 }), { type: 'file', size });
   }
+}
+
+function missing(folder: string, cause: NodeJS.ErrnoException): GeodeError {
+  const what = `${cause.path ?? folder} on the host`;
+  return cause.code === 'ENOENT'
+    ? new GeodeError('file_not_found', `${what} does not exist. Nothing was uploaded.`, { cause })
+    : new GeodeError('not_a_file', `${what} is not a folder. Nothing was uploaded.`, { cause });
 }
 
 /**
@@ -51,34 +82,53 @@ export async function unpackFolder(tar: AsyncIterable<Uint8Array>, folder: strin
   }
 }
 
+interface ArchivedLink {
+  readonly name: string;
+  readonly path: string;
+  readonly target: string;
+}
+
 async function unpackInto(tar: AsyncIterable<Uint8Array>, root: string): Promise<number> {
   const parser = extract();
   const feeding = pipeline(Readable.from(tar), parser);
   feeding.catch((error: Error) => parser.destroy(error));
-  const links: { path: string; target: string }[] = [];
-  const paths: string[] = [];
+  const links: ArchivedLink[] = [];
+  let entries = 0;
   for await (const entry of parser) {
-    const path = inside(root, entry.header.name);
-    paths.push(path);
-    if (entry.header.type === 'directory') await mkdir(path, { recursive: true });
-    else if (entry.header.type === 'symlink')
-      links.push({ path, target: linkTarget(root, path, entry.header) });
-    else if (entry.header.type === 'file') {
-      await mkdir(dirname(path), { recursive: true });
-      const mode = (entry.header.mode ?? 0o644) & 0o777;
-      await pipeline(entry, createWriteStream(path, { flags: 'wx', mode }));
-    } else throw refuse(entry.header.name, `it is a ${entry.header.type}`);
+    const { name, type, mode = 0o644 } = entry.header;
+    const path = inside(root, name);
+    entries += 1;
+    if (type === 'directory') await placed(name, mkdir(path, { recursive: true }));
+    else if (type === 'symlink') links.push({ name, path, target: linkTarget(root, path, entry.header) });
+    else if (type === 'file') {
+      await placed(name, mkdir(dirname(path), { recursive: true }));
+      await placed(name, pipeline(entry, createWriteStream(path, { flags: 'wx', mode: mode & 0o777 })));
+    } else throw refuse(name, `it is a ${type}`);
     entry.resume();
   }
   await feeding;
-  // Links come last, so that no entry is ever written through one.
-  for (const { path, target } of links) {
-    const below = paths.find((other) => other.startsWith(path + sep));
-    if (below !== undefined) throw refuse(below.slice(root.length + 1), 'it lies below a link');
-    await mkdir(dirname(path), { recursive: true });
-    await symlink(target, path);
+  await makeLinks(links);
+  return entries;
+}
+
+/**
+ * Links come last, and after the folders of all of them: so nothing is ever written through a link, every
+ * link lies in a true folder, and a link that has something below it finds its name taken.
+ */
+async function makeLinks(links: readonly ArchivedLink[]): Promise<void> {
+  for (const { name, path } of links) await placed(name, mkdir(dirname(path), { recursive: true }));
+  for (const { name, path, target } of links) await placed(name, symlink(target, path));
+}
+
+/** Two entries that cannot both be there are the archive's fault, not the disk's. */
+async function placed(name: string, work: Promise<unknown>): Promise<void> {
+  try {
+    await work;
+  } catch (error) {
+    if (isErrno(error, 'EEXIST', 'ENOTDIR', 'EISDIR'))
+      throw refuse(name, 'another entry is in its way or below it');
+    throw error;
   }
-  return paths.length;
 }
 
 function inside(root: string, name: string): string {
@@ -87,13 +137,26 @@ function inside(root: string, name: string): string {
   return join(root, name);
 }
 
+/**
+ * A target may go up at its start only. From a true folder that is what it looks like, and from there on all
+ * parts lead down, or through other links that keep to the same rule: no chain of them leaves the folder.
+ * A `..` behind a name would start from wherever a link of that name leads to.
+ */
 function linkTarget(root: string, path: string, header: Header): string {
   const target = header.linkname ?? '';
-  const reached = resolve(dirname(path), normalize(target));
-  if (target === '' || target.startsWith('/') || !`${reached}${sep}`.startsWith(root + sep)) {
-    throw refuse(header.name, `it links to ${JSON.stringify(target)}, outside of the folder`);
-  }
+  const parts = target.split('/').filter((part) => part !== '' && part !== '.');
+  const highest = resolve(dirname(path), ...parts.filter((part) => part === '..'));
+  const leaves = (why: string) => refuse(header.name, `it links to ${JSON.stringify(target)}, ${why}`);
+  if (target === '' || target.includes('\0')) throw leaves('which is no path');
+  if (parts.some((part, index) => part === '..' && index > 0 && parts[index - 1] !== '..'))
+    throw leaves('which goes up behind a name');
+  if (target.startsWith('/') || (highest !== root && !highest.startsWith(root + sep)))
+    throw leaves('outside of the folder');
   return target;
+}
+
+function isErrno(error: unknown, ...codes: readonly string[]): error is NodeJS.ErrnoException {
+  return error instanceof Error && 'code' in error && codes.some((code) => code === error.code);
 }
 
 function refuse(name: string, reason: string): GeodeError {

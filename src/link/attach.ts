@@ -1,5 +1,5 @@
 import type { Cancel } from '../core/cancel.ts';
-import { GeodeError } from '../core/errors.ts';
+import { GeodeError, isGeodeError } from '../core/errors.ts';
 import type { Journal, Journals } from '../core/journal.ts';
 import type { Process, ProcessEvent } from '../core/process.ts';
 import type { Link } from './link.ts';
@@ -20,18 +20,39 @@ export async function attachProcess(
   if (!Number.isSafeInteger(from) || from < 0) {
     throw new GeodeError('invalid_input', `${from} is not a journal offset: a whole number from 0.`);
   }
-  const known = journals.has(id);
-  const journal = journals.open(id);
-  if (journal.exit !== undefined) return new ProcessReplay(id, journal, from);
+  const recorded = journals.has(id) ? journals.open(id) : undefined;
+  if (recorded?.exit !== undefined) return new ProcessReplay(id, recorded, from);
   const { processes } = await link.call('GET', '/v1/processes', processListSchema, cancel);
   const facts = processes.find((process) => process.id === id);
-  if (facts === undefined) {
-    if (known) return new ProcessReplay(id, journal, from);
+  if (facts === undefined && !journals.has(id)) {
     throw new GeodeError('process_not_found', `There is no process ${JSON.stringify(id)} in this sandbox.`);
   }
-  // A journal that stopped keeping bytes may be behind what the guest was told to forget.
-  const live = await ProcessStream.join(link, id, Math.max(journal.length, facts.acked), journal, cancel);
-  return new ProcessContinuation(live, journal, from);
+  const journal = journals.open(id);
+  if (facts === undefined || journal.exit !== undefined) return new ProcessReplay(id, journal, from);
+  // A power cut may have taken from the record what the guest was told to forget.
+  journal.skip(facts.acked);
+  const join = () => joinAtEnd(link, id, journal, cancel);
+  try {
+    return new ProcessContinuation(await join(), journal, from, join);
+  } catch (error) {
+    if (journal.exit === undefined) throw error;
+    return new ProcessReplay(id, journal, from);
+  }
+}
+
+/**
+ * Joins where the record ends. Another handle may move the guest past that place in between; then it has
+ * moved the end of the record as well.
+ */
+async function joinAtEnd(link: Link, id: string, journal: Journal, cancel: Cancel): Promise<ProcessStream> {
+  for (;;) {
+    const from = journal.length;
+    try {
+      return await ProcessStream.join(link, id, from, journal, cancel);
+    } catch (error) {
+      if (!isGeodeError(error, 'invalid_input') || journal.length === from) throw error;
+    }
+  }
 }
 
 /** A process that is over: everything is on record. */
@@ -72,35 +93,47 @@ class ProcessReplay implements Process {
 class ProcessContinuation implements Process {
   readonly id: string;
   readonly pid: number;
-  readonly #live: ProcessStream;
   readonly #journal: Journal;
-  readonly #from: number;
+  readonly #join: () => Promise<ProcessStream>;
+  #live: ProcessStream;
+  #next: number;
 
-  constructor(live: ProcessStream, journal: Journal, from: number) {
+  constructor(live: ProcessStream, journal: Journal, from: number, join: () => Promise<ProcessStream>) {
     this.id = live.id;
     this.pid = live.pid;
     this.#live = live;
     this.#journal = journal;
-    this.#from = from;
+    this.#next = from;
+    this.#join = join;
   }
 
+  /** A faster handle has the guest forget what this one has not heard yet: the record has it, and the exit. */
   async *[Symbol.asyncIterator](): AsyncGenerator<ProcessEvent> {
-    let next = this.#from;
-    const recorded = this.#live.offset;
-    for (const event of this.#journal.read(this.#from)) {
-      if (event.type === 'exit') break;
-      const length = event.type === 'output-lost' ? event.length : event.bytes.length;
-      next = event.offset + length;
-      yield event;
-    }
-    if (next < recorded) yield { type: 'output-lost', offset: next, length: recorded - next };
-    for await (const event of this.#live) {
-      if (event.type === 'exit' || event.type === 'output-lost') yield event;
-      else if (event.offset + event.bytes.length > this.#from) {
-        const skip = Math.max(this.#from - event.offset, 0);
-        yield { ...event, bytes: event.bytes.subarray(skip), offset: event.offset + skip };
+    for (;;) {
+      for (const event of this.#journal.read(this.#next)) {
+        if (event.type !== 'exit') yield* this.#fresh(event);
       }
+      try {
+        for await (const event of this.#live) yield* this.#fresh(event);
+        return;
+      } catch (error) {
+        if (this.#journal.exit !== undefined) return yield* this.#journal.read(this.#next);
+        if (!isGeodeError(error, 'invalid_input') || this.#journal.length <= this.#live.offset) throw error;
+      }
+      this.#live = await this.#join();
     }
+  }
+
+  /** What of an event has not been told. */
+  *#fresh(event: ProcessEvent): Generator<ProcessEvent> {
+    if (event.type === 'exit') return yield event;
+    const length = event.type === 'output-lost' ? event.length : event.bytes.length;
+    const told = Math.max(this.#next - event.offset, 0);
+    if (told >= length) return;
+    this.#next = event.offset + length;
+    const offset = event.offset + told;
+    if (event.type === 'output-lost') yield { ...event, offset, length: length - told };
+    else yield { ...event, offset, bytes: event.bytes.subarray(told) };
   }
 
   write = (bytes: string | Uint8Array) => this.#live.write(bytes);

@@ -26,6 +26,11 @@ const commandSchema = z.object({
   rlimits: z.partialRecord(z.enum(rlimitNames), z.number().int().nonnegative()).optional(),
 });
 
+/** When the guest kills it; `undefined`: never. */
+export function timeoutOf({ timeoutMs = defaultTimeoutMs }: Command): number | undefined {
+  return timeoutMs ?? undefined;
+}
+
 /** A command in the guest's words. Whatever is out of range is refused by name, never clamped. */
 export function guestCommand(id: string, command: Command): GuestCommand {
   const parsed = commandSchema.safeParse(command);

@@ -1,5 +1,5 @@
 import { chmod, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { GeodeError } from '../core/errors.ts';
@@ -39,6 +39,9 @@ export function socketDialer(path: string): Dialer {
         connection.once('close', () => open.delete(connection));
         offer(connection);
       });
+      if (await isListening(path)) {
+        throw new GeodeError('sandbox_held', 'Another host holds this sandbox.');
+      }
       // A host that was killed leaves its socket file; the folder is ours alone, so it is ours to remove.
       await rm(path, { force: true });
       await new Promise<void>((resolve, reject) => {
@@ -50,10 +53,20 @@ export function socketDialer(path: string): Dialer {
     },
     async close() {
       for (const connection of open) connection.destroy();
-      if (server.listening) await new Promise((resolve) => server.close(resolve));
+      if (!server.listening) return;
+      await new Promise((resolve) => server.close(resolve));
       await rm(path, { force: true });
     },
   };
+}
+
+/** Somebody answers at a socket only while they live. */
+function isListening(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const trial = connect(path);
+    trial.once('connect', () => resolve(true)).once('error', () => resolve(false));
+    trial.once('connect', () => trial.destroy());
+  });
 }
 
 const firstPauseMs = 25;

@@ -4,12 +4,14 @@ import { GeodeError } from '../core/errors.ts';
 import type { FileFacts, Files, Range, WatchEvent } from '../core/files.ts';
 import { packFolder, unpackFolder } from './archive.ts';
 import type { Link } from './link.ts';
-import { chunksOf, openStream, parseJson, responseOf } from './request.ts';
+import { chunksOf, openStream, parseJson } from './request.ts';
 import { type Content, upload } from './upload.ts';
 
 const largestRead = 64 * 1024 ** 2;
 const largestAnswer = 64 * 1024;
 const treeDeadlineMs = 600_000;
+/** A guest that sends nothing for so long in the middle of a file has stopped sending. */
+const longestSilenceMs = 60_000;
 
 const factsSchema = z.object({
   path: z.string(),
@@ -52,8 +54,15 @@ export function guestFiles(link: Link, scope: Scope): Files {
   };
   const send = (method: string, target: string, content: Content, { signal }: Cancel): Promise<Buffer> =>
     upload(link, method, target, content, signal);
+  const read = <T>(answer: Buffer, schema: z.ZodType<T>): Promise<T> =>
+    link.guarded(async () => parseJson(answer, schema));
   const stream = (path: string, { offset, length, signal }: Range = {}): AsyncIterable<Uint8Array> =>
-    download(link, at('file', path, { offset: offset?.toString(), length: length?.toString() }), signal);
+    download(
+      link,
+      at('file', path, { offset: offset?.toString(), length: length?.toString() }),
+      signal,
+      longestSilenceMs,
+    );
 
   const files: Files = {
     stream,
@@ -80,10 +89,10 @@ export function guestFiles(link: Link, scope: Scope): Files {
         mode: mode?.toString(8),
         create: exclusive ? 'exclusive' : undefined,
       });
-      return parseJson(await send('PUT', target, content, cancel), factsSchema);
+      return read(await send('PUT', target, content, cancel), factsSchema);
     },
     async append(path, content, cancel = {}) {
-      return parseJson(await send('POST', at('file/append', path), content, cancel), factsSchema);
+      return read(await send('POST', at('file/append', path), content, cancel), factsSchema);
     },
     stat: (path, options = {}) => ask<FileFacts>('stat', factsSchema, { path, ...options }),
     async exists(path, options = {}) {
@@ -116,10 +125,10 @@ export function guestFiles(link: Link, scope: Scope): Files {
     },
     watch: (path, { recursive = false, signal } = {}) =>
       watch(link, at('watch', path, { recursive: String(recursive) }), signal),
-    archive: (path, { signal } = {}) => download(link, at('tar', path), signal),
+    archive: (path, { signal } = {}) => download(link, at('tar', path), signal, longestSilenceMs),
     async extract(path, tar, cancel = {}) {
       const answer = await send('PUT', at('tar', path), tar, cancel);
-      return parseJson(answer, z.object({ entries: z.number() })).entries;
+      return (await read(answer, z.object({ entries: z.number() }))).entries;
     },
     upload: (hostFolder, path, cancel = {}) => files.extract(path, packFolder(hostFolder), cancel),
     download: (path, hostFolder, cancel = {}) => unpackFolder(files.archive(path, cancel), hostFolder),
@@ -127,14 +136,19 @@ export function guestFiles(link: Link, scope: Scope): Files {
   return files;
 }
 
-async function* download(link: Link, target: string, signal?: AbortSignal): AsyncGenerator<Uint8Array> {
+async function* download(
+  link: Link,
+  target: string,
+  signal?: AbortSignal,
+  silenceMs?: number,
+): AsyncGenerator<Uint8Array> {
   throwIfCancelled(signal, 'The download');
   const session = await link.session({ signal });
   const stream = openStream(session, 'GET', target, signal);
   try {
     stream.end();
-    await link.guarded(() => responseOf(stream));
-    yield* chunksOf(stream);
+    await link.answer(stream, { signal });
+    yield* chunksOf(stream, silenceMs);
   } catch (error) {
     throwIfCancelled(signal, 'The download');
     throw error;

@@ -25,11 +25,6 @@ const helloSchema = z.object({
   proof: z.string().max(64),
 });
 
-export interface GuestFacts {
-  readonly version: string;
-  readonly boot: string;
-}
-
 export function newSecret(): string {
   return randomBytes(32).toString('hex');
 }
@@ -38,11 +33,7 @@ export function newSecret(): string {
  * Makes a fresh connection worth something: the first one hands the guest its secret before anything
  * else runs in the sandbox, every later one proves on both sides that the secret is known.
  */
-export async function shakeHands(
-  session: ClientHttp2Session,
-  claim: Claim,
-  fresh: boolean,
-): Promise<GuestFacts> {
+export async function shakeHands(session: ClientHttp2Session, claim: Claim, fresh: boolean): Promise<void> {
   const nonce = newSecret();
   const hello = await requestJson(session, {
     method: 'POST',
@@ -68,7 +59,6 @@ export async function shakeHands(
   const proof = hello.claimed ? hmac(claim.secret, `host${hello.challenge}`) : '';
   const body = hello.claimed ? { proof, leaseMs: claim.leaseMs } : { proof, ...claim };
   await requestJson(session, { method: 'POST', path: '/v1/claim', body, schema: z.unknown(), deadlineMs });
-  return { version: hello.version, boot: hello.boot };
 }
 
 function hmac(secret: string, text: string): string {

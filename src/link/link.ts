@@ -1,11 +1,16 @@
-import { type ClientHttp2Session, connect } from 'node:http2';
+import {
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  connect,
+  type IncomingHttpHeaders,
+} from 'node:http2';
 import type { Duplex } from 'node:stream';
 import type { z } from 'zod';
 import { type Cancel, within } from '../core/cancel.ts';
 import { GeodeError, isGeodeError } from '../core/errors.ts';
 import type { Dialer } from './dial.ts';
-import { type Claim, type GuestFacts, shakeHands } from './handshake.ts';
-import { requestJson } from './request.ts';
+import { type Claim, shakeHands } from './handshake.ts';
+import { requestJson, responseOf } from './request.ts';
 
 /** What the runtime knows of the room itself: a dead sandbox is told apart from a slow one by asking. */
 export type Vital = { readonly alive: true } | { readonly alive: false; readonly reason: string };
@@ -15,17 +20,23 @@ export interface LinkOptions {
   readonly claim: Claim;
   /** The guest has just been made and nothing else runs in the sandbox: the first to answer is it. */
   readonly fresh: boolean;
-  readonly vital: () => Promise<Vital>;
+  readonly vital: (signal: AbortSignal) => Promise<Vital>;
 }
 
 const callDeadlineMs = 30_000;
 const reconnectDeadlineMs = 15_000;
 const vitalEveryMs = 200;
+const vitalDeadlineMs = 3_000;
 const pingEveryMs = 10_000;
 const streamWindowBytes = 1024 ** 2;
 const sessionWindowBytes = 64 * 1024 ** 2;
 const frameBytes = 256 * 1024;
 const sessionMemoryMb = 256;
+
+interface Waiter {
+  readonly resolve: (session: ClientHttp2Session) => void;
+  readonly reject: (error: GeodeError) => void;
+}
 
 /**
  * The one connection to a guest, over all the connections that it takes. Calls wait for a lost one to come
@@ -34,12 +45,12 @@ const sessionMemoryMb = 256;
 export class Link {
   readonly #options: LinkOptions;
   #session: ClientHttp2Session | undefined;
-  #guest: GuestFacts | undefined;
   #end: GeodeError | undefined;
-  #waiting: { resolve: (session: ClientHttp2Session) => void; reject: (error: GeodeError) => void }[] = [];
+  readonly #waiting = new Set<Waiter>();
   #watch: NodeJS.Timeout | undefined;
   #refusal: GeodeError | undefined;
   #fresh: boolean;
+  #asking: Promise<void> | undefined;
 
   private constructor(options: LinkOptions) {
     this.#options = options;
@@ -55,7 +66,7 @@ export class Link {
     try {
       await options.dialer.start((connection) => void link.#welcome(connection));
       link.#watchVital();
-      await within({ ms: deadlineMs, what: 'Waiting for the guest', signal }, () => link.session());
+      await within({ ms: deadlineMs, what: 'Waiting for the guest', signal }, (stop) => link.#next(stop));
       return link;
     } catch (error) {
       const reason = isGeodeError(error, 'timed_out') ? notReady(deadlineMs, link.#refusal) : error;
@@ -64,23 +75,28 @@ export class Link {
     }
   }
 
-  get guest(): GuestFacts | undefined {
-    return this.#guest;
-  }
-
   /** Why the link has ended for good, if it has. */
   get end(): GeodeError | undefined {
     return this.#end;
   }
 
   /** The live session, or the next one: a lost link is waited for, a dead sandbox is not. */
-  async session(options: Cancel = {}): Promise<ClientHttp2Session> {
+  async session({ signal }: Cancel = {}): Promise<ClientHttp2Session> {
     if (this.#end !== undefined) throw this.#end;
     if (this.#session !== undefined) return this.#session;
-    const next = new Promise<ClientHttp2Session>((resolve, reject) =>
-      this.#waiting.push({ resolve, reject }),
-    );
-    return within({ ms: reconnectDeadlineMs, what: 'Reconnecting to the sandbox', ...options }, () => next);
+    const what = 'Reconnecting to the sandbox';
+    return within({ ms: reconnectDeadlineMs, what, signal }, (stop) => this.#next(stop));
+  }
+
+  /** Who stops waiting leaves the queue. */
+  #next(stop: AbortSignal): Promise<ClientHttp2Session> {
+    if (this.#end !== undefined) return Promise.reject(this.#end);
+    if (this.#session !== undefined) return Promise.resolve(this.#session);
+    return new Promise((resolve, reject) => {
+      const waiter = { resolve, reject };
+      this.#waiting.add(waiter);
+      stop.addEventListener('abort', () => this.#waiting.delete(waiter), { once: true });
+    });
   }
 
   async call<T>(
@@ -91,6 +107,12 @@ export class Link {
   ): Promise<T> {
     const session = await this.session({ signal });
     return this.guarded(() => requestJson(session, { method, path, body, schema, deadlineMs, signal }));
+  }
+
+  /** The headers of an answer, within the deadline of any call. */
+  answer(stream: ClientHttp2Stream, { signal }: Cancel = {}): Promise<IncomingHttpHeaders> {
+    const deadline = { ms: callDeadlineMs, what: 'Waiting for an answer from the sandbox', signal };
+    return this.guarded(() => within(deadline, () => responseOf(stream)));
   }
 
   /** Runs a conversation with the guest; one that breaks the protocol ends the link. */
@@ -113,21 +135,20 @@ export class Link {
     let session: ClientHttp2Session | undefined;
     try {
       session = openSession(connection);
-      const guest = await shakeHands(session, this.#options.claim, this.#fresh);
+      await shakeHands(session, this.#options.claim, this.#fresh);
       if (this.#end !== undefined || session.destroyed) return session.destroy();
-      this.#adopt(session, guest);
+      this.#adopt(session);
     } catch (error) {
       session?.destroy();
       connection.destroy();
-      if (isGeodeError(error, 'guest_version')) this.#finish(error);
+      if (this.#fresh && isGeodeError(error, 'guest_version')) this.#finish(error);
       if (error instanceof GeodeError) this.#refusal = error;
     }
   }
 
-  #adopt(session: ClientHttp2Session, guest: GuestFacts): void {
+  #adopt(session: ClientHttp2Session): void {
     this.#session?.destroy();
     this.#session = session;
-    this.#guest = guest;
     this.#fresh = false;
     clearInterval(this.#watch);
     this.#watch = setInterval(() => checkPulse(session), pingEveryMs).unref();
@@ -137,7 +158,8 @@ export class Link {
       clearInterval(this.#watch);
       this.#watchVital();
     });
-    for (const { resolve } of this.#waiting.splice(0)) resolve(session);
+    for (const { resolve } of this.#waiting) resolve(session);
+    this.#waiting.clear();
   }
 
   #watchVital(): void {
@@ -146,8 +168,20 @@ export class Link {
     this.#watch = setInterval(() => void this.#askVital(), vitalEveryMs);
   }
 
-  async #askVital(): Promise<void> {
-    const vital = await this.#options.vital().catch(() => ({ alive: true }) as const);
+  /** One question at a time, and not for long: an engine that does not answer says nothing about the sandbox. */
+  #askVital(): Promise<void> {
+    this.#asking ??= this.#ask().finally(() => {
+      this.#asking = undefined;
+    });
+    return this.#asking;
+  }
+
+  async #ask(): Promise<void> {
+    const alive: Vital = { alive: true };
+    const vital = await within(
+      { ms: vitalDeadlineMs, what: 'Asking for the sandbox' },
+      this.#options.vital,
+    ).catch(() => alive);
     if (!vital.alive) this.#finish(new GeodeError('sandbox_gone', `The sandbox has ended: ${vital.reason}.`));
   }
 
@@ -157,7 +191,8 @@ export class Link {
     clearInterval(this.#watch);
     this.#session?.destroy();
     this.#session = undefined;
-    for (const { reject } of this.#waiting.splice(0)) reject(reason);
+    for (const { reject } of this.#waiting) reject(reason);
+    this.#waiting.clear();
   }
 }
 

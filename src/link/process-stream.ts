@@ -1,6 +1,7 @@
 import { type ClientHttp2Stream, constants } from 'node:http2';
+import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
-import type { Cancel } from '../core/cancel.ts';
+import { type Cancel, within } from '../core/cancel.ts';
 import { GeodeError, isGeodeError } from '../core/errors.ts';
 import type { Journal } from '../core/journal.ts';
 import type { Process, ProcessEvent, SignalName, TerminalSize } from '../core/process.ts';
@@ -19,6 +20,9 @@ import { exitSchema, startedSchema } from './schemas.ts';
 
 /** Acks cost a frame each, so they go out for this much output at once. */
 const ackEveryBytes = 256 * 1024;
+const startDeadlineMs = 30_000;
+const mostIdleAttachments = 20;
+const longestPauseMs = 1_000;
 
 /** The spec of a process in the guest's words. */
 export interface GuestCommand {
@@ -43,6 +47,9 @@ export class ProcessStream implements Process {
   #offset: number;
   #acked: number;
   #reading = false;
+  #dropped = false;
+  /** Attachments in a row that brought nothing. */
+  #idleAttachments = 0;
 
   private constructor(
     link: Link,
@@ -68,8 +75,11 @@ export class ProcessStream implements Process {
   ): Promise<ProcessStream> {
     const first = encodeJson(frameTypes.spec, command);
     const attachment = await attach(link, '/v1/processes', 0, first, cancel).catch(async (error) => {
-      if (!isGeodeError(error, 'link_lost') || link.end !== undefined) throw error;
-      return resume(link, command.id, first, cancel);
+      if (isGeodeError(error, 'link_lost') && link.end === undefined)
+        return resume(link, command.id, first, cancel);
+      // It may have been started all the same; nobody would ever hear of it.
+      if (isGeodeError(error, 'cancelled') || isGeodeError(error, 'timed_out')) forget(link, command.id);
+      throw error;
     });
     return new ProcessStream(link, command.id, attachment, 0, journal);
   }
@@ -102,12 +112,19 @@ export class ProcessStream implements Process {
         } catch (error) {
           if (!isGeodeError(error, 'link_lost')) throw error;
         }
+        if (this.#dropped) return;
         this.#attachment = await this.#reattach();
       }
     } finally {
       this.#reading = false;
       this.#attachment.stream.close(constants.NGHTTP2_NO_ERROR);
     }
+  }
+
+  /** Stops listening, also in the middle of a wait for a guest that says nothing. */
+  drop(): void {
+    this.#dropped = true;
+    this.#attachment.stream.destroy();
   }
 
   async write(bytes: string | Uint8Array): Promise<void> {
@@ -149,6 +166,7 @@ export class ProcessStream implements Process {
       if (kind === undefined) throw this.#broken(`a frame of type ${frame.type}`);
       this.#journal?.append(kind, frame.payload, frame.offset);
       this.#offset += frame.payload.length;
+      this.#idleAttachments = 0;
       yield { type: kind, bytes: frame.payload, offset: frame.offset };
       this.#ack();
     }
@@ -169,6 +187,10 @@ export class ProcessStream implements Process {
 
   async #reattach(): Promise<Attachment> {
     for (;;) {
+      this.#idleAttachments += 1;
+      if (this.#idleAttachments > mostIdleAttachments)
+        throw this.#broken('it ends every stream without a word');
+      if (this.#idleAttachments > 1) await delay(Math.min(2 ** this.#idleAttachments, longestPauseMs));
       try {
         return await attach(this.#link, attachPath(this.id, this.#offset), this.#offset);
       } catch (error) {
@@ -213,26 +235,37 @@ async function attach(
   path: string,
   from: number,
   first?: Buffer,
-  cancel: Cancel = {},
+  { signal }: Cancel = {},
 ): Promise<Attachment> {
-  const session = await link.session(cancel);
-  return link.guarded(async () => {
-    const stream = openStream(session, 'POST', path);
-    const answered = responseOf(stream);
-    if (first !== undefined) stream.write(first);
-    try {
-      await answered;
-      const frames = framesOf(stream);
-      const { value: started } = await frames.next();
-      if (started?.type !== frameTypes.started || started.offset !== from)
-        throw protocolError('no proper start');
-      const { pid } = parseJson(Buffer.from(started.payload), startedSchema);
-      return { stream, frames, pid };
-    } catch (error) {
-      stream.destroy();
-      throw error;
-    }
-  });
+  const session = await link.session({ signal });
+  const deadline = { ms: startDeadlineMs, what: 'Starting or joining a process', signal };
+  return link.guarded(() =>
+    within(deadline, async (stop) => {
+      const stream = openStream(session, 'POST', path);
+      const reset = () => stream.destroy();
+      stop.addEventListener('abort', reset, { once: true });
+      try {
+        const answered = responseOf(stream);
+        if (first !== undefined) stream.write(first);
+        await answered;
+        const frames = framesOf(stream);
+        const { value: started } = await frames.next();
+        if (started?.type !== frameTypes.started || started.offset !== from)
+          throw protocolError('no proper start');
+        const { pid } = parseJson(Buffer.from(started.payload), startedSchema);
+        return { stream, frames, pid };
+      } catch (error) {
+        stream.destroy();
+        throw error;
+      } finally {
+        stop.removeEventListener('abort', reset);
+      }
+    }),
+  );
+}
+
+function forget(link: Link, id: string): void {
+  link.call('DELETE', `/v1/processes/${id}`, z.unknown()).catch(() => {});
 }
 
 /** The link broke while a process was being started: it runs already, or it was never started. */

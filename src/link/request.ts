@@ -79,7 +79,7 @@ export async function collect(stream: ClientHttp2Stream, limit: number): Promise
  * The body of an answer to its end; a body that breaks off is `link_lost`. Node's own iterator takes a
  * stream that the other side has closed for a broken one, even while its last bytes wait to be read.
  */
-export async function* chunksOf(stream: ClientHttp2Stream): AsyncGenerator<Buffer> {
+export async function* chunksOf(stream: ClientHttp2Stream, longestSilenceMs = 0): AsyncGenerator<Buffer> {
   let state: 'open' | 'ended' | 'closed' = stream.readableEnded
     ? 'ended'
     : stream.destroyed
@@ -95,6 +95,8 @@ export async function* chunksOf(stream: ClientHttp2Stream): AsyncGenerator<Buffe
     if (state === 'open') state = 'closed';
     wake();
   };
+  // Zero: silence is no sign of anything, as in a process that says nothing.
+  stream.setTimeout(longestSilenceMs, () => stream.destroy());
   stream.on('readable', onReadable).on('end', onEnd).on('close', onClose);
   try {
     for (;;) {

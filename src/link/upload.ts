@@ -6,6 +6,7 @@ import { collect, linkLost, openStream, responseOf } from './request.ts';
 export type Content = string | Uint8Array | AsyncIterable<Uint8Array>;
 
 const largestAnswer = 64 * 1024;
+const longestSilenceMs = 600_000;
 
 /** Sends a body of any length, no faster than it is taken, and gives the answer. */
 export async function upload(
@@ -19,6 +20,8 @@ export async function upload(
   const session = await link.session({ signal });
   return link.guarded(async () => {
     const stream = openStream(session, method, target, signal);
+    // Nothing taken and nothing answered for so long: the other side has stopped.
+    stream.setTimeout(longestSilenceMs, () => stream.destroy());
     const answered = responseOf(stream);
     answered.catch(() => {});
     try {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Duplex } from 'node:stream';
-import { type Cancel, cancelled, throwIfCancelled, within } from '../core/cancel.ts';
+import { type Cancel, cancelled, throwIfCancelled } from '../core/cancel.ts';
 import { GeodeError } from '../core/errors.ts';
 import type { Files } from '../core/files.ts';
 import type { Journals } from '../core/journal.ts';
@@ -10,16 +10,16 @@ import type { RuntimeName } from '../core/runtime.ts';
 import type { Grade, Metrics, Sandbox } from '../core/sandbox.ts';
 import { attachProcess } from '../link/attach.ts';
 import { OutputCollector } from '../link/collect-output.ts';
-import { guestCommand } from '../link/command.ts';
+import { guestCommand, timeoutOf } from '../link/command.ts';
 import { guestFiles } from '../link/files.ts';
+import { followToEnd, silent } from '../link/follow-to-end.ts';
 import type { Link } from '../link/link.ts';
 import { ProcessStream, signalProcess } from '../link/process-stream.ts';
-import { openStream, responseOf } from '../link/request.ts';
+import { openStream } from '../link/request.ts';
 import { metricsSchema, processListSchema } from '../link/schemas.ts';
 import { upload } from '../link/upload.ts';
 
 const defaultOutputLimit = 10 * 1000 ** 2;
-const killDeadlineMs = 10_000;
 
 /** What a runtime brings together when its guest has answered. */
 export interface OpenRoom {
@@ -65,30 +65,20 @@ export class GuestSandbox implements Sandbox {
 
   async exec(command: Command, options: ExecOptions = {}): Promise<ExecResult> {
     const { signal, outputLimitBytes = defaultOutputLimit } = options;
-    const process = await this.spawn(command, { signal });
+    const process = await this.#start(command, { signal });
     const collector = new OutputCollector(outputLimitBytes);
-    let killing: Promise<void> | undefined;
-    const onCancel = () => {
-      killing = within({ ms: killDeadlineMs, what: 'Killing the command' }, () => process.kill()).catch(
-        () => {},
-      );
-    };
-    signal?.addEventListener('abort', onCancel, { once: true });
-    if (signal?.aborted) onCancel();
-    try {
-      for await (const event of process) collector.add(event);
-    } finally {
-      signal?.removeEventListener('abort', onCancel);
-      await killing;
-    }
+    await followToEnd(process, (event) => collector.add(event), { timeoutMs: timeoutOf(command), signal });
     if (signal?.aborted) throw cancelled(`The command ${JSON.stringify(command.argv[0])}`, signal.reason);
     const result = collector.result(process.id);
-    if (result === undefined)
-      throw new GeodeError('internal', `Process ${process.id} ended without an exit record.`);
+    if (result === undefined) throw silent(process.id);
     return result;
   }
 
-  async spawn(command: Command, { signal }: Cancel = {}): Promise<Process> {
+  spawn(command: Command, options: Cancel = {}): Promise<Process> {
+    return this.#start(command, options);
+  }
+
+  async #start(command: Command, { signal }: Cancel): Promise<ProcessStream> {
     throwIfCancelled(signal, 'Starting a command');
     const spec = guestCommand(randomBytes(9).toString('base64url'), command);
     const process = await ProcessStream.start(this.#room.link, spec, this.#room.journals.open(spec.id), {
@@ -119,16 +109,14 @@ export class GuestSandbox implements Sandbox {
       throw new GeodeError('invalid_input', `${port} is not a port: a whole number from 1 to 65535.`);
     }
     const session = await this.#room.link.session({ signal });
-    return this.#room.link.guarded(async () => {
-      const stream = openStream(session, 'POST', `/v1/tunnel?port=${port}`, signal);
-      try {
-        await responseOf(stream);
-        return stream;
-      } catch (error) {
-        stream.destroy();
-        throw error;
-      }
-    });
+    const stream = openStream(session, 'POST', `/v1/tunnel?port=${port}`, signal);
+    try {
+      await this.#room.link.answer(stream, { signal });
+      return stream;
+    } catch (error) {
+      stream.destroy();
+      throw error;
+    }
   }
 
   metrics(options: Cancel = {}): Promise<Metrics> {
@@ -137,11 +125,21 @@ export class GuestSandbox implements Sandbox {
 
   async release(): Promise<void> {
     await this.#room.link.close();
+    this.#room.journals.close();
   }
 
+  /** A stop that failed, because the engine was away, can be tried again. */
   stop(): Promise<void> {
-    this.#stopping ??= this.#room.link.close().then(() => this.#room.tearDown());
+    this.#stopping ??= this.#end().catch((error) => {
+      this.#stopping = undefined;
+      throw error;
+    });
     return this.#stopping;
+  }
+
+  async #end(): Promise<void> {
+    await this.release();
+    await this.#room.tearDown();
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -22,6 +22,8 @@ export interface HostProcess {
   readonly openFiles?: number | undefined;
   /** The program starts another in its own process namespace and names it on descriptor 3, as bwrap does. */
   readonly pidFromInfo?: boolean;
+  /** Files that it finds open, from descriptor 4 on. */
+  readonly inheritFiles?: readonly string[];
 }
 
 /** Joins the groups and sets the limit on itself, then becomes the program: nothing runs outside of them. */
@@ -37,19 +39,36 @@ exec "$@"`;
  * environment. The handle names the process for good, since a bare process id can be reused.
  */
 export async function startDetached(process: HostProcess): Promise<string> {
-  const { program, args, cwd, env, wordsFile, joinCgroups = [], openFiles, pidFromInfo = false } = process;
+  const {
+    program,
+    args,
+    cwd,
+    env,
+    wordsFile,
+    joinCgroups = [],
+    openFiles,
+    pidFromInfo = false,
+    inheritFiles = [],
+  } = process;
   const launch = ['-c', launcher, 'sh', String(openFiles ?? '-'), String(joinCgroups.length), ...joinCgroups];
   const words = await open(wordsFile, 'w', 0o600);
+  const inherited = await Promise.all(inheritFiles.map((path) => open(path, 'r')));
   const child = spawn('/bin/sh', [...launch, program, ...args], {
     cwd,
     env,
     detached: true,
-    stdio: ['ignore', 'ignore', words.fd, pidFromInfo ? 'pipe' : 'ignore'],
+    stdio: [
+      'ignore',
+      'ignore',
+      words.fd,
+      pidFromInfo ? 'pipe' : 'ignore',
+      ...inherited.map((file) => file.fd),
+    ],
   });
   await new Promise<void>((resolve, reject) => {
     child.once('spawn', resolve);
     child.once('error', (cause) => reject(notStarted(program, reasonOf(cause))));
-  }).finally(() => words.close());
+  }).finally(() => Promise.all([words, ...inherited].map((file) => file.close())));
   child.unref();
   const pid = pidFromInfo ? await namedPid(child) : child.pid;
   if (pid === undefined) throw notStarted(program, await lastWords(wordsFile));

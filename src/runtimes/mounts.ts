@@ -1,7 +1,8 @@
-import { realpath, stat } from 'node:fs/promises';
+import { lstat, realpath } from 'node:fs/promises';
 import { isAbsolute, join, normalize, sep } from 'node:path';
 import { GeodeError } from '../core/errors.ts';
 import type { Mount } from '../core/sandbox.ts';
+import { swappableIn } from './steady-path.ts';
 
 export interface MountPolicy {
   /** Folders below which mounts are allowed. Empty: none are. */
@@ -10,18 +11,14 @@ export interface MountPolicy {
   readonly writableRoots: readonly string[];
   /** The homes whose secrets are out of bounds even below an allowed root. */
   readonly homes: readonly string[];
+  /** Geode's own folders and files, out of bounds too: records, sockets, config, memory, keys. */
+  readonly own?: readonly string[];
 }
 
-const secretFolders = [
-  '.ssh',
-  '.aws',
-  '.gnupg',
-  '.kube',
-  '.docker',
-  '.config/geode',
-  '.config/gcloud',
-  '.netrc',
-];
+/** Out of bounds in whoever's home they are. */
+const secretNames = ['.ssh', '.aws', '.gnupg', '.kube', '.docker'];
+/** Below the homes of the policy. */
+const secretPaths = [...secretNames, '.config/geode', '.config/gcloud', '.netrc'];
 const systemFolders = [
   '/proc',
   '/sys',
@@ -33,44 +30,54 @@ const systemFolders = [
   '/var/lib/docker',
   '/var/lib/containers',
 ];
-/** Where the sandbox's own machinery lives. */
-const reservedTargets = ['/', '/.geode', '/workspace', '/proc', '/sys', '/dev'];
+/** Where the sandbox's own machinery and programs live. */
+const reservedTargets = [
+  ...['/.geode', '/workspace', '/proc', '/sys', '/dev', '/tmp', '/var/tmp'],
+  ...['/etc', '/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'],
+];
 
-/** The mounts with their real paths, all allowed; the first that is not is refused with its reason. */
+/**
+ * The mounts with their real paths, all allowed; the first that is not is refused with its reason.
+ * Nobody but root and this user can make such a path lead elsewhere between the check and the mount.
+ */
 export async function checkMounts(
   mounts: readonly Mount[],
   policy: MountPolicy,
+  uid = process.getuid?.() ?? 0,
 ): Promise<readonly Required<Mount>[]> {
-  return Promise.all(mounts.map((mount) => checkMount(mount, policy)));
+  return Promise.all(mounts.map((mount) => checkMount(mount, policy, uid)));
 }
 
-async function checkMount(mount: Mount, policy: MountPolicy): Promise<Required<Mount>> {
+async function checkMount(mount: Mount, policy: MountPolicy, uid: number): Promise<Required<Mount>> {
   const refuse = (why: string): never => {
     throw new GeodeError(
       'mount_refused',
       `The mount of ${JSON.stringify(mount.source)} was refused: ${why}.`,
     );
   };
-  const target = normalize(mount.target).replace(/(.)\/$/, '$1');
+  const gone = () => refuse('it does not exist on the host');
   if (!isAbsolute(mount.source) || !isAbsolute(mount.target)) refuse('both paths must be absolute');
   if (mount.source.includes('\0') || mount.target.includes('\0')) refuse('a path holds a NUL byte');
-  if (
-    reservedTargets.some((reserved) => target === reserved || (reserved !== '/' && isBelow(target, reserved)))
-  ) {
+  const target = normalize(mount.target).replace(/(.)\/$/, '$1');
+  if (reservedTargets.some((reserved) => overlaps(target, reserved)))
     refuse(`${target} belongs to the sandbox itself`);
-  }
-  const source = await realpath(mount.source).catch(() => refuse('it does not exist on the host'));
+
+  const source = await realpath(mount.source).catch(gone);
   if (source === '/') refuse('it is the whole host');
-  const facts = await stat(source);
+  const weak = await swappableIn(source, uid).catch(gone);
+  if (weak !== undefined)
+    refuse(`others may write to ${weak} and could put a link in its place (chown it, or chmod go-w)`);
+  const facts = await lstat(source).catch(gone);
   if (!facts.isDirectory() && !facts.isFile()) refuse('it is a socket or a device, not a folder or file');
-  const system = systemFolders.find((folder) => source === folder || isBelow(source, folder));
-  if (system !== undefined) refuse(`${system} holds the host's own machinery`);
-  for (const home of policy.homes) {
-    const secret = secretFolders.map((name) => join(home, name)).find((path) => overlaps(source, path));
-    if (secret !== undefined) refuse(`it would show ${secret}`);
-  }
-  const allowed = await anyRootAbove(source, policy.roots);
-  if (!allowed)
+
+  const shown = (await outOfBounds(policy)).find((path) => overlaps(source, path));
+  if (shown !== undefined) refuse(`it is in ${shown} or would show it, and that is out of bounds`);
+  const secret = source.split(sep).find((part) => secretNames.includes(part));
+  if (secret !== undefined) refuse(`it is below a folder named ${secret}`);
+  const isHome = await lstat(join(source, '.ssh')).catch(() => undefined);
+  if (isHome !== undefined) refuse('it holds a folder named .ssh');
+
+  if (!(await anyRootAbove(source, policy.roots)))
     refuse(`it is not below one of the allowed roots (${policy.roots.join(', ') || 'none are set'})`);
   const writable = mount.writable ?? false;
   if (writable && !(await anyRootAbove(source, policy.writableRoots)))
@@ -78,15 +85,27 @@ async function checkMount(mount: Mount, policy: MountPolicy): Promise<Required<M
   return { source, target, writable };
 }
 
-async function anyRootAbove(source: string, roots: readonly string[]): Promise<boolean> {
-  const real = await Promise.all(roots.map((root) => realpath(root).catch(() => undefined)));
-  return real.some(
-    (root) => root !== undefined && root !== '/' && (source === root || isBelow(source, root)),
-  );
+/** As they are written, and where they lead: a home, or a secret in it, may be reached through a link. */
+async function outOfBounds({ homes, own = [] }: MountPolicy): Promise<readonly string[]> {
+  const everyHome = [...homes, ...(await realPaths(homes))];
+  const secrets = everyHome.flatMap((home) => secretPaths.map((name) => join(home, name)));
+  const paths = [...systemFolders, ...own, ...secrets];
+  return [...paths, ...(await realPaths(paths))];
 }
 
-function overlaps(source: string, secret: string): boolean {
-  return source === secret || isBelow(source, secret) || isBelow(secret, source);
+async function anyRootAbove(source: string, roots: readonly string[]): Promise<boolean> {
+  const real = await realPaths(roots);
+  return real.some((root) => root !== '/' && (source === root || isBelow(source, root)));
+}
+
+/** Of those that exist. */
+async function realPaths(paths: readonly string[]): Promise<readonly string[]> {
+  const real = await Promise.all(paths.map((path) => realpath(path).catch(() => [])));
+  return real.flat();
+}
+
+function overlaps(one: string, other: string): boolean {
+  return one === other || isBelow(one, other) || isBelow(other, one);
 }
 
 function isBelow(path: string, folder: string): boolean {

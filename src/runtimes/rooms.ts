@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { chown, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { chmod, chown, lstat, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { GeodeError } from '../core/errors.ts';
 import type { Limits } from '../core/limits.ts';
@@ -47,12 +47,14 @@ export interface RoomPlaces {
   readonly runDir: string;
 }
 
+const idPattern = /^[a-z0-9][a-z0-9-]{0,39}$/;
+
 export function newSandboxId(): string {
   return randomBytes(10).toString('hex');
 }
 
 export function roomOf(places: RoomPlaces, id: string): Room {
-  if (!/^[a-z0-9][a-z0-9-]{0,39}$/.test(id)) {
+  if (!idPattern.test(id)) {
     throw new GeodeError(
       'invalid_input',
       `${JSON.stringify(id)} is not a sandbox id: up to 40 of a-z, 0-9 and "-".`,
@@ -73,13 +75,41 @@ export function roomOf(places: RoomPlaces, id: string): Room {
   };
 }
 
+/** Takes the id: of two that open the same one at the same moment, one is refused. */
+export async function claimRoom(room: Room): Promise<void> {
+  await ownFolder(dirname(room.folder));
+  await ownFolder(dirname(room.runFolder));
+  await mkdir(room.folder, { mode: 0o700 }).catch((cause: NodeJS.ErrnoException) => {
+    if (cause.code !== 'EEXIST') throw cause;
+    throw new GeodeError('invalid_input', `There is a sandbox ${room.id} already.`, {
+      hint: 'Adopt it, remove it, or choose another id.',
+    });
+  });
+}
+
+/** A folder of ours alone: in one that a stranger made or may write to, sockets and records could be swapped. */
+async function ownFolder(path: string): Promise<void> {
+  await mkdir(path, { recursive: true, mode: 0o700 });
+  const facts = await lstat(path);
+  const ours = process.getuid === undefined || facts.uid === process.getuid();
+  if (facts.isDirectory() && ours && (facts.mode & 0o022) === 0) return;
+  throw new GeodeError('invalid_config', `${path} is not a folder that only this user may write to.`, {
+    hint: `Remove it or set its mode to 0700, or set sandbox.state_dir and sandbox.run_dir to folders of your own.`,
+  });
+}
+
 /** Makes the folders; `owner` is the user that the sandbox's commands run as on the host's disk. */
 export async function makeRoom(room: Room, owner: { uid: number; gid: number } | undefined): Promise<void> {
-  await mkdir(room.folder, { recursive: true, mode: 0o700 });
-  await mkdir(room.workspace, { recursive: true, mode: 0o700 });
-  await mkdir(room.runFolder, { recursive: true, mode: 0o700 });
-  await mkdir(room.linkFolder, { recursive: true, mode: 0o755 });
+  await mkdir(room.workspace, { mode: 0o700 });
+  await mkdir(room.runFolder, { mode: 0o700 });
+  await openFolder(room.linkFolder);
   if (owner !== undefined) await chown(room.workspace, owner.uid, owner.gid);
+}
+
+/** For the sandbox's user to enter, whatever the umask; the folder above is closed to everyone else. */
+export async function openFolder(path: string): Promise<void> {
+  await mkdir(path);
+  await chmod(path, 0o755);
 }
 
 export async function removeRoom(room: Room): Promise<void> {
@@ -94,14 +124,20 @@ export async function saveRecord(room: Room, record: RoomRecord): Promise<void> 
   await rename(`${path}.new`, path);
 }
 
+/** Undefined when there is none, or none that makes sense. */
 export async function readRecord(room: Room): Promise<RoomRecord | undefined> {
-  const text = await readFile(join(room.folder, 'record.json'), 'utf8').catch(() => undefined);
-  if (text === undefined) return undefined;
-  return recordSchema.parse(JSON.parse(text)) as RoomRecord;
+  try {
+    return recordSchema.parse(
+      JSON.parse(await readFile(join(room.folder, 'record.json'), 'utf8')),
+    ) as RoomRecord;
+  } catch {
+    return undefined;
+  }
 }
 
 export async function allRecords(places: RoomPlaces): Promise<readonly RoomRecord[]> {
-  const ids = await readdir(join(places.stateDir, 'sandboxes')).catch(() => []);
+  const names = await readdir(join(places.stateDir, 'sandboxes')).catch(() => []);
+  const ids = names.filter((name) => idPattern.test(name));
   const records = await Promise.all(ids.map((id) => readRecord(roomOf(places, id))));
   return records.filter((record) => record !== undefined);
 }

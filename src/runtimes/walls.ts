@@ -9,6 +9,7 @@ import { GuestSandbox } from './guest-sandbox.ts';
 import type { RuntimeOptions } from './options.ts';
 import {
   allRecords,
+  claimRoom,
   makeRoom,
   newSandboxId,
   type Room,
@@ -23,6 +24,9 @@ import { type CheckedSpec, checkGrade, checkSpec } from './spec.ts';
 const probeDeadlineMs = 5_000;
 const readyDeadlineMs = 20_000;
 const freshProbeMs = 10_000;
+const buildDeadlineMs = 60_000;
+const destroyDeadlineMs = 15_000;
+const vitalDeadlineMs = 5_000;
 
 /** What a room is to be built with, settled before anything is made. */
 interface Plan {
@@ -47,9 +51,9 @@ export interface Walls {
   /** Starts the guest. The handle may become known only now (a process id). */
   build(room: Room, spec: CheckedSpec, plan: Plan, signal: AbortSignal): Promise<{ readonly handle: string }>;
   dialer(room: Room, handle: string): Dialer;
-  vital(room: Room, handle: string): Promise<Vital>;
+  vital(room: Room, handle: string, signal: AbortSignal): Promise<Vital>;
   /** Ends everything of it. Idempotent; unknown handles are no error. */
-  destroy(room: Room, handle: string): Promise<void>;
+  destroy(room: Room, handle: string, signal: AbortSignal): Promise<void>;
 }
 
 /** A runtime from its walls. */
@@ -72,6 +76,7 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
   const open = async (spec: SandboxSpec, { signal }: Cancel = {}): Promise<Sandbox> => {
     throwIfCancelled(signal, 'Opening a sandbox');
     const found = await probe({ signal });
+    throwIfCancelled(signal, 'Opening a sandbox');
     if (!found.available) {
       throw new GeodeError(
         'runtime_unavailable',
@@ -81,40 +86,30 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
     }
     const checked = checkSpec(walls.name, found, spec);
     const room = roomOf(options, spec.id ?? newSandboxId());
-    if ((await readRecord(room)) !== undefined) {
-      throw new GeodeError('invalid_input', `There is a sandbox ${room.id} already.`, {
-        hint: 'Adopt it, or choose another id.',
-      });
-    }
-    const never = new AbortController().signal;
-    const plan = await walls.plan(room, checked, signal ?? never);
+    const deadline = { ms: buildDeadlineMs, what: `Building a ${walls.name} sandbox`, signal };
+    const plan = await within(deadline, (stop) => walls.plan(room, checked, stop));
     checkGrade(walls.name, plan.grade, checked);
-    const record: RoomRecord = {
-      id: room.id,
-      runtime: walls.name,
-      owner: spec.owner ?? null,
-      createdAt: Date.now(),
-      secret: newSecret(),
-      grade: plan.grade,
-      limits: checked.limits,
-      leaseMs: checked.leaseMs,
-      workdir: plan.workdir,
-      env: plan.env,
-      handle: plan.handle,
-    };
+    await claimRoom(room);
+    let { handle } = plan;
     try {
+      const record = newRecord(walls.name, room.id, checked, plan);
       await makeRoom(room, plan.workspaceOwner);
       await saveRecord(room, record);
-      const { handle } = await walls.build(room, checked, plan, signal ?? never);
-      const built = { ...record, handle };
-      if (handle !== plan.handle) await saveRecord(room, built);
-      return await enter(room, built, { fresh: true, signal });
+      handle = (await within(deadline, (stop) => walls.build(room, checked, plan, stop))).handle;
+      if (handle !== plan.handle) await saveRecord(room, { ...record, handle });
+      return await enter(room, { ...record, handle }, { fresh: true, signal });
     } catch (error) {
-      await walls.destroy(room, (await readRecord(room))?.handle ?? plan.handle);
-      await removeRoom(room);
+      await tearDown(room, handle).catch(() => {});
       throwIfCancelled(signal, 'Opening a sandbox');
       throw error;
     }
+  };
+
+  /** The record goes last: what could not be destroyed is still listed, and can be removed later. */
+  const tearDown = async (room: Room, handle: string): Promise<void> => {
+    const deadline = { ms: destroyDeadlineMs, what: `Removing sandbox ${room.id}` };
+    await within(deadline, (stop) => walls.destroy(room, handle, stop));
+    await removeRoom(room);
   };
 
   const enter = async (
@@ -128,14 +123,10 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
         dialer: walls.dialer(room, handle),
         claim: { secret, env, workdir, leaseMs },
         fresh,
-        vital: () => walls.vital(room, handle),
+        vital: (stop) => walls.vital(room, handle, stop),
       },
       { deadlineMs: readyDeadlineMs, signal },
     );
-    const tearDown = async () => {
-      await walls.destroy(room, handle);
-      await removeRoom(room);
-    };
     const { id, grade, limits } = record;
     return new GuestSandbox({
       id,
@@ -145,11 +136,15 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
       workdir,
       link,
       journals: options.journals(room.journals),
-      tearDown,
+      tearDown: () => tearDown(room, handle),
     });
   };
 
   const own = async () => (await allRecords(options)).filter((record) => record.runtime === walls.name);
+  const vitalOf = ({ id, handle }: RoomRecord, signal?: AbortSignal): Promise<Vital> =>
+    within({ ms: vitalDeadlineMs, what: `Asking for sandbox ${id}`, signal }, (stop) =>
+      walls.vital(roomOf(options, id), handle, stop),
+    );
 
   return {
     name: walls.name,
@@ -161,24 +156,41 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
       if (record === undefined || record.runtime !== walls.name) {
         throw new GeodeError('sandbox_gone', `There is no ${walls.name} sandbox ${id} here.`);
       }
-      const vital = await walls.vital(room, record.handle);
+      const vital = await vitalOf(record, signal);
       if (!vital.alive) throw new GeodeError('sandbox_gone', `The sandbox ${id} has ended: ${vital.reason}.`);
       return enter(room, record, { fresh: false, signal });
     },
-    async list() {
+    async list({ signal } = {}) {
       const facts = (await own()).map(async (record): Promise<SandboxFacts> => {
-        const vital = await walls.vital(roomOf(options, record.id), record.handle);
+        const state = await vitalOf(record, signal).then(
+          ({ alive }) => (alive ? 'running' : 'stopped'),
+          () => 'unknown' as const,
+        );
         const { id, owner, grade, createdAt } = record;
-        return { id, owner, grade, createdAt, state: vital.alive ? 'running' : 'stopped' };
+        return { id, owner, grade, createdAt, state };
       });
       return Promise.all(facts);
     },
     async remove(id) {
       const room = roomOf(options, id);
       const record = await readRecord(room);
-      if (record === undefined || record.runtime !== walls.name) return;
-      await walls.destroy(room, record.handle);
-      await removeRoom(room);
+      if (record === undefined || record.runtime === walls.name) await tearDown(room, record?.handle ?? '');
     },
+  };
+}
+
+function newRecord(runtime: RuntimeName, id: string, spec: CheckedSpec, plan: Plan): RoomRecord {
+  return {
+    id,
+    runtime,
+    owner: spec.owner ?? null,
+    createdAt: Date.now(),
+    secret: newSecret(),
+    grade: plan.grade,
+    limits: spec.limits,
+    leaseMs: spec.leaseMs,
+    workdir: plan.workdir,
+    env: plan.env,
+    handle: plan.handle,
   };
 }

@@ -20,7 +20,7 @@ export function asPattern(pattern: string): Field {
   return { text: unprotect(pattern), pattern, dynamic: false };
 }
 
-export function protect(text: string): string {
+function protect(text: string): string {
   return text.replace(/[\\*?[\]]/g, '\\$&');
 }
 

@@ -9,7 +9,7 @@ import type { Origin, Unknowns } from './unknowns.ts';
 import { excerpt, Refusal, type RuleName } from './verdict.ts';
 
 /** What is shared by everything looked at while one command is judged. */
-export interface Inspection {
+interface Inspection {
   readonly policy: Required<ShellPolicy>;
   readonly budget: Budget;
   readonly unknowns: Unknowns;
@@ -17,6 +17,8 @@ export interface Inspection {
   readonly files: Map<string, string>;
   /** Links that the command made: where each leads. */
   readonly links: Map<string, string>;
+  /** What was set to run at the end of a shell, and where. */
+  readonly traps: { readonly text: string; readonly frame: Frame }[];
   /** Which functions start which others as extra processes. */
   readonly spawns: Map<string, Set<string>>;
 }

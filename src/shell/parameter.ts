@@ -1,8 +1,10 @@
 import type { ParameterExpansionPart, SimpleExpansionPart, Word } from 'unbash';
 import type { FieldBuilder } from './field.ts';
 import { type Frame, folder, unknown } from './frame.ts';
+import { limits } from './limits.ts';
 import type { Value } from './scope.ts';
 import { changeText } from './text-operation.ts';
+import { tooManyValues } from './unknowns.ts';
 
 /** What is always set, to a value that the policy cannot know. */
 const alwaysSet = new Set('USER LANG PPID LINENO ? $'.split(' '));
@@ -82,7 +84,14 @@ function itemsAt(name: string, index: Word | undefined, frame: Frame): Value | u
   const key = frame.shell.expandText(index, frame);
   const named = frame.choices.pick(`${name}[${key}]`, frame.scope.values(`${name}[${key}]`));
   if (named !== undefined) return named;
-  if (!/^\d+$/.test(key)) return items && [unknown(frame, 'unknown', `${name}[${key}]`)];
+  // An index that must be computed may mean any item.
+  if (!/^\d+$/.test(key)) {
+    if (items === undefined || items.length > limits.values) return items && [tooManyValues];
+    return frame.choices.pick(
+      `${name}[?]`,
+      items.map((item) => [item]),
+    );
+  }
   const item = items?.[Number(key)];
   return item === undefined ? undefined : [item];
 }

@@ -1,4 +1,5 @@
 import { Choices } from './choices.ts';
+import type { Frame } from './frame.ts';
 import { Budget, limits } from './limits.ts';
 import { Scope } from './scope.ts';
 import { Unknowns, withoutMarks } from './unknowns.ts';
@@ -50,33 +51,33 @@ function inspect(command: string, given: ShellPolicy): void {
   const policy = { workspace: '/workspace', home: '/root', variables: {}, ...given };
   const source = withoutMarks(command);
   const unknowns = new Unknowns();
-  const inspection = {
-    policy,
-    budget: new Budget(),
-    unknowns,
-    files: new Map(),
-    links: new Map(),
-    spawns: new Map(),
-  };
-  const place = { source, stdin: unknowns.mark('unknown', 'input'), at: source, depth: 0, sinks: [] };
-  shell.runText(source, {
+  const frame: Frame = {
     shell,
-    inspection,
+    inspection: {
+      policy,
+      budget: new Budget(),
+      unknowns,
+      files: new Map(),
+      links: new Map(),
+      traps: [],
+      spawns: new Map(),
+    },
     scope: environment(policy),
     choices: new Choices(),
     dialect: 'sh',
-    ...place,
-  });
+    source,
+    stdin: unknowns.mark('unknown', 'input'),
+    at: source,
+    depth: 0,
+    sinks: [],
+  };
+  shell.runText(source, frame);
+  // By then every variable has its last value.
+  for (const trap of frame.inspection.traps) shell.runText(trap.text, trap.frame);
 }
 
 /** What is set before the command starts. */
-function environment({
-  home,
-  variables,
-}: {
-  home: string;
-  variables: Readonly<Record<string, string>>;
-}): Scope {
+function environment({ home, variables }: Required<ShellPolicy>): Scope {
   const scope = new Scope();
   const path = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
   // Only some shells set these by themselves.

@@ -21,7 +21,7 @@ export const ruleHints = {
 
 export type RuleName = keyof typeof ruleHints;
 
-export interface Blocked {
+interface Blocked {
   readonly allowed: false;
   readonly rule: RuleName;
   /** One sentence for people and models: what the command would do. */

@@ -120,5 +120,9 @@ async function mirror(): Promise<readonly string[]> {
     ],
     { timeoutMs: 30_000 },
   ).catch(() => '');
-  return configured.trim().split('\n').slice(0, 1).filter((uri) => uri !== '');
+  return configured
+    .trim()
+    .split('\n')
+    .slice(0, 1)
+    .filter((uri) => uri !== '');
 }

@@ -81,6 +81,9 @@ async function pose(
   return {
     open,
     heard,
+    cut: () => {
+      for (const session of sessions) session.destroy();
+    },
     async [Symbol.asyncDispose]() {
       for (const session of sessions) session.destroy();
       await rm(folder, { recursive: true, force: true });
@@ -183,6 +186,49 @@ describe('a hostile guest', () => {
     const link = await hostile.open();
     await expect(
       guestFiles(link, 'sandbox').stat('/x', { signal: AbortSignal.timeout(300) }),
+    ).rejects.toMatchObject({ code: 'cancelled' });
+    await link.close();
+  });
+
+  it('GL-8: a guest that starts a command and never speaks again does not hold its caller for ever', async () => {
+    await using hostile = await pose((stream) => {
+      stream.respond({ ':status': 200 });
+      stream.write(started);
+    });
+    const link = await hostile.open();
+    const process = await ProcessStream.start(link, guestCommand('x', { argv: ['true'] }));
+    const reading = (async () => {
+      for await (const _ of process);
+    })();
+    process.drop();
+    await reading;
+    await link.close();
+  });
+
+  it('GL-5: a guest that ends every stream is given up', async () => {
+    let attached = 0;
+    await using hostile = await pose((stream, path) => {
+      if (!path.includes('attach')) {
+        stream.respond({ ':status': 200 });
+        stream.end(started);
+        return;
+      }
+      attached += 1;
+      stream.respond({ ':status': 200 });
+      stream.end(started);
+    });
+    const link = await hostile.open();
+    await expect(run(link)).rejects.toMatchObject({ code: 'guest_protocol' });
+    expect(attached).toBeLessThan(30);
+    await link.close();
+  });
+
+  it('GL-8: whoever gives up waiting for a lost link leaves nothing behind', async () => {
+    await using hostile = await pose(() => {});
+    const link = await hostile.open();
+    hostile.cut();
+    await expect(
+      guestFiles(link, 'sandbox').stat('/x', { signal: AbortSignal.abort() }),
     ).rejects.toMatchObject({ code: 'cancelled' });
     await link.close();
   });

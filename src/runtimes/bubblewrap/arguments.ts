@@ -16,6 +16,8 @@ const systemFiles = [
   '/etc/ssl/certs',
 ];
 
+const sharedMemoryBytes = 64 * 1024 ** 2;
+
 export interface BubblewrapRoom {
   readonly workspace: string;
   readonly linkFolder: string;
@@ -25,6 +27,8 @@ export interface BubblewrapRoom {
   /** A control group whose counters the guest may read. */
   readonly cgroup: string | undefined;
   readonly mounts: readonly Required<Mount>[];
+  /** A filter waits on descriptor 4. */
+  readonly seccomp: boolean;
   readonly tmpBytes: number;
   readonly leaseMs: number;
   /** As root the guest starts with just enough to become `user`; otherwise a user namespace maps it. */
@@ -39,7 +43,11 @@ export async function bubblewrapArguments(room: BubblewrapRoom): Promise<readonl
   return [
     ...['--unshare-pid', '--unshare-net', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try'],
     ...(room.asRoot
-      ? ['--cap-drop', 'ALL', '--cap-add', 'CAP_SETUID', '--cap-add', 'CAP_SETGID']
+      ? [
+          '--cap-drop',
+          'ALL',
+          ...['SETUID', 'SETGID', 'SETPCAP'].flatMap((name) => ['--cap-add', `CAP_${name}`]),
+        ]
       : [
           '--unshare-user',
           '--disable-userns',
@@ -50,20 +58,10 @@ export async function bubblewrapArguments(room: BubblewrapRoom): Promise<readonl
           '--cap-drop',
           'ALL',
         ]),
+    ...(room.seccomp ? ['--seccomp', '4'] : []),
     ...['--as-pid-1', '--hostname', 'sandbox', '--clearenv', '--info-fd', '3'],
-    ...[
-      '--perms',
-      '0755',
-      '--dir',
-      '/.geode',
-      '--perms',
-      '0755',
-      '--dir',
-      '/etc',
-      '--ro-bind',
-      '/usr',
-      '/usr',
-    ],
+    ...['/.geode', '/etc', '/etc/ssl'].flatMap((path) => ['--perms', '0755', '--dir', path]),
+    ...['--ro-bind', '/usr', '/usr'],
     ...(await systemArguments()),
     ...systemFiles.flatMap((path) => ['--ro-bind-try', path, path]),
     ...[
@@ -75,6 +73,7 @@ export async function bubblewrapArguments(room: BubblewrapRoom): Promise<readonl
       '/etc/group',
     ],
     ...['--proc', '/proc', '--dev', '/dev'],
+    ...['--perms', '1777', '--size', String(sharedMemoryBytes), '--tmpfs', '/dev/shm'],
     ...['--perms', '1777', '--size', String(room.tmpBytes), '--tmpfs', '/tmp'],
     ...['--perms', '1777', '--size', String(room.tmpBytes), '--tmpfs', '/var/tmp'],
     ...['--bind', room.workspace, workdir],

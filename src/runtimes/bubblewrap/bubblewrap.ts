@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Available, Runtime, Unavailable } from '../../core/runtime.ts';
@@ -8,13 +8,15 @@ import { findGuest } from '../guest-binary.ts';
 import { endProcess, startDetached, vitalOf } from '../host-process.ts';
 import { checkMounts } from '../mounts.ts';
 import type { RuntimeOptions } from '../options.ts';
+import { openFolder } from '../rooms.ts';
 import { workdir } from '../spec.ts';
 import { runtimeOf } from '../walls.ts';
 import { bubblewrapArguments } from './arguments.ts';
 import { cgroupFolders, cgroupVersion, makeCgroup, memoryFolder, removeCgroup } from './cgroups.ts';
+import { seccompFilter } from './seccomp.ts';
 
 /** Whom commands run as on the host's disk when the host itself is root: nobody else's number. */
-const rootlessUser = { uid: 61_000, gid: 61_000 };
+const unprivilegedUser = { uid: 61_000, gid: 61_000 };
 const insideUser = { uid: 1000, gid: 1000 };
 const defaultTmpBytes = 256 * 1024 ** 2;
 const path = '/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin';
@@ -22,7 +24,7 @@ const path = '/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin';
 /** Namespaces without a daemon: the host's own programs, read-only, in a room with no network and no secrets. */
 export function bubblewrapRuntime(options: RuntimeOptions): Runtime {
   const asRoot = options.uid === 0;
-  const user = asRoot ? rootlessUser : insideUser;
+  const user = asRoot ? unprivilegedUser : insideUser;
   return runtimeOf(
     {
       name: 'bubblewrap',
@@ -30,13 +32,22 @@ export function bubblewrapRuntime(options: RuntimeOptions): Runtime {
       async plan(_room, spec) {
         await checkMounts(spec.mounts ?? [], options.mounts);
         const env = { PATH: path, HOME: workdir, USER: 'sandbox', LANG: 'C.UTF-8', ...spec.env };
-        return { handle: '', grade: 'os', workdir, env, ...(asRoot ? { workspaceOwner: rootlessUser } : {}) };
+        return {
+          handle: '',
+          grade: 'os',
+          workdir,
+          env,
+          ...(asRoot ? { workspaceOwner: unprivilegedUser } : {}),
+        };
       },
       async build(room, spec) {
         const version = await cgroupVersion();
         if (version !== undefined) await makeCgroup(version, room.id, spec.limits);
         const guest = await findGuest(options);
         const etcFolder = await writeAccounts(room.runFolder, user);
+        const filter = seccompFilter(options.arch);
+        const filterFile = join(room.runFolder, 'seccomp');
+        if (filter !== undefined) await writeFile(filterFile, filter);
         const args = await bubblewrapArguments({
           workspace: room.workspace,
           linkFolder: room.linkFolder,
@@ -44,6 +55,7 @@ export function bubblewrapRuntime(options: RuntimeOptions): Runtime {
           guest: guest.path,
           cgroup: version === undefined ? undefined : memoryFolder(version, room.id),
           mounts: await checkMounts(spec.mounts ?? [], options.mounts),
+          seccomp: filter !== undefined,
           tmpBytes: Math.min(spec.limits.memoryBytes ?? defaultTmpBytes, defaultTmpBytes),
           leaseMs: spec.leaseMs,
           asRoot,
@@ -58,6 +70,7 @@ export function bubblewrapRuntime(options: RuntimeOptions): Runtime {
           joinCgroups: version === undefined ? [] : cgroupFolders(version, room.id),
           openFiles: spec.limits.openFiles ?? undefined,
           pidFromInfo: true,
+          inheritFiles: filter === undefined ? [] : [filterFile],
         });
         return { handle };
       },
@@ -121,11 +134,18 @@ async function probe(options: RuntimeOptions, signal: AbortSignal): Promise<Avai
 
 async function writeAccounts(runFolder: string, { uid, gid }: { uid: number; gid: number }): Promise<string> {
   const folder = join(runFolder, 'etc');
-  await mkdir(folder, { recursive: true, mode: 0o755 });
-  await writeFile(
-    join(folder, 'passwd'),
-    `root:x:0:0::/:/bin/sh\nsandbox:x:${uid}:${gid}::${workdir}:/bin/sh\n`,
-  );
-  await writeFile(join(folder, 'group'), `root:x:0:\nsandbox:x:${gid}:\n`);
+  await openFolder(folder);
+  const accounts = {
+    passwd: `root:x:0:0::/:/bin/sh
+sandbox:x:${uid}:${gid}::${workdir}:/bin/sh
+`,
+    group: `root:x:0:
+sandbox:x:${gid}:
+`,
+  };
+  for (const [name, content] of Object.entries(accounts)) {
+    await writeFile(join(folder, name), content);
+    await chmod(join(folder, name), 0o644);
+  }
   return folder;
 }

@@ -70,11 +70,25 @@ function settings(version: CgroupVersion, id: string, limits: Limits): readonly 
   return list;
 }
 
-/** A group goes when its last process has; the kernel needs a moment for that. */
+/** Ends whatever is still in the group; the kernel needs a moment until it lets the group go. */
 export async function removeCgroup(version: CgroupVersion, id: string): Promise<void> {
   for (const folder of cgroupFolders(version, id)) {
     const until = performance.now() + removeDeadlineMs;
-    while (!(await gone(folder)) && performance.now() < until) await delay(10);
+    while (!(await gone(folder)) && performance.now() < until) {
+      await killAll(folder);
+      await delay(10);
+    }
+  }
+}
+
+async function killAll(folder: string): Promise<void> {
+  const pids = await readFile(join(folder, 'cgroup.procs'), 'utf8').catch(() => '');
+  for (const pid of pids.split('\n').filter(Boolean)) {
+    try {
+      process.kill(Number(pid), 'SIGKILL');
+    } catch {
+      // It ended in between.
+    }
   }
 }
 

@@ -6,10 +6,11 @@ import { bridgeDialer, socketDialer } from '../../link/dial.ts';
 import { findGuest } from '../guest-binary.ts';
 import { checkMounts } from '../mounts.ts';
 import type { RuntimeOptions } from '../options.ts';
+import type { Room } from '../rooms.ts';
 import { type CheckedSpec, workdir } from '../spec.ts';
 import { runtimeOf } from '../walls.ts';
 import { containerOptions } from './container.ts';
-import { asking, bridgeInto, connectEngine, parseHost, removeContainer, statusOf } from './engine.ts';
+import { asking, bridgeInto, connectEngine, removeContainer, statusOf } from './engine.ts';
 import type { DockerOptions } from './options.ts';
 import { fillVolumes, removeVolumes } from './volumes.ts';
 
@@ -25,7 +26,7 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
     return client;
   };
   const container = async (handle: string) => (await engine()).getContainer(handle);
-  const local = parseHost(docker.host).protocol === 'unix:' && options.platform === 'linux';
+  const local = docker.host.startsWith('unix:') && options.platform === 'linux';
   const grade: Grade = kernelRuntimes.test(docker.ociRuntime ?? '') ? 'kernel' : 'container';
   // Another machine, or another kernel on this one, reaches no socket of ours.
   const overSocket = docker.link === 'auto' ? local && grade !== 'kernel' : docker.link === 'socket';
@@ -44,7 +45,7 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
         const image = checkImage(spec.image ?? docker.defaultImage);
         const env = await imageEnv(await engine(), image);
         return {
-          handle: `geode-${room.id}`,
+          handle: nameOf(room),
           // A bridge reaches the network around the host's policy: the walls are no longer a container's.
           grade: spec.network === 'bridge' ? 'os' : grade,
           workdir,
@@ -89,12 +90,12 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
 
       dialer(room, handle) {
         if (overSocket) return socketDialer(room.socket);
-        return bridgeDialer(async () => bridgeInto(await container(handle)));
+        return bridgeDialer(async (signal) => bridgeInto(await container(handle), signal));
       },
 
-      async vital(_room, handle) {
+      async vital(room, _handle, signal) {
         try {
-          const { State } = await (await container(handle)).inspect();
+          const { State } = await (await container(nameOf(room))).inspect({ abortSignal: signal });
           if (State.Running) return { alive: true };
           const why = State.OOMKilled
             ? 'its memory limit was reached'
@@ -106,14 +107,16 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
         }
       },
 
-      async destroy(_room, handle) {
-        await removeContainer(await container(handle));
-        if (!overSocket) await removeVolumes(await engine(), handle);
+      async destroy(room, _handle, signal) {
+        await removeContainer(await container(nameOf(room)), signal);
+        if (!overSocket) await removeVolumes(await engine(), nameOf(room), signal);
       },
     },
     options,
   );
 }
+
+const nameOf = ({ id }: Pick<Room, 'id'>) => `geode-${id}`;
 
 async function probe(
   options: RuntimeOptions,

@@ -17,7 +17,7 @@ export async function connectEngine(host: string): Promise<Docker> {
   });
 }
 
-export function parseHost(host: string): URL {
+function parseHost(host: string): URL {
   const url = URL.canParse(host) ? new URL(host) : undefined;
   if (url !== undefined && ['unix:', 'tcp:', 'http:', 'ssh:'].includes(url.protocol)) return url;
   throw new GeodeError(
@@ -53,9 +53,9 @@ function words(error: unknown): string {
   return typeof said === 'string' ? said : reasonOf(error);
 }
 
-export async function removeContainer(container: Docker.Container): Promise<void> {
+export async function removeContainer(container: Docker.Container, signal?: AbortSignal): Promise<void> {
   try {
-    await container.remove({ force: true, v: true });
+    await container.remove({ force: true, v: true, ...(signal && { abortSignal: signal }) });
   } catch (cause) {
     const status = statusOf(cause);
     // 409: another remove is under way and will finish it.
@@ -67,12 +67,13 @@ export async function removeContainer(container: Docker.Container): Promise<void
 }
 
 /** `guest bridge` inside the container, as one stream of bytes: what it says on stderr is dropped. */
-export async function bridgeInto(container: Docker.Container): Promise<Duplex> {
+export async function bridgeInto(container: Docker.Container, signal: AbortSignal): Promise<Duplex> {
   const exec = await container.exec({
     Cmd: ['/.geode/guest', 'bridge', '--peer', '1', '/.geode/link/s'],
     AttachStdin: true,
     AttachStdout: true,
     AttachStderr: true,
+    abortSignal: signal,
   });
-  return demultiplexed(await exec.start({ hijack: true, stdin: true }));
+  return demultiplexed(await exec.start({ hijack: true, stdin: true, abortSignal: signal }));
 }

@@ -73,12 +73,12 @@ export async function fillVolumes(
 
 const fillerOf = (container: string) => `${container}-filler`;
 
-export async function removeVolumes(engine: Docker, container: string): Promise<void> {
-  await removeContainer(engine.getContainer(fillerOf(container)));
+export async function removeVolumes(engine: Docker, container: string, signal: AbortSignal): Promise<void> {
+  await removeContainer(engine.getContainer(fillerOf(container)), signal);
   for (const name of Object.values(volumesOf(container))) {
     await engine
       .getVolume(name)
-      .remove()
+      .remove({ abortSignal: signal })
       .catch((error) => {
         if (statusOf(error) !== 404) throw error;
       });

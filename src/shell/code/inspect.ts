@@ -32,7 +32,7 @@ function quotesOf(language: string): string {
 }
 
 const running =
-  /(?:\b(?:system|popen\d?|getoutput|getstatusoutput|check_output|check_call|call|run|Popen|exec\w*|spawn\w*|shell_exec|passthru|proc_open|execute|shell|pcntl_exec)|\bqx|%x)\s*\(?\s*[[(]?\s*$/;
+  /(?:\b(?:system|popen\d?|getoutput|getstatusoutput|check_output|check_call|call|run|Popen|exec\w*|spawn\w*|shell_exec|passthru|proc_open|execute|shell|pcntl_exec|Command|do shell script)|\bqx|%x)\s*\(?\s*[[(]?\s*$/;
 const removing =
   /\b(?:rmtree|rm|rmSync|rmdirSync|rm_rf|rm_r|rm_f|remove_entry\w*|remove_tree|removeSync|rimraf|unlink\w*|removedirs)\s*\(?\s*\[?\s*$/;
 const onlyShown =
@@ -50,7 +50,8 @@ function runLiteral(literals: readonly Literal[], index: number, code: string, f
   for (let at = index; at < literals.length; at++) {
     const literal = literals[at];
     if (literal === undefined) break;
-    if (at > index && !/^\s*,\s*\[?\s*$/.test(between(code, literals[at - 1], literal))) break;
+    if (at > index && !/^\s*,\s*(?:\{\s*args\s*:\s*)?\[?\s*$/.test(between(code, literals[at - 1], literal)))
+      break;
     words.push(literal.value);
   }
   const scope = frame.scope.fork();
@@ -62,8 +63,9 @@ function runLiteral(literals: readonly Literal[], index: number, code: string, f
 function checkPath(literal: Literal, code: string, frame: Frame): void {
   const { policy } = frame.inspection;
   const { value } = literal;
-  // `process.env.HOME + '/.ssh/id_rsa'`
-  const spelled = /^~?\/\./.test(value) ? policy.home + value.slice(value.indexOf('/')) : value;
+  // `process.env.HOME + '/.ssh/id_rsa'`, `Path.home() / '.ssh/id_rsa'`
+  const isOfHome = /^~?\/\./.test(value) || (/^\.\w/.test(value) && /home/i.test(code));
+  const spelled = isOfHome ? `${policy.home}/${value.replace(/^~?\/?/, '')}` : value;
   if (!spelled.startsWith('/') && !/^[\w.-]*geode\.json$/.test(spelled)) return;
   const path = resolvePath(quoted(spelled), frame);
   const key = keyFile(path, policy);

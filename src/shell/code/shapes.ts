@@ -13,7 +13,7 @@ const evaluating =
 const connecting =
   /\bsocket\b|\bSocket\b|\bTCPSocket\b|\bfsockopen\b|\bstream_socket_client\b|\bnet\.(?:Socket|connect|createConnection)\b|require\(['"]net['"]\)|\/inet\/tcp\//;
 const shelling =
-  /\bdup2\b|\bpty\.spawn\b|\/bin\/(?:ba|da|z)?sh\b|\bsubprocess\b|\bchild_process\b|\bproc_open\b|\bio\.popen\b|\bos\.execute\b|\|&\s*getline|\bexec\b|cmd\.exe/;
+  /\bdup2\b|\bpty\.spawn\b|\/bin\/(?:ba|da|z)?sh\b|\bsubprocess\b|\bchild_process\b|\bproc_open\b|\bpopen\b|\bos\.execute\b|\|&\s*getline|\bexec\b|cmd\.exe/;
 const receiving =
   /\.connect\b|\bconnect\s*\(|:connect\b|\bTCPSocket\b|\bfsockopen\b|\bstream_socket_client\b|createConnection|create_connection|\.bind\s*\(|\/inet\/tcp\//;
 const downloading =

@@ -33,6 +33,7 @@ export const builtins: Readonly<Record<string, Program>> = {
     const [action, ...signals] = args.filter((argument) => argument.text !== '--');
     if (action !== undefined && signals.length > 0 && !action.text.startsWith('-')) {
       frame.shell.runText(action.text, { ...frame, scope: frame.scope.fork() });
+      frame.inspection.traps.push({ text: action.text, frame });
     }
     return '';
   },

@@ -22,6 +22,7 @@ export const filePrograms: Readonly<Record<string, Program>> = {
   rsync: (call) => runValues(call, 'efMTB', ['rsh', 'rsync-path'], ['e']),
   git: runGit,
   sed: runSed,
+  expect: runExpect,
   tmux: runQuoted,
   screen: runQuoted,
   crontab: runCrontab,
@@ -117,6 +118,13 @@ function runSed({ args, frame }: Call): undefined {
   for (const script of sedScripts(args)) {
     for (const [, command] of script.matchAll(/(?:^|[;{}\n\d$/])[ \t]*e[ \t]+([^\n]+)/g))
       runApart(command ?? '', frame);
+  }
+}
+
+/** `expect -c 'spawn program …'`. */
+function runExpect({ args, frame }: Call): undefined {
+  for (const { text } of valuesOf(readOptions(args, { short: 'cf' }), 'c')) {
+    for (const [, command = ''] of text.matchAll(/\bspawn[ \t]+([^;\n]+)/g)) runApart(command, frame);
   }
 }
 

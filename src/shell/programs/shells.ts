@@ -2,7 +2,7 @@ import { Choices } from '../choices.ts';
 import { inspectCode } from '../code/inspect.ts';
 import { type Field, quoted } from '../field.ts';
 import { type Frame, refuse, unknown } from '../frame.ts';
-import { readOptions, valuesOf } from '../options.ts';
+import { type Options, valuesOf } from '../options.ts';
 import type { Dialect } from '../parse.ts';
 import { hasUnknown, withoutUnknown } from '../unknowns.ts';
 import { excerpt } from '../verdict.ts';
@@ -27,11 +27,7 @@ export const shells: Readonly<Record<string, Program>> = Object.fromEntries(
 );
 
 function runShell({ name, args, frame }: Call): string | undefined {
-  const options = readOptions(args, {
-    short: 'oO',
-    long: ['rcfile', 'init-file', 'option'],
-    stopsAtOperand: true,
-  });
+  const options = readShellOptions(args);
   const [first, ...rest] = options.operands;
   const inner = { ...frame, dialect: dialects[name] ?? 'sh' };
   for (const file of valuesOf(options, 'rcfile', 'init-file')) runApart(contentOf(file, frame), inner);
@@ -51,6 +47,35 @@ function runShell({ name, args, frame }: Call): string | undefined {
     refuse(frame, 'dynamic', `The script ${excerpt(first.text)} is not part of the command.`);
   }
   return undefined;
+}
+
+const longWithValue = new Set(['--rcfile', '--init-file']);
+
+/**
+ * The options of a shell. Unlike others, `o` takes the next word even from the middle of a group, and the
+ * letters after it go on as options.
+ */
+export function readShellOptions(args: readonly Field[]): Options {
+  const flags = new Set<string>();
+  const values = new Map<string, Field[]>();
+  let at = 0;
+  for (; at < args.length; at++) {
+    const text = args[at]?.text ?? '';
+    if (!/^[-+]./.test(text)) break;
+    if (text === '--') {
+      at++;
+      break;
+    }
+    if (text.startsWith('--')) {
+      const value = longWithValue.has(text) ? args[++at] : undefined;
+      flags.add(text.slice(2));
+      if (value !== undefined) values.set(text.slice(2), [value]);
+      continue;
+    }
+    for (const letter of text.slice(1)) flags.add(letter);
+    at += text.replace(/[^oO]/g, '').length;
+  }
+  return { flags, values, operands: args.slice(at) };
 }
 
 /** A shell that takes its commands from its input: what it writes answers to whoever sends them. */

@@ -7,6 +7,7 @@ import type { Call } from '../programs/call.ts';
 import { editorCommands, sedScripts } from '../programs/files.ts';
 import { readFind } from '../programs/finders.ts';
 import { awkProgram } from '../programs/interpreters.ts';
+import { readShellOptions } from '../programs/shells.ts';
 import type { Rule } from './rule.ts';
 
 /** Programs whose arguments are only text to them, or that look at a file without opening it. */
@@ -112,7 +113,7 @@ function pathArguments({ name, args, frame }: Call): readonly Field[] {
     case 'ash':
     case 'zsh':
     case 'ksh': {
-      const options = readOptions(args, { short: 'oO', long: ['rcfile', 'init-file'], stopsAtOperand: true });
+      const options = readShellOptions(args);
       return options.flags.has('c') ? [] : options.operands;
     }
     case 'find':

@@ -1,0 +1,21 @@
+import type { Section } from './section.ts';
+import { burstSection } from './spine/burst.ts';
+import { createSection } from './spine/create.ts';
+import { execSection } from './spine/exec.ts';
+import { firstByteSection } from './spine/first-byte.ts';
+import { footprintSection } from './spine/footprint.ts';
+import { growthSection } from './spine/growth.ts';
+import { outputSection } from './spine/output.ts';
+import { transferSection } from './spine/transfer.ts';
+
+/** All that the bench knows, in the order in which it is measured and shown. */
+export const sections: readonly Section[] = [
+  execSection,
+  firstByteSection,
+  burstSection,
+  outputSection,
+  transferSection,
+  createSection,
+  footprintSection,
+  growthSection,
+];

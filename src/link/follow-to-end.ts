@@ -1,0 +1,42 @@
+import type { Cancel } from '../core/cancel.ts';
+import { within } from '../core/cancel.ts';
+import { GeodeError } from '../core/errors.ts';
+import type { ProcessEvent } from '../core/process.ts';
+import type { ProcessStream } from './process-stream.ts';
+
+/** What a guest under load may need, beyond a command's own timeout, to say how it ended. */
+const graceMs = 15_000;
+const killDeadlineMs = 10_000;
+
+/**
+ * Reads a process to its exit. A cancel kills the whole tree and waits for the exit. Neither a cancel nor a
+ * timeout waits for ever for a guest that keeps silent: then the reading stops, and there is no result.
+ */
+export async function followToEnd(
+  process: ProcessStream,
+  onEvent: (event: ProcessEvent) => void,
+  { timeoutMs, signal }: { readonly timeoutMs: number | undefined } & Cancel,
+): Promise<void> {
+  const drop = () => process.drop();
+  const timer = timeoutMs === undefined ? undefined : setTimeout(drop, timeoutMs + graceMs);
+  let lastWait: NodeJS.Timeout | undefined;
+  const onCancel = () => {
+    within({ ms: killDeadlineMs, what: 'Killing the command' }, () => process.kill()).catch(() => {});
+    lastWait = setTimeout(drop, killDeadlineMs);
+  };
+  signal?.addEventListener('abort', onCancel, { once: true });
+  if (signal?.aborted) onCancel();
+  try {
+    for await (const event of process) onEvent(event);
+  } finally {
+    clearTimeout(timer);
+    clearTimeout(lastWait);
+    signal?.removeEventListener('abort', onCancel);
+  }
+}
+
+export function silent(processId: string): GeodeError {
+  return new GeodeError('timed_out', `The guest did not say how process ${processId} ended.`, {
+    hint: 'The sandbox may be overloaded or hostile. Look at it with processes(), or stop it.',
+  });
+}

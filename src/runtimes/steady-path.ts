@@ -1,0 +1,25 @@
+import { lstat } from 'node:fs/promises';
+import { join, sep } from 'node:path';
+
+/**
+ * The first part of a path that somebody else could replace, or undefined when nobody could. Whoever may
+ * write to a folder may swap what is in it for a link, so every folder on the way has to be root's or this
+ * user's and closed to others; in a sticky folder others may only swap what they own. It looks from the top
+ * down: each part stands still before the next one is looked at. What is inside of the last one does not count.
+ */
+export async function swappableIn(path: string, uid: number): Promise<string | undefined> {
+  const isTrusted = (owner: number) => owner === 0 || owner === uid;
+  let folder: string = sep;
+  let above = await lstat(folder);
+  for (const part of path.split(sep).filter((name) => name !== '')) {
+    const next = join(folder, part);
+    const facts = await lstat(next);
+    const othersWrite = (above.mode & 0o022) !== 0;
+    const isSticky = (above.mode & 0o1000) !== 0;
+    if (!isTrusted(above.uid) || (othersWrite && !(isSticky && isTrusted(facts.uid)))) return folder;
+    if (facts.isSymbolicLink()) return next;
+    folder = next;
+    above = facts;
+  }
+  return undefined;
+}
