@@ -9,8 +9,8 @@ import { openVector } from '../../truth/vector-blob.ts';
 /** Up to here comparing all rows is as fast as choosing first. */
 const EXACT_ROWS = 20_000;
 /** Of the rows, the share that is compared exactly after the signs have been; recall depends on it. */
-const CANDIDATE_SHARE = 0.01;
-const MIN_CANDIDATES = 3_000;
+const CANDIDATE_SHARE = 0.03;
+const MIN_CANDIDATES = 5_000;
 /** Fits the products of a 384- to 4096-dimensional query into 32 bits. */
 const QUERY_LARGEST = 1_023;
 /** From the 16 bits that are kept to the 8 that are compared here: 32767 becomes 127. */
