@@ -6,8 +6,9 @@ import { createInterface } from 'node:readline';
 import { extractText } from '../api/files/extract.ts';
 import { newEntrySchema } from '../api/schemas.ts';
 import { newEntryOf } from '../api/wire.ts';
+import type { Cancel } from '../core/cancel.ts';
 import { GeodeError, reasonOf } from '../core/errors.ts';
-import type { Cancel, NewEntry } from '../core/memory.ts';
+import type { NewEntry } from '../core/memory.ts';
 
 export interface FoundFile {
   readonly path: string;

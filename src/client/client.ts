@@ -25,7 +25,8 @@ import {
   type Stats,
   statsSchema,
 } from '../api/server-schemas.ts';
-import type { Cancel } from '../core/memory.ts';
+import type { Cancel } from '../core/cancel.ts';
+
 import { readEvents } from './events.ts';
 import { type Sending, send, type Target } from './send.ts';
 

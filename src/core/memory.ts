@@ -4,16 +4,13 @@
  * A `MemoryStore` owns the files, workers and connections. Everyone else gets a `Memory`: the view of one
  * namespace, which cannot name another one. All text is data; nothing in a key, tag or query is syntax.
  */
+import type { Cancel } from './cancel.ts';
 import type { GeodeError } from './errors.ts';
 
 export const categories = ['core', 'project', 'conversation', 'daily', 'scratch'] as const;
 
 /** One of `categories`, or a name of one's own: lower case, digits, `-`, `_`, at most 64 characters. */
-export type Category = string;
-
-export interface Cancel {
-  readonly signal?: AbortSignal;
-}
+type Category = string;
 
 export interface NewEntry {
   /**
@@ -244,7 +241,7 @@ export interface Embedder extends AsyncDisposable {
 }
 
 /** The codes that memory throws beside `invalid_input`, `too_large`, `cancelled` and `disk_full`. */
-export type MemoryErrorCode = Extract<
+type MemoryErrorCode = Extract<
   GeodeError['code'],
   | 'empty_query'
   | 'invalid_limit'

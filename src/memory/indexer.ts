@@ -4,8 +4,9 @@
  * any moment, because what remains to be done is read from the truth.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Cancel, ReindexProgress } from '../core/memory.ts';
-import { checkCancelled } from './cancelled.ts';
+import type { Cancel } from '../core/cancel.ts';
+import { throwIfCancelled } from '../core/cancel.ts';
+import type { ReindexProgress } from '../core/memory.ts';
 import type { EmbedQueue } from './embed/embed-queue.ts';
 import type { SearchIndex } from './index/search-index.ts';
 import { chunks } from './text/chunks.ts';
@@ -76,7 +77,7 @@ export class Indexer {
     let last = 0;
     yield { done, total };
     for (;;) {
-      checkCancelled(signal);
+      throwIfCancelled(signal, 'The call');
       const batch = this.#truth.read((sql) => entriesAfter(sql, last, BATCH));
       if (batch.length === 0) return;
       await this.#embed(batch);
@@ -89,7 +90,7 @@ export class Indexer {
 
   async settled({ signal }: Cancel = {}): Promise<void> {
     while (this.pending() > 0) {
-      checkCancelled(signal);
+      throwIfCancelled(signal, 'The call');
       this.wake();
       await Promise.race([this.#running, delay(SETTLE_POLL_MS)]);
       if (this.#trouble !== null) throw this.#trouble;

@@ -1,8 +1,10 @@
 /** Memory as everyone but its owner sees it: one namespace. */
+
+import type { Cancel } from '../core/cancel.ts';
+import { throwIfCancelled } from '../core/cancel.ts';
 import { GeodeError, isGeodeError } from '../core/errors.ts';
 import {
   type Answer,
-  type Cancel,
   type Entry,
   type EntryVersion,
   type Filter,
@@ -14,7 +16,6 @@ import {
   type Query,
   type Stored,
 } from '../core/memory.ts';
-import { checkCancelled } from './cancelled.ts';
 import type { InOrder } from './in-order.ts';
 import { checkedFilter, checkedKey, checkedPaging, type PreparedEntry, prepareEntry } from './prepare.ts';
 import { checkCategory, type RecallParts, recall } from './recall.ts';
@@ -43,7 +44,7 @@ export class NamespaceMemory implements Memory {
   }
 
   async storeMany(entries: readonly NewEntry[], options: Cancel = {}): Promise<readonly Stored[]> {
-    checkCancelled(options.signal);
+    throwIfCancelled(options.signal, 'The call');
     if (entries.length > limits.entriesPerStore) {
       throw new GeodeError(
         'too_large',
@@ -54,7 +55,7 @@ export class NamespaceMemory implements Memory {
     const prepared = entries.map((entry) => prepareEntry(entry, secrets));
     return this.#parts.inOrder.run(this.#lanes(prepared), async () => {
       const vectors = await Promise.all(prepared.map((entry) => this.#vectorsOf(entry, options)));
-      checkCancelled(options.signal);
+      throwIfCancelled(options.signal, 'The call');
       const written = this.#write(prepared, vectors);
       const indexed = await this.#caughtUp();
       return written.map(({ entry, outcome }, i) => ({

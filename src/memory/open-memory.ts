@@ -1,7 +1,8 @@
 /** Opens memory: the truth, an index over it, and an embedder between them. */
+
+import type { Cancel } from '../core/cancel.ts';
 import { reasonOf } from '../core/errors.ts';
 import type {
-  Cancel,
   Embedder,
   Memory,
   MemoryHealth,

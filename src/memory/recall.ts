@@ -1,7 +1,9 @@
 /** One recall: both halves at the same time, exact names beside them, one ranking, one page of it. */
+
+import type { Cancel } from '../core/cancel.ts';
+import { throwIfCancelled } from '../core/cancel.ts';
 import { GeodeError, reasonOf } from '../core/errors.ts';
-import { type Answer, type Cancel, type Half, limits, type Query, type Result } from '../core/memory.ts';
-import { checkCancelled } from './cancelled.ts';
+import { type Answer, type Half, limits, type Query, type Result } from '../core/memory.ts';
 import type { EmbedQueue } from './embed/embed-queue.ts';
 import { fuse, type Ranked } from './fuse.ts';
 import type { Hits, Search, SearchIndex } from './index/search-index.ts';
@@ -33,7 +35,7 @@ export async function recall(
   query: Query,
   options: Cancel,
 ): Promise<Answer> {
-  checkCancelled(options.signal);
+  throwIfCancelled(options.signal, 'The call');
   const asked = checkedQuery(query);
   checkCategory(parts.truth, namespace, asked.category);
   const search: Search = { namespace, filter: asked, now: parts.now(), depth: limits.depth };
@@ -128,7 +130,7 @@ async function denseHalf(
     const waiting = parts.indexer.busy ? 'Some entries are still being embedded or indexed.' : null;
     return { hits, trouble: waiting };
   } catch (thrown) {
-    checkCancelled(options.signal);
+    throwIfCancelled(options.signal, 'The call');
     parts.indexer.wake();
     return { hits: null, trouble: reasonOf(thrown) };
   }

@@ -5,8 +5,9 @@
  * bound on its memory: a hostile file costs one worker, not the server.
  */
 import { Worker } from 'node:worker_threads';
+import type { Cancel } from '../../core/cancel.ts';
 import { GeodeError } from '../../core/errors.ts';
-import { type Cancel, limits } from '../../core/memory.ts';
+import { limits } from '../../core/memory.ts';
 
 export interface SourceFile {
   readonly name: string;

@@ -3,8 +3,10 @@
  * recent texts are remembered. Queries have a lane of their own, so that a big ingest does not delay them
  * by more than the batch under way.
  */
+
+import type { Cancel } from '../../core/cancel.ts';
 import { GeodeError } from '../../core/errors.ts';
-import type { Cancel, Embedder } from '../../core/memory.ts';
+import type { Embedder } from '../../core/memory.ts';
 
 const REMEMBERED = 4_096;
 

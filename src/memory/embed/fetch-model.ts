@@ -30,7 +30,7 @@ export interface FetchOptions {
   readonly signal?: AbortSignal;
 }
 
-export interface FetchProgress {
+interface FetchProgress {
   readonly model: string;
   readonly source: string;
   readonly receivedBytes: number;

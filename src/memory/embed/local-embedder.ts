@@ -1,7 +1,9 @@
 /** Embeds on this machine, in a thread of its own. After the model has been fetched once, it needs no network. */
+
+import type { Cancel } from '../../core/cancel.ts';
+import { throwIfCancelled } from '../../core/cancel.ts';
 import { GeodeError, reasonOf } from '../../core/errors.ts';
-import type { Cancel, Embedder } from '../../core/memory.ts';
-import { checkCancelled } from '../cancelled.ts';
+import type { Embedder } from '../../core/memory.ts';
 import { WorkerCalls } from '../worker-calls.ts';
 import { type FetchOptions, fetchModel } from './fetch-model.ts';
 import { localModels } from './local-models.ts';
@@ -45,7 +47,7 @@ export async function openLocalEmbedder(options: LocalEmbedderOptions): Promise<
     // One long text at a time: memory and the wait of a query behind it stay small.
     batchLength: CHUNK_LENGTH,
     async embed(texts, _purpose, { signal }: Cancel = {}) {
-      checkCancelled(signal);
+      throwIfCancelled(signal, 'The call');
       try {
         return await worker.call('embed', texts);
       } catch (thrown) {

@@ -4,8 +4,9 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
+import type { Cancel } from '../../core/cancel.ts';
 import { GeodeError, isGeodeError, reasonOf } from '../../core/errors.ts';
-import type { Cancel, Embedder } from '../../core/memory.ts';
+import type { Embedder } from '../../core/memory.ts';
 
 export interface RemoteEmbedderOptions {
   readonly provider: 'openai' | 'ollama';
