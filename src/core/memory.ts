@@ -5,7 +5,6 @@
  * namespace, which cannot name another one. All text is data; nothing in a key, tag or query is syntax.
  */
 import type { Cancel } from './cancel.ts';
-import type { GeodeError } from './errors.ts';
 
 export const categories = ['core', 'project', 'conversation', 'daily', 'scratch'] as const;
 
@@ -239,17 +238,3 @@ export interface Embedder extends AsyncDisposable {
   ): Promise<readonly Float32Array[]>;
   stop(): Promise<void>;
 }
-
-/** The codes that memory throws beside `invalid_input`, `too_large`, `cancelled` and `disk_full`. */
-type MemoryErrorCode = Extract<
-  GeodeError['code'],
-  | 'empty_query'
-  | 'invalid_limit'
-  | 'empty_content'
-  | 'unknown_category'
-  | 'entry_not_found'
-  | 'memory_down'
-  | 'embedder_failed'
-  | 'model_unavailable'
-  | 'model_changed'
->;
