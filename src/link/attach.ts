@@ -31,9 +31,9 @@ export async function attachProcess(
   if (facts === undefined || journal.exit !== undefined) return new ProcessReplay(id, journal, from);
   // A power cut may have taken from the record what the guest was told to forget.
   journal.skip(facts.acked);
-  const join = () => joinAtEnd(link, id, journal, cancel);
   try {
-    return new ProcessContinuation(await join(), journal, from, join);
+    const live = await joinAtEnd(link, id, journal, cancel);
+    return new ProcessContinuation(live, journal, from, () => joinAtEnd(link, id, journal, {}));
   } catch (error) {
     if (journal.exit === undefined) throw error;
     return new ProcessReplay(id, journal, from);
@@ -117,10 +117,22 @@ class ProcessContinuation implements Process {
         for await (const event of this.#live) yield* this.#fresh(event);
         return;
       } catch (error) {
-        if (this.#journal.exit !== undefined) return yield* this.#journal.read(this.#next);
-        if (!isGeodeError(error, 'invalid_input') || this.#journal.length <= this.#live.offset) throw error;
+        const failure = await this.#rejoin(error);
+        if (failure === undefined) continue;
+        if (this.#journal.exit === undefined) throw failure;
+        return yield* this.#journal.read(this.#next);
       }
+    }
+  }
+
+  /** Joins again if this handle was left behind; gives the reason if it cannot go on. */
+  async #rejoin(error: unknown): Promise<unknown> {
+    if (!isGeodeError(error, 'invalid_input') || this.#journal.length <= this.#live.offset) return error;
+    try {
       this.#live = await this.#join();
+      return undefined;
+    } catch (failure) {
+      return failure;
     }
   }
 

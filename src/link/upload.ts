@@ -1,5 +1,6 @@
 import type { ClientHttp2Stream } from 'node:http2';
 import { throwIfCancelled } from '../core/cancel.ts';
+import { isGeodeError } from '../core/errors.ts';
 import type { Link } from './link.ts';
 import { collect, linkLost, openStream, responseOf } from './request.ts';
 
@@ -32,7 +33,7 @@ export async function upload(
       stream.destroy();
       throwIfCancelled(signal, 'The upload');
       // An early refusal ends the stream under our feet: what it says is the better reason.
-      await answered;
+      if (isGeodeError(error, 'link_lost')) await answered;
       throw error;
     }
   });
