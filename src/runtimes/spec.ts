@@ -7,6 +7,9 @@ const defaultLeaseMs = 60_000;
 const longestEnvName = 256;
 const largestEnv = 128 * 1024;
 
+/** How long a guest waits for its first host; the sandbox's own lease begins with the claim. */
+export const firstLeaseMs = 60_000;
+
 /** Where every sandbox keeps its workspace, whatever the runtime. */
 export const workdir = '/workspace';
 

@@ -1,4 +1,5 @@
-import { type Cancel, throwIfCancelled, within } from '../core/cancel.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Cancel, type Deadline, throwIfCancelled, within } from '../core/cancel.ts';
 import { GeodeError, reasonOf } from '../core/errors.ts';
 import type { Available, Runtime, RuntimeName, SandboxFacts, Unavailable } from '../core/runtime.ts';
 import type { Grade, Sandbox, SandboxSpec } from '../core/sandbox.ts';
@@ -25,6 +26,7 @@ const probeDeadlineMs = 5_000;
 const readyDeadlineMs = 20_000;
 const freshProbeMs = 10_000;
 const buildDeadlineMs = 60_000;
+const settleDeadlineMs = 10_000;
 const destroyDeadlineMs = 15_000;
 const vitalDeadlineMs = 5_000;
 
@@ -95,7 +97,7 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
       const record = newRecord(walls.name, room.id, checked, plan);
       await makeRoom(room, plan.workspaceOwner);
       await saveRecord(room, record);
-      handle = (await within(deadline, (stop) => walls.build(room, checked, plan, stop))).handle;
+      handle = (await finishing(deadline, (stop) => walls.build(room, checked, plan, stop))).handle;
       if (handle !== plan.handle) await saveRecord(room, { ...record, handle });
       return await enter(room, { ...record, handle }, { fresh: true, signal });
     } catch (error) {
@@ -177,6 +179,24 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
       if (record === undefined || record.runtime === walls.name) await tearDown(room, record?.handle ?? '');
     },
   };
+}
+
+/**
+ * As `within`, but work that was given up is waited for a little longer: what it is about to make must be there
+ * before it can be removed.
+ */
+async function finishing<T>(deadline: Deadline, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  let working: Promise<unknown> = Promise.resolve();
+  try {
+    return await within(deadline, (signal) => {
+      const result = work(signal);
+      working = result.catch(() => {});
+      return result;
+    });
+  } catch (error) {
+    await Promise.race([working, delay(settleDeadlineMs, undefined, { ref: false })]);
+    throw error;
+  }
 }
 
 function newRecord(runtime: RuntimeName, id: string, spec: CheckedSpec, plan: Plan): RoomRecord {

@@ -1,6 +1,6 @@
 import { GeodeError } from '../../core/errors.ts';
 import type { Mount } from '../../core/sandbox.ts';
-import { type CheckedSpec, workdir } from '../spec.ts';
+import { type CheckedSpec, firstLeaseMs, workdir } from '../spec.ts';
 
 export interface AppleRoom {
   readonly name: string;
@@ -36,7 +36,7 @@ export function runArguments(room: AppleRoom, spec: CheckedSpec): readonly strin
     ...['--tmpfs', '/tmp', '--tmpfs', '/.geode/link'],
     ...['--entrypoint', `${guestFolder}/${room.guestName}`],
     room.image,
-    ...['init', '--listen', socketPath, '--lease', String(spec.leaseMs || 60_000)],
+    ...['init', '--listen', socketPath, '--lease', String(firstLeaseMs)],
   ];
 }
 

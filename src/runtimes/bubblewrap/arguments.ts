@@ -1,6 +1,6 @@
 import { lstat, readlink } from 'node:fs/promises';
 import type { Mount } from '../../core/sandbox.ts';
-import { workdir } from '../spec.ts';
+import { firstLeaseMs, workdir } from '../spec.ts';
 
 /** The parts of the host's file system that programs need: read-only, and no secrets among them. */
 const systemFolders = ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'];
@@ -30,7 +30,6 @@ export interface BubblewrapRoom {
   /** A filter waits on descriptor 4. */
   readonly seccomp: boolean;
   readonly tmpBytes: number;
-  readonly leaseMs: number;
   /** As root the guest starts with just enough to become `user`; otherwise a user namespace maps it. */
   readonly asRoot: boolean;
   readonly user: { readonly uid: number; readonly gid: number };
@@ -39,7 +38,7 @@ export interface BubblewrapRoom {
 /** The command line of `bwrap`, from the walls to the guest inside. */
 export async function bubblewrapArguments(room: BubblewrapRoom): Promise<readonly string[]> {
   const { uid, gid } = room.user;
-  const init = ['--dial', '/.geode/link/s', '--lease', String(room.leaseMs || 60_000)];
+  const init = ['--dial', '/.geode/link/s', '--lease', String(firstLeaseMs)];
   return [
     ...['--unshare-pid', '--unshare-net', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try'],
     ...(room.asRoot

@@ -57,7 +57,6 @@ export function bubblewrapRuntime(options: RuntimeOptions): Runtime {
           mounts: await checkMounts(spec.mounts ?? [], options.mounts),
           seccomp: filter !== undefined,
           tmpBytes: Math.min(spec.limits.memoryBytes ?? defaultTmpBytes, defaultTmpBytes),
-          leaseMs: spec.leaseMs,
           asRoot,
           user,
         });

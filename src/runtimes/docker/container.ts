@@ -1,6 +1,6 @@
 import type { ContainerCreateOptions, MountSettings } from 'dockerode';
 import type { Mount } from '../../core/sandbox.ts';
-import { type CheckedSpec, workdir } from '../spec.ts';
+import { type CheckedSpec, firstLeaseMs, workdir } from '../spec.ts';
 import { fresh, volumesOf } from './volumes.ts';
 
 const stopSeconds = 2;
@@ -30,7 +30,7 @@ export function containerOptions(plan: ContainerPlan, spec: CheckedSpec): Contai
     name: plan.name,
     Image: plan.image,
     Entrypoint: ['/.geode/guest'],
-    Cmd: ['init', dial, '/.geode/link/s', '--lease', String(spec.leaseMs || 60_000)],
+    Cmd: ['init', dial, '/.geode/link/s', '--lease', String(firstLeaseMs)],
     User: plan.user,
     WorkingDir: workdir,
     Hostname: 'sandbox',

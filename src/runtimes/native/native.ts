@@ -3,6 +3,7 @@ import { socketDialer } from '../../link/dial.ts';
 import { findGuest } from '../guest-binary.ts';
 import { endProcess, startDetached, vitalOf } from '../host-process.ts';
 import type { RuntimeOptions } from '../options.ts';
+import { firstLeaseMs } from '../spec.ts';
 import { runtimeOf } from '../walls.ts';
 
 const path = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
@@ -43,7 +44,7 @@ export function nativeRuntime(options: RuntimeOptions): Runtime {
       },
       async build(room, spec) {
         const guest = await findGuest(options);
-        const args = ['init', '--dial', room.socket, '--lease', String(spec.leaseMs || 60_000)];
+        const args = ['init', '--dial', room.socket, '--lease', String(firstLeaseMs)];
         return {
           handle: await startDetached({
             program: guest.path,
