@@ -32,6 +32,10 @@ export const errorCatalogue = {
     hint: 'This runtime cannot honour that field. Drop it, set it to null where allowed, or choose another runtime.',
   },
   image_missing: { status: 404, hint: 'Pull or build the image first, or name another one.' },
+  pull_failed: {
+    status: 502,
+    hint: 'Check the name of the image and that its registry can be reached, then try again.',
+  },
   engine_failed: { status: 502, hint: 'The container engine refused; the message carries its own words.' },
   // sandboxes
   sandbox_gone: { status: 410, hint: 'The sandbox has ended. Open a new one.' },
@@ -74,6 +78,8 @@ export const errorCatalogue = {
     status: 400,
     hint: 'The archive holds a path, link or device that could leave its folder. Nothing was written.',
   },
+  // runs
+  queue_full: { status: 429, hint: 'Too many runs are waiting. Try again later, or raise `runs.queue`.' },
   // waiting
   timed_out: { status: 504, hint: 'Give it a longer deadline, or look at what it is waiting for.' },
   cancelled: { status: 499, hint: 'The caller gave up; nothing is left behind.' },

@@ -51,8 +51,10 @@ export function newSandboxId(): string {
   return randomBytes(10).toString('hex');
 }
 
+const idPattern = /^[a-z0-9][a-z0-9-]{0,39}$/;
+
 export function roomOf(places: RoomPlaces, id: string): Room {
-  if (!/^[a-z0-9][a-z0-9-]{0,39}$/.test(id)) {
+  if (!idPattern.test(id)) {
     throw new GeodeError(
       'invalid_input',
       `${JSON.stringify(id)} is not a sandbox id: up to 40 of a-z, 0-9 and "-".`,
@@ -100,8 +102,17 @@ export async function readRecord(room: Room): Promise<RoomRecord | undefined> {
   return recordSchema.parse(JSON.parse(text)) as RoomRecord;
 }
 
+/** Of every room that has a folder left, half-made and half-removed ones included. */
+export async function allRoomIds(places: RoomPlaces): Promise<readonly string[]> {
+  const folders = [join(places.stateDir, 'sandboxes'), places.runDir];
+  const names = await Promise.all(folders.map((folder) => readdir(folder).catch(() => [])));
+  return names.flat().filter((name) => idPattern.test(name));
+}
+
 export async function allRecords(places: RoomPlaces): Promise<readonly RoomRecord[]> {
-  const ids = await readdir(join(places.stateDir, 'sandboxes')).catch(() => []);
+  const ids = (await readdir(join(places.stateDir, 'sandboxes')).catch(() => [])).filter((name) =>
+    idPattern.test(name),
+  );
   const records = await Promise.all(ids.map((id) => readRecord(roomOf(places, id))));
   return records.filter((record) => record !== undefined);
 }

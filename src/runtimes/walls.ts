@@ -9,6 +9,7 @@ import { GuestSandbox } from './guest-sandbox.ts';
 import type { RuntimeOptions } from './options.ts';
 import {
   allRecords,
+  allRoomIds,
   makeRoom,
   newSandboxId,
   type Room,
@@ -48,8 +49,10 @@ export interface Walls {
   build(room: Room, spec: CheckedSpec, plan: Plan, signal: AbortSignal): Promise<{ readonly handle: string }>;
   dialer(room: Room, handle: string): Dialer;
   vital(room: Room, handle: string): Promise<Vital>;
-  /** Ends everything of it. Idempotent; unknown handles are no error. */
+  /** Ends everything of it. Idempotent; unknown handles are no error. Without one it goes by the room's id. */
   destroy(room: Room, handle: string): Promise<void>;
+  /** The ids of rooms that something outside of their folders is left of. */
+  traces?(): Promise<readonly string[]>;
 }
 
 /** A runtime from its walls. */
@@ -166,11 +169,18 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
       });
       return Promise.all(facts);
     },
+    async traces() {
+      const foreign = new Set(
+        (await allRecords(options)).filter(({ runtime }) => runtime !== walls.name).map(({ id }) => id),
+      );
+      const ids = [...(await allRoomIds(options)), ...((await walls.traces?.()) ?? [])];
+      return [...new Set(ids)].filter((id) => !foreign.has(id));
+    },
     async remove(id) {
       const room = roomOf(options, id);
       const record = await readRecord(room);
-      if (record === undefined || record.runtime !== walls.name) return;
-      await walls.destroy(room, record.handle);
+      if (record !== undefined && record.runtime !== walls.name) return;
+      await walls.destroy(room, record?.handle ?? '');
       await removeRoom(room);
     },
   };

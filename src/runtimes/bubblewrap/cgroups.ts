@@ -103,7 +103,9 @@ async function isWritable(path: string): Promise<boolean> {
 
 /** The sandboxes that have a group here, for telling leftovers. */
 export async function cgroupIds(version: CgroupVersion): Promise<readonly string[]> {
-  const folder = version === 2 ? join(root, parent) : join(root, 'memory', parent);
-  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
-  return entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
+  const folders = cgroupFolders(version, '').map((folder) =>
+    readdir(folder, { withFileTypes: true }).catch(() => []),
+  );
+  const entries = (await Promise.all(folders)).flat();
+  return [...new Set(entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name))];
 }

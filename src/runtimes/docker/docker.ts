@@ -6,11 +6,14 @@ import { bridgeDialer, socketDialer } from '../../link/dial.ts';
 import { findGuest } from '../guest-binary.ts';
 import { checkMounts } from '../mounts.ts';
 import type { RuntimeOptions } from '../options.ts';
+import type { Room } from '../rooms.ts';
 import { type CheckedSpec, workdir } from '../spec.ts';
 import { runtimeOf } from '../walls.ts';
 import { containerOptions } from './container.ts';
 import { asking, bridgeInto, connectEngine, parseHost, removeContainer, statusOf } from './engine.ts';
+import { dockerImages } from './images.ts';
 import type { DockerOptions } from './options.ts';
+import { homeLabel, homeOf, labelledRooms, roomLabel } from './traces.ts';
 import { fillVolumes, removeVolumes } from './volumes.ts';
 
 const fallbackPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
@@ -33,7 +36,7 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
     return options.uid === 0 ? { uid: 1000, gid: 1000 } : { uid: options.uid, gid: options.gid };
   };
 
-  return runtimeOf(
+  const runtime = runtimeOf(
     {
       name: 'docker',
       probe: async () => probe(options, docker, await engine(), grade),
@@ -43,7 +46,7 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
         const image = checkImage(spec.image ?? docker.defaultImage);
         const env = await imageEnv(await engine(), image);
         return {
-          handle: `geode-${room.id}`,
+          handle: nameOf(room),
           // A bridge reaches the network around the host's policy: the walls are no longer a container's.
           grade: spec.network === 'bridge' ? 'os' : grade,
           workdir,
@@ -60,7 +63,7 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
             name: handle,
             image: spec.image ?? docker.defaultImage,
             user: `${uid}:${gid}`,
-            labels: labels(room.id, spec),
+            labels: labels(options, room, spec),
             ociRuntime: docker.ociRuntime,
             mounts: await checkMounts(spec.mounts ?? [], options.mounts),
             shared: overSocket
@@ -76,7 +79,7 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
             image,
             guest: guest.path,
             user: { uid, gid },
-            labels: labels(room.id, spec),
+            labels: labels(options, room, spec),
           });
         }
         const made = await asking('create the container', (await engine()).createContainer(created), {
@@ -105,14 +108,19 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
         }
       },
 
-      async destroy(_room, handle) {
-        await removeContainer(await container(handle));
-        if (!overSocket) await removeVolumes(await engine(), handle);
+      async destroy(room) {
+        await removeContainer(await container(nameOf(room)));
+        if (!overSocket) await removeVolumes(await engine(), nameOf(room));
       },
+
+      traces: async () => labelledRooms(await engine(), homeOf(options)),
     },
     options,
   );
+  return { ...runtime, images: dockerImages(engine) };
 }
+
+const nameOf = ({ id }: Pick<Room, 'id'>) => `geode-${id}`;
 
 async function probe(
   options: RuntimeOptions,
@@ -211,10 +219,11 @@ async function imageEnv(engine: Docker, image: string): Promise<Readonly<Record<
   return Object.fromEntries(pairs);
 }
 
-function labels(id: string, spec: CheckedSpec): Readonly<Record<string, string>> {
+function labels(options: RuntimeOptions, { id }: Room, spec: CheckedSpec): Readonly<Record<string, string>> {
   return {
+    [homeLabel]: homeOf(options),
     'dev.geode.owner': spec.owner ?? '',
-    'dev.geode.sandbox': id,
+    [roomLabel]: id,
     'dev.geode.version': '1',
     'dev.geode.lease-ms': String(spec.leaseMs),
   };

@@ -1,0 +1,13 @@
+import type { Language } from './language.ts';
+
+export const rust: Language = {
+  name: 'rust',
+  aliases: ['rs'],
+  extensions: ['rs'],
+  memoryBytes: 1024 ** 3,
+  compile: ({ source, build }) => ({
+    argv: ['rustc', '--edition', '2021', '-O', '-o', `${build}/main`, source],
+    env: { TMPDIR: build },
+  }),
+  run: ({ build }) => ({ argv: [`${build}/main`] }),
+};
