@@ -8,10 +8,17 @@ import { type CliCommand, type CliContext, type CliOption, exitCodes, text } fro
 import { configCommand } from './commands/config.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { execCommand } from './commands/exec.ts';
+import { runCommand as runCodeCommand } from './commands/run.ts';
 import { statusCommand } from './commands/status.ts';
 import { commandHelp, overviewHelp } from './help.ts';
 
-const commands: readonly CliCommand[] = [execCommand, statusCommand, doctorCommand, configCommand];
+const commands: readonly CliCommand[] = [
+  runCodeCommand,
+  execCommand,
+  statusCommand,
+  doctorCommand,
+  configCommand,
+];
 
 const commonOptions: Readonly<Record<string, CliOption>> = {
   help: { type: 'boolean', short: 'h', description: 'show this help' },

@@ -3,7 +3,7 @@ import type { Cancel } from '../core/cancel.ts';
 import { isGeodeError, reasonOf } from '../core/errors.ts';
 import type { FileFacts, Files } from '../core/files.ts';
 import type { RunEvent } from './events.ts';
-import { buildFolder } from './options.ts';
+import { buildFolder, isBelow } from './options.ts';
 
 const mostFiles = 1_000;
 const mostBytes = 64 * 1024 ** 2;
@@ -29,7 +29,8 @@ export async function* collectArtifacts(
     }
     if (found.length === 0) yield missed(pattern, 'nothing matches');
     for (const { path, type, size } of found) {
-      if (seen.has(path)) continue;
+      // The names come out of the sandbox and may go onto the host's disk.
+      if (seen.has(path) || !isBelow(path)) continue;
       seen.add(path);
       if (type === 'directory' || path === buildFolder || path.startsWith(`${buildFolder}/`)) continue;
       if (type !== 'file') yield missed(path, `it is a ${type}, not a file`);

@@ -68,9 +68,13 @@ export function checkRunOptions(options: RunOptions, source: string): void {
   }
 }
 
-function checkInside(path: string): void {
+/** Whether a relative path stays below the folder that it starts from. */
+export function isBelow(path: string): boolean {
   const normal = posix.normalize(path);
-  const leaves = posix.isAbsolute(normal) || normal === '..' || normal.startsWith('../') || path === '';
-  if (leaves)
+  return !posix.isAbsolute(normal) && normal !== '..' && !normal.startsWith('../') && path !== '';
+}
+
+function checkInside(path: string): void {
+  if (!isBelow(path))
     throw new GeodeError('invalid_path', `${JSON.stringify(path)} is not below the folder of the run.`);
 }

@@ -20,12 +20,12 @@ export async function reapRuns(
 }
 
 async function reap(runtime: Runtime, { signal }: Cancel): Promise<readonly string[]> {
-  if (!(await runtime.probe({ signal })).available) return [];
   const reaped: string[] = [];
   let until = 0;
   do {
     throwIfCancelled(signal, 'Removing what earlier runs left');
-    const orphans = (await runtime.traces({ signal })).filter(isOrphan);
+    // A runtime that does not answer is not in use here, or its orphans can wait until it does.
+    const orphans = (await runtime.traces({ signal }).catch(() => [])).filter(isOrphan);
     const records = orphans.length === 0 ? [] : await runtime.list({ signal });
     for (const { id, createdAt } of records) {
       if (orphans.includes(id)) until = Math.max(until, createdAt + latestArrivalMs);

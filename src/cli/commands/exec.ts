@@ -109,7 +109,7 @@ async function show(running: Process, signal: AbortSignal): Promise<ExitFacts> {
   throw new GeodeError('internal', 'The command ended without an exit record.');
 }
 
-function exitCodeOf({ exitCode, signal, timedOut }: ExitFacts): number {
+export function exitCodeOf({ exitCode, signal, timedOut }: ExitFacts): number {
   if (timedOut) return exitCodes.timedOut;
   if (exitCode !== null) return exitCode;
   const numbers: Readonly<Record<string, number>> = constants.signals;
@@ -129,13 +129,13 @@ function specFrom(values: CliValues): SandboxSpec {
   };
 }
 
-function pair(setting: string): readonly [string, string] {
+export function pair(setting: string): readonly [string, string] {
   const at = setting.indexOf('=');
   if (at > 0) return [setting.slice(0, at), setting.slice(at + 1)];
   throw new GeodeError('invalid_input', `--env ${setting} is not NAME=VALUE.`, { details: { usage: true } });
 }
 
-function runtimeFrom(values: CliValues): RuntimeName | undefined {
+export function runtimeFrom(values: CliValues): RuntimeName | undefined {
   const name = text(values, 'runtime');
   if (name === undefined) return undefined;
   const known = runtimeNames.find((candidate) => candidate === name);
@@ -146,7 +146,7 @@ function runtimeFrom(values: CliValues): RuntimeName | undefined {
   });
 }
 
-function timeoutFrom(values: CliValues): number | null {
+export function timeoutFrom(values: CliValues): number | null {
   const seconds = Number(text(values, 'timeout') ?? '60');
   if (!Number.isFinite(seconds) || seconds < 0) {
     throw new GeodeError(
