@@ -2,6 +2,7 @@ import { posix } from 'node:path';
 import type { Cancel } from '../core/cancel.ts';
 import { isGeodeError, reasonOf } from '../core/errors.ts';
 import type { FileFacts, Files } from '../core/files.ts';
+import type { Workspace } from '../core/sandbox.ts';
 import type { RunEvent } from './events.ts';
 import { buildFolder, isBelow } from './options.ts';
 
@@ -13,7 +14,7 @@ type ArtifactEvent = Extract<RunEvent, { type: 'artifact' | 'artifact-missed' }>
 
 /** Brings back the files that were asked for. Whatever is not a plain file is named with the reason. */
 export async function* collectArtifacts(
-  files: Files,
+  { files, workdir }: Workspace,
   wanted: readonly string[],
   cancel: Cancel,
 ): AsyncGenerator<ArtifactEvent> {
@@ -28,7 +29,8 @@ export async function* collectArtifacts(
       continue;
     }
     if (found.length === 0) yield missed(pattern, 'nothing matches');
-    for (const { path, type, size } of found) {
+    for (const { path: where, type, size } of found) {
+      const path = posix.relative(workdir, posix.resolve(workdir, where));
       // The names come out of the sandbox and may go onto the host's disk.
       if (seen.has(path) || !isBelow(path)) continue;
       seen.add(path);

@@ -47,7 +47,7 @@ export async function* streamRun(
     const prepareMs = clock.lap();
     if (exit === undefined || exit.exitCode === 0) {
       exit = yield* runCode(sandbox, commandOf(language, places, options), options);
-      yield* collectArtifacts(sandbox.files, options.artifacts ?? [], { signal: options.signal });
+      yield* collectArtifacts(sandbox, options.artifacts ?? [], { signal: options.signal });
     }
     stopped = exit.timedOut;
     yield { type: 'end', pullMs, queueMs, sandboxMs, prepareMs, totalMs: clock.total() };

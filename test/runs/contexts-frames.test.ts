@@ -44,7 +44,7 @@ describe('RUN-10: frames within output', () => {
     ['no length', `\u001e${token}.zzzzx`],
     ['a frame over its size', `\u001e${token}.ffff`],
     ['a message over its size', frame('x'.repeat(4000), '+').repeat(30)],
-  ])('RUN-10: %s is refused', ([, text]) => {
+  ] as const)('RUN-10: %s is refused', ([, text]) => {
     expect(() => pieces(text, 10_000)).toThrow(expect.objectContaining({ code: 'guest_protocol' }));
   });
 });

@@ -96,7 +96,9 @@ async function* linesOf(stream: AsyncIterable<unknown>): AsyncGenerator<string> 
 /** "Not there" and "not now" call for different next steps; the engine tells them apart in prose only. */
 function refusal(name: string, cause: unknown): GeodeError {
   const said = (cause as { json?: { message?: unknown } }).json?.message;
-  const words = (typeof said === 'string' ? said : reasonOf(cause)).trim();
+  const words = (typeof said === 'string' ? said : reasonOf(cause))
+    .replace(/^\(HTTP code \d+\) [^-]*- /, '')
+    .trim();
   const missing = statusOf(cause) === 404 || /manifest unknown|not found|does not exist/i.test(words);
   return new GeodeError(
     missing ? 'image_missing' : 'pull_failed',
