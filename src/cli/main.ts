@@ -8,12 +8,14 @@ import { type CliCommand, type CliContext, type CliOption, exitCodes, text } fro
 import { configCommand } from './commands/config.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { execCommand } from './commands/exec.ts';
+import { replCommand } from './commands/repl.ts';
 import { runCommand as runCodeCommand } from './commands/run.ts';
 import { statusCommand } from './commands/status.ts';
 import { commandHelp, overviewHelp } from './help.ts';
 
 const commands: readonly CliCommand[] = [
   runCodeCommand,
+  replCommand,
   execCommand,
   statusCommand,
   doctorCommand,

@@ -1,4 +1,7 @@
 import { spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
@@ -68,10 +71,11 @@ const { docker } = inject('engines');
 
 describe.skipIf(!docker.available)('geode repl', () => {
   async function repl(options: readonly string[], lines: string) {
+    const home = await mkdtemp(join(tmpdir(), 'geode-repl-'));
     const env = {
       PATH: process.env.PATH,
-      HOME: process.env.TMPDIR,
-      TMPDIR: process.env.TMPDIR,
+      HOME: home,
+      TMPDIR: home,
       GEODE_DOCKER_HOST: docker.available ? `unix://${docker.socket}` : '',
     };
     const child = spawn(process.execPath, [geode, 'repl', '--quiet', '--runtime', 'docker', ...options], {
@@ -80,7 +84,9 @@ describe.skipIf(!docker.available)('geode repl', () => {
     child.stdin.end(lines);
     const exited = new Promise<number | null>((resolve) => child.once('close', resolve));
     const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
-    return { stdout, stderr, code: await exited };
+    const code = await exited;
+    await rm(home, { recursive: true });
+    return { stdout, stderr, code };
   }
 
   it('RUN-10: runs the lines of a pipe in one interpreter and shows what each gives', async () => {

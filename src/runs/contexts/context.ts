@@ -1,8 +1,9 @@
 import { type Cancel, cancelled } from '../../core/cancel.ts';
 import { GeodeError } from '../../core/errors.ts';
 import type { Workspace } from '../../core/sandbox.ts';
-import { Interpreter, type InterpreterOptions, type RunEnd } from './interpreter.ts';
+import { Interpreter, type RunEnd } from './interpreter.ts';
 import { type ContextLanguage, type KernelSpec, kernelSpec } from './languages.ts';
+import type { InterpreterOptions } from './launch.ts';
 import type { CheckState } from './messages.ts';
 import type { ContextError, ContextEvent, ContextResult, ContextStatus, ResultRecord } from './result.ts';
 import { type Stop, settlesWithin, stopOf } from './stop.ts';
@@ -17,7 +18,7 @@ export interface ContextOptions extends Omit<InterpreterOptions, 'limits' | 'num
   readonly graceMs?: number;
 }
 
-export interface ContextRunOptions extends Cancel {
+interface ContextRunOptions extends Cancel {
   /** The code is interrupted when it is up, and killed after the grace. Default 60 s; `null`: no limit. */
   readonly timeoutMs?: number | null;
   /** Told of output, results and the error as they come. */
@@ -25,7 +26,7 @@ export interface ContextRunOptions extends Cancel {
 }
 
 /** What an interrupt found: nothing to stop, code that stopped, or code that goes on in spite of it. */
-export type InterruptOutcome = 'idle' | 'stopped' | 'ignored';
+type InterruptOutcome = 'idle' | 'stopped' | 'ignored';
 
 /**
  * An interpreter that keeps its variables, imports and functions between runs. Runs of one context go one
@@ -141,7 +142,7 @@ class LiveContext implements Context {
     const begun = performance.now();
     const { record, over } = interpreter.run(this.#runs, code);
     this.#over = over;
-    if (onEvent !== undefined) record.listen(onEvent);
+    const listening = onEvent === undefined ? undefined : listenTo(record, onEvent);
     const stop = await stopOf(over, timeoutMs, signal);
     if (stop !== undefined) await this.#stop(interpreter, over);
     const end = await over;
@@ -150,6 +151,7 @@ class LiveContext implements Context {
       throw cancelled(`The ${this.language} run, by a restart or the end of its context,`);
     }
     if (end.type === 'failure') throw end.error;
+    listening?.rethrow();
     if (end.type === 'exit' && end.violation !== null) record.fail(tampered(end.violation));
     return record.result({
       status: statusOf(stop, end, record),
@@ -197,6 +199,23 @@ class LiveContext implements Context {
       hint: 'Open a new context.',
     });
   }
+}
+
+/** What a listener throws is the caller's: it reaches the caller, and not the interpreter. */
+function listenTo(record: ResultRecord, onEvent: (event: ContextEvent) => void): { rethrow(): void } {
+  const thrown: unknown[] = [];
+  record.listen((event) => {
+    try {
+      onEvent(event);
+    } catch (error) {
+      thrown.push(error);
+    }
+  });
+  return {
+    rethrow() {
+      if (thrown.length > 0) throw thrown[0];
+    },
+  };
 }
 
 function statusOf(stop: Stop | undefined, end: RunEnd, record: ResultRecord): ContextStatus {

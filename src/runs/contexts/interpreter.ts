@@ -5,19 +5,9 @@ import type { ExitFacts, Process } from '../../core/process.ts';
 import type { Workspace } from '../../core/sandbox.ts';
 import { broken, FrameReader } from './frames.ts';
 import { type KernelSpec, kernelSource } from './languages.ts';
+import { type InterpreterOptions, launch, notStarted } from './launch.ts';
 import { type CheckState, type KernelCommand, type KernelMessage, parseMessage, richOf } from './messages.ts';
 import { type ContextLimits, ResultRecord } from './result.ts';
-
-export interface InterpreterOptions {
-  /** A path, or a name in the sandbox's PATH; default `python3` or `node`. */
-  readonly program?: string;
-  readonly cwd?: string;
-  readonly env?: Readonly<Record<string, string>>;
-  readonly user?: string;
-  readonly limits: ContextLimits;
-  /** Counts the interpreters of a context. */
-  readonly number: number;
-}
 
 /** How an interpreter came to its end: with an exit (forced by a `violation` of the protocol, if there was one), or with its sandbox. */
 export type InterpreterEnd =
@@ -80,28 +70,13 @@ export class Interpreter {
     options: InterpreterOptions,
     { signal }: Cancel = {},
   ): Promise<Interpreter> {
-    const { program = spec.program, cwd, env, user, limits } = options;
-    const { bootstrap, parts } = await kernelSource(spec);
-    const process = await workspace
-      .spawn(
-        {
-          argv: [program, ...spec.flags, bootstrap],
-          interactive: true,
-          timeoutMs: null,
-          ...(cwd === undefined ? {} : { cwd }),
-          ...(env === undefined ? {} : { env }),
-          ...(user === undefined ? {} : { user }),
-        },
-        { signal },
-      )
-      .catch((error: unknown) => {
-        throw isGeodeError(error, 'spawn_failed') ? notStarted(spec, program, error.message, error) : error;
-      });
+    const { parts } = await kernelSource(spec);
+    const process = await launch(workspace, spec, options, { signal });
     const token = randomBytes(16).toString('hex');
     const interpreter = new Interpreter(spec, process, token, options);
     try {
       const ready = interpreter.#answer('ready', startDeadlineMs, { signal });
-      const hello = { token, formLimitBytes: Math.floor(limits.resultBytes / 2), parts };
+      const hello = { token, formLimitBytes: Math.floor(options.limits.resultBytes / 2), parts };
       await Promise.all([ready, interpreter.#write(hello)]);
       return interpreter;
     } catch (error) {
@@ -111,7 +86,7 @@ export class Interpreter {
       if (isGeodeError(error, 'process_not_found') && end.type === 'exit') {
         throw notStarted(
           spec,
-          program,
+          options,
           `it ended before it was ready: ${said.stderr.slice(-2000).trim()}`,
           error,
         );
@@ -279,12 +254,5 @@ export type RunEnd = { readonly type: 'done'; readonly interrupted: boolean } | 
 function interpreterGone({ language }: KernelSpec): GeodeError {
   return new GeodeError('process_not_found', `The ${language} interpreter has ended.`, {
     hint: 'The next run starts a fresh one.',
-  });
-}
-
-function notStarted({ language }: KernelSpec, program: string, reason: string, cause: unknown): GeodeError {
-  return new GeodeError('spawn_failed', `The ${language} context cannot start ${program}: ${reason}`, {
-    hint: `Use an image that has ${program} in its PATH, or name another program.`,
-    cause,
   });
 }

@@ -11,10 +11,9 @@ export interface KernelSpec {
   readonly program: string;
   /** What stands before the bootstrap in the command line. */
   readonly flags: readonly string[];
-  readonly folder: URL;
-  readonly bootstrap: string;
+  readonly bootstrap: URL;
   /** In the order in which they are loaded. */
-  readonly parts: readonly { readonly name: string; readonly file: string }[];
+  readonly parts: readonly (readonly [name: string, file: URL])[];
   /** A signal to the process, or a command to the kernel. */
   readonly interrupt: 'signal' | 'command';
 }
@@ -23,12 +22,14 @@ const python: KernelSpec = {
   language: 'python',
   program: 'python3',
   flags: ['-c'],
-  folder: new URL('./kernels/python/', import.meta.url),
-  bootstrap: 'bootstrap.py',
-  parts: ['geode_wire', 'geode_rich', 'geode_plots', 'geode_session', 'geode_kernel'].map((name) => ({
-    name,
-    file: `${name}.py`,
-  })),
+  bootstrap: new URL('./kernels/python/bootstrap.py', import.meta.url),
+  parts: [
+    ['geode_wire', new URL('./kernels/python/geode_wire.py', import.meta.url)],
+    ['geode_rich', new URL('./kernels/python/geode_rich.py', import.meta.url)],
+    ['geode_plots', new URL('./kernels/python/geode_plots.py', import.meta.url)],
+    ['geode_session', new URL('./kernels/python/geode_session.py', import.meta.url)],
+    ['geode_kernel', new URL('./kernels/python/geode_kernel.py', import.meta.url)],
+  ],
   interrupt: 'signal',
 };
 
@@ -37,12 +38,15 @@ const javascript: KernelSpec = {
   program: 'node',
   // An interrupt may end an execution inside a callback, where Node would take the unwinding for corruption.
   flags: ['--no-force-async-hooks-checks', '-e'],
-  folder: new URL('./kernels/javascript/', import.meta.url),
-  bootstrap: 'bootstrap.cjs',
-  parts: ['wire', 'rich', 'source', 'evaluate', 'control', 'kernel'].map((name) => ({
-    name: `./${name}.cjs`,
-    file: `${name}.cjs`,
-  })),
+  bootstrap: new URL('./kernels/javascript/bootstrap.cjs', import.meta.url),
+  parts: [
+    ['./wire.cjs', new URL('./kernels/javascript/wire.cjs', import.meta.url)],
+    ['./rich.cjs', new URL('./kernels/javascript/rich.cjs', import.meta.url)],
+    ['./source.cjs', new URL('./kernels/javascript/source.cjs', import.meta.url)],
+    ['./evaluate.cjs', new URL('./kernels/javascript/evaluate.cjs', import.meta.url)],
+    ['./control.cjs', new URL('./kernels/javascript/control.cjs', import.meta.url)],
+    ['./kernel.cjs', new URL('./kernels/javascript/kernel.cjs', import.meta.url)],
+  ],
   interrupt: 'command',
 };
 
@@ -68,10 +72,11 @@ export function kernelSource(spec: KernelSpec): Promise<KernelSource> {
   return known;
 }
 
-async function readSource({ folder, bootstrap, parts }: KernelSpec): Promise<KernelSource> {
-  const text = (file: string) => readFile(new URL(file, folder), 'utf8');
+async function readSource({ bootstrap, parts }: KernelSpec): Promise<KernelSource> {
   return {
-    bootstrap: await text(bootstrap),
-    parts: await Promise.all(parts.map(async ({ name, file }) => [name, await text(file)] as const)),
+    bootstrap: await readFile(bootstrap, 'utf8'),
+    parts: await Promise.all(
+      parts.map(async ([name, file]) => [name, await readFile(file, 'utf8')] as const),
+    ),
   };
 }

@@ -17,7 +17,7 @@ export interface Rich {
 }
 
 /** The first rows of a data frame or a list of records. */
-export interface Table {
+interface Table {
   readonly columns: readonly string[];
   readonly rows: readonly (readonly (string | number | boolean | null)[])[];
   readonly totalRows: number;
