@@ -32,7 +32,7 @@ export interface RunsMetrics {
   readonly pool: readonly ShelfMetrics[];
 }
 
-/** Code in, result out: each run in a sandbox that nothing used before and nothing will use again. */
+/** Code in, result out: each run in a sandbox that nothing used before and nothing will use again. Disposing ends all. */
 export interface Runs extends AsyncDisposable {
   /** Everything that happens, as it happens. Leaving the loop ends the run. */
   stream(code: string | Uint8Array, language: string, options?: RunOptions): AsyncGenerator<RunEvent>;
@@ -59,8 +59,20 @@ export function createRuns(options: RunsOptions): Runs {
     runtime: remembered(options.choose),
     imageOf: ({ name }) => options.images[name] ?? defaultImages[name],
   };
-  const stream: Runs['stream'] = (code, language, runOptions = {}) =>
-    streamRun(workshop, code, languageOf(language), runOptions);
+  const active = new Set<AbortController>();
+  async function* stream(code: string | Uint8Array, language: string, given: RunOptions = {}) {
+    const stop = new AbortController();
+    const cancel = () => stop.abort(given.signal?.reason);
+    given.signal?.addEventListener('abort', cancel, { once: true });
+    if (given.signal?.aborted) cancel();
+    active.add(stop);
+    try {
+      yield* streamRun(workshop, code, languageOf(language), { ...given, signal: stop.signal });
+    } finally {
+      active.delete(stop);
+      given.signal?.removeEventListener('abort', cancel);
+    }
+  }
   return {
     stream,
     run: (code, language, runOptions = {}) => foldRun(stream(code, language, runOptions), runOptions),
@@ -72,7 +84,10 @@ export function createRuns(options: RunsOptions): Runs {
     },
     reap: (cancel) => reapRuns(options.runtimes, cancel),
     metrics: () => ({ running: queue.running, waiting: queue.waiting, pool: pool.metrics() }),
-    [Symbol.asyncDispose]: () => pool[Symbol.asyncDispose](),
+    async [Symbol.asyncDispose]() {
+      for (const run of active) run.abort(new Error('Geode is shutting down'));
+      await pool[Symbol.asyncDispose]();
+    },
   };
 }
 

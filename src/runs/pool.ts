@@ -14,6 +14,8 @@ export interface PoolOptions {
 const makeAtOnce = 4;
 const endAtOnce = 2;
 const healthDeadlineMs = 1_000;
+/** How long closing waits for sandboxes that were given out; whoever keeps one longer has to end it. */
+const claimsDeadlineMs = 10_000;
 const periodMs = 60_000;
 /** A kind that nobody asked for in that time is no longer in use. */
 const idleMs = 10 * periodMs;
@@ -39,7 +41,7 @@ export class Pool implements AsyncDisposable {
   readonly #toEnd: (() => void)[] = [];
   readonly #made = new Beacon();
   readonly #sweep: NodeJS.Timeout;
-  #claimed = 0;
+  readonly #claims = new Set<Promise<void>>();
   #closing: Promise<void> | undefined;
 
   constructor(options: PoolOptions) {
@@ -53,15 +55,15 @@ export class Pool implements AsyncDisposable {
     const since = performance.now();
     const shelf = this.#shelfOf(kind);
     shelf.noteClaim(since);
-    this.#claimed += 1;
+    const over = this.#beginClaim();
     try {
       const ready = await this.#takeReady(shelf);
       this.#tend(shelf);
       const sandbox = ready ?? (await this.#takeNext(shelf, { signal }));
       shelf.noteServed(ready !== undefined, performance.now() - since);
-      return this.#claimOf(shelf, sandbox, ready !== undefined);
+      return this.#claimOf(shelf, sandbox, ready !== undefined, over);
     } catch (error) {
-      this.#claimed -= 1;
+      over();
       throw error;
     }
   }
@@ -111,21 +113,31 @@ export class Pool implements AsyncDisposable {
     }
   }
 
-  #takeNext(shelf: Shelf, cancel: Cancel): Promise<Sandbox> {
+  async #takeNext(shelf: Shelf, cancel: Cancel): Promise<Sandbox> {
+    if (this.#closing !== undefined) throw closed();
     const next = shelf.next(cancel);
     this.#tend(shelf);
     return next;
   }
 
-  #claimOf(shelf: Shelf, sandbox: Sandbox, warm: boolean): Claim {
+  #beginClaim(): () => void {
+    const claim = Promise.withResolvers<void>();
+    this.#claims.add(claim.promise);
+    return () => {
+      this.#claims.delete(claim.promise);
+      claim.resolve();
+    };
+  }
+
+  #claimOf(shelf: Shelf, sandbox: Sandbox, warm: boolean, over: () => void): Claim {
     let retired: Promise<void> | undefined;
     return {
       sandbox,
       warm,
       retire: (pace = 'soon') => {
         if (retired === undefined) {
-          this.#claimed -= 1;
           retired = this.#end(sandbox, pace);
+          over();
           this.#tend(shelf);
         } else if (pace === 'now') return this.#end(sandbox, pace);
         return retired;
@@ -152,7 +164,7 @@ export class Pool implements AsyncDisposable {
     const target = this.#targetOf(shelf);
     const stock = shelf.ready.length;
     if (stock >= target || performance.now() < shelf.retryAt) return 0;
-    if (this.#claimed > 0 && stock + shelf.making >= target / 2) return 0;
+    if (this.#claims.size > 0 && stock + shelf.making >= target / 2) return 0;
     return target - stock;
   }
 
@@ -219,6 +231,9 @@ export class Pool implements AsyncDisposable {
       while (shelf.refuse(closed()));
       while (shelf.ready.length > 0) this.#drop(shelf);
     }
+    await within({ ms: claimsDeadlineMs, what: 'The last claims' }, () => Promise.all(this.#claims)).catch(
+      () => {},
+    );
     while (this.#making.size + this.#ending.size > 0) await Promise.all([...this.#making, ...this.#ending]);
   }
 }

@@ -48,6 +48,7 @@ export class FairQueue {
     }
     const waiter: Waiter = { granted: false };
     this.#lines.set(user, [...(this.#lines.get(user) ?? []), waiter]);
+    this.#moved.flash();
     let taken = false;
     try {
       let told = 0;
