@@ -33,7 +33,11 @@ export const fixtureText = (name: string) => readFile(fixture(name), 'utf8');
 
 /** Options in a folder of their own, so that suites share nothing and leave nothing. */
 export async function testOptions(world: World = {}): Promise<RuntimesOptions & { readonly folder: string }> {
-  const folder = await mkdtemp(join(tmpdir(), 'geode-test-'));
+  return optionsIn(await mkdtemp(join(tmpdir(), 'geode-test-')), world);
+}
+
+/** The same in a folder that another process may know of. */
+export function optionsIn(folder: string, world: World): RuntimesOptions & { readonly folder: string } {
   return {
     folder,
     stateDir: join(folder, 'state'),
