@@ -37,29 +37,28 @@ export class RunImages {
   }
 
   async *#pull(images: Images, name: string, signal?: AbortSignal): AsyncGenerator<PullEvent, ImageFacts> {
-    const pull = this.#pulls.get(name) ?? new Pull(images, name, this.#pullDeadlineMs);
+    const pull =
+      this.#pulls.get(name) ?? new Pull(images, name, this.#pullDeadlineMs, () => this.#pulls.delete(name));
     this.#pulls.set(name, pull);
-    const forget = () => {
-      if (this.#pulls.get(name) === pull) this.#pulls.delete(name);
-    };
-    pull.ended.then(forget, forget);
     return yield* pull.follow({ signal });
   }
 }
 
 /** One pull and everyone who waits for it. It is stopped when the last of them has given up. */
 class Pull {
-  readonly ended: Promise<ImageFacts>;
+  readonly #ended: Promise<ImageFacts>;
   readonly #name: string;
   readonly #stop = new AbortController();
   readonly #moved = new Beacon();
+  readonly #forget: () => void;
   #followers = 0;
   #progress: PullProgress | undefined;
   #over = false;
 
-  constructor(images: Images, name: string, deadlineMs: number) {
+  constructor(images: Images, name: string, deadlineMs: number, forget: () => void) {
     this.#name = name;
-    this.ended = within(
+    this.#forget = forget;
+    this.#ended = within(
       {
         ms: deadlineMs,
         what: `Pulling ${name}`,
@@ -67,11 +66,8 @@ class Pull {
         signal: this.#stop.signal,
       },
       (signal) => this.#fetch(images, signal),
-    ).finally(() => {
-      this.#over = true;
-      this.#moved.flash();
-    });
-    this.ended.catch(() => {});
+    ).finally(() => this.#finish());
+    this.#ended.catch(() => {});
   }
 
   async *follow(cancel: Cancel): AsyncGenerator<PullEvent, ImageFacts> {
@@ -84,11 +80,22 @@ class Pull {
           yield { type: 'pull-progress', image: this.#name, ...told };
         } else await this.#moved.changed(`Pulling ${this.#name}`, cancel);
       }
-      return await this.ended;
+      return await this.#ended;
     } finally {
       this.#followers -= 1;
-      if (this.#followers === 0) this.#stop.abort();
+      if (this.#followers === 0) {
+        this.#finish();
+        this.#stop.abort();
+      }
     }
+  }
+
+  /** Nobody joins from now on: the next to come begins a pull of its own. */
+  #finish(): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#forget();
+    this.#moved.flash();
   }
 
   async #fetch(images: Images, signal: AbortSignal): Promise<ImageFacts> {
