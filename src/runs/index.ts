@@ -29,6 +29,8 @@ export interface RunsOptions {
 export interface RunsMetrics {
   readonly running: number;
   readonly waiting: number;
+  /** Sandboxes that were used and are not quite gone. */
+  readonly ending: number;
   readonly pool: readonly ShelfMetrics[];
 }
 
@@ -83,7 +85,12 @@ export function createRuns(options: RunsOptions): Runs {
       await pool.reserve(found.value.kind, count, runOptions);
     },
     reap: (cancel) => reapRuns(options.runtimes, cancel),
-    metrics: () => ({ running: queue.running, waiting: queue.waiting, pool: pool.metrics() }),
+    metrics: () => ({
+      running: queue.running,
+      waiting: queue.waiting,
+      ending: pool.ending,
+      pool: pool.metrics(),
+    }),
     async [Symbol.asyncDispose]() {
       for (const run of active) run.abort(new Error('Geode is shutting down'));
       await pool[Symbol.asyncDispose]();

@@ -11,7 +11,8 @@ export interface PoolOptions {
   readonly ceiling: number;
 }
 
-const makeAtOnce = 4;
+/** More at once for those who wait than for the stock. */
+const makeAtOnce = { waiting: 4, stock: 2 } as const;
 const endAtOnce = 2;
 const healthDeadlineMs = 1_000;
 /** How long closing waits for sandboxes that were given out; whoever keeps one longer has to end it. */
@@ -78,6 +79,11 @@ export class Pool implements AsyncDisposable {
       if (shelf.failure !== undefined) throw shelf.failure;
       await this.#made.changed('Filling the pool', { signal });
     }
+  }
+
+  /** Sandboxes that were used and are not quite gone. */
+  get ending(): number {
+    return this.#ending.size;
   }
 
   metrics(): readonly ShelfMetrics[] {
@@ -149,7 +155,8 @@ export class Pool implements AsyncDisposable {
   #tend(shelf: Shelf): void {
     if (this.#closing !== undefined) return;
     const missing = shelf.waiting + this.#wantedForStock(shelf) - shelf.making;
-    for (let count = Math.min(missing, makeAtOnce - this.#making.size); count > 0; count -= 1) {
+    const most = shelf.waiting > 0 ? makeAtOnce.waiting : makeAtOnce.stock;
+    for (let count = Math.min(missing, most - this.#making.size); count > 0; count -= 1) {
       const making = this.#make(shelf).finally(() => {
         this.#making.delete(making);
         this.#made.flash();
