@@ -11,6 +11,7 @@ import type { Sandbox, SandboxSpec } from './core/sandbox.ts';
 import { type LocalEmbedderOptions, openLocalEmbedder } from './memory/embed/local-embedder.ts';
 import { openRemoteEmbedder } from './memory/embed/remote-embedder.ts';
 import { openMemory } from './memory/open-memory.ts';
+import { createRuns, type Runs } from './runs/index.ts';
 import { allRuntimes, availableRuntimes, chooseRuntime, type ProbedRuntime } from './runtimes/index.ts';
 import { journalFiles } from './sandboxes/journal-files.ts';
 import type { ShellPolicy } from './shell/policy.ts';
@@ -23,6 +24,8 @@ export interface App {
   probe(): Promise<readonly ProbedRuntime[]>;
   /** The configured runtime, or the one named. */
   runtime(name?: RuntimeName): Promise<Runtime>;
+  /** Runs of code. `pool: 'off'` for a single one: nothing is kept ready for a next. */
+  runs(options?: { readonly pool?: 'on' | 'off' }): Runs;
   /** A sandbox with the config's limits, where the spec says nothing else. */
   open(
     spec?: SandboxSpec,
@@ -70,6 +73,16 @@ export function createApp(config: Config, host: Host, warn: (message: string) =>
     shellPolicy,
     probe: () => availableRuntimes(runtimes),
     runtime,
+    runs: ({ pool = 'on' } = {}) =>
+      createRuns({
+        runtimes,
+        choose: runtime,
+        images: config.runs.images,
+        pool: { floor: config.runs.pool_floor, ceiling: pool === 'on' ? config.runs.pool_ceiling : 0 },
+        concurrency: config.runs.concurrency,
+        mostWaiting: config.runs.queue,
+        pullDeadlineMs: config.runs.pull_timeout * 1000,
+      }),
     async open(spec = {}, options = {}) {
       const chosen = await runtime(options.runtime);
       return chosen.open({ ...spec, limits: { ...configuredLimits(config), ...spec.limits } }, options);

@@ -16,6 +16,7 @@ const exitSchema = z.object({ ExitCode: z.number() });
 const containerSchema = z.object({
   Config: z.object({ Image: z.string(), User: z.string(), WorkingDir: z.string() }),
   HostConfig: z.record(z.string(), z.unknown()),
+  State: z.object({ Pid: z.number() }),
 });
 type ContainerFacts = z.infer<typeof containerSchema>;
 

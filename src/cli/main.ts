@@ -29,10 +29,14 @@ import { memoryReindexCommand } from './commands/memory-reindex.ts';
 import { memoryRmCommand } from './commands/memory-rm.ts';
 import { memorySearchCommand } from './commands/memory-search.ts';
 import { memoryStatsCommand } from './commands/memory-stats.ts';
+import { replCommand } from './commands/repl.ts';
+import { runCommand as runCodeCommand } from './commands/run.ts';
 import { statusCommand } from './commands/status.ts';
 import { commandHelp, overviewHelp } from './help.ts';
 
 const commands: readonly CliCommand[] = [
+  runCodeCommand,
+  replCommand,
   execCommand,
   memoryAddCommand,
   memoryExportCommand,

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { GeodeError, reasonOf } from '../core/errors.ts';
 import { parseSize } from '../core/limits.ts';
 import { runtimeNames } from '../core/runtime.ts';
+import { languageNames } from '../runs/languages/language.ts';
 import { defaultStrictPrograms } from '../shell/policy.ts';
 import type { Host } from './host.ts';
 
@@ -16,6 +17,7 @@ const size = z.union([z.string(), z.number()]).transform((value, context) => {
 });
 const folder = z.string().refine(isAbsolute, 'must be an absolute path');
 const positive = z.number().positive();
+const count = z.number().int().nonnegative();
 
 /** The whole config: one section a part, every key with its meaning and default. Unknown keys are refused. */
 export function configSchema(host: Host) {
@@ -111,6 +113,19 @@ export function configSchema(host: Host) {
           .enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'])
           .default('info')
           .describe('logs go to stderr'),
+      })
+      .prefault({}),
+    runs: z
+      .strictObject({
+        images: z
+          .partialRecord(z.enum(languageNames), z.string().min(1))
+          .default({})
+          .describe('image by language, instead of the pinned ones'),
+        pool_floor: count.default(1).describe('sandboxes kept ready of every kind in use'),
+        pool_ceiling: count.default(16).describe('sandboxes kept ready at most; 0: none'),
+        concurrency: positive.int().default(8).describe('runs at once'),
+        queue: count.default(256).describe('runs that may wait for their turn'),
+        pull_timeout: positive.default(600).describe('seconds that fetching an image may take'),
       })
       .prefault({}),
     security: z

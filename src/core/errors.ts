@@ -32,6 +32,10 @@ export const errorCatalogue = {
     hint: 'This runtime cannot honour that field. Drop it, set it to null where allowed, or choose another runtime.',
   },
   image_missing: { status: 404, hint: 'Pull or build the image first, or name another one.' },
+  pull_failed: {
+    status: 502,
+    hint: 'Check the name of the image and that its registry can be reached, then try again.',
+  },
   engine_failed: { status: 502, hint: 'The container engine refused; the message carries its own words.' },
   // sandboxes
   sandbox_gone: { status: 410, hint: 'The sandbox has ended. Open a new one.' },
@@ -127,6 +131,8 @@ export const errorCatalogue = {
   key_not_found: { status: 404, hint: 'Run `geode keys list` to see which keys exist.' },
   server_unreachable: { status: 503, hint: 'Start it with `geode gateway`, or correct the URL.' },
   stopping: { status: 503, hint: 'The server is going down. Send the request again when it is back.' },
+  // runs
+  queue_full: { status: 429, hint: 'Too many runs are waiting. Try again later, or raise `runs.queue`.' },
   // waiting
   timed_out: { status: 504, hint: 'Give it a longer deadline, or look at what it is waiting for.' },
   cancelled: { status: 499, hint: 'The caller gave up; nothing is left behind.' },

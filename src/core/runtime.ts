@@ -1,4 +1,5 @@
 import type { Cancel } from './cancel.ts';
+import type { Images } from './images.ts';
 import type { Grade, Network, Sandbox, SandboxSpec } from './sandbox.ts';
 
 export const runtimeNames = ['docker', 'apple', 'bubblewrap', 'native'] as const;
@@ -49,6 +50,8 @@ export interface SandboxFacts {
 /** A place that can open sandboxes. Holds no global state; importing one does nothing. */
 export interface Runtime {
   readonly name: RuntimeName;
+  /** Left out by a runtime whose images are not ours to fetch, or that has none. */
+  readonly images?: Images;
   /** Never throws and never hangs: a deadline counts as a "no" with its reason. */
   probe(options?: Cancel): Promise<Available | Unavailable>;
   /** Ready when its guest has answered. On any failure nothing is left behind. */
@@ -57,6 +60,11 @@ export interface Runtime {
   adopt(id: string, options?: Cancel): Promise<Sandbox>;
   /** Every sandbox of this installation, also those that no host holds. */
   list(options?: Cancel): Promise<readonly SandboxFacts[]>;
-  /** Removes one for good, running or not, and whatever a broken open left of it; unknown ids are no error. */
+  /**
+   * The ids of everything here that a sandbox of this installation left or still uses, also where its record
+   * is gone or was never written: folders, containers, volumes, control groups, processes.
+   */
+  traces(options?: Cancel): Promise<readonly string[]>;
+  /** Removes one for good, running or not, with every trace of it; unknown ids are no error. */
   remove(id: string, options?: Cancel): Promise<void>;
 }

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { open, readFile } from 'node:fs/promises';
+import { open, readdir, readFile, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
@@ -98,8 +98,38 @@ export async function vitalOf(handle: string, wordsFile: string): Promise<Vital>
   return { alive: false, reason: `its first process is gone (${await lastWords(wordsFile)})` };
 }
 
+/** Ends a room's first process, or, when its host died before it knew which one that is, whatever is of the room. */
+export async function endRoom(handle: string, id: string): Promise<void> {
+  if (handle !== '') return endProcess(handle);
+  const until = performance.now() + endDeadlineMs;
+  for (;;) {
+    const left = await processesNaming(`/${id}/`);
+    if (left.length === 0 || performance.now() > until) return;
+    for (const pid of left) kill(`${pid}`, 'SIGKILL');
+    await delay(5);
+  }
+}
+
+/** Every process of the host whose words, environment, folder or mounts hold the text: a room's id is in one of them. */
+async function processesNaming(text: string): Promise<readonly number[]> {
+  const pids = (await readdir('/proc'))
+    .map(Number)
+    .filter((pid) => Number.isInteger(pid) && pid !== process.pid);
+  const named = await Promise.all(
+    pids.map(async (pid) => {
+      const facts = [
+        ...['cmdline', 'environ', 'mountinfo'].map((file) => readFile(`/proc/${pid}/${file}`, 'utf8')),
+        readlink(`/proc/${pid}/cwd`).then((folder) => `${folder}/`),
+      ].map((fact) => fact.catch(() => ''));
+      const alive = (await startTime(pid)) !== undefined;
+      return alive && (await Promise.all(facts)).some((fact) => fact.includes(text));
+    }),
+  );
+  return pids.filter((_, index) => named[index]);
+}
+
 /** Asks first, so that the guest can end its children, then insists. */
-export async function endProcess(handle: string): Promise<void> {
+async function endProcess(handle: string): Promise<void> {
   for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
     const until = performance.now() + endDeadlineMs;
     if (await isRunning(handle)) kill(handle, signal);

@@ -135,6 +135,13 @@ export async function readRecord(room: Room): Promise<RoomRecord | undefined> {
   }
 }
 
+/** Of every room that has a folder left, half-made and half-removed ones included. */
+export async function allRoomIds(places: RoomPlaces): Promise<readonly string[]> {
+  const folders = [join(places.stateDir, 'sandboxes'), places.runDir];
+  const names = await Promise.all(folders.map((folder) => readdir(folder).catch(() => [])));
+  return names.flat().filter((name) => idPattern.test(name));
+}
+
 export async function allRecords(places: RoomPlaces): Promise<readonly RoomRecord[]> {
   const names = await readdir(join(places.stateDir, 'sandboxes')).catch(() => []);
   const ids = names.filter((name) => idPattern.test(name));

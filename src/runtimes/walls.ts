@@ -10,6 +10,7 @@ import { GuestSandbox } from './guest-sandbox.ts';
 import type { RuntimeOptions } from './options.ts';
 import {
   allRecords,
+  allRoomIds,
   claimRoom,
   makeRoom,
   newSandboxId,
@@ -54,8 +55,10 @@ export interface Walls {
   build(room: Room, spec: CheckedSpec, plan: Plan, signal: AbortSignal): Promise<{ readonly handle: string }>;
   dialer(room: Room, handle: string): Dialer;
   vital(room: Room, handle: string, signal: AbortSignal): Promise<Vital>;
-  /** Ends everything of it. Idempotent; unknown handles are no error. */
+  /** Ends everything of it. Idempotent; unknown handles are no error. Without one it goes by the room's id. */
   destroy(room: Room, handle: string, signal: AbortSignal): Promise<void>;
+  /** The ids of rooms that something outside of their folders is left of. */
+  traces?(): Promise<readonly string[]>;
 }
 
 /** A runtime from its walls. */
@@ -172,6 +175,13 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
         return { id, owner, grade, createdAt, state };
       });
       return Promise.all(facts);
+    },
+    async traces() {
+      const foreign = new Set(
+        (await allRecords(options)).filter(({ runtime }) => runtime !== walls.name).map(({ id }) => id),
+      );
+      const ids = [...(await allRoomIds(options)), ...((await walls.traces?.()) ?? [])];
+      return [...new Set(ids)].filter((id) => !foreign.has(id));
     },
     async remove(id) {
       const room = roomOf(options, id);

@@ -35,10 +35,14 @@ export const fixture = (name: string) => fileURLToPath(new URL(`../fixtures/${na
 export const fixtureText = (name: string) => readFile(fixture(name), 'utf8');
 
 /** Options in a folder of their own, so that suites share nothing and leave nothing. */
-export async function testOptions(
-  world: World = {},
-): Promise<RuntimesOptions & { readonly folder: string } & AsyncDisposable> {
-  const folder = await mkdtemp(join(tmpdir(), 'geode-test-'));
+export async function testOptions(world: World = {}): Promise<TestOptions> {
+  return optionsIn(await mkdtemp(join(tmpdir(), 'geode-test-')), world);
+}
+
+export type TestOptions = RuntimesOptions & { readonly folder: string } & AsyncDisposable;
+
+/** The same in a folder that another process may know of. */
+export async function optionsIn(folder: string, world: World): Promise<TestOptions> {
   return {
     folder,
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),

@@ -134,7 +134,7 @@ function drained(stream: NodeJS.WriteStream, signal: AbortSignal): Promise<void>
   });
 }
 
-function exitCodeOf({ exitCode, signal, timedOut }: ExitFacts): number {
+export function exitCodeOf({ exitCode, signal, timedOut }: ExitFacts): number {
   if (timedOut) return exitCodes.timedOut;
   if (exitCode !== null) return exitCode;
   return signalCode(signal ?? '');
@@ -143,14 +143,17 @@ function exitCodeOf({ exitCode, signal, timedOut }: ExitFacts): number {
 function specFrom(values: CliValues, host: Host): SandboxSpec {
   const image = text(values, 'image');
   const memory = text(values, 'memory');
-  const env = Object.fromEntries(texts(values, 'env').map((setting) => pair(setting, host)));
   return {
-    env,
+    env: envFrom(values, host),
     ...(image === undefined ? {} : { image }),
     ...(memory === undefined
       ? {}
       : { limits: { memoryBytes: memory === 'none' ? null : parseSize(memory, '--memory') } }),
   };
+}
+
+export function envFrom(values: CliValues, host: Host): Readonly<Record<string, string>> {
+  return Object.fromEntries(texts(values, 'env').map((setting) => pair(setting, host)));
 }
 
 /** `NAME` alone takes the value from here, so that a secret need not stand on a command line. */
@@ -168,7 +171,7 @@ function pair(setting: string, host: Host): readonly [string, string] {
   );
 }
 
-function runtimeFrom(values: CliValues): RuntimeName | undefined {
+export function runtimeFrom(values: CliValues): RuntimeName | undefined {
   const name = text(values, 'runtime');
   if (name === undefined) return undefined;
   const known = runtimeNames.find((candidate) => candidate === name);
@@ -179,7 +182,7 @@ function runtimeFrom(values: CliValues): RuntimeName | undefined {
   });
 }
 
-function timeoutFrom(values: CliValues): number | null {
+export function timeoutFrom(values: CliValues): number | null {
   const given = text(values, 'timeout') ?? '60';
   const seconds = /^\d+(\.\d+)?$/.test(given) ? Number(given) : Number.NaN;
   if (Number.isNaN(seconds)) {

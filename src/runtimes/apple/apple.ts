@@ -85,8 +85,8 @@ export function appleRuntime(options: RuntimeOptions, apple: AppleOptions): Runt
           : { alive: false, reason: `its container is ${facts.status}` };
       },
 
-      async destroy(_room, handle) {
-        await container(['delete', '--force', handle]).catch(() => {});
+      async destroy({ id }) {
+        await container(['delete', '--force', `geode-${id}`]).catch(() => {});
       },
     },
     options,

@@ -5,14 +5,21 @@ import { promisify } from 'node:util';
 import type { Available, Runtime, Unavailable } from '../../core/runtime.ts';
 import { socketDialer } from '../../link/dial.ts';
 import { findGuest } from '../guest-binary.ts';
-import { endProcess, startDetached, vitalOf } from '../host-process.ts';
+import { endRoom, startDetached, vitalOf } from '../host-process.ts';
 import { checkMounts } from '../mounts.ts';
 import type { RuntimeOptions } from '../options.ts';
 import { openFolder } from '../rooms.ts';
 import { workdir } from '../spec.ts';
 import { runtimeOf } from '../walls.ts';
 import { bubblewrapArguments } from './arguments.ts';
-import { cgroupFolders, cgroupVersion, makeCgroup, memoryFolder, removeCgroup } from './cgroups.ts';
+import {
+  cgroupFolders,
+  cgroupIds,
+  cgroupVersion,
+  makeCgroup,
+  memoryFolder,
+  removeCgroup,
+} from './cgroups.ts';
 import { seccompFilter } from './seccomp.ts';
 
 /** Whom commands run as on the host's disk when the host itself is root: nobody else's number. */
@@ -76,9 +83,13 @@ export function bubblewrapRuntime(options: RuntimeOptions): Runtime {
       dialer: (room) => socketDialer(room.socket),
       vital: (room, handle) => vitalOf(handle, room.words),
       async destroy(room, handle) {
-        await endProcess(handle);
+        await endRoom(handle, room.id);
         const version = await cgroupVersion();
         if (version !== undefined) await removeCgroup(version, room.id);
+      },
+      async traces() {
+        const version = await cgroupVersion();
+        return version === undefined ? [] : cgroupIds(version);
       },
     },
     options,

@@ -1,4 +1,4 @@
-import { access, constants, mkdir, readFile, rmdir, writeFile } from 'node:fs/promises';
+import { access, constants, mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Limits } from '../../core/limits.ts';
@@ -113,4 +113,13 @@ async function isWritable(path: string): Promise<boolean> {
     () => true,
     () => false,
   );
+}
+
+/** The sandboxes that have a group here, for telling leftovers. */
+export async function cgroupIds(version: CgroupVersion): Promise<readonly string[]> {
+  const folders = cgroupFolders(version, '').map((folder) =>
+    readdir(folder, { withFileTypes: true }).catch(() => []),
+  );
+  const entries = (await Promise.all(folders)).flat();
+  return [...new Set(entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name))];
 }

@@ -11,7 +11,9 @@ import { type CheckedSpec, workdir } from '../spec.ts';
 import { runtimeOf } from '../walls.ts';
 import { containerOptions } from './container.ts';
 import { asking, bridgeInto, connectEngine, removeContainer, statusOf } from './engine.ts';
+import { dockerImages } from './images.ts';
 import type { DockerOptions } from './options.ts';
+import { homeLabel, homeOf, labelledRooms, roomLabel } from './traces.ts';
 import { fillVolumes, removeVolumes } from './volumes.ts';
 
 const fallbackPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
@@ -35,7 +37,7 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
     return options.uid === 0 ? { uid: 1000, gid: 1000 } : { uid: options.uid, gid: options.gid };
   };
 
-  return runtimeOf(
+  const runtime = runtimeOf(
     {
       name: 'docker',
       probe: async () => probe(options, docker, await engine(), grade),
@@ -62,7 +64,7 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
             name: handle,
             image: spec.image ?? docker.defaultImage,
             user: `${uid}:${gid}`,
-            labels: labels(room.id, spec),
+            labels: labels(options, room, spec),
             ociRuntime: docker.ociRuntime,
             mounts: await checkMounts(spec.mounts ?? [], options.mounts),
             shared: overSocket
@@ -78,7 +80,7 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
             image,
             guest: guest.path,
             user: { uid, gid },
-            labels: labels(room.id, spec),
+            labels: labels(options, room, spec),
           });
         }
         const made = await asking('create the container', (await engine()).createContainer(created), {
@@ -111,9 +113,12 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
         await removeContainer(await container(nameOf(room)), signal);
         if (!overSocket) await removeVolumes(await engine(), nameOf(room), signal);
       },
+
+      traces: async () => labelledRooms(await engine(), homeOf(options)),
     },
     options,
   );
+  return { ...runtime, images: dockerImages(engine) };
 }
 
 const nameOf = ({ id }: Pick<Room, 'id'>) => `geode-${id}`;
@@ -215,10 +220,11 @@ async function imageEnv(engine: Docker, image: string): Promise<Readonly<Record<
   return Object.fromEntries(pairs);
 }
 
-function labels(id: string, spec: CheckedSpec): Readonly<Record<string, string>> {
+function labels(options: RuntimeOptions, { id }: Room, spec: CheckedSpec): Readonly<Record<string, string>> {
   return {
+    [homeLabel]: homeOf(options),
     'dev.geode.owner': spec.owner ?? '',
-    'dev.geode.sandbox': id,
+    [roomLabel]: id,
     'dev.geode.version': '1',
     'dev.geode.lease-ms': String(spec.leaseMs),
   };

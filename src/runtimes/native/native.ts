@@ -1,7 +1,7 @@
 import type { Runtime } from '../../core/runtime.ts';
 import { socketDialer } from '../../link/dial.ts';
 import { findGuest } from '../guest-binary.ts';
-import { endProcess, startDetached, vitalOf } from '../host-process.ts';
+import { endRoom, startDetached, vitalOf } from '../host-process.ts';
 import type { RuntimeOptions } from '../options.ts';
 import { firstLeaseMs } from '../spec.ts';
 import { runtimeOf } from '../walls.ts';
@@ -58,7 +58,7 @@ export function nativeRuntime(options: RuntimeOptions): Runtime {
       },
       dialer: (room) => socketDialer(room.socket),
       vital: (room, handle) => vitalOf(handle, room.words),
-      destroy: (_room, handle) => endProcess(handle),
+      destroy: (room, handle) => endRoom(handle, room.id),
     },
     options,
   );

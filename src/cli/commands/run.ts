@@ -1,0 +1,198 @@
+import { readFile } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { GeodeError, isGeodeError } from '../../core/errors.ts';
+import { parseSize } from '../../core/limits.ts';
+import { runtimeNames } from '../../core/runtime.ts';
+import type { Runs } from '../../runs/index.ts';
+import { languageOf, languageOfFile, languages } from '../../runs/languages/index.ts';
+import type { RunOptions } from '../../runs/options.ts';
+import { foldRun } from '../../runs/result.ts';
+import { type CliCommand, type CliContext, type CliValues, exitCodes, text, texts } from '../command.ts';
+import { saveArtifacts } from '../save-artifacts.ts';
+import { showRun } from '../show-run.ts';
+import { envFrom, exitCodeOf, runtimeFrom, timeoutFrom } from './exec.ts';
+
+export const runCommand: CliCommand = {
+  name: 'run',
+  summary: 'run code in a fresh sandbox and leave nothing behind',
+  usage: '[OPTION …] FILE|LANGUAGE [-c CODE | -] [ARGUMENT …]',
+  examples: [
+    ["geode run python -c 'print(6*7)'", `languages: ${languages.map(({ name }) => name).join(', ')}`],
+    [
+      'geode run --file data.csv --artifact plot.png script.py',
+      'the language by the extension; files in and out',
+    ],
+    ['echo "echo hi" | geode run shell -', 'code from stdin'],
+  ],
+  options: {
+    runtime: {
+      type: 'string',
+      value: 'NAME',
+      description: `one of ${runtimeNames.join(', ')}; default: the config's`,
+    },
+    image: { type: 'string', value: 'IMAGE', description: "instead of the language's own" },
+    timeout: {
+      type: 'string',
+      value: 'SECONDS',
+      description: 'stop it after that long (default 60; 0: never)',
+    },
+    memory: { type: 'string', value: 'SIZE', description: 'memory limit: 256m, 1g, or none' },
+    cpus: { type: 'string', value: 'NUMBER', description: 'processors: 0.5, 2, or none (default 1)' },
+    env: {
+      type: 'string',
+      short: 'e',
+      multiple: true,
+      value: 'NAME=VALUE',
+      description: 'set a variable; may be repeated',
+    },
+    file: {
+      type: 'string',
+      short: 'f',
+      multiple: true,
+      value: 'PATH[=NAME]',
+      description: 'bring a file in, beside the code; may be repeated',
+    },
+    artifact: {
+      type: 'string',
+      short: 'a',
+      multiple: true,
+      value: 'PATTERN',
+      description: 'bring files, folders or globs back; may be repeated',
+    },
+    output: {
+      type: 'string',
+      short: 'o',
+      value: 'FOLDER',
+      description: 'where artifacts go (default ./artifacts)',
+    },
+    quiet: { type: 'boolean', short: 'q', description: 'nothing on stderr but what the code says' },
+  },
+  passThrough: true,
+  async run(context) {
+    const { code, language, argv, stdin } = await codeFrom(context.positionals);
+    const options = { ...(await optionsFrom(context)), argv, ...stdin };
+    const app = await context.app();
+    await using runs = app.runs({ pool: 'off' });
+    using _reaping = reapMeanwhile(runs);
+    try {
+      return await runAndShow(runs, code, language, options, context);
+    } catch (error) {
+      if (!isGeodeError(error) || error.code === 'cancelled') throw error;
+      if (context.json) context.out(JSON.stringify(error));
+      else context.err(`geode: ${error.message}\n  ${error.hint}`);
+      return exitCodes.notRun;
+    } finally {
+      // What the code did not read must not keep this program waiting.
+      process.stdin.destroy();
+    }
+  },
+};
+
+async function runAndShow(
+  runs: Runs,
+  code: Uint8Array,
+  language: string,
+  options: RunOptions,
+  { json, values, out, err }: CliContext,
+): Promise<number> {
+  const events = runs.stream(code, language, options);
+  const quiet = values.quiet === true || json;
+  const { bytes: _, artifacts, ...result } = await foldRun(json ? events : showRun(events, quiet));
+  const folder = text(values, 'output') ?? 'artifacts';
+  const saved = await saveArtifacts(folder, artifacts);
+  if (json) {
+    const { compile, ...rest } = result;
+    const compiler =
+      compile === null
+        ? null
+        : { exitCode: compile.exitCode, stdout: compile.stdout, stderr: compile.stderr };
+    out(JSON.stringify({ ...rest, compile: compiler, artifacts: saved }));
+  } else if (!quiet) {
+    for (const path of saved) err(`geode: saved ${path}`);
+    for (const { path, reason } of result.missedArtifacts) err(`geode: ${path} was not saved: ${reason}`);
+    if (result.timedOut) err('geode: timed out; everything it started was killed');
+    if (result.oomKilled) err('geode: the memory limit was reached');
+    if (result.outcome === 'compile-failed') err('geode: it does not compile');
+  }
+  return exitCodeOf(result);
+}
+
+interface Source {
+  readonly code: Uint8Array;
+  readonly language: string;
+  readonly argv: readonly string[];
+  readonly stdin: Pick<RunOptions, 'stdin'>;
+}
+
+/** `script.py …`, `python -c CODE …` or `python - …`. Stdin is the code's, unless it is the code. */
+async function codeFrom([first, ...rest]: readonly string[]): Promise<Source> {
+  const stdin = process.stdin.isTTY ? {} : { stdin: process.stdin as AsyncIterable<Uint8Array> };
+  if (first === undefined) throw usage('There is nothing to run.');
+  const language = languageOfFile(first);
+  if (language !== undefined) {
+    const code = await readFile(first).catch((cause) => {
+      throw new GeodeError('invalid_input', `${first} cannot be read: ${cause.message}.`, { cause });
+    });
+    return { code, language: language.name, argv: rest, stdin };
+  }
+  const { name } = languageOf(first);
+  const [flag, code, ...argv] = rest;
+  if (flag === '-c' && code !== undefined) return { code: Buffer.from(code), language: name, argv, stdin };
+  if (flag === '-')
+    return { code: await buffer(process.stdin), language: name, argv: rest.slice(1), stdin: {} };
+  throw usage(`There is no code to run: say geode run ${first} -c CODE, or - to read it from stdin.`);
+}
+
+function usage(message: string): GeodeError {
+  return new GeodeError('invalid_input', message, {
+    hint: 'See geode run --help.',
+    details: { usage: true },
+  });
+}
+
+async function optionsFrom({ values, host, signal }: CliContext): Promise<RunOptions> {
+  const image = text(values, 'image');
+  const runtime = runtimeFrom(values);
+  const memory = text(values, 'memory');
+  return {
+    signal,
+    timeoutMs: timeoutFrom(values),
+    env: envFrom(values, host),
+    files: await filesFrom(texts(values, 'file')),
+    artifacts: texts(values, 'artifact'),
+    limits: {
+      ...(memory === undefined
+        ? {}
+        : { memoryBytes: memory === 'none' ? null : parseSize(memory, '--memory') }),
+      ...cpusFrom(values),
+    },
+    ...(image === undefined ? {} : { image }),
+    ...(runtime === undefined ? {} : { runtime }),
+  };
+}
+
+function cpusFrom(values: CliValues): { readonly cpus?: number | null } {
+  const cpus = text(values, 'cpus');
+  if (cpus === undefined) return {};
+  return { cpus: cpus === 'none' ? null : Number(cpus) };
+}
+
+async function filesFrom(wanted: readonly string[]): Promise<Readonly<Record<string, Uint8Array>>> {
+  const files = wanted.map(async (word) => {
+    const at = word.lastIndexOf('=');
+    const [path, name] = at > 0 ? [word.slice(0, at), word.slice(at + 1)] : [word, basename(word)];
+    const content = await readFile(path).catch((cause) => {
+      throw new GeodeError('invalid_input', `--file ${path} cannot be read: ${cause.message}.`, { cause });
+    });
+    return [name, content] as const;
+  });
+  return Object.fromEntries(await Promise.all(files));
+}
+
+/** Cleans up after hosts that died, while the code runs and no longer. */
+function reapMeanwhile(runs: Runs): Disposable {
+  const stop = new AbortController();
+  void runs.reap({ signal: stop.signal }).catch(() => {});
+  return { [Symbol.dispose]: () => stop.abort() };
+}

@@ -1,0 +1,21 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { Artifact } from '../runs/result.ts';
+
+/** Writes artifacts below a folder and returns their paths. One that is there is replaced, a link never followed. */
+export async function saveArtifacts(
+  folder: string,
+  artifacts: readonly Artifact[],
+): Promise<readonly string[]> {
+  const saved: string[] = [];
+  for (const { path, bytes } of artifacts) {
+    const target = join(folder, path);
+    await mkdir(dirname(target), { recursive: true });
+    const fresh = `${target}.${randomBytes(4).toString('hex')}`;
+    await writeFile(fresh, bytes, { flag: 'wx' });
+    await rename(fresh, target);
+    saved.push(target);
+  }
+  return saved;
+}

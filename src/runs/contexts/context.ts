@@ -1,0 +1,230 @@
+import { type Cancel, cancelled } from '../../core/cancel.ts';
+import { GeodeError } from '../../core/errors.ts';
+import type { Workspace } from '../../core/sandbox.ts';
+import { Interpreter, type RunEnd } from './interpreter.ts';
+import { type ContextLanguage, type KernelSpec, kernelSpec } from './languages.ts';
+import type { InterpreterOptions } from './launch.ts';
+import type { CheckState } from './messages.ts';
+import type { ContextError, ContextEvent, ContextResult, ContextStatus, ResultRecord } from './result.ts';
+import { type Stop, settlesWithin, stopOf } from './stop.ts';
+import { Turns } from './turns.ts';
+
+export interface ContextOptions extends Omit<InterpreterOptions, 'limits' | 'number'>, Cancel {
+  /** Bytes of stdout and of stderr that a run stores; the rest is counted. Default 10 MB each. */
+  readonly outputLimitBytes?: number;
+  /** Bytes of rich results that a run stores; results beyond are counted. Default 20 MB. */
+  readonly resultLimitBytes?: number;
+  /** How long code has to heed an interrupt before its interpreter is killed. Default 2 s. */
+  readonly graceMs?: number;
+}
+
+interface ContextRunOptions extends Cancel {
+  /** The code is interrupted when it is up, and killed after the grace. Default 60 s; `null`: no limit. */
+  readonly timeoutMs?: number | null;
+  /** Told of output, results and the error as they come. */
+  readonly onEvent?: (event: ContextEvent) => void;
+}
+
+/** What an interrupt found: nothing to stop, code that stopped, or code that goes on in spite of it. */
+type InterruptOutcome = 'idle' | 'stopped' | 'ignored';
+
+/**
+ * An interpreter that keeps its variables, imports and functions between runs. Runs of one context go one
+ * after the other, in the order of the calls; many contexts run at once. When the interpreter ends, by
+ * itself or by force, the run that it happened in says so and the next one starts a fresh interpreter.
+ */
+export interface Context extends AsyncDisposable {
+  readonly language: ContextLanguage;
+  /** Code that raises is a result. A cancel stops the code first, then rejects with `cancelled`. */
+  run(code: string, options?: ContextRunOptions): Promise<ContextResult>;
+  /** Stops what runs; variables stay. Resolves when it has stopped, or after the grace with `ignored`. */
+  interrupt(): Promise<InterruptOutcome>;
+  /** A fresh interpreter now. A run that is under way is ended and rejects with `cancelled`. */
+  restart(options?: Cancel): Promise<void>;
+  /** Whether code is whole, for a terminal that reads it line by line. Waits for its turn like a run. */
+  check(code: string, options?: Cancel): Promise<CheckState>;
+  /** Ends the interpreter and everything that it started. Idempotent; runs that wait are rejected. */
+  close(): Promise<void>;
+}
+
+const defaultTimeoutMs = 60_000;
+const defaultOutputBytes = 10_000_000;
+const defaultResultBytes = 20_000_000;
+const defaultGraceMs = 2_000;
+const largestCode = 16 * 1024 ** 2;
+
+/** Starts the interpreter in the sandbox; `spawn_failed` when the sandbox has none. */
+export async function openContext(
+  workspace: Workspace,
+  language: ContextLanguage,
+  { outputLimitBytes, resultLimitBytes, graceMs = defaultGraceMs, signal, ...options }: ContextOptions = {},
+): Promise<Context> {
+  const limits = {
+    outputBytes: outputLimitBytes ?? defaultOutputBytes,
+    resultBytes: resultLimitBytes ?? defaultResultBytes,
+  };
+  const context = new LiveContext(workspace, kernelSpec(language), { ...options, limits }, graceMs);
+  await context.restart({ signal });
+  return context;
+}
+
+class LiveContext implements Context {
+  readonly language: ContextLanguage;
+  readonly #start: (number: number, cancel: Cancel) => Promise<Interpreter>;
+  readonly #graceMs: number;
+  readonly #turns = new Turns();
+  #interpreter: Promise<Interpreter> | undefined;
+  #over: Promise<RunEnd> | undefined;
+  #interpreters = 0;
+  #runs = 0;
+  #closed = false;
+
+  constructor(
+    workspace: Workspace,
+    spec: KernelSpec,
+    options: Omit<InterpreterOptions, 'number'>,
+    graceMs: number,
+  ) {
+    this.language = spec.language;
+    this.#graceMs = graceMs;
+    this.#start = (number, cancel) => Interpreter.start(workspace, spec, { ...options, number }, cancel);
+  }
+
+  async run(code: string, options: ContextRunOptions = {}): Promise<ContextResult> {
+    if (code.length > largestCode) {
+      throw new GeodeError('too_large', `The code is ${code.length} characters; the most is ${largestCode}.`);
+    }
+    const endTurn = await this.#turns.take(`The ${this.language} run`, options);
+    try {
+      return await this.#runIn(await this.#ready(options), code, options);
+    } finally {
+      endTurn();
+    }
+  }
+
+  async interrupt(): Promise<InterruptOutcome> {
+    const interpreter = await this.#interpreter?.catch(() => undefined);
+    const over = this.#over;
+    if (over === undefined || interpreter?.isRunning !== true) return 'idle';
+    await interpreter.interrupt();
+    return (await settlesWithin(over, this.#graceMs)) ? 'stopped' : 'ignored';
+  }
+
+  async restart(options: Cancel = {}): Promise<void> {
+    this.#refuseIfClosed();
+    await this.#begin(options, this.#interpreter);
+  }
+
+  async check(code: string, options: Cancel = {}): Promise<CheckState> {
+    const endTurn = await this.#turns.take('The check', options);
+    try {
+      return await (await this.#ready(options)).check(code, options);
+    } finally {
+      endTurn();
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#end(this.#interpreter);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #runIn(
+    interpreter: Interpreter,
+    code: string,
+    { timeoutMs = defaultTimeoutMs, onEvent, signal }: ContextRunOptions,
+  ): Promise<ContextResult> {
+    this.#runs += 1;
+    const begun = performance.now();
+    const { record, over } = interpreter.run(this.#runs, code);
+    this.#over = over;
+    const listening = onEvent === undefined ? undefined : listenTo(record, onEvent);
+    const stop = await stopOf(over, timeoutMs, signal);
+    if (stop !== undefined) await this.#stop(interpreter, over);
+    const end = await over;
+    if (stop === 'cancelled') throw cancelled(`The ${this.language} run`, signal?.reason);
+    if (end.type !== 'done' && interpreter.isClosed) {
+      throw cancelled(`The ${this.language} run, by a restart or the end of its context,`);
+    }
+    if (end.type === 'failure') throw end.error;
+    listening?.rethrow();
+    if (end.type === 'exit' && end.violation !== null) record.fail(tampered(end.violation));
+    return record.result({
+      status: statusOf(stop, end, record),
+      exit: end.type === 'exit' ? end.exit : null,
+      interpreter: interpreter.number,
+      durationMs: performance.now() - begun,
+    });
+  }
+
+  /** Politely first; code that does not heed it loses its interpreter. */
+  async #stop(interpreter: Interpreter, over: Promise<RunEnd>): Promise<void> {
+    interpreter.interrupt().catch(() => {});
+    if (!(await settlesWithin(over, this.#graceMs))) await interpreter.kill();
+  }
+
+  async #ready(options: Cancel): Promise<Interpreter> {
+    this.#refuseIfClosed();
+    return this.#interpreter ?? this.#begin(options, undefined);
+  }
+
+  /** A fresh interpreter in the place of the old one. When it ends, or cannot start, the place is free again. */
+  #begin(options: Cancel, old: Promise<Interpreter> | undefined): Promise<Interpreter> {
+    const leave = () => {
+      if (this.#interpreter === beginning) this.#interpreter = undefined;
+    };
+    const beginning = this.#end(old).then(async () => {
+      this.#interpreters += 1;
+      const interpreter = await this.#start(this.#interpreters, options);
+      void interpreter.ended.then(leave);
+      return interpreter;
+    });
+    this.#interpreter = beginning;
+    beginning.catch(leave);
+    return beginning;
+  }
+
+  async #end(interpreter: Promise<Interpreter> | undefined): Promise<void> {
+    const begun = await interpreter?.catch(() => undefined);
+    await begun?.close(this.#graceMs);
+  }
+
+  #refuseIfClosed(): void {
+    if (!this.#closed) return;
+    throw new GeodeError('process_not_found', `The ${this.language} context is closed.`, {
+      hint: 'Open a new context.',
+    });
+  }
+}
+
+/** What a listener throws is the caller's: it reaches the caller, and not the interpreter. */
+function listenTo(record: ResultRecord, onEvent: (event: ContextEvent) => void): { rethrow(): void } {
+  const thrown: unknown[] = [];
+  record.listen((event) => {
+    try {
+      onEvent(event);
+    } catch (error) {
+      thrown.push(error);
+    }
+  });
+  return {
+    rethrow() {
+      if (thrown.length > 0) throw thrown[0];
+    },
+  };
+}
+
+function statusOf(stop: Stop | undefined, end: RunEnd, record: ResultRecord): ContextStatus {
+  if (stop === 'timed-out') return 'timed-out';
+  if (end.type !== 'done') return 'ended';
+  if (end.interrupted) return 'interrupted';
+  return record.error === null ? 'done' : 'failed';
+}
+
+function tampered({ message, hint }: GeodeError): ContextError {
+  return { name: 'ProtocolViolation', message, traceback: `${message} ${hint}` };
+}

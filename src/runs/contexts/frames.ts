@@ -1,0 +1,95 @@
+import { GeodeError } from '../../core/errors.ts';
+
+/** The largest frame that a pipe takes in one piece (PIPE_BUF); kernels send no larger ones. */
+const largestFrameBytes = 4096;
+const recordSeparator = 0x1e;
+const headBytes = 5;
+const last = '.'.charCodeAt(0);
+const more = '+'.charCodeAt(0);
+
+/** What a pipe of an interpreter carries: output of user code, and in between the kernel's messages. */
+export type Piece =
+  | { readonly type: 'output'; readonly bytes: Uint8Array }
+  | { readonly type: 'message'; readonly json: string };
+
+/**
+ * Takes the kernel's frames out of a stream of output. A frame begins with a mark that holds the context's
+ * random token, so that nothing which user code prints is taken for one; everything else is output, byte for
+ * byte. What is held back is bounded by the largest message.
+ */
+export class FrameReader {
+  readonly #mark: Buffer;
+  readonly #largestMessageBytes: number;
+  #held = Buffer.alloc(0);
+  #parts: Buffer[] = [];
+  #partsBytes = 0;
+
+  constructor(token: string, largestMessageBytes: number) {
+    this.#mark = Buffer.concat([Buffer.from([recordSeparator]), Buffer.from(token)]);
+    this.#largestMessageBytes = largestMessageBytes;
+  }
+
+  *read(chunk: Uint8Array): Generator<Piece> {
+    let rest = Buffer.concat([this.#held, chunk]);
+    for (;;) {
+      const at = rest.indexOf(this.#mark);
+      if (at < 0) break;
+      if (at > 0) yield { type: 'output', bytes: rest.subarray(0, at) };
+      rest = rest.subarray(at);
+      const frame = this.#frameAt(rest);
+      if (frame === undefined) {
+        this.#held = rest;
+        return;
+      }
+      rest = rest.subarray(frame.length);
+      const json = this.#add(frame);
+      if (json !== undefined) yield { type: 'message', json };
+    }
+    const tail = this.#beginningOfMark(rest);
+    if (tail > 0) yield { type: 'output', bytes: rest.subarray(0, tail) };
+    this.#held = rest.subarray(tail);
+  }
+
+  /** What is left when the pipe has ended is output. */
+  end(): Uint8Array {
+    const left = this.#held;
+    this.#held = Buffer.alloc(0);
+    return left;
+  }
+
+  #frameAt(bytes: Buffer): { payload: Buffer; isLast: boolean; length: number } | undefined {
+    const start = this.#mark.length + headBytes;
+    if (bytes.length < start) return undefined;
+    const kind = bytes[this.#mark.length];
+    const size = Number.parseInt(bytes.toString('latin1', this.#mark.length + 1, start), 16);
+    if ((kind !== last && kind !== more) || !(size <= largestFrameBytes - start)) {
+      throw broken('a frame with a wrong head');
+    }
+    if (bytes.length < start + size) return undefined;
+    return { payload: bytes.subarray(start, start + size), isLast: kind === last, length: start + size };
+  }
+
+  #add({ payload, isLast }: { payload: Buffer; isLast: boolean }): string | undefined {
+    this.#partsBytes += payload.length;
+    if (this.#partsBytes > this.#largestMessageBytes) throw broken('a message over its size');
+    this.#parts.push(Buffer.from(payload));
+    if (!isLast) return undefined;
+    const json = Buffer.concat(this.#parts).toString('utf8');
+    this.#parts = [];
+    this.#partsBytes = 0;
+    return json;
+  }
+
+  /** Where a tail begins that the next chunk may complete to a mark; the length when there is none. */
+  #beginningOfMark(bytes: Buffer): number {
+    const at = bytes.lastIndexOf(recordSeparator);
+    const isBeginning = at >= 0 && this.#mark.subarray(0, bytes.length - at).equals(bytes.subarray(at));
+    return isBeginning ? at : bytes.length;
+  }
+}
+
+export function broken(what: string): GeodeError {
+  return new GeodeError('guest_protocol', `The interpreter sent ${what}.`, {
+    hint: 'Code in it tampered with the kernel, and it was ended. The next run starts a fresh one.',
+  });
+}

@@ -1,0 +1,258 @@
+import { randomBytes } from 'node:crypto';
+import { type Cancel, within } from '../../core/cancel.ts';
+import { GeodeError, isGeodeError, reasonOf } from '../../core/errors.ts';
+import type { ExitFacts, Process } from '../../core/process.ts';
+import type { Workspace } from '../../core/sandbox.ts';
+import { broken, FrameReader } from './frames.ts';
+import { type KernelSpec, kernelSource } from './languages.ts';
+import { type InterpreterOptions, launch, notStarted } from './launch.ts';
+import { type CheckState, type KernelCommand, type KernelMessage, parseMessage, richOf } from './messages.ts';
+import { type ContextLimits, ResultRecord } from './result.ts';
+
+/** How an interpreter came to its end: with an exit (forced by a `violation` of the protocol, if there was one), or with its sandbox. */
+export type InterpreterEnd =
+  | { readonly type: 'exit'; readonly exit: ExitFacts; readonly violation: GeodeError | null }
+  | { readonly type: 'failure'; readonly error: GeodeError };
+
+const startDeadlineMs = 30_000;
+const checkDeadlineMs = 10_000;
+/** An error has no limit of its own; this is more than a kernel ever makes of one. */
+const largestErrorBytes = 4_000_000;
+
+type Kind = 'stdout' | 'stderr';
+
+/** One run, as the interpreter sees it: over when the kernel has said so on both pipes. */
+interface Running {
+  readonly run: number;
+  readonly waitsFor: Set<Kind>;
+  readonly done: () => void;
+}
+
+/** The host's side of one interpreter in a sandbox, from its start to its end. */
+export class Interpreter {
+  readonly number: number;
+  readonly #spec: KernelSpec;
+  readonly #process: Process;
+  readonly #limits: ContextLimits;
+  readonly #readers: Readonly<Record<Kind, FrameReader>>;
+  readonly #ended: Promise<InterpreterEnd>;
+  readonly #answers = new Map<string, (message: KernelMessage) => void>();
+  #record: ResultRecord;
+  #running: Running | undefined;
+  #checks = 0;
+  #wasInterrupted = false;
+  #violation: GeodeError | undefined;
+  #closed = false;
+
+  private constructor(
+    spec: KernelSpec,
+    process: Process,
+    token: string,
+    { limits, number }: InterpreterOptions,
+  ) {
+    const largestMessageBytes = 2 * limits.resultBytes + largestErrorBytes;
+    this.number = number;
+    this.#spec = spec;
+    this.#process = process;
+    this.#limits = limits;
+    this.#record = new ResultRecord(limits);
+    this.#readers = {
+      stdout: new FrameReader(token, largestMessageBytes),
+      stderr: new FrameReader(token, largestMessageBytes),
+    };
+    this.#ended = this.#follow();
+  }
+
+  /** Ready for code when it resolves; when it rejects nothing is left running. */
+  static async start(
+    workspace: Workspace,
+    spec: KernelSpec,
+    options: InterpreterOptions,
+    { signal }: Cancel = {},
+  ): Promise<Interpreter> {
+    const { parts } = await kernelSource(spec);
+    const process = await launch(workspace, spec, options, { signal });
+    const token = randomBytes(16).toString('hex');
+    const interpreter = new Interpreter(spec, process, token, options);
+    try {
+      const ready = interpreter.#answer('ready', startDeadlineMs, { signal });
+      const hello = { token, formLimitBytes: Math.floor(options.limits.resultBytes / 2), parts };
+      await Promise.all([ready, interpreter.#write(hello)]);
+      return interpreter;
+    } catch (error) {
+      await interpreter.kill();
+      const end = await interpreter.ended;
+      const said = interpreter.#record.result({ status: 'ended', exit: null, interpreter: 0, durationMs: 0 });
+      if (isGeodeError(error, 'process_not_found') && end.type === 'exit') {
+        throw notStarted(
+          spec,
+          options,
+          `it ended before it was ready: ${said.stderr.slice(-2000).trim()}`,
+          error,
+        );
+      }
+      throw error;
+    }
+  }
+
+  get ended(): Promise<InterpreterEnd> {
+    return this.#ended;
+  }
+
+  /** It was asked to end: by a restart, or with its context. */
+  get isClosed(): boolean {
+    return this.#closed;
+  }
+
+  get isRunning(): boolean {
+    return this.#running !== undefined;
+  }
+
+  /** Resolves when the code is done, or with the end of the interpreter; never rejects. */
+  run(run: number, code: string): { readonly record: ResultRecord; readonly over: Promise<RunEnd> } {
+    const record = this.#record;
+    this.#wasInterrupted = false;
+    const done = new Promise<RunEnd>((resolve) => {
+      this.#running = {
+        run,
+        waitsFor: new Set(['stdout', 'stderr']),
+        done: () => resolve({ type: 'done', interrupted: this.#wasInterrupted }),
+      };
+    });
+    // A write that fails is a pipe without a reader: the end of the interpreter tells why.
+    this.#write({ type: 'run', run, code }).catch(() => {});
+    return { record, over: Promise.race([done, this.#ended]) };
+  }
+
+  /** Asks the running code to stop. Whether it does is seen by its run being over. */
+  async interrupt(): Promise<void> {
+    const running = this.#running;
+    if (running === undefined) return;
+    if (this.#spec.interrupt === 'signal') await this.#process.signal('SIGINT');
+    else await this.#write({ type: 'interrupt', run: running.run });
+  }
+
+  async check(code: string, options: Cancel = {}): Promise<CheckState> {
+    this.#checks += 1;
+    const id = this.#checks;
+    const [answer] = await Promise.all([
+      this.#answer(`checked ${id}`, checkDeadlineMs, options),
+      this.#write({ type: 'check', id, code }),
+    ]);
+    if (answer.type !== 'checked') throw broken('another answer than the one that was due');
+    return answer.state;
+  }
+
+  /** Lets it end as interpreters do, with exit handlers and files flushed; whatever is left is killed. */
+  async close(graceMs: number): Promise<void> {
+    this.#closed = true;
+    if (this.#running === undefined) {
+      const closed = this.#answer('closed', graceMs);
+      await Promise.all([closed, this.#write({ type: 'close' })]).catch(() => {});
+    }
+    await this.kill();
+    await this.#ended;
+  }
+
+  /** The interpreter and everything that it started. */
+  async kill(): Promise<void> {
+    await this.#process.kill().catch((error: unknown) => {
+      if (!isGeodeError(error, 'process_not_found') && !isGeodeError(error, 'sandbox_gone')) throw error;
+    });
+  }
+
+  async #follow(): Promise<InterpreterEnd> {
+    try {
+      for await (const event of this.#process) {
+        if (event.type === 'exit') {
+          for (const kind of ['stdout', 'stderr'] as const) this.#leftover(kind);
+          const { type: _, ...exit } = event;
+          return { type: 'exit', exit, violation: this.#violation ?? null };
+        }
+        if (event.type !== 'output-lost' && this.#violation === undefined)
+          this.#read(event.type, event.bytes);
+      }
+      throw new GeodeError('internal', 'The interpreter ended without an exit record.');
+    } catch (error) {
+      void this.kill().catch(() => {});
+      return {
+        type: 'failure',
+        error: error instanceof GeodeError ? error : new GeodeError('internal', reasonOf(error)),
+      };
+    }
+  }
+
+  /** What breaks the protocol ends the interpreter; nothing that it says is listened to any more. */
+  #read(kind: Kind, bytes: Uint8Array): void {
+    try {
+      for (const piece of this.#readers[kind].read(bytes)) {
+        if (piece.type === 'output') this.#record.output(kind, piece.bytes);
+        else this.#take(kind, parseMessage(piece.json));
+      }
+    } catch (error) {
+      if (!isGeodeError(error, 'guest_protocol')) throw error;
+      this.#violation = error;
+      void this.kill().catch(() => {});
+    }
+  }
+
+  #leftover(kind: Kind): void {
+    const bytes = this.#readers[kind].end();
+    if (bytes.length > 0) this.#record.output(kind, bytes);
+  }
+
+  #take(kind: Kind, message: KernelMessage): void {
+    if (message.type === 'done') {
+      this.#finish(kind, message.run);
+    } else if (message.type === 'display' || message.type === 'value') {
+      this.#record.show(richOf(message));
+    } else if (message.type === 'error') {
+      if (message.run !== this.#running?.run) throw broken('an error of a run that is not under way');
+      const { name, message: text, traceback, interrupted } = message;
+      this.#wasInterrupted = interrupted;
+      this.#record.fail({ name, message: text, traceback });
+    } else {
+      const key = message.type === 'checked' ? `checked ${message.id}` : message.type;
+      this.#answers.get(key)?.(message);
+    }
+  }
+
+  #finish(kind: Kind, run: number): void {
+    const running = this.#running;
+    if (running?.run !== run) throw broken('the end of a run that is not under way');
+    running.waitsFor.delete(kind);
+    if (running.waitsFor.size > 0) return;
+    this.#running = undefined;
+    // What comes from here on belongs to the next run.
+    this.#record = new ResultRecord(this.#limits);
+    running.done();
+  }
+
+  /** The message that was asked for; an interpreter that ends first is `process_not_found`. */
+  async #answer(key: string, ms: number, { signal }: Cancel = {}): Promise<KernelMessage> {
+    const answered = new Promise<KernelMessage>((resolve) => this.#answers.set(key, resolve));
+    const gone = this.#ended.then((end): never => {
+      throw end.type === 'failure' ? end.error : interpreterGone(this.#spec);
+    });
+    gone.catch(() => {});
+    try {
+      return await within({ ms, what: `The ${this.#spec.language} interpreter`, signal }, () =>
+        Promise.race([answered, gone]),
+      );
+    } finally {
+      this.#answers.delete(key);
+    }
+  }
+
+  async #write(line: KernelCommand | object): Promise<void> {
+    await this.#process.write(`${JSON.stringify(line)}\n`);
+  }
+}
+
+export type RunEnd = { readonly type: 'done'; readonly interrupted: boolean } | InterpreterEnd;
+
+function interpreterGone({ language }: KernelSpec): GeodeError {
+  return new GeodeError('process_not_found', `The ${language} interpreter has ended.`, {
+    hint: 'The next run starts a fresh one.',
+  });
+}

@@ -1,0 +1,195 @@
+"""The user's side of the kernel: a `__main__` that lives on, and code that runs in it."""
+
+import ast
+import builtins
+import codeop
+import inspect
+import linecache
+import os
+import sys
+import traceback
+import types
+
+import geode_plots
+from geode_rich import described_as, describe, put, shortened, within
+
+TRACEBACK_LIMIT = 100_000
+
+
+class Session:
+    def __init__(self, wire, form_limit):
+        self.wire = wire
+        self.form_limit = form_limit
+        self.run_number = 0
+        self.loop = None
+        self.main = types.ModuleType("__main__")
+        self.main.__dict__["__builtins__"] = builtins
+        sys.modules["__main__"] = self.main
+        builtins.display = self.make_display()
+        geode_plots.watch(self.show_png)
+        checker = codeop.CommandCompiler()
+        checker.compiler.flags |= ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+        self.checker = checker
+
+    def run(self, number, source):
+        self.run_number = number
+        name = f"<run-{number}>"
+        linecache.cache[name] = (len(source), None, source.splitlines(True), name)
+        self.wire.restore_streams()
+        self.wire.take_interrupts()
+        try:
+            try:
+                self.wire.interruptible = True
+                self.execute(source, name)
+                geode_plots.show_open_figures(self.show_png)
+            finally:
+                self.wire.interruptible = False
+                if os.getpid() != self.wire.home:
+                    self.end_forked_copy()
+        except BaseException as error:
+            self.wire.interruptible = False
+            self.report(error)
+        self.wire.interrupted = False
+        self.wire.end_run(number)
+
+    def execute(self, source, name):
+        tree = ast.parse(source, name)
+        last = tree.body[-1] if tree.body else None
+        shows = isinstance(last, ast.Expr) and not source.rstrip().endswith(";")
+        if shows:
+            tree.body.pop()
+        self.evaluate(tree, name, "exec")
+        if not shows:
+            return
+        value = self.evaluate(ast.Expression(last.value), name, "eval")
+        if value is not None:
+            self.main.__dict__["_"] = value
+            self.show("value", value)
+
+    def evaluate(self, tree, name, mode):
+        code = compile(tree, name, mode, flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+        value = eval(code, self.main.__dict__)
+        return self.drive(value) if code.co_flags & inspect.CO_COROUTINE else value
+
+    def drive(self, coroutine):
+        """Runs what awaits on the context's one event loop, which is made when it is first needed."""
+        import asyncio
+
+        if self.loop is None or self.loop.is_closed():
+            self.loop = asyncio.new_event_loop()
+        asyncio.set_event_loop(self.loop)
+        task = self.loop.create_task(coroutine)
+        try:
+            return self.loop.run_until_complete(task)
+        except KeyboardInterrupt:
+            if not task.done():
+                task.cancel()
+                self.loop.run_until_complete(asyncio.wait({task}, timeout=1))
+            if task.done() and not task.cancelled():
+                task.exception()
+            raise
+
+    def next_command(self):
+        """Waits for the host; tasks that earlier runs left on the event loop go on meanwhile."""
+        while self.loop is not None and not self.loop.is_closed():
+            try:
+                self.drive(self.command_comes())
+                break
+            except (SystemExit, KeyboardInterrupt) as error:  # of a task: it ends the task, not the kernel
+                sys.stderr.writelines(user_lines(error))
+        return self.wire.next_command()
+
+    async def command_comes(self):
+        came = self.loop.create_future()
+        self.loop.add_reader(self.wire.commands, lambda: came.done() or came.set_result(None))
+        try:
+            await came
+        finally:
+            self.loop.remove_reader(self.wire.commands)
+
+    def end_forked_copy(self):
+        """A child of `os.fork()` that ran to the end of the code must not go on as a second kernel."""
+        error = sys.exc_info()[1]
+        if error is not None and not isinstance(error, SystemExit):
+            sys.stderr.writelines(user_lines(error))
+        self.wire.flush()
+        os._exit(0 if error is None else 1)
+
+    def report(self, error):
+        try:
+            message = str(error)
+            lines = user_lines(error)
+        except Exception as unspeakable:
+            message = f"its text cannot be made: {type(unspeakable).__name__}"
+            lines = [f"{type(error).__name__}: {message}\n"]
+        self.wire.send(
+            {
+                "type": "error",
+                "run": self.run_number,
+                "name": type(error).__name__,
+                "message": shortened(message, TRACEBACK_LIMIT),
+                "traceback": shortened("".join(lines), TRACEBACK_LIMIT),
+                "interrupted": isinstance(error, KeyboardInterrupt),
+            }
+        )
+
+    def check(self, source):
+        try:
+            return "incomplete" if self.checker(source, "<check>", "single") is None else "complete"
+        except (SyntaxError, ValueError, OverflowError):
+            return "invalid"
+
+    def show(self, kind, value):
+        png = geode_plots.figure_png(value)
+        if png is None:
+            self.send_rich(kind, describe(value, self.form_limit))
+        else:
+            self.show_png(png, repr(value), kind)
+
+    def show_png(self, png, text, kind="display"):
+        forms = {"text": text}
+        put(forms, "png", png)
+        self.send_rich(kind, within(forms, self.form_limit))
+
+    def send_rich(self, kind, rich):
+        if os.getpid() != self.wire.home:
+            print(rich["text"])
+        else:
+            self.wire.send({"type": kind, "run": self.run_number, "rich": rich})
+
+    def make_display(self):
+        def display(*values):
+            """Shows values in the richest form that they offer; `display.html(text)` and its like show a form."""
+            for value in values:
+                self.show("display", value)
+
+        for form in ("html", "markdown", "svg", "latex", "png", "jpeg", "json", "table"):
+
+            def display_form(content, form=form):
+                self.send_rich("display", described_as(form, content, self.form_limit))
+
+            setattr(display, form, display_form)
+        return display
+
+    def end(self):
+        """What an interpreter does as it ends: exit handlers, and files that are still open are flushed."""
+        import atexit
+        import gc
+
+        try:
+            atexit._run_exitfuncs()
+        finally:
+            self.main.__dict__.clear()
+            gc.collect()
+
+
+def user_lines(error):
+    """The traceback as python prints it, from the first line of user code on and without the kernel's frames."""
+    step = error.__traceback__
+    while step is not None and not step.tb_frame.f_code.co_filename.startswith("<run-"):
+        step = step.tb_next
+    shown = traceback.TracebackException(type(error), error, step)
+    own = [frame for frame in shown.stack if not frame.filename.startswith("<geode_")]
+    if len(own) < len(shown.stack):
+        shown.stack[:] = own
+    return list(shown.format())

@@ -1,0 +1,82 @@
+import { readFile } from 'node:fs/promises';
+import { GeodeError } from '../../core/errors.ts';
+
+export const contextLanguages = ['python', 'javascript'] as const;
+export type ContextLanguage = (typeof contextLanguages)[number];
+
+/** How the interpreter of a language is started and stopped short. Its kernel is fed to it through stdin. */
+export interface KernelSpec {
+  readonly language: ContextLanguage;
+  /** Looked up in the sandbox's PATH. */
+  readonly program: string;
+  /** What stands before the bootstrap in the command line. */
+  readonly flags: readonly string[];
+  readonly bootstrap: URL;
+  /** In the order in which they are loaded. */
+  readonly parts: readonly (readonly [name: string, file: URL])[];
+  /** A signal to the process, or a command to the kernel. */
+  readonly interrupt: 'signal' | 'command';
+}
+
+const python: KernelSpec = {
+  language: 'python',
+  program: 'python3',
+  flags: ['-c'],
+  bootstrap: new URL('./kernels/python/bootstrap.py', import.meta.url),
+  parts: [
+    ['geode_wire', new URL('./kernels/python/geode_wire.py', import.meta.url)],
+    ['geode_rich', new URL('./kernels/python/geode_rich.py', import.meta.url)],
+    ['geode_plots', new URL('./kernels/python/geode_plots.py', import.meta.url)],
+    ['geode_session', new URL('./kernels/python/geode_session.py', import.meta.url)],
+    ['geode_kernel', new URL('./kernels/python/geode_kernel.py', import.meta.url)],
+  ],
+  interrupt: 'signal',
+};
+
+const javascript: KernelSpec = {
+  language: 'javascript',
+  program: 'node',
+  // An interrupt may end an execution inside a callback, where Node would take the unwinding for corruption.
+  flags: ['--no-force-async-hooks-checks', '-e'],
+  bootstrap: new URL('./kernels/javascript/bootstrap.cjs', import.meta.url),
+  parts: [
+    ['./wire.cjs', new URL('./kernels/javascript/wire.cjs', import.meta.url)],
+    ['./rich.cjs', new URL('./kernels/javascript/rich.cjs', import.meta.url)],
+    ['./source.cjs', new URL('./kernels/javascript/source.cjs', import.meta.url)],
+    ['./evaluate.cjs', new URL('./kernels/javascript/evaluate.cjs', import.meta.url)],
+    ['./control.cjs', new URL('./kernels/javascript/control.cjs', import.meta.url)],
+    ['./kernel.cjs', new URL('./kernels/javascript/kernel.cjs', import.meta.url)],
+  ],
+  interrupt: 'command',
+};
+
+export function kernelSpec(language: string): KernelSpec {
+  const spec = [python, javascript].find((candidate) => candidate.language === language);
+  if (spec !== undefined) return spec;
+  throw new GeodeError('invalid_input', `There are no contexts for ${language}.`, {
+    hint: `Use one of ${contextLanguages.join(', ')}.`,
+  });
+}
+
+export interface KernelSource {
+  readonly bootstrap: string;
+  readonly parts: readonly (readonly [name: string, source: string])[];
+}
+
+const sources = new Map<ContextLanguage, Promise<KernelSource>>();
+
+/** Read once: the files belong to this program and do not change under it. */
+export function kernelSource(spec: KernelSpec): Promise<KernelSource> {
+  const known = sources.get(spec.language) ?? readSource(spec);
+  sources.set(spec.language, known);
+  return known;
+}
+
+async function readSource({ bootstrap, parts }: KernelSpec): Promise<KernelSource> {
+  return {
+    bootstrap: await readFile(bootstrap, 'utf8'),
+    parts: await Promise.all(
+      parts.map(async ([name, file]) => [name, await readFile(file, 'utf8')] as const),
+    ),
+  };
+}

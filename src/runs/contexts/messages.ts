@@ -1,0 +1,68 @@
+import { z } from 'zod';
+import { broken } from './frames.ts';
+import type { Rich } from './rich.ts';
+
+const base64 = z.base64().transform((text): Uint8Array => Buffer.from(text, 'base64'));
+const run = z.number().int().nonnegative();
+
+const richSchema = z.object({
+  text: z.string(),
+  html: z.string().optional(),
+  markdown: z.string().optional(),
+  latex: z.string().optional(),
+  svg: z.string().optional(),
+  png: base64.optional(),
+  jpeg: base64.optional(),
+  json: z.json().optional(),
+  table: z
+    .object({
+      columns: z.array(z.string()),
+      rows: z.array(z.array(z.union([z.string(), z.number(), z.boolean(), z.null()]))),
+      totalRows: z.number().int().nonnegative(),
+    })
+    .optional(),
+  omitted: z.array(z.string()).max(20),
+});
+
+const messageSchema = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('ready'), version: z.string().max(100) }),
+  z.object({ type: z.literal('display'), run, rich: richSchema }),
+  z.object({ type: z.literal('value'), run, rich: richSchema }),
+  z.object({
+    type: z.literal('error'),
+    run,
+    name: z.string(),
+    message: z.string(),
+    traceback: z.string(),
+    interrupted: z.boolean(),
+  }),
+  z.object({ type: z.literal('done'), run }),
+  z.object({ type: z.literal('checked'), id: run, state: z.enum(['complete', 'incomplete', 'invalid']) }),
+  z.object({ type: z.literal('closed') }),
+]);
+
+/** What a kernel tells its host. It comes from where user code runs, so nothing in it is taken on trust. */
+export type KernelMessage = z.infer<typeof messageSchema>;
+export type CheckState = Extract<KernelMessage, { type: 'checked' }>['state'];
+export type RichMessage = Extract<KernelMessage, { type: 'display' | 'value' }>;
+
+/** What the host tells a kernel, as a line of JSON. */
+export type KernelCommand =
+  | { readonly type: 'run'; readonly run: number; readonly code: string }
+  | { readonly type: 'interrupt'; readonly run: number }
+  | { readonly type: 'check'; readonly id: number; readonly code: string }
+  | { readonly type: 'close' };
+
+export function parseMessage(json: string): KernelMessage {
+  try {
+    return messageSchema.parse(JSON.parse(json));
+  } catch (cause) {
+    throw broken(`a message that is not one (${cause instanceof Error ? cause.name : 'unreadable'})`);
+  }
+}
+
+/** A form that is absent is not there at all, rather than undefined. */
+export function richOf({ type, rich }: RichMessage): Rich {
+  const present = Object.fromEntries(Object.entries(rich).filter(([, content]) => content !== undefined));
+  return { ...present, kind: type, text: rich.text, omitted: rich.omitted };
+}

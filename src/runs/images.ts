@@ -1,0 +1,122 @@
+import { type Cancel, within } from '../core/cancel.ts';
+import { GeodeError } from '../core/errors.ts';
+import type { ImageFacts, Images, PullProgress } from '../core/images.ts';
+import { Beacon } from './beacon.ts';
+import type { PullEvent } from './events.ts';
+
+/** A tag may be moved to another image by anyone with the engine: what it meant is looked up again after that. */
+const freshMs = 30_000;
+
+/** Finds images, and fetches those that are missing: once for any number of runs that wait. */
+export class RunImages {
+  readonly #pullDeadlineMs: number;
+  readonly #known = new Map<string, { readonly facts: ImageFacts; readonly at: number }>();
+  readonly #pulls = new Map<string, Pull>();
+
+  constructor(options: { readonly pullDeadlineMs: number }) {
+    this.#pullDeadlineMs = options.pullDeadlineMs;
+  }
+
+  /** Yields how far the pull is, if there has to be one; returns the image by its content. */
+  async *resolve(
+    images: Images,
+    name: string,
+    { signal }: Cancel = {},
+  ): AsyncGenerator<PullEvent, ImageFacts> {
+    const known = this.#known.get(name);
+    if (known !== undefined && performance.now() - known.at < freshMs) return known.facts;
+    const facts =
+      (await images.find(checkImageName(name), { signal })) ?? (yield* this.#pull(images, name, signal));
+    this.#known.set(name, { facts, at: performance.now() });
+    return facts;
+  }
+
+  /** After an open that failed: perhaps the image was removed. */
+  forget(name: string): void {
+    this.#known.delete(name);
+  }
+
+  async *#pull(images: Images, name: string, signal?: AbortSignal): AsyncGenerator<PullEvent, ImageFacts> {
+    const pull =
+      this.#pulls.get(name) ?? new Pull(images, name, this.#pullDeadlineMs, () => this.#pulls.delete(name));
+    this.#pulls.set(name, pull);
+    return yield* pull.follow({ signal });
+  }
+}
+
+/** One pull and everyone who waits for it. It is stopped when the last of them has given up. */
+class Pull {
+  readonly #ended: Promise<ImageFacts>;
+  readonly #name: string;
+  readonly #stop = new AbortController();
+  readonly #moved = new Beacon();
+  readonly #forget: () => void;
+  #followers = 0;
+  #progress: PullProgress | undefined;
+  #over = false;
+
+  constructor(images: Images, name: string, deadlineMs: number, forget: () => void) {
+    this.#name = name;
+    this.#forget = forget;
+    this.#ended = within(
+      {
+        ms: deadlineMs,
+        what: `Pulling ${name}`,
+        hint: 'Try again, raise `runs.pull_timeout`, or pull the image by hand.',
+        signal: this.#stop.signal,
+      },
+      (signal) => this.#fetch(images, signal),
+    ).finally(() => this.#finish());
+    this.#ended.catch(() => {});
+  }
+
+  async *follow(cancel: Cancel): AsyncGenerator<PullEvent, ImageFacts> {
+    this.#followers += 1;
+    try {
+      let told: PullProgress | undefined;
+      while (!this.#over) {
+        if (this.#progress !== undefined && this.#progress !== told) {
+          told = this.#progress;
+          yield { type: 'pull-progress', image: this.#name, ...told };
+        } else await this.#moved.changed(`Pulling ${this.#name}`, cancel);
+      }
+      return await this.#ended;
+    } finally {
+      this.#followers -= 1;
+      if (this.#followers === 0) {
+        this.#finish();
+        this.#stop.abort();
+      }
+    }
+  }
+
+  /** Nobody joins from now on: the next to come begins a pull of its own. */
+  #finish(): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#forget();
+    this.#moved.flash();
+  }
+
+  async #fetch(images: Images, signal: AbortSignal): Promise<ImageFacts> {
+    for await (const progress of images.pull(this.#name, { signal })) {
+      this.#progress = progress;
+      this.#moved.flash();
+    }
+    const facts = await images.find(this.#name, { signal });
+    if (facts !== undefined) return facts;
+    throw new GeodeError('image_missing', `The image ${this.#name} was pulled and removed again.`);
+  }
+}
+
+/** Only a name that means one image: without a tag or a digest an engine would fetch all of them. */
+export function checkImageName(name: string): string {
+  const last = name.slice(name.lastIndexOf('/') + 1);
+  if (!/^[a-z0-9][\w./:@-]{0,254}$/i.test(name)) {
+    throw new GeodeError('invalid_input', `${JSON.stringify(name)} is not the name of an image.`);
+  }
+  if (/:\w[\w.-]*$/.test(last)) return name;
+  throw new GeodeError('invalid_input', `The image ${name} has no tag.`, {
+    hint: `Say which one: ${name}:TAG or ${name}@sha256:….`,
+  });
+}

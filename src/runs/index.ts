@@ -1,0 +1,121 @@
+import type { Cancel } from '../core/cancel.ts';
+import { GeodeError } from '../core/errors.ts';
+import type { Available, Runtime, RuntimeName } from '../core/runtime.ts';
+import type { RunEvent } from './events.ts';
+import { RunImages } from './images.ts';
+import { kindFor } from './kind.ts';
+import { defaultImages, languageOf } from './languages/index.ts';
+import type { LanguageName } from './languages/language.ts';
+import type { RunOptions } from './options.ts';
+import { Pool } from './pool.ts';
+import { FairQueue } from './queue.ts';
+import { reapRuns } from './reap.ts';
+import { foldRun, type RunResult } from './result.ts';
+import { streamRun, type Workshop } from './run.ts';
+import type { ShelfMetrics } from './shelf.ts';
+
+export interface RunsOptions {
+  readonly runtimes: readonly Runtime[];
+  /** The configured runtime, or the one named. */
+  readonly choose: (name?: RuntimeName) => Promise<Runtime>;
+  /** Instead of the pinned ones. */
+  readonly images: Readonly<Partial<Record<LanguageName, string>>>;
+  readonly pool: { readonly floor: number; readonly ceiling: number };
+  readonly concurrency: number;
+  readonly mostWaiting: number;
+  readonly pullDeadlineMs: number;
+}
+
+export interface RunsMetrics {
+  readonly running: number;
+  readonly waiting: number;
+  /** Sandboxes that were used and are not quite gone. */
+  readonly ending: number;
+  readonly pool: readonly ShelfMetrics[];
+}
+
+/** Code in, result out: each run in a sandbox that nothing used before and nothing will use again. Disposing ends all. */
+export interface Runs extends AsyncDisposable {
+  /** Everything that happens, as it happens. Leaving the loop ends the run. */
+  stream(code: string | Uint8Array, language: string, options?: RunOptions): AsyncGenerator<RunEvent>;
+  /** The same, folded. `outputLimitBytes` of stdout and of stderr are kept, 10 MB each by default. */
+  run(
+    code: string | Uint8Array,
+    language: string,
+    options?: RunOptions & { readonly outputLimitBytes?: number },
+  ): Promise<RunResult>;
+  /** Has sandboxes for such runs ready, now and from now on; the image is pulled if need be. */
+  warm(language: string, count: number, options?: RunOptions): Promise<void>;
+  /** Removes what runs of hosts that have died left behind; returns the ids of their sandboxes. */
+  reap(options?: Cancel): Promise<readonly string[]>;
+  metrics(): RunsMetrics;
+}
+
+export function createRuns(options: RunsOptions): Runs {
+  const queue = new FairQueue(options);
+  const pool = new Pool(options.pool);
+  const workshop: Workshop = {
+    queue,
+    pool,
+    images: new RunImages(options),
+    runtime: remembered(options.choose),
+    imageOf: ({ name }) => options.images[name] ?? defaultImages[name],
+  };
+  const active = new Set<AbortController>();
+  async function* stream(code: string | Uint8Array, language: string, given: RunOptions = {}) {
+    const stop = new AbortController();
+    const cancel = () => stop.abort(given.signal?.reason);
+    given.signal?.addEventListener('abort', cancel, { once: true });
+    if (given.signal?.aborted) cancel();
+    active.add(stop);
+    try {
+      yield* streamRun(workshop, code, languageOf(language), { ...given, signal: stop.signal });
+    } finally {
+      active.delete(stop);
+      given.signal?.removeEventListener('abort', cancel);
+    }
+  }
+  return {
+    stream,
+    run: (code, language, runOptions = {}) => foldRun(stream(code, language, runOptions), runOptions),
+    async warm(language, count, runOptions = {}) {
+      const finding = kindFor(workshop, languageOf(language), runOptions);
+      let found = await finding.next();
+      while (!found.done) found = await finding.next();
+      await pool.reserve(found.value.kind, count, runOptions);
+    },
+    reap: (cancel) => reapRuns(options.runtimes, cancel),
+    metrics: () => ({
+      running: queue.running,
+      waiting: queue.waiting,
+      ending: pool.ending,
+      pool: pool.metrics(),
+    }),
+    async [Symbol.asyncDispose]() {
+      for (const run of active) run.abort(new Error('Geode is shutting down'));
+      await pool[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Asks a runtime what it can do once, not for every run: a run from the pool takes less time than the question. */
+function remembered(choose: RunsOptions['choose']): Workshop['runtime'] {
+  const known = new Map<RuntimeName | undefined, { runtime: Runtime; found: Available }>();
+  return async (name) => {
+    const before = known.get(name);
+    if (before !== undefined) return before;
+    const runtime = await choose(name);
+    const found = await runtime.probe();
+    if (!found.available) {
+      throw new GeodeError(
+        'runtime_unavailable',
+        `The ${runtime.name} runtime is not available: ${found.reason}.`,
+        {
+          hint: found.fix,
+        },
+      );
+    }
+    known.set(name, { runtime, found });
+    return { runtime, found };
+  };
+}

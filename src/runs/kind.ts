@@ -1,0 +1,75 @@
+import type { Cancel } from '../core/cancel.ts';
+import type { Limits } from '../core/limits.ts';
+import type { Available, Runtime, RuntimeName } from '../core/runtime.ts';
+import type { SandboxSpec } from '../core/sandbox.ts';
+import type { PullEvent, RunImage } from './events.ts';
+import { newRunId } from './host-mark.ts';
+import { checkImageName, type RunImages } from './images.ts';
+import type { Language } from './languages/language.ts';
+import type { RunOptions } from './options.ts';
+import type { Kind } from './shelf.ts';
+
+/** Where sandboxes for runs come from. */
+export interface Supply {
+  readonly images: RunImages;
+  /** The configured runtime, or the one named, with what it promises. */
+  readonly runtime: (name?: RuntimeName) => Promise<{ readonly runtime: Runtime; readonly found: Available }>;
+  readonly imageOf: (language: Language) => string;
+}
+
+/** A sandbox of a run is worth nothing without its host. */
+const leaseMs = 30_000;
+const defaultLimits = { memoryBytes: 256 * 1024 ** 2, cpus: 1, pids: 256 } as const;
+
+/** What the sandbox must be like from the start. Everything else, env included, comes with the command. */
+export async function* kindFor(
+  { runtime: choose, images, imageOf }: Supply,
+  language: Language,
+  options: RunOptions,
+): AsyncGenerator<PullEvent, { kind: Kind; image: RunImage | null }> {
+  const { runtime, found } = await choose(options.runtime);
+  const wanted = options.image ?? (found.capabilities.images ? imageOf(language) : undefined);
+  const image = wanted === undefined ? null : yield* imageFor(images, runtime, wanted, options);
+  const spec: SandboxSpec = {
+    limits: { ...enforceable(found, language), ...options.limits },
+    leaseMs,
+    ...(wanted === undefined ? {} : { image: image?.id ?? wanted }),
+    ...(options.minimumGrade === undefined ? {} : { minimumGrade: options.minimumGrade }),
+  };
+  const kind: Kind = {
+    key: JSON.stringify([
+      runtime.name,
+      spec.image,
+      spec.minimumGrade,
+      Object.entries(spec.limits ?? {}).sort(),
+    ]),
+    title: wanted === undefined ? runtime.name : `${runtime.name} ${wanted}`,
+    open: () =>
+      runtime.open({ ...spec, id: newRunId() }).catch((error) => {
+        if (wanted !== undefined) images.forget(wanted);
+        throw error;
+      }),
+  };
+  return { kind, image };
+}
+
+/** Null where the runtime fetches its images itself, or has none and will say so. */
+async function* imageFor(
+  images: RunImages,
+  runtime: Runtime,
+  name: string,
+  cancel: Cancel,
+): AsyncGenerator<PullEvent, RunImage | null> {
+  checkImageName(name);
+  if (runtime.images === undefined) return null;
+  return { name, ...(yield* images.resolve(runtime.images, name, cancel)) };
+}
+
+/** Defaults hold where the runtime can enforce them; a limit that was asked for is enforced or refused. */
+function enforceable({ capabilities: { limits } }: Available, { memoryBytes }: Language): Limits {
+  return {
+    ...(limits.memory ? { memoryBytes: memoryBytes ?? defaultLimits.memoryBytes } : {}),
+    ...(limits.cpus ? { cpus: defaultLimits.cpus } : {}),
+    ...(limits.pids ? { pids: defaultLimits.pids } : {}),
+  };
+}

@@ -1,0 +1,9 @@
+import type { Language } from './language.ts';
+
+/** Node tells by the syntax whether a file is a module, so both `require` and `import` work. */
+export const javascript: Language = {
+  name: 'javascript',
+  aliases: ['js', 'node'],
+  extensions: ['js', 'mjs', 'cjs'],
+  run: ({ source }) => ({ argv: ['node', source] }),
+};

@@ -1,0 +1,9 @@
+import type { Language } from './language.ts';
+
+export const python: Language = {
+  name: 'python',
+  aliases: ['py', 'python3'],
+  extensions: ['py'],
+  // Unbuffered: what was printed before a kill has been printed.
+  run: ({ source }) => ({ argv: ['python3', '-u', source], env: { PYTHONDONTWRITEBYTECODE: '1' } }),
+};

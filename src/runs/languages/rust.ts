@@ -1,0 +1,14 @@
+import type { Language } from './language.ts';
+
+export const rust: Language = {
+  name: 'rust',
+  aliases: ['rs'],
+  extensions: ['rs'],
+  memoryBytes: 1024 ** 3,
+  compile: ({ source, build }) => ({
+    // Without optimisation: it compiles in half the time, and an overflow is a panic.
+    argv: ['rustc', '--edition', '2021', '-o', `${build}/main`, source],
+    env: { TMPDIR: build },
+  }),
+  run: ({ build }) => ({ argv: [`${build}/main`] }),
+};

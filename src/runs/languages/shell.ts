@@ -1,0 +1,10 @@
+import type { Language } from './language.ts';
+
+export const shell: Language = {
+  name: 'shell',
+  aliases: ['sh', 'bash'],
+  extensions: ['sh'],
+  // A shell takes the carriage return of a Windows line for part of the last word.
+  source: (code) => Buffer.from(Buffer.from(code).toString('latin1').replaceAll('\r\n', '\n'), 'latin1'),
+  run: ({ source }) => ({ argv: ['/bin/sh', source] }),
+};

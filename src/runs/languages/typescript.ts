@@ -1,0 +1,9 @@
+import type { Language } from './language.ts';
+
+/** By Node's own type stripping: types are dropped, not checked, and enums and namespaces are refused. */
+export const typescript: Language = {
+  name: 'typescript',
+  aliases: ['ts'],
+  extensions: ['ts', 'mts', 'cts'],
+  run: ({ source }) => ({ argv: ['node', source] }),
+};

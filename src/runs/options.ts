@@ -1,0 +1,80 @@
+import { posix } from 'node:path';
+import { z } from 'zod';
+import type { Cancel } from '../core/cancel.ts';
+import { GeodeError } from '../core/errors.ts';
+import { checkLimits, type Limits } from '../core/limits.ts';
+import type { Command } from '../core/process.ts';
+import type { RuntimeName } from '../core/runtime.ts';
+import type { Grade } from '../core/sandbox.ts';
+
+/** What a run may be given besides its code. Everything is checked before anything is made. */
+export interface RunOptions extends Cancel {
+  readonly argv?: readonly string[];
+  readonly stdin?: NonNullable<Command['stdin']>;
+  readonly env?: Readonly<Record<string, string>>;
+  /** Content by path, below the folder that the code is in. */
+  readonly files?: Readonly<Record<string, string | Uint8Array>>;
+  /** Paths, folders or globs of files to bring back. */
+  readonly artifacts?: readonly string[];
+  /** Where the code starts, below its folder; made when it is not there. */
+  readonly cwd?: string;
+  /** Of the code alone. Default 60 s; `null`: no limit. */
+  readonly timeoutMs?: number | null;
+  /** Default 256 MiB (1 GiB where a compiler runs), one CPU, 256 processes, where the runtime can hold it to them. */
+  readonly limits?: Limits;
+  /** Instead of the language's own. */
+  readonly image?: string;
+  readonly runtime?: RuntimeName;
+  /** Refuse anything weaker than this. */
+  readonly minimumGrade?: Grade;
+  /** Whose turn it takes in the queue. */
+  readonly user?: string;
+}
+
+export const defaultTimeoutMs = 60_000;
+const longestTimeoutMs = 24 * 3_600_000;
+const mostFiles = 10_000;
+
+/** In the folder of the code, out of the way of its own files. */
+export const buildFolder = '.build';
+
+const text = z.string().refine((value) => !value.includes('\0'), 'must not hold a NUL byte');
+const schema = z.object({
+  argv: z.array(text).optional(),
+  env: z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'is not a usable name'), text).optional(),
+  files: z.record(text, z.union([z.string(), z.instanceof(Uint8Array)])).optional(),
+  artifacts: z.array(text.min(1)).optional(),
+  cwd: text.optional(),
+  timeoutMs: z.number().positive().max(longestTimeoutMs).nullable().optional(),
+});
+
+/** Refuses what no sandbox could honour; what only some cannot is for the runtime to refuse. */
+export function checkRunOptions(options: RunOptions, source: string): void {
+  const parsed = schema.safeParse(options);
+  if (!parsed.success) {
+    throw new GeodeError('invalid_input', `The run is not valid: ${z.prettifyError(parsed.error)}`);
+  }
+  checkLimits(options.limits ?? {});
+  const { files = {}, cwd = '.' } = options;
+  const paths = Object.keys(files);
+  if (paths.length > mostFiles)
+    throw new GeodeError('too_large', `The run has ${paths.length} files; the most is ${mostFiles}.`);
+  for (const path of [...paths, cwd]) checkInside(path);
+  if (paths.some((path) => posix.normalize(path) === source)) {
+    throw new GeodeError(
+      'invalid_input',
+      `The file ${source} is the code itself; give the input another name.`,
+    );
+  }
+}
+
+/** Whether a relative path stays below the folder that it starts from. */
+export function isBelow(path: string): boolean {
+  const normal = posix.normalize(path);
+  return !posix.isAbsolute(normal) && normal !== '..' && !normal.startsWith('../') && path !== '';
+}
+
+function checkInside(path: string): void {
+  if (!isBelow(path))
+    throw new GeodeError('invalid_path', `${JSON.stringify(path)} is not below the folder of the run.`);
+}

@@ -1,0 +1,120 @@
+import { type Cancel, throwIfCancelled } from '../core/cancel.ts';
+import { GeodeError } from '../core/errors.ts';
+import { Beacon } from './beacon.ts';
+import type { QueueEvent } from './events.ts';
+
+export interface QueueOptions {
+  /** Runs at once. */
+  readonly concurrency: number;
+  /** Runs that may wait beyond that; more are refused with `queue_full`. */
+  readonly mostWaiting: number;
+}
+
+interface Waiter {
+  granted: boolean;
+}
+
+/** A place among the runs at once. Disposing of it lets the next one in. */
+export type Turn = Disposable;
+
+/**
+ * Who may run now. Users take turns, whatever each has lined up: one that sends a thousand runs delays the
+ * first run of another by one turn, not by a thousand.
+ */
+export class FairQueue {
+  readonly #options: QueueOptions;
+  readonly #lines = new Map<string, Waiter[]>();
+  readonly #moved = new Beacon();
+  #running = 0;
+
+  constructor(options: QueueOptions) {
+    this.#options = options;
+  }
+
+  get running(): number {
+    return this.#running;
+  }
+
+  get waiting(): number {
+    return [...this.#lines.values()].reduce((sum, line) => sum + line.length, 0);
+  }
+
+  /** Yields the waiter's place, 1 being next, each time that it changes; returns when it is its turn. */
+  async *wait(user: string, { signal }: Cancel = {}): AsyncGenerator<QueueEvent, Turn> {
+    throwIfCancelled(signal, 'Waiting for a turn');
+    if (this.#running < this.#options.concurrency) return this.#begin();
+    if (this.waiting >= this.#options.mostWaiting) {
+      throw new GeodeError('queue_full', `${this.waiting} runs are waiting already; the most is that many.`);
+    }
+    const waiter: Waiter = { granted: false };
+    this.#lines.set(user, [...(this.#lines.get(user) ?? []), waiter]);
+    this.#moved.flash();
+    let taken = false;
+    try {
+      let told = 0;
+      while (!waiter.granted) {
+        const place = this.#placeOf(user, waiter);
+        if (place !== told) {
+          told = place;
+          yield { type: 'queue-place', place };
+        } else await this.#moved.changed('Waiting for a turn', { signal });
+      }
+      taken = true;
+      return turn(() => this.#end());
+    } finally {
+      if (!taken) this.#leave(user, waiter);
+    }
+  }
+
+  /** Rounds are walked user by user: in each, everyone in line before moves by one. */
+  #placeOf(user: string, waiter: Waiter): number {
+    const users = [...this.#lines.keys()];
+    const mine = users.indexOf(user);
+    const ahead = this.#lines.get(user)?.indexOf(waiter) ?? 0;
+    return [...this.#lines.values()].reduce((place, line, index) => {
+      if (index === mine) return place + ahead;
+      return place + Math.min(line.length, index < mine ? ahead + 1 : ahead);
+    }, 1);
+  }
+
+  #begin(): Turn {
+    this.#running += 1;
+    return turn(() => this.#end());
+  }
+
+  #end(): void {
+    this.#running -= 1;
+    const [next] = this.#lines;
+    if (next === undefined) return;
+    const [user, [waiter, ...rest]] = next;
+    this.#lines.delete(user);
+    // Last again: it has had its turn of this round.
+    if (rest.length > 0) this.#lines.set(user, rest);
+    if (waiter !== undefined) {
+      waiter.granted = true;
+      this.#running += 1;
+    }
+    this.#moved.flash();
+  }
+
+  #leave(user: string, waiter: Waiter): void {
+    if (waiter.granted) {
+      this.#end();
+      return;
+    }
+    const rest = (this.#lines.get(user) ?? []).filter((other) => other !== waiter);
+    if (rest.length > 0) this.#lines.set(user, rest);
+    else this.#lines.delete(user);
+    this.#moved.flash();
+  }
+}
+
+function turn(end: () => void): Turn {
+  let over = false;
+  return {
+    [Symbol.dispose]() {
+      if (!over) end();
+      over = true;
+    },
+  };
+}

@@ -1,0 +1,138 @@
+import { type Cancel, throwIfCancelled } from '../core/cancel.ts';
+import { GeodeError } from '../core/errors.ts';
+import type { Command, ExitFacts } from '../core/process.ts';
+import type { Sandbox } from '../core/sandbox.ts';
+import { collectArtifacts } from './artifacts.ts';
+import type { RunEvent } from './events.ts';
+import { follow } from './follow.ts';
+import { kindFor, type Supply } from './kind.ts';
+import type { Language, Places, Step } from './languages/language.ts';
+import { buildFolder, checkRunOptions, defaultTimeoutMs, type RunOptions } from './options.ts';
+import type { Pool } from './pool.ts';
+import type { FairQueue } from './queue.ts';
+
+/** What runs share. */
+export interface Workshop extends Supply {
+  readonly queue: FairQueue;
+  readonly pool: Pool;
+}
+
+const compileTimeoutMs = 180_000;
+
+/** Runs code once in a sandbox of its own: everything that happens, as it happens. Leaving the loop ends the run. */
+export async function* streamRun(
+  workshop: Workshop,
+  code: string | Uint8Array,
+  language: Language,
+  options: RunOptions,
+): AsyncGenerator<RunEvent> {
+  const source = `main.${language.extensions[0]}`;
+  throwIfCancelled(options.signal, 'The run');
+  checkRunOptions(options, source);
+  const clock = stopwatch();
+  const { kind, image } = yield* kindFor(workshop, language, options);
+  const pullMs = clock.lap();
+  using _turn = yield* workshop.queue.wait(options.user ?? '', options);
+  const queueMs = clock.lap();
+  const claim = await workshop.pool.claim(kind, options);
+  const sandboxMs = clock.lap();
+  let stopped = true;
+  try {
+    const { sandbox, warm } = claim;
+    const { id, runtime, grade, workdir } = sandbox;
+    yield { type: 'sandbox-ready', language: language.name, image, sandbox: { id, runtime, grade, warm } };
+    const places = { source: `${workdir}/${source}`, build: `${workdir}/${buildFolder}` };
+    await bringIn(sandbox, { ...options.files, [source]: sourceOf(code, language) }, language, options);
+    let exit = language.compile && (yield* compile(sandbox, language.compile(places), options));
+    const prepareMs = clock.lap();
+    if (exit === undefined || exit.exitCode === 0) {
+      exit = yield* runCode(sandbox, commandOf(language, places, options), options);
+      yield* collectArtifacts(sandbox, options.artifacts ?? [], { signal: options.signal });
+    }
+    stopped = exit.timedOut;
+    yield { type: 'end', pullMs, queueMs, sandboxMs, prepareMs, totalMs: clock.total() };
+  } finally {
+    // Nothing of a run that had to be stopped is left when its result is there; other ends are nobody's wait.
+    if (stopped) await claim.retire('now');
+    else void claim.retire();
+  }
+}
+
+function stopwatch(): { lap(): number; total(): number } {
+  const start = performance.now();
+  let last = start;
+  return {
+    lap() {
+      const since = last;
+      last = performance.now();
+      return last - since;
+    },
+    total: () => performance.now() - start,
+  };
+}
+
+function sourceOf(code: string | Uint8Array, { source }: Language): Uint8Array {
+  const bytes = typeof code === 'string' ? Buffer.from(code) : code;
+  return source?.(bytes) ?? bytes;
+}
+
+async function bringIn(
+  { files }: Sandbox,
+  content: Readonly<Record<string, string | Uint8Array>>,
+  language: Language,
+  { cwd, signal }: RunOptions,
+): Promise<void> {
+  const folders = [
+    ...(cwd === undefined ? [] : [cwd]),
+    ...(language.compile === undefined ? [] : [buildFolder]),
+  ];
+  await Promise.all([
+    ...Object.entries(content).map(([path, bytes]) => files.write(path, bytes, { signal })),
+    ...folders.map((path) => files.mkdir(path, { signal })),
+  ]);
+}
+
+async function* compile(sandbox: Sandbox, step: Step, cancel: Cancel): AsyncGenerator<RunEvent, ExitFacts> {
+  yield { type: 'compile-start' };
+  for await (const event of follow(sandbox, { ...step, timeoutMs: compileTimeoutMs }, cancel)) {
+    if (event.type === 'exit') {
+      yield { ...event, type: 'compile-exit' };
+      return event;
+    }
+    if (event.type !== 'output-lost')
+      yield { type: 'compile-output', stream: event.type, bytes: event.bytes };
+  }
+  throw unfinished();
+}
+
+function commandOf(language: Language, places: Places, options: RunOptions): Command {
+  const { argv, env } = language.run(places);
+  const { stdin, cwd, timeoutMs = defaultTimeoutMs } = options;
+  return {
+    argv: [...argv, ...(options.argv ?? [])],
+    env: { ...env, ...options.env },
+    timeoutMs,
+    ...(stdin === undefined ? {} : { stdin }),
+    ...(cwd === undefined ? {} : { cwd }),
+  };
+}
+
+async function* runCode(
+  sandbox: Sandbox,
+  command: Command,
+  cancel: Cancel,
+): AsyncGenerator<RunEvent, ExitFacts> {
+  yield { type: 'code-start' };
+  for await (const event of follow(sandbox, command, cancel)) {
+    if (event.type === 'stdout' || event.type === 'stderr') yield { type: event.type, bytes: event.bytes };
+    else if (event.type === 'exit') {
+      yield event;
+      return event;
+    }
+  }
+  throw unfinished();
+}
+
+function unfinished(): GeodeError {
+  return new GeodeError('internal', 'The run ended without an exit record.');
+}

@@ -1,0 +1,108 @@
+import type Docker from 'dockerode';
+import { z } from 'zod';
+import { cancelled, throwIfCancelled } from '../../core/cancel.ts';
+import { GeodeError, reasonOf } from '../../core/errors.ts';
+import type { ImageFacts, Images, PullProgress } from '../../core/images.ts';
+import { asking, statusOf } from './engine.ts';
+
+/** The images of an engine. */
+export function dockerImages(engine: () => Promise<Docker>): Images {
+  const find = async (name: string): Promise<ImageFacts | undefined> => {
+    const asked = (await engine()).getImage(name).inspect();
+    const facts = await asking(`look at ${name}`, absent(asked));
+    return facts === undefined
+      ? undefined
+      : { id: facts.Id, digest: digestOf(name, facts.RepoDigests ?? []) };
+  };
+  return {
+    find,
+    async *pull(name, { signal } = {}) {
+      throwIfCancelled(signal, `Pulling ${name}`);
+      const stop = new AbortController();
+      const cancel = () => stop.abort();
+      signal?.addEventListener('abort', cancel, { once: true });
+      try {
+        // The whole name in one: with the tag left out the engine would fetch every tag there is.
+        const asked = { fromImage: name, abortSignal: stop.signal };
+        yield* progressOf(await (await engine()).createImage(asked));
+        if ((await find(name)) === undefined) throw new Error('the engine stopped before the image was here');
+      } catch (cause) {
+        if (signal?.aborted) throw cancelled(`Pulling ${name}`, signal.reason);
+        throw refusal(name, cause);
+      } finally {
+        signal?.removeEventListener('abort', cancel);
+        stop.abort();
+      }
+    },
+  };
+}
+
+async function absent<T>(asked: Promise<T>): Promise<T | undefined> {
+  return asked.catch((error) => {
+    if (statusOf(error) === 404) return undefined;
+    throw error;
+  });
+}
+
+/** Of the names that registries know it by, the one that was asked for. */
+function digestOf(name: string, known: readonly string[]): string | null {
+  const repository = repositoryOf(name);
+  const own = known.find((entry) => entry.split('@')[0]?.endsWith(repository)) ?? known[0];
+  return own?.split('@')[1] ?? null;
+}
+
+function repositoryOf(name: string): string {
+  return name.replace(/@.*$/, '').replace(/:[^/]*$/, '');
+}
+
+const lineSchema = z.looseObject({
+  status: z.string().optional(),
+  id: z.string().optional(),
+  progressDetail: z.looseObject({ current: z.number().optional(), total: z.number().optional() }).nullish(),
+  error: z.string().optional(),
+});
+
+/** The engine answers 200 before it knows better: a failure comes as a line among the others. */
+async function* progressOf(stream: AsyncIterable<unknown>): AsyncGenerator<PullProgress> {
+  const layers = new Map<string, { current: number; total: number }>();
+  for await (const line of linesOf(stream)) {
+    const { status = '', id, progressDetail, error } = lineSchema.parse(JSON.parse(line));
+    if (error !== undefined) throw new Error(error);
+    const { current, total } = progressDetail ?? {};
+    if (id !== undefined && status === 'Downloading' && current !== undefined && total !== undefined) {
+      layers.set(id, { current, total });
+    } else if (id !== undefined && /^(Download complete|Pull complete|Extracting)/.test(status)) {
+      const layer = layers.get(id);
+      if (layer !== undefined) layers.set(id, { current: layer.total, total: layer.total });
+    }
+    const sizes = [...layers.values()];
+    const receivedBytes = sizes.reduce((sum, layer) => sum + layer.current, 0);
+    yield { receivedBytes, totalBytes: sizes.reduce((sum, layer) => sum + layer.total, 0), status };
+  }
+}
+
+async function* linesOf(stream: AsyncIterable<unknown>): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  let rest = '';
+  for await (const chunk of stream) {
+    if (!(chunk instanceof Uint8Array)) continue;
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
+    rest = lines.pop() ?? '';
+    yield* lines.filter((line) => line.trim() !== '');
+  }
+  if (rest.trim() !== '') yield rest;
+}
+
+/** "Not there" and "not now" call for different next steps; the engine tells them apart in prose only. */
+function refusal(name: string, cause: unknown): GeodeError {
+  const said = (cause as { json?: { message?: unknown } }).json?.message;
+  const words = (typeof said === 'string' ? said : reasonOf(cause))
+    .replace(/^\(HTTP code \d+\) [^-]*- /, '')
+    .trim();
+  const missing = statusOf(cause) === 404 || /manifest unknown|not found|does not exist/i.test(words);
+  return new GeodeError(
+    missing ? 'image_missing' : 'pull_failed',
+    `The image ${name} could not be pulled: ${words}`,
+    { cause, ...(missing ? { hint: 'Check the name and the tag, or name another image.' } : {}) },
+  );
+}

@@ -1,0 +1,75 @@
+import { afterAll, beforeAll, describe, inject } from 'vitest';
+import type { Sandbox, SandboxSpec } from '../../src/core/sandbox.ts';
+import { type Context, type ContextOptions, openContext } from '../../src/runs/contexts/context.ts';
+import type { ContextLanguage } from '../../src/runs/contexts/languages.ts';
+import { bubblewrapRuntime } from '../../src/runtimes/bubblewrap/bubblewrap.ts';
+import { dockerRuntime } from '../../src/runtimes/docker/docker.ts';
+import { nativeRuntime } from '../../src/runtimes/native/native.ts';
+import { type Harness, openHarness } from '../contracts/harness.ts';
+
+export interface Place {
+  readonly name: string;
+  readonly sandbox: () => Sandbox;
+  /** Another sandbox, for what the first shall not suffer. */
+  another(spec: SandboxSpec): Promise<Sandbox>;
+  /** A context that the end of the suite closes, whatever happens to the test. */
+  open(options?: ContextOptions): Promise<Context>;
+}
+
+/** On bubblewrap the sandbox's user may not enter /etc/ssl, where Debian's node looks for its settings. */
+const env = { OPENSSL_CONF: '/dev/null' };
+
+const images = { python: 'geode-test/python:1', javascript: 'geode-test/node:1' } as const;
+
+/** The same suite wherever an interpreter of the language is found: a real container, and the machine's own. */
+export function inEveryPlace(language: ContextLanguage, suite: (place: Place) => void): void {
+  const { docker, bubblewrap } = inject('engines');
+  const world = docker.available ? { dockerSocket: docker.socket, image: images[language] } : {};
+  const places = [
+    {
+      name: 'docker',
+      missing: docker.available ? undefined : docker.reason,
+      open: () => openHarness((options) => dockerRuntime(options, options.docker), world),
+    },
+    {
+      name: 'bubblewrap',
+      missing: bubblewrap.available ? undefined : bubblewrap.reason,
+      open: () => openHarness(bubblewrapRuntime),
+    },
+    { name: 'native', missing: undefined, open: () => openHarness(nativeRuntime) },
+  ];
+  for (const { name, missing, open } of places) {
+    const title =
+      missing === undefined ? `${language} on ${name}` : `${language} on ${name} (skipped: ${missing})`;
+    describe.skipIf(missing !== undefined)(title, () => {
+      let harness: Harness | undefined;
+      let sandbox: Sandbox | undefined;
+      const contexts: Context[] = [];
+      const opened = () => {
+        if (sandbox === undefined) throw new Error('the sandbox is not open');
+        return sandbox;
+      };
+      beforeAll(async () => {
+        harness = await open();
+        sandbox = await harness.open({ env });
+      });
+      afterAll(async () => {
+        await Promise.all(contexts.map((context) => context.close()));
+        await harness?.close();
+      });
+      suite({
+        name,
+        sandbox: opened,
+        async another(spec) {
+          if (harness === undefined) throw new Error('the harness is not open');
+          return harness.open({ ...spec, env });
+        },
+        async open(options) {
+          const context = await openContext(opened(), language, options);
+          contexts.push(context);
+          return context;
+        },
+      });
+    });
+  }
+}

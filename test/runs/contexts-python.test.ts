@@ -1,0 +1,248 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Context } from '../../src/runs/contexts/context.ts';
+import { eventually } from '../contracts/harness.ts';
+import { inEveryPlace } from './contexts-places.ts';
+
+const onePixelPng =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+
+inEveryPlace('python', (place) => {
+  let context: Context;
+  beforeAll(async () => {
+    context = await place.open();
+  });
+
+  describe('state', () => {
+    it('RUN-10: variables, imports, functions and classes live on', async () => {
+      await context.run('import math\nx = 20\ndef twice(n): return 2 * n\nclass Box:\n    size = 2');
+      const result = await context.run('twice(x) + Box.size + math.floor(0.5)');
+      expect(result).toMatchObject({ status: 'done', value: { text: '42', json: 42 }, interpreter: 1 });
+    });
+
+    it('RUN-10: the last value is _, a statement has none, and a semicolon hides it', async () => {
+      await context.run('40 + 2');
+      expect((await context.run('_ + 1')).value?.text).toBe('43');
+      expect((await context.run('y = 1')).value).toBeNull();
+      expect((await context.run('40 + 2;')).value).toBeNull();
+      expect((await context.run('None')).value).toBeNull();
+      expect((await context.run('')).status).toBe('done');
+    });
+
+    it('RUN-10: __main__ is real, so that pickle and dataclasses find what was defined', async () => {
+      const code = `
+import pickle, dataclasses
+@dataclasses.dataclass
+class Point:
+    x: int
+pickle.loads(pickle.dumps(Point(3))).x, __name__`;
+      expect((await context.run(code)).value?.text).toBe("(3, '__main__')");
+    });
+
+    it('RUN-10: modules of the working folder are found, and none of them stands in for the kernel', async () => {
+      await place.sandbox().files.write('own_module.py', 'answer = 42');
+      await place.sandbox().files.write('json.py', 'raise SystemExit("the wrong json")');
+      try {
+        const other = await place.open();
+        expect((await other.run('import own_module; own_module.answer')).value?.text).toBe('42');
+        expect((await other.run('{"a": 1}')).value?.json).toEqual({ a: 1 });
+      } finally {
+        await place.sandbox().files.remove('json.py');
+      }
+    });
+  });
+
+  describe('await', () => {
+    it('RUN-10: await, async for and async with work at the top level, on one event loop', async () => {
+      const code = `
+import asyncio
+async def count():
+    for n in range(3):
+        await asyncio.sleep(0)
+        yield n
+seen = []
+async for n in count():
+    seen.append(n)
+queue = asyncio.Queue()
+queue.put_nowait("kept")
+await asyncio.sleep(0, result=seen)`;
+      expect((await context.run(code)).value?.text).toBe('[0, 1, 2]');
+      expect((await context.run('await queue.get()')).value?.text).toBe("'kept'");
+    });
+
+    it('RUN-10: tasks go on between runs, and asyncio.run works too', async () => {
+      await context.run('done = []\nasync def later():\n    await asyncio.sleep(0.01)\n    done.append(1)');
+      await context.run('task = asyncio.ensure_future(later())\nawait asyncio.sleep(0)');
+      await eventually(async () => (await context.run('done')).value?.text === '[1]', 'the task');
+      expect((await context.run('asyncio.run(asyncio.sleep(0, result=5))')).value?.text).toBe('5');
+      expect((await context.run('await asyncio.sleep(0, result=6)')).value?.text).toBe('6');
+    });
+  });
+
+  describe('results', () => {
+    it('RUN-10: what is displayed comes in order, with every form that it offers', async () => {
+      const code = `
+import base64
+class Rich:
+    def _repr_html_(self): return "<b>bold</b>"
+    def _repr_markdown_(self): return "**bold**"
+    def _repr_svg_(self): return '<svg xmlns="http://www.w3.org/2000/svg"/>'
+    def _repr_png_(self): return base64.b64decode("${onePixelPng}")
+    def _repr_latex_(self): return "$x$"
+    def __repr__(self): return "a rich one"
+display(1, "two")
+print("between")
+display.html("<i>three</i>")
+Rich()`;
+      const { results, value, stdout } = await context.run(code);
+      expect(results.map(({ kind, text }) => [kind, text])).toEqual([
+        ['display', '1'],
+        ['display', "'two'"],
+        ['display', '<html>'],
+        ['value', 'a rich one'],
+      ]);
+      expect(results[2]?.html).toBe('<i>three</i>');
+      expect(stdout).toBe('between\n');
+      expect(value).toMatchObject({
+        html: '<b>bold</b>',
+        markdown: '**bold**',
+        svg: '<svg xmlns="http://www.w3.org/2000/svg"/>',
+        latex: '$x$',
+        omitted: [],
+      });
+      expect(Buffer.from(value?.png ?? []).toString('base64')).toBe(onePixelPng);
+      expect(value).not.toHaveProperty('jpeg');
+    });
+
+    it('RUN-10: JSON where it is faithful, and only there', async () => {
+      expect((await context.run('{"a": [1, 2.5, None, True], "b": "ü"}')).value?.json).toEqual({
+        a: [1, 2.5, null, true],
+        b: 'ü',
+      });
+      for (const code of ['{1, 2}', 'float("nan")', '[object()]', 'loop = []; loop.append(loop); loop']) {
+        expect((await context.run(code)).value, code).not.toHaveProperty('json');
+      }
+    });
+
+    it('RUN-10: tables of what looks like a data frame, and of records', async () => {
+      const code = `
+class Frame:
+    columns = ["name", "n"]
+    index = range(2)
+    def reset_index(self): return self
+    def itertuples(self, index=True, name=None): return iter([("a", 1), ("b", float("nan"))])
+    def __len__(self): return 2
+Frame()`;
+      expect((await context.run(code)).value?.table).toEqual({
+        columns: ['name', 'n'],
+        rows: [
+          ['a', 1],
+          ['b', null],
+        ],
+        totalRows: 2,
+      });
+      const records = await context.run('[{"a": n, "b": str(n)} for n in range(5000)]');
+      expect(records.value?.table).toMatchObject({ columns: ['a', 'b'], totalRows: 5000 });
+      expect(records.value?.table?.rows).toHaveLength(1000);
+    });
+
+    it('RUN-10: matplotlib figures are PNG, where matplotlib is there', async ({ skip }) => {
+      const found = await context.run(
+        'import importlib.util; importlib.util.find_spec("matplotlib") is not None',
+      );
+      if (found.value?.json !== true) skip('matplotlib is not installed here');
+      const { results } = await context.run(`
+import matplotlib.pyplot as plt
+plt.plot([1, 2, 3])
+plt.show()
+plt.plot([3, 2, 1]);`);
+      const pngs = results.filter(({ png }) => png !== undefined);
+      expect(pngs).toHaveLength(2);
+      expect(Buffer.from(pngs[0]?.png ?? []).toString('latin1', 1, 4)).toBe('PNG');
+    });
+  });
+
+  describe('errors', () => {
+    it('RUN-10: a traceback shows the lines of user code, of earlier runs too, and no kernel', async () => {
+      await context.run('def divide(a, b):\n    return a / b');
+      const { status, error } = await context.run('print("before")\n\ndivide(1, 0)');
+      expect(status).toBe('failed');
+      expect(error).toMatchObject({ name: 'ZeroDivisionError', message: 'division by zero' });
+      expect(error?.traceback).toMatch(/File "<run-\d+>", line 3, in <module>\n {4}divide\(1, 0\)/);
+      expect(error?.traceback).toMatch(/File "<run-\d+>", line 2, in divide\n {4}return a \/ b/);
+      expect(error?.traceback).not.toMatch(/geode_|asyncio/);
+    });
+
+    it('RUN-10: syntax errors point at the place', async () => {
+      const { error } = await context.run('x = 1\nfor in range(3):\n  pass');
+      expect(error?.name).toBe('SyntaxError');
+      expect(error?.traceback).toMatch(/File "<run-\d+>", line 2\n {4}for in range/);
+    });
+
+    it('RUN-10: an error under await, a chained one, and one that cannot be told', async () => {
+      const awaited = await context.run(
+        'import asyncio\nasync def fail():\n    raise KeyError("k")\nawait fail()',
+      );
+      expect(awaited.error?.name).toBe('KeyError');
+      expect(awaited.error?.traceback).toMatch(/line 4, in <module>/);
+      const chained = await context.run(
+        'try:\n    1/0\nexcept Exception as e:\n    raise ValueError("two") from e',
+      );
+      expect(chained.error?.traceback).toMatch(/ZeroDivisionError[\s\S]*direct cause[\s\S]*ValueError: two/);
+      const mute = await context.run(
+        'class Mute(Exception):\n    def __str__(self): raise OSError\nraise Mute()',
+      );
+      expect(mute).toMatchObject({ status: 'failed', error: { name: 'Mute' } });
+    });
+
+    it('RUN-10: exit() is an error of the run, and the context lives', async () => {
+      await context.run('kept = 1');
+      expect((await context.run('import sys; sys.exit(3)')).error).toMatchObject({
+        name: 'SystemExit',
+        message: '3',
+      });
+      expect((await context.run('kept')).value?.text).toBe('1');
+    });
+
+    it('RUN-10: a value whose text cannot be made is an error of the run', async () => {
+      const { error } = await context.run(
+        'class Bad:\n    def __repr__(self): raise RuntimeError("no text")\nBad()',
+      );
+      expect(error).toMatchObject({ name: 'RuntimeError', message: 'no text' });
+    });
+
+    it('RUN-10: endless recursion is an error', async () => {
+      expect((await context.run('def f(): f()\nf()')).error?.name).toBe('RecursionError');
+    });
+  });
+
+  it('RUN-10: says whether code is whole', async () => {
+    const states = await Promise.all(
+      [
+        'x = 1',
+        'for x in y:',
+        'for x in y:\n    pass',
+        'for x in y:\n    pass\n',
+        '"""abc',
+        'f(',
+        'x = = 1',
+        'await x',
+      ].map((code) => context.check(code)),
+    );
+    expect(states).toEqual([
+      'complete',
+      'incomplete',
+      'incomplete',
+      'complete',
+      'incomplete',
+      'incomplete',
+      'invalid',
+      'complete',
+    ]);
+  });
+
+  it('RUN-10: stdin is empty, and warnings and logs are stderr', async () => {
+    expect((await context.run('input()')).error?.name).toBe('EOFError');
+    const { stderr } = await context.run('import logging; logging.warning("look")');
+    expect(stderr).toContain('look');
+  });
+});

@@ -1,0 +1,125 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe, expect, inject, it } from 'vitest';
+import type { RuntimeName } from '../../src/core/runtime.ts';
+import { reapRuns } from '../../src/runs/reap.ts';
+import { cgroupIds, cgroupVersion } from '../../src/runtimes/bubblewrap/cgroups.ts';
+import { allRuntimes } from '../../src/runtimes/index.ts';
+import { fixture, optionsIn, testOptions, type World } from '../contracts/harness.ts';
+
+const { docker, bubblewrap } = inject('engines');
+/** The long form: `GEODE_TEST_CRASHES=300 GEODE_TEST_SEED=… npx vitest run test/runs/crash.test.ts`. */
+const asked = Number(process.env.GEODE_TEST_CRASHES ?? 0);
+const seed = Number(process.env.GEODE_TEST_SEED ?? Date.now() % 1_000_000);
+const longestLifeMs = 2_500;
+
+interface Case {
+  readonly name: RuntimeName;
+  readonly title: string;
+  readonly world: World;
+  readonly crashes: number;
+  readonly unavailable?: string | undefined;
+}
+
+const onDocker = { unavailable: docker.available ? undefined : docker.reason };
+const socket = docker.available ? { dockerSocket: docker.socket } : {};
+const cases: readonly Case[] = [
+  { name: 'docker', title: 'docker', world: socket, crashes: asked || 6, ...onDocker },
+  {
+    name: 'docker',
+    title: 'docker over stdio',
+    world: { ...socket, dockerLink: 'stdio' },
+    crashes: asked || 3,
+    ...onDocker,
+  },
+  {
+    name: 'bubblewrap',
+    title: 'bubblewrap',
+    world: {},
+    crashes: asked || 8,
+    unavailable: bubblewrap.available ? undefined : bubblewrap.reason,
+  },
+  { name: 'native', title: 'native', world: {}, crashes: asked || 8 },
+];
+
+describe('RUN-6: hosts that are killed at any moment', () => {
+  for (const { name, title, world, crashes, unavailable } of cases) {
+    const reason = unavailable === undefined ? '' : ` (skipped: ${unavailable})`;
+    it.skipIf(unavailable !== undefined)(
+      `${title}: after ${crashes} crashes one pass of the reaper leaves nothing (seed ${seed})${reason}`,
+      { timeout: 120_000 + crashes * 2 * longestLifeMs },
+      async () => {
+        const { folder } = await testOptions();
+        const random = generator(seed);
+        let finished = 0;
+        for (let crash = 0; crash < crashes; crash += 1) {
+          finished += await liveAndDie(folder, world, name, random() * longestLifeMs);
+        }
+        const runtimes = allRuntimes(await optionsIn(folder, world));
+        const reaped = await reapRuns(runtimes);
+        console.log(`${title}: ${finished} runs, ${crashes} crashes, ${reaped.length} sandboxes reaped`);
+        const runtime = runtimes.find((candidate) => candidate.name === name);
+        const version = await cgroupVersion();
+        expect({
+          traces: (await runtime?.traces())?.filter((id) => reaped.includes(id)),
+          folders: [...entries(`${folder}/state/sandboxes`), ...entries(`${folder}/run`)],
+          groups: version === undefined ? [] : (await cgroupIds(version)).filter((id) => reaped.includes(id)),
+          processes: processesNaming(folder),
+        }).toEqual({ traces: [], folders: [], groups: [], processes: [] });
+        await rm(folder, { recursive: true });
+      },
+    );
+  }
+});
+
+/** Returns how many runs were over when it was killed. */
+async function liveAndDie(folder: string, world: World, name: string, ms: number): Promise<number> {
+  const host = spawn(process.execPath, [fixture('crash-host.ts'), folder, JSON.stringify(world), name], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const exited = once(host, 'exit');
+  let said = '';
+  host.stdout.setEncoding('utf8').on('data', (text: string) => {
+    said += text;
+  });
+  await delay(ms);
+  host.kill('SIGKILL');
+  await exited;
+  return said.split('\n').length - 1;
+}
+
+/** Mulberry32: the same crashes for the same seed. */
+function generator(start: number): () => number {
+  let state = start;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+function entries(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+function processesNaming(folder: string): readonly string[] {
+  return readdirSync('/proc').filter((pid) => {
+    if (!/^\d+$/.test(pid)) return false;
+    const facts = ['cmdline', 'environ', 'mountinfo'].map((file) => {
+      try {
+        return readFileSync(`/proc/${pid}/${file}`, 'utf8');
+      } catch {
+        return '';
+      }
+    });
+    return facts.some((fact) => fact.includes(folder));
+  });
+}

@@ -1,0 +1,25 @@
+import { beforeAll, inject } from 'vitest';
+import { languageNames } from '../../src/runs/languages/language.ts';
+import { dockerRuntime } from '../../src/runtimes/docker/docker.ts';
+import { ensureImages } from '../engine/index.ts';
+import { openRuns } from './harness.ts';
+import { languageSuite } from './language-suite.ts';
+
+const { docker } = inject('engines');
+
+beforeAll(async () => {
+  if (docker.available) await ensureImages(docker, ['rust', 'go']);
+}, 600_000);
+
+for (const language of languageNames) {
+  languageSuite({
+    language,
+    runtime: 'docker',
+    unavailable: docker.available ? undefined : docker.reason,
+    open: () =>
+      openRuns(
+        (options) => dockerRuntime(options, options.docker),
+        docker.available ? { dockerSocket: docker.socket } : {},
+      ),
+  });
+}

@@ -1,0 +1,76 @@
+import { afterAll, beforeAll, describe } from 'vitest';
+import type { LanguageName } from '../../src/runs/languages/language.ts';
+import type { RunOptions } from '../../src/runs/options.ts';
+import type { RunResult } from '../../src/runs/result.ts';
+import { fixtureText } from '../contracts/harness.ts';
+import { filesBehaviour } from './behaviour/files.ts';
+import { hostileBehaviour } from './behaviour/hostile.ts';
+import { ioBehaviour } from './behaviour/io.ts';
+import { sourceBehaviour } from './behaviour/source.ts';
+import { wallsBehaviour } from './behaviour/walls.ts';
+import type { RunsHarness } from './harness.ts';
+
+export interface LanguageSuite {
+  readonly language: LanguageName;
+  readonly runtime: string;
+  /** Why this machine cannot run it; it then stands in the suite's name. */
+  readonly unavailable?: string | undefined;
+  readonly open: () => Promise<RunsHarness>;
+}
+
+/** What a behaviour is tested with. */
+export interface Bench {
+  readonly language: LanguageName;
+  readonly harness: () => RunsHarness;
+  /** The language's program of all behaviours, told which one to show. */
+  readonly source: () => string;
+  show(
+    name: string,
+    args?: readonly string[],
+    options?: RunOptions & { outputLimitBytes?: number },
+  ): Promise<RunResult>;
+}
+
+const extensions: Readonly<Record<LanguageName, string>> = {
+  python: 'py',
+  javascript: 'js',
+  typescript: 'ts',
+  shell: 'sh',
+  rust: 'rs',
+  go: 'go',
+};
+
+/** RUN-1…6, RUN-9: what a run of any language does, the same for all; proven by what the program prints. */
+export function languageSuite({ language, runtime, unavailable, open }: LanguageSuite): void {
+  const title =
+    unavailable === undefined
+      ? `RUN-1: ${language} on ${runtime}`
+      : `${language} on ${runtime} (skipped: ${unavailable})`;
+  describe.skipIf(unavailable !== undefined)(title, () => {
+    let opened: RunsHarness | undefined;
+    let text = '';
+    const harness = () => {
+      if (opened === undefined) throw new Error('the harness is not open');
+      return opened;
+    };
+    beforeAll(async () => {
+      text = await fixtureText(`behave/behave.${extensions[language]}`);
+      opened = await open();
+    });
+    afterAll(async () => {
+      await opened?.close();
+    });
+    const bench: Bench = {
+      language,
+      harness,
+      source: () => text,
+      show: (name, args = [], options = {}) =>
+        harness().runs.run(text, language, { ...options, argv: [name, ...args] }),
+    };
+    ioBehaviour(bench);
+    sourceBehaviour(bench);
+    filesBehaviour(bench);
+    hostileBehaviour(bench);
+    wallsBehaviour(bench);
+  });
+}
