@@ -7,7 +7,7 @@ import { errorsDocument } from '../scripts/errors-document.ts';
 const root = fileURLToPath(new URL('..', import.meta.url));
 
 /** Each layer may import from those after it, and from itself. */
-const layers = ['cli', 'client', 'app.ts', 'api', 'config', 'shell', 'memory', 'runs', 'sandboxes', 'runtimes', 'link', 'core'];
+const layers = [
   'cli',
   'client',
   'app.ts',
@@ -15,6 +15,7 @@ const layers = ['cli', 'client', 'app.ts', 'api', 'config', 'shell', 'memory', '
   'config',
   'shell',
   'memory',
+  'runs',
   'sandboxes',
   'runtimes',
   'link',
