@@ -54,11 +54,10 @@ export function openStream(
 
 /** Resolves with the headers of a 2xx answer; any other answer is its error, a lost stream is `link_lost`. */
 export async function responseOf(stream: ClientHttp2Stream): Promise<IncomingHttpHeaders> {
-  const headers = await new Promise<IncomingHttpHeaders>((resolve, reject) => {
-    stream.once('response', resolve);
-    stream.once('error', (cause) => reject(linkLost(cause)));
-    stream.once('close', () => reject(linkLost()));
-  });
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingHttpHeaders>();
+  const lost = () => reject(linkLost());
+  stream.once('response', resolve).once('close', lost);
+  const headers = await promise.finally(() => stream.off('response', resolve).off('close', lost));
   const status = Number(headers[':status']);
   if (status >= 200 && status < 300) return headers;
   throw errorFrom(await collect(stream, largestError), status);
