@@ -4,8 +4,8 @@ import type { Config } from './config/schema.ts';
 import type { Limits } from './core/limits.ts';
 import type { Runtime, RuntimeName } from './core/runtime.ts';
 import type { Sandbox, SandboxSpec } from './core/sandbox.ts';
-import { allRuntimes, availableRuntimes, chooseRuntime, type ProbedRuntime } from './runtimes/index.ts';
 import { createRuns, type Runs } from './runs/index.ts';
+import { allRuntimes, availableRuntimes, chooseRuntime, type ProbedRuntime } from './runtimes/index.ts';
 import { journalFiles } from './sandboxes/journal-files.ts';
 import type { ShellPolicy } from './shell/policy.ts';
 
