@@ -5,6 +5,8 @@ import type { Sandbox } from '../core/sandbox.ts';
 
 /** How much later than its timeout a guest may say that it has killed the command, before the walls come down. */
 const graceMs = 5_000;
+/** The workspace is on the host's disk: no single file may be larger. */
+const rlimits = { fsize: 1024 ** 3 } as const;
 
 /**
  * A command's events to its exit. A cancel ends the sandbox, since nobody else uses it. A timeout holds even
@@ -25,7 +27,7 @@ export async function* follow(
   }
   signal?.addEventListener('abort', end, { once: true });
   try {
-    yield* await sandbox.spawn(command, { signal });
+    yield* await sandbox.spawn({ ...command, rlimits }, { signal });
   } catch (error) {
     if (signal?.aborted) throw cancelled('The run', signal.reason);
     if (!overdue || !isGeodeError(error, 'sandbox_gone')) throw error;
