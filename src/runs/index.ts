@@ -26,7 +26,7 @@ export interface RunsOptions {
   readonly pullDeadlineMs: number;
 }
 
-export interface RunsMetrics {
+interface RunsMetrics {
   readonly running: number;
   readonly waiting: number;
   /** Sandboxes that were used and are not quite gone. */

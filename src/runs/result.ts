@@ -5,7 +5,7 @@ import type { RunEvent, RunImage, RunSandbox, RunTimings } from './events.ts';
 import type { LanguageName } from './languages/language.ts';
 
 /** Why a run ended as it did, in one word. */
-export type Outcome = 'succeeded' | 'failed' | 'killed' | 'timed-out' | 'out-of-memory' | 'compile-failed';
+type Outcome = 'succeeded' | 'failed' | 'killed' | 'timed-out' | 'out-of-memory' | 'compile-failed';
 
 type Output = Pick<ExecResult, 'stdout' | 'stderr' | 'bytes' | 'truncated' | 'dropped'>;
 type Ended = ExitFacts & Output;

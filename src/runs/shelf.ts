@@ -16,7 +16,7 @@ export interface Kind {
   open(): Promise<Sandbox>;
 }
 
-export interface Wait {
+interface Wait {
   readonly count: number;
   readonly totalMs: number;
   readonly longestMs: number;

@@ -11,7 +11,7 @@ import { holdLock, type Lock, locked, tryLock } from './lock.ts';
 import { podmanReportsOomKills, startPodman, stopPodman } from './podman.ts';
 import { installRegistry } from './registry.ts';
 
-export type { ContainerEngine, EngineFacts, Unavailable } from './facts.ts';
+export type { ContainerEngine, EngineFacts } from './facts.ts';
 export { ensureGvisor } from './gvisor.ts';
 export { ensureImages, imageTag } from './images.ts';
 export { leftovers } from './leftovers.ts';
