@@ -2,6 +2,7 @@ import { type Cancel, throwIfCancelled, within } from '../core/cancel.ts';
 import { GeodeError } from '../core/errors.ts';
 import type { Sandbox } from '../core/sandbox.ts';
 import { Beacon } from './beacon.ts';
+import { Endings } from './endings.ts';
 import { type Kind, Shelf, type ShelfMetrics } from './shelf.ts';
 
 export interface PoolOptions {
@@ -13,7 +14,6 @@ export interface PoolOptions {
 
 /** More at once for those who wait than for the stock. */
 const makeAtOnce = { waiting: 4, stock: 2 } as const;
-const endAtOnce = 2;
 const healthDeadlineMs = 1_000;
 /** How long closing waits for sandboxes that were given out; whoever keeps one longer has to end it. */
 const claimsDeadlineMs = 10_000;
@@ -38,8 +38,7 @@ export class Pool implements AsyncDisposable {
   readonly #options: PoolOptions;
   readonly #shelves = new Map<string, Shelf>();
   readonly #making = new Set<Promise<void>>();
-  readonly #ending = new Set<Promise<void>>();
-  readonly #toEnd: (() => void)[] = [];
+  readonly #endings = new Endings();
   readonly #made = new Beacon();
   readonly #sweep: NodeJS.Timeout;
   readonly #claims = new Set<Promise<void>>();
@@ -83,7 +82,7 @@ export class Pool implements AsyncDisposable {
 
   /** Sandboxes that were used and are not quite gone. */
   get ending(): number {
-    return this.#ending.size;
+    return this.#endings.size;
   }
 
   metrics(): readonly ShelfMetrics[] {
@@ -115,7 +114,7 @@ export class Pool implements AsyncDisposable {
       const sandbox = shelf.ready.shift();
       if (sandbox === undefined || (await isHealthy(sandbox))) return sandbox;
       shelf.discarded += 1;
-      void this.#end(sandbox, 'soon');
+      void this.#endings.end(sandbox, 'soon');
     }
   }
 
@@ -142,10 +141,10 @@ export class Pool implements AsyncDisposable {
       warm,
       retire: (pace = 'soon') => {
         if (retired === undefined) {
-          retired = this.#end(sandbox, pace);
+          retired = this.#endings.end(sandbox, pace);
           over();
           this.#tend(shelf);
-        } else if (pace === 'now') return this.#end(sandbox, pace);
+        } else if (pace === 'now') return this.#endings.end(sandbox, pace);
         return retired;
       },
     };
@@ -181,7 +180,7 @@ export class Pool implements AsyncDisposable {
       const sandbox = await shelf.kind.open();
       shelf.making -= 1;
       shelf.noteMade();
-      if (this.#closing !== undefined) void this.#end(sandbox, 'soon');
+      if (this.#closing !== undefined) void this.#endings.end(sandbox, 'soon');
       else if (!shelf.serve(sandbox)) shelf.ready.push(sandbox);
       for (const other of this.#shelves.values()) this.#trim(other);
     } catch (error) {
@@ -197,7 +196,7 @@ export class Pool implements AsyncDisposable {
 
   #drop(shelf: Shelf): void {
     const oldest = shelf.ready.shift();
-    if (oldest !== undefined) void this.#end(oldest, 'soon');
+    if (oldest !== undefined) void this.#endings.end(oldest, 'soon');
   }
 
   #endPeriod(): void {
@@ -213,25 +212,6 @@ export class Pool implements AsyncDisposable {
     }
   }
 
-  /** Few at once, since removing is work for the engine as making is; a run that must be over goes first. */
-  #end(sandbox: Sandbox, pace: 'now' | 'soon'): Promise<void> {
-    const ending = (pace === 'now' ? Promise.resolve() : this.#turnToEnd())
-      .then(() => sandbox.stop())
-      // The reaper finds what an engine would not let go of.
-      .catch(() => {})
-      .finally(() => {
-        this.#ending.delete(ending);
-        this.#toEnd.shift()?.();
-      });
-    this.#ending.add(ending);
-    return ending;
-  }
-
-  #turnToEnd(): Promise<void> {
-    if (this.#ending.size < endAtOnce) return Promise.resolve();
-    return new Promise((resolve) => this.#toEnd.push(resolve));
-  }
-
   async #close(): Promise<void> {
     clearInterval(this.#sweep);
     for (const shelf of this.#shelves.values()) {
@@ -241,7 +221,8 @@ export class Pool implements AsyncDisposable {
     await within({ ms: claimsDeadlineMs, what: 'The last claims' }, () => Promise.all(this.#claims)).catch(
       () => {},
     );
-    while (this.#making.size + this.#ending.size > 0) await Promise.all([...this.#making, ...this.#ending]);
+    while (this.#making.size > 0) await Promise.all(this.#making);
+    await this.#endings.done();
   }
 }
 

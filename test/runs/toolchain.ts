@@ -34,6 +34,8 @@ export async function missingTools(
   }
 }
 
+/** The line that says what is wrong, if one does. */
 function firstLine(text: string): string {
-  return text.trim().split('\n', 1)[0]?.slice(0, 120) || 'it does not work here';
+  const lines = text.trim().split('\n');
+  return (lines.find((line) => /error/i.test(line)) ?? lines[0])?.slice(0, 120) || 'it does not work here';
 }
