@@ -6,7 +6,7 @@ import { createApp } from '../src/app.ts';
 import { thisHost } from '../src/config/host.ts';
 import { loadConfig } from '../src/config/load.ts';
 import { isGeodeError } from '../src/core/errors.ts';
-import type { Sandbox } from '../src/core/sandbox.ts';
+import type { RuntimeName } from '../src/core/runtime.ts';
 import { formatResult } from '../src/shell/format.ts';
 
 const host = thisHost();
@@ -14,15 +14,14 @@ installMissing();
 const { config } = await loadConfig(host);
 const app = createApp(config, host, (message) => console.error(`warning: ${message}`));
 
-await using sandbox = await openAny();
-console.log(`A sandbox is open: runtime ${sandbox.runtime}, isolation grade "${sandbox.grade}".\n`);
-await show(sandbox, 'print(6 * 7)');
-await show(sandbox, "import urllib.request; urllib.request.urlopen('http://example.com')");
-await show(sandbox, "print(open('/etc/shadow').read())");
+await using runs = app.runs({ pool: 'off' });
+const runtime = await firstRun();
+await show("import urllib.request; urllib.request.urlopen('http://example.com')", runtime);
+await show("print(open('/etc/shadow').read())", runtime);
 console.log(
   'The walls: src/runtimes decides what a sandbox is made of, src/core/sandbox.ts says what it promises.',
 );
-console.log('Next: bin/geode.js --help, bin/geode.js status, bin/geode.js exec -- uname -a');
+console.log('Next: bin/geode.js --help, bin/geode.js status, bin/geode.js run python -c "print(1)"');
 
 /** On Debian as root, what the demonstration needs is a package away. */
 function installMissing(): void {
@@ -52,20 +51,24 @@ function isInstalled(program: string): boolean {
   });
 }
 
-/** The configured runtime; where that has no image yet, bubblewrap, which needs none. */
-async function openAny(): Promise<Sandbox> {
+/** In the configured runtime; where its image cannot be had, in bubblewrap, which needs none. */
+async function firstRun(): Promise<RuntimeName | undefined> {
   try {
-    return await app.open();
+    await show('print(6 * 7)');
+    return undefined;
   } catch (error) {
-    if (!isGeodeError(error, 'image_missing')) throw error;
-    console.log(`${error.message} ${error.hint} Meanwhile: bubblewrap.`);
-    return app.open({}, { runtime: 'bubblewrap' });
+    if (!isGeodeError(error, 'image_missing') && !isGeodeError(error, 'pull_failed')) throw error;
+    console.log(`${error.message}\nMeanwhile, in bubblewrap:\n`);
+    await show('print(6 * 7)', 'bubblewrap');
+    return 'bubblewrap';
   }
 }
 
-async function show(room: Sandbox, code: string): Promise<void> {
-  console.log(`>>> ${code}`);
-  const result = await room.exec({ argv: ['python3', '-c', code], timeoutMs: 10_000 });
+async function show(code: string, where?: RuntimeName): Promise<void> {
+  const result = await runs.run(code, 'python', { timeoutMs: 10_000, ...(where && { runtime: where }) });
+  console.log(
+    `>>> ${code}      (runtime ${result.sandbox.runtime}, isolation grade ${result.sandbox.grade})`,
+  );
   const lines = formatResult(result).split('\n');
   // The end of a traceback is what tells.
   console.log(`${lines.length > 6 ? lines.slice(-2).join('\n') : lines.join('\n')}\n`);
