@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { promisify } from 'node:util';
 import { createGunzip } from 'node:zlib';
 import { GeodeError, reasonOf } from '../../core/errors.ts';
@@ -53,6 +54,7 @@ export async function fetchModel(model: LocalModel, options: FetchOptions): Prom
   ) {
     return files;
   }
+  trustTheSystem();
   const { tokenizer, weights } = await firstSource(model, options);
   const small = model.quantisedSha256 === undefined ? weights : quantise(weights);
   if (sha256(small) !== weightsSha256) {
@@ -85,6 +87,11 @@ async function firstSource(model: LocalModel, options: FetchOptions): Promise<Fe
     }
   }
   throw new GeodeError('model_unavailable', `No source gave the model ${model.name}. ${reasons.join('; ')}.`);
+}
+
+/** What the machine trusts is trusted here too, so that a company's own proxy does not stand in the way. */
+function trustTheSystem(): void {
+  setDefaultCACertificates([...getCACertificates('default'), ...getCACertificates('system')]);
 }
 
 /** The registry that npm is set up for here, so that a private mirror is honoured. */
