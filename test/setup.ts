@@ -22,6 +22,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
   // Every test's folders land in one of this run's own, so that a forgotten one is seen.
   const scratch = mkdtempSync(join(tmpdir(), 'geode-run-'));
   process.env.TMPDIR = scratch;
+  // npm keeps compiled code in the temporary folder; that is not a test's.
+  process.env.NODE_DISABLE_COMPILE_CACHE = '1';
   const before = new Set(await leftovers(engines.facts, [scratch]));
   return async () => {
     const left = (await leftovers(engines.facts, [scratch])).filter((line) => !before.has(line));

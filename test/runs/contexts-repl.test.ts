@@ -12,6 +12,9 @@ import { inEveryPlace, type Place } from './contexts-places.ts';
 
 const geode = fileURLToPath(new URL('../../bin/geode.js', import.meta.url));
 
+// A dumb terminal has no keys; the person here sits at another.
+process.env.TERM = 'xterm';
+
 /** A person at a terminal: types, and waits for what is shown. */
 function person(place: Place, language: 'python' | 'javascript') {
   const [input, output, errors] = [new PassThrough(), new PassThrough(), new PassThrough()];
