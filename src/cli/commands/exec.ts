@@ -2,7 +2,6 @@ import type { Host } from '../../config/host.ts';
 import { GeodeError, isGeodeError } from '../../core/errors.ts';
 import { parseSize } from '../../core/limits.ts';
 import type { ExitFacts, Process } from '../../core/process.ts';
-import { type RuntimeName, runtimeNames } from '../../core/runtime.ts';
 import type { Sandbox, SandboxSpec } from '../../core/sandbox.ts';
 import {
   type CliCommand,
@@ -10,10 +9,9 @@ import {
   type CliValues,
   exitCodes,
   interruptedCode,
-  signalCode,
   text,
-  texts,
 } from '../command.ts';
+import { envFrom, exitCodeOf, runtimeFrom, sandboxOptions, timeoutFrom } from '../sandbox-options.ts';
 
 export const execCommand: CliCommand = {
   name: 'exec',
@@ -28,24 +26,12 @@ export const execCommand: CliCommand = {
     ],
   ],
   options: {
-    runtime: {
-      type: 'string',
-      value: 'NAME',
-      description: `one of ${runtimeNames.join(', ')}; default: the config's`,
-    },
+    ...sandboxOptions,
     image: { type: 'string', value: 'IMAGE', description: 'image to run in, where the runtime has images' },
     timeout: {
       type: 'string',
       value: 'SECONDS',
       description: 'kill it after that long (default 60; 0: never)',
-    },
-    memory: { type: 'string', value: 'SIZE', description: 'memory limit: 256m, 1g, or none' },
-    env: {
-      type: 'string',
-      short: 'e',
-      multiple: true,
-      value: 'NAME[=VALUE]',
-      description: 'set a variable, or pass one on by its name; may be repeated',
     },
     quiet: { type: 'boolean', short: 'q', description: 'do not name the sandbox on stderr' },
   },
@@ -134,12 +120,6 @@ function drained(stream: NodeJS.WriteStream, signal: AbortSignal): Promise<void>
   });
 }
 
-export function exitCodeOf({ exitCode, signal, timedOut }: ExitFacts): number {
-  if (timedOut) return exitCodes.timedOut;
-  if (exitCode !== null) return exitCode;
-  return signalCode(signal ?? '');
-}
-
 function specFrom(values: CliValues, host: Host): SandboxSpec {
   const image = text(values, 'image');
   const memory = text(values, 'memory');
@@ -150,47 +130,4 @@ function specFrom(values: CliValues, host: Host): SandboxSpec {
       ? {}
       : { limits: { memoryBytes: memory === 'none' ? null : parseSize(memory, '--memory') } }),
   };
-}
-
-export function envFrom(values: CliValues, host: Host): Readonly<Record<string, string>> {
-  return Object.fromEntries(texts(values, 'env').map((setting) => pair(setting, host)));
-}
-
-/** `NAME` alone takes the value from here, so that a secret need not stand on a command line. */
-function pair(setting: string, host: Host): readonly [string, string] {
-  const at = setting.indexOf('=');
-  if (at > 0) return [setting.slice(0, at), setting.slice(at + 1)];
-  const value = at === 0 ? undefined : host.variable(setting);
-  if (value !== undefined) return [setting, value];
-  throw new GeodeError(
-    'invalid_input',
-    `--env ${setting} is neither NAME=VALUE nor a variable that is set here.`,
-    {
-      details: { usage: true },
-    },
-  );
-}
-
-export function runtimeFrom(values: CliValues): RuntimeName | undefined {
-  const name = text(values, 'runtime');
-  if (name === undefined) return undefined;
-  const known = runtimeNames.find((candidate) => candidate === name);
-  if (known !== undefined) return known;
-  throw new GeodeError('invalid_input', `There is no runtime ${name}.`, {
-    hint: `Use one of ${runtimeNames.join(', ')}.`,
-    details: { usage: true },
-  });
-}
-
-export function timeoutFrom(values: CliValues): number | null {
-  const given = text(values, 'timeout') ?? '60';
-  const seconds = /^\d+(\.\d+)?$/.test(given) ? Number(given) : Number.NaN;
-  if (Number.isNaN(seconds)) {
-    throw new GeodeError(
-      'invalid_input',
-      `--timeout ${text(values, 'timeout')} is not a number of seconds.`,
-      { details: { usage: true } },
-    );
-  }
-  return seconds === 0 ? null : seconds * 1000;
 }

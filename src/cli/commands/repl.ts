@@ -1,7 +1,6 @@
 import type { App } from '../../app.ts';
 import { GeodeError } from '../../core/errors.ts';
 import { parseSize } from '../../core/limits.ts';
-import { runtimeNames } from '../../core/runtime.ts';
 import type { SandboxSpec } from '../../core/sandbox.ts';
 import { openContext } from '../../runs/contexts/context.ts';
 import { type ContextLanguage, contextLanguages } from '../../runs/contexts/languages.ts';
@@ -9,7 +8,7 @@ import { checkImageName } from '../../runs/images.ts';
 import { defaultImages, languageOf } from '../../runs/languages/index.ts';
 import { type CliCommand, type CliContext, text } from '../command.ts';
 import { converse } from '../converse.ts';
-import { envFrom, runtimeFrom, timeoutFrom } from './exec.ts';
+import { envFrom, runtimeFrom, sandboxOptions, timeoutFrom } from '../sandbox-options.ts';
 
 export const replCommand: CliCommand = {
   name: 'repl',
@@ -21,24 +20,12 @@ export const replCommand: CliCommand = {
     ['geode repl --json python < lines.py', 'one JSON result per statement'],
   ],
   options: {
-    runtime: {
-      type: 'string',
-      value: 'NAME',
-      description: `one of ${runtimeNames.join(', ')}; default: the config's`,
-    },
+    ...sandboxOptions,
     image: { type: 'string', value: 'IMAGE', description: "instead of the language's own" },
     timeout: {
       type: 'string',
       value: 'SECONDS',
       description: 'interrupt a statement after that long (default 0: never)',
-    },
-    memory: { type: 'string', value: 'SIZE', description: 'memory limit: 256m, 1g, or none' },
-    env: {
-      type: 'string',
-      short: 'e',
-      multiple: true,
-      value: 'NAME=VALUE',
-      description: 'set a variable; may be repeated',
     },
     quiet: { type: 'boolean', short: 'q', description: 'do not name the sandbox on stderr' },
   },

@@ -3,15 +3,14 @@ import { basename } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { GeodeError, isGeodeError } from '../../core/errors.ts';
 import { parseSize } from '../../core/limits.ts';
-import { runtimeNames } from '../../core/runtime.ts';
 import type { Runs } from '../../runs/index.ts';
 import { languageOf, languageOfFile, languages } from '../../runs/languages/index.ts';
 import type { RunOptions } from '../../runs/options.ts';
 import { foldRun } from '../../runs/result.ts';
 import { type CliCommand, type CliContext, type CliValues, exitCodes, text, texts } from '../command.ts';
+import { envFrom, exitCodeOf, runtimeFrom, sandboxOptions, timeoutFrom } from '../sandbox-options.ts';
 import { saveArtifacts } from '../save-artifacts.ts';
 import { showRun } from '../show-run.ts';
-import { envFrom, exitCodeOf, runtimeFrom, timeoutFrom } from './exec.ts';
 
 export const runCommand: CliCommand = {
   name: 'run',
@@ -26,26 +25,14 @@ export const runCommand: CliCommand = {
     ['echo "echo hi" | geode run shell -', 'code from stdin'],
   ],
   options: {
-    runtime: {
-      type: 'string',
-      value: 'NAME',
-      description: `one of ${runtimeNames.join(', ')}; default: the config's`,
-    },
+    ...sandboxOptions,
     image: { type: 'string', value: 'IMAGE', description: "instead of the language's own" },
     timeout: {
       type: 'string',
       value: 'SECONDS',
       description: 'stop it after that long (default 60; 0: never)',
     },
-    memory: { type: 'string', value: 'SIZE', description: 'memory limit: 256m, 1g, or none' },
     cpus: { type: 'string', value: 'NUMBER', description: 'processors: 0.5, 2, or none (default 1)' },
-    env: {
-      type: 'string',
-      short: 'e',
-      multiple: true,
-      value: 'NAME=VALUE',
-      description: 'set a variable; may be repeated',
-    },
     file: {
       type: 'string',
       short: 'f',
