@@ -113,7 +113,13 @@ export class ProcessStream implements Process {
           if (!isGeodeError(error, 'link_lost')) throw error;
         }
         if (this.#dropped) return;
-        this.#attachment = await this.#reattach();
+        try {
+          this.#attachment = await this.#reattach();
+        } catch (error) {
+          if (!this.#leftBehind(error)) throw error;
+          yield* this.#catchUp();
+          if (this.#journal?.exit !== undefined) return;
+        }
       }
     } finally {
       this.#reading = false;
@@ -171,6 +177,24 @@ export class ProcessStream implements Process {
       this.#ack();
     }
     throw linkLost();
+  }
+
+  /** A faster handle had the guest forget what this one has not heard, after it went on record. */
+  #leftBehind(error: unknown): boolean {
+    const forgotten = isGeodeError(error, 'invalid_input') || isGeodeError(error, 'process_not_found');
+    return (
+      forgotten &&
+      this.#journal !== undefined &&
+      (this.#journal.length > this.#offset || this.#journal.exit !== undefined)
+    );
+  }
+
+  *#catchUp(): Generator<ProcessEvent> {
+    for (const event of this.#journal?.read(this.#offset) ?? []) {
+      if (event.type !== 'exit')
+        this.#offset = event.offset + (event.type === 'output-lost' ? event.length : event.bytes.length);
+      yield event;
+    }
   }
 
   #broken(what: string): GeodeError {
