@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { GeodeError } from '../core/errors.ts';
 import { type Command, rlimitNames } from '../core/process.ts';
-import type { GuestCommand } from './process-stream.ts';
+import type { GuestCommand } from './attachment.ts';
 
 const defaultTimeoutMs = 60_000;
 const longestTimeoutMs = 7 * 24 * 3_600_000;

@@ -1,41 +1,20 @@
-import { type ClientHttp2Stream, constants } from 'node:http2';
+import { constants } from 'node:http2';
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
-import { type Cancel, within } from '../core/cancel.ts';
+import type { Cancel } from '../core/cancel.ts';
 import { GeodeError, isGeodeError } from '../core/errors.ts';
 import type { Journal } from '../core/journal.ts';
 import type { Process, ProcessEvent, SignalName, TerminalSize } from '../core/process.ts';
-import {
-  encodeFrame,
-  encodeJson,
-  type Frame,
-  FrameReader,
-  frameTypes,
-  largestPayload,
-  protocolError,
-} from './frames.ts';
+import { type Attachment, type GuestCommand, joinAttachment, startAttachment } from './attachment.ts';
+import { encodeFrame, encodeJson, frameTypes, largestPayload, protocolError } from './frames.ts';
 import type { Link } from './link.ts';
-import { chunksOf, linkLost, openStream, parseJson, responseOf } from './request.ts';
-import { exitSchema, startedSchema } from './schemas.ts';
+import { linkLost, parseJson } from './request.ts';
+import { exitSchema } from './schemas.ts';
 
 /** Acks cost a frame each, so they go out for this much output at once. */
 const ackEveryBytes = 256 * 1024;
-const startDeadlineMs = 30_000;
 const mostIdleAttachments = 20;
 const longestPauseMs = 1_000;
-
-/** The spec of a process in the guest's words. */
-export interface GuestCommand {
-  readonly id: string;
-  readonly [field: string]: unknown;
-}
-
-/** A live stream of frames, opened and past its `started`. */
-interface Attachment {
-  readonly stream: ClientHttp2Stream;
-  readonly frames: AsyncGenerator<Frame>;
-  readonly pid: number;
-}
 
 /** One process, over every connection that it takes to follow it to its end. */
 export class ProcessStream implements Process {
@@ -73,15 +52,7 @@ export class ProcessStream implements Process {
     journal?: Journal,
     cancel: Cancel = {},
   ): Promise<ProcessStream> {
-    const first = encodeJson(frameTypes.spec, command);
-    const attachment = await attach(link, '/v1/processes', 0, first, cancel).catch(async (error) => {
-      if (isGeodeError(error, 'link_lost') && link.end === undefined)
-        return resume(link, command.id, first, cancel);
-      // It may have been started all the same; nobody would ever hear of it.
-      if (isGeodeError(error, 'cancelled') || isGeodeError(error, 'timed_out')) forget(link, command.id);
-      throw error;
-    });
-    return new ProcessStream(link, command.id, attachment, 0, journal);
+    return new ProcessStream(link, command.id, await startAttachment(link, command, cancel), 0, journal);
   }
 
   static async join(
@@ -91,7 +62,7 @@ export class ProcessStream implements Process {
     journal?: Journal,
     cancel: Cancel = {},
   ): Promise<ProcessStream> {
-    const attachment = await attach(link, attachPath(id, from), from, undefined, cancel);
+    const attachment = await joinAttachment(link, id, from, cancel);
     return new ProcessStream(link, id, attachment, from, journal);
   }
 
@@ -216,7 +187,7 @@ export class ProcessStream implements Process {
         throw this.#broken('it ends every stream without a word');
       if (this.#idleAttachments > 1) await delay(Math.min(2 ** this.#idleAttachments, longestPauseMs));
       try {
-        return await attach(this.#link, attachPath(this.id, this.#offset), this.#offset);
+        return await joinAttachment(this.#link, this.id, this.#offset);
       } catch (error) {
         if (!isGeodeError(error, 'link_lost')) throw error;
       }
@@ -248,63 +219,6 @@ export async function signalProcess(
   cancel: Cancel = {},
 ) {
   await link.call('POST', `/v1/processes/${id}/signal`, z.unknown(), { body: { signal, tree }, ...cancel });
-}
-
-function attachPath(id: string, from: number): string {
-  return `/v1/processes/${id}/attach?from=${from}`;
-}
-
-async function attach(
-  link: Link,
-  path: string,
-  from: number,
-  first?: Buffer,
-  { signal }: Cancel = {},
-): Promise<Attachment> {
-  const session = await link.session({ signal });
-  const deadline = { ms: startDeadlineMs, what: 'Starting or joining a process', signal };
-  return link.guarded(() =>
-    within(deadline, async (stop) => {
-      const stream = openStream(session, 'POST', path);
-      const reset = () => stream.destroy();
-      stop.addEventListener('abort', reset, { once: true });
-      try {
-        const answered = responseOf(stream);
-        if (first !== undefined) stream.write(first);
-        await answered;
-        const frames = framesOf(stream);
-        const { value: started } = await frames.next();
-        if (started?.type !== frameTypes.started || started.offset !== from)
-          throw protocolError('no proper start');
-        const { pid } = parseJson(Buffer.from(started.payload), startedSchema);
-        return { stream, frames, pid };
-      } catch (error) {
-        stream.destroy();
-        throw error;
-      } finally {
-        stop.removeEventListener('abort', reset);
-      }
-    }),
-  );
-}
-
-function forget(link: Link, id: string): void {
-  link.call('DELETE', `/v1/processes/${id}`, z.unknown()).catch(() => {});
-}
-
-/** The link broke while a process was being started: it runs already, or it was never started. */
-async function resume(link: Link, id: string, first: Buffer, cancel: Cancel): Promise<Attachment> {
-  try {
-    return await attach(link, attachPath(id, 0), 0, undefined, cancel);
-  } catch (error) {
-    if (!isGeodeError(error, 'process_not_found')) throw error;
-    return attach(link, '/v1/processes', 0, first, cancel);
-  }
-}
-
-async function* framesOf(stream: ClientHttp2Stream): AsyncGenerator<Frame> {
-  const reader = new FrameReader();
-  for await (const chunk of chunksOf(stream)) yield* reader.read(chunk);
 }
 
 function outputKind(type: number): 'stdout' | 'stderr' | undefined {

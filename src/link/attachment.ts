@@ -1,0 +1,102 @@
+import type { ClientHttp2Stream } from 'node:http2';
+import { z } from 'zod';
+import { type Cancel, within } from '../core/cancel.ts';
+import { isGeodeError } from '../core/errors.ts';
+import { encodeJson, type Frame, FrameReader, frameTypes, protocolError } from './frames.ts';
+import type { Link } from './link.ts';
+import { chunksOf, openStream, parseJson, responseOf } from './request.ts';
+import { startedSchema } from './schemas.ts';
+
+const startDeadlineMs = 30_000;
+
+/** The spec of a process in the guest's words. */
+export interface GuestCommand {
+  readonly id: string;
+  readonly [field: string]: unknown;
+}
+
+/** A live stream of frames, opened and past its `started`. */
+export interface Attachment {
+  readonly stream: ClientHttp2Stream;
+  readonly frames: AsyncGenerator<Frame>;
+  readonly pid: number;
+}
+
+/** Starts a process and stays with it. */
+export async function startAttachment(
+  link: Link,
+  command: GuestCommand,
+  cancel: Cancel,
+): Promise<Attachment> {
+  const first = encodeJson(frameTypes.spec, command);
+  return attach(link, '/v1/processes', 0, first, cancel).catch(async (error) => {
+    if (isGeodeError(error, 'link_lost') && link.end === undefined)
+      return resume(link, command.id, first, cancel);
+    // It may have been started all the same; nobody would ever hear of it.
+    if (isGeodeError(error, 'cancelled') || isGeodeError(error, 'timed_out')) forget(link, command.id);
+    throw error;
+  });
+}
+
+/** Joins a process that runs, or that has ended and is not forgotten. */
+export function joinAttachment(
+  link: Link,
+  id: string,
+  from: number,
+  cancel: Cancel = {},
+): Promise<Attachment> {
+  return attach(link, `/v1/processes/${id}/attach?from=${from}`, from, undefined, cancel);
+}
+
+async function attach(
+  link: Link,
+  path: string,
+  from: number,
+  first?: Buffer,
+  { signal }: Cancel = {},
+): Promise<Attachment> {
+  const session = await link.session({ signal });
+  const deadline = { ms: startDeadlineMs, what: 'Starting or joining a process', signal };
+  return link.guarded(() =>
+    within(deadline, async (stop) => {
+      const stream = openStream(session, 'POST', path);
+      const reset = () => stream.destroy();
+      stop.addEventListener('abort', reset, { once: true });
+      try {
+        const answered = responseOf(stream);
+        if (first !== undefined) stream.write(first);
+        await answered;
+        const frames = framesOf(stream);
+        const { value: started } = await frames.next();
+        if (started?.type !== frameTypes.started || started.offset !== from)
+          throw protocolError('no proper start');
+        const { pid } = parseJson(Buffer.from(started.payload), startedSchema);
+        return { stream, frames, pid };
+      } catch (error) {
+        stream.destroy();
+        throw error;
+      } finally {
+        stop.removeEventListener('abort', reset);
+      }
+    }),
+  );
+}
+
+function forget(link: Link, id: string): void {
+  link.call('DELETE', `/v1/processes/${id}`, z.unknown()).catch(() => {});
+}
+
+/** The link broke while a process was being started: it runs already, or it was never started. */
+async function resume(link: Link, id: string, first: Buffer, cancel: Cancel): Promise<Attachment> {
+  try {
+    return await joinAttachment(link, id, 0, cancel);
+  } catch (error) {
+    if (!isGeodeError(error, 'process_not_found')) throw error;
+    return attach(link, '/v1/processes', 0, first, cancel);
+  }
+}
+
+async function* framesOf(stream: ClientHttp2Stream): AsyncGenerator<Frame> {
+  const reader = new FrameReader();
+  for await (const chunk of chunksOf(stream)) yield* reader.read(chunk);
+}
