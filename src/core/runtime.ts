@@ -58,6 +58,13 @@ export interface Runtime {
   open(spec: SandboxSpec, options?: Cancel): Promise<Sandbox>;
   /** Takes over a sandbox that an earlier host made; `sandbox_gone` when it is not there any more. */
   adopt(id: string, options?: Cancel): Promise<Sandbox>;
+  /**
+   * Builds walls around the workspace of a sandbox that was halted, or that ended by itself. What they were
+   * made of before is asked for again, and refused if it cannot be had any more. On failure it stays halted.
+   */
+  start(id: string, options?: Cancel): Promise<Sandbox>;
+  /** Writes down whose a sandbox is from now on. In one step: a host killed half-way leaves the old or the new owner. */
+  assign(id: string, owner: string): Promise<void>;
   /** Every sandbox of this installation, also those that no host holds. */
   list(options?: Cancel): Promise<readonly SandboxFacts[]>;
   /**

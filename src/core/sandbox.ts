@@ -1,6 +1,7 @@
 import type { Duplex } from 'node:stream';
 import type { Cancel } from './cancel.ts';
 import type { Files } from './files.ts';
+import type { Journals } from './journal.ts';
 import type { Limits } from './limits.ts';
 import type { Command, ExecOptions, ExecResult, Process, ProcessList, SignalName } from './process.ts';
 
@@ -23,7 +24,8 @@ export interface Mount {
   readonly writable?: boolean;
 }
 
-export type Network = 'none' | 'bridge';
+export const networks = ['none', 'bridge'] as const;
+export type Network = (typeof networks)[number];
 
 /**
  * What a sandbox shall be. Every field that is given is honoured or the open is refused with
@@ -74,9 +76,22 @@ export interface Sandbox extends Workspace, AsyncDisposable {
   /** A connection to a port on the sandbox's own loopback, paused: iterate it, pipe it, or `resume()` it. */
   tunnel(port: number, options?: Cancel): Promise<Duplex>;
   metrics(options?: Cancel): Promise<Metrics>;
+  /** What its processes wrote, also after they and their host have ended. */
+  readonly journals: Journals;
+  readonly activity: Activity;
   /** Lets go without stopping: the sandbox lives on for its lease and can be adopted. */
   release(): Promise<void>;
+  /** Ends every process and the walls, and keeps the workspace and the journals for `Runtime.start`. Idempotent. */
+  halt(): Promise<void>;
   stop(): Promise<void>;
+}
+
+/** What goes on over the link, as this host sees it. Asking for metrics or for the list of processes is no activity. */
+export interface Activity {
+  /** Calls, followed processes, tunnels and streams that are open now. */
+  readonly open: number;
+  /** When the last of them ended, in ms since 1970; when the host took the sandbox, if none did. */
+  readonly endedAt: number;
 }
 
 export interface Metrics {

@@ -4,7 +4,7 @@ import { type Cancel, within } from '../core/cancel.ts';
 import { isGeodeError } from '../core/errors.ts';
 import { encodeJson, type Frame, FrameReader, frameTypes, protocolError } from './frames.ts';
 import type { Link } from './link.ts';
-import { chunksOf, openStream, parseJson, responseOf } from './request.ts';
+import { chunksOf, parseJson, responseOf } from './request.ts';
 import { startedSchema } from './schemas.ts';
 
 const startDeadlineMs = 30_000;
@@ -59,7 +59,7 @@ async function attach(
   const deadline = { ms: startDeadlineMs, what: 'Starting or joining a process', signal };
   return link.guarded(() =>
     within(deadline, async (stop) => {
-      const stream = openStream(session, 'POST', path);
+      const stream = link.stream(session, 'POST', path);
       const reset = () => stream.destroy();
       stop.addEventListener('abort', reset, { once: true });
       try {

@@ -4,7 +4,7 @@ import { GeodeError } from '../core/errors.ts';
 import type { FileFacts, Files, Range, WatchEvent } from '../core/files.ts';
 import { packFolder, unpackFolder } from './archive.ts';
 import type { Link } from './link.ts';
-import { chunksOf, openStream, parseJson } from './request.ts';
+import { chunksOf, parseJson } from './request.ts';
 import { type Content, upload } from './upload.ts';
 
 const largestRead = 64 * 1024 ** 2;
@@ -144,7 +144,7 @@ async function* download(
 ): AsyncGenerator<Uint8Array> {
   throwIfCancelled(signal, 'The download');
   const session = await link.session({ signal });
-  const stream = openStream(session, 'GET', target, signal);
+  const stream = link.stream(session, 'GET', target, signal);
   try {
     stream.end();
     await link.answer(stream, { signal });

@@ -8,9 +8,11 @@ import type { Duplex } from 'node:stream';
 import type { z } from 'zod';
 import { type Cancel, within } from '../core/cancel.ts';
 import { GeodeError, isGeodeError } from '../core/errors.ts';
+import type { Activity } from '../core/sandbox.ts';
+import { ActivityMeter } from './activity-meter.ts';
 import type { Dialer } from './dial.ts';
 import { type Claim, shakeHands } from './handshake.ts';
-import { requestJson, responseOf } from './request.ts';
+import { openStream, requestJson, responseOf } from './request.ts';
 
 /** What the runtime knows of the room itself: a dead sandbox is told apart from a slow one by asking. */
 export type Vital = { readonly alive: true } | { readonly alive: false; readonly reason: string };
@@ -33,6 +35,13 @@ const sessionWindowBytes = 64 * 1024 ** 2;
 const frameBytes = 256 * 1024;
 const sessionMemoryMb = 256;
 
+interface CallOptions extends Cancel {
+  readonly body?: unknown;
+  readonly deadlineMs?: number;
+  /** A question about the sandbox, not work in it: no activity. */
+  readonly quiet?: boolean;
+}
+
 interface Waiter {
   readonly resolve: (session: ClientHttp2Session) => void;
   readonly reject: (error: GeodeError) => void;
@@ -51,6 +60,7 @@ export class Link {
   #refusal: GeodeError | undefined;
   #fresh: boolean;
   #asking: Promise<void> | undefined;
+  readonly #meter = new ActivityMeter();
 
   private constructor(options: LinkOptions) {
     this.#options = options;
@@ -80,6 +90,10 @@ export class Link {
     return this.#end;
   }
 
+  get activity(): Activity {
+    return this.#meter;
+  }
+
   /** The live session, or the next one: a lost link is waited for, a dead sandbox is not. */
   async session({ signal }: Cancel = {}): Promise<ClientHttp2Session> {
     if (this.#end !== undefined) throw this.#end;
@@ -103,10 +117,24 @@ export class Link {
     method: string,
     path: string,
     schema: z.ZodType<T>,
-    { body, signal, deadlineMs = callDeadlineMs }: { body?: unknown; deadlineMs?: number } & Cancel = {},
+    { body, signal, deadlineMs = callDeadlineMs, quiet = false }: CallOptions = {},
   ): Promise<T> {
-    const session = await this.session({ signal });
-    return this.guarded(() => requestJson(session, { method, path, body, schema, deadlineMs, signal }));
+    const over = quiet ? () => {} : this.#meter.begin();
+    try {
+      const session = await this.session({ signal });
+      return await this.guarded(() =>
+        requestJson(session, { method, path, body, schema, deadlineMs, signal }),
+      );
+    } finally {
+      over();
+    }
+  }
+
+  /** A stream that counts as activity for as long as it is open. */
+  stream(session: ClientHttp2Session, method: string, path: string, signal?: AbortSignal): ClientHttp2Stream {
+    const stream = openStream(session, method, path, signal);
+    stream.once('close', this.#meter.begin());
+    return stream;
   }
 
   /** The headers of an answer, within the deadline of any call. */

@@ -2,7 +2,7 @@ import type { ClientHttp2Stream } from 'node:http2';
 import { throwIfCancelled } from '../core/cancel.ts';
 import { isGeodeError } from '../core/errors.ts';
 import type { Link } from './link.ts';
-import { collect, linkLost, openStream, responseOf } from './request.ts';
+import { collect, linkLost, responseOf } from './request.ts';
 
 export type Content = string | Uint8Array | AsyncIterable<Uint8Array>;
 
@@ -20,7 +20,7 @@ export async function upload(
   throwIfCancelled(signal, 'The upload');
   const session = await link.session({ signal });
   return link.guarded(async () => {
-    const stream = openStream(session, method, target, signal);
+    const stream = link.stream(session, method, target, signal);
     // Nothing taken and nothing answered for so long: the other side has stopped.
     stream.setTimeout(longestSilenceMs, () => stream.destroy());
     const answered = responseOf(stream);

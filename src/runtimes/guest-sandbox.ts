@@ -7,7 +7,7 @@ import type { Journals } from '../core/journal.ts';
 import type { Limits } from '../core/limits.ts';
 import type { Command, ExecOptions, ExecResult, Process, ProcessList, SignalName } from '../core/process.ts';
 import type { RuntimeName } from '../core/runtime.ts';
-import type { Grade, Metrics, Sandbox } from '../core/sandbox.ts';
+import type { Activity, Grade, Metrics, Sandbox } from '../core/sandbox.ts';
 import { attachProcess } from '../link/attach.ts';
 import { OutputCollector } from '../link/collect-output.ts';
 import { guestCommand, timeoutOf } from '../link/command.ts';
@@ -15,7 +15,6 @@ import { guestFiles } from '../link/files.ts';
 import { followToEnd, silent } from '../link/follow-to-end.ts';
 import type { Link } from '../link/link.ts';
 import { ProcessStream, signalProcess } from '../link/process-stream.ts';
-import { openStream } from '../link/request.ts';
 import { metricsSchema, processListSchema } from '../link/schemas.ts';
 import { upload } from '../link/upload.ts';
 
@@ -30,7 +29,9 @@ export interface OpenRoom {
   readonly workdir: string;
   readonly link: Link;
   readonly journals: Journals;
-  /** Ends the room itself: processes, container, folders. Called once. */
+  /** Ends the walls and keeps the folders. */
+  readonly halt: () => Promise<void>;
+  /** Ends the room itself: processes, container, folders. */
   readonly tearDown: () => Promise<void>;
 }
 
@@ -62,6 +63,12 @@ export class GuestSandbox implements Sandbox {
   get workdir(): string {
     return this.#room.workdir;
   }
+  get journals(): Journals {
+    return this.#room.journals;
+  }
+  get activity(): Activity {
+    return this.#room.link.activity;
+  }
 
   async exec(command: Command, options: ExecOptions = {}): Promise<ExecResult> {
     const { signal, outputLimitBytes = defaultOutputLimit } = options;
@@ -89,7 +96,7 @@ export class GuestSandbox implements Sandbox {
   }
 
   processes(options: Cancel = {}): Promise<ProcessList> {
-    return this.#room.link.call('GET', '/v1/processes', processListSchema, options);
+    return this.#room.link.call('GET', '/v1/processes', processListSchema, { ...options, quiet: true });
   }
 
   attach(processId: string, { from = 0, signal }: { from?: number } & Cancel = {}): Promise<Process> {
@@ -109,7 +116,7 @@ export class GuestSandbox implements Sandbox {
       throw new GeodeError('invalid_input', `${port} is not a port: a whole number from 1 to 65535.`);
     }
     const session = await this.#room.link.session({ signal });
-    const stream = openStream(session, 'POST', `/v1/tunnel?port=${port}`, signal);
+    const stream = this.#room.link.stream(session, 'POST', `/v1/tunnel?port=${port}`, signal);
     try {
       await this.#room.link.answer(stream, { signal });
       return stream;
@@ -120,12 +127,17 @@ export class GuestSandbox implements Sandbox {
   }
 
   metrics(options: Cancel = {}): Promise<Metrics> {
-    return this.#room.link.call('GET', '/v1/metrics', metricsSchema, options);
+    return this.#room.link.call('GET', '/v1/metrics', metricsSchema, { ...options, quiet: true });
   }
 
   async release(): Promise<void> {
     await this.#room.link.close();
     this.#room.journals.close();
+  }
+
+  async halt(): Promise<void> {
+    await this.release();
+    await this.#room.halt();
   }
 
   /** A stop that failed, because the engine was away, can be tried again. */

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { GeodeError } from '../core/errors.ts';
 import type { Limits } from '../core/limits.ts';
 import { runtimeNames } from '../core/runtime.ts';
-import { grades } from '../core/sandbox.ts';
+import { grades, networks, type SandboxSpec } from '../core/sandbox.ts';
 
 const limit = z.number().nullable().optional();
 
@@ -23,8 +23,25 @@ const recordSchema = z.object({
   env: z.record(z.string(), z.string()),
   /** What the runtime itself calls the sandbox: a process id, a container's name. */
   handle: z.string(),
+  /** What was asked for, to build the walls again. */
+  wanted: z.object({
+    env: z.record(z.string(), z.string()),
+    image: z.string().optional(),
+    mounts: z
+      .array(z.object({ source: z.string(), target: z.string(), writable: z.boolean().optional() }))
+      .optional(),
+    network: z.enum(networks).optional(),
+    minimumGrade: z.enum(grades).optional(),
+    rootAccess: z.boolean().optional(),
+  }),
 });
-export type RoomRecord = Omit<z.infer<typeof recordSchema>, 'limits'> & { readonly limits: Limits };
+type ParsedRecord = z.infer<typeof recordSchema>;
+export type RoomRecord = Omit<ParsedRecord, 'limits' | 'wanted'> & {
+  readonly limits: Limits;
+  readonly wanted: Pick<SandboxSpec, Exclude<keyof ParsedRecord['wanted'], 'env'>> & {
+    readonly env: Readonly<Record<string, string>>;
+  };
+};
 
 /** The folders of one sandbox on the host. */
 export interface Room {
@@ -78,7 +95,6 @@ export function roomOf(places: RoomPlaces, id: string): Room {
 /** Takes the id: of two that open the same one at the same moment, one is refused. */
 export async function claimRoom(room: Room): Promise<void> {
   await ownFolder(dirname(room.folder));
-  await ownFolder(dirname(room.runFolder));
   await mkdir(room.folder, { mode: 0o700 }).catch((cause: NodeJS.ErrnoException) => {
     if (cause.code !== 'EEXIST') throw cause;
     throw new GeodeError('invalid_input', `There is a sandbox ${room.id} already.`, {
@@ -98,12 +114,21 @@ async function ownFolder(path: string): Promise<void> {
   });
 }
 
-/** Makes the folders; `owner` is the user that the sandbox's commands run as on the host's disk. */
-export async function makeRoom(room: Room, owner: { uid: number; gid: number } | undefined): Promise<void> {
+/** `owner` is the user that the sandbox's commands run as on the host's disk. */
+export async function makeWorkspace(
+  room: Room,
+  owner: { uid: number; gid: number } | undefined,
+): Promise<void> {
   await mkdir(room.workspace, { mode: 0o700 });
+  if (owner !== undefined) await chown(room.workspace, owner.uid, owner.gid);
+}
+
+/** Afresh for every time that the walls are built. */
+export async function makeRunFolder(room: Room): Promise<void> {
+  await ownFolder(dirname(room.runFolder));
+  await removeRunFolder(room);
   await mkdir(room.runFolder, { mode: 0o700 });
   await openFolder(room.linkFolder);
-  if (owner !== undefined) await chown(room.workspace, owner.uid, owner.gid);
 }
 
 /** For the sandbox's user to enter, whatever the umask; the folder above is closed to everyone else. */
@@ -112,8 +137,12 @@ export async function openFolder(path: string): Promise<void> {
   await chmod(path, 0o755);
 }
 
-export async function removeRoom(room: Room): Promise<void> {
+export async function removeRunFolder(room: Room): Promise<void> {
   await rm(room.runFolder, { recursive: true, force: true });
+}
+
+export async function removeRoom(room: Room): Promise<void> {
+  await removeRunFolder(room);
   await rm(room.folder, { recursive: true, force: true });
 }
 

@@ -12,12 +12,14 @@ import {
   allRecords,
   allRoomIds,
   claimRoom,
-  makeRoom,
+  makeRunFolder,
+  makeWorkspace,
   newSandboxId,
   type Room,
   type RoomRecord,
   readRecord,
   removeRoom,
+  removeRunFolder,
   roomOf,
   saveRecord,
 } from './rooms.ts';
@@ -55,10 +57,25 @@ export interface Walls {
   build(room: Room, spec: CheckedSpec, plan: Plan, signal: AbortSignal): Promise<{ readonly handle: string }>;
   dialer(room: Room, handle: string): Dialer;
   vital(room: Room, handle: string, signal: AbortSignal): Promise<Vital>;
+  /** Ends every process and keeps what else the walls hold. Left out where `destroy` leaves the workspace as it is. */
+  halt?(room: Room, handle: string, signal: AbortSignal): Promise<void>;
+  /** As `build`, with what `halt` kept, if it is still there. */
+  rebuild?(
+    room: Room,
+    spec: CheckedSpec,
+    plan: Plan,
+    signal: AbortSignal,
+  ): Promise<{ readonly handle: string }>;
   /** Ends everything of it. Idempotent; unknown handles are no error. Without one it goes by the room's id. */
   destroy(room: Room, handle: string, signal: AbortSignal): Promise<void>;
   /** The ids of rooms that something outside of their folders is left of. */
   traces?(): Promise<readonly string[]>;
+}
+
+/** How walls are raised, and what becomes of them when that fails. */
+interface Raising extends Cancel {
+  readonly build: (signal: AbortSignal) => Promise<{ readonly handle: string }>;
+  readonly giveUp: (handle: string) => Promise<void>;
 }
 
 /** A runtime from its walls. */
@@ -79,6 +96,39 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
   };
 
   const open = async (spec: SandboxSpec, { signal }: Cancel = {}): Promise<Sandbox> => {
+    const room = roomOf(options, spec.id ?? newSandboxId());
+    const { checked, plan } = await prepare(room, spec, { signal });
+    await claimRoom(room);
+    return raise(room, newRecord(walls.name, room.id, checked, plan), {
+      build: async (stop) => {
+        await makeWorkspace(room, plan.workspaceOwner);
+        return walls.build(room, checked, plan, stop);
+      },
+      giveUp: (handle) => tearDown(room, handle),
+      signal,
+    });
+  };
+
+  const start = async (id: string, { signal }: Cancel = {}): Promise<Sandbox> => {
+    const room = roomOf(options, id);
+    const before = await ownRecord(room);
+    if ((await vitalOf(before, signal)).alive) return enter(room, before, { fresh: false, signal });
+    const { wanted, limits, leaseMs, owner, createdAt } = before;
+    const spec = { ...wanted, limits, leaseMs: leaseMs || null, ...(owner === null ? {} : { owner }) };
+    const { checked, plan } = await prepare(room, spec, { signal });
+    return raise(
+      room,
+      { ...newRecord(walls.name, id, checked, plan), createdAt },
+      {
+        build: (stop) => walls.rebuild?.(room, checked, plan, stop) ?? walls.build(room, checked, plan, stop),
+        giveUp: (handle) => haltWalls(room, handle),
+        signal,
+      },
+    );
+  };
+
+  /** Refuses what cannot be had; touches nothing. */
+  const prepare = async (room: Room, spec: SandboxSpec, { signal }: Cancel) => {
     throwIfCancelled(signal, 'Opening a sandbox');
     const found = await probe({ signal });
     throwIfCancelled(signal, 'Opening a sandbox');
@@ -90,24 +140,38 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
       );
     }
     const checked = checkSpec(walls.name, found, spec);
-    const room = roomOf(options, spec.id ?? newSandboxId());
-    const deadline = { ms: buildDeadlineMs, what: `Building a ${walls.name} sandbox`, signal };
+    const deadline = { ms: buildDeadlineMs, what: `Planning a ${walls.name} sandbox`, signal };
     const plan = await within(deadline, (stop) => walls.plan(room, checked, stop));
     checkGrade(walls.name, plan.grade, checked);
-    await claimRoom(room);
-    let { handle } = plan;
+    return { checked, plan };
+  };
+
+  /** From a record to a sandbox whose guest has answered; or to what `giveUp` leaves. */
+  const raise = async (
+    room: Room,
+    planned: RoomRecord,
+    { build, giveUp, signal }: Raising,
+  ): Promise<Sandbox> => {
+    let record = planned;
     try {
-      const record = newRecord(walls.name, room.id, checked, plan);
-      await makeRoom(room, plan.workspaceOwner);
+      await makeRunFolder(room);
       await saveRecord(room, record);
-      handle = (await finishing(deadline, (stop) => walls.build(room, checked, plan, stop))).handle;
-      if (handle !== plan.handle) await saveRecord(room, { ...record, handle });
-      return await enter(room, { ...record, handle }, { fresh: true, signal });
+      const deadline = { ms: buildDeadlineMs, what: `Building a ${walls.name} sandbox`, signal };
+      record = { ...record, handle: (await finishing(deadline, build)).handle };
+      if (record.handle !== planned.handle) await saveRecord(room, record);
+      return await enter(room, record, { fresh: true, signal });
     } catch (error) {
-      await tearDown(room, handle).catch(() => {});
+      await giveUp(record.handle).catch(() => {});
       throwIfCancelled(signal, 'Opening a sandbox');
       throw error;
     }
+  };
+
+  /** The workspace, the journals and the record stay. */
+  const haltWalls = async (room: Room, handle: string): Promise<void> => {
+    const deadline = { ms: destroyDeadlineMs, what: `Halting sandbox ${room.id}` };
+    await within(deadline, (stop) => walls.halt?.(room, handle, stop) ?? walls.destroy(room, handle, stop));
+    await removeRunFolder(room);
   };
 
   /** The record goes last: what could not be destroyed is still listed, and can be removed later. */
@@ -141,10 +205,16 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
       workdir,
       link,
       journals: options.journals(room.journals),
+      halt: () => haltWalls(room, handle),
       tearDown: () => tearDown(room, handle),
     });
   };
 
+  const ownRecord = async (room: Room): Promise<RoomRecord> => {
+    const record = await readRecord(room);
+    if (record?.runtime === walls.name) return record;
+    throw new GeodeError('sandbox_gone', `There is no ${walls.name} sandbox ${room.id} here.`);
+  };
   const own = async () => (await allRecords(options)).filter((record) => record.runtime === walls.name);
   const vitalOf = ({ id, handle }: RoomRecord, signal?: AbortSignal): Promise<Vital> =>
     within({ ms: vitalDeadlineMs, what: `Asking for sandbox ${id}`, signal }, (stop) =>
@@ -155,12 +225,14 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
     name: walls.name,
     probe,
     open,
+    start,
+    async assign(id, owner) {
+      const room = roomOf(options, id);
+      await saveRecord(room, { ...(await ownRecord(room)), owner });
+    },
     async adopt(id, { signal } = {}) {
       const room = roomOf(options, id);
-      const record = await readRecord(room);
-      if (record === undefined || record.runtime !== walls.name) {
-        throw new GeodeError('sandbox_gone', `There is no ${walls.name} sandbox ${id} here.`);
-      }
+      const record = await ownRecord(room);
       const vital = await vitalOf(record, signal);
       if (!vital.alive) throw new GeodeError('sandbox_gone', `The sandbox ${id} has ended: ${vital.reason}.`);
       return enter(room, record, { fresh: false, signal });
@@ -222,5 +294,13 @@ function newRecord(runtime: RuntimeName, id: string, spec: CheckedSpec, plan: Pl
     workdir: plan.workdir,
     env: plan.env,
     handle: plan.handle,
+    wanted: {
+      env: spec.env,
+      ...(spec.image === undefined ? {} : { image: spec.image }),
+      ...(spec.mounts === undefined ? {} : { mounts: spec.mounts }),
+      ...(spec.network === undefined ? {} : { network: spec.network }),
+      ...(spec.minimumGrade === undefined ? {} : { minimumGrade: spec.minimumGrade }),
+      ...(spec.rootAccess === undefined ? {} : { rootAccess: spec.rootAccess }),
+    },
   };
 }

@@ -65,6 +65,76 @@ export function lifecycleContract(harness: () => Harness): void {
       await again.stop();
     });
 
+    it('SBX-4: halted and started again, it has its files, its owner, its journals and fresh processes', async () => {
+      const { runtime } = harness();
+      const sandbox = await harness().open({ env: { GREETING: 'hello' } });
+      await sandbox.files.write('deep/kept.txt', 'kept');
+      const before = await sandbox.exec({ argv: ['echo', 'on record'] });
+      await sandbox.spawn({ argv: ['sleep', '1000'], timeoutMs: null });
+      await runtime.assign(sandbox.id, 'somebody');
+      await Promise.all([sandbox.halt(), sandbox.halt()]);
+      await expect(sandbox.exec({ argv: ['true'] })).rejects.toMatchObject({ code: 'sandbox_gone' });
+      await expect(runtime.adopt(sandbox.id)).rejects.toMatchObject({ code: 'sandbox_gone' });
+      const facts = async () => (await runtime.list()).find(({ id }) => id === sandbox.id);
+      expect(await facts()).toMatchObject({ state: 'stopped', owner: 'somebody' });
+
+      const again = await runtime.start(sandbox.id);
+      expect(await facts()).toMatchObject({ state: 'running', owner: 'somebody' });
+      expect(await again.files.readText('deep/kept.txt')).toBe('kept');
+      await again.files.write('deep/kept.txt', 'changed');
+      expect((await again.processes()).processes).toEqual([]);
+      expect((await again.exec({ argv: ['/bin/sh', '-c', 'echo $GREETING'] })).stdout).toBe('hello\n');
+      const replayed = await events(await again.attach(before.processId));
+      expect(replayed).toMatchObject({ stdout: 'on record\n', exit: { exitCode: 0 } });
+      await again.halt();
+      const third = await runtime.start(sandbox.id);
+      expect(await third.files.readText('deep/kept.txt')).toBe('changed');
+      await third.stop();
+      expect(await facts()).toBeUndefined();
+      await expect(runtime.start(sandbox.id)).rejects.toMatchObject({ code: 'sandbox_gone' });
+    });
+
+    it('start takes over one that runs; a start that fails keeps the files', async () => {
+      const { runtime, capabilities } = harness();
+      if (!capabilities.adoption) return;
+      const sandbox = await harness().open();
+      await sandbox.files.write('kept', 'yes');
+      await sandbox.release();
+      const again = await runtime.start(sandbox.id);
+      await again.halt();
+      await expect(runtime.start(sandbox.id, { signal: AbortSignal.abort() })).rejects.toMatchObject({
+        code: 'cancelled',
+      });
+      const stop = new AbortController();
+      const starting = runtime.start(sandbox.id, { signal: stop.signal });
+      setTimeout(() => stop.abort(), 20);
+      await starting.then(
+        (started) => started.halt(),
+        (error) => expect(error).toMatchObject({ code: 'cancelled' }),
+      );
+      const third = await runtime.start(sandbox.id);
+      expect(await third.files.readText('kept')).toBe('yes');
+      await third.stop();
+    });
+
+    it('SBX-5: activity is what goes on over the link, and when it ended', async () => {
+      const sandbox = await harness().open();
+      const since = sandbox.activity.endedAt;
+      expect(sandbox.activity.open).toBe(0);
+      const process = await sandbox.spawn({ argv: ['cat'], interactive: true });
+      const reading = events(process);
+      expect(sandbox.activity.open).toBe(1);
+      await process.closeStdin();
+      await reading;
+      await eventually(async () => sandbox.activity.open === 0, 'the end of the activity');
+      const ended = sandbox.activity.endedAt;
+      expect(ended).toBeGreaterThanOrEqual(since);
+      await sandbox.metrics();
+      await sandbox.processes();
+      expect(sandbox.activity).toMatchObject({ open: 0, endedAt: ended });
+      await sandbox.stop();
+    });
+
     it('GL-8: a sandbox that dies is told from a slow one, at once', async () => {
       const { runtime } = harness();
       const sandbox = await harness().open();

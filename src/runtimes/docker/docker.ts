@@ -10,7 +10,7 @@ import type { Room } from '../rooms.ts';
 import { type CheckedSpec, workdir } from '../spec.ts';
 import { runtimeOf } from '../walls.ts';
 import { containerOptions } from './container.ts';
-import { asking, bridgeInto, connectEngine, removeContainer, statusOf } from './engine.ts';
+import { asking, bridgeInto, connectEngine, removeContainer, statusOf, stopContainer } from './engine.ts';
 import { dockerImages } from './images.ts';
 import type { DockerOptions } from './options.ts';
 import { homeLabel, homeOf, labelledRooms, roomLabel } from './traces.ts';
@@ -88,6 +88,22 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
         });
         await asking('start the container', made.start());
         return { handle };
+      },
+
+      /** What was installed outside of the workspace stays too, until its engine or its guest is replaced. */
+      async halt(room, _handle, signal) {
+        await stopContainer(await container(nameOf(room)), signal);
+      },
+
+      async rebuild(room, spec, plan, signal) {
+        const kept = await container(plan.handle);
+        const started = await kept.start({ abortSignal: signal }).then(
+          () => true,
+          () => false,
+        );
+        if (started) return { handle: plan.handle };
+        await removeContainer(kept, signal);
+        return this.build(room, spec, plan, signal);
       },
 
       dialer(room, handle) {

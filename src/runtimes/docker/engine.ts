@@ -66,6 +66,14 @@ export async function removeContainer(container: Docker.Container, signal?: Abor
   }
 }
 
+/** One that has stopped, or that is gone, is as good as stopped. */
+export async function stopContainer(container: Docker.Container, signal: AbortSignal): Promise<void> {
+  const stopping = container.stop({ abortSignal: signal }).catch((cause) => {
+    if (statusOf(cause) !== 304 && statusOf(cause) !== 404) throw cause;
+  });
+  await asking('stop the container', stopping);
+}
+
 /** `guest bridge` inside the container, as one stream of bytes: what it says on stderr is dropped. */
 export async function bridgeInto(container: Docker.Container, signal: AbortSignal): Promise<Duplex> {
   const exec = await container.exec({
