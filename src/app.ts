@@ -6,14 +6,19 @@ import type { Config } from './config/schema.ts';
 import { GeodeError } from './core/errors.ts';
 import type { Limits } from './core/limits.ts';
 import type { Embedder, MemoryStore } from './core/memory.ts';
+import type { Sandboxes } from './core/persistent.ts';
 import type { Runtime, RuntimeName } from './core/runtime.ts';
 import type { Sandbox, SandboxSpec } from './core/sandbox.ts';
+import type { HostLockOptions } from './ledger/host-lock.ts';
 import { type LocalEmbedderOptions, openLocalEmbedder } from './memory/embed/local-embedder.ts';
 import { openRemoteEmbedder } from './memory/embed/remote-embedder.ts';
 import { openMemory } from './memory/open-memory.ts';
+import type { PullEvent } from './runs/events.ts';
+import { RunImages } from './runs/images.ts';
 import { createRuns, type Runs } from './runs/index.ts';
 import { allRuntimes, availableRuntimes, chooseRuntime, type ProbedRuntime } from './runtimes/index.ts';
 import { journalFiles } from './sandboxes/journal-files.ts';
+import { openSandboxes } from './sandboxes/open-sandboxes.ts';
 import type { ShellPolicy } from './shell/policy.ts';
 
 /** Everything that Geode does, put together from a config. Nothing starts until it is asked for. */
@@ -26,11 +31,19 @@ export interface App {
   runtime(name?: RuntimeName): Promise<Runtime>;
   /** Runs of code. `pool: 'off'` for a single one: nothing is kept ready for a next. */
   runs(options?: { readonly pool?: 'on' | 'off' }): Runs;
+  /** Becomes the host of the sandboxes that stay, and adopts those that run. One process at a time can be it. */
+  sandboxes(options?: HostingOptions): Promise<Sandboxes>;
   /** A sandbox with the config's limits, where the spec says nothing else. */
   open(
     spec?: SandboxSpec,
     options?: { readonly runtime?: RuntimeName; readonly signal?: AbortSignal },
   ): Promise<Sandbox>;
+}
+
+export interface HostingOptions extends HostLockOptions {
+  /** For a single command: nothing is kept ready, and nothing is swept. */
+  readonly brief?: boolean;
+  readonly onPull?: (event: PullEvent) => void;
 }
 
 export function createApp(config: Config, host: Host, warn: (message: string) => void): App {
@@ -64,6 +77,7 @@ export function createApp(config: Config, host: Host, warn: (message: string) =>
     },
     apple: { program: config.apple.program, defaultImage: config.apple.image },
   });
+  const images = new RunImages({ pullDeadlineMs: config.runs.pull_timeout * 1000 });
   const shellPolicy: ShellPolicy = { mode: config.security.shell, programs: config.security.shell_programs };
   const runtime = (name: RuntimeName | 'auto' = config.runtime.name) =>
     chooseRuntime(runtimes, { name, allowFallbackToNative: config.runtime.allow_fallback_to_native, warn });
@@ -83,11 +97,54 @@ export function createApp(config: Config, host: Host, warn: (message: string) =>
         mostWaiting: config.runs.queue,
         pullDeadlineMs: config.runs.pull_timeout * 1000,
       }),
+    sandboxes: ({ brief = false, onPull = () => {}, ...lock } = {}) =>
+      openSandboxes({
+        runtimes,
+        choose: runtime,
+        image: async (chosen, name, cancel) => {
+          if (chosen.images === undefined) return undefined;
+          const wanted = name ?? (chosen.name === 'apple' ? config.apple.image : config.docker.image);
+          return (await fetched(images.resolve(chosen.images, wanted, cancel), onPull)).id;
+        },
+        limits: configuredLimits(config),
+        leaseMs: config.sandbox.lease * 1000,
+        pool: { floor: brief ? 0 : config.sandbox.ready, ceiling: brief ? 0 : mostReady(config) },
+        stateDir: config.sandbox.state_dir,
+        most: { most: config.sandbox.most, mostPerUser: config.sandbox.most_per_user },
+        policy: {
+          idleMs: milliseconds(config.sandbox.idle_timeout),
+          removeMs: milliseconds(config.sandbox.remove_after),
+        },
+        sweepEveryMs: brief ? null : config.sandbox.sweep_every * 1000,
+        warn,
+        ...lock,
+      }),
     async open(spec = {}, options = {}) {
       const chosen = await runtime(options.runtime);
       return chosen.open({ ...spec, limits: { ...configuredLimits(config), ...spec.limits } }, options);
     },
   };
+}
+
+/** New chats come in bursts; a kind that is in demand may have more than its floor. */
+function mostReady({ sandbox }: Config): number {
+  return sandbox.ready === 0 ? 0 : Math.max(sandbox.ready, 4);
+}
+
+function milliseconds(seconds: number | null): number | null {
+  return seconds === null ? null : seconds * 1000;
+}
+
+async function fetched<T>(
+  pulling: AsyncGenerator<PullEvent, T>,
+  onPull: (event: PullEvent) => void,
+): Promise<T> {
+  let step = await pulling.next();
+  while (!step.done) {
+    onPull(step.value);
+    step = await pulling.next();
+  }
+  return step.value;
 }
 
 export interface OpenedMemory extends AsyncDisposable {

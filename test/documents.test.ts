@@ -18,6 +18,7 @@ const layers = [
   'runs',
   'sandboxes',
   'runtimes',
+  'ledger',
   'link',
   'core',
 ];

@@ -59,6 +59,19 @@ export function configSchema(host: Host) {
         cpus: positive.nullable().optional().describe('may be a fraction; null: no limit'),
         pids: positive.int().nullable().optional().describe('processes; null: no limit'),
         open_files: positive.int().nullable().optional().describe('open files of a process; null: no limit'),
+        most: positive.int().default(64).describe('sandboxes of chats that may run at once'),
+        most_per_user: positive.int().default(16).describe('of these, of one user'),
+        idle_timeout: positive
+          .nullable()
+          .default(1800)
+          .describe('seconds after its last activity when a sandbox is stopped; null: never'),
+        remove_after: positive
+          .nullable()
+          .default(null)
+          .describe('seconds after its last activity when it is removed, files and all; null: never'),
+        sweep_every: positive.default(60).describe('seconds between two looks at what is idle'),
+        lease: positive.default(86_400).describe('seconds that a sandbox goes on without any host'),
+        ready: count.default(1).describe('blank sandboxes kept ready for new chats'),
       })
       .prefault({}),
     memory: z

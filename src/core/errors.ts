@@ -39,6 +39,24 @@ export const errorCatalogue = {
   engine_failed: { status: 502, hint: 'The container engine refused; the message carries its own words.' },
   // sandboxes
   sandbox_gone: { status: 410, hint: 'The sandbox has ended. Open a new one.' },
+  sandbox_not_found: { status: 404, hint: 'List the sandboxes to see which there are, or make this one.' },
+  sandbox_exists: {
+    status: 409,
+    hint: 'Use the one that is there, remove it first, or choose another name.',
+  },
+  sandbox_stopped: { status: 409, hint: 'Start it again; its files are still there.' },
+  too_many_sandboxes: {
+    status: 429,
+    hint: 'Stop one that is not needed, or raise `sandbox.most` or `sandbox.most_per_user`.',
+  },
+  ledger_held: {
+    status: 409,
+    hint: 'Use the sandboxes through the host that holds the ledger, or take over.',
+  },
+  ledger_failed: {
+    status: 503,
+    hint: 'Look at the message. Moved aside, the ledger is made anew from what is found of the sandboxes.',
+  },
   sandbox_held: {
     status: 409,
     hint: 'Stop the other host first, or use the sandbox through it.',

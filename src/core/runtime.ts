@@ -1,5 +1,6 @@
 import type { Cancel } from './cancel.ts';
 import type { Images } from './images.ts';
+import type { Journals } from './journal.ts';
 import type { Grade, Network, Sandbox, SandboxSpec } from './sandbox.ts';
 
 export const runtimeNames = ['docker', 'apple', 'bubblewrap', 'native'] as const;
@@ -63,10 +64,14 @@ export interface Runtime {
    * made of before is asked for again, and refused if it cannot be had any more. On failure it stays halted.
    */
   start(id: string, options?: Cancel): Promise<Sandbox>;
+  /** Ends the walls of a sandbox that nobody holds, and keeps the rest. Halted already: no error. */
+  halt(id: string, options?: Cancel): Promise<void>;
+  /** What the processes of a sandbox wrote, to be read, also while it is halted; `sandbox_gone` when there is none. */
+  journals(id: string): Promise<Journals>;
   /** Writes down whose a sandbox is from now on. In one step: a host killed half-way leaves the old or the new owner. */
   assign(id: string, owner: string): Promise<void>;
-  /** Every sandbox of this installation, also those that no host holds. */
-  list(options?: Cancel): Promise<readonly SandboxFacts[]>;
+  /** Every sandbox of this installation, also those that no host holds; or those with the ids that are there. */
+  list(options?: { readonly ids?: readonly string[] } & Cancel): Promise<readonly SandboxFacts[]>;
   /**
    * The ids of everything here that a sandbox of this installation left or still uses, also where its record
    * is gone or was never written: folders, containers, volumes, control groups, processes.

@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream';
 import type { Cancel } from './cancel.ts';
+import type { GeodeError } from './errors.ts';
 import type { Files } from './files.ts';
 import type { Journals } from './journal.ts';
 import type { Limits } from './limits.ts';
@@ -79,6 +80,8 @@ export interface Sandbox extends Workspace, AsyncDisposable {
   /** What its processes wrote, also after they and their host have ended. */
   readonly journals: Journals;
   readonly activity: Activity;
+  /** Why it has ended, if it has: asked of the runtime whenever the link is lost. */
+  readonly end: GeodeError | undefined;
   /** Lets go without stopping: the sandbox lives on for its lease and can be adopted. */
   release(): Promise<void>;
   /** Ends every process and the walls, and keeps the workspace and the journals for `Runtime.start`. Idempotent. */

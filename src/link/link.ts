@@ -154,8 +154,11 @@ export class Link {
     }
   }
 
-  async close(): Promise<void> {
-    this.#finish(new GeodeError('sandbox_gone', 'The sandbox was stopped or released.'));
+  /** Whoever calls from now on hears the reason. */
+  async close(
+    reason = new GeodeError('sandbox_gone', 'The sandbox was stopped or released.'),
+  ): Promise<void> {
+    this.#finish(reason);
     await this.#options.dialer.close();
   }
 

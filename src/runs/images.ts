@@ -1,7 +1,7 @@
 import { type Cancel, within } from '../core/cancel.ts';
 import { GeodeError } from '../core/errors.ts';
 import type { ImageFacts, Images, PullProgress } from '../core/images.ts';
-import { Beacon } from './beacon.ts';
+import { Beacon } from '../sandboxes/beacon.ts';
 import type { PullEvent } from './events.ts';
 
 /** A tag may be moved to another image by anyone with the engine: what it meant is looked up again after that. */

@@ -1,18 +1,19 @@
 import type { Cancel } from '../core/cancel.ts';
 import { GeodeError } from '../core/errors.ts';
 import type { Available, Runtime, RuntimeName } from '../core/runtime.ts';
+import { isOrphan } from '../sandboxes/host-mark.ts';
+import { Pool } from '../sandboxes/pool.ts';
+import { reap } from '../sandboxes/reap.ts';
+import type { ShelfMetrics } from '../sandboxes/shelf.ts';
 import type { RunEvent } from './events.ts';
 import { RunImages } from './images.ts';
 import { kindFor } from './kind.ts';
 import { defaultImages, languageOf } from './languages/index.ts';
 import type { LanguageName } from './languages/language.ts';
 import type { RunOptions } from './options.ts';
-import { Pool } from './pool.ts';
 import { FairQueue } from './queue.ts';
-import { reapRuns } from './reap.ts';
 import { foldRun, type RunResult } from './result.ts';
 import { streamRun, type Workshop } from './run.ts';
-import type { ShelfMetrics } from './shelf.ts';
 
 export interface RunsOptions {
   readonly runtimes: readonly Runtime[];
@@ -84,7 +85,7 @@ export function createRuns(options: RunsOptions): Runs {
       while (!found.done) found = await finding.next();
       await pool.reserve(found.value.kind, count, runOptions);
     },
-    reap: (cancel) => reapRuns(options.runtimes, cancel),
+    reap: (cancel) => reap(options.runtimes, (id) => isOrphan('run', id), cancel),
     metrics: () => ({
       running: queue.running,
       waiting: queue.waiting,

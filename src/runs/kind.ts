@@ -2,12 +2,12 @@ import type { Cancel } from '../core/cancel.ts';
 import type { Limits } from '../core/limits.ts';
 import type { Available, Runtime, RuntimeName } from '../core/runtime.ts';
 import type { SandboxSpec } from '../core/sandbox.ts';
+import { newMarkedId } from '../sandboxes/host-mark.ts';
+import type { Kind } from '../sandboxes/shelf.ts';
 import type { PullEvent, RunImage } from './events.ts';
-import { newRunId } from './host-mark.ts';
 import { checkImageName, type RunImages } from './images.ts';
 import type { Language } from './languages/language.ts';
 import type { RunOptions } from './options.ts';
-import type { Kind } from './shelf.ts';
 
 /** Where sandboxes for runs come from. */
 export interface Supply {
@@ -45,7 +45,7 @@ export async function* kindFor(
     ]),
     title: wanted === undefined ? runtime.name : `${runtime.name} ${wanted}`,
     open: () =>
-      runtime.open({ ...spec, id: newRunId() }).catch((error) => {
+      runtime.open({ ...spec, id: newMarkedId('run') }).catch((error) => {
         if (wanted !== undefined) images.forget(wanted);
         throw error;
       }),

@@ -1,6 +1,6 @@
 import { type Cancel, throwIfCancelled } from '../core/cancel.ts';
 import { GeodeError } from '../core/errors.ts';
-import { Beacon } from './beacon.ts';
+import { Beacon } from '../sandboxes/beacon.ts';
 import type { QueueEvent } from './events.ts';
 
 export interface QueueOptions {

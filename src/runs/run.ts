@@ -2,13 +2,13 @@ import { type Cancel, throwIfCancelled } from '../core/cancel.ts';
 import { GeodeError } from '../core/errors.ts';
 import type { Command, ExitFacts } from '../core/process.ts';
 import type { Sandbox } from '../core/sandbox.ts';
+import type { Pool } from '../sandboxes/pool.ts';
 import { collectArtifacts } from './artifacts.ts';
 import type { RunEvent } from './events.ts';
 import { follow } from './follow.ts';
 import { kindFor, type Supply } from './kind.ts';
 import type { Language, Places, Step } from './languages/language.ts';
 import { buildFolder, checkRunOptions, defaultTimeoutMs, type RunOptions } from './options.ts';
-import type { Pool } from './pool.ts';
 import type { FairQueue } from './queue.ts';
 
 /** What runs share. */

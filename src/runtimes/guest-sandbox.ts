@@ -66,6 +66,9 @@ export class GuestSandbox implements Sandbox {
   get journals(): Journals {
     return this.#room.journals;
   }
+  get end(): GeodeError | undefined {
+    return this.#room.link.end;
+  }
   get activity(): Activity {
     return this.#room.link.activity;
   }
@@ -130,13 +133,13 @@ export class GuestSandbox implements Sandbox {
     return this.#room.link.call('GET', '/v1/metrics', metricsSchema, { ...options, quiet: true });
   }
 
-  async release(): Promise<void> {
-    await this.#room.link.close();
+  async release(reason?: GeodeError): Promise<void> {
+    await this.#room.link.close(reason);
     this.#room.journals.close();
   }
 
   async halt(): Promise<void> {
-    await this.release();
+    await this.release(new GeodeError('sandbox_stopped', `The sandbox ${this.id} was stopped.`));
     await this.#room.halt();
   }
 

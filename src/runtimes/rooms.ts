@@ -173,7 +173,13 @@ export async function allRoomIds(places: RoomPlaces): Promise<readonly string[]>
 
 export async function allRecords(places: RoomPlaces): Promise<readonly RoomRecord[]> {
   const names = await readdir(join(places.stateDir, 'sandboxes')).catch(() => []);
-  const ids = names.filter((name) => idPattern.test(name));
+  return recordsOf(
+    places,
+    names.filter((name) => idPattern.test(name)),
+  );
+}
+
+export async function recordsOf(places: RoomPlaces, ids: readonly string[]): Promise<readonly RoomRecord[]> {
   const records = await Promise.all(ids.map((id) => readRecord(roomOf(places, id))));
   return records.filter((record) => record !== undefined);
 }

@@ -91,7 +91,7 @@ function fillLimits(limits: Limits, can: Available['capabilities']['limits']): L
   };
 }
 
-function checkEnv(env: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+export function checkEnv(env: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   let total = 0;
   for (const [name, value] of Object.entries(env)) {
     total += name.length + value.length;

@@ -18,6 +18,7 @@ import {
   type Room,
   type RoomRecord,
   readRecord,
+  recordsOf,
   removeRoom,
   removeRunFolder,
   roomOf,
@@ -215,7 +216,6 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
     if (record?.runtime === walls.name) return record;
     throw new GeodeError('sandbox_gone', `There is no ${walls.name} sandbox ${room.id} here.`);
   };
-  const own = async () => (await allRecords(options)).filter((record) => record.runtime === walls.name);
   const vitalOf = ({ id, handle }: RoomRecord, signal?: AbortSignal): Promise<Vital> =>
     within({ ms: vitalDeadlineMs, what: `Asking for sandbox ${id}`, signal }, (stop) =>
       walls.vital(roomOf(options, id), handle, stop),
@@ -226,6 +226,17 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
     probe,
     open,
     start,
+    async halt(id) {
+      const room = roomOf(options, id);
+      await haltWalls(room, (await ownRecord(room)).handle);
+    },
+    async journals(id) {
+      const room = roomOf(options, id);
+      await ownRecord(room);
+      const journals = options.journals(room.journals);
+      journals.close();
+      return journals;
+    },
     async assign(id, owner) {
       const room = roomOf(options, id);
       await saveRecord(room, { ...(await ownRecord(room)), owner });
@@ -237,8 +248,10 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
       if (!vital.alive) throw new GeodeError('sandbox_gone', `The sandbox ${id} has ended: ${vital.reason}.`);
       return enter(room, record, { fresh: false, signal });
     },
-    async list({ signal } = {}) {
-      const facts = (await own()).map(async (record): Promise<SandboxFacts> => {
+    async list({ ids, signal } = {}) {
+      const records = await (ids === undefined ? allRecords(options) : recordsOf(options, ids));
+      const own = records.filter(({ runtime }) => runtime === walls.name);
+      const facts = own.map(async (record): Promise<SandboxFacts> => {
         const state = await vitalOf(record, signal).then(
           ({ alive }) => (alive ? 'running' : 'stopped'),
           () => 'unknown' as const,

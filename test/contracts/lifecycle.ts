@@ -73,7 +73,8 @@ export function lifecycleContract(harness: () => Harness): void {
       await sandbox.spawn({ argv: ['sleep', '1000'], timeoutMs: null });
       await runtime.assign(sandbox.id, 'somebody');
       await Promise.all([sandbox.halt(), sandbox.halt()]);
-      await expect(sandbox.exec({ argv: ['true'] })).rejects.toMatchObject({ code: 'sandbox_gone' });
+      await expect(sandbox.exec({ argv: ['true'] })).rejects.toMatchObject({ code: 'sandbox_stopped' });
+      await expect(sandbox.files.list('.')).rejects.toMatchObject({ code: 'sandbox_stopped' });
       await expect(runtime.adopt(sandbox.id)).rejects.toMatchObject({ code: 'sandbox_gone' });
       const facts = async () => (await runtime.list()).find(({ id }) => id === sandbox.id);
       expect(await facts()).toMatchObject({ state: 'stopped', owner: 'somebody' });

@@ -5,9 +5,10 @@ import { rm } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, inject, it } from 'vitest';
 import type { RuntimeName } from '../../src/core/runtime.ts';
-import { reapRuns } from '../../src/runs/reap.ts';
 import { cgroupIds, cgroupVersion } from '../../src/runtimes/bubblewrap/cgroups.ts';
 import { allRuntimes } from '../../src/runtimes/index.ts';
+import { isOrphan } from '../../src/sandboxes/host-mark.ts';
+import { reap } from '../../src/sandboxes/reap.ts';
 import { fixture, optionsIn, testOptions, type World } from '../contracts/harness.ts';
 
 const { docker, bubblewrap } = inject('engines');
@@ -59,7 +60,7 @@ describe('RUN-6: hosts that are killed at any moment', () => {
           finished += await liveAndDie(folder, world, name, random() * longestLifeMs);
         }
         const runtimes = allRuntimes(await optionsIn(folder, world));
-        const reaped = await reapRuns(runtimes);
+        const reaped = await reap(runtimes, (id) => isOrphan('run', id));
         console.log(`${title}: ${finished} runs, ${crashes} crashes, ${reaped.length} sandboxes reaped`);
         const runtime = runtimes.find((candidate) => candidate.name === name);
         const version = await cgroupVersion();

@@ -1,13 +1,13 @@
 import { type Cancel, cancelled } from '../../core/cancel.ts';
 import { GeodeError } from '../../core/errors.ts';
 import type { Workspace } from '../../core/sandbox.ts';
+import { Turns } from '../../sandboxes/turns.ts';
 import { Interpreter, type RunEnd } from './interpreter.ts';
 import { type ContextLanguage, type KernelSpec, kernelSpec } from './languages.ts';
 import type { InterpreterOptions } from './launch.ts';
 import type { CheckState } from './messages.ts';
 import type { ContextError, ContextEvent, ContextResult, ContextStatus, ResultRecord } from './result.ts';
 import { type Stop, settlesWithin, stopOf } from './stop.ts';
-import { Turns } from './turns.ts';
 
 export interface ContextOptions extends Omit<InterpreterOptions, 'limits' | 'number'>, Cancel {
   /** Bytes of stdout and of stderr that a run stores; the rest is counted. Default 10 MB each. */

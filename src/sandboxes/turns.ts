@@ -1,4 +1,4 @@
-import { type Cancel, cancelled, throwIfCancelled } from '../../core/cancel.ts';
+import { type Cancel, cancelled, throwIfCancelled } from '../core/cancel.ts';
 
 /** One at a time, in the order of asking. A cancel while waiting gives up the place. */
 export class Turns {

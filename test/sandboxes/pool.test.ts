@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Sandbox } from '../../src/core/sandbox.ts';
-import { Pool, type PoolOptions } from '../../src/runs/pool.ts';
-import type { Kind } from '../../src/runs/shelf.ts';
 import { nativeRuntime } from '../../src/runtimes/native/native.ts';
+import { Pool, type PoolOptions } from '../../src/sandboxes/pool.ts';
+import type { Kind } from '../../src/sandboxes/shelf.ts';
 import { eventually } from '../contracts/harness.ts';
-import { openRuns, type RunsHarness } from './harness.ts';
+import { openRuns, type RunsHarness } from '../runs/harness.ts';
 
 /** Real sandboxes of the quickest runtime, and a book of what was opened. */
 async function openPool(options: PoolOptions) {

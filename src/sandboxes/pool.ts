@@ -26,13 +26,15 @@ export interface Claim {
   readonly sandbox: Sandbox;
   /** It was ready before it was asked for. */
   readonly warm: boolean;
+  /** It is the caller's for good: the pool has nothing to do with it any more. */
+  keep(): void;
   /** Ends it; resolves when nothing is left of it. `now` does not wait for those that ended before it. */
   retire(pace?: 'now' | 'soon'): Promise<void>;
 }
 
 /**
- * Blank sandboxes with their link up, so that a run does not wait for one to be made. A claimed one never
- * comes back: it is ended, and another takes its place.
+ * Blank sandboxes with their link up, so that nobody waits for one to be made. A claimed one never comes
+ * back: it is ended or kept, and another takes its place.
  */
 export class Pool implements AsyncDisposable {
   readonly #options: PoolOptions;
@@ -139,6 +141,10 @@ export class Pool implements AsyncDisposable {
     return {
       sandbox,
       warm,
+      keep: () => {
+        over();
+        this.#tend(shelf);
+      },
       retire: (pace = 'soon') => {
         if (retired === undefined) {
           retired = this.#endings.end(sandbox, pace);

@@ -1,0 +1,104 @@
+import type { Duplex } from 'node:stream';
+import type { Cancel } from './cancel.ts';
+import type { Files } from './files.ts';
+import type { Journals } from './journal.ts';
+import type { Limits } from './limits.ts';
+import type { Process, ProcessList, SignalName } from './process.ts';
+import type { RuntimeName } from './runtime.ts';
+import type { Grade, Metrics, SandboxSpec, Workspace } from './sandbox.ts';
+
+/**
+ * Sandboxes that stay: one for each user and chat, whatever becomes of the host. Users and chats are named
+ * by the caller with any text of up to 8 kB; no name ever becomes a path, and none is guessed from another.
+ */
+export interface Sandboxes extends AsyncDisposable {
+  /** Everything of one user, and nothing of another. There is no other way to a sandbox. */
+  of(user: string): UserSandboxes;
+  /** For whoever runs this host: all of them, of all users. */
+  all(options?: Cancel): Promise<readonly SandboxStatus[]>;
+  /** Has that many blank sandboxes ready for chats that are new. */
+  warm(count: number, spec?: PersistentSpec, options?: Cancel): Promise<void>;
+  /** Stops what is idle and removes what is old, as the policy says. It also runs by itself. */
+  sweep(options?: Cancel): Promise<SweepReport>;
+  /**
+   * Lets go of everything: the sandboxes live on, with all that runs in them, for the next host.
+   */
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** What a sandbox that stays shall be. It counts when the sandbox is made; one that is there must agree with it. */
+export interface PersistentSpec extends Omit<SandboxSpec, 'id' | 'owner'> {
+  readonly runtime?: RuntimeName;
+  readonly labels?: Readonly<Record<string, string>>;
+}
+
+export interface UserSandboxes {
+  readonly user: string;
+  /** The sandbox of the chat, made or started if need be. Any number of calls at once get the same one. */
+  getOrCreate(chat: string, spec?: PersistentSpec, options?: Cancel): Promise<PersistentSandbox>;
+  /** As it is there, started if need be; `sandbox_not_found` when there is none. */
+  start(chat: string, options?: Cancel): Promise<PersistentSandbox>;
+  /** Ends its processes, politely first; the workspace and the journals stay. Stopped already: no error. */
+  stop(chat: string, options?: Cancel): Promise<void>;
+  /** For good, with its workspace. False when there was none. */
+  remove(chat: string, options?: Cancel): Promise<boolean>;
+  list(options?: Cancel): Promise<readonly SandboxStatus[]>;
+  inspect(chat: string, options?: Cancel): Promise<SandboxStatus>;
+  /** Keeps it from the sweep for that long from now; a shorter time than it has already changes nothing. */
+  extend(chat: string, ms: number): Promise<SandboxStatus>;
+  /** The caller is busy with something that will come back to the sandbox by then; 0 takes it back. */
+  thinkingUntil(chat: string, time: number): Promise<void>;
+  /** Replaces its labels. */
+  label(chat: string, labels: Readonly<Record<string, string>>): Promise<SandboxStatus>;
+  /** It becomes another chat's; `sandbox_exists` when that has one. */
+  rename(chat: string, to: string): Promise<SandboxStatus>;
+  /** What its processes wrote, whether or not it runs. */
+  journals(chat: string): Promise<Journals>;
+}
+
+/**
+ * A sandbox that runs, for as long as it does: after a stop every call is `sandbox_stopped`, and starting it
+ * again gives another handle. Letting a handle go costs nothing and stops nothing.
+ */
+export interface PersistentSandbox extends Workspace {
+  readonly user: string;
+  readonly chat: string;
+  readonly runtime: string;
+  readonly grade: Grade;
+  readonly limits: Limits;
+  readonly rootFiles: Files;
+  readonly journals: Journals;
+  processes(options?: Cancel): Promise<ProcessList>;
+  /** Joins a process from a journal offset, also one that an earlier host started, also one that has ended. */
+  attach(processId: string, options?: { readonly from?: number } & Cancel): Promise<Process>;
+  signal(processId: string, name: SignalName, options?: { readonly tree?: boolean } & Cancel): Promise<void>;
+  tunnel(port: number, options?: Cancel): Promise<Duplex>;
+  metrics(options?: Cancel): Promise<Metrics>;
+}
+
+/** `unknown` when the runtime did not answer. */
+export type SandboxState = 'running' | 'stopped' | 'unknown';
+
+export interface SandboxStatus {
+  readonly id: string;
+  readonly user: string;
+  readonly chat: string;
+  readonly state: SandboxState;
+  readonly runtime: RuntimeName;
+  /** Left out where it never ran under this host and the runtime did not answer. */
+  readonly grade?: Grade;
+  readonly image: string | null;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly createdAt: number;
+  /** When the last activity ended; now, while something goes on. */
+  readonly activeAt: number;
+  readonly keptUntil: number;
+  readonly thinkingUntil: number;
+}
+
+export interface SweepReport {
+  readonly stopped: readonly string[];
+  readonly removed: readonly string[];
+  /** What could not be swept, and why; the next sweep tries again. */
+  readonly failed: readonly { readonly id: string; readonly reason: string }[];
+}

@@ -1,0 +1,87 @@
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as delay } from 'node:timers/promises';
+import { z } from 'zod';
+import { type Cancel, throwIfCancelled } from '../core/cancel.ts';
+import { GeodeError } from '../core/errors.ts';
+import { isRunning, type ProcessMark, thisProcess } from './process-mark.ts';
+
+const SQLITE_BUSY = 5;
+const pauseMs = 25;
+const politeMs = 10_000;
+
+export interface HostLockOptions extends Cancel {
+  /** How long to wait for another host to end by itself. */
+  readonly waitMs?: number;
+  /** End the other host: it is asked first, then killed. What it held lives on and is adopted. */
+  readonly takeOver?: boolean;
+}
+
+/**
+ * One host per ledger. The lock is the kernel's, on a file that SQLite holds in an open transaction: it goes
+ * with the process that holds it, however that ends. Beside it stands who that is.
+ */
+export async function lockHost(folder: string, options: HostLockOptions = {}): Promise<Disposable> {
+  const { waitMs = 0, takeOver = false, signal } = options;
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const until = performance.now() + waitMs;
+  for (;;) {
+    throwIfCancelled(signal, 'Waiting for the ledger');
+    const lock = tryLock(join(folder, 'host.lock'));
+    if (lock !== undefined) {
+      writeHolder(folder);
+      return lock;
+    }
+    const holder = readHolder(folder);
+    if (takeOver && holder !== undefined) await end(holder);
+    else if (performance.now() >= until) throw held(folder, holder);
+    await delay(pauseMs);
+  }
+}
+
+function tryLock(file: string): Disposable | undefined {
+  const db = new DatabaseSync(file, { timeout: 0 });
+  try {
+    db.exec('BEGIN EXCLUSIVE');
+    return { [Symbol.dispose]: () => db.close() };
+  } catch (thrown) {
+    db.close();
+    if (thrown instanceof Error && 'errcode' in thrown && thrown.errcode === SQLITE_BUSY) return undefined;
+    throw thrown;
+  }
+}
+
+const holderSchema = z.object({ pid: z.number().int().positive(), start: z.string() });
+const holderFile = (folder: string) => join(folder, 'host.json');
+
+function writeHolder(folder: string): void {
+  writeFileSync(`${holderFile(folder)}.new`, JSON.stringify(thisProcess()), { mode: 0o600 });
+  renameSync(`${holderFile(folder)}.new`, holderFile(folder));
+}
+
+/** Undefined in the moment between the lock and its name, and when the one named has ended. */
+function readHolder(folder: string): ProcessMark | undefined {
+  try {
+    const holder = holderSchema.parse(JSON.parse(readFileSync(holderFile(folder), 'utf8')));
+    return isRunning(holder) ? holder : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+async function end(holder: ProcessMark): Promise<void> {
+  for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+    const until = performance.now() + politeMs;
+    if (isRunning(holder)) process.kill(holder.pid, signal);
+    while (isRunning(holder) && performance.now() < until) await delay(pauseMs);
+  }
+}
+
+function held(folder: string, holder: ProcessMark | undefined): GeodeError {
+  const who = holder === undefined ? 'another process' : `process ${holder.pid}`;
+  return new GeodeError('ledger_held', `The sandboxes in ${folder} are held by ${who}.`, {
+    hint: `Wait until it ends, work through it, or take over with --take-over, which ends it${holder === undefined ? '' : ` (or: kill ${holder.pid})`}; everything in its sandboxes goes on.`,
+    details: holder === undefined ? {} : { pid: holder.pid },
+  });
+}

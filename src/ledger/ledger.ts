@@ -1,0 +1,96 @@
+import { chmodSync, mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { DatabaseSync, type SQLTagStore } from 'node:sqlite';
+import { GeodeError, isGeodeError, reasonOf } from '../core/errors.ts';
+
+const SQLITE_FULL = 13;
+
+/** The tables of one part: changes in the order of their making. One that was published is never edited. */
+export interface Chapter {
+  readonly name: string;
+  readonly changes: readonly string[];
+}
+
+/**
+ * The SQLite file that remembers everything. What it says of the world may be behind the world: reality
+ * moves first, the ledger records it, and a reconcile pass makes them agree.
+ */
+export class Ledger implements Disposable {
+  readonly file: string;
+  readonly #db: DatabaseSync;
+  readonly #sql: SQLTagStore;
+
+  constructor(file: string, chapters: readonly Chapter[]) {
+    this.file = file;
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    try {
+      this.#db = new DatabaseSync(file);
+      chmodSync(file, 0o600);
+      // NORMAL: the death of the process loses nothing; after a power cut reality says what the last moments were.
+      this.#db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');
+      this.#db.exec(
+        'CREATE TABLE IF NOT EXISTS chapters (name TEXT PRIMARY KEY, version INTEGER NOT NULL) STRICT',
+      );
+    } catch (thrown) {
+      throw this.#failure(thrown);
+    }
+    this.#sql = this.#db.createTagStore(100);
+    for (const chapter of chapters) this.#bringUpToDate(chapter);
+  }
+
+  read<T>(work: (sql: SQLTagStore) => T): T {
+    try {
+      return work(this.#sql);
+    } catch (thrown) {
+      throw this.#failure(thrown);
+    }
+  }
+
+  /** All of the work or none of it. */
+  write<T>(work: (sql: SQLTagStore) => T): T {
+    return this.read((sql) => {
+      this.#db.exec('BEGIN IMMEDIATE');
+      try {
+        const result = work(sql);
+        this.#db.exec('COMMIT');
+        return result;
+      } catch (thrown) {
+        // A full disk has ended the transaction already.
+        if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
+        throw thrown;
+      }
+    });
+  }
+
+  [Symbol.dispose](): void {
+    if (this.#db.isOpen) this.#db.close();
+  }
+
+  #bringUpToDate({ name, changes }: Chapter): void {
+    this.write((sql) => {
+      const version = Number(sql.get`SELECT version FROM chapters WHERE name = ${name}`?.version ?? 0);
+      if (version > changes.length) {
+        throw new GeodeError('ledger_failed', `The ledger ${this.file} was written by a newer Geode.`, {
+          hint: 'Update Geode, or set sandbox.state_dir to another folder.',
+        });
+      }
+      for (const change of changes.slice(version)) this.#db.exec(change);
+      sql.run`INSERT INTO chapters VALUES (${name}, ${changes.length})
+        ON CONFLICT (name) DO UPDATE SET version = excluded.version`;
+    });
+  }
+
+  #failure(thrown: unknown): GeodeError {
+    if (isGeodeError(thrown)) return thrown;
+    const code = thrown instanceof Error && 'errcode' in thrown ? Number(thrown.errcode) & 0xff : undefined;
+    if (code === SQLITE_FULL) {
+      return new GeodeError('disk_full', `The disk that holds the ledger is full; nothing was written.`, {
+        hint: 'Free space where `sandbox.state_dir` is, then try again.',
+        cause: thrown,
+      });
+    }
+    return new GeodeError('ledger_failed', `The ledger ${this.file} cannot be used: ${reasonOf(thrown)}.`, {
+      cause: thrown,
+    });
+  }
+}

@@ -1,0 +1,32 @@
+import { readFileSync } from 'node:fs';
+
+/** A process for good: the number of one that has ended is given to another some day. */
+export interface ProcessMark {
+  readonly pid: number;
+  readonly start: string;
+}
+
+export function thisProcess(): ProcessMark {
+  return { pid: process.pid, start: startOf(process.pid) ?? '0' };
+}
+
+export function isRunning({ pid, start }: ProcessMark): boolean {
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false;
+  }
+  const now = startOf(pid);
+  return now === undefined || now === start;
+}
+
+/** Field 22 of /proc/PID/stat, after the name in parentheses; undefined where there is no /proc. */
+function startOf(pid: number): string | undefined {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+    return fields[0] === 'Z' ? 'ended' : fields[19];
+  } catch {
+    return undefined;
+  }
+}

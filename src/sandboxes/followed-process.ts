@@ -1,0 +1,57 @@
+import { GeodeError } from '../core/errors.ts';
+import type { Journal } from '../core/journal.ts';
+import type { Process, ProcessEvent } from '../core/process.ts';
+
+export interface Followed {
+  readonly id: string;
+  readonly pid: number;
+  /** Where reading begins. */
+  readonly from: number;
+  readonly journal: Journal;
+  /** The process itself, while it runs. */
+  readonly live: () => Process | undefined;
+}
+
+/** A process that the host reads into its journal: each handle reads the journal, at its own pace. */
+export class FollowedProcess implements Process {
+  readonly id: string;
+  readonly pid: number;
+  readonly #followed: Followed;
+  #next: number;
+  #reading = false;
+
+  constructor(followed: Followed) {
+    this.id = followed.id;
+    this.pid = followed.pid;
+    this.#followed = followed;
+    this.#next = followed.from;
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<ProcessEvent> {
+    if (this.#reading)
+      throw new GeodeError('invalid_input', `Process ${this.id} is being read through this handle.`);
+    this.#reading = true;
+    try {
+      for await (const event of this.#followed.journal.follow(this.#next)) {
+        if (event.type !== 'exit')
+          this.#next = event.offset + (event.type === 'output-lost' ? event.length : event.bytes.length);
+        yield event;
+      }
+    } finally {
+      this.#reading = false;
+    }
+  }
+
+  write = async (bytes: string | Uint8Array) => this.#live().write(bytes);
+  closeStdin = async () => this.#live().closeStdin();
+  signal: Process['signal'] = async (name) => this.#live().signal(name);
+  resize: Process['resize'] = async (size) => this.#live().resize(size);
+  /** What has ended is as good as killed. */
+  kill = async () => this.#followed.live()?.kill();
+
+  #live(): Process {
+    const live = this.#followed.live();
+    if (live !== undefined) return live;
+    throw new GeodeError('process_not_found', `Process ${this.id} has ended.`);
+  }
+}

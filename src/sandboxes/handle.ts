@@ -1,0 +1,31 @@
+import type { PersistentSandbox } from '../core/persistent.ts';
+import type { Command } from '../core/process.ts';
+import type { Entry } from './book.ts';
+import type { Held } from './held.ts';
+
+/** What an owner is given: the sandbox for as long as it runs, with the owner's variables in every command. */
+export function handleOf({ user, chat, spec }: Entry, held: Held): PersistentSandbox {
+  const { sandbox } = held;
+  const { id, runtime, grade, limits, workdir, files, rootFiles, journals } = sandbox;
+  const inside = (command: Command): Command =>
+    spec.env === undefined ? command : { ...command, env: { ...spec.env, ...command.env } };
+  return {
+    user,
+    chat,
+    id,
+    runtime,
+    grade,
+    limits,
+    workdir,
+    files,
+    rootFiles,
+    journals,
+    exec: (command, options) => sandbox.exec(inside(command), options),
+    spawn: (command, options) => held.spawn(inside(command), options),
+    attach: (processId, options) => held.attach(processId, options),
+    processes: (options) => sandbox.processes(options),
+    signal: (processId, name, options) => sandbox.signal(processId, name, options),
+    tunnel: (port, options) => sandbox.tunnel(port, options),
+    metrics: (options) => sandbox.metrics(options),
+  };
+}

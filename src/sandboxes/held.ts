@@ -1,0 +1,110 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Cancel, within } from '../core/cancel.ts';
+import { isGeodeError } from '../core/errors.ts';
+import type { Command, Process } from '../core/process.ts';
+import type { Sandbox } from '../core/sandbox.ts';
+import { FollowedProcess } from './followed-process.ts';
+
+const retryMs = 1_000;
+const politeMs = 2_000;
+const askDeadlineMs = 5_000;
+
+/**
+ * A sandbox in this host's hands. Every process that is not waited for is read to its end into its journal,
+ * so that none stands still because nobody listens, and whoever listens reads the journal.
+ */
+export class Held {
+  readonly sandbox: Sandbox;
+  readonly user: string;
+  readonly #followed = new Map<string, Process>();
+  readonly #following = new Set<Promise<void>>();
+
+  constructor(sandbox: Sandbox, user: string) {
+    this.sandbox = sandbox;
+    this.user = user;
+  }
+
+  /** Goes on with what an earlier host began. */
+  async resume(cancel: Cancel = {}): Promise<void> {
+    const { processes } = await this.sandbox.processes(cancel);
+    await Promise.all(processes.map(({ id }) => this.#join(id, cancel)));
+  }
+
+  async spawn(command: Command, cancel: Cancel = {}): Promise<Process> {
+    const process = await this.sandbox.spawn(command, cancel);
+    this.#follow(process);
+    return this.#handleOf(process.id, process.pid, 0);
+  }
+
+  async attach(processId: string, options: { readonly from?: number } & Cancel = {}): Promise<Process> {
+    const followed = this.#followed.get(processId);
+    const { from = 0 } = options;
+    if (followed === undefined || !Number.isSafeInteger(from) || from < 0) {
+      return this.sandbox.attach(processId, options);
+    }
+    return this.#handleOf(processId, followed.pid, from);
+  }
+
+  /** Whether something runs in it, asked of the sandbox itself: also what nobody follows, and what was disowned. */
+  async isWorking(cancel: Cancel = {}): Promise<boolean> {
+    const { processes, disowned } = await this.sandbox.processes(cancel);
+    return disowned.length > 0 || processes.some(({ state }) => state === 'running');
+  }
+
+  /** Processes are asked to end before they are made to, and have their last words on record. */
+  async halt(): Promise<void> {
+    for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+      if (this.sandbox.end !== undefined || !(await this.#signalAll(signal))) break;
+      await Promise.race([Promise.all(this.#following), delay(politeMs, undefined, { ref: false })]);
+    }
+    await this.sandbox.halt();
+  }
+
+  /** False when nothing runs any more, or nothing answers. */
+  async #signalAll(name: 'SIGTERM' | 'SIGKILL'): Promise<boolean> {
+    const asking = within({ ms: askDeadlineMs, what: 'Ending the processes' }, async (signal) => {
+      const { processes } = await this.sandbox.processes({ signal });
+      const running = processes.filter(({ state }) => state === 'running');
+      await Promise.all(running.map(({ id }) => this.sandbox.signal(id, name, { tree: true, signal })));
+      return running.length > 0;
+    });
+    return asking.catch(() => false);
+  }
+
+  #handleOf(id: string, pid: number, from: number): Process {
+    return new FollowedProcess({
+      id,
+      pid,
+      from,
+      journal: this.sandbox.journals.open(id),
+      live: () => this.#followed.get(id),
+    });
+  }
+
+  async #join(id: string, cancel: Cancel): Promise<void> {
+    const from = this.sandbox.journals.open(id).length;
+    this.#follow(await this.sandbox.attach(id, { from, ...cancel }));
+  }
+
+  #follow(process: Process): void {
+    this.#followed.set(process.id, process);
+    const following = this.#read(process).finally(() => {
+      this.#following.delete(following);
+      this.#followed.delete(process.id);
+    });
+    this.#following.add(following);
+  }
+
+  /** A full disk is waited out: the process stands still meanwhile, and loses nothing. */
+  async #read(process: Process): Promise<void> {
+    try {
+      for await (const _ of process);
+    } catch (error) {
+      // Whoever follows hears of the end by the closing of the journals.
+      if (this.sandbox.end !== undefined) return this.sandbox.release();
+      if (!isGeodeError(error, 'disk_full')) return;
+      await delay(retryMs, undefined, { ref: false });
+      await this.#join(process.id, {}).catch(() => {});
+    }
+  }
+}

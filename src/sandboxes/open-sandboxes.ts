@@ -1,0 +1,66 @@
+import { join } from 'node:path';
+import { reasonOf } from '../core/errors.ts';
+import type { Sandboxes } from '../core/persistent.ts';
+import { type HostLockOptions, lockHost } from '../ledger/host-lock.ts';
+import { Ledger } from '../ledger/ledger.ts';
+import type { AdmissionLimits } from './admission.ts';
+import { Book, sandboxChapter } from './book.ts';
+import type { SweepPolicy } from './idle.ts';
+import { reconcile } from './reconcile.ts';
+import { Registry } from './registry.ts';
+import { Supply, type SupplyOptions } from './supply.ts';
+import { sweep } from './sweep.ts';
+import { userSandboxes } from './user-sandboxes.ts';
+
+export interface SandboxesOptions extends SupplyOptions, HostLockOptions {
+  /** Where the ledger is. */
+  readonly stateDir: string;
+  readonly most: AdmissionLimits;
+  readonly policy: SweepPolicy;
+  /** Between two sweeps; `null`: only when asked. */
+  readonly sweepEveryMs: number | null;
+  readonly warn: (message: string) => void;
+}
+
+/**
+ * Becomes the host of the sandboxes in a folder: takes the lock, reads the ledger, makes it agree with
+ * reality and adopts everything that runs. On failure nothing is held.
+ */
+export async function openSandboxes(options: SandboxesOptions): Promise<Sandboxes> {
+  const { stateDir, most, policy, sweepEveryMs, runtimes, warn, signal } = options;
+  await using held = new AsyncDisposableStack();
+  held.use(await lockHost(stateDir, options));
+  const book = new Book(held.use(new Ledger(join(stateDir, 'ledger.db'), [sandboxChapter])));
+  const supply = held.use(new Supply(options));
+  const registry = held.use(new Registry({ book, supply, limits: most }));
+  let settled = await reconcile(registry, book, runtimes, warn, { signal });
+
+  const tend = async () => {
+    // An engine that was away may be back.
+    if (!settled.complete) settled = await reconcile(registry, book, runtimes, warn);
+    return sweep(registry, book, policy);
+  };
+  let tending: Promise<unknown> | undefined;
+  held.defer(async () => {
+    await tending;
+    await settled.reaping;
+  });
+  if (sweepEveryMs !== null) {
+    const timer = setInterval(() => {
+      tending ??= tend()
+        .catch((error) => warn(`The sweep failed: ${reasonOf(error)}`))
+        .finally(() => {
+          tending = undefined;
+        });
+    }, sweepEveryMs).unref();
+    held.defer(() => clearInterval(timer));
+  }
+  const opened = held.move();
+  return {
+    of: (user) => userSandboxes(registry, user),
+    all: (cancel) => registry.list(undefined, cancel),
+    warm: (count, spec = {}, cancel = {}) => supply.warm(spec, count, cancel),
+    sweep: (cancel) => sweep(registry, book, policy, cancel),
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  };
+}

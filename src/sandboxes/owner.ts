@@ -1,0 +1,77 @@
+import { isDeepStrictEqual } from 'node:util';
+import { z } from 'zod';
+import { GeodeError } from '../core/errors.ts';
+import type { PersistentSpec } from '../core/persistent.ts';
+
+const longestName = 8 * 1024;
+const mostLabels = 64;
+const longestLabel = 4 * 1024;
+
+/** Whose a sandbox is, and what was asked for: the part of the ledger that stands on the sandbox itself. */
+export interface Owner {
+  readonly user: string;
+  readonly chat: string;
+  readonly spec: PersistentSpec;
+}
+
+const ownerSchema = z.tuple([z.string(), z.string(), z.record(z.string(), z.unknown())]);
+
+/** A list, so that no user's and chat's names run into each other. */
+export function ownerText({ user, chat, spec }: Owner): string {
+  return JSON.stringify([user, chat, spec]);
+}
+
+/** Undefined for what belongs to nobody, or to something else than a chat. */
+export function parseOwner(text: string | null): Owner | undefined {
+  try {
+    const [user, chat, spec] = ownerSchema.parse(JSON.parse(text ?? ''));
+    return { user, chat, spec };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Any text is a name. Half a character is none: written down, it would become the same as any other half. */
+export function checkName(name: string, what: 'user' | 'chat'): string {
+  if (
+    typeof name === 'string' &&
+    name !== '' &&
+    name.isWellFormed() &&
+    Buffer.byteLength(name) <= longestName
+  )
+    return name;
+  throw new GeodeError(
+    'invalid_input',
+    `That is not the name of a ${what}: it must be text of 1 to ${longestName} bytes in UTF-8.`,
+  );
+}
+
+export function checkLabels(labels: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const pairs = Object.entries(labels);
+  const wrong = pairs.find(
+    ([name, value]) =>
+      !/^[a-z0-9][a-z0-9._/-]{0,127}$/i.test(name) ||
+      typeof value !== 'string' ||
+      !value.isWellFormed() ||
+      value.length > longestLabel,
+  );
+  if (pairs.length <= mostLabels && wrong === undefined) return labels;
+  throw new GeodeError(
+    'invalid_input',
+    wrong === undefined
+      ? `There are ${pairs.length} labels; the most is ${mostLabels}.`
+      : `The label ${JSON.stringify(wrong[0].slice(0, 128))} is not valid: up to 128 of a-z, 0-9, ".", "_", "/" and "-" for its name, text of up to ${longestLabel} for its value.`,
+  );
+}
+
+/** A caller who names what the sandbox shall be must not get another. Labels may differ: they can be changed. */
+export function checkAgreement(asked: PersistentSpec, made: PersistentSpec): void {
+  const { labels: _, ...fields } = asked;
+  for (const [field, value] of Object.entries(fields)) {
+    if (isDeepStrictEqual(value, made[field as keyof PersistentSpec])) continue;
+    throw new GeodeError('sandbox_exists', `This chat has a sandbox that was made with another ${field}.`, {
+      hint: `Ask for it without ${field}, or remove it first.`,
+      details: { field },
+    });
+  }
+}

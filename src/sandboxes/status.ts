@@ -1,0 +1,36 @@
+import type { SandboxStatus } from '../core/persistent.ts';
+import type { SandboxFacts } from '../core/runtime.ts';
+import type { Entry } from './book.ts';
+import type { Held } from './held.ts';
+
+/** What is known of a sandbox: from the ledger whose it is, from the sandbox or its runtime how it is. */
+export function statusOf(
+  entry: Entry,
+  held: Held | undefined,
+  facts: SandboxFacts | undefined,
+  now: number,
+): SandboxStatus {
+  const { id, user, chat, runtime, spec, labels, createdAt, keptUntil, thinkingUntil } = entry;
+  const grade = held?.sandbox.grade ?? facts?.grade;
+  return {
+    id,
+    user,
+    chat,
+    state: held === undefined ? (facts?.state ?? 'unknown') : 'running',
+    runtime,
+    ...(grade === undefined ? {} : { grade }),
+    image: spec.image ?? null,
+    labels,
+    createdAt,
+    activeAt: activeAt(entry, held, now),
+    keptUntil,
+    thinkingUntil,
+  };
+}
+
+/** While something goes on, the last activity has not ended. */
+export function activeAt(entry: Entry, held: Held | undefined, now: number): number {
+  if (held === undefined) return entry.activeAt;
+  const { open, endedAt } = held.sandbox.activity;
+  return open > 0 ? now : Math.max(entry.activeAt, endedAt);
+}

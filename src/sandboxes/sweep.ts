@@ -1,0 +1,59 @@
+import { type Cancel, throwIfCancelled } from '../core/cancel.ts';
+import { reasonOf } from '../core/errors.ts';
+import type { SweepReport } from '../core/persistent.ts';
+import type { Book, Entry } from './book.ts';
+import { type Standing, type SweepPolicy, type Verdict, verdictOn } from './idle.ts';
+import type { Registry } from './registry.ts';
+import { activeAt } from './status.ts';
+
+/** One look at every sandbox: what is idle is stopped, what is old is removed, what was being removed is gone. */
+export async function sweep(
+  registry: Registry,
+  book: Book,
+  policy: SweepPolicy,
+  { signal }: Cancel = {},
+): Promise<SweepReport> {
+  const report = {
+    stopped: [] as string[],
+    removed: [] as string[],
+    failed: [] as { id: string; reason: string }[],
+  };
+  registry.noteActivity();
+  const judged = (entry: Entry): Verdict =>
+    entry.removing ? 'remove' : verdictOn(standingOf(registry, entry), policy, Date.now());
+  for (const entry of book.all()) {
+    throwIfCancelled(signal, 'The sweep');
+    if (judged(entry) === 'keep') continue;
+    try {
+      const verdict = await registry.inTurn(entry.user, entry.chat, { signal }, () => carryOut(entry));
+      if (verdict === 'stop') report.stopped.push(entry.id);
+      if (verdict === 'remove') report.removed.push(entry.id);
+    } catch (error) {
+      report.failed.push({ id: entry.id, reason: reasonOf(error) });
+    }
+  }
+  return report;
+
+  /** The turn may have been long in coming: everything is looked at again. */
+  async function carryOut({ id, user, chat }: Entry): Promise<Verdict> {
+    const entry = book.find(user, chat);
+    if (entry === undefined || entry.id !== id) return 'keep';
+    const verdict = judged(entry);
+    if (verdict === 'remove') await registry.discard(entry);
+    if (verdict !== 'stop') return verdict;
+    if (await registry.heldOf(entry)?.isWorking({ signal })) return 'keep';
+    await registry.halt(entry);
+    return 'stop';
+  }
+}
+
+function standingOf(registry: Registry, entry: Entry): Standing {
+  const held = registry.heldOf(entry);
+  return {
+    state: held === undefined ? 'stopped' : 'running',
+    open: held?.sandbox.activity.open ?? 0,
+    activeAt: activeAt(entry, held, Date.now()),
+    keptUntil: entry.keptUntil,
+    thinkingUntil: entry.thinkingUntil,
+  };
+}
