@@ -91,9 +91,9 @@ export class GuestSandbox implements Sandbox {
   async #start(command: Command, { signal }: Cancel): Promise<ProcessStream> {
     throwIfCancelled(signal, 'Starting a command');
     const spec = guestCommand(randomBytes(9).toString('base64url'), command);
-    const process = await ProcessStream.start(this.#room.link, spec, this.#room.journals.open(spec.id), {
-      signal,
-    });
+    const journal = this.#room.journals.open(spec.id);
+    const process = await ProcessStream.start(this.#room.link, spec, journal, { signal });
+    journal.begin({ argv: command.argv, startedAt: Date.now() });
     if (command.stdin !== undefined) void feedStdin(this.#room.link, process, command);
     return process;
   }

@@ -1,61 +1,49 @@
-import {
-  chmodSync,
-  closeSync,
-  constants,
-  fchmodSync,
-  ftruncateSync,
-  openSync,
-  statSync,
-  truncateSync,
-  writeSync,
-} from 'node:fs';
-import { GeodeError } from '../core/errors.ts';
-import type { Journal } from '../core/journal.ts';
+import { statSync } from 'node:fs';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { type Cancel, throwIfCancelled } from '../core/cancel.ts';
+import type { Journal, JournalFacts } from '../core/journal.ts';
 import type { ExitFacts, ProcessEvent } from '../core/process.ts';
-import { headerBytes } from '../link/frames.ts';
+import { headerBytes, largestPayload } from '../link/frames.ts';
+import { Bell } from './bell.ts';
+import { JournalCursor, JournalTeller } from './journal-cursor.ts';
+import { exitAtEnd, isFinishedMode, markFinished } from './journal-exit.ts';
 import {
   encodeExit,
+  encodeFacts,
   encodeOutput,
   encodeSkipped,
   type JournalFrame,
-  journalFrames,
-  sizeOf,
+  markEveryMs,
 } from './journal-frames.ts';
+import { headOf } from './journal-segments.ts';
+import { SegmentWriter, type Shelf } from './segment-writer.ts';
 
-/** A journal that has its exit is read-only: so a glance at the folder tells the finished from the running. */
-const runningMode = 0o600;
-const finishedMode = 0o400;
+/** A follower that has much to catch up lets others have their turn after so many bytes. */
+const turnBytes = 1024 ** 2;
 
-export function isFinishedMode(mode: number): boolean {
-  return (mode & 0o777) === finishedMode;
-}
-
-/** What the files of one sandbox have in common. */
-export interface Shelf {
-  readonly keepBytes: number;
-  /** Asked before a descriptor is opened; throws when nothing may be written any more. */
-  beforeOpen(file: JournalFile): void;
+export interface JournalShelf extends Shelf {
+  now(): number;
+  sandboxGone(): Error;
   afterFinish(file: JournalFile): void;
 }
 
 /** The journal of one process. Everything that writes it goes through the same object. */
 export class JournalFile implements Journal {
   readonly processId: string;
-  readonly #path: string;
-  readonly #shelf: Shelf;
-  #file: number | undefined;
-  /** Where the next frame belongs: behind the last whole one. */
-  #end = 0;
+  readonly #head: string;
+  readonly #shelf: JournalShelf;
+  readonly #segments: SegmentWriter;
+  readonly #bell = new Bell();
   #length = 0;
-  #keptBytes = 0;
-  #skippedAt: number | undefined;
+  #markedAt = 0;
   #exit: ExitFacts | undefined;
 
-  constructor(processId: string, path: string, shelf: Shelf) {
+  constructor(processId: string, shelf: JournalShelf) {
     this.processId = processId;
-    this.#path = path;
+    this.#head = headOf(shelf.folder, processId).path;
     this.#shelf = shelf;
-    this.#recover();
+    this.#segments = new SegmentWriter(processId, shelf);
+    if (this.#segments.end > 0 || this.#segments.paths.length > 1) this.#recover();
   }
 
   get length(): number {
@@ -66,118 +54,140 @@ export class JournalFile implements Journal {
     return this.#exit;
   }
 
+  get paths(): readonly string[] {
+    return this.#segments.paths;
+  }
+
+  begin(facts: JournalFacts): void {
+    if (this.#segments.end === 0 && this.#length === 0) this.#segments.write(encodeFacts(facts));
+  }
+
   append(kind: 'stdout' | 'stderr', bytes: Uint8Array, offset: number): void {
     const covered = Math.max(this.#length - offset, 0);
     if (this.#exit !== undefined || covered >= bytes.length) return;
-    const fresh = bytes.subarray(covered);
-    const kept = fresh.subarray(0, Math.max(this.#shelf.keepBytes - this.#keptBytes, 0));
-    if (kept.length > 0) {
-      this.#write(encodeOutput(kind, kept, offset + covered));
-      this.#keptBytes += kept.length;
-      this.#length = offset + covered + kept.length;
+    for (let at = covered; at < bytes.length; at += largestPayload) {
+      this.#record(kind, bytes.subarray(at, at + largestPayload), offset + at);
     }
-    if (kept.length < fresh.length) this.skip(offset + bytes.length);
+    this.#bell.ring();
+  }
+
+  #record(kind: 'stdout' | 'stderr', payload: Uint8Array, offset: number): void {
+    this.#segments.makeRoom(headerBytes + payload.length, this.#length);
+    const now = this.#shelf.now();
+    const isMarkDue = this.#segments.end === 0 || Math.abs(now - this.#markedAt) >= markEveryMs;
+    this.#segments.write(encodeOutput(kind, payload, offset, isMarkDue ? now : undefined));
+    if (isMarkDue) this.#markedAt = now;
+    this.#length = offset + payload.length;
   }
 
   skip(to: number): void {
     if (this.#exit !== undefined || to <= this.#length) return;
-    // Counting goes on in the same frame, so that output beyond the limit takes no space at all.
-    const counting = this.#skippedAt === this.#end - headerBytes;
-    const at = counting ? this.#end - headerBytes : this.#end;
-    this.#write([encodeSkipped(to)], at);
-    this.#skippedAt = at;
+    this.#segments.makeRoom(headerBytes, this.#length);
+    this.#segments.write(encodeSkipped(to));
     this.#length = to;
+    this.#bell.ring();
   }
 
   finish(exit: ExitFacts): void {
     if (this.#exit !== undefined) return;
-    this.#write(encodeExit(exit, this.#length));
+    this.#segments.write(encodeExit(exit, this.#length, this.#shelf.now()));
     this.#exit = exit;
-    if (this.#file !== undefined) fchmodSync(this.#file, finishedMode);
-    this.close();
-    this.#shelf.afterFinish(this);
+    this.#finished();
+    this.#bell.ring();
   }
 
   *read(from: number): Generator<ProcessEvent> {
     const length = this.#length;
     const exit = this.#exit;
-    let next = from;
-    for (const frame of this.#frames(this.#end)) {
-      if (frame.type === 'skipped' || frame.type === 'exit') continue;
-      const end = frame.offset + frame.payload.length;
-      if (end <= next) continue;
-      if (frame.offset > next) yield { type: 'output-lost', offset: next, length: frame.offset - next };
-      const offset = Math.max(next, frame.offset);
-      yield { type: frame.type, bytes: frame.payload.subarray(offset - frame.offset), offset };
-      next = end;
+    const teller = new JournalTeller(from);
+    for (const frame of this.#recorded(this.#cursorAt(from))) {
+      if (frame.offset >= length) break;
+      yield* teller.tell(frame);
     }
-    if (next < length) yield { type: 'output-lost', offset: next, length: length - next };
+    yield* teller.lostUntil(length);
     if (exit !== undefined) yield { type: 'exit', ...exit };
+  }
+
+  async *follow(from: number, { signal }: Cancel = {}): AsyncGenerator<ProcessEvent> {
+    const cursor = this.#cursorAt(from);
+    const teller = new JournalTeller(from);
+    let bytesThisTurn = 0;
+    for (;;) {
+      throwIfCancelled(signal, `Following process ${this.processId}`);
+      const frames = cursor.read();
+      for (const frame of frames) {
+        bytesThisTurn += frame.size;
+        for (const event of teller.tell(frame)) {
+          yield event;
+          throwIfCancelled(signal, `Following process ${this.processId}`);
+        }
+      }
+      if (frames.length > 0) {
+        if (bytesThisTurn < turnBytes) continue;
+        await nextTurn();
+      } else if (teller.next < this.#length) {
+        yield* teller.lostUntil(this.#length);
+      } else if (this.#exit !== undefined) {
+        yield { type: 'exit', ...this.#exit };
+        return;
+      } else {
+        if (this.#shelf.closed) throw this.#shelf.sandboxGone();
+        await this.#bell.next(signal);
+      }
+      bytesThisTurn = 0;
+    }
   }
 
   /** Lets the descriptor go; the next write opens another. */
   close(): void {
-    if (this.#file !== undefined) closeSync(this.#file);
-    this.#file = undefined;
+    this.#segments.close();
   }
 
-  /** All of it or nothing: what fails half-way leaves the file as it was. */
-  #write(parts: readonly Uint8Array[], at = this.#end): void {
-    try {
-      this.#file ??= this.#open();
-      const bytes = Buffer.concat(parts);
-      try {
-        for (let done = 0; done < bytes.length; ) {
-          done += writeSync(this.#file, bytes, done, bytes.length - done, at + done);
-        }
-      } catch (error) {
-        this.#end = at;
-        ftruncateSync(this.#file, at);
-        throw error;
-      }
-      this.#end = at + bytes.length;
-    } catch (error) {
-      throw this.#unwritable(error);
+  /** Has those who wait look again. */
+  wake(): void {
+    this.#bell.ring();
+  }
+
+  /** Who wants only what comes next begins at the end, however much is before it. */
+  #cursorAt(offset: number): JournalCursor {
+    if (offset >= this.#length && this.#exit === undefined) {
+      return new JournalCursor(this.#segments, this.#segments.current, this.#segments.end);
     }
+    return new JournalCursor(this.#segments, this.#segments.at(offset));
   }
 
-  #open(): number {
-    this.#shelf.beforeOpen(this);
-    return openSync(this.#path, constants.O_WRONLY | constants.O_CREAT, runningMode);
+  *#recorded(cursor: JournalCursor): Generator<JournalFrame> {
+    for (let frames = cursor.read(); frames.length > 0; frames = cursor.read()) yield* frames;
   }
 
-  #unwritable(cause: unknown): unknown {
-    const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
-    if (code !== 'ENOSPC' && code !== 'EDQUOT') return cause;
-    return new GeodeError(
-      'disk_full',
-      `The output of process ${this.processId} cannot be stored: the host has no space left for its journal.`,
-      { hint: 'Free space where `state_dir` is, then attach to the process again: it has gone on.', cause },
-    );
+  #finished(): void {
+    this.#segments.close();
+    markFinished(this.#head, this.#segments.paths.length === 1);
+    this.#shelf.afterFinish(this);
   }
 
+  /** Only the last segment is looked at: what is before it tells its own end by where the next one begins. */
   #recover(): void {
-    const found = statSync(this.#path, { throwIfNoEntry: false });
-    if (found === undefined) return;
-    for (const frame of this.#frames(found.size)) {
-      if (frame.type === 'skipped') this.#skippedAt = this.#end;
+    const { current } = this.#segments;
+    const isFinished = isFinishedMode(statSync(this.#head).mode);
+    const end = isFinished ? exitAtEnd(current.path) : undefined;
+    if (end !== undefined) {
+      this.#length = end.length;
+      this.#exit = end.exit;
+      return;
+    }
+    this.#length = current.start;
+    const cursor = new JournalCursor(this.#segments, current);
+    for (const frame of this.#recorded(cursor)) {
       this.#length = frame.offset;
-      if (frame.type === 'exit') this.#exit = frame.exit;
-      else {
-        this.#length += frame.payload.length;
-        this.#keptBytes += frame.payload.length;
-      }
-      this.#end += sizeOf(frame);
+      if (frame.type === 'stdout' || frame.type === 'stderr') this.#length += frame.payload.length;
+      if (frame.type !== 'exit') continue;
+      this.#exit = frame.exit;
+      break;
     }
-    if (this.#end < found.size) truncateSync(this.#path, this.#end);
-    if (this.#exit !== undefined && !isFinishedMode(found.mode)) {
-      chmodSync(this.#path, finishedMode);
-      this.#shelf.afterFinish(this);
-    }
-  }
-
-  /** A journal that has no file, because nothing was written or too many came after it, has no frames. */
-  *#frames(size: number): Generator<JournalFrame> {
-    if (statSync(this.#path, { throwIfNoEntry: false }) !== undefined) yield* journalFrames(this.#path, size);
+    // What is marked as finished and damaged since is left as it is: nobody writes it any more.
+    if (isFinished) return;
+    this.#segments.cutAt(cursor.position);
+    if (this.#exit !== undefined) this.#finished();
   }
 }

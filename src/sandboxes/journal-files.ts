@@ -1,11 +1,16 @@
-import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, rmSync, statSync } from 'node:fs';
 import { GeodeError } from '../core/errors.ts';
 import type { Journals } from '../core/journal.ts';
-import { isFinishedMode, JournalFile, type Shelf } from './journal-file.ts';
+import { isFinishedMode } from './journal-exit.ts';
+import { JournalFile, type JournalShelf } from './journal-file.ts';
+import { headOf, journalsIn, type Segment } from './journal-segments.ts';
+import type { SegmentWriter } from './segment-writer.ts';
 
 export interface JournalPolicy {
-  /** Bytes of output that are kept of one process; what comes after is counted. */
+  /**
+   * Bytes that the files of one process take at most: its beginning in an eighth of them, the newest output
+   * in the rest. A single piece of output that is larger than an eighth is kept whole.
+   */
   readonly keepBytes: number;
   /** Finished journals that are kept of one sandbox; the oldest go first. */
   readonly keepFinished: number;
@@ -13,72 +18,86 @@ export interface JournalPolicy {
 
 const defaultJournalPolicy: JournalPolicy = { keepBytes: 32 * 1024 ** 2, keepFinished: 256 };
 
+const segmentsOfJournal = 8;
 /** Processes may run by the hundred; those that write at the moment are few. */
 const mostDescriptors = 16;
-const suffix = '.journal';
+
+interface Finished {
+  readonly paths: readonly string[];
+}
 
 /**
- * The journals of one sandbox as files of frames, one a process. A write is in the kernel's hands when
- * `append` returns, so the death of the host loses nothing; a frame cut off by it is dropped on opening.
+ * The journals of one sandbox as files of frames. A write is in the kernel's hands when `append` returns,
+ * so the death of the host loses nothing; a frame cut off by it is dropped on opening. See docs/journals.md.
  */
-export function journalFiles(folder: string, policy: JournalPolicy = defaultJournalPolicy): Journals {
+export function journalFiles(
+  folder: string,
+  policy: JournalPolicy = defaultJournalPolicy,
+  now: () => number = Date.now,
+): Journals {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const pathOf = (processId: string) => join(folder, `${processId}${suffix}`);
   const finished = finishedIn(folder);
   const running = new Map<string, JournalFile>();
-  const opened = new Set<JournalFile>();
+  const opened = new Set<SegmentWriter>();
   let closed = false;
 
-  const release = (file: JournalFile) => {
-    file.close();
-    opened.delete(file);
-  };
-  const shelf: Shelf = {
-    keepBytes: policy.keepBytes,
-    beforeOpen(file) {
-      if (closed) throw new GeodeError('sandbox_gone', 'The sandbox was stopped or released.');
-      const [oldest] = opened;
-      if (oldest !== undefined && opened.size >= mostDescriptors) release(oldest);
-      opened.add(file);
+  const shelf: JournalShelf = {
+    folder,
+    segmentBytes: Math.floor(policy.keepBytes / segmentsOfJournal),
+    mostLater: segmentsOfJournal - 1,
+    get closed() {
+      return closed;
     },
+    now,
+    sandboxGone,
+    beforeOpen(writer) {
+      if (closed) throw sandboxGone();
+      const [oldest] = opened;
+      if (oldest !== undefined && opened.size >= mostDescriptors) oldest.close();
+      opened.add(writer);
+    },
+    afterClose: (writer) => opened.delete(writer),
     afterFinish(file) {
-      opened.delete(file);
       running.delete(file.processId);
-      finished.push(file.processId);
-      for (const old of finished.splice(0, Math.max(finished.length - policy.keepFinished, 0))) {
-        rmSync(pathOf(old), { force: true });
-      }
+      finished.push(file);
+      for (const old of finished.splice(0, Math.max(finished.length - policy.keepFinished, 0))) remove(old);
     },
   };
   return {
-    has: (processId) => existsSync(pathOf(checked(processId))),
+    has: (processId) => existsSync(headOf(folder, processId).path),
     open(processId) {
-      const known = running.get(checked(processId));
+      const known = running.get(processId);
       if (known !== undefined) return known;
-      const file = new JournalFile(processId, pathOf(processId), shelf);
+      const file = new JournalFile(processId, shelf);
       if (file.exit === undefined) running.set(processId, file);
       return file;
     },
     close() {
       closed = true;
-      for (const file of opened) release(file);
+      for (const writer of opened) writer.close();
+      for (const file of running.values()) file.wake();
     },
   };
 }
 
-/** The finished journals that a host before this one left, oldest first. */
-function finishedIn(folder: string): string[] {
-  return readdirSync(folder)
-    .filter((name) => name.endsWith(suffix))
-    .map((name) => ({ name, found: statSync(join(folder, name), { throwIfNoEntry: false }) }))
-    .flatMap(({ name, found }) =>
-      found !== undefined && isFinishedMode(found.mode) ? [{ name, at: found.mtimeMs }] : [],
-    )
-    .sort((a, b) => a.at - b.at)
-    .map(({ name }) => name.slice(0, -suffix.length));
+function sandboxGone(): GeodeError {
+  return new GeodeError('sandbox_gone', 'The sandbox was stopped or released.');
 }
 
-function checked(processId: string): string {
-  if (/^[A-Za-z0-9_-]{1,64}$/.test(processId)) return processId;
-  throw new GeodeError('process_not_found', `There is no process ${JSON.stringify(processId)}.`);
+/** The head goes last: as long as it is there, what is left of the journal is found. */
+function remove({ paths }: Finished): void {
+  for (const path of paths.toReversed()) rmSync(path, { force: true });
+}
+
+/** The finished journals that a host before this one left, oldest first. */
+function finishedIn(folder: string): Finished[] {
+  return [...journalsIn(folder).values()]
+    .map((segments) => ({ paths: segments.map(({ path }) => path), ended: endedAt(segments) }))
+    .flatMap(({ paths, ended }) => (ended === undefined ? [] : [{ paths, ended }]))
+    .sort((a, b) => a.ended - b.ended);
+}
+
+function endedAt([head]: readonly Segment[]): number | undefined {
+  const found = head && statSync(head.path, { throwIfNoEntry: false });
+  return found !== undefined && isFinishedMode(found.mode) ? found.mtimeMs : undefined;
 }

@@ -1,109 +1,140 @@
-import { closeSync, openSync, readSync } from 'node:fs';
+import { z } from 'zod';
+import type { JournalFacts } from '../core/journal.ts';
 import type { ExitFacts } from '../core/process.ts';
-import {
-  encodeHeader,
-  type Frame,
-  FrameReader,
-  frameTypes,
-  headerBytes,
-  largestPayload,
-} from '../link/frames.ts';
+import { encodeHeader, frameTypes, headerBytes, largestPayload } from '../link/frames.ts';
 import { exitSchema } from '../link/schemas.ts';
 
-/** Of this file format alone: every byte before its `offset` is kept above it or counted. It has no payload. */
-const skippedType = 64;
+/** Frames of the file format alone, see docs/journals.md. */
+const fileTypes = {
+  /** Every byte before its `offset` is kept above it or lost. No payload. */
+  skipped: 64,
+  /** What follows came at this time or up to `markEveryMs` later. */
+  time: 65,
+  facts: 66,
+} as const;
 
-const readBytes = 64 * 1024;
+/** How exact reading by time is; a mark costs a few bytes each. */
+export const markEveryMs = 100;
+export const largestFrame = headerBytes + largestPayload;
+const timeBytes = 6;
+/** The exit is padded to one size, so that a finished journal tells it from the end of its file. */
+const exitPayload = 256;
+export const exitFrameBytes = headerBytes + exitPayload;
+const mostArgvBytes = 4 * 1024;
 
-export type JournalFrame =
-  | { readonly type: 'stdout' | 'stderr'; readonly offset: number; readonly payload: Uint8Array }
-  | { readonly type: 'skipped'; readonly offset: number; readonly payload: Uint8Array }
-  | {
-      readonly type: 'exit';
-      readonly offset: number;
-      readonly payload: Uint8Array;
-      readonly exit: ExitFacts;
-    };
+export type JournalFrame = { readonly offset: number; readonly size: number } & (
+  | { readonly type: 'stdout' | 'stderr'; readonly payload: Uint8Array }
+  | { readonly type: 'skipped' }
+  | { readonly type: 'time'; readonly at: number }
+  | { readonly type: 'facts'; readonly facts: JournalFacts }
+  | { readonly type: 'exit'; readonly exit: ExitFacts }
+);
 
-/** As many frames as the bytes need. */
-export function encodeOutput(kind: 'stdout' | 'stderr', bytes: Uint8Array, offset: number): Uint8Array[] {
-  const parts: Uint8Array[] = [];
-  for (let at = 0; at < bytes.length; at += largestPayload) {
-    const payload = bytes.subarray(at, at + largestPayload);
-    parts.push(encodeHeader(frameTypes[kind], payload.length, offset + at), payload);
+/** Writing is synchronous, so one buffer serves every frame of output. */
+const scratch = Buffer.alloc(headerBytes + timeBytes + largestFrame);
+
+/** A frame of output, after a time mark if there is one; the bytes are valid until the next call. */
+export function encodeOutput(
+  kind: 'stdout' | 'stderr',
+  payload: Uint8Array,
+  offset: number,
+  markAt: number | undefined,
+): Uint8Array {
+  let at = 0;
+  if (markAt !== undefined) {
+    putHeader(at, fileTypes.time, timeBytes, offset);
+    scratch.writeUIntBE(markAt, headerBytes, timeBytes);
+    at = headerBytes + timeBytes;
   }
-  return parts;
+  putHeader(at, frameTypes[kind], payload.length, offset);
+  scratch.set(payload, at + headerBytes);
+  return scratch.subarray(0, at + headerBytes + payload.length);
 }
 
-export function encodeSkipped(length: number): Uint8Array {
-  return encodeHeader(skippedType, 0, length);
+function putHeader(at: number, type: number, length: number, offset: number): void {
+  scratch.writeUInt32BE(type * 2 ** 24, at);
+  scratch.writeUInt32BE(length, at + 4);
+  scratch.writeUInt32BE(Math.floor(offset / 2 ** 32), at + 8);
+  scratch.writeUInt32BE(offset % 2 ** 32, at + 12);
 }
 
-export function encodeExit(exit: ExitFacts, length: number): Uint8Array[] {
-  const payload = Buffer.from(JSON.stringify(exit));
-  return [encodeHeader(frameTypes.exit, payload.length, length), payload];
+export function encodeSkipped(to: number): Uint8Array {
+  return encodeHeader(fileTypes.skipped, 0, to);
 }
 
-export function sizeOf(frame: JournalFrame): number {
-  return headerBytes + frame.payload.length;
+export function encodeExit(exit: ExitFacts, length: number, at: number): Uint8Array {
+  const time = Buffer.alloc(timeBytes);
+  time.writeUIntBE(at, 0, timeBytes);
+  const payload = Buffer.alloc(exitPayload, ' ');
+  payload.write(JSON.stringify(exit));
+  return Buffer.concat([
+    encodeHeader(fileTypes.time, timeBytes, length),
+    time,
+    encodeHeader(frameTypes.exit, exitPayload, length),
+    payload,
+  ]);
+}
+
+export function encodeFacts({ argv, startedAt }: JournalFacts): Uint8Array {
+  const payload = Buffer.from(JSON.stringify({ argv: shortened(argv), startedAt }));
+  return Buffer.concat([encodeHeader(fileTypes.facts, payload.length), payload]);
+}
+
+/** A script given as an argument may be megabytes; its beginning names it. */
+function shortened(argv: readonly string[]): string[] {
+  const kept: string[] = [];
+  let left = mostArgvBytes;
+  for (const argument of argv) {
+    if (left <= 0) return [...kept, '…'];
+    kept.push(argument.length > left ? `${argument.slice(0, left)}…` : argument);
+    left -= argument.length + 1;
+  }
+  return kept;
 }
 
 /**
- * The whole frames in the first `size` bytes of a file, up to the exit. What cannot have been written on
- * purpose (a torn frame, a hole that a power cut left) ends the record like its end does.
+ * The frame at a place of a buffer. `cut`: it goes on behind the end. `broken`: nobody wrote this on
+ * purpose, as in the hole that a power cut leaves.
  */
-export function* journalFrames(path: string, size: number): Generator<JournalFrame> {
-  let next = 0;
-  for (const found of framesIn(path, size)) {
-    const frame = journalFrame(found);
-    if (frame === undefined || frame.offset < next) return;
-    yield frame;
-    if (frame.type === 'exit') return;
-    next = frame.offset + frame.payload.length;
+export function frameAt(buffer: Buffer, at: number): JournalFrame | 'cut' | 'broken' {
+  if (buffer.length - at < headerBytes) return 'cut';
+  const length = buffer.readUInt32BE(at + 4);
+  if (length > largestPayload) return 'broken';
+  const size = headerBytes + length;
+  if (buffer.length - at < size) return 'cut';
+  const offset = buffer.readUInt32BE(at + 8) * 2 ** 32 + buffer.readUInt32BE(at + 12);
+  if (!Number.isSafeInteger(offset)) return 'broken';
+  const payload = buffer.subarray(at + headerBytes, at + size);
+  const type = buffer.readUInt32BE(at) / 2 ** 24;
+  if (type === frameTypes.stdout) return { type: 'stdout', offset, size, payload };
+  if (type === frameTypes.stderr) return { type: 'stderr', offset, size, payload };
+  return rareFrame(type, { offset, size }, payload);
+}
+
+function rareFrame(
+  type: number,
+  place: { offset: number; size: number },
+  payload: Buffer,
+): JournalFrame | 'broken' {
+  if (type === fileTypes.time && payload.length === timeBytes)
+    return { type: 'time', ...place, at: payload.readUIntBE(0, timeBytes) };
+  if (type === fileTypes.skipped && payload.length === 0) return { type: 'skipped', ...place };
+  if (type === frameTypes.exit) {
+    const exit = jsonIn(payload, exitSchema);
+    if (exit !== undefined) return { type: 'exit', ...place, exit };
   }
-}
-
-function* framesIn(path: string, size: number): Generator<Frame> {
-  const file = openSync(path, 'r');
-  try {
-    const reader = new FrameReader();
-    for (let position = 0; position < size; ) {
-      const chunk = Buffer.allocUnsafe(Math.min(readBytes, size - position));
-      const length = readSync(file, chunk, 0, chunk.length, position);
-      if (length === 0) return;
-      position += length;
-      const frames = wholeFrames(reader, chunk.subarray(0, length));
-      yield* frames.whole;
-      if (frames.broken) return;
-    }
-  } finally {
-    closeSync(file);
+  if (type === fileTypes.facts) {
+    const facts = jsonIn(payload, factsSchema);
+    if (facts !== undefined) return { type: 'facts', ...place, facts };
   }
+  return 'broken';
 }
 
-/** The codec takes a wrong length for the guest's fault; on disk it is nobody's. */
-function wholeFrames(reader: FrameReader, chunk: Buffer): { whole: Frame[]; broken: boolean } {
-  const whole: Frame[] = [];
+const factsSchema = z.object({ argv: z.array(z.string()), startedAt: z.number() });
+
+function jsonIn<T>(payload: Buffer, schema: z.ZodType<T>): T | undefined {
   try {
-    for (const frame of reader.read(chunk)) whole.push(frame);
-    return { whole, broken: false };
-  } catch {
-    return { whole, broken: true };
-  }
-}
-
-function journalFrame({ type, offset, payload }: Frame): JournalFrame | undefined {
-  if (type === frameTypes.stdout) return { type: 'stdout', offset, payload };
-  if (type === frameTypes.stderr) return { type: 'stderr', offset, payload };
-  if (type === skippedType && payload.length === 0) return { type: 'skipped', offset, payload };
-  if (type !== frameTypes.exit) return undefined;
-  const exit = exitIn(payload);
-  return exit === undefined ? undefined : { type: 'exit', offset, payload, exit };
-}
-
-function exitIn(payload: Uint8Array): ExitFacts | undefined {
-  try {
-    return exitSchema.parse(JSON.parse(Buffer.from(payload).toString()));
+    return schema.parse(JSON.parse(payload.toString()));
   } catch {
     return undefined;
   }

@@ -34,39 +34,6 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-describe('the keep limit', () => {
-  const policy = { keepBytes: 100, keepFinished: 5 };
-
-  it('counts what comes after it, exactly, also over restarts of the host', () => {
-    const first = journalFiles(folder, policy).open('a');
-    first.append('stdout', Buffer.alloc(90, 'x'), 0);
-    first.append('stdout', Buffer.alloc(410, 'y'), 90);
-    expect(first.length).toBe(500);
-    const second = journalFiles(folder, policy).open('a');
-    expect(second.length).toBe(500);
-    second.append('stderr', Buffer.alloc(20), 500);
-    second.finish(exit);
-    const expected = [
-      `stdout@0 ${'x'.repeat(90)}`,
-      `stdout@90 ${'y'.repeat(10)}`,
-      'output-lost@100+420',
-      'exit',
-    ];
-    expect(told(second)).toEqual(expected);
-    const third = journalFiles(folder, policy).open('a');
-    expect(third).toMatchObject({ length: 520, exit });
-    expect(told(third)).toEqual(expected);
-    expect(told(third, 300)).toEqual(['output-lost@300+220', 'exit']);
-  });
-
-  it('is a limit on the disk too: counting takes no space', () => {
-    const journal = journalFiles(folder, policy).open('a');
-    for (let at = 0; at < 5_000; at += 50) journal.append('stdout', Buffer.alloc(50), at);
-    expect(statSync(join(folder, 'a.journal')).size).toBe(100 + 3 * headerBytes);
-    expect(journalFiles(folder, policy).open('a').length).toBe(5_000);
-  });
-});
-
 describe('a gap', () => {
   it('keeps the bytes behind it at their offset', () => {
     const journal = journalFiles(folder).open('a');
@@ -108,10 +75,10 @@ describe('a torn tail', () => {
       const journal = journalFiles(folder).open('a');
       expect(journal).toMatchObject({ length: 5, exit: undefined });
       expect(told(journal)).toEqual(['stdout@0 first']);
-      expect(statSync(file).size).toBe(before);
+      expect(statSync(file).size).toBeLessThanOrEqual(cut);
       writeLast(journal);
       expect(told(journal)).toEqual(expected);
-      expect(readFileSync(file)).toEqual(content);
+      expect(told(journalFiles(folder).open('a'))).toEqual(expected);
     }
   });
 
@@ -132,7 +99,9 @@ describe('a torn tail', () => {
     journal.append('stdout', bytes('second'), 5);
     journal.finish(exit);
     const file = join(folder, 'a.journal');
-    const content = readFileSync(file).fill(0xff, headerBytes + 5, 2 * headerBytes);
+    const content = readFileSync(file);
+    const end = content.indexOf('first') + 5;
+    content.fill(0xff, end, end + headerBytes);
     chmodSync(file, 0o600);
     writeFileSync(file, content);
     expect(told(journal)).toEqual(['stdout@0 first', 'output-lost@5+6', 'exit']);

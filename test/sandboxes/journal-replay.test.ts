@@ -1,10 +1,11 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Journal } from '../../src/core/journal.ts';
 import type { ProcessEvent } from '../../src/core/process.ts';
-import { journalFiles } from '../../src/sandboxes/journal-files.ts';
+import { type JournalPolicy, journalFiles } from '../../src/sandboxes/journal-files.ts';
 
 const exit = { exitCode: 0, signal: null, timedOut: false, oomKilled: false, durationMs: 1 };
 
@@ -39,57 +40,100 @@ describe('a replay', () => {
     { weight: 2, arbitrary: fc.record({ do: fc.constant('restart' as const) }) },
   );
 
-  it('from any offset is what was appended', () => {
+  type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
+
+  /** Does the steps to a journal and to the model of it. */
+  const perform = (steps: readonly Step[], state: string, policy: JournalPolicy, ends: boolean) => {
+    let journals = journalFiles(state, policy);
+    let journal = journals.open('a');
+    const model = new Model();
+    for (const step of steps) {
+      if (step.do === 'restart') {
+        journals.close();
+        journals = journalFiles(state, policy);
+        journal = journals.open('a');
+      } else if (step.do === 'skip') {
+        journal.skip(model.length + step.shift);
+        model.skip(model.length + step.shift);
+      } else {
+        const offset = step.do === 'large' ? model.length : Math.max(model.length + step.shift, 0);
+        const kind = step.do === 'append' && step.stderr ? 'stderr' : 'stdout';
+        const piece = Buffer.from(Array.from({ length: step.length }, (_, at) => (offset + at) % 251));
+        journal.append(kind, piece, offset);
+        model.append(kind, step.length, offset);
+      }
+      expect(journal.length).toBe(model.length);
+    }
+    if (ends) journal.finish(exit);
+    journals.close();
+    return { journal, model, reopened: journalFiles(state, policy).open('a') };
+  };
+
+  it('PROC-2: from any offset is what was appended, as long as nothing had to go', () => {
     let run = 0;
     const property = fc.property(
       fc.array(step, { maxLength: 25 }),
-      fc.oneof(fc.integer({ min: 0, max: 300 }), fc.constant(1024 ** 2)),
       fc.boolean(),
       fc.double({ min: 0, max: 1, noNaN: true }),
-      (steps, keepBytes, ends, place) => {
-        const state = join(folder, `run${run++}`);
-        const policy = { keepBytes, keepFinished: 5 };
-        let journals = journalFiles(state, policy);
-        let journal = journals.open('a');
-        const model = new Model(keepBytes);
-        for (const step of steps) {
-          if (step.do === 'restart') {
-            journals.close();
-            journals = journalFiles(state, policy);
-            journal = journals.open('a');
-          } else if (step.do === 'skip') {
-            journal.skip(model.length + step.shift);
-            model.skip(model.length + step.shift);
-          } else {
-            const offset = step.do === 'large' ? model.length : Math.max(model.length + step.shift, 0);
-            const kind = step.do === 'append' && step.stderr ? 'stderr' : 'stdout';
-            const piece = Buffer.from(Array.from({ length: step.length }, (_, at) => (offset + at) % 251));
-            journal.append(kind, piece, offset);
-            model.append(kind, step.length, offset);
-          }
-          expect(journal.length).toBe(model.length);
-        }
-        if (ends) journal.finish(exit);
+      (steps, ends, place) => {
+        const policy = { keepBytes: 64 * 1024 ** 2, keepFinished: 5 };
+        const { journal, model, reopened } = perform(steps, join(folder, `run${run++}`), policy, ends);
         const from = Math.floor(place * (model.length + 3));
-        for (const source of [journal, journalFiles(state, policy).open('a')]) {
+        for (const source of [journal, reopened]) {
           expect(source.length).toBe(model.length);
           expect(runsIn(source.read(from))).toEqual(model.runs(from, ends));
         }
-        journals.close();
+      },
+    );
+    fc.assert(property, { numRuns: 120 });
+  });
+
+  it('PROC-2: of a rotated journal is its beginning and its end, with one gap between them', () => {
+    let run = 0;
+    const property = fc.property(
+      fc.array(step, { maxLength: 60 }),
+      fc.integer({ min: 8 * 130, max: 4_000 }),
+      fc.boolean(),
+      (steps, keepBytes, ends) => {
+        const state = join(folder, `rotated${run++}`);
+        const small = steps.filter((step) => step.do !== 'large');
+        const { journal, model, reopened } = perform(small, state, { keepBytes, keepFinished: 5 }, ends);
+        const onDisk = readdirSync(state).map((name) => statSync(join(state, name)).size);
+        expect(onDisk.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(keepBytes + exitBytes);
+        for (const source of [journal, reopened]) {
+          expect(source.length).toBe(model.length);
+          expect(source.exit).toEqual(ends ? exit : undefined);
+          expect(runsIn(source.read(0))).toEqual(model.without(missing(source, model)).runs(0, ends));
+        }
       },
     );
     fc.assert(property, { numRuns: 150 });
   });
 });
 
+/** The exit may stand behind a full segment. */
+const exitBytes = 300;
+
+/** What a journal has lost of what was appended to it, checked to be in one piece and not at an end. */
+function missing(source: Journal, model: Model): { from: number; to: number } {
+  const lost = [...source.read(0)].flatMap((event) =>
+    event.type === 'output-lost' ? [{ from: event.offset, to: event.offset + event.length }] : [],
+  );
+  const unexpected = lost.flatMap(({ from, to }) => model.appended(from, to));
+  const [from = 0, to = 0] = [unexpected[0], unexpected.at(-1)];
+  if (unexpected.length === 0) return { from: 0, to: 0 };
+  expect(model.appended(from, to + 1)).toEqual(unexpected);
+  expect(from).toBeGreaterThan(model.appended(0, model.length)[0] ?? 0);
+  expect(to).toBeLessThan(model.appended(0, model.length).at(-1) ?? 0);
+  return { from, to: to + 1 };
+}
+
 /** The journal as it should be: one letter for each byte. */
 class Model {
-  readonly #keepBytes: number;
-  #kept = 0;
-  #kinds = '';
+  #kinds: string;
 
-  constructor(keepBytes: number) {
-    this.#keepBytes = keepBytes;
+  constructor(kinds = '') {
+    this.#kinds = kinds;
   }
 
   get length(): number {
@@ -99,14 +143,21 @@ class Model {
   append(kind: 'stdout' | 'stderr', length: number, offset: number): void {
     const fresh = Math.min(length, offset + length - this.length);
     if (fresh <= 0) return;
-    const kept = Math.min(fresh, this.#keepBytes - this.#kept);
     this.skip(offset);
-    this.#kept += kept;
-    this.#kinds += (kind === 'stdout' ? 'o' : 'e').repeat(kept) + '-'.repeat(fresh - kept);
+    this.#kinds += (kind === 'stdout' ? 'o' : 'e').repeat(fresh);
   }
 
   skip(to: number): void {
     this.#kinds = this.#kinds.padEnd(to, '-');
+  }
+
+  /** The places of what was written, not skipped. */
+  appended(from: number, to: number): number[] {
+    return [...this.#kinds.slice(from, to)].flatMap((kind, at) => (kind === '-' ? [] : [from + at]));
+  }
+
+  without({ from, to }: { from: number; to: number }): Model {
+    return new Model(this.#kinds.slice(0, from) + '-'.repeat(to - from) + this.#kinds.slice(to));
   }
 
   runs(from: number, ends: boolean): string[] {

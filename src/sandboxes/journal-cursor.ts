@@ -1,0 +1,82 @@
+import type { ProcessEvent } from '../core/process.ts';
+import { frameAt, type JournalFrame } from './journal-frames.ts';
+import type { Segment, SegmentSource } from './journal-segments.ts';
+
+/**
+ * One reader's place in a journal. It keeps nothing but the place: each `read` gives the whole frames of
+ * the next piece of file, and an empty one means the present end, from where a later `read` goes on.
+ */
+export class JournalCursor {
+  readonly #source: SegmentSource;
+  #segment: Segment | undefined;
+  #position: number;
+  /** No frame that was written on purpose begins before this. */
+  #due = 0;
+
+  constructor(source: SegmentSource, segment: Segment | undefined, position = 0) {
+    this.#source = source;
+    this.#segment = segment;
+    this.#position = position;
+  }
+
+  /** Where the next frame of its segment begins. */
+  get position(): number {
+    return this.#position;
+  }
+
+  read(): JournalFrame[] {
+    while (this.#segment !== undefined) {
+      // Asked before reading: a segment that has a successor grows no more.
+      const following = this.#source.after(this.#segment);
+      const frames = this.#wholeFrames(this.#source.read(this.#segment, this.#position));
+      if (frames.length > 0) return frames;
+      if (following === undefined) break;
+      this.#segment = following;
+      this.#position = 0;
+    }
+    return [];
+  }
+
+  #wholeFrames(chunk: Buffer): JournalFrame[] {
+    const frames: JournalFrame[] = [];
+    for (let at = 0; ; ) {
+      const frame = frameAt(chunk, at);
+      // A frame that is being written, cut off by the death of its writer, or damaged: the end, for now.
+      if (frame === 'cut' || frame === 'broken' || frame.offset < this.#due) return frames;
+      frames.push(frame);
+      at += frame.size;
+      this.#position += frame.size;
+      this.#due = frame.type === 'stdout' || frame.type === 'stderr' ? endOf(frame) : frame.offset;
+    }
+  }
+}
+
+function endOf(frame: { offset: number; payload: Uint8Array }): number {
+  return frame.offset + frame.payload.length;
+}
+
+/** Turns frames into what a reader is told from an offset on: each byte once, what is missing as lost. */
+export class JournalTeller {
+  next: number;
+
+  constructor(from: number) {
+    this.next = from;
+  }
+
+  *tell(frame: JournalFrame): Generator<Exclude<ProcessEvent, { type: 'exit' }>> {
+    yield* this.lostUntil(frame.offset);
+    if (frame.type !== 'stdout' && frame.type !== 'stderr') return;
+    const end = endOf(frame);
+    if (end <= this.next) return;
+    const offset = this.next;
+    this.next = end;
+    yield { type: frame.type, bytes: frame.payload.subarray(offset - frame.offset), offset };
+  }
+
+  *lostUntil(end: number): Generator<{ type: 'output-lost'; offset: number; length: number }> {
+    const offset = this.next;
+    if (end <= offset) return;
+    this.next = end;
+    yield { type: 'output-lost', offset, length: end - offset };
+  }
+}
