@@ -1,0 +1,345 @@
+import { existsSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import type { Sandboxes } from '../../src/core/persistent.ts';
+import { roomOf } from '../../src/runtimes/rooms.ts';
+import type { SandboxWorld } from '../sandboxes/world.ts';
+import { events } from './exec.ts';
+import { eventually } from './harness.ts';
+
+/** What every registry of sandboxes must do, whatever runtime they are made by. */
+export function sandboxesContract(open: () => Promise<SandboxWorld>): void {
+  const hosting = async (work: (sandboxes: Sandboxes, world: SandboxWorld) => Promise<void>) => {
+    await using world = await open();
+    await work(await world.host(), world);
+    expect(world.warnings).toEqual([]);
+  };
+
+  describe('one for each user and chat', () => {
+    it('SBX-1: fifty calls at once get one sandbox, and each its own handle', () =>
+      hosting(async (sandboxes, { runtime }) => {
+        const mine = sandboxes.of('ann');
+        const handles = await Promise.all(Array.from({ length: 50 }, () => mine.getOrCreate('chat')));
+        expect(new Set(handles.map(({ id }) => id)).size).toBe(1);
+        expect(await runtime.list()).toHaveLength(1);
+        expect(await mine.list()).toMatchObject([{ user: 'ann', chat: 'chat', state: 'running' }]);
+        const [first, last] = [handles[0], handles[49]];
+        await first?.files.write('a', 'text');
+        expect(await last?.files.readText('a')).toBe('text');
+      }));
+
+    it('SBX-1 SBX-2: names that run into each other, hostile and huge ones: one sandbox each, nothing leaks', () =>
+      hosting(async (sandboxes) => {
+        const names: readonly (readonly [string, string])[] = [
+          ['a-b', 'c'],
+          ['a', 'b-c'],
+          ['a"', ',"b'],
+          ['a', '","b'],
+          ['../..', '../../etc'],
+          ['/', '\u0000'],
+          ['\u0000', '/'],
+          ['Zoë', 'é\u0301\u{1f480}'],
+          ['Zoe\u0308', 'é\u0301\u{1f480}'],
+          ['x'.repeat(4096), 'y'],
+          ['x'.repeat(4095), 'xy'],
+          ["'; DROP TABLE sandboxes; --", '%_*?'],
+          ['\n\r\t\u001b[31m', '--help'],
+        ];
+        const made = await Promise.all(
+          names.map(async ([user, chat], index) => {
+            const sandbox = await sandboxes.of(user).getOrCreate(chat);
+            await sandbox.files.write('whose', String(index));
+            return sandbox;
+          }),
+        );
+        expect(new Set(made.map(({ id }) => id)).size).toBe(names.length);
+        for (const [index, [user, chat]] of names.entries()) {
+          const own = await sandboxes.of(user).list();
+          expect(own.every((status) => status.user === user)).toBe(true);
+          expect(own.map((status) => status.chat)).toContain(chat);
+          const again = await sandboxes.of(user).getOrCreate(chat);
+          expect(await again.files.readText('whose')).toBe(String(index));
+          expect(again.id).toMatch(/^[a-z0-9-]{1,40}$/);
+        }
+      }));
+
+    it('SBX-1: no name, half a character and endless names are refused', () =>
+      hosting(async (sandboxes, { runtime }) => {
+        for (const name of ['', '\ud800', 'x'.repeat(9000)]) {
+          expect(() => sandboxes.of(name)).toThrow(expect.objectContaining({ code: 'invalid_input' }));
+          await expect(sandboxes.of('ann').getOrCreate(name)).rejects.toMatchObject({
+            code: 'invalid_input',
+          });
+        }
+        expect(await runtime.list()).toEqual([]);
+      }));
+
+    it("SBX-2: another user's chat of the same name is not to be had, stopped, renamed or removed", () =>
+      hosting(async (sandboxes) => {
+        const sandbox = await sandboxes.of('ann').getOrCreate('chat');
+        const eve = sandboxes.of('eve');
+        await expect(eve.start('chat')).rejects.toMatchObject({ code: 'sandbox_not_found' });
+        await expect(eve.inspect('chat')).rejects.toMatchObject({ code: 'sandbox_not_found' });
+        await expect(eve.stop('chat')).rejects.toMatchObject({ code: 'sandbox_not_found' });
+        await expect(eve.extend('chat', 1000)).rejects.toMatchObject({ code: 'sandbox_not_found' });
+        await expect(eve.rename('chat', 'mine')).rejects.toMatchObject({ code: 'sandbox_not_found' });
+        await expect(eve.journals('chat')).rejects.toMatchObject({ code: 'sandbox_not_found' });
+        expect(await eve.remove('chat')).toBe(false);
+        expect(await eve.list()).toEqual([]);
+        expect((await sandbox.exec({ argv: ['echo', 'alive'] })).stdout).toBe('alive\n');
+      }));
+  });
+
+  describe('its life', () => {
+    it('SBX-2 SBX-4: stop keeps the files, start brings them back, remove leaves nothing', () =>
+      hosting(async (sandboxes, { runtime, options }) => {
+        const mine = sandboxes.of('ann');
+        const sandbox = await mine.getOrCreate('chat', { env: { COLOUR: 'blue' }, labels: { kind: 'test' } });
+        await sandbox.files.write('kept', 'yes');
+        const server = await sandbox.spawn({
+          argv: ['/bin/sh', '-c', 'trap "echo bye; exit 3" TERM; echo up; while :; do sleep 0.1; done'],
+          timeoutMs: null,
+        });
+        for await (const event of server) if (event.type === 'stdout') break;
+        await Promise.all([mine.stop('chat'), mine.stop('chat')]);
+        expect(await mine.inspect('chat')).toMatchObject({ state: 'stopped', labels: { kind: 'test' } });
+        await expect(sandbox.exec({ argv: ['true'] })).rejects.toMatchObject({ code: 'sandbox_stopped' });
+        const journal = (await mine.journals('chat')).open(server.id);
+        expect(journal.exit).toMatchObject({ exitCode: 3 });
+        const again = await mine.start('chat');
+        expect(again.id).toBe(sandbox.id);
+        expect(await again.files.readText('kept')).toBe('yes');
+        expect((await again.exec({ argv: ['/bin/sh', '-c', 'echo $COLOUR'] })).stdout).toBe('blue\n');
+        expect(await events(await again.attach(server.id))).toMatchObject({ stdout: 'up\nbye\n' });
+        expect(await mine.remove('chat')).toBe(true);
+        expect(await mine.remove('chat')).toBe(false);
+        await expect(again.exec({ argv: ['true'] })).rejects.toMatchObject({ code: 'sandbox_gone' });
+        await expect(mine.start('chat')).rejects.toMatchObject({ code: 'sandbox_not_found' });
+        expect(await runtime.traces()).toEqual([]);
+        expect(existsSync(roomOf(options, sandbox.id).folder)).toBe(false);
+      }));
+
+    it('SBX-2: what is asked for must be what is there', () =>
+      hosting(async (sandboxes) => {
+        const mine = sandboxes.of('ann');
+        await mine.getOrCreate('chat', { env: { A: '1' }, limits: { openFiles: 512 } });
+        await mine.getOrCreate('chat');
+        await mine.getOrCreate('chat', { limits: { openFiles: 512 } });
+        const other = mine.getOrCreate('chat', { limits: { openFiles: 1024 } });
+        await expect(other).rejects.toMatchObject({ code: 'sandbox_exists', details: { field: 'limits' } });
+        await expect(mine.getOrCreate('other', { env: { 'A B': '1' } })).rejects.toMatchObject({
+          code: 'invalid_input',
+        });
+        expect(await mine.list()).toHaveLength(1);
+      }));
+
+    it('SBX-2: labels, lease and name can be changed; a name that is taken cannot be had', () =>
+      hosting(async (sandboxes, world) => {
+        const mine = sandboxes.of('ann');
+        const { id } = await mine.getOrCreate('one');
+        await mine.getOrCreate('two');
+        expect(await mine.label('one', { colour: 'red' })).toMatchObject({ labels: { colour: 'red' } });
+        await expect(mine.label('one', { 'not a name': 'x' })).rejects.toMatchObject({
+          code: 'invalid_input',
+        });
+        const { keptUntil } = await mine.extend('one', 60_000);
+        expect(keptUntil).toBeGreaterThan(Date.now() + 50_000);
+        expect(await mine.extend('one', 10)).toMatchObject({ keptUntil });
+        await expect(mine.extend('one', -1)).rejects.toMatchObject({ code: 'invalid_input' });
+        await expect(mine.rename('one', 'two')).rejects.toMatchObject({ code: 'sandbox_exists' });
+        await expect(mine.rename('one', 'one')).rejects.toMatchObject({ code: 'sandbox_exists' });
+        const [renamed] = await Promise.allSettled([mine.rename('one', 'three'), mine.rename('two', 'one')]);
+        expect(renamed.status).toBe('fulfilled');
+        expect(await mine.inspect('three')).toMatchObject({ id, labels: { colour: 'red' }, keptUntil });
+        await sandboxes[Symbol.asyncDispose]();
+        const next = await world.host();
+        expect(await next.of('ann').inspect('three')).toMatchObject({ id, state: 'running', keptUntil });
+      }));
+
+    it('SBX-3: a user, and all together, may run only so many; stopping one makes room', async () => {
+      await using world = await open();
+      const sandboxes = await world.host({ most: { most: 3, mostPerUser: 2 } });
+      const [ann, bob] = [sandboxes.of('ann'), sandboxes.of('bob')];
+      const outcomes = await Promise.allSettled(['1', '2', '3', '4'].map((chat) => ann.getOrCreate(chat)));
+      expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(2);
+      expect(
+        outcomes.filter((outcome) => outcome.status === 'rejected').map(({ reason }) => reason.code),
+      ).toEqual(['too_many_sandboxes', 'too_many_sandboxes']);
+      await bob.getOrCreate('1');
+      await expect(bob.getOrCreate('2')).rejects.toMatchObject({ code: 'too_many_sandboxes' });
+      const [first, second] = (await ann.list()).map(({ chat }) => chat);
+      if (first === undefined || second === undefined) throw new Error('there should be two');
+      await ann.stop(first);
+      await bob.getOrCreate('2');
+      await expect(ann.start(first)).rejects.toMatchObject({ code: 'too_many_sandboxes' });
+      await bob.remove('1');
+      await ann.start(first);
+      expect(await world.runtime.list()).toHaveLength(3);
+    });
+
+    it('SBX-2: a sandbox that was killed is found stopped, and starts again with its files', () =>
+      hosting(async (sandboxes, { runtime }) => {
+        const mine = sandboxes.of('ann');
+        const sandbox = await mine.getOrCreate('chat');
+        await sandbox.files.write('kept', 'yes');
+        const running = await sandbox.spawn({ argv: ['sleep', '1000'], timeoutMs: null });
+        await runtime.halt(sandbox.id);
+        const outcome = await events(running).catch((error) => error);
+        expect(outcome.code === 'sandbox_gone' || outcome.exit.signal !== null).toBe(true);
+        await eventually(
+          async () => (await mine.inspect('chat')).state === 'stopped',
+          'the end to be noticed',
+        );
+        const again = await mine.getOrCreate('chat');
+        expect(await again.files.readText('kept')).toBe('yes');
+      }));
+
+    it('cancelled calls leave nothing, and those that wait with them get theirs', () =>
+      hosting(async (sandboxes, { runtime }) => {
+        const mine = sandboxes.of('ann');
+        const stop = new AbortController();
+        const first = mine.getOrCreate('chat', {}, { signal: stop.signal });
+        const second = mine.getOrCreate('chat');
+        setTimeout(() => stop.abort(), 10);
+        await first.catch((error) => expect(error).toMatchObject({ code: 'cancelled' }));
+        expect((await (await second).exec({ argv: ['echo', 'mine'] })).stdout).toBe('mine\n');
+        expect(await runtime.list()).toHaveLength(1);
+      }));
+  });
+
+  describe('hosts', () => {
+    it('SBX-6: the next host has every sandbox, every process and every byte', () =>
+      hosting(async (sandboxes, world) => {
+        const sandbox = await sandboxes.of('ann').getOrCreate('chat', { env: { WORD: 'line' } });
+        const script =
+          'i=0; while [ $i -lt 2000 ]; do echo $WORD $i; i=$((i+1)); done; sleep 1; echo last; exit 4';
+        const process = await sandbox.spawn({ argv: ['/bin/sh', '-c', script], timeoutMs: null });
+        for await (const event of process) if (event.type === 'stdout' && event.offset > 1000) break;
+        const reading = events(await sandbox.attach(process.id));
+        reading.catch(() => {});
+        await sandboxes[Symbol.asyncDispose]();
+        await expect(reading).rejects.toMatchObject({ code: 'sandbox_gone' });
+
+        const next = await world.host();
+        const again = await next.of('ann').getOrCreate('chat');
+        expect(again.id).toBe(sandbox.id);
+        const readers = await Promise.all([again.attach(process.id), again.attach(process.id, { from: 7 })]);
+        const [all, rest] = await Promise.all(readers.map((reader) => events(reader)));
+        const whole = `${Array.from({ length: 2000 }, (_, index) => `line ${index}\n`).join('')}last\n`;
+        expect(all).toMatchObject({ stdout: whole, exit: { exitCode: 4 } });
+        expect(rest?.stdout).toBe(whole.slice(7));
+        expect((await again.exec({ argv: ['/bin/sh', '-c', 'echo $WORD'] })).stdout).toBe('line\n');
+      }));
+
+    it('PROC-1: a process that writes on while nobody reads does not stand still', () =>
+      hosting(async (sandboxes) => {
+        const sandbox = await sandboxes.of('ann').getOrCreate('chat');
+        const process = await sandbox.spawn({
+          argv: ['/bin/sh', '-c', 'head -c 20000000 /dev/zero; echo end > done'],
+        });
+        await eventually(() => sandbox.files.exists('done'), 'the end of the process');
+        const { exit, lost, stdout } = await measured(await sandbox.attach(process.id));
+        expect(exit).toMatchObject({ exitCode: 0 });
+        expect(stdout + lost).toBe(20_000_000);
+      }));
+
+    it('SBX-6: without the ledger, everything is found again in what is there', () =>
+      hosting(async (sandboxes, world) => {
+        const sandbox = await sandboxes.of('ann').getOrCreate('chat', { labels: { a: 'b' } });
+        await sandboxes.of('bob').getOrCreate('chat');
+        await sandboxes.of('bob').stop('chat');
+        await sandboxes[Symbol.asyncDispose]();
+        const { rm } = await import('node:fs/promises');
+        for (const suffix of ['', '-wal', '-shm'])
+          await rm(`${world.options.stateDir}/ledger.db${suffix}`, { force: true });
+        const next = await world.host();
+        expect(await next.of('ann').list()).toMatchObject([
+          { id: sandbox.id, chat: 'chat', state: 'running', labels: { a: 'b' } },
+        ]);
+        expect(await next.of('bob').list()).toMatchObject([{ chat: 'chat', state: 'stopped' }]);
+      }));
+
+    it('SBX-6: one host at a time; another is refused with the name of the first, and may take over', () =>
+      hosting(async (sandboxes, world) => {
+        const refusal = await world.host().catch((error) => error);
+        expect(refusal).toMatchObject({ code: 'ledger_held', details: { pid: process.pid } });
+        expect(refusal.hint).toContain(`kill ${process.pid}`);
+        setTimeout(() => void sandboxes[Symbol.asyncDispose](), 100);
+        const next = await world.host({ waitMs: 10_000 });
+        await next.of('ann').getOrCreate('chat');
+      }));
+
+    it('RUN-8 SBX-1: a new chat takes a blank sandbox of the pool, and what is left of the pool goes with the host', async () => {
+      await using world = await open();
+      const sandboxes = await world.host({ pool: { floor: 1, ceiling: 2 } });
+      await sandboxes.warm(2);
+      const blank = (await world.runtime.list()).map(({ id }) => id);
+      expect(blank).toHaveLength(2);
+      const { id } = await sandboxes.of('ann').getOrCreate('chat');
+      expect(blank).toContain(id);
+      expect((await sandboxes.of('ann').list()).map((status) => status.id)).toEqual([id]);
+      await sandboxes[Symbol.asyncDispose]();
+      expect((await world.runtime.list()).map((facts) => facts.id)).toEqual([id]);
+      const next = await world.host();
+      expect(await next.of('ann').inspect('chat')).toMatchObject({ id, state: 'running' });
+    });
+  });
+
+  describe('the sweep', () => {
+    it('SBX-5: stops what is idle, keeps what works, is leased or thought about, then removes what is old', async () => {
+      await using world = await open();
+      const sandboxes = await world.host({ policy: { idleMs: 1_000, removeMs: 2_500 } });
+      const mine = sandboxes.of('ann');
+      const chats = ['idle', 'working', 'disowned', 'read', 'leased', 'thinking'] as const;
+      const [, working, disowned, read] = await Promise.all(chats.map((chat) => mine.getOrCreate(chat)));
+      const process = await working?.spawn({ argv: ['sleep', '1000'], timeoutMs: null });
+      await disowned?.exec({ argv: ['/bin/sh', '-c', '(sleep 1000 >/dev/null 2>&1 &)'] });
+      await read?.files.write('big', 'x'.repeat(8_000_000));
+      const stream = read?.files.stream('big')[Symbol.asyncIterator]();
+      await stream?.next();
+      await mine.extend('leased', 600_000);
+      await mine.thinkingUntil('thinking', Date.now() + 600_000);
+      const stateOf = async (chat: string) => (await mine.inspect(chat)).state;
+      await eventually(async () => {
+        await sandboxes.sweep();
+        return (await stateOf('idle')) === 'stopped';
+      }, 'the idle one to be stopped');
+      for (const chat of chats.slice(1)) expect(await stateOf(chat), chat).toBe('running');
+
+      await process?.kill();
+      await stream?.return?.();
+      await mine.thinkingUntil('thinking', 0);
+      await eventually(async () => {
+        await sandboxes.sweep();
+        return (await mine.list()).every(
+          ({ chat, state }) => state === 'stopped' || ['disowned', 'leased'].includes(chat),
+        );
+      }, 'those that came to rest to be stopped');
+      await eventually(async () => {
+        await sandboxes.sweep();
+        return (await mine.list()).length === 2;
+      }, 'the old ones to be removed');
+      expect((await mine.list()).map(({ chat, state }) => [chat, state])).toEqual([
+        ['disowned', 'running'],
+        ['leased', 'running'],
+      ]);
+    });
+
+    it('SBX-5: sweeps by itself', async () => {
+      await using world = await open();
+      const sandboxes = await world.host({ policy: { idleMs: 50, removeMs: 100 }, sweepEveryMs: 20 });
+      await sandboxes.of('ann').getOrCreate('chat');
+      await eventually(async () => (await sandboxes.of('ann').list()).length === 0, 'it to be removed');
+      expect(await world.runtime.traces()).toEqual([]);
+    });
+  });
+}
+
+async function measured(process: AsyncIterable<import('../../src/core/process.ts').ProcessEvent>) {
+  let [stdout, lost] = [0, 0];
+  for await (const event of process) {
+    if (event.type === 'stdout') stdout += event.bytes.length;
+    if (event.type === 'output-lost') lost += event.length;
+    if (event.type === 'exit') return { exit: event, stdout, lost };
+  }
+  throw new Error('no exit');
+}

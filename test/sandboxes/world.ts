@@ -1,0 +1,68 @@
+import type { Sandboxes } from '../../src/core/persistent.ts';
+import type { Runtime, RuntimeName } from '../../src/core/runtime.ts';
+import { allRuntimes } from '../../src/runtimes/index.ts';
+import { openSandboxes, type SandboxesOptions } from '../../src/sandboxes/open-sandboxes.ts';
+import { optionsIn, type TestOptions, testOptions, type World } from '../contracts/harness.ts';
+
+/** A folder with a ledger, and hosts that come and go over it. */
+export interface SandboxWorld extends AsyncDisposable {
+  readonly options: TestOptions;
+  readonly runtime: Runtime;
+  readonly warnings: string[];
+  /** Becomes the host; the world's end lets go of all and removes everything. */
+  host(options?: Partial<SandboxesOptions>): Promise<Sandboxes>;
+}
+
+export async function sandboxWorld(name: RuntimeName, world: World = {}): Promise<SandboxWorld> {
+  const options = await testOptions(world);
+  const runtime = runtimeNamed(name, options);
+  const hosts: Sandboxes[] = [];
+  const warnings: string[] = [];
+  return {
+    options,
+    runtime,
+    warnings,
+    async host(given = {}) {
+      const sandboxes = await openSandboxes({
+        ...hostOptions(runtime, options),
+        warn: (line) => warnings.push(line),
+        ...given,
+      });
+      hosts.push(sandboxes);
+      return sandboxes;
+    },
+    async [Symbol.asyncDispose]() {
+      for (const host of hosts) await host[Symbol.asyncDispose]();
+      for (const id of await runtime.traces()) await runtime.remove(id);
+      await options[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** In a folder that another process may know of. */
+export async function hostIn(folder: string, world: World, name: RuntimeName): Promise<Sandboxes> {
+  const options = await optionsIn(folder, world);
+  return openSandboxes({ ...hostOptions(runtimeNamed(name, options), options), waitMs: 5_000 });
+}
+
+function runtimeNamed(name: RuntimeName, options: TestOptions): Runtime {
+  const runtime = allRuntimes(options).find((candidate) => candidate.name === name);
+  if (runtime === undefined) throw new Error(`no runtime ${name}`);
+  return runtime;
+}
+
+export function hostOptions(runtime: Runtime, { stateDir }: TestOptions): SandboxesOptions {
+  return {
+    stateDir,
+    runtimes: [runtime],
+    choose: async () => runtime,
+    image: async () => undefined,
+    limits: {},
+    leaseMs: 60_000,
+    pool: { floor: 0, ceiling: 0 },
+    most: { most: 100, mostPerUser: 100 },
+    policy: { idleMs: null, removeMs: null },
+    sweepEveryMs: null,
+    warn: (line) => process.stderr.write(`${line}\n`),
+  };
+}
