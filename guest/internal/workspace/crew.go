@@ -24,6 +24,7 @@ type task func(w *worker) error
 // A worker has the buffers that one thread of work needs.
 type worker struct {
 	names, left, right []byte
+	raw                syscall.Stat_t
 	pack               *pack
 }
 

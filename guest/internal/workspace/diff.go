@@ -58,6 +58,12 @@ func (d *diff) entry(before, after *node) (string, error) {
 		return "added", nil
 	case after == nil:
 		return "removed", nil
+	case before.kind == closed || after.kind == closed:
+		// Nobody knows what is in it, but whether it is still the same.
+		if before.ino == after.ino && before.ctime == after.ctime {
+			return "", nil
+		}
+		return "modified", nil
 	case before.kind != after.kind:
 		return "type", nil
 	case before.kind == link && before.target != after.target:

@@ -66,14 +66,13 @@ func (l *look) folder(w *worker, in *openFolder, n, index, against *node) error 
 	for i, name := range names {
 		child := &n.children[i]
 		child.name = name
-		var raw syscall.Stat_t
-		if err := statAt(in.fd, name, &raw); err != nil {
+		if err := statAt(in.fd, name, &w.raw); err != nil {
 			if err == syscall.EACCES {
 				child.kind = closed
 			}
 			continue
 		}
-		child.fill(&raw, l.dev)
+		child.fill(&w.raw, l.dev)
 		if err := l.entry(w, in.fd, child, known.next(name), wanted.next(name), now); err != nil {
 			return fault.At(name, err)
 		}

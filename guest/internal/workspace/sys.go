@@ -50,10 +50,12 @@ func openFile(folder int, name string) (int, error) {
 }
 
 func statAt(folder int, name string, into *syscall.Stat_t) error {
-	return at(name, func(path unsafe.Pointer) syscall.Errno {
-		_, _, errno := syscall.Syscall6(sysFstatat, uintptr(folder), uintptr(path), uintptr(unsafe.Pointer(into)), atSymlinkNofollow, 0, 0)
-		return errno
-	})
+	path, err := syscall.BytePtrFromString(name)
+	if err != nil {
+		return err
+	}
+	_, _, errno := syscall.Syscall6(sysFstatat, uintptr(folder), uintptr(unsafe.Pointer(path)), uintptr(unsafe.Pointer(into)), atSymlinkNofollow, 0, 0)
+	return orNil(errno)
 }
 
 func readlinkAt(folder int, name string) (string, error) {
