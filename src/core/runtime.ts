@@ -20,6 +20,8 @@ export interface Capabilities {
   readonly users: 'always' | 'root-access' | 'never';
   /** A sandbox outlives its host and can be adopted by the next one. */
   readonly adoption: boolean;
+  /** Its sandboxes have a `freezer`. */
+  readonly pause: boolean;
 }
 
 export interface Available {
@@ -42,7 +44,7 @@ export interface SandboxFacts {
   readonly id: string;
   readonly owner: string | null;
   /** `unknown` when what would know did not answer. */
-  readonly state: 'running' | 'stopped' | 'unknown';
+  readonly state: 'running' | 'paused' | 'stopped' | 'unknown';
   readonly grade: Grade;
   readonly createdAt: number;
 }
@@ -56,7 +58,10 @@ export interface Runtime {
   probe(options?: Cancel): Promise<Available | Unavailable>;
   /** Ready when its guest has answered. On any failure nothing is left behind. */
   open(spec: SandboxSpec, options?: Cancel): Promise<Sandbox>;
-  /** Takes over a sandbox that an earlier host made; `sandbox_gone` when it is not there any more. */
+  /**
+   * Takes over a sandbox that an earlier host made; `sandbox_gone` when it is not there any more. One that is
+   * paused stays so.
+   */
   adopt(id: string, options?: Cancel): Promise<Sandbox>;
   /**
    * Builds walls around the workspace of a sandbox that was halted, or that ended by itself. What they were

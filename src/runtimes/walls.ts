@@ -6,6 +6,7 @@ import type { Grade, Sandbox, SandboxSpec } from '../core/sandbox.ts';
 import type { Dialer } from '../link/dial.ts';
 import { newSecret } from '../link/handshake.ts';
 import { Link, type Vital } from '../link/link.ts';
+import { type Frost, freezerOf } from './freezer.ts';
 import { GuestSandbox } from './guest-sandbox.ts';
 import type { RuntimeOptions } from './options.ts';
 import {
@@ -57,7 +58,7 @@ export interface Walls {
   build(room: Room, spec: CheckedSpec, plan: Plan, signal: AbortSignal): Promise<{ readonly handle: string }>;
   dialer(room: Room, handle: string): Dialer;
   vital(room: Room, handle: string, signal: AbortSignal): Promise<Vital>;
-  /** Ends every process and keeps what else the walls hold. Left out where `destroy` leaves the workspace as it is. */
+  /** Ends every process, paused or not, and keeps what else the walls hold. Left out where `destroy` leaves the workspace as it is. */
   halt?(room: Room, handle: string, signal: AbortSignal): Promise<void>;
   /** As `build`, with what `halt` kept, if it is still there. */
   rebuild?(
@@ -66,7 +67,9 @@ export interface Walls {
     plan: Plan,
     signal: AbortSignal,
   ): Promise<{ readonly handle: string }>;
-  /** Ends everything of it. Idempotent; unknown handles are no error. Without one it goes by the room's id. */
+  /** How its time is stopped; `vital` tells whether it is. Undefined where that cannot be done. */
+  frost?(room: Room): Promise<Frost | undefined>;
+  /** Ends everything of it, paused or not. Idempotent; unknown handles are no error. Without one it goes by the room's id. */
   destroy(room: Room, handle: string, signal: AbortSignal): Promise<void>;
   /** The ids of rooms that something outside of their folders is left of. */
   traces?(): Promise<readonly string[]>;
@@ -112,7 +115,8 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
   const start = async (id: string, { signal }: Cancel = {}): Promise<Sandbox> => {
     const room = roomOf(options, id);
     const before = await ownRecord(room);
-    if ((await vitalOf(before, signal)).alive) return enter(room, before, { fresh: false, signal });
+    const vital = await vitalOf(before, signal);
+    if (vital.alive) return enter(room, before, { fresh: false, paused: vital.paused, signal });
     const { wanted, limits, leaseMs, owner, createdAt } = before;
     const spec = { ...wanted, limits, leaseMs: leaseMs || null, ...(owner === null ? {} : { owner }) };
     const { checked, plan } = await prepare(room, spec, { signal });
@@ -184,14 +188,16 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
   const enter = async (
     room: Room,
     record: RoomRecord,
-    { fresh, signal }: { fresh: boolean } & Cancel,
+    { fresh, paused = false, signal }: { fresh: boolean; paused?: boolean | undefined } & Cancel,
   ): Promise<Sandbox> => {
     const { secret, env, workdir, leaseMs, handle } = record;
+    const frost = await walls.frost?.(room);
     const link = await Link.open(
       {
         dialer: walls.dialer(room, handle),
         claim: { secret, env, workdir, leaseMs },
         fresh,
+        paused,
         vital: (stop) => walls.vital(room, handle, stop),
       },
       { deadlineMs: readyDeadlineMs, signal },
@@ -204,6 +210,7 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
       limits,
       workdir,
       link,
+      freezer: frost && freezerOf(link, frost, readyDeadlineMs),
       journals: options.journals(room.journals),
       halt: () => haltWalls(room, handle),
       tearDown: () => tearDown(room, handle),
@@ -235,14 +242,11 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
       const record = await ownRecord(room);
       const vital = await vitalOf(record, signal);
       if (!vital.alive) throw new GeodeError('sandbox_gone', `The sandbox ${id} has ended: ${vital.reason}.`);
-      return enter(room, record, { fresh: false, signal });
+      return enter(room, record, { fresh: false, paused: vital.paused, signal });
     },
     async list({ signal } = {}) {
       const facts = (await own()).map(async (record): Promise<SandboxFacts> => {
-        const state = await vitalOf(record, signal).then(
-          ({ alive }) => (alive ? 'running' : 'stopped'),
-          () => 'unknown' as const,
-        );
+        const state = await vitalOf(record, signal).then(stateOf, () => 'unknown' as const);
         const { id, owner, grade, createdAt } = record;
         return { id, owner, grade, createdAt, state };
       });
@@ -261,6 +265,11 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
       if (record === undefined || record.runtime === walls.name) await tearDown(room, record?.handle ?? '');
     },
   };
+}
+
+function stateOf(vital: Vital): SandboxFacts['state'] {
+  if (!vital.alive) return 'stopped';
+  return vital.paused ? 'paused' : 'running';
 }
 
 /**
