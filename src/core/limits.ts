@@ -6,6 +6,8 @@ export interface Limits {
   readonly cpus?: number | null;
   readonly pids?: number | null;
   readonly openFiles?: number | null;
+  /** What the workspace may hold, as the size of its file system: a little of it goes to the file system itself. */
+  readonly diskBytes?: number | null;
 }
 
 export const defaultLimits = {

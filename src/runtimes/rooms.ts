@@ -52,6 +52,7 @@ export interface Room {
   readonly folder: string;
   readonly workspace: string;
   readonly journals: string;
+  readonly snapshots: string;
   /** Gone with the machine's next start: the socket. Closed to every other user of the host. */
   readonly runFolder: string;
   /** The part of it that the sandbox sees. */
@@ -87,6 +88,7 @@ export function roomOf(places: RoomPlaces, id: string): Room {
     folder,
     workspace: join(folder, 'workspace'),
     journals: join(folder, 'journals'),
+    snapshots: join(folder, 'snapshots'),
     runFolder,
     linkFolder,
     socket: join(linkFolder, 's'),

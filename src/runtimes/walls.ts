@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Cancel, type Deadline, throwIfCancelled, within } from '../core/cancel.ts';
 import { GeodeError, reasonOf } from '../core/errors.ts';
@@ -6,6 +7,8 @@ import type { Grade, Sandbox, SandboxSpec } from '../core/sandbox.ts';
 import type { Dialer } from '../link/dial.ts';
 import { newSecret } from '../link/handshake.ts';
 import { Link, type Vital } from '../link/link.ts';
+import { type Frost, freezerOf } from './freezer.ts';
+import { findGuest } from './guest-binary.ts';
 import { GuestSandbox } from './guest-sandbox.ts';
 import type { RuntimeOptions } from './options.ts';
 import {
@@ -51,6 +54,8 @@ interface Plan {
  */
 export interface Walls {
   readonly name: RuntimeName;
+  /** False where the workspace is not the room's folder on this host. */
+  readonly keepsWorkspace?: boolean;
   probe(signal: AbortSignal): Promise<Available | Unavailable>;
   /** Refuses what cannot be done; touches nothing. */
   plan(room: Room, spec: CheckedSpec, signal: AbortSignal): Promise<Plan>;
@@ -58,7 +63,7 @@ export interface Walls {
   build(room: Room, spec: CheckedSpec, plan: Plan, signal: AbortSignal): Promise<{ readonly handle: string }>;
   dialer(room: Room, handle: string): Dialer;
   vital(room: Room, handle: string, signal: AbortSignal): Promise<Vital>;
-  /** Ends every process and keeps what else the walls hold. Left out where `destroy` leaves the workspace as it is. */
+  /** Ends every process, paused or not, and keeps what else the walls hold. Left out where `destroy` leaves the workspace as it is. */
   halt?(room: Room, handle: string, signal: AbortSignal): Promise<void>;
   /** As `build`, with what `halt` kept, if it is still there. */
   rebuild?(
@@ -67,7 +72,9 @@ export interface Walls {
     plan: Plan,
     signal: AbortSignal,
   ): Promise<{ readonly handle: string }>;
-  /** Ends everything of it. Idempotent; unknown handles are no error. Without one it goes by the room's id. */
+  /** How its time is stopped; `vital` tells whether it is. Undefined where that cannot be done. */
+  frost?(room: Room): Promise<Frost | undefined>;
+  /** Ends everything of it, paused or not. Idempotent; unknown handles are no error. Without one it goes by the room's id. */
   destroy(room: Room, handle: string, signal: AbortSignal): Promise<void>;
   /** The ids of rooms that something outside of their folders is left of. */
   traces?(): Promise<readonly string[]>;
@@ -113,7 +120,8 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
   const start = async (id: string, { signal }: Cancel = {}): Promise<Sandbox> => {
     const room = roomOf(options, id);
     const before = await ownRecord(room);
-    if ((await vitalOf(before, signal)).alive) return enter(room, before, { signal });
+    const vital = await vitalOf(before, signal);
+    if (vital.alive) return enter(room, before, { paused: vital.paused, signal });
     // A host that died while it was building may have left something that no record names.
     if (!before.entered) await haltWalls(room, before.handle);
     const { wanted, limits, leaseMs, owner, createdAt } = before;
@@ -184,13 +192,19 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
     await removeRoom(room);
   };
 
-  const enter = async (room: Room, record: RoomRecord, { signal }: Cancel): Promise<Sandbox> => {
+  const enter = async (
+    room: Room,
+    record: RoomRecord,
+    { paused = false, signal }: { paused?: boolean | undefined } & Cancel,
+  ): Promise<Sandbox> => {
     const { secret, env, workdir, leaseMs, handle, entered } = record;
+    const frost = await walls.frost?.(room);
     const link = await Link.open(
       {
         dialer: walls.dialer(room, handle),
         claim: { secret, env, workdir, leaseMs },
         fresh: !entered,
+        paused,
         vital: (stop) => walls.vital(room, handle, stop),
       },
       { deadlineMs: readyDeadlineMs, signal },
@@ -210,6 +224,7 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
       limits,
       workdir,
       link,
+      freezer: frost && freezerOf(link, frost, readyDeadlineMs),
       journals: options.journals(room.journals),
       halt: () => haltWalls(room, handle),
       tearDown: () => tearDown(room, handle),
@@ -242,6 +257,14 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
       journals.close();
       return journals;
     },
+    async workspace(id) {
+      const room = roomOf(options, id);
+      await ownRecord(room);
+      if (walls.keepsWorkspace === false || options.platform !== 'linux') return undefined;
+      const { uid, gid } = await stat(room.workspace);
+      const { path: program } = await findGuest(options);
+      return { workspace: room.workspace, folder: room.snapshots, program, owner: { uid, gid } };
+    },
     async assign(id, owner) {
       const room = roomOf(options, id);
       await saveRecord(room, { ...(await ownRecord(room)), owner });
@@ -251,16 +274,13 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
       const record = await ownRecord(room);
       const vital = await vitalOf(record, signal);
       if (!vital.alive) throw new GeodeError('sandbox_gone', `The sandbox ${id} has ended: ${vital.reason}.`);
-      return enter(room, record, { signal });
+      return enter(room, record, { paused: vital.paused, signal });
     },
     async list({ ids, signal } = {}) {
       const records = await (ids === undefined ? allRecords(options) : recordsOf(options, ids));
       const own = records.filter(({ runtime }) => runtime === walls.name);
       const facts = own.map(async (record): Promise<SandboxFacts> => {
-        const state = await vitalOf(record, signal).then(
-          ({ alive }) => (alive ? 'running' : 'stopped'),
-          () => 'unknown' as const,
-        );
+        const state = await vitalOf(record, signal).then(stateOf, () => 'unknown' as const);
         const { id, owner, grade, createdAt } = record;
         return { id, owner, grade, createdAt, state };
       });
@@ -279,6 +299,11 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
       if (record === undefined || record.runtime === walls.name) await tearDown(room, record?.handle ?? '');
     },
   };
+}
+
+function stateOf(vital: Vital): SandboxFacts['state'] {
+  if (!vital.alive) return 'stopped';
+  return vital.paused ? 'paused' : 'running';
 }
 
 /**

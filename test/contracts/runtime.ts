@@ -3,6 +3,7 @@ import { execContract } from './exec.ts';
 import { filesContract } from './files.ts';
 import type { Harness } from './harness.ts';
 import { lifecycleContract } from './lifecycle.ts';
+import { pauseContract } from './pause.ts';
 import { wallsContract } from './walls.ts';
 
 export interface RuntimeSuite {
@@ -31,6 +32,7 @@ export function runtimeContract({ name, unavailable, open }: RuntimeSuite): void
     execContract(harness);
     filesContract(harness);
     lifecycleContract(harness);
+    pauseContract(harness);
     wallsContract(harness);
   });
 }

@@ -138,6 +138,7 @@ async function probe(options: RuntimeOptions, container: Run): Promise<Available
       mounts: true,
       users: 'never',
       adoption: true,
+      pause: false,
     },
   };
 }

@@ -16,10 +16,12 @@ import {
   cgroupFolders,
   cgroupIds,
   cgroupVersion,
+  freezerFolder,
   makeCgroup,
   memoryFolder,
   removeCgroup,
 } from './cgroups.ts';
+import { frostOf, isFrozen } from './freezing.ts';
 import { seccompFilter } from './seccomp.ts';
 
 /** Whom commands run as on the host's disk when the host itself is root: nobody else's number. */
@@ -73,7 +75,7 @@ export function bubblewrapRuntime(options: RuntimeOptions): Runtime {
           cwd: '/',
           env: { PATH: options.path },
           wordsFile: room.words,
-          joinCgroups: version === undefined ? [] : cgroupFolders(version, room.id),
+          joinCgroups: version === undefined ? [] : await cgroupFolders(version, room.id),
           openFiles: spec.limits.openFiles ?? undefined,
           pidFromInfo: true,
           inheritFiles: filter === undefined ? [] : [filterFile],
@@ -81,10 +83,16 @@ export function bubblewrapRuntime(options: RuntimeOptions): Runtime {
         return { handle };
       },
       dialer: (room) => socketDialer(room.socket),
-      vital: (room, handle) => vitalOf(handle, room.words),
-      async destroy(room, handle) {
-        await endRoom(handle, room.id);
+      async vital(room, handle) {
+        const vital = await vitalOf(handle, room.words);
+        return vital.alive ? { alive: true, paused: await isFrozen(room.id) } : vital;
+      },
+      frost: (room) => frostOf(room.id),
+      async destroy(room, handle, signal) {
         const version = await cgroupVersion();
+        // A signal would wait for the thaw.
+        await (await frostOf(room.id))?.resume(signal).catch(() => {});
+        await endRoom(handle, room.id);
         if (version !== undefined) await removeCgroup(version, room.id);
       },
       async traces() {
@@ -138,6 +146,7 @@ async function probe(options: RuntimeOptions, signal: AbortSignal): Promise<Avai
       mounts: true,
       users: 'never',
       adoption: true,
+      pause: (await freezerFolder('')) !== undefined,
     },
   };
 }

@@ -20,9 +20,21 @@ export async function cgroupVersion(): Promise<CgroupVersion | undefined> {
 }
 
 /** The folders of a sandbox's group: one in version 2, one a controller in version 1. */
-export function cgroupFolders(version: CgroupVersion, id: string): readonly string[] {
+export async function cgroupFolders(version: CgroupVersion, id: string): Promise<readonly string[]> {
   if (version === 2) return [join(root, parent, id)];
-  return ['memory', 'cpu', 'pids'].map((name) => join(root, name, parent, id));
+  const freezer = (await freezerFolder(id))?.folder;
+  const limiting = ['memory', 'cpu', 'pids'].map((name) => join(root, name, parent, id));
+  return freezer === undefined ? limiting : [...limiting, freezer];
+}
+
+/** The folder that a sandbox's processes can be frozen in, whether it is there yet or not. */
+export async function freezerFolder(
+  id: string,
+): Promise<{ readonly version: CgroupVersion; readonly folder: string } | undefined> {
+  const version = await cgroupVersion();
+  if (version === 2) return { version, folder: join(root, parent, id) };
+  const canMake = version === 1 && (await isWritable(join(root, 'freezer', 'cgroup.procs')));
+  return canMake ? { version: 1, folder: join(root, 'freezer', parent, id) } : undefined;
 }
 
 /** The folder that counts memory kills; the guest reads it. */
@@ -37,7 +49,7 @@ export async function makeCgroup(version: CgroupVersion, id: string, limits: Lim
     await mkdir(join(root, parent), { recursive: true });
     await enableControllers(join(root, parent));
   }
-  for (const folder of cgroupFolders(version, id)) await mkdir(folder, { recursive: true });
+  for (const folder of await cgroupFolders(version, id)) await mkdir(folder, { recursive: true });
   for (const [path, value] of settings(version, id, limits)) await writeFile(path, value);
 }
 
@@ -72,7 +84,7 @@ function settings(version: CgroupVersion, id: string, limits: Limits): readonly 
 
 /** Ends whatever is still in the group; the kernel needs a moment until it lets the group go. */
 export async function removeCgroup(version: CgroupVersion, id: string): Promise<void> {
-  for (const folder of cgroupFolders(version, id)) {
+  for (const folder of await cgroupFolders(version, id)) {
     const until = performance.now() + removeDeadlineMs;
     while (!(await gone(folder)) && performance.now() < until) {
       await killAll(folder);
@@ -117,9 +129,9 @@ async function isWritable(path: string): Promise<boolean> {
 
 /** The sandboxes that have a group here, for telling leftovers. */
 export async function cgroupIds(version: CgroupVersion): Promise<readonly string[]> {
-  const folders = cgroupFolders(version, '').map((folder) =>
-    readdir(folder, { withFileTypes: true }).catch(() => []),
-  );
-  const entries = (await Promise.all(folders)).flat();
+  const folders = await cgroupFolders(version, '');
+  const entries = (
+    await Promise.all(folders.map((folder) => readdir(folder, { withFileTypes: true }).catch(() => [])))
+  ).flat();
   return [...new Set(entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name))];
 }

@@ -10,7 +10,15 @@ import type { Room } from '../rooms.ts';
 import { type CheckedSpec, workdir } from '../spec.ts';
 import { runtimeOf } from '../walls.ts';
 import { containerOptions } from './container.ts';
-import { asking, bridgeInto, connectEngine, removeContainer, statusOf, stopContainer } from './engine.ts';
+import {
+  asking,
+  bridgeInto,
+  connectEngine,
+  pauseContainer,
+  removeContainer,
+  statusOf,
+  stopContainer,
+} from './engine.ts';
 import { dockerImages } from './images.ts';
 import type { DockerOptions } from './options.ts';
 import { homeLabel, homeOf, labelledRooms, roomLabel } from './traces.ts';
@@ -40,6 +48,7 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
   const runtime = runtimeOf(
     {
       name: 'docker',
+      keepsWorkspace: overSocket,
       probe: async () => probe(options, docker, await engine(), grade),
 
       async plan(room, spec) {
@@ -114,7 +123,7 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
       async vital(room, _handle, signal) {
         try {
           const { State } = await (await container(nameOf(room))).inspect({ abortSignal: signal });
-          if (State.Running) return { alive: true };
+          if (State.Running) return { alive: true, paused: State.Paused };
           const why = State.OOMKilled
             ? 'its memory limit was reached'
             : `its guest ended with code ${State.ExitCode}`;
@@ -123,6 +132,14 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
           if (statusOf(error) === 404) return { alive: false, reason: 'its container is gone' };
           throw error;
         }
+      },
+
+      async frost(room) {
+        const one = await container(nameOf(room));
+        return {
+          pause: (signal) => pauseContainer(one, true, signal),
+          resume: (signal) => pauseContainer(one, false, signal),
+        };
       },
 
       async destroy(room, _handle, signal) {
@@ -177,6 +194,7 @@ async function probe(
       mounts: true,
       users: 'root-access',
       adoption: true,
+      pause: true,
     },
   };
 }

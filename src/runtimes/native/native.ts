@@ -35,6 +35,7 @@ export function nativeRuntime(options: RuntimeOptions): Runtime {
             mounts: false,
             users: options.uid === 0 ? 'always' : 'never',
             adoption: true,
+            pause: false,
           },
         };
       },

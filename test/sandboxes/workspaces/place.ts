@@ -4,8 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { guestPath } from '../../../scripts/build-guest.ts';
-import type { Change } from '../../../src/core/snapshots.ts';
-import type { WorkspacePlace } from '../../../src/sandboxes/workspaces/snapshots-of.ts';
+import type { Change, WorkspacePlace } from '../../../src/core/snapshots.ts';
 
 export const root = process.getuid?.() === 0;
 
