@@ -3,6 +3,7 @@ import { type JournalPart, type JournalPlace, journalEvents, type RecordedEvent 
 import { type GrepAnswer, type GrepOptions, grepJournal } from './journal-grep.ts';
 import { type JournalLine, lastLines, mostAnswerBytes, mostLines } from './journal-lines.ts';
 import { type JournalSummary, listJournals } from './journal-list.ts';
+import { redactedText } from './redacted.ts';
 
 interface JournalPage {
   readonly events: readonly RecordedEvent[];
@@ -32,7 +33,7 @@ export interface JournalReading {
 export function journalReading(folder: string, secrets: readonly string[] | null = []): JournalReading {
   const at = (processId: string): JournalPlace => ({ folder, processId, secrets });
   return {
-    list: () => listJournals(folder),
+    list: () => listJournals(folder).map((summary) => shown(summary, secrets)),
     events: (processId, part) => journalEvents(at(processId), part),
     page: async (processId, limitBytes, part = {}) =>
       page(at(processId), amount(limitBytes, mostAnswerBytes), part),
@@ -41,6 +42,12 @@ export function journalReading(folder: string, secrets: readonly string[] | null
       tailBytes(at(processId), amount(bytes, mostAnswerBytes), part),
     grep: (processId, pattern, options = {}) => grepJournal(at(processId), pattern, options),
   };
+}
+
+function shown(summary: JournalSummary, secrets: readonly string[] | null): JournalSummary {
+  if (summary.facts === undefined || secrets === null) return summary;
+  const argv = summary.facts.argv.map((argument) => redactedText(argument, secrets));
+  return { ...summary, facts: { ...summary.facts, argv } };
 }
 
 /** The page is measured first and then shown: redaction changes lengths, and pages must meet. */

@@ -14,6 +14,13 @@ export async function* redacted(
   yield* redactor.flush();
 }
 
+/** A text that is known as a whole. */
+export function redactedText(text: string, secrets: Iterable<string>): string {
+  const redactor = new Redactor(secrets);
+  const pieces = [...redactor.push(Buffer.from(text), 0), ...redactor.flush()];
+  return Buffer.concat(pieces.map(({ bytes }) => bytes)).toString();
+}
+
 /** Where output is lost and at the end, what was held back is let go. */
 export class EventRedactor {
   readonly #streams: { readonly stdout: Redactor; readonly stderr: Redactor };

@@ -246,11 +246,11 @@ describe('a list', () => {
     done?.finish(exit);
     running?.begin({ argv: ['server'], startedAt: 3_000 });
     running?.append('stdout', Buffer.from('up'), 5);
-    silent?.begin({ argv: ['sleep', '1'], startedAt: 2_000 });
-    const list = journalReading(folder).list();
+    silent?.begin({ argv: ['curl', `-utom:${secret}`], startedAt: 2_000 });
+    const list = journalReading(folder, [secret]).list();
     expect(list).toMatchObject([
       { processId: 'running', facts: { argv: ['server'] }, bytes: 7, exit: undefined },
-      { processId: 'silent', facts: { argv: ['sleep', '1'] }, bytes: 0, exit: undefined },
+      { processId: 'silent', facts: { argv: ['curl', '-utom:[redacted]'] }, bytes: 0, exit: undefined },
       { processId: 'done', facts: { startedAt: 1_000 }, bytes: 1_000_000, exit },
     ]);
     const { facts, diskBytes } = list.at(-1) ?? {};
