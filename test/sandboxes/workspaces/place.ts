@@ -54,7 +54,11 @@ function hashOf(path: Buffer): string {
 
 /** A shell in a folder, to make what Node's paths cannot. */
 export function shell(folder: string, script: string): string {
-  return execFileSync('bash', ['-euc', script], { cwd: folder, encoding: 'utf8' });
+  return execFileSync('bash', ['-euc', script], {
+    cwd: folder,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
 }
 
 export async function all(changes: AsyncIterable<Change>): Promise<readonly Change[]> {
