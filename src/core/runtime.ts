@@ -12,7 +12,13 @@ export type RuntimeName = (typeof runtimeNames)[number];
 export interface Capabilities {
   /** The host's files, processes and secrets are out of reach. */
   readonly isolation: boolean;
-  readonly limits: { readonly memory: boolean; readonly cpus: boolean; readonly pids: boolean };
+  readonly limits: {
+    readonly memory: boolean;
+    readonly cpus: boolean;
+    readonly pids: boolean;
+    /** Of the workspace. What else is writable in a sandbox is in memory, or the image's with `rootAccess`. */
+    readonly disk: boolean;
+  };
   readonly images: boolean;
   readonly networks: readonly Network[];
   readonly mounts: boolean;
@@ -49,6 +55,10 @@ export interface SandboxFacts {
   readonly createdAt: number;
 }
 
+export interface HeldWorkspace extends AsyncDisposable {
+  readonly folder: string;
+}
+
 /** A place that can open sandboxes. Holds no global state; importing one does nothing. */
 export interface Runtime {
   readonly name: RuntimeName;
@@ -70,6 +80,11 @@ export interface Runtime {
   start(id: string, options?: Cancel): Promise<Sandbox>;
   /** Writes down whose a sandbox is from now on. In one step: a host killed half-way leaves the old or the new owner. */
   assign(id: string, owner: string): Promise<void>;
+  /**
+   * The workspace as a folder of this host for as long as it is held, also of a sandbox that is halted;
+   * undefined where it is not on this host. What is in it was made by the sandbox: follow no link there.
+   */
+  workspace(id: string): Promise<HeldWorkspace | undefined>;
   /** Every sandbox of this installation, also those that no host holds. */
   list(options?: Cancel): Promise<readonly SandboxFacts[]>;
   /**

@@ -1,20 +1,20 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { type Cancel, type Deadline, throwIfCancelled, within } from '../core/cancel.ts';
+import { type Cancel, finishing, throwIfCancelled, within } from '../core/cancel.ts';
 import { GeodeError, reasonOf } from '../core/errors.ts';
 import type { Available, Runtime, RuntimeName, SandboxFacts, Unavailable } from '../core/runtime.ts';
-import type { Grade, Sandbox, SandboxSpec } from '../core/sandbox.ts';
+import type { Sandbox, SandboxSpec } from '../core/sandbox.ts';
 import type { Dialer } from '../link/dial.ts';
-import { newSecret } from '../link/handshake.ts';
 import { Link, type Vital } from '../link/link.ts';
+import { metricsSchema } from '../link/schemas.ts';
+import { checkDevice } from './disk.ts';
 import { type Frost, freezerOf } from './freezer.ts';
 import { GuestSandbox } from './guest-sandbox.ts';
 import type { RuntimeOptions } from './options.ts';
+import { newRecord, type Plan } from './plan.ts';
 import {
   allRecords,
   allRoomIds,
   claimRoom,
   makeRunFolder,
-  makeWorkspace,
   newSandboxId,
   type Room,
   type RoomRecord,
@@ -25,25 +25,14 @@ import {
   saveRecord,
 } from './rooms.ts';
 import { type CheckedSpec, checkGrade, checkSpec } from './spec.ts';
+import { Workspaces } from './workspaces.ts';
 
 const probeDeadlineMs = 5_000;
 const readyDeadlineMs = 20_000;
 const freshProbeMs = 10_000;
 const buildDeadlineMs = 60_000;
-const settleDeadlineMs = 10_000;
 const destroyDeadlineMs = 15_000;
 const vitalDeadlineMs = 5_000;
-
-/** What a room is to be built with, settled before anything is made. */
-interface Plan {
-  readonly handle: string;
-  readonly grade: Grade;
-  readonly workdir: string;
-  /** The base environment of commands, the spec's own included. */
-  readonly env: Readonly<Record<string, string>>;
-  /** Owner of the workspace folder on the host; left out when that is this process's user. */
-  readonly workspaceOwner?: { readonly uid: number; readonly gid: number };
-}
 
 /**
  * The part of a runtime that differs from the others: how a room is built around a guest. Everything after
@@ -51,6 +40,8 @@ interface Plan {
  */
 export interface Walls {
   readonly name: RuntimeName;
+  /** The workspace is the engine's, wherever that is: what the room's folder on this host holds is not it. */
+  readonly hasNoHostFolder?: boolean;
   probe(signal: AbortSignal): Promise<Available | Unavailable>;
   /** Refuses what cannot be done; touches nothing. */
   plan(room: Room, spec: CheckedSpec, signal: AbortSignal): Promise<Plan>;
@@ -83,6 +74,7 @@ interface Raising extends Cancel {
 
 /** A runtime from its walls. */
 export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
+  const workspaces = new Workspaces(options);
   let last: { at: number; found: Available } | undefined;
 
   const probe = async ({ signal }: Cancel = {}): Promise<Available | Unavailable> => {
@@ -104,7 +96,7 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
     await claimRoom(room);
     return raise(room, newRecord(walls.name, room.id, checked, plan), {
       build: async (stop) => {
-        await makeWorkspace(room, plan.workspaceOwner);
+        await workspaces.make(room, checked.limits, plan.workspaceOwner);
         return walls.build(room, checked, plan, stop);
       },
       giveUp: (handle) => tearDown(room, handle),
@@ -118,13 +110,21 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
     const vital = await vitalOf(before, signal);
     if (vital.alive) return enter(room, before, { fresh: false, paused: vital.paused, signal });
     const { wanted, limits, leaseMs, owner, createdAt } = before;
-    const spec = { ...wanted, limits, leaseMs: leaseMs || null, ...(owner === null ? {} : { owner }) };
+    const spec = {
+      ...wanted,
+      limits: { ...limits, diskBytes: limits.diskBytes ?? null },
+      leaseMs: leaseMs || null,
+      ...(owner === null ? {} : { owner }),
+    };
     const { checked, plan } = await prepare(room, spec, { signal });
     return raise(
       room,
       { ...newRecord(walls.name, id, checked, plan), createdAt },
       {
-        build: (stop) => walls.rebuild?.(room, checked, plan, stop) ?? walls.build(room, checked, plan, stop),
+        build: async (stop) => {
+          await workspaces.show(room);
+          return walls.rebuild?.(room, checked, plan, stop) ?? walls.build(room, checked, plan, stop);
+        },
         giveUp: (handle) => haltWalls(room, handle),
         signal,
       },
@@ -175,6 +175,7 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
   const haltWalls = async (room: Room, handle: string): Promise<void> => {
     const deadline = { ms: destroyDeadlineMs, what: `Halting sandbox ${room.id}` };
     await within(deadline, (stop) => walls.halt?.(room, handle, stop) ?? walls.destroy(room, handle, stop));
+    await workspaces.hide(room);
     await removeRunFolder(room);
   };
 
@@ -182,6 +183,7 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
   const tearDown = async (room: Room, handle: string): Promise<void> => {
     const deadline = { ms: destroyDeadlineMs, what: `Removing sandbox ${room.id}` };
     await within(deadline, (stop) => walls.destroy(room, handle, stop));
+    await workspaces.drop(room);
     await removeRoom(room);
   };
 
@@ -191,6 +193,7 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
     { fresh, paused = false, signal }: { fresh: boolean; paused?: boolean | undefined } & Cancel,
   ): Promise<Sandbox> => {
     const { secret, env, workdir, leaseMs, handle } = record;
+    if (!fresh) await workspaces.show(room);
     const frost = await walls.frost?.(room);
     const link = await Link.open(
       {
@@ -203,6 +206,12 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
       { deadlineMs: readyDeadlineMs, signal },
     );
     const { id, grade, limits } = record;
+    if (fresh && limits.diskBytes != null) {
+      await checkDisk(room, link).catch(async (error) => {
+        await link.close();
+        throw error;
+      });
+    }
     return new GuestSandbox({
       id,
       runtime: walls.name,
@@ -244,6 +253,11 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
       if (!vital.alive) throw new GeodeError('sandbox_gone', `The sandbox ${id} has ended: ${vital.reason}.`);
       return enter(room, record, { fresh: false, paused: vital.paused, signal });
     },
+    async workspace(id) {
+      const room = roomOf(options, id);
+      await ownRecord(room);
+      return walls.hasNoHostFolder ? undefined : workspaces.hold(room);
+    },
     async list({ signal } = {}) {
       const facts = (await own()).map(async (record): Promise<SandboxFacts> => {
         const state = await vitalOf(record, signal).then(stateOf, () => 'unknown' as const);
@@ -267,49 +281,13 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
   };
 }
 
+/** Never pretend: what the guest sees at its workdir must be what was mounted for it. */
+async function checkDisk(room: Room, link: Link): Promise<void> {
+  const { disk } = await link.call('GET', '/v1/metrics', metricsSchema, { quiet: true });
+  await checkDevice(room, disk?.device);
+}
+
 function stateOf(vital: Vital): SandboxFacts['state'] {
   if (!vital.alive) return 'stopped';
   return vital.paused ? 'paused' : 'running';
-}
-
-/**
- * As `within`, but work that was given up is waited for a little longer: what it is about to make must be there
- * before it can be removed.
- */
-async function finishing<T>(deadline: Deadline, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  let working: Promise<unknown> = Promise.resolve();
-  try {
-    return await within(deadline, (signal) => {
-      const result = work(signal);
-      working = result.catch(() => {});
-      return result;
-    });
-  } catch (error) {
-    await Promise.race([working, delay(settleDeadlineMs, undefined, { ref: false })]);
-    throw error;
-  }
-}
-
-function newRecord(runtime: RuntimeName, id: string, spec: CheckedSpec, plan: Plan): RoomRecord {
-  return {
-    id,
-    runtime,
-    owner: spec.owner ?? null,
-    createdAt: Date.now(),
-    secret: newSecret(),
-    grade: plan.grade,
-    limits: spec.limits,
-    leaseMs: spec.leaseMs,
-    workdir: plan.workdir,
-    env: plan.env,
-    handle: plan.handle,
-    wanted: {
-      env: spec.env,
-      ...(spec.image === undefined ? {} : { image: spec.image }),
-      ...(spec.mounts === undefined ? {} : { mounts: spec.mounts }),
-      ...(spec.network === undefined ? {} : { network: spec.network }),
-      ...(spec.minimumGrade === undefined ? {} : { minimumGrade: spec.minimumGrade }),
-      ...(spec.rootAccess === undefined ? {} : { rootAccess: spec.rootAccess }),
-    },
-  };
 }

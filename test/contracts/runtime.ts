@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe } from 'vitest';
+import { diskContract } from './disk.ts';
 import { execContract } from './exec.ts';
 import { filesContract } from './files.ts';
 import type { Harness } from './harness.ts';
@@ -32,6 +33,7 @@ export function runtimeContract({ name, unavailable, open }: RuntimeSuite): void
     execContract(harness);
     filesContract(harness);
     lifecycleContract(harness);
+    diskContract(harness);
     pauseContract(harness);
     wallsContract(harness);
   });
