@@ -1,5 +1,6 @@
 import type { Cancel } from '../core/cancel.ts';
 import { GeodeError } from '../core/errors.ts';
+import type { Limits } from '../core/limits.ts';
 import type { Available, Runtime, RuntimeName } from '../core/runtime.ts';
 import type { RunEvent } from './events.ts';
 import { RunImages } from './images.ts';
@@ -20,6 +21,8 @@ export interface RunsOptions {
   readonly choose: (name?: RuntimeName) => Promise<Runtime>;
   /** Instead of the pinned ones. */
   readonly images: Readonly<Partial<Record<LanguageName, string>>>;
+  /** Instead of the usual ones. */
+  readonly limits?: Limits;
   readonly pool: { readonly floor: number; readonly ceiling: number };
   readonly concurrency: number;
   readonly mostWaiting: number;
@@ -59,6 +62,7 @@ export function createRuns(options: RunsOptions): Runs {
     pool,
     images: new RunImages(options),
     runtime: remembered(options.choose),
+    limits: options.limits ?? {},
     imageOf: ({ name }) => options.images[name] ?? defaultImages[name],
   };
   const active = new Set<AbortController>();

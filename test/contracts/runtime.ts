@@ -4,6 +4,7 @@ import { execContract } from './exec.ts';
 import { filesContract } from './files.ts';
 import type { Harness } from './harness.ts';
 import { lifecycleContract } from './lifecycle.ts';
+import { metricsContract } from './metrics.ts';
 import { pauseContract } from './pause.ts';
 import { wallsContract } from './walls.ts';
 
@@ -34,6 +35,7 @@ export function runtimeContract({ name, unavailable, open }: RuntimeSuite): void
     filesContract(harness);
     lifecycleContract(harness);
     diskContract(harness);
+    metricsContract(harness);
     pauseContract(harness);
     wallsContract(harness);
   });
