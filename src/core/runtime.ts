@@ -14,7 +14,13 @@ export type RuntimeName = (typeof runtimeNames)[number];
 export interface Capabilities {
   /** The host's files, processes and secrets are out of reach. */
   readonly isolation: boolean;
-  readonly limits: { readonly memory: boolean; readonly cpus: boolean; readonly pids: boolean };
+  readonly limits: {
+    readonly memory: boolean;
+    readonly cpus: boolean;
+    readonly pids: boolean;
+    /** Of the workspace. What else is writable in a sandbox is in memory, or the image's with `rootAccess`. */
+    readonly disk: boolean;
+  };
   readonly images: boolean;
   readonly networks: readonly Network[];
   readonly mounts: boolean;
@@ -51,6 +57,9 @@ export interface SandboxFacts {
   readonly createdAt: number;
 }
 
+/** It stays where it is until it is disposed of, whatever becomes of the sandbox. */
+export interface HeldWorkspace extends WorkspacePlace, AsyncDisposable {}
+
 /** A place that can open sandboxes. Holds no global state; importing one does nothing. */
 export interface Runtime {
   readonly name: RuntimeName;
@@ -74,8 +83,11 @@ export interface Runtime {
   halt(id: string, options?: Cancel): Promise<void>;
   /** What the processes of a sandbox wrote, to be read, also while it is halted; `sandbox_gone` when there is none. */
   journals(id: string): Promise<Journals>;
-  /** Where the workspace of a sandbox that runs is on this host's disk; undefined where it is not. */
-  workspace(id: string): Promise<WorkspacePlace | undefined>;
+  /**
+   * The workspace as a folder of this host for as long as it is held, also of a sandbox that is halted;
+   * undefined where it is not on this host. What is in it was made by the sandbox: follow no link there.
+   */
+  workspace(id: string): Promise<HeldWorkspace | undefined>;
   /** Writes down whose a sandbox is from now on. In one step: a host killed half-way leaves the old or the new owner. */
   assign(id: string, owner: string): Promise<void>;
   /** Every sandbox of this installation, also those that no host holds; or those with the ids that are there. */

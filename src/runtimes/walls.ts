@@ -1,22 +1,20 @@
-import { stat } from 'node:fs/promises';
-import { setTimeout as delay } from 'node:timers/promises';
-import { type Cancel, type Deadline, throwIfCancelled, within } from '../core/cancel.ts';
+import { type Cancel, finishing, throwIfCancelled, within } from '../core/cancel.ts';
 import { GeodeError, reasonOf } from '../core/errors.ts';
 import type { Available, Runtime, RuntimeName, SandboxFacts, Unavailable } from '../core/runtime.ts';
-import type { Grade, Sandbox, SandboxSpec } from '../core/sandbox.ts';
+import type { Sandbox, SandboxSpec } from '../core/sandbox.ts';
 import type { Dialer } from '../link/dial.ts';
-import { newSecret } from '../link/handshake.ts';
 import { Link, type Vital } from '../link/link.ts';
+import { metricsSchema } from '../link/schemas.ts';
+import { checkDevice } from './disk.ts';
 import { type Frost, freezerOf } from './freezer.ts';
-import { findGuest } from './guest-binary.ts';
 import { GuestSandbox } from './guest-sandbox.ts';
 import type { RuntimeOptions } from './options.ts';
+import { newRecord, type Plan } from './plan.ts';
 import {
   allRecords,
   allRoomIds,
   claimRoom,
   makeRunFolder,
-  makeWorkspace,
   newSandboxId,
   type Room,
   type RoomRecord,
@@ -28,25 +26,14 @@ import {
   saveRecord,
 } from './rooms.ts';
 import { type CheckedSpec, checkGrade, checkSpec } from './spec.ts';
+import { Workspaces } from './workspaces.ts';
 
 const probeDeadlineMs = 5_000;
 const readyDeadlineMs = 20_000;
 const freshProbeMs = 10_000;
 const buildDeadlineMs = 60_000;
-const settleDeadlineMs = 10_000;
 const destroyDeadlineMs = 15_000;
 const vitalDeadlineMs = 5_000;
-
-/** What a room is to be built with, settled before anything is made. */
-interface Plan {
-  readonly handle: string;
-  readonly grade: Grade;
-  readonly workdir: string;
-  /** The base environment of commands, the spec's own included. */
-  readonly env: Readonly<Record<string, string>>;
-  /** Owner of the workspace folder on the host; left out when that is this process's user. */
-  readonly workspaceOwner?: { readonly uid: number; readonly gid: number };
-}
 
 /**
  * The part of a runtime that differs from the others: how a room is built around a guest. Everything after
@@ -54,8 +41,8 @@ interface Plan {
  */
 export interface Walls {
   readonly name: RuntimeName;
-  /** False where the workspace is not the room's folder on this host. */
-  readonly keepsWorkspace?: boolean;
+  /** The workspace is the engine's, wherever that is: what the room's folder on this host holds is not it. */
+  readonly hasNoHostFolder?: boolean;
   probe(signal: AbortSignal): Promise<Available | Unavailable>;
   /** Refuses what cannot be done; touches nothing. */
   plan(room: Room, spec: CheckedSpec, signal: AbortSignal): Promise<Plan>;
@@ -88,6 +75,7 @@ interface Raising extends Cancel {
 
 /** A runtime from its walls. */
 export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
+  const workspaces = new Workspaces(options);
   let last: { at: number; found: Available } | undefined;
 
   const probe = async ({ signal }: Cancel = {}): Promise<Available | Unavailable> => {
@@ -109,7 +97,7 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
     await claimRoom(room);
     return raise(room, newRecord(walls.name, room.id, checked, plan), {
       build: async (stop) => {
-        await makeWorkspace(room, plan.workspaceOwner);
+        await workspaces.make(room, checked.limits, plan.workspaceOwner);
         return walls.build(room, checked, plan, stop);
       },
       giveUp: (handle) => tearDown(room, handle),
@@ -121,17 +109,25 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
     const room = roomOf(options, id);
     const before = await ownRecord(room);
     const vital = await vitalOf(before, signal);
-    if (vital.alive) return enter(room, before, { paused: vital.paused, signal });
+    if (vital.alive) return join(room, before, vital, { signal });
     // A host that died while it was building may have left something that no record names.
     if (!before.entered) await haltWalls(room, before.handle);
     const { wanted, limits, leaseMs, owner, createdAt } = before;
-    const spec = { ...wanted, limits, leaseMs: leaseMs || null, ...(owner === null ? {} : { owner }) };
+    const spec = {
+      ...wanted,
+      limits: { ...limits, diskBytes: limits.diskBytes ?? null },
+      leaseMs: leaseMs || null,
+      ...(owner === null ? {} : { owner }),
+    };
     const { checked, plan } = await prepare(room, spec, { signal });
     return raise(
       room,
       { ...newRecord(walls.name, id, checked, plan), createdAt },
       {
-        build: (stop) => walls.rebuild?.(room, checked, plan, stop) ?? walls.build(room, checked, plan, stop),
+        build: async (stop) => {
+          await workspaces.show(room);
+          return walls.rebuild?.(room, checked, plan, stop) ?? walls.build(room, checked, plan, stop);
+        },
         giveUp: (handle) => haltWalls(room, handle),
         signal,
       },
@@ -182,6 +178,7 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
   const haltWalls = async (room: Room, handle: string): Promise<void> => {
     const deadline = { ms: destroyDeadlineMs, what: `Halting sandbox ${room.id}` };
     await within(deadline, (stop) => walls.halt?.(room, handle, stop) ?? walls.destroy(room, handle, stop));
+    await workspaces.hide(room);
     await removeRunFolder(room);
   };
 
@@ -189,7 +186,18 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
   const tearDown = async (room: Room, handle: string): Promise<void> => {
     const deadline = { ms: destroyDeadlineMs, what: `Removing sandbox ${room.id}` };
     await within(deadline, (stop) => walls.destroy(room, handle, stop));
+    await workspaces.drop(room);
     await removeRoom(room);
+  };
+
+  const join = async (
+    room: Room,
+    record: RoomRecord,
+    { paused }: Extract<Vital, { alive: true }>,
+    { signal }: Cancel,
+  ) => {
+    await workspaces.show(room);
+    return enter(room, record, { paused, signal });
   };
 
   const enter = async (
@@ -209,14 +217,17 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
       },
       { deadlineMs: readyDeadlineMs, signal },
     );
-    // Written down before anything can run in there.
+    const { id, grade, limits } = record;
     if (!entered) {
-      await saveRecord(room, { ...record, entered: true }).catch(async (error) => {
+      try {
+        if (limits.diskBytes != null) await checkDisk(room, link);
+        // Written down before anything can run in there.
+        await saveRecord(room, { ...record, entered: true });
+      } catch (error) {
         await link.close();
         throw error;
-      });
+      }
     }
-    const { id, grade, limits } = record;
     return new GuestSandbox({
       id,
       runtime: walls.name,
@@ -260,10 +271,8 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
     async workspace(id) {
       const room = roomOf(options, id);
       await ownRecord(room);
-      if (walls.keepsWorkspace === false || options.platform !== 'linux') return undefined;
-      const { uid, gid } = await stat(room.workspace);
-      const { path: program } = await findGuest(options);
-      return { workspace: room.workspace, folder: room.snapshots, program, owner: { uid, gid } };
+      if (walls.hasNoHostFolder || options.platform !== 'linux') return undefined;
+      return workspaces.hold(room);
     },
     async assign(id, owner) {
       const room = roomOf(options, id);
@@ -274,7 +283,7 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
       const record = await ownRecord(room);
       const vital = await vitalOf(record, signal);
       if (!vital.alive) throw new GeodeError('sandbox_gone', `The sandbox ${id} has ended: ${vital.reason}.`);
-      return enter(room, record, { paused: vital.paused, signal });
+      return join(room, record, vital, { signal });
     },
     async list({ ids, signal } = {}) {
       const records = await (ids === undefined ? allRecords(options) : recordsOf(options, ids));
@@ -301,50 +310,13 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
   };
 }
 
+/** Never pretend: what the guest sees at its workdir must be what was mounted for it. */
+async function checkDisk(room: Room, link: Link): Promise<void> {
+  const { disk } = await link.call('GET', '/v1/metrics', metricsSchema, { quiet: true });
+  await checkDevice(room, disk?.device);
+}
+
 function stateOf(vital: Vital): SandboxFacts['state'] {
   if (!vital.alive) return 'stopped';
   return vital.paused ? 'paused' : 'running';
-}
-
-/**
- * As `within`, but work that was given up is waited for a little longer: what it is about to make must be there
- * before it can be removed.
- */
-async function finishing<T>(deadline: Deadline, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  let working: Promise<unknown> = Promise.resolve();
-  try {
-    return await within(deadline, (signal) => {
-      const result = work(signal);
-      working = result.catch(() => {});
-      return result;
-    });
-  } catch (error) {
-    await Promise.race([working, delay(settleDeadlineMs, undefined, { ref: false })]);
-    throw error;
-  }
-}
-
-function newRecord(runtime: RuntimeName, id: string, spec: CheckedSpec, plan: Plan): RoomRecord {
-  return {
-    id,
-    runtime,
-    owner: spec.owner ?? null,
-    createdAt: Date.now(),
-    secret: newSecret(),
-    grade: plan.grade,
-    limits: spec.limits,
-    leaseMs: spec.leaseMs,
-    workdir: plan.workdir,
-    env: plan.env,
-    handle: plan.handle,
-    entered: false,
-    wanted: {
-      env: spec.env,
-      ...(spec.image === undefined ? {} : { image: spec.image }),
-      ...(spec.mounts === undefined ? {} : { mounts: spec.mounts }),
-      ...(spec.network === undefined ? {} : { network: spec.network }),
-      ...(spec.minimumGrade === undefined ? {} : { minimumGrade: spec.minimumGrade }),
-      ...(spec.rootAccess === undefined ? {} : { rootAccess: spec.rootAccess }),
-    },
-  };
 }

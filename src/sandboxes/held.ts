@@ -2,10 +2,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Cancel, within } from '../core/cancel.ts';
 import { GeodeError, isGeodeError } from '../core/errors.ts';
 import type { Command, Process } from '../core/process.ts';
+import type { Runtime } from '../core/runtime.ts';
 import type { Activity, Sandbox } from '../core/sandbox.ts';
-import type { Snapshots, WorkspacePlace } from '../core/snapshots.ts';
+import type { Snapshots } from '../core/snapshots.ts';
 import { FollowedProcess } from './followed-process.ts';
-import { frozenSnapshots } from './workspaces/frozen-snapshots.ts';
+import { heldSnapshots } from './workspaces/held-snapshots.ts';
 import { snapshotsOf } from './workspaces/snapshots-of.ts';
 
 const retryMs = 1_000;
@@ -19,20 +20,24 @@ const askDeadlineMs = 5_000;
 export class Held {
   readonly sandbox: Sandbox;
   readonly user: string;
-  /** Where its files are, if they are on this host. */
-  readonly place: WorkspacePlace | undefined;
   readonly snapshots: Snapshots | undefined;
   /** Since when it is paused, if it is: its time stands still, so what goes on in it is no activity. */
   pausedSince: number | undefined;
   readonly #followed = new Map<string, Process>();
   readonly #following = new Set<Promise<void>>();
 
-  constructor(sandbox: Sandbox, user: string, place: WorkspacePlace | undefined) {
+  private constructor(sandbox: Sandbox, user: string, snapshots: Snapshots | undefined) {
     this.sandbox = sandbox;
     this.user = user;
-    this.place = place;
-    this.snapshots = place && frozenSnapshots(snapshotsOf(place), sandbox.freezer);
+    this.snapshots = snapshots;
     this.pausedSince = sandbox.freezer?.paused ? Date.now() : undefined;
+  }
+
+  static async of(sandbox: Sandbox, user: string, runtime: Runtime): Promise<Held> {
+    const hold = () => runtime.workspace(sandbox.id);
+    await using place = await hold();
+    const snapshots = place && heldSnapshots(snapshotsOf(place), hold, sandbox.freezer);
+    return new Held(sandbox, user, snapshots);
   }
 
   get activity(): Activity {

@@ -30,9 +30,9 @@ export class Holdings {
   }
 
   /** With everything that goes on in it, if an earlier host left it running. One that is paused stays so. */
-  async take({ id, user }: Entry, sandbox: Sandbox, runtime: Runtime, cancel: Cancel): Promise<Held> {
+  async take({ user }: Entry, sandbox: Sandbox, runtime: Runtime, cancel: Cancel): Promise<Held> {
     try {
-      const held = new Held(sandbox, user, await runtime.workspace(id));
+      const held = await Held.of(sandbox, user, runtime);
       if (held.pausedSince === undefined) await held.resume(cancel);
       this.put(held);
       return held;

@@ -2,7 +2,7 @@ import { type Cancel, throwIfCancelled } from '../core/cancel.ts';
 import { GeodeError } from '../core/errors.ts';
 import type { Journals } from '../core/journal.ts';
 import type { PersistentSandbox, PersistentSpec, SandboxStatus } from '../core/persistent.ts';
-import type { WorkspacePlace } from '../core/snapshots.ts';
+import type { Runtime } from '../core/runtime.ts';
 import { Admission, type AdmissionLimits } from './admission.ts';
 import type { Book, Entry } from './book.ts';
 import { handleOf } from './handle.ts';
@@ -88,16 +88,17 @@ export class Registry implements AsyncDisposable {
       const source = await this.#get(user, chat);
       await this.#checkFree(user, to);
       await this.#open(source, cancel);
-      const held = this.heldOf(source);
-      return this.#create(user, to, source.spec, cancel, async (place) => {
-        if (held?.place === undefined || place === undefined)
+      const freezer = this.heldOf(source)?.sandbox.freezer;
+      return this.#create(user, to, source.spec, cancel, async (id, runtime) => {
+        await using from = await this.#supply.runtime(source.runtime).workspace(source.id);
+        await using into = await runtime.workspace(id);
+        if (from === undefined || into === undefined)
           throw new GeodeError(
             'cannot_enforce',
             'A sandbox whose files are not on this host cannot be forked.',
           );
-        const { freezer } = held.sandbox;
         const freeze = freezer && (() => freezer.hold());
-        await forkWorkspace(held.place, place, { snapshot, freeze, ...cancel });
+        await forkWorkspace(from, into, { snapshot, freeze, ...cancel });
       });
     });
   }
@@ -254,15 +255,14 @@ export class Registry implements AsyncDisposable {
     chat: string,
     spec: PersistentSpec,
     cancel: Cancel,
-    fill: (place: WorkspacePlace | undefined) => Promise<unknown> = async () => {},
+    fill: (id: string, runtime: Runtime) => Promise<void> = async () => {},
   ): Promise<PersistentSandbox> {
     const labels = checkLabels(spec.labels ?? {});
     return this.#admission.admit(user, async () => {
       const { runtime, sandbox } = await this.#supply.claim(spec, cancel);
       try {
         throwIfCancelled(cancel.signal, 'Making the sandbox');
-        const place = await runtime.workspace(sandbox.id);
-        await fill(place);
+        await fill(sandbox.id, runtime);
         await runtime.assign(sandbox.id, ownerText({ user, chat, spec }));
         const now = Date.now();
         const entry = {
@@ -276,7 +276,7 @@ export class Registry implements AsyncDisposable {
           activeAt: now,
         };
         this.#book.add(entry);
-        const held = new Held(sandbox, user, place);
+        const held = await Held.of(sandbox, user, runtime);
         this.#holdings.put(held);
         return handleOf({ ...entry, keptUntil: 0, thinkingUntil: 0, removing: false }, held);
       } catch (error) {

@@ -1,6 +1,5 @@
 import type { Host } from '../../config/host.ts';
 import { GeodeError, isGeodeError } from '../../core/errors.ts';
-import { parseSize } from '../../core/limits.ts';
 import type { ExitFacts, Process } from '../../core/process.ts';
 import type { Sandbox, SandboxSpec } from '../../core/sandbox.ts';
 import {
@@ -11,7 +10,14 @@ import {
   interruptedCode,
   text,
 } from '../command.ts';
-import { envFrom, exitCodeOf, runtimeFrom, sandboxOptions, timeoutFrom } from '../sandbox-options.ts';
+import {
+  envFrom,
+  exitCodeOf,
+  limitsFrom,
+  runtimeFrom,
+  sandboxOptions,
+  timeoutFrom,
+} from '../sandbox-options.ts';
 
 export const execCommand: CliCommand = {
   name: 'exec',
@@ -122,12 +128,9 @@ function drained(stream: NodeJS.WriteStream, signal: AbortSignal): Promise<void>
 
 function specFrom(values: CliValues, host: Host): SandboxSpec {
   const image = text(values, 'image');
-  const memory = text(values, 'memory');
   return {
     env: envFrom(values, host),
     ...(image === undefined ? {} : { image }),
-    ...(memory === undefined
-      ? {}
-      : { limits: { memoryBytes: memory === 'none' ? null : parseSize(memory, '--memory') } }),
+    limits: limitsFrom(values),
   };
 }

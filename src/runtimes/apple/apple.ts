@@ -132,7 +132,7 @@ async function probe(options: RuntimeOptions, container: Run): Promise<Available
     version: version.stdout.trim(),
     capabilities: {
       isolation: true,
-      limits: { memory: true, cpus: true, pids: false },
+      limits: { memory: true, cpus: true, pids: false, disk: false },
       images: true,
       networks: ['none'],
       mounts: true,

@@ -19,8 +19,8 @@ const versions = {
 } as const;
 
 /** Undefined where the sandbox's group cannot be frozen. */
-export async function frostOf(id: string): Promise<Frost | undefined> {
-  const group = await groupOf(id);
+export async function frostOf(name: string): Promise<Frost | undefined> {
+  const group = await freezerOf(name);
   if (group === undefined || (await isFrozenGroup(group)) === undefined) return undefined;
   const turn = async (paused: boolean, signal: AbortSignal) => {
     await writeFile(join(group.folder, group.file), paused ? group.paused : group.running);
@@ -30,15 +30,15 @@ export async function frostOf(id: string): Promise<Frost | undefined> {
   return { pause: (signal) => turn(true, signal), resume: (signal) => turn(false, signal) };
 }
 
-export async function isFrozen(id: string): Promise<boolean> {
-  const group = await groupOf(id);
+export async function isFrozen(name: string): Promise<boolean> {
+  const group = await freezerOf(name);
   return group !== undefined && (await isFrozenGroup(group)) === true;
 }
 
 type Group = (typeof versions)[1 | 2] & { readonly folder: string };
 
-async function groupOf(id: string): Promise<Group | undefined> {
-  const found = await freezerFolder(id);
+async function freezerOf(name: string): Promise<Group | undefined> {
+  const found = await freezerFolder(name);
   return found && { ...versions[found.version], folder: found.folder };
 }
 

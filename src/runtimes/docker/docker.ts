@@ -3,7 +3,9 @@ import { GeodeError, reasonOf } from '../../core/errors.ts';
 import type { Available, Runtime, Unavailable } from '../../core/runtime.ts';
 import type { Grade } from '../../core/sandbox.ts';
 import { bridgeDialer, socketDialer } from '../../link/dial.ts';
+import { diskOf, whyNoDisks } from '../disk.ts';
 import { findGuest } from '../guest-binary.ts';
+import { homeOf } from '../home.ts';
 import { checkMounts } from '../mounts.ts';
 import type { RuntimeOptions } from '../options.ts';
 import type { Room } from '../rooms.ts';
@@ -21,8 +23,8 @@ import {
 } from './engine.ts';
 import { dockerImages } from './images.ts';
 import type { DockerOptions } from './options.ts';
-import { homeLabel, homeOf, labelledRooms, roomLabel } from './traces.ts';
-import { fillVolumes, removeVolumes } from './volumes.ts';
+import { homeLabel, labelledRooms, roomLabel } from './traces.ts';
+import { fillVolumes, makeDiskVolume, removeVolumes, removeWorkspaceVolume } from './volumes.ts';
 
 const fallbackPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 /** Kernels of their own; everything else shares the host's. */
@@ -48,8 +50,8 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
   const runtime = runtimeOf(
     {
       name: 'docker',
-      keepsWorkspace: overSocket,
-      probe: async () => probe(options, docker, await engine(), grade),
+      hasNoHostFolder: !overSocket,
+      probe: async () => probe(options, docker, await engine(), { grade, overSocket }),
 
       async plan(room, spec) {
         await checkMounts(spec.mounts ?? [], options.mounts);
@@ -77,11 +79,18 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
             ociRuntime: docker.ociRuntime,
             mounts: await checkMounts(spec.mounts ?? [], options.mounts),
             shared: overSocket
-              ? { guest: guest.path, link: room.linkFolder, workspace: room.workspace }
+              ? {
+                  guest: guest.path,
+                  link: room.linkFolder,
+                  workspace: spec.limits.diskBytes == null ? room.workspace : undefined,
+                }
               : undefined,
           },
           spec,
         );
+        if (overSocket && spec.limits.diskBytes != null) {
+          await makeDiskVolume(await engine(), handle, diskOf(room), labels(options, room, spec));
+        }
         if (!overSocket) {
           const image = spec.image ?? docker.defaultImage;
           await fillVolumes(await engine(), {
@@ -144,7 +153,8 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
 
       async destroy(room, _handle, signal) {
         await removeContainer(await container(nameOf(room)), signal);
-        if (!overSocket) await removeVolumes(await engine(), nameOf(room), signal);
+        if (overSocket) await removeWorkspaceVolume(await engine(), nameOf(room), signal);
+        else await removeVolumes(await engine(), nameOf(room), signal);
       },
 
       traces: async () => labelledRooms(await engine(), homeOf(options)),
@@ -160,7 +170,7 @@ async function probe(
   options: RuntimeOptions,
   { host, ociRuntime }: DockerOptions,
   engine: Docker,
-  grade: Grade,
+  { grade, overSocket }: { readonly grade: Grade; readonly overSocket: boolean },
 ): Promise<Available | Unavailable> {
   const answer = await engine.version().then(
     (version) => ({ version }),
@@ -188,6 +198,7 @@ async function probe(
         memory: info.MemoryLimit !== false,
         cpus: info.CpuCfsQuota !== false,
         pids: info.PidsLimit !== false,
+        disk: overSocket && !isRootless(info) && (await whyNoDisks(options)) === undefined,
       },
       images: true,
       networks: ['none', 'bridge'],
@@ -197,6 +208,11 @@ async function probe(
       pause: true,
     },
   };
+}
+
+/** An engine in a user namespace mounts no file system of ours. */
+function isRootless({ SecurityOptions }: { SecurityOptions?: readonly string[] | null }): boolean {
+  return (SecurityOptions ?? []).some((option) => option.includes('rootless'));
 }
 
 function unreachable(host: string, error: NodeJS.ErrnoException): Unavailable {

@@ -29,7 +29,7 @@ export function nativeRuntime(options: RuntimeOptions): Runtime {
           version: 'this machine, without isolation',
           capabilities: {
             isolation: false,
-            limits: { memory: false, cpus: false, pids: false },
+            limits: { memory: false, cpus: false, pids: false, disk: false },
             images: false,
             networks: [],
             mounts: false,

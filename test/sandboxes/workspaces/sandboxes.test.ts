@@ -3,12 +3,13 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { guestPath } from '../../../scripts/build-guest.ts';
 import type { Sandbox } from '../../../src/core/sandbox.ts';
+import type { WorkspacePlace } from '../../../src/core/snapshots.ts';
 import { bubblewrapRuntime } from '../../../src/runtimes/bubblewrap/bubblewrap.ts';
 import { dockerRuntime } from '../../../src/runtimes/docker/docker.ts';
 import { nativeRuntime } from '../../../src/runtimes/native/native.ts';
 import { roomOf } from '../../../src/runtimes/rooms.ts';
 import { forkWorkspace } from '../../../src/sandboxes/workspaces/fork-workspace.ts';
-import { snapshotsOf, type WorkspacePlace } from '../../../src/sandboxes/workspaces/snapshots-of.ts';
+import { snapshotsOf } from '../../../src/sandboxes/workspaces/snapshots-of.ts';
 import { type Harness, openHarness } from '../../contracts/harness.ts';
 import { told } from './place.ts';
 
