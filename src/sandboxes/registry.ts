@@ -2,7 +2,6 @@ import { type Cancel, throwIfCancelled } from '../core/cancel.ts';
 import { GeodeError } from '../core/errors.ts';
 import type { Journals } from '../core/journal.ts';
 import type { PersistentSandbox, PersistentSpec, SandboxStatus } from '../core/persistent.ts';
-import type { Runtime } from '../core/runtime.ts';
 import { Admission, type AdmissionLimits } from './admission.ts';
 import type { Book, Entry } from './book.ts';
 import { handleOf } from './handle.ts';
@@ -89,14 +88,16 @@ export class Registry implements AsyncDisposable {
       await this.#checkFree(user, to);
       await this.#open(source, cancel);
       const freezer = this.heldOf(source)?.sandbox.freezer;
-      return this.#create(user, to, source.spec, cancel, async (id, runtime) => {
-        await using from = await this.#supply.runtime(source.runtime).workspace(source.id);
-        await using into = await runtime.workspace(id);
-        if (from === undefined || into === undefined)
-          throw new GeodeError(
-            'cannot_enforce',
-            'A sandbox whose files are not on this host cannot be forked.',
-          );
+      const { workspaces } = this.#supply.runtime(source.runtime);
+      if (workspaces === undefined)
+        throw new GeodeError(
+          'cannot_enforce',
+          'A sandbox whose files are not on this host cannot be forked.',
+        );
+      const spec = { ...source.spec, runtime: source.runtime };
+      return this.#create(user, to, spec, cancel, async (id) => {
+        await using from = await workspaces.hold(source.id);
+        await using into = await workspaces.hold(id);
         const freeze = freezer && (() => freezer.hold());
         await forkWorkspace(from, into, { snapshot, freeze, ...cancel });
       });
@@ -255,14 +256,14 @@ export class Registry implements AsyncDisposable {
     chat: string,
     spec: PersistentSpec,
     cancel: Cancel,
-    fill: (id: string, runtime: Runtime) => Promise<void> = async () => {},
+    fill: (id: string) => Promise<void> = async () => {},
   ): Promise<PersistentSandbox> {
     const labels = checkLabels(spec.labels ?? {});
     return this.#admission.admit(user, async () => {
       const { runtime, sandbox } = await this.#supply.claim(spec, cancel);
       try {
         throwIfCancelled(cancel.signal, 'Making the sandbox');
-        await fill(sandbox.id, runtime);
+        await fill(sandbox.id);
         await runtime.assign(sandbox.id, ownerText({ user, chat, spec }));
         const now = Date.now();
         const entry = {
@@ -276,7 +277,7 @@ export class Registry implements AsyncDisposable {
           activeAt: now,
         };
         this.#book.add(entry);
-        const held = await Held.of(sandbox, user, runtime);
+        const held = new Held(sandbox, user, runtime);
         this.#holdings.put(held);
         return handleOf({ ...entry, keptUntil: 0, thinkingUntil: 0, removing: false }, held);
       } catch (error) {
