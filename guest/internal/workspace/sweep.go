@@ -40,9 +40,7 @@ func (s *store) collect() error {
 	for id, stretches := range live {
 		live[id] = merged(stretches)
 	}
-	if err := s.forgetDead(live); err != nil {
-		return err
-	}
+	s.forgetDead(live)
 	packs, err := s.packs()
 	for _, id := range packs {
 		if needed, found := live[id]; found {
@@ -67,10 +65,10 @@ func merged(all []stretch) []stretch {
 	return result
 }
 
-func (s *store) forgetDead(live map[uint64][]stretch) error {
+func (s *store) forgetDead(live map[uint64][]stretch) {
 	index := s.index()
 	if index == nil {
-		return nil
+		return
 	}
 	dead := false
 	index.each(func(n *node) {
@@ -84,10 +82,9 @@ func (s *store) forgetDead(live map[uint64][]stretch) error {
 			n.pack, n.offset, dead = 0, 0, true
 		}
 	})
-	if !dead {
-		return nil
+	if dead {
+		s.remember(index)
 	}
-	return s.remember(index)
 }
 
 // near are the stretches that may hold an offset: the last one that begins at or before it.
