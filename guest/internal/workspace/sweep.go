@@ -28,6 +28,9 @@ func (s *store) collect() error {
 	}
 	for _, about := range all {
 		_, tree, err := s.read(about.Kind, about.Name)
+		if damaged(err) {
+			continue // nothing can be had from it
+		}
 		if err != nil {
 			return err
 		}
