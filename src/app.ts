@@ -3,10 +3,11 @@ import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Host } from './config/host.ts';
 import type { Config } from './config/schema.ts';
+import type { Cancel } from './core/cancel.ts';
 import { GeodeError } from './core/errors.ts';
 import type { Limits } from './core/limits.ts';
 import type { Embedder, MemoryStore } from './core/memory.ts';
-import type { Sandboxes } from './core/persistent.ts';
+import type { Sandboxes, SandboxStatus } from './core/persistent.ts';
 import type { Runtime, RuntimeName } from './core/runtime.ts';
 import type { Sandbox, SandboxSpec } from './core/sandbox.ts';
 import type { HostLockOptions } from './ledger/host-lock.ts';
@@ -17,6 +18,7 @@ import type { PullEvent } from './runs/events.ts';
 import { RunImages } from './runs/images.ts';
 import { createRuns, type Runs } from './runs/index.ts';
 import { allRuntimes, availableRuntimes, chooseRuntime, type ProbedRuntime } from './runtimes/index.ts';
+import { glance } from './sandboxes/glance.ts';
 import { journalFiles } from './sandboxes/journal-files.ts';
 import { openSandboxes } from './sandboxes/open-sandboxes.ts';
 import type { ShellPolicy } from './shell/policy.ts';
@@ -33,6 +35,8 @@ export interface App {
   runs(options?: { readonly pool?: 'on' | 'off' }): Runs;
   /** Becomes the host of the sandboxes that stay, and adopts those that run. One process at a time can be it. */
   sandboxes(options?: HostingOptions): Promise<Sandboxes>;
+  /** Those that there are, without becoming their host: also while another process is. */
+  glance(options?: Cancel): Promise<readonly SandboxStatus[]>;
   /** A sandbox with the config's limits, where the spec says nothing else. */
   open(
     spec?: SandboxSpec,
@@ -119,6 +123,7 @@ export function createApp(config: Config, host: Host, warn: (message: string) =>
         warn,
         ...lock,
       }),
+    glance: (cancel) => glance(config.sandbox.state_dir, runtimes, cancel),
     async open(spec = {}, options = {}) {
       const chosen = await runtime(options.runtime);
       return chosen.open({ ...spec, limits: { ...configuredLimits(config), ...spec.limits } }, options);
