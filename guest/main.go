@@ -1,6 +1,7 @@
 // Guest is the static program inside every sandbox. As `guest init` it is PID 1: it starts and reaps
 // processes and serves the host over one connection, see docs/protocol.md. As `guest bridge` it joins its
-// stdin and stdout to the socket of a guest that listens.
+// stdin and stdout to the socket of a guest that listens. As `guest workspace` it runs on the host and keeps
+// snapshots of workspaces.
 package main
 
 import (
@@ -11,6 +12,7 @@ import (
 	"os"
 
 	"geode/guest/internal/link"
+	"geode/guest/internal/workspace"
 )
 
 // version is set when the program is linked.
@@ -19,6 +21,7 @@ var version = "0.0.0-dev"
 const usage = `usage:
   guest init (--dial SOCKET | --listen SOCKET) [--cgroup DIR] [--lease MS] [--user UID:GID]
   guest bridge [--peer PID] SOCKET
+  guest workspace
   guest version
 `
 
@@ -55,6 +58,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 			return 2
 		}
 		err = bridge(flags.Arg(0), *peer, os.Stdin, os.Stdout)
+	case "workspace":
+		err = workspace.Serve(os.Stdin, stdout)
 	case "version":
 		err = json.NewEncoder(stdout).Encode(map[string]any{"version": version, "protocol": link.Protocol})
 	default:

@@ -44,7 +44,7 @@ export interface App {
   ): Promise<Sandbox>;
 }
 
-export interface HostingOptions extends HostLockOptions {
+interface HostingOptions extends HostLockOptions {
   /** For a single command: nothing is kept ready, and nothing is swept. */
   readonly brief?: boolean;
   readonly onPull?: (event: PullEvent) => void;

@@ -9,6 +9,7 @@ export type { Limits } from './core/limits.ts';
 export type * from './core/process.ts';
 export type * from './core/runtime.ts';
 export type { Grade, Metrics, Mount, Network, Sandbox, SandboxSpec, Workspace } from './core/sandbox.ts';
+export type * from './core/snapshots.ts';
 export { formatResult } from './shell/format.ts';
 export { defaultShellPolicy, judge, type ShellPolicy } from './shell/policy.ts';
 export { shellTool } from './shell/tool.ts';

@@ -100,6 +100,18 @@ export const errorCatalogue = {
     status: 400,
     hint: 'The archive holds a path, link or device that could leave its folder. Nothing was written.',
   },
+  // snapshots
+  snapshot_not_found: { status: 404, hint: 'List the snapshots of the sandbox to see which exist.' },
+  snapshot_exists: { status: 409, hint: 'Choose another name, or remove the old snapshot first.' },
+  snapshot_limit: { status: 409, hint: 'Remove a snapshot that is no longer needed, then try again.' },
+  snapshot_damaged: {
+    status: 500,
+    hint: 'The snapshot lost a part of its files on disk. Remove it; others are not affected.',
+  },
+  workspace_busy: {
+    status: 409,
+    hint: 'Wait for the other call on this workspace, or for the process that keeps changing it, then try again.',
+  },
   // memory
   empty_query: {
     status: 400,

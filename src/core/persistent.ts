@@ -1,11 +1,12 @@
 import type { Duplex } from 'node:stream';
 import type { Cancel } from './cancel.ts';
+import type { GeodeError } from './errors.ts';
 import type { Files } from './files.ts';
 import type { Journals } from './journal.ts';
 import type { Limits } from './limits.ts';
 import type { Process, ProcessList, SignalName } from './process.ts';
 import type { RuntimeName } from './runtime.ts';
-import type { Grade, Metrics, SandboxSpec, Workspace } from './sandbox.ts';
+import type { Activity, Grade, Metrics, SandboxSpec, Workspace } from './sandbox.ts';
 
 /**
  * Sandboxes that stay: one for each user and chat, whatever becomes of the host. Users and chats are named
@@ -68,6 +69,9 @@ export interface PersistentSandbox extends Workspace {
   readonly limits: Limits;
   readonly rootFiles: Files;
   readonly journals: Journals;
+  readonly activity: Activity;
+  /** Why it has ended, if it has. */
+  readonly end: GeodeError | undefined;
   processes(options?: Cancel): Promise<ProcessList>;
   /** Joins a process from a journal offset, also one that an earlier host started, also one that has ended. */
   attach(processId: string, options?: { readonly from?: number } & Cancel): Promise<Process>;
@@ -77,7 +81,7 @@ export interface PersistentSandbox extends Workspace {
 }
 
 /** `unknown` when the runtime did not answer. */
-export type SandboxState = 'running' | 'stopped' | 'unknown';
+type SandboxState = 'running' | 'stopped' | 'unknown';
 
 export interface SandboxStatus {
   readonly id: string;

@@ -23,6 +23,8 @@ const recordSchema = z.object({
   env: z.record(z.string(), z.string()),
   /** What the runtime itself calls the sandbox: a process id, a container's name. */
   handle: z.string(),
+  /** A host has been inside. Before that nothing ran there but the guest, and the first to answer is it. */
+  entered: z.boolean(),
   /** What was asked for, to build the walls again. */
   wanted: z.object({
     env: z.record(z.string(), z.string()),

@@ -113,7 +113,9 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
   const start = async (id: string, { signal }: Cancel = {}): Promise<Sandbox> => {
     const room = roomOf(options, id);
     const before = await ownRecord(room);
-    if ((await vitalOf(before, signal)).alive) return enter(room, before, { fresh: false, signal });
+    if ((await vitalOf(before, signal)).alive) return enter(room, before, { signal });
+    // A host that died while it was building may have left something that no record names.
+    if (!before.entered) await haltWalls(room, before.handle);
     const { wanted, limits, leaseMs, owner, createdAt } = before;
     const spec = { ...wanted, limits, leaseMs: leaseMs || null, ...(owner === null ? {} : { owner }) };
     const { checked, plan } = await prepare(room, spec, { signal });
@@ -160,7 +162,7 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
       const deadline = { ms: buildDeadlineMs, what: `Building a ${walls.name} sandbox`, signal };
       record = { ...record, handle: (await finishing(deadline, build)).handle };
       if (record.handle !== planned.handle) await saveRecord(room, record);
-      return await enter(room, record, { fresh: true, signal });
+      return await enter(room, record, { signal });
     } catch (error) {
       await giveUp(record.handle).catch(() => {});
       throwIfCancelled(signal, 'Opening a sandbox');
@@ -182,21 +184,24 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
     await removeRoom(room);
   };
 
-  const enter = async (
-    room: Room,
-    record: RoomRecord,
-    { fresh, signal }: { fresh: boolean } & Cancel,
-  ): Promise<Sandbox> => {
-    const { secret, env, workdir, leaseMs, handle } = record;
+  const enter = async (room: Room, record: RoomRecord, { signal }: Cancel): Promise<Sandbox> => {
+    const { secret, env, workdir, leaseMs, handle, entered } = record;
     const link = await Link.open(
       {
         dialer: walls.dialer(room, handle),
         claim: { secret, env, workdir, leaseMs },
-        fresh,
+        fresh: !entered,
         vital: (stop) => walls.vital(room, handle, stop),
       },
       { deadlineMs: readyDeadlineMs, signal },
     );
+    // Written down before anything can run in there.
+    if (!entered) {
+      await saveRecord(room, { ...record, entered: true }).catch(async (error) => {
+        await link.close();
+        throw error;
+      });
+    }
     const { id, grade, limits } = record;
     return new GuestSandbox({
       id,
@@ -246,7 +251,7 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
       const record = await ownRecord(room);
       const vital = await vitalOf(record, signal);
       if (!vital.alive) throw new GeodeError('sandbox_gone', `The sandbox ${id} has ended: ${vital.reason}.`);
-      return enter(room, record, { fresh: false, signal });
+      return enter(room, record, { signal });
     },
     async list({ ids, signal } = {}) {
       const records = await (ids === undefined ? allRecords(options) : recordsOf(options, ids));
@@ -307,6 +312,7 @@ function newRecord(runtime: RuntimeName, id: string, spec: CheckedSpec, plan: Pl
     workdir: plan.workdir,
     env: plan.env,
     handle: plan.handle,
+    entered: false,
     wanted: {
       env: spec.env,
       ...(spec.image === undefined ? {} : { image: spec.image }),

@@ -20,6 +20,12 @@ export function handleOf({ user, chat, spec }: Entry, held: Held): PersistentSan
     files,
     rootFiles,
     journals,
+    get activity() {
+      return sandbox.activity;
+    },
+    get end() {
+      return sandbox.end;
+    },
     exec: (command, options) => sandbox.exec(inside(command), options),
     spawn: (command, options) => held.spawn(inside(command), options),
     attach: (processId, options) => held.attach(processId, options),

@@ -15,7 +15,7 @@ import {
   type JournalFrame,
   markEveryMs,
 } from './journal-frames.ts';
-import { headOf } from './journal-segments.ts';
+import { headOf, type Segment } from './journal-segments.ts';
 import { SegmentWriter, type Shelf } from './segment-writer.ts';
 
 /** A follower that has much to catch up lets others have their turn after so many bytes. */
@@ -43,7 +43,7 @@ export class JournalFile implements Journal {
     this.#head = headOf(shelf.folder, processId).path;
     this.#shelf = shelf;
     this.#segments = new SegmentWriter(processId, shelf);
-    if (this.#segments.end > 0 || this.#segments.paths.length > 1) this.#recover();
+    if (this.#segments.end > 0 || this.#segments.all.length > 1) this.#recover();
   }
 
   get length(): number {
@@ -54,8 +54,8 @@ export class JournalFile implements Journal {
     return this.#exit;
   }
 
-  get paths(): readonly string[] {
-    return this.#segments.paths;
+  get segments(): readonly Segment[] {
+    return this.#segments.all;
   }
 
   begin(facts: JournalFacts): void {
@@ -162,7 +162,7 @@ export class JournalFile implements Journal {
 
   #finished(): void {
     this.#segments.close();
-    markFinished(this.#head, this.#segments.paths.length === 1);
+    markFinished(this.#head, this.#segments.all.length === 1);
     this.#shelf.afterFinish(this);
   }
 

@@ -1,9 +1,9 @@
-import { existsSync, mkdirSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { GeodeError } from '../core/errors.ts';
 import type { Journals } from '../core/journal.ts';
 import { isFinishedMode } from './journal-exit.ts';
 import { JournalFile, type JournalShelf } from './journal-file.ts';
-import { headOf, journalsIn, type Segment } from './journal-segments.ts';
+import { headOf, journalsIn, removeJournal, type Segment } from './journal-segments.ts';
 import type { SegmentWriter } from './segment-writer.ts';
 
 export interface JournalPolicy {
@@ -23,7 +23,7 @@ const segmentsOfJournal = 8;
 const mostDescriptors = 16;
 
 interface Finished {
-  readonly paths: readonly string[];
+  readonly segments: readonly Segment[];
 }
 
 /**
@@ -59,8 +59,9 @@ export function journalFiles(
     afterClose: (writer) => opened.delete(writer),
     afterFinish(file) {
       running.delete(file.processId);
-      finished.push(file);
-      for (const old of finished.splice(0, Math.max(finished.length - policy.keepFinished, 0))) remove(old);
+      finished.push({ segments: file.segments });
+      const old = finished.splice(0, Math.max(finished.length - policy.keepFinished, 0));
+      for (const { segments } of old) removeJournal(segments);
     },
   };
   return {
@@ -84,20 +85,14 @@ function sandboxGone(): GeodeError {
   return new GeodeError('sandbox_gone', 'The sandbox was stopped or released.');
 }
 
-/** The head goes last: as long as it is there, what is left of the journal is found. */
-function remove({ paths }: Finished): void {
-  for (const path of paths.toReversed()) rmSync(path, { force: true });
-}
-
-/** The finished journals that a host before this one left, oldest first. */
+/** The finished journals that a host before this one left, oldest first. What it was removing goes. */
 function finishedIn(folder: string): Finished[] {
-  return [...journalsIn(folder).values()]
-    .map((segments) => ({ paths: segments.map(({ path }) => path), ended: endedAt(segments) }))
-    .flatMap(({ paths, ended }) => (ended === undefined ? [] : [{ paths, ended }]))
-    .sort((a, b) => a.ended - b.ended);
-}
-
-function endedAt([head]: readonly Segment[]): number | undefined {
-  const found = head && statSync(head.path, { throwIfNoEntry: false });
-  return found !== undefined && isFinishedMode(found.mode) ? found.mtimeMs : undefined;
+  const finished: (Finished & { endedAt: number })[] = [];
+  for (const segments of journalsIn(folder).values()) {
+    const [head] = segments;
+    const found = head?.start === 0 ? statSync(head.path, { throwIfNoEntry: false }) : undefined;
+    if (found === undefined) removeJournal(segments);
+    else if (isFinishedMode(found.mode)) finished.push({ segments, endedAt: found.mtimeMs });
+  }
+  return finished.sort((a, b) => a.endedAt - b.endedAt);
 }

@@ -1,4 +1,4 @@
-import { closeSync, openSync, readdirSync, readSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { GeodeError } from '../core/errors.ts';
 import { largestFrame } from './journal-frames.ts';
@@ -38,7 +38,7 @@ export function segmentsIn(folder: string, processId: string): Segment[] {
   return journalsIn(folder).get(processId) ?? [];
 }
 
-/** The journals in a folder by the ids of their processes. One without a head is none. */
+/** The files in a folder by the ids of their processes. */
 export function journalsIn(folder: string): Map<string, Segment[]> {
   const journals = new Map<string, Segment[]>();
   for (const name of readdirSync(folder)) {
@@ -48,11 +48,13 @@ export function journalsIn(folder: string): Map<string, Segment[]> {
     segments.push({ start: Number(start), path: join(folder, name) });
     journals.set(processId, segments);
   }
-  for (const [processId, segments] of journals) {
-    segments.sort((a, b) => a.start - b.start);
-    if (segments[0]?.start !== 0) journals.delete(processId);
-  }
+  for (const segments of journals.values()) segments.sort((a, b) => a.start - b.start);
   return journals;
+}
+
+/** The head goes first: without it a journal is none, so it never seems to have ended sooner than it did. */
+export function removeJournal(segments: readonly Segment[]): void {
+  for (const { path } of segments) rmSync(path, { force: true });
 }
 
 export function segmentAt(segments: readonly Segment[], offset: number): Segment | undefined {

@@ -33,15 +33,17 @@ export async function openSandboxes(options: SandboxesOptions): Promise<Sandboxe
   const book = new Book(held.use(new Ledger(join(stateDir, 'ledger.db'), [sandboxChapter])));
   const supply = held.use(new Supply(options));
   const registry = held.use(new Registry({ book, supply, limits: most }));
-  let settled = await reconcile(registry, book, runtimes, warn, { signal });
+  const closing = new AbortController();
+  let settled = await reconcile(registry, book, runtimes, warn, closing.signal, { signal });
 
   const tend = async () => {
     // An engine that was away may be back.
-    if (!settled.complete) settled = await reconcile(registry, book, runtimes, warn);
+    if (!settled.complete) settled = await reconcile(registry, book, runtimes, warn, closing.signal);
     return sweep(registry, book, policy);
   };
   let tending: Promise<unknown> | undefined;
   held.defer(async () => {
+    closing.abort();
     await tending;
     await settled.reaping;
   });

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Cancel, throwIfCancelled } from '../core/cancel.ts';
+import type { Cancel } from '../core/cancel.ts';
 import type { Runtime } from '../core/runtime.ts';
 
 /** An engine finishes what a host asked of it, also when the host has died since. */
@@ -8,7 +8,8 @@ const pauseMs = 250;
 
 /**
  * Removes what dead hosts left of sandboxes that nobody wants: containers, volumes, folders, control groups,
- * processes. Returns their ids. What `isOrphan` does not know is not touched.
+ * processes. Returns their ids. What `isOrphan` does not know is not touched. A cancel ends the wait for what
+ * an engine may still bring; what is there is removed.
  */
 export async function reap(
   runtimes: readonly Runtime[],
@@ -27,16 +28,13 @@ async function reapOf(
   const reaped: string[] = [];
   let until = 0;
   do {
-    throwIfCancelled(signal, 'Removing what earlier hosts left');
     // A runtime that does not answer is not in use here, or its orphans can wait until it does.
-    const orphans = (await runtime.traces({ signal }).catch(() => [])).filter(isOrphan);
-    const records = orphans.length === 0 ? [] : await runtime.list({ signal });
-    for (const { id, createdAt } of records) {
-      if (orphans.includes(id)) until = Math.max(until, createdAt + latestArrivalMs);
-    }
-    await Promise.all(orphans.map((id) => runtime.remove(id, { signal })));
+    const orphans = (await runtime.traces().catch(() => [])).filter(isOrphan);
+    const records = orphans.length === 0 ? [] : await runtime.list({ ids: orphans });
+    until = Math.max(until, ...records.map(({ createdAt }) => createdAt + latestArrivalMs));
+    await Promise.all(orphans.map((id) => runtime.remove(id)));
     reaped.push(...orphans);
-    if (Date.now() < until) await delay(pauseMs, undefined, { signal });
-  } while (Date.now() < until);
+    if (Date.now() < until) await delay(pauseMs, undefined, { signal }).catch(() => {});
+  } while (Date.now() < until && !signal?.aborted);
   return reaped;
 }

@@ -33,6 +33,7 @@ export async function reconcile(
   book: Book,
   runtimes: readonly Runtime[],
   warn: (message: string) => void,
+  closing: AbortSignal,
   cancel: Cancel = {},
 ): Promise<Reconciled> {
   const realities = (await Promise.all(runtimes.map((runtime) => lookAt(runtime, cancel)))).filter(
@@ -56,7 +57,9 @@ export async function reconcile(
   const known = new Set(book.all().map(({ id }) => id));
   return {
     complete,
-    reaping: reap(runtimes, (id) => isOrphan('room', id) && !known.has(id)).catch(() => []),
+    reaping: reap(runtimes, (id) => isOrphan('room', id) && !known.has(id), { signal: closing }).catch(
+      () => [],
+    ),
   };
 }
 

@@ -62,8 +62,8 @@ export class SegmentWriter implements SegmentSource {
     return this.#end;
   }
 
-  get paths(): string[] {
-    return this.#segments.map(({ path }) => path);
+  get all(): readonly Segment[] {
+    return this.#segments;
   }
 
   /** Begins a new segment at an offset if the present one has no room. */

@@ -196,7 +196,7 @@ export function lifecycleContract(harness: () => Harness): void {
         (sandbox) => sandbox.stop(),
         (error) => expect(error).toMatchObject({ code: 'cancelled' }),
       );
-      expect((await runtime.list()).length).toBe(before);
+      await eventually(async () => (await runtime.list()).length === before, 'what was begun to go');
     });
 
     it('refuses an id that is taken or that is no id', async () => {

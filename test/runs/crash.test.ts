@@ -10,6 +10,7 @@ import { allRuntimes } from '../../src/runtimes/index.ts';
 import { isOrphan } from '../../src/sandboxes/host-mark.ts';
 import { reap } from '../../src/sandboxes/reap.ts';
 import { fixture, optionsIn, testOptions, type World } from '../contracts/harness.ts';
+import { generator } from '../fixtures/random.ts';
 
 const { docker, bubblewrap } = inject('engines');
 /** The long form: `GEODE_TEST_CRASHES=300 GEODE_TEST_SEED=… npx vitest run test/runs/crash.test.ts`. */
@@ -90,17 +91,6 @@ async function liveAndDie(folder: string, world: World, name: string, ms: number
   host.kill('SIGKILL');
   await exited;
   return said.split('\n').length - 1;
-}
-
-/** Mulberry32: the same crashes for the same seed. */
-function generator(start: number): () => number {
-  let state = start;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }
 
 function entries(folder: string): readonly string[] {

@@ -42,7 +42,12 @@ export async function sandboxWorld(name: RuntimeName, world: World = {}): Promis
 /** In a folder that another process may know of. */
 export async function hostIn(folder: string, world: World, name: RuntimeName): Promise<Sandboxes> {
   const options = await optionsIn(folder, world);
-  return openSandboxes({ ...hostOptions(runtimeNamed(name, options), options), waitMs: 5_000 });
+  const pool = { floor: 1, ceiling: 2 };
+  return openSandboxes({ ...hostOptions(runtimeNamed(name, options), options), pool, waitMs: 5_000 });
+}
+
+export async function runtimeIn(folder: string, world: World, name: RuntimeName): Promise<Runtime> {
+  return runtimeNamed(name, await optionsIn(folder, world));
 }
 
 function runtimeNamed(name: RuntimeName, options: TestOptions): Runtime {
@@ -51,7 +56,7 @@ function runtimeNamed(name: RuntimeName, options: TestOptions): Runtime {
   return runtime;
 }
 
-export function hostOptions(runtime: Runtime, { stateDir }: TestOptions): SandboxesOptions {
+function hostOptions(runtime: Runtime, { stateDir }: TestOptions): SandboxesOptions {
   return {
     stateDir,
     runtimes: [runtime],

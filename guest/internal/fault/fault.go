@@ -33,6 +33,12 @@ const (
 	TunnelRefused   Code = "tunnel_refused"
 	Cancelled       Code = "cancelled"
 	Internal        Code = "internal"
+
+	SnapshotNotFound Code = "snapshot_not_found"
+	SnapshotExists   Code = "snapshot_exists"
+	SnapshotLimit    Code = "snapshot_limit"
+	SnapshotDamaged  Code = "snapshot_damaged"
+	WorkspaceBusy    Code = "workspace_busy"
 )
 
 var statuses = map[Code]int{

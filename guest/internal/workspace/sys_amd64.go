@@ -1,0 +1,6 @@
+package workspace
+
+import "syscall"
+
+const sysFstatat = syscall.SYS_NEWFSTATAT
+const sysCopyFileRange = 326

@@ -1,0 +1,40 @@
+import type { Cancel } from '../../core/cancel.ts';
+import type { Freezing, Restored } from '../../core/snapshots.ts';
+import { checkName } from './snapshot-names.ts';
+import {
+  defaultSnapshotPolicy,
+  frozenAnswer,
+  restoredSchema,
+  type SnapshotPolicy,
+  type WorkspacePlace,
+} from './snapshots-of.ts';
+
+export interface ForkOptions extends Freezing, Cancel {
+  /** The snapshot to start from; without one the source's workspace as it is now. */
+  readonly snapshot?: string | undefined;
+}
+
+/**
+ * Fills the empty workspace of a sandbox that does not run yet with the files of another's, which may be running.
+ * Files of the source's user become files of the target's; what else they share is nothing. On failure the target is
+ * empty again. A target that is not empty is `file_exists`.
+ */
+export async function forkWorkspace(
+  source: WorkspacePlace,
+  target: Pick<WorkspacePlace, 'workspace' | 'owner'>,
+  { snapshot, freeze, signal }: ForkOptions = {},
+  { deadlineMs }: SnapshotPolicy = defaultSnapshotPolicy,
+): Promise<Restored> {
+  const request = {
+    verb: 'fork',
+    store: source.folder,
+    workspace: source.workspace,
+    kind: 'kept',
+    name: snapshot === undefined ? undefined : checkName(snapshot),
+    into: target.workspace,
+    from: source.owner,
+    to: target.owner,
+  };
+  const job = { program: source.program, what: 'Forking a workspace', request, deadlineMs, signal };
+  return frozenAnswer(job, snapshot === undefined ? { freeze } : {}, restoredSchema);
+}

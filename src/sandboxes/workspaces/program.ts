@@ -1,0 +1,102 @@
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import type { Readable, Writable } from 'node:stream';
+import { z } from 'zod';
+import { type Cancel, cancelled, throwIfCancelled } from '../../core/cancel.ts';
+import { type ErrorCode, errorCatalogue, GeodeError, reasonOf } from '../../core/errors.ts';
+
+/** The program tidies up when its input ends; one that does not is killed after this. */
+const tidyUpMs = 4_000;
+
+export interface Job extends Cancel {
+  /** The guest program. As `guest workspace` it works on the host's side, never in a sandbox. */
+  readonly program: string;
+  /** What it is told; never on its command line, where others could read it. */
+  readonly request: Readonly<Record<string, unknown>>;
+  /** For people: "Taking a snapshot". */
+  readonly what: string;
+  readonly deadlineMs: number;
+}
+
+const lastSchema = z.union([
+  z.object({ done: z.literal(true) }),
+  z.object({ error: z.object({ code: z.string(), message: z.string() }) }),
+]);
+
+/**
+ * Runs one job of the program and hands out its answers, line by line. `go` lets it go on after an answer that
+ * it waits behind. Whatever ends the loop ends the program: it is gone when the generator is.
+ */
+export async function* answersOf(job: Job): AsyncGenerator<{ readonly line: unknown; go(): void }> {
+  const { program, what, signal, deadlineMs } = job;
+  throwIfCancelled(signal, what);
+  const child = spawn(program, ['workspace'], { cwd: '/', env: {}, stdio: ['pipe', 'pipe', 'ignore'] });
+  const ended = endOf(child, what);
+  child.stdin.on('error', () => {});
+  const tidyUp = () => {
+    child.stdin.end();
+    setTimeout(() => child.kill('SIGKILL'), tidyUpMs).unref();
+  };
+  let late = false;
+  const timer = setTimeout(() => {
+    late = true;
+    tidyUp();
+  }, deadlineMs);
+  signal?.addEventListener('abort', tidyUp, { once: true });
+  let finished = false;
+  try {
+    child.stdin.write(`${JSON.stringify(job.request)}\n`);
+    for await (const text of createInterface({ input: child.stdout })) {
+      const line: unknown = JSON.parse(text);
+      const last = lastSchema.safeParse(line);
+      if (!last.success) {
+        yield { line, go: () => child.stdin.write('\n') };
+        continue;
+      }
+      finished = true;
+      if ('error' in last.data) throw failure(what, last.data.error);
+    }
+    const end = await ended;
+    if (!finished) throw new GeodeError('internal', `${what} ended early: ${end}.`);
+  } catch (error) {
+    throwIfCancelled(signal, what);
+    if (late) throw new GeodeError('timed_out', `${what} did not finish within ${deadlineMs} ms.`);
+    throw error;
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', tidyUp);
+    tidyUp();
+    child.stdout.resume();
+    await ended.catch(() => {});
+  }
+}
+
+/** The only answer of a job that has one. */
+export async function answerOf<T>(job: Job, schema: z.ZodType<T>): Promise<T> {
+  let answer: T | undefined;
+  for await (const { line } of answersOf(job)) answer = schema.parse(line);
+  if (answer === undefined) throw new GeodeError('internal', `${job.what} had no answer.`);
+  return answer;
+}
+
+type Child = ChildProcessByStdio<Writable, Readable, null>;
+
+function endOf(child: Child, what: string): Promise<string> {
+  const ended = new Promise<string>((resolve, reject) => {
+    child.once('error', (cause) =>
+      reject(new GeodeError('internal', `${what} could not start: ${reasonOf(cause)}.`, { cause })),
+    );
+    child.once('close', (code, signal) => resolve(signal ?? `code ${code}`));
+  });
+  ended.catch(() => {});
+  return ended;
+}
+
+function failure(what: string, { code, message }: { code: string; message: string }): GeodeError {
+  if (code === 'cancelled') return cancelled(what);
+  return new GeodeError(isErrorCode(code) ? code : 'internal', `${what} failed: ${message}.`);
+}
+
+function isErrorCode(code: string): code is ErrorCode {
+  return code in errorCatalogue;
+}

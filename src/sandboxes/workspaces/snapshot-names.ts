@@ -1,0 +1,24 @@
+import { GeodeError } from '../../core/errors.ts';
+
+/** Stands for the last undo point. */
+export const undoName = 'undo';
+
+const pattern = /^[a-zA-Z0-9_][a-zA-Z0-9._-]{0,63}$/;
+
+/** A name as it may be asked for, numbers included. */
+export function checkName(name: string): string {
+  if (pattern.test(name)) return name;
+  throw new GeodeError(
+    'invalid_input',
+    `${JSON.stringify(name.slice(0, 80))} is not the name of a snapshot: 1 to 64 letters, digits, ".", "_" and "-".`,
+  );
+}
+
+/** A name that somebody chose: not one that Geode gives. */
+export function checkNewName(name: string): string {
+  checkName(name);
+  if (name !== undoName && !/^\d+$/.test(name)) return name;
+  throw new GeodeError('invalid_input', `A snapshot cannot be called ${JSON.stringify(name)}.`, {
+    hint: 'Numbers and "undo" are names that Geode itself gives. Choose another, or leave the name out.',
+  });
+}

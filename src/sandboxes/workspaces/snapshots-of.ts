@@ -1,0 +1,217 @@
+import { z } from 'zod';
+import type { Cancel } from '../../core/cancel.ts';
+import { GeodeError, isGeodeError } from '../../core/errors.ts';
+import type { Change, Freezing, Snapshot, SnapshotKind, Snapshots } from '../../core/snapshots.ts';
+import { inTurns } from './in-turns.ts';
+import { answerOf, answersOf, type Job } from './program.ts';
+import { checkName, checkNewName, undoName } from './snapshot-names.ts';
+import { unifiedDiff } from './unified-diff.ts';
+
+/** A workspace that is a folder of this host. */
+export interface WorkspacePlace {
+  readonly workspace: string;
+  /** Where its snapshots are, out of the sandbox's sight and best on the same disk; made when it is needed. */
+  readonly folder: string;
+  /** The guest program for this host's architecture. */
+  readonly program: string;
+  /** Whose the files of the sandbox's commands are on the host's disk. */
+  readonly owner: { readonly uid: number; readonly gid: number };
+}
+
+export interface SnapshotPolicy {
+  /** Snapshots that are kept; then the oldest without a name goes. */
+  readonly most: number;
+  /** Undo points that are kept. */
+  readonly mostUndo: number;
+  /** What one snapshot may add to the disk; `null`: anything. */
+  readonly mostBytes: number | null;
+  readonly deadlineMs: number;
+}
+
+export const defaultSnapshotPolicy: SnapshotPolicy = {
+  most: 20,
+  mostUndo: 10,
+  mostBytes: null,
+  deadlineMs: 15 * 60_000,
+};
+
+const mostTextBytes = 1024 ** 2;
+
+/** The snapshots of a workspace on this host's disk. Holds nothing open; what it needs is in the folder. */
+export function snapshotsOf(
+  place: WorkspacePlace,
+  policy: SnapshotPolicy = defaultSnapshotPolicy,
+): Snapshots {
+  const turn = inTurns();
+  const { program, folder: store, workspace } = place;
+  const { deadlineMs } = policy;
+  const job = (what: string, request: Readonly<Record<string, unknown>>, signal?: AbortSignal): Job => ({
+    program,
+    what,
+    deadlineMs,
+    signal,
+    request: { store, workspace, ...request },
+  });
+
+  const list = async ({ signal }: Cancel = {}) =>
+    answerOf(job('Listing the snapshots', { verb: 'list' }, signal), listSchema);
+
+  const lastUndo = async (signal: AbortSignal | undefined) => {
+    const { snapshots } = await list({ signal });
+    const last = snapshots.findLast(({ kind }) => kind === 'undo');
+    if (last !== undefined) return { kind: last.kind, name: last.name };
+    throw new GeodeError('snapshot_not_found', 'There is nothing to undo in this workspace.', {
+      hint: 'Undo points are taken before commands that ask for one.',
+    });
+  };
+
+  const find = async (name: string, signal: AbortSignal | undefined) =>
+    name === undoName ? lastUndo(signal) : { kind: 'kept' as const, name: checkName(name) };
+
+  const take = (kind: SnapshotKind, name: string | undefined, options: Freezing & Cancel) => {
+    const request = {
+      verb: 'take',
+      kind,
+      name,
+      most: kind === 'kept' ? policy.most : policy.mostUndo,
+      mostBytes: policy.mostBytes ?? 0,
+      // An undo point is for the next minutes, and must not wait for the disk.
+      sync: kind === 'kept',
+    };
+    return turn(() => frozenAnswer(job('Taking a snapshot', request, options.signal), options, takenSchema));
+  };
+
+  const restore = (found: { kind: SnapshotKind; name: string }, { freeze, signal }: Freezing & Cancel) => {
+    const restoring = job(`Restoring the snapshot ${found.name}`, { verb: 'restore', ...found }, signal);
+    return turn(async () => {
+      await using _frozen = await freeze?.();
+      return answerOf(restoring, restoredSchema);
+    });
+  };
+
+  const remove = (found: { kind: SnapshotKind; name: string }, signal: AbortSignal | undefined) =>
+    turn(() => answerOf(job('Removing a snapshot', { verb: 'remove', ...found }, signal), anything));
+
+  return {
+    take: async ({ name, ...options } = {}) =>
+      take('kept', name === undefined ? undefined : checkNewName(name), options),
+    list,
+    restore: async (name, options = {}) => restore({ kind: 'kept', name: checkName(name) }, options),
+    async *diff(from, { to, signal } = {}) {
+      const before = await find(from, signal);
+      const after = to === undefined ? undefined : await find(to, signal);
+      const request = { verb: 'diff', ...before, against: after?.name, againstKind: after?.kind };
+      using _held = await turn.hold();
+      for await (const { line } of answersOf(job('Comparing the workspace', request, signal))) {
+        yield changeSchema.parse(line);
+      }
+    },
+    async textDiff(path, from, { to, signal } = {}) {
+      const before = await find(from, signal);
+      const after = to === undefined ? undefined : await find(to, signal);
+      const read = (found: { kind: SnapshotKind; name: string } | undefined) => {
+        const request = {
+          verb: 'read',
+          ...found,
+          path: Buffer.from(path).toString('base64'),
+          mostBytes: mostTextBytes,
+        };
+        return turn(() => answerOf(job(`Reading ${path}`, request, signal), contentSchema)).catch((error) => {
+          if (isGeodeError(error, 'file_not_found')) return undefined;
+          throw error;
+        });
+      };
+      return unifiedDiff(path, await read(before), await read(after));
+    },
+    async remove(name, { signal } = {}) {
+      try {
+        await remove({ kind: 'kept', name: checkName(name) }, signal);
+        return true;
+      } catch (error) {
+        if (isGeodeError(error, 'snapshot_not_found')) return false;
+        throw error;
+      }
+    },
+    mark: async (options = {}) => take('undo', undefined, options),
+    async undo(options = {}) {
+      const point = await lastUndo(options.signal);
+      const restored = await restore(point, options);
+      await remove(point, options.signal);
+      return restored;
+    },
+  };
+}
+
+/** The answer to a job that looks twice when it is given a way to freeze: the second time with everything still. */
+export async function frozenAnswer<T>(job: Job, { freeze }: Freezing, schema: z.ZodType<T>): Promise<T> {
+  let frozen: AsyncDisposable | undefined;
+  const thaw = async () => {
+    const held = frozen;
+    frozen = undefined;
+    await held?.[Symbol.asyncDispose]();
+  };
+  let answer: T | undefined;
+  try {
+    const request = { ...job.request, pause: freeze !== undefined };
+    for await (const { line, go } of answersOf({ ...job, request })) {
+      const event = eventSchema.safeParse(line);
+      if (!event.success) {
+        answer = schema.parse(line);
+      } else if (event.data.event === 'ready') {
+        frozen = await freeze?.();
+        go();
+      } else {
+        await thaw();
+      }
+    }
+  } finally {
+    await thaw();
+  }
+  if (answer === undefined) throw new GeodeError('internal', `${job.what} had no answer.`);
+  return answer;
+}
+
+const count = z.number().nonnegative();
+const eventSchema = z.object({ event: z.enum(['ready', 'seen']) });
+const anything = z.object({});
+
+const snapshotSchema = z
+  .object({
+    name: z.string(),
+    kind: z.enum(['kept', 'undo']),
+    takenMs: count,
+    files: count,
+    folders: count,
+    links: count,
+    bytes: count,
+    addedBytes: count,
+    special: count,
+    unreadable: count,
+  })
+  .transform(
+    ({ takenMs, special, unreadable, ...rest }): Snapshot => ({
+      ...rest,
+      takenAt: takenMs,
+      leftOut: { special, unreadable },
+    }),
+  );
+const takenSchema = z.object({ snapshot: snapshotSchema }).transform(({ snapshot }) => snapshot);
+const listSchema = z.object({ snapshots: z.array(snapshotSchema), diskBytes: count });
+export const restoredSchema = z.object({ written: count, removed: count, changed: count, left: count });
+const contentSchema = z
+  .object({ content: z.base64() })
+  .transform(({ content }) => Buffer.from(content, 'base64'));
+const sideSchema = z
+  .object({
+    type: z.enum(['file', 'directory', 'symlink', 'special', 'unreadable']),
+    size: count,
+    mode: count,
+  })
+  .optional();
+const changeSchema: z.ZodType<Change> = z.object({
+  path: z.string(),
+  pathBase64: z.string().optional(),
+  change: z.enum(['added', 'removed', 'modified', 'mode', 'type']),
+  before: sideSchema,
+  after: sideSchema,
+});

@@ -1,0 +1,193 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { rm } from 'node:fs/promises';
+import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe, expect, inject, it } from 'vitest';
+import type { Sandboxes } from '../../src/core/persistent.ts';
+import type { RuntimeName } from '../../src/core/runtime.ts';
+import { isOrphan } from '../../src/sandboxes/host-mark.ts';
+import { reap } from '../../src/sandboxes/reap.ts';
+import { events } from '../contracts/exec.ts';
+import { fixture, testOptions, type World } from '../contracts/harness.ts';
+import { generator } from '../fixtures/random.ts';
+import { type Deed, outputOf, type Work } from '../fixtures/sandbox-deeds.ts';
+import { hostIn, runtimeIn } from './world.ts';
+
+const { bubblewrap, docker } = inject('engines');
+/** The long form: `GEODE_TEST_CRASHES=300 GEODE_TEST_SEED=… npx vitest run test/sandboxes/crash.test.ts`. */
+const asked = Number(process.env.GEODE_TEST_CRASHES ?? 0);
+const seed = Number(process.env.GEODE_TEST_SEED ?? Date.now() % 1_000_000);
+const longestLifeMs = 1_500;
+
+interface Case {
+  readonly name: RuntimeName;
+  readonly world: World;
+  readonly rounds: number;
+  readonly unavailable?: string | undefined;
+}
+
+const cases: readonly Case[] = [
+  { name: 'native', world: {}, rounds: asked || 8 },
+  {
+    name: 'bubblewrap',
+    world: {},
+    rounds: asked || 12,
+    unavailable: bubblewrap.available ? undefined : bubblewrap.reason,
+  },
+  {
+    name: 'docker',
+    world: docker.available ? { dockerSocket: docker.socket } : {},
+    rounds: asked || 6,
+    unavailable: docker.available ? undefined : docker.reason,
+  },
+];
+
+describe('SBX-6 REL-1: hosts of sandboxes that are killed at any moment', () => {
+  for (const { name, world, rounds, unavailable } of cases) {
+    const reason = unavailable === undefined ? '' : ` (skipped: ${unavailable})`;
+    it.skipIf(unavailable !== undefined)(
+      `${name}: after each of ${rounds} kills all is there, once (seed ${seed})${reason}`,
+      { timeout: 120_000 + rounds * 20_000 },
+      async () => {
+        const { folder } = await testOptions();
+        const random = generator(seed);
+        const told = new Told();
+        for (let round = 0; round < rounds; round += 1) {
+          await liveAndDie(
+            [folder, JSON.stringify(world), name, `${seed + round}`, `${round}`],
+            random() * longestLifeMs,
+            told,
+          );
+          const sandboxes = await hostIn(folder, world, name);
+          await told.check(sandboxes, `round ${round}`);
+          await sandboxes[Symbol.asyncDispose]();
+        }
+        console.log(`${name}: ${rounds} kills, ${told.checked} processes read to the end`);
+        const runtime = await runtimeIn(folder, world, name);
+        const last = await hostIn(folder, world, name);
+        const known = new Set((await last.all()).map(({ id }) => id));
+        await reap([runtime], (id) => isOrphan('room', id) && !known.has(id));
+        expect((await runtime.traces()).filter((id) => !known.has(id))).toEqual([]);
+        expect((await runtime.list()).map(({ id }) => id).sort()).toEqual([...known].sort());
+        for (const { user, chat } of await last.all()) await last.of(user).remove(chat);
+        await last[Symbol.asyncDispose]();
+        expect(await runtime.list()).toEqual([]);
+        await rm(folder, { recursive: true });
+      },
+    );
+  }
+});
+
+async function liveAndDie(words: readonly string[], ms: number, told: Told): Promise<void> {
+  const host = spawn(process.execPath, [fixture('sandbox-host.ts'), ...words], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const exited = once(host, 'exit');
+  const lines = createInterface(host.stdout);
+  let begun: (() => void) | undefined;
+  const first = new Promise<void>((resolve) => {
+    begun = resolve;
+  });
+  lines.on('line', (line) => {
+    begun?.();
+    told.hear(JSON.parse(line));
+  });
+  const closed = once(lines, 'close');
+  await Promise.race([first, exited]);
+  await delay(ms);
+  host.kill('SIGKILL');
+  const [, signal] = await exited;
+  await closed;
+  expect(signal, 'the host ended by itself').toBe('SIGKILL');
+}
+
+/** What must be true after a kill, from what the host said before it. */
+interface Room {
+  id: string | undefined;
+  presence: 'there' | 'perhaps';
+  /** What each may hold: of a write that was cut off, the old or the new. */
+  readonly files: Map<string, readonly (string | undefined)[]>;
+  readonly processes: Map<string, { readonly work: Work; cut: boolean }>;
+}
+
+class Told {
+  checked = 0;
+  readonly #rooms = new Map<string, Room>();
+
+  hear(said: Deed): void {
+    const key = JSON.stringify([said.user, said.chat]);
+    const room = this.#rooms.get(key) ?? {
+      id: undefined,
+      presence: 'perhaps',
+      files: new Map(),
+      processes: new Map(),
+    };
+    this.#rooms.set(key, room);
+    if (said.deed === 'made') {
+      if (room.id !== undefined && room.id !== said.id) throw new Error(`${key} has become another sandbox`);
+      room.id = said.id;
+      room.presence = 'there';
+    }
+    if (said.deed === 'writing')
+      room.files.set(said.file, [...(room.files.get(said.file) ?? [undefined]), said.content]);
+    if (said.deed === 'written') room.files.set(said.file, [said.content]);
+    if (said.deed === 'spawned') room.processes.set(said.process, { work: said.work, cut: false });
+    if (said.deed === 'stopping') for (const process of room.processes.values()) process.cut = true;
+    if (said.deed === 'removing') room.presence = 'perhaps';
+    if (said.deed === 'removed') this.#rooms.delete(key);
+  }
+
+  async check(sandboxes: Sandboxes, when: string): Promise<void> {
+    const all = new Map(
+      (await sandboxes.all()).map((status) => [JSON.stringify([status.user, status.chat]), status]),
+    );
+    for (const [key, room] of this.#rooms) {
+      const status = all.get(key);
+      if (room.presence === 'there') expect(status?.id, `${when}: ${key}`).toBe(room.id);
+      if (status === undefined) this.#rooms.delete(key);
+      else await this.#checkRoom(sandboxes, room, status.user, status.chat, `${when}: ${key}`);
+    }
+    expect(
+      [...all.values()].filter(({ state }) => state === 'unknown'),
+      when,
+    ).toEqual([]);
+  }
+
+  async #checkRoom(
+    sandboxes: Sandboxes,
+    room: Room,
+    user: string,
+    chat: string,
+    where: string,
+  ): Promise<void> {
+    const sandbox = await sandboxes.of(user).getOrCreate(chat);
+    room.presence = 'there';
+    room.id = sandbox.id;
+    for (const [file, contents] of room.files) {
+      const found = await sandbox.files.readText(file).catch(() => undefined);
+      expect(contents, `${where}: ${file}`).toContain(found);
+      room.files.set(file, [found]);
+    }
+    await Promise.all(
+      [...room.processes].map(async ([id, { work, cut }]) => {
+        const whole = outputOf(work);
+        if (cut) {
+          const kept = [...sandbox.journals.open(id).read(0)]
+            .map((event) => (event.type === 'stdout' ? Buffer.from(event.bytes).toString() : ''))
+            .join('');
+          expect(whole.startsWith(kept), `${where}: what was stopped had written something else`).toBe(true);
+        } else {
+          const { stdout, exit } = await events(await sandbox.attach(id));
+          expect(
+            stdout === whole,
+            `${where}: process ${id} has ${stdout.length} of ${whole.length} bytes`,
+          ).toBe(true);
+          expect(exit, where).toMatchObject({ exitCode: work.code });
+        }
+        room.processes.delete(id);
+        this.checked += 1;
+      }),
+    );
+  }
+}
