@@ -1,4 +1,4 @@
-import { closeSync, openSync, readdirSync, readSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readdirSync, readSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { GeodeError } from '../core/errors.ts';
 import { largestFrame } from './journal-frames.ts';
@@ -12,7 +12,7 @@ export interface Segment {
   readonly path: string;
 }
 
-/** Where a cursor finds its segments: the writer's table of them. */
+/** Where a cursor finds its segments: the writer's own table, or the folder. */
 export interface SegmentSource {
   /** The one that an offset belongs to, if it is kept; else the last one before it. */
   at(offset: number): Segment | undefined;
@@ -63,6 +63,22 @@ export function segmentAt(segments: readonly Segment[], offset: number): Segment
 
 export function segmentAfter(segments: readonly Segment[], { start }: Segment): Segment | undefined {
   return segments.find((segment) => segment.start > start);
+}
+
+/** For readers beside the writer, in this process or another: the folder is asked as the reading goes on. */
+export function segmentsOnDisk(folder: string, processId: string): SegmentSource {
+  const here = () => (existsSync(headOf(folder, processId).path) ? segmentsIn(folder, processId) : []);
+  let known = here();
+  return {
+    at: (offset) => segmentAt(known, offset),
+    after(segment) {
+      const next = segmentAfter(known, segment);
+      if (next !== undefined) return next;
+      known = here();
+      return segmentAfter(known, segment);
+    },
+    read: (segment, position) => readChunk(segment.path, position),
+  };
 }
 
 export function readChunk(path: string, position: number, before = Number.POSITIVE_INFINITY): Buffer {

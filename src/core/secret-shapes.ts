@@ -1,0 +1,108 @@
+/**
+ * What secrets look like: the spellings of the values that a caller knows, and the shapes of well-known
+ * keys. Who stores text and who shows output take them out by the same list.
+ */
+export interface SecretShape {
+  readonly name: string;
+  readonly pattern: RegExp;
+}
+
+/** Shorter values are words that occur by chance; removing them would destroy text and hide nothing. */
+const shortestValue = 6;
+
+/** The values worth removing, also in the encodings they travel in, the longest first. */
+export function spellingsOf(values: Iterable<string>): string[] {
+  return [...values]
+    .filter((value) => value.length >= shortestValue)
+    .flatMap((value) => [
+      value,
+      encodeURIComponent(value),
+      Buffer.from(value).toString('base64').replace(/=+$/, ''),
+    ])
+    .sort((a, b) => b.length - a.length);
+}
+
+export const secretShapes: readonly SecretShape[] = [
+  {
+    name: 'private key',
+    pattern: /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g,
+  },
+  { name: 'Geode key', pattern: /\bgeode_[A-Za-z0-9]{6,}_[\w-]{20,}/g },
+  { name: 'Anthropic key', pattern: /\bsk-ant-[\w-]{20,}/g },
+  { name: 'OpenAI key', pattern: /\bsk-(?:proj-|svcacct-|or-v1-)?[A-Za-z0-9_-]{20,}/g },
+  { name: 'AWS key', pattern: /\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/g },
+  { name: 'GitHub token', pattern: /\b(?:gh[pousr]_[A-Za-z0-9]{36,}|github_pat_\w{22,})/g },
+  { name: 'GitLab token', pattern: /\bglpat-[\w-]{20,}/g },
+  { name: 'Slack token', pattern: /\bxox[abeprs]-[\w-]{10,}/g },
+  { name: 'Stripe key', pattern: /\b[rs]k_(?:live|test)_[A-Za-z0-9]{16,}/g },
+  { name: 'Google key', pattern: /\bAIza[\w-]{35}/g },
+  { name: 'npm token', pattern: /\bnpm_[A-Za-z0-9]{36}\b/g },
+  { name: 'Hugging Face token', pattern: /\bhf_[A-Za-z0-9]{30,}\b/g },
+  { name: 'Telegram token', pattern: /\b\d{8,10}:[\w-]{35}\b/g },
+  // Not after a dash: in a run of `eyJ-eyJ-…` every start would look through all of it.
+  { name: 'JSON web token', pattern: /(?<![\w-])eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}/g },
+];
+
+const privateKeyHeader = '-----BEGIN ';
+const starts = [
+  ...['geode_', 'sk-', 'AKIA', 'ASIA', 'github_pat_', 'glpat-', 'AIza', 'npm_', 'hf_', 'eyJ'],
+  ...['ghp_', 'gho_', 'ghu_', 'ghs_', 'ghr_'],
+  ...['xoxa-', 'xoxb-', 'xoxe-', 'xoxp-', 'xoxr-', 'xoxs-'],
+  ...['sk_live_', 'sk_test_', 'rk_live_', 'rk_test_'],
+];
+const anyStart = new RegExp(`\\b(?:${starts.join('|')}|\\d{8,10}:)|${privateKeyHeader}`);
+const tokenCharacters = charactersOf(/[\w.-]/);
+const numberCharacters = charactersOf(/[\w:-]/);
+const openToken = new RegExp(`\\b(?:${starts.map((start) => anyPartOf(start, '.*')).join('|')})$`);
+const openNumber = /\b\d{1,10}(?::[\w-]*)?$/;
+const longestHeader = 60;
+const openHeader = /-{1,4}$|-----B?E?G?I?N?(?: [A-Z ]{0,40}-{0,5})?$/;
+
+/** A quick look that spares the patterns: false when no shape can be in the text. */
+export function mayHoldSecret(text: string): boolean {
+  return anyStart.test(text);
+}
+
+/**
+ * Where the end of a text begins that more text may turn into one of the shapes or make longer; the length
+ * of the text when there is none.
+ */
+export function openShapeAt(text: string): number {
+  return Math.min(
+    // In a run that reaches the end the first start that is found is the one: nothing is looked at twice.
+    firstFrom(lastRunOf(tokenCharacters, text), openToken, text),
+    firstFrom(lastRunOf(numberCharacters, text), openNumber, text),
+    firstFrom(Math.max(text.length - longestHeader, 0), openHeader, text),
+    openPrivateKeyAt(text),
+  );
+}
+
+function firstFrom(start: number, pattern: RegExp, text: string): number {
+  const place = text.slice(start).search(pattern);
+  return place < 0 ? text.length : start + place;
+}
+
+function lastRunOf(characters: Uint8Array, text: string): number {
+  let start = text.length;
+  while (start > 0 && characters[text.charCodeAt(start - 1)] === 1) start -= 1;
+  return start;
+}
+
+/** By code, because looking at every character of a long output must be cheap. */
+function charactersOf(pattern: RegExp): Uint8Array {
+  return Uint8Array.from({ length: 256 }, (_, code) => (pattern.test(String.fromCharCode(code)) ? 1 : 0));
+}
+
+function openPrivateKeyAt(text: string): number {
+  const start = text.lastIndexOf(privateKeyHeader);
+  if (start < 0) return text.length;
+  const key = text.slice(start);
+  const isOpen =
+    /^-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(key) && !/-----END [A-Z ]*PRIVATE KEY-----/.test(key);
+  return isOpen ? start : text.length;
+}
+
+/** `sk-` and what may follow becomes `s(?:k(?:-…)?)?`. */
+function anyPartOf(start: string, rest: string): string {
+  return [...start].reduceRight((inner, character) => `${character}(?:${inner})?`, rest);
+}

@@ -1,0 +1,147 @@
+import { Worker } from 'node:worker_threads';
+import { type Cancel, throwIfCancelled, within } from '../core/cancel.ts';
+import { GeodeError, reasonOf } from '../core/errors.ts';
+import { type JournalPart, type JournalPlace, journalSource } from './journal-events.ts';
+import {
+  type JournalLine,
+  journalLines,
+  type LineBytes,
+  mostAnswerBytes,
+  mostLines,
+  textOf,
+} from './journal-lines.ts';
+
+export interface GrepOptions extends JournalPart {
+  /** The pattern is a regular expression of JavaScript; else it is looked for as it stands. */
+  readonly regex?: boolean;
+  readonly ignoreCase?: boolean;
+  /** Matching lines that are given at most; default 100. */
+  readonly limit?: number;
+  /** Lines around a match that are given too, 100 at most. */
+  readonly before?: number;
+  readonly after?: number;
+  /** For a regular expression; default 10 s. */
+  readonly timeoutMs?: number;
+}
+
+export interface GrepAnswer {
+  /** Matches and the lines around them, each once, in the order of the journal. */
+  readonly lines: readonly (JournalLine & { readonly isMatch: boolean })[];
+  /** There is more than the limit. */
+  readonly truncated: boolean;
+}
+
+export interface GrepWork {
+  readonly place: JournalPlace;
+  readonly pattern: string;
+  readonly options: Omit<GrepOptions, 'signal'>;
+}
+
+const longestPattern = 1_000;
+const mostContext = 100;
+
+/**
+ * Looks for lines. Bounded whatever is asked: long lines are looked at in pieces, answers end at
+ * `limit`, and a regular expression, which may be made to take for ever, runs in a worker with a deadline.
+ */
+export async function grepJournal(
+  place: JournalPlace,
+  pattern: string,
+  { signal, ...options }: GrepOptions,
+): Promise<GrepAnswer> {
+  throwIfCancelled(signal, 'The search');
+  check(pattern, options);
+  journalSource(place);
+  const work: GrepWork = { place, pattern, options };
+  return options.regex === true ? grepInWorker(work, { signal }) : grepHere(work, { signal });
+}
+
+export async function grepHere({ place, pattern, options }: GrepWork, cancel: Cancel): Promise<GrepAnswer> {
+  const { limit = 100, before = 0, after = 0 } = options;
+  const matches = matcher(pattern, options);
+  const found: (JournalLine & { isMatch: boolean })[] = [];
+  const passed: LineBytes[] = [];
+  let [count, trailing, bytes] = [0, 0, 0];
+  const give = (line: LineBytes, isMatch: boolean) => {
+    found.push({ ...textOf(line), isMatch });
+    bytes += line.bytes.length;
+  };
+  for await (const line of journalLines(place, { ...options, ...cancel })) {
+    if (matches(line.bytes)) {
+      if (count === limit || bytes > mostAnswerBytes) return { lines: found, truncated: true };
+      for (const earlier of passed.splice(0)) give(earlier, false);
+      give(line, true);
+      count += 1;
+      trailing = after;
+    } else if (trailing > 0) {
+      give(line, false);
+      trailing -= 1;
+    } else if (before > 0) {
+      passed.push(line);
+      if (passed.length > before) passed.shift();
+    }
+  }
+  return { lines: found, truncated: false };
+}
+
+function matcher(
+  pattern: string,
+  { regex = false, ignoreCase = false }: GrepOptions,
+): (line: Buffer) => boolean {
+  if (regex) {
+    const expression = new RegExp(pattern, ignoreCase ? 'i' : '');
+    return (line) => expression.test(line.toString());
+  }
+  if (!ignoreCase) return (line) => line.includes(pattern);
+  const wanted = pattern.toLowerCase();
+  return (line) => line.toString().toLowerCase().includes(wanted);
+}
+
+async function grepInWorker(work: GrepWork, { signal }: Cancel): Promise<GrepAnswer> {
+  const deadline = {
+    ms: work.options.timeoutMs ?? 10_000,
+    what: 'The search',
+    hint: 'Use a simpler expression, or look for plain text.',
+    signal,
+  };
+  const worker = new Worker(new URL('./journal-grep-worker.ts', import.meta.url), {
+    workerData: work,
+    env: {},
+    resourceLimits: { maxOldGenerationSizeMb: 128 },
+  });
+  try {
+    return await within(deadline, () => {
+      const { promise, resolve, reject } = Promise.withResolvers<GrepAnswer>();
+      worker.once('message', resolve);
+      worker.once('error', reject);
+      worker.once('exit', () => reject(new GeodeError('internal', 'The search ended without an answer.')));
+      return promise;
+    });
+  } finally {
+    await worker.terminate();
+  }
+}
+
+function check(pattern: string, options: GrepOptions): void {
+  if (pattern === '' || pattern.length > longestPattern) {
+    throw invalid(`A pattern has 1 to ${longestPattern} characters, this one has ${pattern.length}.`);
+  }
+  checkLines('limit', options.limit ?? 1, 1, mostLines);
+  checkLines('before', options.before ?? 0, 0, mostContext);
+  checkLines('after', options.after ?? 0, 0, mostContext);
+  if (options.regex !== true) return;
+  try {
+    new RegExp(pattern);
+  } catch (error) {
+    throw invalid(`${JSON.stringify(pattern)} is not a regular expression: ${reasonOf(error)}.`);
+  }
+}
+
+function checkLines(name: string, value: number, least: number, most: number): void {
+  if (!Number.isSafeInteger(value) || value < least || value > most)
+    throw invalid(`${value} is not a number of lines for \`${name}\`: ${least} to ${most}.`);
+}
+
+function invalid(message: string): GeodeError {
+  return new GeodeError('invalid_input', message);
+}

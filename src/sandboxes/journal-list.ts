@@ -1,0 +1,80 @@
+import { statSync } from 'node:fs';
+import type { JournalFacts } from '../core/journal.ts';
+import type { ExitFacts } from '../core/process.ts';
+import { JournalCursor } from './journal-cursor.ts';
+import { exitAtEnd, isFinishedMode } from './journal-exit.ts';
+import { frameAt, largestFrame } from './journal-frames.ts';
+import { journalsIn, readChunk, type Segment, segmentsOnDisk } from './journal-segments.ts';
+
+/** One journal at a glance. */
+export interface JournalSummary {
+  readonly processId: string;
+  /** Unknown when the host died before it could write them down. */
+  readonly facts: JournalFacts | undefined;
+  /** Bytes of output that it covers, kept or lost. */
+  readonly bytes: number;
+  /** What its files take on disk. */
+  readonly diskBytes: number;
+  /** When it was last written. */
+  readonly changedAt: number;
+  readonly exit: ExitFacts | undefined;
+}
+
+/** The journals in a folder, the newest first. A folder that is not there has none; a file that is no journal is left out. */
+export function listJournals(folder: string): JournalSummary[] {
+  if (statSync(folder, { throwIfNoEntry: false }) === undefined) return [];
+  return [...journalsIn(folder)]
+    .flatMap(([processId, segments]) => summaryOf(folder, processId, segments) ?? [])
+    .sort((a, b) => startOf(b) - startOf(a));
+}
+
+function startOf({ facts, changedAt }: JournalSummary): number {
+  return facts?.startedAt ?? changedAt;
+}
+
+function summaryOf(
+  folder: string,
+  processId: string,
+  segments: readonly Segment[],
+): JournalSummary | undefined {
+  const [head, last] = [segments[0], segments.at(-1)];
+  if (head === undefined || last === undefined || head.start !== 0) return undefined;
+  try {
+    const found = segments.map(({ path }) => statSync(path, { throwIfNoEntry: false }));
+    const isFinished = isFinishedMode(found[0]?.mode ?? 0);
+    const { length, exit } =
+      (isFinished ? exitAtEnd(last.path) : undefined) ?? endOf(folder, processId, last);
+    return {
+      processId,
+      facts: factsIn(head),
+      bytes: length,
+      diskBytes: found.reduce((sum, file) => sum + (file?.size ?? 0), 0),
+      changedAt: Math.max(...found.map((file) => file?.mtimeMs ?? 0)),
+      exit,
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+function factsIn(head: Segment): JournalFacts | undefined {
+  const frame = frameAt(readChunk(head.path, 0, largestFrame), 0);
+  return typeof frame === 'object' && frame.type === 'facts' ? frame.facts : undefined;
+}
+
+/** Of one that is being written, or was when its host died. */
+function endOf(
+  folder: string,
+  processId: string,
+  last: Segment,
+): { length: number; exit: ExitFacts | undefined } {
+  const cursor = new JournalCursor(segmentsOnDisk(folder, processId), last);
+  let length = last.start;
+  for (let frames = cursor.read(); frames.length > 0; frames = cursor.read()) {
+    for (const frame of frames) {
+      length = frame.offset + ('payload' in frame ? frame.payload.length : 0);
+      if (frame.type === 'exit') return { length, exit: frame.exit };
+    }
+  }
+  return { length, exit: undefined };
+}

@@ -1,0 +1,47 @@
+import type { RecordedEvent } from './journal-events.ts';
+import { Redactor } from './redactor.ts';
+
+/**
+ * The events of a process as they may be shown, as they come. Each stream is looked at by itself, so of
+ * two streams one may be told a little later than it came; its offset says where it belongs.
+ */
+export async function* redacted(
+  events: AsyncIterable<RecordedEvent>,
+  secrets: Iterable<string>,
+): AsyncGenerator<RecordedEvent> {
+  const redactor = new EventRedactor(secrets);
+  for await (const event of events) yield* redactor.push(event);
+  yield* redactor.flush();
+}
+
+/** A text that is known as a whole. */
+export function redactedText(text: string, secrets: Iterable<string>): string {
+  const redactor = new Redactor(secrets);
+  const pieces = [...redactor.push(Buffer.from(text), 0), ...redactor.flush()];
+  return Buffer.concat(pieces.map(({ bytes }) => bytes)).toString();
+}
+
+/** Where output is lost and at the end, what was held back is let go. */
+export class EventRedactor {
+  readonly #streams: { readonly stdout: Redactor; readonly stderr: Redactor };
+  #time: { at?: number } = {};
+
+  constructor(secrets: Iterable<string>) {
+    const values = [...secrets];
+    this.#streams = { stdout: new Redactor(values), stderr: new Redactor(values) };
+  }
+
+  push(event: RecordedEvent): RecordedEvent[] {
+    if (event.at !== undefined) this.#time = { at: event.at };
+    if (!('bytes' in event)) return [...this.flush(), event];
+    return this.#streams[event.type]
+      .push(event.bytes, event.offset)
+      .map((piece) => ({ type: event.type, ...piece, ...this.#time }));
+  }
+
+  flush(): RecordedEvent[] {
+    return (['stdout', 'stderr'] as const).flatMap((type) =>
+      this.#streams[type].flush().map((piece) => ({ type, ...piece, ...this.#time })),
+    );
+  }
+}
