@@ -18,8 +18,10 @@ import type { PullEvent } from './runs/events.ts';
 import { RunImages } from './runs/images.ts';
 import { createRuns, type Runs } from './runs/index.ts';
 import { allRuntimes, availableRuntimes, chooseRuntime, type ProbedRuntime } from './runtimes/index.ts';
+import { roomOf } from './runtimes/rooms.ts';
 import { glance } from './sandboxes/glance.ts';
 import { journalFiles } from './sandboxes/journal-files.ts';
+import { type JournalReading, journalReading } from './sandboxes/journal-reading.ts';
 import { openSandboxes } from './sandboxes/open-sandboxes.ts';
 import type { ShellPolicy } from './shell/policy.ts';
 
@@ -37,6 +39,8 @@ export interface App {
   sandboxes(options?: HostingOptions): Promise<Sandboxes>;
   /** Those that there are, without becoming their host: also while another process is. */
   glance(options?: Cancel): Promise<readonly SandboxStatus[]>;
+  /** The journals of one of them, likewise; without what looks like a secret, unless they are read raw. */
+  journals(sandboxId: string, show?: 'redacted' | 'raw'): JournalReading;
   /** A sandbox with the config's limits, where the spec says nothing else. */
   open(
     spec?: SandboxSpec,
@@ -51,9 +55,9 @@ interface HostingOptions extends HostLockOptions {
 }
 
 export function createApp(config: Config, host: Host, warn: (message: string) => void): App {
+  const places = { stateDir: config.sandbox.state_dir, runDir: config.sandbox.run_dir };
   const runtimes = allRuntimes({
-    stateDir: config.sandbox.state_dir,
-    runDir: config.sandbox.run_dir,
+    ...places,
     guestDir: fileURLToPath(new URL('../guest/dist', import.meta.url)),
     uid: host.uid,
     gid: host.gid,
@@ -124,6 +128,8 @@ export function createApp(config: Config, host: Host, warn: (message: string) =>
         ...lock,
       }),
     glance: (cancel) => glance(config.sandbox.state_dir, runtimes, cancel),
+    journals: (id, show = 'redacted') =>
+      journalReading(roomOf(places, id).journals, show === 'raw' ? null : []),
     async open(spec = {}, options = {}) {
       const chosen = await runtime(options.runtime);
       return chosen.open({ ...spec, limits: { ...configuredLimits(config), ...spec.limits } }, options);

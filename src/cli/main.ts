@@ -30,9 +30,11 @@ import { memorySearchCommand } from './commands/memory-search.ts';
 import { memoryStatsCommand } from './commands/memory-stats.ts';
 import { replCommand } from './commands/repl.ts';
 import { runCommand as runCodeCommand } from './commands/run.ts';
+import { sandboxCpCommand } from './commands/sandbox-cp.ts';
 import { sandboxCreateCommand } from './commands/sandbox-create.ts';
 import { sandboxExecCommand } from './commands/sandbox-exec.ts';
 import { sandboxExtendCommand } from './commands/sandbox-extend.ts';
+import { sandboxLogsCommand } from './commands/sandbox-logs.ts';
 import { sandboxLsCommand } from './commands/sandbox-ls.ts';
 import { sandboxPsCommand } from './commands/sandbox-ps.ts';
 import { sandboxRenameCommand } from './commands/sandbox-rename.ts';
@@ -54,6 +56,8 @@ const commands: readonly CliCommand[] = [
   sandboxStopCommand,
   sandboxRmCommand,
   sandboxExecCommand,
+  sandboxCpCommand,
+  sandboxLogsCommand,
   sandboxPsCommand,
   sandboxExtendCommand,
   sandboxRenameCommand,

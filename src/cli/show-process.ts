@@ -1,15 +1,17 @@
 import { GeodeError } from '../core/errors.ts';
 import type { ExitFacts, Process, ProcessEvent } from '../core/process.ts';
 import type { CliContext } from './command.ts';
+import { TerminalGuard } from './terminal-guard.ts';
 
 /** What a command writes goes where it belongs, as it comes. An interrupt kills its whole tree. */
 export async function showProcess(running: Process, signal: AbortSignal): Promise<ExitFacts> {
   const stop = () => void running.kill().catch(() => {});
   signal.addEventListener('abort', stop, { once: true });
   try {
+    const show = processOutput(signal);
     for await (const event of running) {
       if (event.type === 'exit') return event;
-      if (!signal.aborted) await showOutput(event, signal);
+      if (!signal.aborted) await show(event);
     }
   } finally {
     signal.removeEventListener('abort', stop);
@@ -17,12 +19,23 @@ export async function showProcess(running: Process, signal: AbortSignal): Promis
   throw new GeodeError('internal', 'The command ended without an exit record.');
 }
 
-export async function showOutput(
-  event: Exclude<ProcessEvent, { type: 'exit' }>,
-  signal?: AbortSignal,
-): Promise<void> {
-  if (event.type === 'output-lost') process.stderr.write(`geode: ${event.length} bytes are lost here\n`);
-  else await writeAll(event.type === 'stdout' ? process.stdout : process.stderr, event.bytes, signal);
+type Output = Exclude<ProcessEvent, { type: 'exit' }>;
+
+/** Shows output as it comes; a terminal is guarded, a pipe or a file gets every byte. */
+export function processOutput(signal?: AbortSignal): (event: Output) => Promise<void> {
+  const guards = { stdout: new TerminalGuard(), stderr: new TerminalGuard() };
+  return async (event) => {
+    if (event.type === 'output-lost') {
+      process.stderr.write(`geode: ${event.length} bytes are lost here\n`);
+      return;
+    }
+    const stream = process[event.type];
+    await writeAll(stream, stream.isTTY ? guards[event.type].pass(event.bytes) : event.bytes, signal);
+  };
+}
+
+export function endText({ exitCode, signal }: ExitFacts): string {
+  return exitCode === null ? `by ${signal}` : `with exit code ${exitCode}`;
 }
 
 /** What the exit code alone does not say. */

@@ -1,6 +1,6 @@
 /** Sandboxes that stay, as people see them. */
 import { styleText } from 'node:util';
-import type { SandboxState, SandboxStatus } from '../core/persistent.ts';
+import type { SandboxStatus } from '../core/persistent.ts';
 import { agoText, spanText } from './ages.ts';
 import { shownName } from './chat-name.ts';
 import type { CliContext } from './command.ts';
@@ -8,7 +8,7 @@ import { printableLine } from './printable.ts';
 import { table } from './table.ts';
 
 const colours = { running: 'green', stopped: 'dim', unknown: 'yellow' } as const satisfies Record<
-  SandboxState,
+  SandboxStatus['state'],
   string
 >;
 

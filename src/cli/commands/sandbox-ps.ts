@@ -41,7 +41,7 @@ function tree({ processes, disowned }: ProcessList): readonly string[] {
 }
 
 function rowOf({ id, pid, state, exit, terminal, startedAt, argv }: ProcessFacts): readonly string[] {
-  const ended = exit === null ? state : exit.exitCode === null ? `${exit.signal}` : `exit ${exit.exitCode}`;
+  const ended = exit === null ? state : (exit.signal ?? `exit ${exit.exitCode}`);
   const place = terminal !== null && exit === null ? `${state}, terminal` : ended;
   return [id, String(pid), place, agoText(startedAt), printableLine(argv.join(' '))];
 }
