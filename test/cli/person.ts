@@ -25,7 +25,7 @@ export interface Seat {
 }
 
 export function sitDown(argv: readonly string[], { env, columns = 80, rows = 24 }: Seat): Person {
-  const child = spawn('python3', [fixture('pty.py'), String(columns), String(rows), ...argv], {
+  const child = spawn('python3', [fixture('terminal.py'), String(columns), String(rows), ...argv], {
     env: { ...env, TERM: 'xterm-256color' },
     stdio: ['pipe', 'pipe', 'inherit'],
   });
