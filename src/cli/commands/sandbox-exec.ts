@@ -51,7 +51,7 @@ export const sandboxExecCommand: CliCommand = {
     return orNotRun(context, async () => {
       await using host = await becomeHost(context);
       const sandbox = await (await host.chat(word)).start();
-      if (context.values.background === true) return startIn(sandbox, command, context);
+      if (context.values.background === true) return await startIn(sandbox, command, context);
       if (command.pty === undefined) return await runCommandIn(sandbox, command, context);
       return await runInTerminal(sandbox, command, context);
     });
