@@ -7,6 +7,7 @@ import { footprintSection } from './spine/footprint.ts';
 import { growthSection } from './spine/growth.ts';
 import { outputSection } from './spine/output.ts';
 import { transferSection } from './spine/transfer.ts';
+import { workspacesSection } from './spine/workspaces.ts';
 
 /** All that the bench knows, in the order in which it is measured and shown. */
 export const sections: readonly Section[] = [
@@ -18,4 +19,5 @@ export const sections: readonly Section[] = [
   createSection,
   footprintSection,
   growthSection,
+  workspacesSection,
 ];

@@ -100,6 +100,7 @@ export function createApp(config: Config, host: Host, warn: (message: string) =>
         runtimes,
         choose: runtime,
         images: config.runs.images,
+        limits: config.runs.disk === undefined ? {} : { diskBytes: config.runs.disk },
         pool: { floor: config.runs.pool_floor, ceiling: pool === 'on' ? config.runs.pool_ceiling : 0 },
         concurrency: config.runs.concurrency,
         mostWaiting: config.runs.queue,
@@ -226,6 +227,7 @@ function configuredLimits({ sandbox }: Config): Limits {
     ...(sandbox.memory === undefined ? {} : { memoryBytes: sandbox.memory }),
     ...(sandbox.cpus === undefined ? {} : { cpus: sandbox.cpus }),
     ...(sandbox.pids === undefined ? {} : { pids: sandbox.pids }),
+    ...(sandbox.disk === undefined ? {} : { diskBytes: sandbox.disk }),
     ...(sandbox.open_files === undefined ? {} : { openFiles: sandbox.open_files }),
   };
 }

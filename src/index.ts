@@ -8,8 +8,18 @@ export type * from './core/files.ts';
 export type { Limits } from './core/limits.ts';
 export type * from './core/process.ts';
 export type * from './core/runtime.ts';
-export type { Grade, Metrics, Mount, Network, Sandbox, SandboxSpec, Workspace } from './core/sandbox.ts';
+export type {
+  Freezer,
+  Grade,
+  Metrics,
+  Mount,
+  Network,
+  Sandbox,
+  SandboxSpec,
+  Workspace,
+} from './core/sandbox.ts';
 export type * from './core/snapshots.ts';
+export { type Usage, watchMetrics } from './sandboxes/metrics.ts';
 export { formatResult } from './shell/format.ts';
 export { defaultShellPolicy, judge, type ShellPolicy } from './shell/policy.ts';
 export { shellTool } from './shell/tool.ts';

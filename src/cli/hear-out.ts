@@ -18,7 +18,7 @@ export async function hearOut(
   { state }: SandboxStatus,
   context: CliContext,
 ): Promise<AsyncDisposable> {
-  if (state === 'stopped') return { [Symbol.asyncDispose]: async () => {} };
+  if (state !== 'running') return { [Symbol.asyncDispose]: async () => {} };
   try {
     const host = await becomeHost(context, 0);
     await allHeard(await host.sandboxes.of(user).start(chat, { signal: context.signal }), context.signal);

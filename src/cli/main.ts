@@ -32,15 +32,23 @@ import { replCommand } from './commands/repl.ts';
 import { runCommand as runCodeCommand } from './commands/run.ts';
 import { sandboxCpCommand } from './commands/sandbox-cp.ts';
 import { sandboxCreateCommand } from './commands/sandbox-create.ts';
+import { sandboxDiffCommand } from './commands/sandbox-diff.ts';
 import { sandboxExecCommand } from './commands/sandbox-exec.ts';
 import { sandboxExtendCommand } from './commands/sandbox-extend.ts';
+import { sandboxForkCommand } from './commands/sandbox-fork.ts';
 import { sandboxLogsCommand } from './commands/sandbox-logs.ts';
 import { sandboxLsCommand } from './commands/sandbox-ls.ts';
+import { sandboxPauseCommand } from './commands/sandbox-pause.ts';
 import { sandboxPsCommand } from './commands/sandbox-ps.ts';
 import { sandboxRenameCommand } from './commands/sandbox-rename.ts';
+import { sandboxRestoreCommand } from './commands/sandbox-restore.ts';
+import { sandboxResumeCommand } from './commands/sandbox-resume.ts';
 import { sandboxRmCommand } from './commands/sandbox-rm.ts';
+import { sandboxSnapshotCommand } from './commands/sandbox-snapshot.ts';
 import { sandboxStartCommand } from './commands/sandbox-start.ts';
+import { sandboxStatsCommand } from './commands/sandbox-stats.ts';
 import { sandboxStopCommand } from './commands/sandbox-stop.ts';
+import { sandboxUndoCommand } from './commands/sandbox-undo.ts';
 import { shellCommand } from './commands/shell.ts';
 import { statusCommand } from './commands/status.ts';
 import { commandHelp, overviewHelp } from './help.ts';
@@ -59,6 +67,14 @@ const commands: readonly CliCommand[] = [
   sandboxCpCommand,
   sandboxLogsCommand,
   sandboxPsCommand,
+  sandboxStatsCommand,
+  sandboxPauseCommand,
+  sandboxResumeCommand,
+  sandboxSnapshotCommand,
+  sandboxRestoreCommand,
+  sandboxDiffCommand,
+  sandboxUndoCommand,
+  sandboxForkCommand,
   sandboxExtendCommand,
   sandboxRenameCommand,
   memoryAddCommand,

@@ -1,6 +1,7 @@
 /** The options of every command that opens a sandbox, and how they are read. */
 import type { Host } from '../config/host.ts';
 import { GeodeError } from '../core/errors.ts';
+import { type Limits, parseSize } from '../core/limits.ts';
 import type { ExitFacts } from '../core/process.ts';
 import { type RuntimeName, runtimeNames } from '../core/runtime.ts';
 import { type CliOption, type CliValues, exitCodes, signalCode, text, texts } from './command.ts';
@@ -12,6 +13,7 @@ export const sandboxOptions = {
     description: `one of ${runtimeNames.join(', ')}; default: the config's`,
   },
   memory: { type: 'string', value: 'SIZE', description: 'memory limit: 256m, 1g, or none' },
+  disk: { type: 'string', value: 'SIZE', description: 'disk limit of the workspace: 500m, 10g, or none' },
   env: {
     type: 'string',
     short: 'e',
@@ -30,6 +32,16 @@ export function runtimeFrom(values: CliValues): RuntimeName | undefined {
     hint: `Use one of ${runtimeNames.join(', ')}.`,
     details: { usage: true },
   });
+}
+
+/** Only what was said: what was not is the config's or the runtime's to fill in. */
+export function limitsFrom(values: CliValues): Limits {
+  return { ...sizeFrom(values, 'memory', 'memoryBytes'), ...sizeFrom(values, 'disk', 'diskBytes') };
+}
+
+function sizeFrom(values: CliValues, option: string, field: keyof Limits): Limits {
+  const given = text(values, option);
+  return given === undefined ? {} : { [field]: given === 'none' ? null : parseSize(given, `--${option}`) };
 }
 
 export function envFrom(values: CliValues, host: Host): Readonly<Record<string, string>> {

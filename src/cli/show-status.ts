@@ -7,10 +7,12 @@ import type { CliContext } from './command.ts';
 import { printableLine } from './printable.ts';
 import { table } from './table.ts';
 
-const colours = { running: 'green', stopped: 'dim', unknown: 'yellow' } as const satisfies Record<
-  SandboxStatus['state'],
-  string
->;
+const colours = {
+  running: 'green',
+  paused: 'cyan',
+  stopped: 'dim',
+  unknown: 'yellow',
+} as const satisfies Record<SandboxStatus['state'], string>;
 
 export function statusTable(statuses: readonly SandboxStatus[], now = Date.now()): readonly string[] {
   const header = ['SANDBOX', 'STATE', 'RUNTIME', 'GRADE', 'ACTIVE', 'CREATED', 'KEPT', 'ID', 'LABELS'];

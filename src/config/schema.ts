@@ -58,6 +58,7 @@ export function configSchema(host: Host) {
         memory: size.nullable().optional().describe('"512m", "2g"; null: no limit'),
         cpus: positive.nullable().optional().describe('may be a fraction; null: no limit'),
         pids: positive.int().nullable().optional().describe('processes; null: no limit'),
+        disk: size.nullable().optional().describe('of the workspace: "10g"; null: no limit'),
         open_files: positive.int().nullable().optional().describe('open files of a process; null: no limit'),
         most: positive.int().default(64).describe('sandboxes of chats that may run at once'),
         most_per_user: positive.int().default(16).describe('of these, of one user'),
@@ -138,6 +139,7 @@ export function configSchema(host: Host) {
         pool_ceiling: count.default(16).describe('sandboxes kept ready at most; 0: none'),
         concurrency: positive.int().default(8).describe('runs at once'),
         queue: count.default(256).describe('runs that may wait for their turn'),
+        disk: size.nullable().optional().describe('workspace of a run: "1g"; null: no limit'),
         pull_timeout: positive.default(600).describe('seconds that fetching an image may take'),
       })
       .prefault({}),

@@ -1,4 +1,7 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { GeodeError } from './errors.ts';
+
+const settleDeadlineMs = 10_000;
 
 /** Every call that waits takes a `signal` as its last option and looks at it first. */
 export interface Cancel {
@@ -50,5 +53,26 @@ export async function within<T>(deadline: Deadline, work: (signal: AbortSignal) 
   } finally {
     clearTimeout(timer);
     deadline.signal?.removeEventListener('abort', onCancel);
+  }
+}
+
+/**
+ * As `within`, but work that was given up is waited for a little longer: what it is about to make must be there
+ * before it can be removed.
+ */
+export async function finishing<T>(
+  deadline: Deadline,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  let working: Promise<unknown> = Promise.resolve();
+  try {
+    return await within(deadline, (signal) => {
+      const result = work(signal);
+      working = result.catch(() => {});
+      return result;
+    });
+  } catch (error) {
+    await Promise.race([working, delay(settleDeadlineMs, undefined, { ref: false })]);
+    throw error;
   }
 }

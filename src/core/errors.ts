@@ -61,6 +61,7 @@ export const errorCatalogue = {
     status: 409,
     hint: 'Stop the other host first, or use the sandbox through it.',
   },
+  sandbox_paused: { status: 409, hint: 'Resume the sandbox first; everything in it goes on where it was.' },
   sandbox_not_ready: {
     status: 504,
     hint: 'The guest did not answer in time. Run `geode doctor`, then try again.',

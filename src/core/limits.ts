@@ -6,6 +6,8 @@ export interface Limits {
   readonly cpus?: number | null;
   readonly pids?: number | null;
   readonly openFiles?: number | null;
+  /** What the workspace may hold, as the size of its file system: a little of it goes to the file system itself. */
+  readonly diskBytes?: number | null;
 }
 
 export const defaultLimits = {
@@ -13,6 +15,7 @@ export const defaultLimits = {
   cpus: 1,
   pids: 256,
   openFiles: 4096,
+  diskBytes: 10 * 1024 ** 3,
 } as const satisfies Limits;
 
 /** Docker refuses less, and a guest needs room to breathe. */
@@ -20,6 +23,8 @@ const smallestMemoryBytes = 16 * 1024 ** 2;
 const smallestCpus = 0.01;
 const smallestPids = 8;
 const smallestOpenFiles = 64;
+/** A file system needs some of it for itself. */
+const smallestDiskBytes = 32 * 1024 ** 2;
 
 const units: Readonly<Record<string, number>> = { b: 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3, t: 1024 ** 4 };
 
@@ -45,7 +50,8 @@ export function checkLimits(limits: Limits): Limits {
   atLeast(limits.cpus, smallestCpus, 'limits.cpus', 'a number of CPUs of at least 0.01');
   atLeast(limits.pids, smallestPids, 'limits.pids', 'a whole number of at least 8');
   atLeast(limits.openFiles, smallestOpenFiles, 'limits.openFiles', 'a whole number of at least 64');
-  for (const field of ['memoryBytes', 'pids', 'openFiles'] as const) {
+  atLeast(limits.diskBytes, smallestDiskBytes, 'limits.disk', 'at least 32m');
+  for (const field of ['memoryBytes', 'pids', 'openFiles', 'diskBytes'] as const) {
     const value = limits[field];
     if (value != null && !Number.isSafeInteger(value))
       throw refused(`limits.${field}`, value, 'a whole number');

@@ -4,9 +4,10 @@ import type { GeodeError } from './errors.ts';
 import type { Files } from './files.ts';
 import type { Journals } from './journal.ts';
 import type { Limits } from './limits.ts';
-import type { Process, ProcessList, SignalName } from './process.ts';
-import type { RuntimeName } from './runtime.ts';
+import type { Command, ExecOptions, ExecResult, Process, ProcessList, SignalName } from './process.ts';
+import type { RuntimeName, SandboxFacts } from './runtime.ts';
 import type { Activity, Grade, Metrics, SandboxSpec, Workspace } from './sandbox.ts';
+import type { Snapshots } from './snapshots.ts';
 
 /**
  * Sandboxes that stay: one for each user and chat, whatever becomes of the host. Users and chats are named
@@ -43,6 +44,17 @@ export interface UserSandboxes {
   stop(chat: string, options?: Cancel): Promise<void>;
   /** For good, with its workspace. False when there was none. */
   remove(chat: string, options?: Cancel): Promise<boolean>;
+  /**
+   * Another chat's sandbox, made as this one was, with a copy of its files as they are now or in a snapshot.
+   * `sandbox_exists` when that chat has one; `cannot_enforce` where the files are not on this host.
+   */
+  fork(
+    chat: string,
+    to: string,
+    options?: { readonly snapshot?: string } & Cancel,
+  ): Promise<PersistentSandbox>;
+  /** Stops the time of everything in it; `cannot_enforce` where the runtime cannot. Asking for it again goes on. */
+  pause(chat: string, options?: Cancel): Promise<void>;
   list(options?: Cancel): Promise<readonly SandboxStatus[]>;
   inspect(chat: string, options?: Cancel): Promise<SandboxStatus>;
   /** Keeps it from the sweep for that long from now; a shorter time than it has already changes nothing. */
@@ -61,7 +73,7 @@ export interface UserSandboxes {
  * A sandbox that runs, for as long as it does: after a stop every call is `sandbox_stopped`, and starting it
  * again gives another handle. Letting a handle go costs nothing and stops nothing.
  */
-export interface PersistentSandbox extends Workspace {
+export interface PersistentSandbox extends Omit<Workspace, 'exec'> {
   readonly user: string;
   readonly chat: string;
   readonly runtime: string;
@@ -72,6 +84,10 @@ export interface PersistentSandbox extends Workspace {
   readonly activity: Activity;
   /** Why it has ended, if it has. */
   readonly end: GeodeError | undefined;
+  /** Left out where its files are not on this host. */
+  readonly snapshots?: Snapshots;
+  /** With `undoable` its files are marked before, so that `snapshots.undo` can take back what it changed. */
+  exec(command: Command, options?: ExecOptions & { readonly undoable?: boolean }): Promise<ExecResult>;
   processes(options?: Cancel): Promise<ProcessList>;
   /** Joins a process from a journal offset, also one that an earlier host started, also one that has ended. */
   attach(processId: string, options?: { readonly from?: number } & Cancel): Promise<Process>;
@@ -80,14 +96,12 @@ export interface PersistentSandbox extends Workspace {
   metrics(options?: Cancel): Promise<Metrics>;
 }
 
-/** `unknown` when the runtime did not answer. */
-type SandboxState = 'running' | 'stopped' | 'unknown';
-
 export interface SandboxStatus {
   readonly id: string;
   readonly user: string;
   readonly chat: string;
-  readonly state: SandboxState;
+  /** `unknown` when the runtime did not answer. */
+  readonly state: SandboxFacts['state'];
   readonly runtime: RuntimeName;
   /** Left out where it never ran under this host and the runtime did not answer. */
   readonly grade?: Grade;

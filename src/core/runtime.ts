@@ -2,6 +2,7 @@ import type { Cancel } from './cancel.ts';
 import type { Images } from './images.ts';
 import type { Journals } from './journal.ts';
 import type { Grade, Network, Sandbox, SandboxSpec } from './sandbox.ts';
+import type { WorkspacePlace } from './snapshots.ts';
 
 export const runtimeNames = ['docker', 'apple', 'bubblewrap', 'native'] as const;
 export type RuntimeName = (typeof runtimeNames)[number];
@@ -13,7 +14,13 @@ export type RuntimeName = (typeof runtimeNames)[number];
 export interface Capabilities {
   /** The host's files, processes and secrets are out of reach. */
   readonly isolation: boolean;
-  readonly limits: { readonly memory: boolean; readonly cpus: boolean; readonly pids: boolean };
+  readonly limits: {
+    readonly memory: boolean;
+    readonly cpus: boolean;
+    readonly pids: boolean;
+    /** Of the workspace. What else is writable in a sandbox is in memory, or the image's with `rootAccess`. */
+    readonly disk: boolean;
+  };
   readonly images: boolean;
   readonly networks: readonly Network[];
   readonly mounts: boolean;
@@ -21,6 +28,8 @@ export interface Capabilities {
   readonly users: 'always' | 'root-access' | 'never';
   /** A sandbox outlives its host and can be adopted by the next one. */
   readonly adoption: boolean;
+  /** Its sandboxes have a `freezer`. */
+  readonly pause: boolean;
 }
 
 export interface Available {
@@ -43,10 +52,13 @@ export interface SandboxFacts {
   readonly id: string;
   readonly owner: string | null;
   /** `unknown` when what would know did not answer. */
-  readonly state: 'running' | 'stopped' | 'unknown';
+  readonly state: 'running' | 'paused' | 'stopped' | 'unknown';
   readonly grade: Grade;
   readonly createdAt: number;
 }
+
+/** It stays where it is until it is disposed of, whatever becomes of the sandbox. */
+export interface HeldWorkspace extends WorkspacePlace, AsyncDisposable {}
 
 /** A place that can open sandboxes. Holds no global state; importing one does nothing. */
 export interface Runtime {
@@ -57,7 +69,10 @@ export interface Runtime {
   probe(options?: Cancel): Promise<Available | Unavailable>;
   /** Ready when its guest has answered. On any failure nothing is left behind. */
   open(spec: SandboxSpec, options?: Cancel): Promise<Sandbox>;
-  /** Takes over a sandbox that an earlier host made; `sandbox_gone` when it is not there any more. */
+  /**
+   * Takes over a sandbox that an earlier host made; `sandbox_gone` when it is not there any more. One that is
+   * paused stays so.
+   */
   adopt(id: string, options?: Cancel): Promise<Sandbox>;
   /**
    * Builds walls around the workspace of a sandbox that was halted, or that ended by itself. What they were
@@ -68,6 +83,11 @@ export interface Runtime {
   halt(id: string, options?: Cancel): Promise<void>;
   /** What the processes of a sandbox wrote, to be read, also while it is halted; `sandbox_gone` when there is none. */
   journals(id: string): Promise<Journals>;
+  /**
+   * The workspace as a folder of this host for as long as it is held, also of a sandbox that is halted;
+   * undefined where it is not on this host. What is in it was made by the sandbox: follow no link there.
+   */
+  workspace(id: string): Promise<HeldWorkspace | undefined>;
   /** Writes down whose a sandbox is from now on. In one step: a host killed half-way leaves the old or the new owner. */
   assign(id: string, owner: string): Promise<void>;
   /** Every sandbox of this installation, also those that no host holds; or those with the ids that are there. */

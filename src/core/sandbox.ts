@@ -77,6 +77,8 @@ export interface Sandbox extends Workspace, AsyncDisposable {
   /** A connection to a port on the sandbox's own loopback, paused: iterate it, pipe it, or `resume()` it. */
   tunnel(port: number, options?: Cancel): Promise<Duplex>;
   metrics(options?: Cancel): Promise<Metrics>;
+  /** Left out where the runtime cannot freeze a sandbox. */
+  readonly freezer?: Freezer;
   /** What its processes wrote, also after they and their host have ended. */
   readonly journals: Journals;
   readonly activity: Activity;
@@ -97,11 +99,31 @@ export interface Activity {
   readonly endedAt: number;
 }
 
+/**
+ * Stops the time of everything in a sandbox, its guest included: no lease and no timeout of a command runs
+ * meanwhile. Calls are refused with `sandbox_paused`; those that are under way, and processes that are being
+ * followed, wait. One that is paused stays so, also without a host, until it is resumed, halted or removed.
+ */
+export interface Freezer {
+  readonly paused: boolean;
+  /** Idempotent. */
+  pause(options?: Cancel): Promise<void>;
+  /** Ready when its guest has answered. Idempotent. */
+  resume(options?: Cancel): Promise<void>;
+  /** Holds everything still, for a moment, until the result is disposed of: calls are not refused, they wait. */
+  hold(options?: Cancel): Promise<AsyncDisposable>;
+}
+
 export interface Metrics {
   readonly memoryBytes: number;
   readonly cpuMs: number;
+  /** Tasks, threads included: what `limits.pids` counts. */
   readonly pids: number;
+  /** Besides the guest. */
+  readonly processes: number;
   readonly guestRssBytes: number;
   readonly uptimeMs: number;
   readonly oomKills: number;
+  /** Of the workspace, where it has a file system of its own: what is used, and what fits. */
+  readonly disk: { readonly usedBytes: number; readonly limitBytes: number } | null;
 }

@@ -1,6 +1,17 @@
 import type { Cancel } from './cancel.ts';
 import type { FileType } from './files.ts';
 
+/** A workspace that is a folder of this host. */
+export interface WorkspacePlace {
+  readonly workspace: string;
+  /** Where its snapshots are, out of the sandbox's sight and best on the same disk; made when it is needed. */
+  readonly folder: string;
+  /** The guest program for this host's architecture. */
+  readonly program: string;
+  /** Whose the files of the sandbox's commands are on the host's disk. */
+  readonly owner: { readonly uid: number; readonly gid: number };
+}
+
 /** Kept until it is removed, or an undo point, which goes with the next commands. */
 export type SnapshotKind = 'kept' | 'undo';
 

@@ -18,7 +18,15 @@ export async function followToEnd(
   { timeoutMs, signal }: { readonly timeoutMs: number | undefined } & Cancel,
 ): Promise<void> {
   const drop = () => process.drop();
-  const timer = timeoutMs === undefined ? undefined : setTimeout(drop, timeoutMs + graceMs);
+  let timer: NodeJS.Timeout | undefined;
+  const dropAfter = (ms: number, pausedMs = process.pausedMs) => {
+    timer = setTimeout(() => {
+      const paused = process.pausedMs - pausedMs;
+      if (paused > 0) dropAfter(paused);
+      else drop();
+    }, ms);
+  };
+  if (timeoutMs !== undefined) dropAfter(timeoutMs + graceMs);
   let lastWait: NodeJS.Timeout | undefined;
   const onCancel = () => {
     within({ ms: killDeadlineMs, what: 'Killing the command' }, () => process.kill()).catch(() => {});

@@ -1,9 +1,4 @@
-import {
-  type ClientHttp2Session,
-  type ClientHttp2Stream,
-  connect,
-  type IncomingHttpHeaders,
-} from 'node:http2';
+import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders } from 'node:http2';
 import type { Duplex } from 'node:stream';
 import type { z } from 'zod';
 import { type Cancel, within } from '../core/cancel.ts';
@@ -12,28 +7,31 @@ import type { Activity } from '../core/sandbox.ts';
 import { ActivityMeter } from './activity-meter.ts';
 import type { Dialer } from './dial.ts';
 import { type Claim, shakeHands } from './handshake.ts';
+import { Pauses, sandboxPaused } from './pauses.ts';
 import { openStream, requestJson, responseOf } from './request.ts';
+import { checkPulse, openSession } from './session.ts';
 
 /** What the runtime knows of the room itself: a dead sandbox is told apart from a slow one by asking. */
-export type Vital = { readonly alive: true } | { readonly alive: false; readonly reason: string };
+export type Vital =
+  | { readonly alive: true; readonly paused?: boolean }
+  | { readonly alive: false; readonly reason: string };
 
 export interface LinkOptions {
   readonly dialer: Dialer;
   readonly claim: Claim;
   /** The guest has just been made and nothing else runs in the sandbox: the first to answer is it. */
   readonly fresh: boolean;
+  /** The sandbox is paused now: its guest answers when it is resumed. */
+  readonly paused?: boolean;
   readonly vital: (signal: AbortSignal) => Promise<Vital>;
 }
 
 const callDeadlineMs = 30_000;
 const reconnectDeadlineMs = 15_000;
 const vitalEveryMs = 200;
+const pausedVitalEveryMs = 2_000;
 const vitalDeadlineMs = 3_000;
 const pingEveryMs = 10_000;
-const streamWindowBytes = 1024 ** 2;
-const sessionWindowBytes = 64 * 1024 ** 2;
-const frameBytes = 256 * 1024;
-const sessionMemoryMb = 256;
 
 interface CallOptions extends Cancel {
   readonly body?: unknown;
@@ -61,13 +59,15 @@ export class Link {
   #fresh: boolean;
   #asking: Promise<void> | undefined;
   readonly #meter = new ActivityMeter();
+  readonly #pauses = new Pauses();
 
   private constructor(options: LinkOptions) {
     this.#options = options;
     this.#fresh = options.fresh;
+    this.#pauses.set(options.paused ?? false);
   }
 
-  /** Ready when the guest has answered. On failure the dialer is closed. */
+  /** Ready when the guest has answered, or at once for one that is paused. On failure the dialer is closed. */
   static async open(
     options: LinkOptions,
     { deadlineMs, signal }: { deadlineMs: number } & Cancel,
@@ -75,14 +75,21 @@ export class Link {
     const link = new Link(options);
     try {
       await options.dialer.start((connection) => void link.#welcome(connection));
-      link.#watchVital();
-      await within({ ms: deadlineMs, what: 'Waiting for the guest', signal }, (stop) => link.#next(stop));
+      link.#keepWatch();
+      void link.#askVital();
+      if (!link.paused) await link.#ready({ deadlineMs, signal });
       return link;
     } catch (error) {
-      const reason = isGeodeError(error, 'timed_out') ? notReady(deadlineMs, link.#refusal) : error;
       await link.close();
-      throw reason;
+      throw error;
     }
+  }
+
+  async #ready({ deadlineMs, signal }: { deadlineMs: number } & Cancel): Promise<void> {
+    const deadline = { ms: deadlineMs, what: 'Waiting for the guest', signal };
+    await within(deadline, (stop) => this.#next(stop)).catch((error) => {
+      throw isGeodeError(error, 'timed_out') ? notReady(deadlineMs, this.#refusal) : error;
+    });
   }
 
   /** Why the link has ended for good, if it has. */
@@ -94,9 +101,52 @@ export class Link {
     return this.#meter;
   }
 
+  get paused(): boolean {
+    return this.#pauses.paused;
+  }
+
+  /** For how long the sandbox has been paused in all. */
+  get pausedMs(): number {
+    return this.#pauses.ms;
+  }
+
+  /** From before the guest is frozen on, nothing new is asked of it. */
+  async pause(freeze: () => Promise<void>): Promise<void> {
+    if (this.#end !== undefined) throw this.#end;
+    const before = this.paused;
+    this.#turn(true);
+    await this.#turningBy(freeze).catch((error) => {
+      this.#turn(before);
+      throw error;
+    });
+  }
+
+  /** Ready when the guest has answered. */
+  async resume(thaw: () => Promise<void>, ready: { deadlineMs: number } & Cancel): Promise<void> {
+    if (this.#end !== undefined) throw this.#end;
+    await this.#turningBy(thaw);
+    this.#turn(false);
+    await this.#ready(ready);
+  }
+
+  /** What cannot be turned may have ended. */
+  async #turningBy(work: () => Promise<void>): Promise<void> {
+    await this.#pauses.turning(work).catch(async (error) => {
+      await this.#askVital();
+      throw this.#end ?? error;
+    });
+  }
+
+  #turn(paused: boolean): void {
+    this.#pauses.set(paused);
+    if (paused) this.#rejectWaiting(sandboxPaused());
+    this.#keepWatch();
+  }
+
   /** The live session, or the next one: a lost link is waited for, a dead sandbox is not. */
   async session({ signal }: Cancel = {}): Promise<ClientHttp2Session> {
     if (this.#end !== undefined) throw this.#end;
+    if (this.paused) throw sandboxPaused();
     if (this.#session !== undefined) return this.#session;
     const what = 'Reconnecting to the sandbox';
     return within({ ms: reconnectDeadlineMs, what, signal }, (stop) => this.#next(stop));
@@ -181,22 +231,32 @@ export class Link {
     this.#session?.destroy();
     this.#session = session;
     this.#fresh = false;
-    clearInterval(this.#watch);
-    this.#watch = setInterval(() => checkPulse(session), pingEveryMs).unref();
+    this.#keepWatch();
     session.once('close', () => {
       if (this.#session !== session) return;
       this.#session = undefined;
-      clearInterval(this.#watch);
-      this.#watchVital();
+      this.#keepWatch();
+      void this.#askVital();
     });
     for (const { resolve } of this.#waiting) resolve(session);
     this.#waiting.clear();
   }
 
-  #watchVital(): void {
+  /** Over a live session the guest is asked; without one, and while it is paused, the runtime is. */
+  #keepWatch(): void {
+    clearInterval(this.#watch);
     if (this.#end !== undefined) return;
-    void this.#askVital();
-    this.#watch = setInterval(() => void this.#askVital(), vitalEveryMs);
+    const session = this.#session;
+    if (session !== undefined && !this.paused) {
+      this.#watch = setInterval(() => {
+        const pausedMs = this.pausedMs;
+        checkPulse(session, pingEveryMs, () => this.pausedMs !== pausedMs);
+      }, pingEveryMs).unref();
+      return;
+    }
+    const everyMs = this.paused ? pausedVitalEveryMs : vitalEveryMs;
+    this.#watch = setInterval(() => void this.#askVital(), everyMs);
+    if (this.paused) this.#watch.unref();
   }
 
   /** One question at a time, and not for long: an engine that does not answer says nothing about the sandbox. */
@@ -209,44 +269,29 @@ export class Link {
 
   async #ask(): Promise<void> {
     const alive: Vital = { alive: true };
+    const isSteady = this.#pauses.steady();
     const vital = await within(
       { ms: vitalDeadlineMs, what: 'Asking for the sandbox' },
       this.#options.vital,
     ).catch(() => alive);
     if (!vital.alive) this.#finish(new GeodeError('sandbox_gone', `The sandbox has ended: ${vital.reason}.`));
+    else if (isSteady() && (vital.paused ?? this.paused) !== this.paused) this.#turn(!this.paused);
   }
 
   #finish(reason: GeodeError): void {
     if (this.#end !== undefined) return;
     this.#end = reason;
+    this.#pauses.set(false);
     clearInterval(this.#watch);
     this.#session?.destroy();
     this.#session = undefined;
+    this.#rejectWaiting(reason);
+  }
+
+  #rejectWaiting(reason: GeodeError): void {
     for (const { reject } of this.#waiting) reject(reason);
     this.#waiting.clear();
   }
-}
-
-function openSession(connection: Duplex): ClientHttp2Session {
-  const session = connect('http://guest', {
-    createConnection: () => connection,
-    maxSessionMemory: sessionMemoryMb,
-    settings: { enablePush: false, initialWindowSize: streamWindowBytes, maxFrameSize: frameBytes },
-  });
-  session.on('error', () => {});
-  // A stream that is no socket may go before the session has looked at it.
-  connection.once('close', () => session.destroy());
-  session.once('connect', () => {
-    if (!session.destroyed) session.setLocalWindowSize(sessionWindowBytes);
-  });
-  return session;
-}
-
-/** A guest that does not answer a ping within a whole period is cut off; the link then reconnects. */
-function checkPulse(session: ClientHttp2Session): void {
-  const late = setTimeout(() => session.destroy(), pingEveryMs).unref();
-  const sent = !session.destroyed && session.ping(() => clearTimeout(late));
-  if (!sent) clearTimeout(late);
 }
 
 function notReady(deadlineMs: number, refusal: GeodeError | undefined): GeodeError {

@@ -66,6 +66,11 @@ export class ProcessStream implements Process {
     return new ProcessStream(link, id, attachment, from, journal);
   }
 
+  /** For how long its sandbox has been paused in all. */
+  get pausedMs(): number {
+    return this.#link.pausedMs;
+  }
+
   /** Where the next byte belongs. */
   get offset(): number {
     return this.#offset;
@@ -87,6 +92,7 @@ export class ProcessStream implements Process {
         try {
           this.#attachment = await this.#reattach();
         } catch (error) {
+          if (this.#dropped) return;
           if (!this.#leftBehind(error)) throw error;
           yield* this.#catchUp();
           if (this.#journal?.exit !== undefined) return;
@@ -180,8 +186,10 @@ export class ProcessStream implements Process {
     this.#attachment.stream.write(encodeFrame(frameTypes.ack, undefined, this.#offset));
   }
 
+  /** While the sandbox is paused nothing is due, and nobody gives up. */
   async #reattach(): Promise<Attachment> {
     for (;;) {
+      while (this.#link.paused && !this.#dropped) await delay(longestPauseMs);
       this.#idleAttachments += 1;
       if (this.#idleAttachments > mostIdleAttachments)
         throw this.#broken('it ends every stream without a word');
@@ -189,7 +197,8 @@ export class ProcessStream implements Process {
       try {
         return await joinAttachment(this.#link, this.id, this.#offset);
       } catch (error) {
-        if (!isGeodeError(error, 'link_lost')) throw error;
+        const mayGoOn = isGeodeError(error, 'link_lost') || isGeodeError(error, 'sandbox_paused');
+        if (!mayGoOn || this.#dropped) throw error;
       }
     }
   }

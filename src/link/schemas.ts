@@ -40,7 +40,10 @@ export const metricsSchema = z.object({
   memoryBytes: z.number(),
   cpuMs: z.number(),
   pids: z.number(),
+  processes: z.number(),
   guestRssBytes: z.number(),
   uptimeMs: z.number(),
   oomKills: z.number(),
+  /** The file system that the workdir is on, whoever else uses it. */
+  disk: z.object({ device: z.number(), usedBytes: z.number(), totalBytes: z.number() }).nullable(),
 });

@@ -1,5 +1,6 @@
 import type { Cancel } from '../core/cancel.ts';
 import { GeodeError } from '../core/errors.ts';
+import type { Limits } from '../core/limits.ts';
 import type { Available, Runtime, RuntimeName } from '../core/runtime.ts';
 import { isOrphan } from '../sandboxes/host-mark.ts';
 import { Pool } from '../sandboxes/pool.ts';
@@ -21,6 +22,8 @@ export interface RunsOptions {
   readonly choose: (name?: RuntimeName) => Promise<Runtime>;
   /** Instead of the pinned ones. */
   readonly images: Readonly<Partial<Record<LanguageName, string>>>;
+  /** Instead of the usual ones. */
+  readonly limits?: Limits;
   readonly pool: { readonly floor: number; readonly ceiling: number };
   readonly concurrency: number;
   readonly mostWaiting: number;
@@ -60,6 +63,7 @@ export function createRuns(options: RunsOptions): Runs {
     pool,
     images: new RunImages(options),
     runtime: remembered(options.choose),
+    limits: options.limits ?? {},
     imageOf: ({ name }) => options.images[name] ?? defaultImages[name],
   };
   const active = new Set<AbortController>();

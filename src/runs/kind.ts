@@ -15,15 +15,22 @@ export interface Supply {
   /** The configured runtime, or the one named, with what it promises. */
   readonly runtime: (name?: RuntimeName) => Promise<{ readonly runtime: Runtime; readonly found: Available }>;
   readonly imageOf: (language: Language) => string;
+  /** Of every sandbox, where a run does not ask for others. */
+  readonly limits: Limits;
 }
 
 /** A sandbox of a run is worth nothing without its host. */
 const leaseMs = 30_000;
-const defaultLimits = { memoryBytes: 256 * 1024 ** 2, cpus: 1, pids: 256 } as const;
+const defaultLimits = {
+  memoryBytes: 256 * 1024 ** 2,
+  cpus: 1,
+  pids: 256,
+  diskBytes: 1024 ** 3,
+} as const;
 
 /** What the sandbox must be like from the start. Everything else, env included, comes with the command. */
 export async function* kindFor(
-  { runtime: choose, images, imageOf }: Supply,
+  { runtime: choose, images, imageOf, limits }: Supply,
   language: Language,
   options: RunOptions,
 ): AsyncGenerator<PullEvent, { kind: Kind; image: RunImage | null }> {
@@ -31,7 +38,7 @@ export async function* kindFor(
   const wanted = options.image ?? (found.capabilities.images ? imageOf(language) : undefined);
   const image = wanted === undefined ? null : yield* imageFor(images, runtime, wanted, options);
   const spec: SandboxSpec = {
-    limits: { ...enforceable(found, language), ...options.limits },
+    limits: { ...enforceable(found, language), ...limits, ...options.limits },
     leaseMs,
     ...(wanted === undefined ? {} : { image: image?.id ?? wanted }),
     ...(options.minimumGrade === undefined ? {} : { minimumGrade: options.minimumGrade }),
@@ -71,5 +78,6 @@ function enforceable({ capabilities: { limits } }: Available, { memoryBytes }: L
     ...(limits.memory ? { memoryBytes: memoryBytes ?? defaultLimits.memoryBytes } : {}),
     ...(limits.cpus ? { cpus: defaultLimits.cpus } : {}),
     ...(limits.pids ? { pids: defaultLimits.pids } : {}),
+    ...(limits.disk ? { diskBytes: defaultLimits.diskBytes } : {}),
   };
 }

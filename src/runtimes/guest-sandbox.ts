@@ -7,7 +7,7 @@ import type { Journals } from '../core/journal.ts';
 import type { Limits } from '../core/limits.ts';
 import type { Command, ExecOptions, ExecResult, Process, ProcessList, SignalName } from '../core/process.ts';
 import type { RuntimeName } from '../core/runtime.ts';
-import type { Activity, Grade, Metrics, Sandbox } from '../core/sandbox.ts';
+import type { Activity, Freezer, Grade, Metrics, Sandbox } from '../core/sandbox.ts';
 import { attachProcess } from '../link/attach.ts';
 import { OutputCollector } from '../link/collect-output.ts';
 import { guestCommand, timeoutOf } from '../link/command.ts';
@@ -28,6 +28,7 @@ export interface OpenRoom {
   readonly limits: Limits;
   readonly workdir: string;
   readonly link: Link;
+  readonly freezer: Freezer | undefined;
   readonly journals: Journals;
   /** Ends the walls and keeps the folders. */
   readonly halt: () => Promise<void>;
@@ -39,6 +40,7 @@ export interface OpenRoom {
 export class GuestSandbox implements Sandbox {
   readonly files: Files;
   readonly rootFiles: Files;
+  readonly freezer?: Freezer;
   readonly #room: OpenRoom;
   #stopping: Promise<void> | undefined;
 
@@ -46,6 +48,7 @@ export class GuestSandbox implements Sandbox {
     this.#room = room;
     this.files = guestFiles(room.link, 'workspace');
     this.rootFiles = guestFiles(room.link, 'sandbox');
+    if (room.freezer !== undefined) this.freezer = room.freezer;
   }
 
   get id(): string {
@@ -129,8 +132,11 @@ export class GuestSandbox implements Sandbox {
     }
   }
 
-  metrics(options: Cancel = {}): Promise<Metrics> {
-    return this.#room.link.call('GET', '/v1/metrics', metricsSchema, { ...options, quiet: true });
+  async metrics(options: Cancel = {}): Promise<Metrics> {
+    const quiet = { ...options, quiet: true };
+    const { disk, ...rest } = await this.#room.link.call('GET', '/v1/metrics', metricsSchema, quiet);
+    if (disk === null || this.limits.diskBytes == null) return { ...rest, disk: null };
+    return { ...rest, disk: { usedBytes: disk.usedBytes, limitBytes: disk.totalBytes } };
   }
 
   async release(reason?: GeodeError): Promise<void> {

@@ -110,7 +110,10 @@ export async function endRoom(handle: string, id: string): Promise<void> {
   }
 }
 
-/** Every process of the host whose words, environment, folder or mounts hold the text: a room's id is in one of them. */
+/**
+ * Every process of the host whose words, environment, folder or link folder hold the text: a room's id is in one
+ * of them. No other mount counts: where a room's disk is mounted is in the table of every process of the host.
+ */
 async function processesNaming(text: string): Promise<readonly number[]> {
   const pids = (await readdir('/proc'))
     .map(Number)
@@ -118,7 +121,8 @@ async function processesNaming(text: string): Promise<readonly number[]> {
   const named = await Promise.all(
     pids.map(async (pid) => {
       const facts = [
-        ...['cmdline', 'environ', 'mountinfo'].map((file) => readFile(`/proc/${pid}/${file}`, 'utf8')),
+        ...['cmdline', 'environ'].map((file) => readFile(`/proc/${pid}/${file}`, 'utf8')),
+        readFile(`/proc/${pid}/mountinfo`, 'utf8').then(linkFolders),
         readlink(`/proc/${pid}/cwd`).then((folder) => `${folder}/`),
       ].map((fact) => fact.catch(() => ''));
       const alive = (await startTime(pid)) !== undefined;
@@ -126,6 +130,12 @@ async function processesNaming(text: string): Promise<readonly number[]> {
     }),
   );
   return pids.filter((_, index) => named[index]);
+}
+
+/** What is mounted where a sandbox finds its socket. */
+function linkFolders(mountinfo: string): string {
+  const mounts = mountinfo.split('\n').map((line) => line.split(' '));
+  return mounts.map(([, , , shown, place]) => (place === '/.geode/link' ? `${shown}/` : '')).join('\n');
 }
 
 /** Asks first, so that the guest can end its children, then insists. */

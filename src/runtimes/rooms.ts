@@ -17,7 +17,7 @@ const recordSchema = z.object({
   createdAt: z.number(),
   secret: z.string(),
   grade: z.enum(grades),
-  limits: z.object({ memoryBytes: limit, cpus: limit, pids: limit, openFiles: limit }),
+  limits: z.object({ memoryBytes: limit, cpus: limit, pids: limit, openFiles: limit, diskBytes: limit }),
   leaseMs: z.number(),
   workdir: z.string(),
   env: z.record(z.string(), z.string()),
@@ -52,6 +52,7 @@ export interface Room {
   readonly folder: string;
   readonly workspace: string;
   readonly journals: string;
+  readonly snapshots: string;
   /** Gone with the machine's next start: the socket. Closed to every other user of the host. */
   readonly runFolder: string;
   /** The part of it that the sandbox sees. */
@@ -87,6 +88,7 @@ export function roomOf(places: RoomPlaces, id: string): Room {
     folder,
     workspace: join(folder, 'workspace'),
     journals: join(folder, 'journals'),
+    snapshots: join(folder, 'snapshots'),
     runFolder,
     linkFolder,
     socket: join(linkFolder, 's'),
@@ -106,7 +108,7 @@ export async function claimRoom(room: Room): Promise<void> {
 }
 
 /** A folder of ours alone: in one that a stranger made or may write to, sockets and records could be swapped. */
-async function ownFolder(path: string): Promise<void> {
+export async function ownFolder(path: string): Promise<void> {
   await mkdir(path, { recursive: true, mode: 0o700 });
   const facts = await lstat(path);
   const ours = process.getuid === undefined || facts.uid === process.getuid();
@@ -117,11 +119,11 @@ async function ownFolder(path: string): Promise<void> {
 }
 
 /** `owner` is the user that the sandbox's commands run as on the host's disk. */
-export async function makeWorkspace(
+export async function giveWorkspace(
   room: Room,
   owner: { uid: number; gid: number } | undefined,
 ): Promise<void> {
-  await mkdir(room.workspace, { mode: 0o700 });
+  await chmod(room.workspace, 0o700);
   if (owner !== undefined) await chown(room.workspace, owner.uid, owner.gid);
 }
 

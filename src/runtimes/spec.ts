@@ -53,6 +53,7 @@ export function checkSpec(runtime: RuntimeName, { capabilities }: Available, spe
     memoryBytes: capabilities.limits.memory,
     cpus: capabilities.limits.cpus,
     pids: capabilities.limits.pids,
+    diskBytes: capabilities.limits.disk,
   })) {
     const wanted = limits[field as keyof Limits];
     if (wanted != null && !can)
@@ -88,6 +89,7 @@ function fillLimits(limits: Limits, can: Available['capabilities']['limits']): L
     cpus: limits.cpus !== undefined ? limits.cpus : can.cpus ? defaultLimits.cpus : null,
     pids: limits.pids !== undefined ? limits.pids : can.pids ? defaultLimits.pids : null,
     openFiles: limits.openFiles !== undefined ? limits.openFiles : defaultLimits.openFiles,
+    diskBytes: limits.diskBytes !== undefined ? limits.diskBytes : can.disk ? defaultLimits.diskBytes : null,
   };
 }
 

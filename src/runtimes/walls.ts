@@ -1,19 +1,20 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { type Cancel, type Deadline, throwIfCancelled, within } from '../core/cancel.ts';
+import { type Cancel, finishing, throwIfCancelled, within } from '../core/cancel.ts';
 import { GeodeError, reasonOf } from '../core/errors.ts';
 import type { Available, Runtime, RuntimeName, SandboxFacts, Unavailable } from '../core/runtime.ts';
-import type { Grade, Sandbox, SandboxSpec } from '../core/sandbox.ts';
+import type { Sandbox, SandboxSpec } from '../core/sandbox.ts';
 import type { Dialer } from '../link/dial.ts';
-import { newSecret } from '../link/handshake.ts';
 import { Link, type Vital } from '../link/link.ts';
+import { metricsSchema } from '../link/schemas.ts';
+import { checkDevice } from './disk.ts';
+import { type Frost, freezerOf } from './freezer.ts';
 import { GuestSandbox } from './guest-sandbox.ts';
 import type { RuntimeOptions } from './options.ts';
+import { newRecord, type Plan } from './plan.ts';
 import {
   allRecords,
   allRoomIds,
   claimRoom,
   makeRunFolder,
-  makeWorkspace,
   newSandboxId,
   type Room,
   type RoomRecord,
@@ -25,25 +26,14 @@ import {
   saveRecord,
 } from './rooms.ts';
 import { type CheckedSpec, checkGrade, checkSpec } from './spec.ts';
+import { Workspaces } from './workspaces.ts';
 
 const probeDeadlineMs = 5_000;
 const readyDeadlineMs = 20_000;
 const freshProbeMs = 10_000;
 const buildDeadlineMs = 60_000;
-const settleDeadlineMs = 10_000;
 const destroyDeadlineMs = 15_000;
 const vitalDeadlineMs = 5_000;
-
-/** What a room is to be built with, settled before anything is made. */
-interface Plan {
-  readonly handle: string;
-  readonly grade: Grade;
-  readonly workdir: string;
-  /** The base environment of commands, the spec's own included. */
-  readonly env: Readonly<Record<string, string>>;
-  /** Owner of the workspace folder on the host; left out when that is this process's user. */
-  readonly workspaceOwner?: { readonly uid: number; readonly gid: number };
-}
 
 /**
  * The part of a runtime that differs from the others: how a room is built around a guest. Everything after
@@ -51,6 +41,8 @@ interface Plan {
  */
 export interface Walls {
   readonly name: RuntimeName;
+  /** The workspace is the engine's, wherever that is: what the room's folder on this host holds is not it. */
+  readonly hasNoHostFolder?: boolean;
   probe(signal: AbortSignal): Promise<Available | Unavailable>;
   /** Refuses what cannot be done; touches nothing. */
   plan(room: Room, spec: CheckedSpec, signal: AbortSignal): Promise<Plan>;
@@ -58,7 +50,7 @@ export interface Walls {
   build(room: Room, spec: CheckedSpec, plan: Plan, signal: AbortSignal): Promise<{ readonly handle: string }>;
   dialer(room: Room, handle: string): Dialer;
   vital(room: Room, handle: string, signal: AbortSignal): Promise<Vital>;
-  /** Ends every process and keeps what else the walls hold. Left out where `destroy` leaves the workspace as it is. */
+  /** Ends every process, paused or not, and keeps what else the walls hold. Left out where `destroy` leaves the workspace as it is. */
   halt?(room: Room, handle: string, signal: AbortSignal): Promise<void>;
   /** As `build`, with what `halt` kept, if it is still there. */
   rebuild?(
@@ -67,7 +59,9 @@ export interface Walls {
     plan: Plan,
     signal: AbortSignal,
   ): Promise<{ readonly handle: string }>;
-  /** Ends everything of it. Idempotent; unknown handles are no error. Without one it goes by the room's id. */
+  /** How its time is stopped; `vital` tells whether it is. Undefined where that cannot be done. */
+  frost?(room: Room): Promise<Frost | undefined>;
+  /** Ends everything of it, paused or not. Idempotent; unknown handles are no error. Without one it goes by the room's id. */
   destroy(room: Room, handle: string, signal: AbortSignal): Promise<void>;
   /** The ids of rooms that something outside of their folders is left of. */
   traces?(): Promise<readonly string[]>;
@@ -81,6 +75,7 @@ interface Raising extends Cancel {
 
 /** A runtime from its walls. */
 export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
+  const workspaces = new Workspaces(options);
   let last: { at: number; found: Available } | undefined;
 
   const probe = async ({ signal }: Cancel = {}): Promise<Available | Unavailable> => {
@@ -102,7 +97,7 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
     await claimRoom(room);
     return raise(room, newRecord(walls.name, room.id, checked, plan), {
       build: async (stop) => {
-        await makeWorkspace(room, plan.workspaceOwner);
+        await workspaces.make(room, checked.limits, plan.workspaceOwner);
         return walls.build(room, checked, plan, stop);
       },
       giveUp: (handle) => tearDown(room, handle),
@@ -113,17 +108,26 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
   const start = async (id: string, { signal }: Cancel = {}): Promise<Sandbox> => {
     const room = roomOf(options, id);
     const before = await ownRecord(room);
-    if ((await vitalOf(before, signal)).alive) return enter(room, before, { signal });
+    const vital = await vitalOf(before, signal);
+    if (vital.alive) return join(room, before, vital, { signal });
     // A host that died while it was building may have left something that no record names.
     if (!before.entered) await haltWalls(room, before.handle);
     const { wanted, limits, leaseMs, owner, createdAt } = before;
-    const spec = { ...wanted, limits, leaseMs: leaseMs || null, ...(owner === null ? {} : { owner }) };
+    const spec = {
+      ...wanted,
+      limits: { ...limits, diskBytes: limits.diskBytes ?? null },
+      leaseMs: leaseMs || null,
+      ...(owner === null ? {} : { owner }),
+    };
     const { checked, plan } = await prepare(room, spec, { signal });
     return raise(
       room,
       { ...newRecord(walls.name, id, checked, plan), createdAt },
       {
-        build: (stop) => walls.rebuild?.(room, checked, plan, stop) ?? walls.build(room, checked, plan, stop),
+        build: async (stop) => {
+          await workspaces.show(room);
+          return walls.rebuild?.(room, checked, plan, stop) ?? walls.build(room, checked, plan, stop);
+        },
         giveUp: (handle) => haltWalls(room, handle),
         signal,
       },
@@ -174,6 +178,7 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
   const haltWalls = async (room: Room, handle: string): Promise<void> => {
     const deadline = { ms: destroyDeadlineMs, what: `Halting sandbox ${room.id}` };
     await within(deadline, (stop) => walls.halt?.(room, handle, stop) ?? walls.destroy(room, handle, stop));
+    await workspaces.hide(room);
     await removeRunFolder(room);
   };
 
@@ -181,28 +186,48 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
   const tearDown = async (room: Room, handle: string): Promise<void> => {
     const deadline = { ms: destroyDeadlineMs, what: `Removing sandbox ${room.id}` };
     await within(deadline, (stop) => walls.destroy(room, handle, stop));
+    await workspaces.drop(room);
     await removeRoom(room);
   };
 
-  const enter = async (room: Room, record: RoomRecord, { signal }: Cancel): Promise<Sandbox> => {
+  const join = async (
+    room: Room,
+    record: RoomRecord,
+    { paused }: Extract<Vital, { alive: true }>,
+    { signal }: Cancel,
+  ) => {
+    await workspaces.show(room);
+    return enter(room, record, { paused, signal });
+  };
+
+  const enter = async (
+    room: Room,
+    record: RoomRecord,
+    { paused = false, signal }: { paused?: boolean | undefined } & Cancel,
+  ): Promise<Sandbox> => {
     const { secret, env, workdir, leaseMs, handle, entered } = record;
+    const frost = await walls.frost?.(room);
     const link = await Link.open(
       {
         dialer: walls.dialer(room, handle),
         claim: { secret, env, workdir, leaseMs },
         fresh: !entered,
+        paused,
         vital: (stop) => walls.vital(room, handle, stop),
       },
       { deadlineMs: readyDeadlineMs, signal },
     );
-    // Written down before anything can run in there.
+    const { id, grade, limits } = record;
     if (!entered) {
-      await saveRecord(room, { ...record, entered: true }).catch(async (error) => {
+      try {
+        if (limits.diskBytes != null) await checkDisk(room, link);
+        // Written down before anything can run in there.
+        await saveRecord(room, { ...record, entered: true });
+      } catch (error) {
         await link.close();
         throw error;
-      });
+      }
     }
-    const { id, grade, limits } = record;
     return new GuestSandbox({
       id,
       runtime: walls.name,
@@ -210,6 +235,7 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
       limits,
       workdir,
       link,
+      freezer: frost && freezerOf(link, frost, readyDeadlineMs),
       journals: options.journals(room.journals),
       halt: () => haltWalls(room, handle),
       tearDown: () => tearDown(room, handle),
@@ -242,6 +268,12 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
       journals.close();
       return journals;
     },
+    async workspace(id) {
+      const room = roomOf(options, id);
+      await ownRecord(room);
+      if (walls.hasNoHostFolder || options.platform !== 'linux') return undefined;
+      return workspaces.hold(room);
+    },
     async assign(id, owner) {
       const room = roomOf(options, id);
       await saveRecord(room, { ...(await ownRecord(room)), owner });
@@ -251,16 +283,13 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
       const record = await ownRecord(room);
       const vital = await vitalOf(record, signal);
       if (!vital.alive) throw new GeodeError('sandbox_gone', `The sandbox ${id} has ended: ${vital.reason}.`);
-      return enter(room, record, { signal });
+      return join(room, record, vital, { signal });
     },
     async list({ ids, signal } = {}) {
       const records = await (ids === undefined ? allRecords(options) : recordsOf(options, ids));
       const own = records.filter(({ runtime }) => runtime === walls.name);
       const facts = own.map(async (record): Promise<SandboxFacts> => {
-        const state = await vitalOf(record, signal).then(
-          ({ alive }) => (alive ? 'running' : 'stopped'),
-          () => 'unknown' as const,
-        );
+        const state = await vitalOf(record, signal).then(stateOf, () => 'unknown' as const);
         const { id, owner, grade, createdAt } = record;
         return { id, owner, grade, createdAt, state };
       });
@@ -281,45 +310,13 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
   };
 }
 
-/**
- * As `within`, but work that was given up is waited for a little longer: what it is about to make must be there
- * before it can be removed.
- */
-async function finishing<T>(deadline: Deadline, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  let working: Promise<unknown> = Promise.resolve();
-  try {
-    return await within(deadline, (signal) => {
-      const result = work(signal);
-      working = result.catch(() => {});
-      return result;
-    });
-  } catch (error) {
-    await Promise.race([working, delay(settleDeadlineMs, undefined, { ref: false })]);
-    throw error;
-  }
+/** Never pretend: what the guest sees at its workdir must be what was mounted for it. */
+async function checkDisk(room: Room, link: Link): Promise<void> {
+  const { disk } = await link.call('GET', '/v1/metrics', metricsSchema, { quiet: true });
+  await checkDevice(room, disk?.device);
 }
 
-function newRecord(runtime: RuntimeName, id: string, spec: CheckedSpec, plan: Plan): RoomRecord {
-  return {
-    id,
-    runtime,
-    owner: spec.owner ?? null,
-    createdAt: Date.now(),
-    secret: newSecret(),
-    grade: plan.grade,
-    limits: spec.limits,
-    leaseMs: spec.leaseMs,
-    workdir: plan.workdir,
-    env: plan.env,
-    handle: plan.handle,
-    entered: false,
-    wanted: {
-      env: spec.env,
-      ...(spec.image === undefined ? {} : { image: spec.image }),
-      ...(spec.mounts === undefined ? {} : { mounts: spec.mounts }),
-      ...(spec.network === undefined ? {} : { network: spec.network }),
-      ...(spec.minimumGrade === undefined ? {} : { minimumGrade: spec.minimumGrade }),
-      ...(spec.rootAccess === undefined ? {} : { rootAccess: spec.rootAccess }),
-    },
-  };
+function stateOf(vital: Vital): SandboxFacts['state'] {
+  if (!vital.alive) return 'stopped';
+  return vital.paused ? 'paused' : 'running';
 }

@@ -1,3 +1,5 @@
+import type { Cancel } from '../core/cancel.ts';
+import { GeodeError } from '../core/errors.ts';
 import type { PersistentSandbox } from '../core/persistent.ts';
 import type { Command } from '../core/process.ts';
 import type { Entry } from './book.ts';
@@ -5,7 +7,15 @@ import type { Held } from './held.ts';
 
 /** What an owner is given: the sandbox for as long as it runs, with the owner's variables in every command. */
 export function handleOf({ user, chat, spec }: Entry, held: Held): PersistentSandbox {
-  const { sandbox } = held;
+  const { sandbox, snapshots } = held;
+  const mark = async (cancel: Cancel) => {
+    if (snapshots !== undefined) await snapshots.mark({ signal: cancel.signal });
+    else
+      throw new GeodeError(
+        'cannot_enforce',
+        `The files of sandbox ${id} are not on this host: nothing can be undone.`,
+      );
+  };
   const { id, runtime, grade, limits, workdir, files, rootFiles, journals } = sandbox;
   const inside = (command: Command): Command =>
     spec.env === undefined ? command : { ...command, env: { ...spec.env, ...command.env } };
@@ -26,7 +36,11 @@ export function handleOf({ user, chat, spec }: Entry, held: Held): PersistentSan
     get end() {
       return sandbox.end;
     },
-    exec: (command, options) => sandbox.exec(inside(command), options),
+    ...(snapshots === undefined ? {} : { snapshots }),
+    async exec(command, { undoable = false, ...options } = {}) {
+      if (undoable) await mark(options);
+      return sandbox.exec(inside(command), options);
+    },
     spawn: (command, options) => held.spawn(inside(command), options),
     attach: (processId, options) => held.attach(processId, options),
     processes: (options) => sandbox.processes(options),

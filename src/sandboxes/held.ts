@@ -1,9 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Cancel, within } from '../core/cancel.ts';
-import { isGeodeError } from '../core/errors.ts';
+import { GeodeError, isGeodeError } from '../core/errors.ts';
 import type { Command, Process } from '../core/process.ts';
-import type { Sandbox } from '../core/sandbox.ts';
+import type { Runtime } from '../core/runtime.ts';
+import type { Activity, Sandbox } from '../core/sandbox.ts';
+import type { Snapshots } from '../core/snapshots.ts';
 import { FollowedProcess } from './followed-process.ts';
+import { heldSnapshots } from './workspaces/held-snapshots.ts';
+import { snapshotsOf } from './workspaces/snapshots-of.ts';
 
 const retryMs = 1_000;
 const politeMs = 2_000;
@@ -16,18 +20,50 @@ const askDeadlineMs = 5_000;
 export class Held {
   readonly sandbox: Sandbox;
   readonly user: string;
+  readonly snapshots: Snapshots | undefined;
+  /** Since when it is paused, if it is: its time stands still, so what goes on in it is no activity. */
+  pausedSince: number | undefined;
   readonly #followed = new Map<string, Process>();
   readonly #following = new Set<Promise<void>>();
 
-  constructor(sandbox: Sandbox, user: string) {
+  private constructor(sandbox: Sandbox, user: string, snapshots: Snapshots | undefined) {
     this.sandbox = sandbox;
     this.user = user;
+    this.snapshots = snapshots;
+    this.pausedSince = sandbox.freezer?.paused ? Date.now() : undefined;
   }
 
-  /** Goes on with what an earlier host began. */
+  static async of(sandbox: Sandbox, user: string, runtime: Runtime): Promise<Held> {
+    const hold = () => runtime.workspace(sandbox.id);
+    await using place = await hold();
+    const snapshots = place && heldSnapshots(snapshotsOf(place), hold, sandbox.freezer);
+    return new Held(sandbox, user, snapshots);
+  }
+
+  get activity(): Activity {
+    const { activity } = this.sandbox;
+    if (this.pausedSince === undefined) return activity;
+    return { open: 0, endedAt: Math.max(activity.endedAt, this.pausedSince) };
+  }
+
+  async pause(cancel: Cancel = {}): Promise<void> {
+    const { freezer, runtime } = this.sandbox;
+    if (freezer === undefined) {
+      throw new GeodeError('cannot_enforce', `The ${runtime} runtime cannot pause a sandbox.`, {
+        hint: 'Stop it instead; its files are kept.',
+      });
+    }
+    await freezer.pause(cancel);
+    this.pausedSince ??= Date.now();
+  }
+
+  /** Goes on with what an earlier host began, or with what was paused. */
   async resume(cancel: Cancel = {}): Promise<void> {
+    if (this.sandbox.freezer?.paused) await this.sandbox.freezer.resume(cancel);
+    this.pausedSince = undefined;
     const { processes } = await this.sandbox.processes(cancel);
-    await Promise.all(processes.map(({ id }) => this.#join(id, cancel)));
+    const strange = processes.filter(({ id }) => !this.#followed.has(id));
+    await Promise.all(strange.map(({ id }) => this.#join(id, cancel)));
   }
 
   async spawn(command: Command, cancel: Cancel = {}): Promise<Process> {
@@ -47,6 +83,7 @@ export class Held {
 
   /** Whether something runs in it, asked of the sandbox itself: also what nobody follows, and what was disowned. */
   async isWorking(cancel: Cancel = {}): Promise<boolean> {
+    if (this.pausedSince !== undefined) return false;
     const { processes, disowned } = await this.sandbox.processes(cancel);
     return disowned.length > 0 || processes.some(({ state }) => state === 'running');
   }

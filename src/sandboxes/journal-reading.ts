@@ -52,26 +52,32 @@ function shown(summary: JournalSummary, secrets: readonly string[] | null): Jour
 
 /** The page is measured first and then shown: redaction changes lengths, and pages must meet. */
 async function page(place: JournalPlace, limitBytes: number, part: JournalPart): Promise<JournalPage> {
-  const { next, isLast } = await pageEnd({ ...place, secrets: null }, limitBytes, part);
+  const { next, isLast, exit } = await pageEnd({ ...place, secrets: null }, limitBytes, part);
   const events: RecordedEvent[] = [];
   for await (const event of journalEvents(place, { ...part, to: next })) {
-    if (event.type !== 'exit' || isLast) events.push(event);
+    if (event.type !== 'exit') events.push(event);
   }
-  return { events: events.sort(byOffset), next, isLast };
+  return { events: [...events.sort(byOffset), ...exit], next, isLast };
 }
 
-async function pageEnd(place: JournalPlace, limitBytes: number, part: JournalPart) {
+/** The exit belongs to the page only if it was there when the page ended: more may come in between. */
+async function pageEnd(
+  place: JournalPlace,
+  limitBytes: number,
+  part: JournalPart,
+): Promise<{ next: number; isLast: boolean; exit: RecordedEvent[] }> {
   let next = part.from ?? 0;
   let left = limitBytes;
   for await (const event of journalEvents(place, part)) {
-    if (event.type === 'exit') break;
-    if (left === 0) return { next, isLast: false };
-    const taken = 'bytes' in event ? Math.min(event.bytes.length, left) : 0;
-    next = event.offset + ('bytes' in event ? taken : event.length);
+    if (event.type === 'exit') return { next, isLast: true, exit: [event] };
+    if (left === 0) return { next, isLast: false, exit: [] };
+    const taken = 'bytes' in event ? Math.min(event.bytes.length, left) : event.length;
+    next = event.offset + taken;
+    if (!('bytes' in event)) continue;
     left -= taken;
-    if ('bytes' in event && taken < event.bytes.length) return { next, isLast: false };
+    if (taken < event.bytes.length) return { next, isLast: false, exit: [] };
   }
-  return { next, isLast: true };
+  return { next, isLast: true, exit: [] };
 }
 
 /** What comes before the last bytes is a page too. */

@@ -102,7 +102,8 @@ async function settle(
   try {
     if (entry.removing) return await registry.discard(entry);
     if (!traces.has(id)) return book.remove(id);
-    if (facts.get(id)?.state !== 'running' || registry.heldOf(entry) !== undefined) return;
+    const runs = ['running', 'paused'].includes(facts.get(id)?.state ?? 'unknown');
+    if (!runs || registry.heldOf(entry) !== undefined) return;
     await registry.adopt(entry, cancel);
   } catch (error) {
     if (isGeodeError(error, 'cancelled')) throw error;

@@ -2,15 +2,17 @@ import { type Cancel, throwIfCancelled } from '../core/cancel.ts';
 import { GeodeError } from '../core/errors.ts';
 import type { Journals } from '../core/journal.ts';
 import type { PersistentSandbox, PersistentSpec, SandboxStatus } from '../core/persistent.ts';
-import type { Sandbox } from '../core/sandbox.ts';
+import type { Runtime } from '../core/runtime.ts';
 import { Admission, type AdmissionLimits } from './admission.ts';
 import type { Book, Entry } from './book.ts';
 import { handleOf } from './handle.ts';
 import { Held } from './held.ts';
+import { Holdings } from './holdings.ts';
 import { KeyedTurns } from './keyed-turns.ts';
 import { checkAgreement, checkLabels, checkName, ownerText } from './owner.ts';
-import { statusOf } from './status.ts';
+import { rollCall } from './roll-call.ts';
 import type { Supply } from './supply.ts';
+import { forkWorkspace } from './workspaces/fork-workspace.ts';
 
 export interface RegistryOptions {
   readonly book: Book;
@@ -26,7 +28,7 @@ export class Registry implements AsyncDisposable {
   readonly #book: Book;
   readonly #supply: Supply;
   readonly #admission: Admission;
-  readonly #held = new Map<string, Held>();
+  readonly #holdings = new Holdings();
   readonly #turns = new KeyedTurns();
   readonly #working = new Set<Promise<unknown>>();
   #closing: Promise<void> | undefined;
@@ -34,7 +36,7 @@ export class Registry implements AsyncDisposable {
   constructor({ book, supply, limits }: RegistryOptions) {
     this.#book = book;
     this.#supply = supply;
-    this.#admission = new Admission(limits, () => this.#running().map(({ user }) => user));
+    this.#admission = new Admission(limits, () => this.#holdings.running().map(({ user }) => user));
   }
 
   getOrCreate(
@@ -67,69 +69,93 @@ export class Registry implements AsyncDisposable {
     });
   }
 
+  pause(user: string, chat: string, cancel: Cancel = {}): Promise<void> {
+    return this.inTurn(user, chat, cancel, async () => {
+      const held = this.heldOf(await this.#get(user, chat));
+      if (held === undefined)
+        throw new GeodeError('sandbox_stopped', 'A sandbox that does not run cannot be paused.');
+      await held.pause(cancel);
+    });
+  }
+
+  fork(
+    user: string,
+    chat: string,
+    to: string,
+    { snapshot, ...cancel }: { readonly snapshot?: string } & Cancel,
+  ): Promise<PersistentSandbox> {
+    return this.#inTurns(user, [chat, to], cancel, async () => {
+      const source = await this.#get(user, chat);
+      await this.#checkFree(user, to);
+      await this.#open(source, cancel);
+      const freezer = this.heldOf(source)?.sandbox.freezer;
+      return this.#create(user, to, source.spec, cancel, async (id, runtime) => {
+        await using from = await this.#supply.runtime(source.runtime).workspace(source.id);
+        await using into = await runtime.workspace(id);
+        if (from === undefined || into === undefined)
+          throw new GeodeError(
+            'cannot_enforce',
+            'A sandbox whose files are not on this host cannot be forked.',
+          );
+        const freeze = freezer && (() => freezer.hold());
+        await forkWorkspace(from, into, { snapshot, freeze, ...cancel });
+      });
+    });
+  }
+
   /** Something in the ledger changes, and nothing of the sandbox. */
   change(user: string, chat: string, write: (book: Book, id: string) => void): Promise<SandboxStatus> {
     return this.inTurn(user, chat, {}, async () => {
       const { id } = await this.#get(user, chat);
       write(this.#book, id);
-      return this.#statusOf(user, chat, {});
+      return this.inspect(user, chat);
     });
   }
 
-  /** The turns of both chats, always in the same order, so that two renames cannot wait for each other. */
   rename(user: string, chat: string, to: string): Promise<SandboxStatus> {
-    const [first = chat, second = to] = [chat, to].sort();
-    const turns = (work: () => Promise<SandboxStatus>) =>
-      this.inTurn(user, first, {}, () => (first === second ? work() : this.inTurn(user, second, {}, work)));
-    return turns(async () => {
+    return this.#inTurns(user, [chat, to], {}, async () => {
       const { id, runtime, spec } = await this.#get(user, chat);
-      if ((await this.#find(user, to)) !== undefined) {
-        throw new GeodeError('sandbox_exists', `There is a sandbox of ${JSON.stringify(to)} already.`);
-      }
+      await this.#checkFree(user, to);
       await this.#supply.runtime(runtime).assign(id, ownerText({ user, chat: to, spec }));
       this.#book.rename(id, to);
-      return this.#statusOf(user, to, {});
+      return this.inspect(user, to);
     });
   }
 
   async inspect(user: string, chat: string, cancel: Cancel = {}): Promise<SandboxStatus> {
-    return this.#statusOf(user, chat, cancel);
+    const [status] = await rollCall([this.#look(user, chat)], this.#holdings, this.#supply, cancel);
+    if (status !== undefined) return status;
+    throw new GeodeError('internal', 'A sandbox without a status.');
   }
 
   /** Of one user, or of all. */
   async list(user: string | undefined, cancel: Cancel = {}): Promise<readonly SandboxStatus[]> {
     const entries = user === undefined ? this.#book.all() : this.#book.ofUser(checkName(user, 'user'));
-    return this.#statuses(
-      entries.filter(({ removing }) => !removing),
-      cancel,
-    );
+    const staying = entries.filter(({ removing }) => !removing);
+    return rollCall(staying, this.#holdings, this.#supply, cancel);
   }
 
   async journals(user: string, chat: string): Promise<Journals> {
-    const entry = await this.#get(checkName(user, 'user'), checkName(chat, 'chat'));
+    const entry = this.#look(user, chat);
     return this.heldOf(entry)?.sandbox.journals ?? this.#supply.runtime(entry.runtime).journals(entry.id);
   }
 
-  /** If it runs under this host. One that has ended is let go of. */
+  /** If it runs under this host. */
   heldOf({ id }: Pick<Entry, 'id'>): Held | undefined {
-    const held = this.#held.get(id);
-    if (held?.sandbox.end === undefined) return held;
-    this.#held.delete(id);
-    void held.sandbox.release();
-    return undefined;
+    return this.#holdings.get(id);
   }
 
   /** Takes a sandbox that runs, with everything that runs in it. */
-  async adopt({ id, user, runtime }: Entry, cancel: Cancel = {}): Promise<void> {
-    const sandbox = await this.#supply.runtime(runtime).adopt(id, cancel);
-    await this.#take(sandbox, user, cancel);
+  async adopt(entry: Entry, cancel: Cancel = {}): Promise<void> {
+    const runtime = this.#supply.runtime(entry.runtime);
+    await this.#holdings.take(entry, await runtime.adopt(entry.id, cancel), runtime, cancel);
   }
 
   /** In the chat's turn: ends what runs and keeps the rest. */
   async halt(entry: Entry): Promise<void> {
     const held = this.heldOf(entry);
     this.noteActivity();
-    this.#held.delete(entry.id);
+    this.#holdings.drop(entry.id);
     if (held !== undefined) await held.halt();
     else await this.#supply.runtime(entry.runtime).halt(entry.id);
   }
@@ -137,19 +163,15 @@ export class Registry implements AsyncDisposable {
   /** In the chat's turn: removes it for good. Once begun it is finished, by a later host if need be. */
   async discard({ id, runtime }: Entry): Promise<void> {
     this.#book.markRemoving(id);
-    const held = this.#held.get(id);
-    if (held !== undefined) await held.sandbox.stop();
-    else await this.#supply.runtime(runtime).remove(id);
-    this.#held.delete(id);
+    await this.#holdings.get(id)?.sandbox.release();
+    await this.#supply.runtime(runtime).remove(id);
+    this.#holdings.drop(id);
     this.#book.remove(id);
   }
 
   /** Writes down how far the activity of everything that runs has come. */
-  noteActivity(now = Date.now()): void {
-    const times = this.#running().map(
-      ({ sandbox: { id, activity } }) => [id, activity.open > 0 ? now : activity.endedAt] as const,
-    );
-    this.#book.noteActivity(new Map(times));
+  noteActivity(): void {
+    this.#book.noteActivity(this.#holdings.activity(Date.now()));
   }
 
   async inTurn<T>(user: string, chat: string, cancel: Cancel, work: () => Promise<T>): Promise<T> {
@@ -174,8 +196,28 @@ export class Registry implements AsyncDisposable {
     await Promise.resolve();
     await Promise.allSettled(this.#working);
     this.noteActivity();
-    await Promise.all([...this.#held.values()].map(({ sandbox }) => sandbox.release()));
-    this.#held.clear();
+    await this.#holdings.release();
+  }
+
+  /** The turns of both chats, always in the same order, so that two such calls cannot wait for each other. */
+  #inTurns<T>(
+    user: string,
+    chats: readonly [string, string],
+    cancel: Cancel,
+    work: () => Promise<T>,
+  ): Promise<T> {
+    const [first, second] = chats.toSorted();
+    if (first === undefined || second === undefined || first === second)
+      return this.inTurn(user, chats[0], cancel, work);
+    return this.inTurn(user, first, cancel, () => this.inTurn(user, second, cancel, work));
+  }
+
+  async #checkFree(user: string, chat: string): Promise<void> {
+    if ((await this.#find(user, chat)) === undefined) return;
+    throw new GeodeError(
+      'sandbox_exists',
+      `There is a sandbox of ${JSON.stringify(chat.slice(0, 200))} already.`,
+    );
   }
 
   /** A removal that was begun is finished first. */
@@ -187,31 +229,40 @@ export class Registry implements AsyncDisposable {
   }
 
   async #get(user: string, chat: string): Promise<Entry> {
-    const entry = await this.#find(user, chat);
-    if (entry !== undefined) return entry;
-    throw new GeodeError(
-      'sandbox_not_found',
-      `There is no sandbox of ${JSON.stringify(chat.slice(0, 200))}.`,
-    );
+    return (await this.#find(user, chat)) ?? notFound(chat);
+  }
+
+  /** Without a turn: as it is at this moment. */
+  #look(user: string, chat: string): Entry {
+    const entry = this.#book.find(checkName(user, 'user'), checkName(chat, 'chat'));
+    return entry === undefined || entry.removing ? notFound(chat) : entry;
   }
 
   async #open(entry: Entry, cancel: Cancel): Promise<PersistentSandbox> {
     const { id, user, runtime, spec } = entry;
-    const held = this.heldOf(entry);
-    if (held !== undefined) return handleOf(entry, held);
-    return this.#admission.admit(user, async () => {
+    const start = async () => {
       const sandbox = await this.#supply.start(id, runtime, spec, cancel);
-      return handleOf(entry, await this.#take(sandbox, user, cancel));
-    });
+      return this.#holdings.take(entry, sandbox, this.#supply.runtime(runtime), cancel);
+    };
+    const held = this.heldOf(entry) ?? (await this.#admission.admit(user, start));
+    if (held.pausedSince !== undefined) await held.resume(cancel);
+    return handleOf(entry, held);
   }
 
   /** Reality first: the sandbox says whose it is before the ledger does. */
-  #create(user: string, chat: string, spec: PersistentSpec, cancel: Cancel): Promise<PersistentSandbox> {
+  #create(
+    user: string,
+    chat: string,
+    spec: PersistentSpec,
+    cancel: Cancel,
+    fill: (id: string, runtime: Runtime) => Promise<void> = async () => {},
+  ): Promise<PersistentSandbox> {
     const labels = checkLabels(spec.labels ?? {});
     return this.#admission.admit(user, async () => {
       const { runtime, sandbox } = await this.#supply.claim(spec, cancel);
       try {
         throwIfCancelled(cancel.signal, 'Making the sandbox');
+        await fill(sandbox.id, runtime);
         await runtime.assign(sandbox.id, ownerText({ user, chat, spec }));
         const now = Date.now();
         const entry = {
@@ -225,8 +276,8 @@ export class Registry implements AsyncDisposable {
           activeAt: now,
         };
         this.#book.add(entry);
-        const held = new Held(sandbox, user);
-        this.#held.set(sandbox.id, held);
+        const held = await Held.of(sandbox, user, runtime);
+        this.#holdings.put(held);
         return handleOf({ ...entry, keptUntil: 0, thinkingUntil: 0, removing: false }, held);
       } catch (error) {
         await sandbox.stop().catch(() => {});
@@ -234,45 +285,8 @@ export class Registry implements AsyncDisposable {
       }
     });
   }
+}
 
-  /** With everything that goes on in it, if an earlier host left it running. */
-  async #take(sandbox: Sandbox, user: string, cancel: Cancel): Promise<Held> {
-    const held = new Held(sandbox, user);
-    try {
-      await held.resume(cancel);
-    } catch (error) {
-      await sandbox.release();
-      throw error;
-    }
-    this.#held.set(sandbox.id, held);
-    return held;
-  }
-
-  #running(): readonly Held[] {
-    return [...this.#held.values()].filter(({ sandbox }) => sandbox.end === undefined);
-  }
-
-  async #statusOf(user: string, chat: string, cancel: Cancel): Promise<SandboxStatus> {
-    const entry = await this.#get(checkName(user, 'user'), checkName(chat, 'chat'));
-    const [status] = await this.#statuses([entry], cancel);
-    if (status !== undefined) return status;
-    throw new GeodeError('internal', 'A sandbox without a status.');
-  }
-
-  async #statuses(entries: readonly Entry[], cancel: Cancel): Promise<readonly SandboxStatus[]> {
-    const others = entries.filter((entry) => this.heldOf(entry) === undefined);
-    const names = [...new Set(others.map(({ runtime }) => runtime))];
-    const ids = others.map(({ id }) => id);
-    const found = await Promise.all(
-      names.map((name) =>
-        this.#supply
-          .runtime(name)
-          .list({ ids, ...cancel })
-          .catch(() => []),
-      ),
-    );
-    const facts = new Map(found.flat().map((fact) => [fact.id, fact]));
-    const now = Date.now();
-    return entries.map((entry) => statusOf(entry, this.heldOf(entry), facts.get(entry.id), now));
-  }
+function notFound(chat: string): never {
+  throw new GeodeError('sandbox_not_found', `There is no sandbox of ${JSON.stringify(chat.slice(0, 200))}.`);
 }

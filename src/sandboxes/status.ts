@@ -16,7 +16,12 @@ export function statusOf(
     id,
     user,
     chat,
-    state: held === undefined ? (facts?.state ?? 'unknown') : 'running',
+    state:
+      held === undefined
+        ? (facts?.state ?? 'unknown')
+        : held.pausedSince === undefined
+          ? 'running'
+          : 'paused',
     runtime,
     ...(grade === undefined ? {} : { grade }),
     image: spec.image ?? null,
@@ -31,6 +36,6 @@ export function statusOf(
 /** While something goes on, the last activity has not ended. */
 export function activeAt(entry: Entry, held: Held | undefined, now: number): number {
   if (held === undefined) return entry.activeAt;
-  const { open, endedAt } = held.sandbox.activity;
+  const { open, endedAt } = held.activity;
   return open > 0 ? now : Math.max(entry.activeAt, endedAt);
 }

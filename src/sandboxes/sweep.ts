@@ -51,7 +51,7 @@ function standingOf(registry: Registry, entry: Entry): Standing {
   const held = registry.heldOf(entry);
   return {
     state: held === undefined ? 'stopped' : 'running',
-    open: held?.sandbox.activity.open ?? 0,
+    open: held?.activity.open ?? 0,
     activeAt: activeAt(entry, held, Date.now()),
     keptUntil: entry.keptUntil,
     thinkingUntil: entry.thinkingUntil,

@@ -12,6 +12,8 @@ export function userSandboxes(registry: Registry, name: string): UserSandboxes {
     start: (chat, options) => registry.start(user, chat, options),
     stop: (chat, options) => registry.stop(user, chat, options),
     remove: (chat, options) => registry.remove(user, chat, options),
+    fork: (chat, to, options = {}) => registry.fork(user, chat, to, options),
+    pause: (chat, options) => registry.pause(user, chat, options),
     list: (options) => registry.list(user, options),
     inspect: (chat, options) => registry.inspect(user, chat, options),
     async extend(chat, ms) {

@@ -40,8 +40,10 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: geode shell${reason}`, () => {
     me.resize(100, 30);
     me.type('stty size\r');
     await me.sees(/^30 100$/m);
-    me.type('sleep 1000\r');
+    me.type('sh -c "echo slee$((6*7))ping; exec sleep 1000"\r');
+    await me.sees('slee42ping');
     me.type('\x03');
+    await me.sees(/\^C\n.*\$/);
     me.type('echo code $?\r');
     await me.sees('code 130');
     me.type('exit 7\r');

@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, describe } from 'vitest';
+import { diskContract } from './disk.ts';
 import { execContract } from './exec.ts';
 import { filesContract } from './files.ts';
 import type { Harness } from './harness.ts';
 import { lifecycleContract } from './lifecycle.ts';
+import { metricsContract } from './metrics.ts';
+import { pauseContract } from './pause.ts';
 import { wallsContract } from './walls.ts';
 
 export interface RuntimeSuite {
@@ -31,6 +34,9 @@ export function runtimeContract({ name, unavailable, open }: RuntimeSuite): void
     execContract(harness);
     filesContract(harness);
     lifecycleContract(harness);
+    diskContract(harness);
+    metricsContract(harness);
+    pauseContract(harness);
     wallsContract(harness);
   });
 }

@@ -153,6 +153,8 @@ export function wallsContract(harness: () => Harness): void {
       ['cpus NaN', { limits: { cpus: Number.NaN } }],
       ['pids 1', { limits: { pids: 1 } }],
       ['pids 10.5', { limits: { pids: 10.5 } }],
+      ['disk 1 MiB', { limits: { diskBytes: megabyte } }],
+      ['disk 64.5 bytes', { limits: { diskBytes: 64 * megabyte + 0.5 } }],
       ['open files 3', { limits: { openFiles: 3 } }],
       ['a lease of 10 ms', { leaseMs: 10 }],
       ['a name of a variable', { env: { 'A B': 'x' } }],
@@ -177,6 +179,7 @@ export function wallsContract(harness: () => Harness): void {
       if (!capabilities.limits.memory) await refused({ limits: { memoryBytes: 256 * megabyte } });
       if (!capabilities.limits.cpus) await refused({ limits: { cpus: 1 } });
       if (!capabilities.limits.pids) await refused({ limits: { pids: 64 } });
+      if (!capabilities.limits.disk) await refused({ limits: { diskBytes: 64 * megabyte } });
       if (!capabilities.mounts) await refused({ mounts: [{ source: '/usr', target: '/mnt' }] });
       if (!capabilities.networks.includes('bridge')) await refused({ network: 'bridge' });
       if (capabilities.users === 'never') await refused({ rootAccess: true });

@@ -8,8 +8,8 @@ const ownerLabel = 'dev.geode.owner';
 
 /**
  * Everything that a test run must not leave behind and did, one line each: containers that carry an owner and
- * volumes that no container uses, on every engine; guests that still run; mounts and entries below the given state
- * folders. A line stays the same as long as the thing is there, so what was there before a run can be told apart.
+ * volumes that no container uses, on every engine; guests that still run; mounts, loop devices and entries below the
+ * given state folders. A line stays the same as long as the thing is there, so what was there before a run can be told apart.
  */
 export async function leftovers(facts: EngineFacts, stateFolders: readonly string[]): Promise<string[]> {
   return [
@@ -19,6 +19,7 @@ export async function leftovers(facts: EngineFacts, stateFolders: readonly strin
     ...(await volumes('podman', facts.podman)),
     ...guests(),
     ...stateFolders.flatMap(mounts),
+    ...stateFolders.flatMap(loopDevices),
     ...stateFolders.flatMap(entries),
   ];
 }
@@ -60,12 +61,21 @@ function guests(): string[] {
     });
 }
 
-function mounts(stateFolder: string): string[] {
+export function mounts(stateFolder: string): string[] {
   return readFileSync('/proc/self/mounts', 'utf8')
     .split('\n')
     .map((line) => line.split(' ')[1] ?? '')
     .filter((path) => path === stateFolder || path.startsWith(`${stateFolder}/`))
     .map((path) => `mount ${path}`);
+}
+
+/** Of files below the folder, also of those that are gone. */
+export function loopDevices(stateFolder: string): string[] {
+  return readdirSync('/sys/block')
+    .filter((name) => name.startsWith('loop'))
+    .map((name) => [name, readOr(`/sys/block/${name}/loop/backing_file`, '').trim()] as const)
+    .filter(([, file]) => file.startsWith(`${stateFolder}/`))
+    .map(([name, file]) => `loop device ${name} of ${file}`);
 }
 
 function entries(stateFolder: string): string[] {

@@ -60,7 +60,8 @@ describe('RUN-6: hosts that are killed at any moment', () => {
         for (let crash = 0; crash < crashes; crash += 1) {
           finished += await liveAndDie(folder, world, name, random() * longestLifeMs);
         }
-        const runtimes = allRuntimes(await optionsIn(folder, world));
+        const options = await optionsIn(folder, world);
+        const runtimes = allRuntimes(options);
         const reaped = await reap(runtimes, (id) => isOrphan('run', id));
         console.log(`${title}: ${finished} runs, ${crashes} crashes, ${reaped.length} sandboxes reaped`);
         const runtime = runtimes.find((candidate) => candidate.name === name);
@@ -68,7 +69,7 @@ describe('RUN-6: hosts that are killed at any moment', () => {
         expect({
           traces: (await runtime?.traces())?.filter((id) => reaped.includes(id)),
           folders: [...entries(`${folder}/state/sandboxes`), ...entries(`${folder}/run`)],
-          groups: version === undefined ? [] : (await cgroupIds(version)).filter((id) => reaped.includes(id)),
+          groups: version === undefined ? [] : await cgroupIds(version, options),
           processes: processesNaming(folder),
         }).toEqual({ traces: [], folders: [], groups: [], processes: [] });
         await rm(folder, { recursive: true });

@@ -79,7 +79,8 @@ export async function openPersistentHarness(name: RuntimeName, world: World = {}
   return {
     runtime: asRuntime,
     options,
-    capabilities: found.capabilities,
+    // A user pauses through the registry, whose own suite has that.
+    capabilities: { ...found.capabilities, pause: false },
     open: (spec = {}) => asRuntime.open(spec),
     close: async () => place[Symbol.asyncDispose](),
   };

@@ -3,14 +3,16 @@ package link
 import (
 	"sync"
 	"time"
+
+	"geode/guest/internal/awake"
 )
 
-// A lease ends the guest when no host has held it for too long.
+// A lease ends the guest when no host has held it for too long. Time in which the sandbox is paused does not count.
 type lease struct {
 	mu    sync.Mutex
 	time  time.Duration // 0: for ever
 	held  bool
-	timer *time.Timer
+	timer *awake.Timer
 	ended func()
 }
 
@@ -49,7 +51,7 @@ func (l *lease) arm() {
 	if l.held || l.time == 0 {
 		return
 	}
-	l.timer = time.AfterFunc(l.time, func() {
+	l.timer = awake.AfterFunc(l.time, func() {
 		l.mu.Lock()
 		over := !l.held
 		l.mu.Unlock()

@@ -120,9 +120,18 @@ type Metrics struct {
 	MemoryBytes   int64   `json:"memoryBytes"`
 	CPUMs         float64 `json:"cpuMs"`
 	PIDs          int64   `json:"pids"`
+	Processes     int64   `json:"processes"`
 	GuestRSSBytes int64   `json:"guestRssBytes"`
 	UptimeMs      int64   `json:"uptimeMs"`
 	OOMKills      int64   `json:"oomKills"`
+	Disk          *Disk   `json:"disk"`
+}
+
+// Disk is the file system that the workdir is on, whoever else uses it.
+type Disk struct {
+	Device     uint64 `json:"device"`
+	UsedBytes  int64  `json:"usedBytes"`
+	TotalBytes int64  `json:"totalBytes"`
 }
 
 var guestStart = time.Now()
@@ -146,6 +155,7 @@ func (t *Table) Metrics() Metrics {
 	}
 	for _, process := range table.Below(os.Getpid()) {
 		metrics.PIDs++
+		metrics.Processes++
 		metrics.MemoryBytes += process.ResidentPages * page
 		metrics.CPUMs += float64(process.CPUTicks * ticksToMs)
 	}
@@ -159,5 +169,23 @@ func (t *Table) Metrics() Metrics {
 		metrics.PIDs = pids
 	}
 	metrics.OOMKills, _ = t.Group.OOMKills()
+	t.mu.Lock()
+	workdir := t.defaults.Workdir
+	t.mu.Unlock()
+	metrics.Disk = diskOf(workdir)
 	return metrics
+}
+
+func diskOf(folder string) *Disk {
+	var place syscall.Stat_t
+	var space syscall.Statfs_t
+	if syscall.Stat(folder, &place) != nil || syscall.Statfs(folder, &space) != nil {
+		return nil
+	}
+	block := int64(space.Frsize)
+	return &Disk{
+		Device:     place.Dev,
+		UsedBytes:  int64(space.Blocks-space.Bfree) * block,
+		TotalBytes: int64(space.Blocks) * block,
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"geode/guest/internal/awake"
 	"geode/guest/internal/fault"
 )
 
@@ -19,7 +20,7 @@ type Process struct {
 	table   *Table
 	journal *Journal
 	wires   *wires
-	timer   *time.Timer
+	timer   *awake.Timer
 
 	timedOut       atomic.Bool
 	killed         atomic.Bool // by the guest
@@ -37,7 +38,7 @@ func (p *Process) follow(timeout time.Duration) {
 		go output.pump(p.journal)
 	}
 	if timeout > 0 {
-		p.timer = time.AfterFunc(timeout, p.expire)
+		p.timer = awake.AfterFunc(timeout, p.expire)
 	}
 	go p.conclude()
 }

@@ -163,6 +163,9 @@ func (s *store) list() ([]summary, error) {
 }
 
 func (s *store) read(kind, name string) (summary, *node, error) {
+	if err := checkName(name); err != nil || (kind != kept && kind != undo) {
+		return summary{}, nil, fault.New(fault.InvalidInput, "%q is not a name for a snapshot", name)
+	}
 	about, tree, err := readManifest(s.path(kind, name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return about, nil, fault.New(fault.SnapshotNotFound, "there is no snapshot %q", name)

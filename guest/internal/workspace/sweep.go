@@ -147,13 +147,17 @@ func (s *store) retain(kind string, most int) error {
 		if err := os.Remove(s.path(kind, oldest.Name)); err != nil {
 			return err
 		}
-		due = due || oldest.AddedBytes > largeUndo || oldest.Sequence%undoBetween == 0
+		due = due || oldest.leavesMuch()
 		dropped, nameless, count = true, nameless[1:], count-1
 	}
 	if !dropped || !due {
 		return nil
 	}
 	return s.collect()
+}
+
+func (about summary) leavesMuch() bool {
+	return about.AddedBytes > largeUndo || about.Sequence%undoBetween == 0
 }
 
 func numbered(name string) bool {

@@ -211,11 +211,15 @@ func (j *job) remove() error {
 		return err
 	}
 	defer s.close()
+	if err := checkName(j.Name); err != nil {
+		return err
+	}
+	about, _ := readSummary(s.path(j.Kind, j.Name))
 	err = os.Remove(s.path(j.Kind, j.Name))
 	if os.IsNotExist(err) {
 		return fault.New(fault.SnapshotNotFound, "there is no snapshot %q", j.Name)
 	}
-	if err == nil {
+	if err == nil && (j.Kind == kept || about.leavesMuch()) {
 		err = s.collect()
 	}
 	if err != nil {

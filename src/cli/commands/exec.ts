@@ -1,10 +1,9 @@
 import type { Host } from '../../config/host.ts';
 import { GeodeError } from '../../core/errors.ts';
-import { parseSize } from '../../core/limits.ts';
 import type { SandboxSpec } from '../../core/sandbox.ts';
 import { type CliCommand, type CliValues, text } from '../command.ts';
 import { orNotRun, runCommandIn, stdinOf } from '../run-command.ts';
-import { envFrom, runtimeFrom, sandboxOptions, timeoutFrom } from '../sandbox-options.ts';
+import { envFrom, limitsFrom, runtimeFrom, sandboxOptions, timeoutFrom } from '../sandbox-options.ts';
 
 export const execCommand: CliCommand = {
   name: 'exec',
@@ -56,12 +55,9 @@ export const execCommand: CliCommand = {
 
 function specFrom(values: CliValues, host: Host): SandboxSpec {
   const image = text(values, 'image');
-  const memory = text(values, 'memory');
   return {
     env: envFrom(values, host),
     ...(image === undefined ? {} : { image }),
-    ...(memory === undefined
-      ? {}
-      : { limits: { memoryBytes: memory === 'none' ? null : parseSize(memory, '--memory') } }),
+    limits: limitsFrom(values),
   };
 }

@@ -1,6 +1,5 @@
 import type { App } from '../../app.ts';
 import { GeodeError } from '../../core/errors.ts';
-import { parseSize } from '../../core/limits.ts';
 import type { SandboxSpec } from '../../core/sandbox.ts';
 import { openContext } from '../../runs/contexts/context.ts';
 import { type ContextLanguage, contextLanguages } from '../../runs/contexts/languages.ts';
@@ -8,7 +7,7 @@ import { checkImageName } from '../../runs/images.ts';
 import { defaultImages, languageOf } from '../../runs/languages/index.ts';
 import { type CliCommand, type CliContext, text } from '../command.ts';
 import { converse } from '../converse.ts';
-import { envFrom, runtimeFrom, sandboxOptions, timeoutFrom } from '../sandbox-options.ts';
+import { envFrom, limitsFrom, runtimeFrom, sandboxOptions, timeoutFrom } from '../sandbox-options.ts';
 
 export const replCommand: CliCommand = {
   name: 'repl',
@@ -73,14 +72,11 @@ async function specFor(
   language: ContextLanguage,
   { values, loaded, host, err, signal }: CliContext,
 ): Promise<SandboxSpec> {
-  const memory = text(values, 'memory');
   const image = await imageFor(app, language, { values, loaded, err, signal });
   return {
     env: envFrom(values, host),
     ...(image === undefined ? {} : { image }),
-    ...(memory === undefined
-      ? {}
-      : { limits: { memoryBytes: memory === 'none' ? null : parseSize(memory, '--memory') } }),
+    limits: limitsFrom(values),
   };
 }
 

@@ -2,14 +2,20 @@ import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { GeodeError } from '../../core/errors.ts';
-import { parseSize } from '../../core/limits.ts';
 import type { Runs } from '../../runs/index.ts';
 import { languageOf, languageOfFile, languages } from '../../runs/languages/index.ts';
 import type { RunOptions } from '../../runs/options.ts';
 import { foldRun } from '../../runs/result.ts';
 import { type CliCommand, type CliContext, type CliValues, text, texts } from '../command.ts';
 import { orNotRun } from '../run-command.ts';
-import { envFrom, exitCodeOf, runtimeFrom, sandboxOptions, timeoutFrom } from '../sandbox-options.ts';
+import {
+  envFrom,
+  exitCodeOf,
+  limitsFrom,
+  runtimeFrom,
+  sandboxOptions,
+  timeoutFrom,
+} from '../sandbox-options.ts';
 import { saveArtifacts } from '../save-artifacts.ts';
 import { showRun } from '../show-run.ts';
 
@@ -132,19 +138,13 @@ function usage(message: string): GeodeError {
 async function optionsFrom({ values, host, signal }: CliContext): Promise<RunOptions> {
   const image = text(values, 'image');
   const runtime = runtimeFrom(values);
-  const memory = text(values, 'memory');
   return {
     signal,
     timeoutMs: timeoutFrom(values),
     env: envFrom(values, host),
     files: await filesFrom(texts(values, 'file')),
     artifacts: texts(values, 'artifact'),
-    limits: {
-      ...(memory === undefined
-        ? {}
-        : { memoryBytes: memory === 'none' ? null : parseSize(memory, '--memory') }),
-      ...cpusFrom(values),
-    },
+    limits: { ...limitsFrom(values), ...cpusFrom(values) },
     ...(image === undefined ? {} : { image }),
     ...(runtime === undefined ? {} : { runtime }),
   };

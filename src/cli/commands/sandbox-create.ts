@@ -1,10 +1,10 @@
 import { GeodeError } from '../../core/errors.ts';
-import { parseSize } from '../../core/limits.ts';
+import type { Limits } from '../../core/limits.ts';
 import type { PersistentSpec } from '../../core/persistent.ts';
 import { networks } from '../../core/sandbox.ts';
 import { type CliCommand, type CliContext, exitCodes, text, texts } from '../command.ts';
 import { becomeHost, hostingOptions } from '../hosting.ts';
-import { envFrom, runtimeFrom, sandboxOptions } from '../sandbox-options.ts';
+import { envFrom, limitsFrom, runtimeFrom, sandboxOptions } from '../sandbox-options.ts';
 import { showStatus } from '../show-status.ts';
 import { onePositional, wrongUsage } from '../values.ts';
 
@@ -50,7 +50,7 @@ export function creationFrom({ values, host }: Pick<CliContext, 'values' | 'host
   const image = text(values, 'image');
   const env = envFrom(values, host);
   const labels = labelsFrom(texts(values, 'label'));
-  const limits = limitsFrom(text(values, 'memory'), text(values, 'cpus'));
+  const limits = { ...limitsFrom(values), ...cpusFrom(text(values, 'cpus')) };
   return {
     ...(runtime === undefined ? {} : { runtime }),
     ...(image === undefined ? {} : { image }),
@@ -61,13 +61,8 @@ export function creationFrom({ values, host }: Pick<CliContext, 'values' | 'host
   };
 }
 
-function limitsFrom(memory: string | undefined, cpus: string | undefined) {
-  return {
-    ...(memory === undefined
-      ? {}
-      : { memoryBytes: memory === 'none' ? null : parseSize(memory, '--memory') }),
-    ...(cpus === undefined ? {} : { cpus: cpus === 'none' ? null : Number(cpus) }),
-  };
+function cpusFrom(cpus: string | undefined): Limits {
+  return cpus === undefined ? {} : { cpus: cpus === 'none' ? null : Number(cpus) };
 }
 
 function networkFrom(name: string | undefined): Pick<PersistentSpec, 'network'> {

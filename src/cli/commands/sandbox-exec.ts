@@ -5,6 +5,7 @@ import { becomeHost, hostingOptions } from '../hosting.ts';
 import { orNotRun, runCommandIn, stdinOf } from '../run-command.ts';
 import { envFrom, exitCodeOf, sandboxOptions, timeoutFrom } from '../sandbox-options.ts';
 import { explainExit } from '../show-process.ts';
+import { snapshotsOf } from '../snapshots.ts';
 import { hasTerminal, joinTerminal, terminalSize } from '../terminal-session.ts';
 import { wrongUsage } from '../values.ts';
 
@@ -35,6 +36,10 @@ export const sandboxExecCommand: CliCommand = {
       short: 'i',
       description: 'pass on what is typed here too; a pipe always is',
     },
+    undoable: {
+      type: 'boolean',
+      description: 'keep its files as they are now, for geode sandbox undo',
+    },
     env,
     cwd: { type: 'string', value: 'FOLDER', description: 'where it starts; default: the workspace' },
     timeout: {
@@ -51,6 +56,7 @@ export const sandboxExecCommand: CliCommand = {
     return orNotRun(context, async () => {
       await using host = await becomeHost(context);
       const sandbox = await (await host.chat(word)).start();
+      if (context.values.undoable === true) await snapshotsOf(sandbox).mark({ signal: context.signal });
       if (context.values.background === true) return await startIn(sandbox, command, context);
       if (command.pty === undefined) return await runCommandIn(sandbox, command, context);
       return await runInTerminal(sandbox, command, context);

@@ -9,6 +9,7 @@ import { printableLine } from '../printable.ts';
 import { type LogsPart, showGrep, showJournal } from '../show-journal.ts';
 import { sizeText } from '../sizes.ts';
 import { table } from '../table.ts';
+import { untilInterrupt } from '../until-interrupt.ts';
 import { parseValues, wrongUsage } from '../values.ts';
 
 export const sandboxLogsCommand: CliCommand = {
@@ -52,7 +53,7 @@ export const sandboxLogsCommand: CliCommand = {
     const reading = geode.journals(found.id, values.raw === true ? 'raw' : 'redacted');
     if (processId === undefined) list(reading, shownName(name), context);
     else if (part.grep !== undefined) await showGrep(reading, processId, part.grep, part, context);
-    else await showJournal(reading, processId, part, context);
+    else return await untilInterrupt(signal, () => showJournal(reading, processId, part, context));
     return exitCodes.done;
   },
 };

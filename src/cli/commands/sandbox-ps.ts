@@ -21,11 +21,12 @@ export const sandboxPsCommand: CliCommand = {
     const word = onePositional(context, '[USER/]CHAT');
     await using host = await becomeHost(context);
     const chat = await host.chat(word);
-    // To look into a sandbox is no reason to start it.
+    // To look into a sandbox is no reason to start or resume it.
     const { state } = await chat.ask((own, name) => own.inspect(name, { signal }));
-    const list = state === 'stopped' ? nothing : await (await chat.start()).processes({ signal });
+    const isRunning = state !== 'stopped' && state !== 'paused';
+    const list = isRunning ? await (await chat.start()).processes({ signal }) : nothing;
     if (json) out(JSON.stringify(list));
-    else if (state === 'stopped') out(`${shownName(chat.name)} is stopped; nothing runs in it.`);
+    else if (!isRunning) out(`${shownName(chat.name)} is ${state}; nothing runs in it.`);
     else for (const line of tree(list)) out(line);
     return exitCodes.done;
   },

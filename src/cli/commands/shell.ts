@@ -75,7 +75,7 @@ async function list(word: string, context: CliContext): Promise<number> {
   await using host = await becomeHost(context);
   const chat = await host.chat(word);
   const { state } = await chat.ask((own, name) => own.inspect(name));
-  const terminals = state === 'stopped' ? [] : await running(await chat.start());
+  const terminals = state === 'stopped' || state === 'paused' ? [] : await running(await chat.start());
   if (json) out(JSON.stringify({ terminals }));
   else if (terminals.length === 0) out(`No terminal runs in ${shownName(chat.name)}.`);
   else

@@ -29,6 +29,7 @@ export const statusCommand: CliCommand = {
       memory: config.sandbox.memory === undefined ? defaultLimits.memoryBytes : config.sandbox.memory,
       cpus: config.sandbox.cpus === undefined ? defaultLimits.cpus : config.sandbox.cpus,
       pids: config.sandbox.pids === undefined ? defaultLimits.pids : config.sandbox.pids,
+      disk: config.sandbox.disk === undefined ? defaultLimits.diskBytes : config.sandbox.disk,
     };
     const shell = describePolicy(geode.shellPolicy);
     if (json) {
@@ -48,7 +49,7 @@ export const statusCommand: CliCommand = {
     for (const line of table([['  RUNTIME', 'GRADE', ''], ...rows])) out(line);
     out('');
     out(
-      `Limits of a sandbox, where they can be enforced: memory ${size(limits.memory)}, CPUs ${shown(limits.cpus)}, processes ${shown(limits.pids)}.`,
+      `Limits of a sandbox, where they can be enforced: memory ${size(limits.memory)}, CPUs ${shown(limits.cpus)}, processes ${shown(limits.pids)}, disk ${size(limits.disk)}.`,
     );
     out(`Command policy: ${shell}`);
     out(sandboxes.length === 0 ? 'No sandboxes.' : '');

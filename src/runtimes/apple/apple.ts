@@ -132,12 +132,13 @@ async function probe(options: RuntimeOptions, container: Run): Promise<Available
     version: version.stdout.trim(),
     capabilities: {
       isolation: true,
-      limits: { memory: true, cpus: true, pids: false },
+      limits: { memory: true, cpus: true, pids: false, disk: false },
       images: true,
       networks: ['none'],
       mounts: true,
       users: 'never',
       adoption: true,
+      pause: false,
     },
   };
 }

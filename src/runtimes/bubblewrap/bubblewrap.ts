@@ -4,11 +4,12 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Available, Runtime, Unavailable } from '../../core/runtime.ts';
 import { socketDialer } from '../../link/dial.ts';
+import { whyNoDisks } from '../disk.ts';
 import { findGuest } from '../guest-binary.ts';
 import { endRoom, startDetached, vitalOf } from '../host-process.ts';
 import { checkMounts } from '../mounts.ts';
 import type { RuntimeOptions } from '../options.ts';
-import { openFolder } from '../rooms.ts';
+import { openFolder, type Room } from '../rooms.ts';
 import { workdir } from '../spec.ts';
 import { runtimeOf } from '../walls.ts';
 import { bubblewrapArguments } from './arguments.ts';
@@ -16,10 +17,13 @@ import {
   cgroupFolders,
   cgroupIds,
   cgroupVersion,
+  freezerFolder,
+  groupOf,
   makeCgroup,
   memoryFolder,
   removeCgroup,
 } from './cgroups.ts';
+import { frostOf, isFrozen } from './freezing.ts';
 import { seccompFilter } from './seccomp.ts';
 
 /** Whom commands run as on the host's disk when the host itself is root: nobody else's number. */
@@ -32,6 +36,7 @@ const path = '/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin';
 export function bubblewrapRuntime(options: RuntimeOptions): Runtime {
   const asRoot = options.uid === 0;
   const user = asRoot ? unprivilegedUser : insideUser;
+  const group = ({ id }: Room) => groupOf(options, id);
   return runtimeOf(
     {
       name: 'bubblewrap',
@@ -49,7 +54,7 @@ export function bubblewrapRuntime(options: RuntimeOptions): Runtime {
       },
       async build(room, spec) {
         const version = await cgroupVersion();
-        if (version !== undefined) await makeCgroup(version, room.id, spec.limits);
+        if (version !== undefined) await makeCgroup(version, group(room), spec.limits);
         const guest = await findGuest(options);
         const etcFolder = await writeAccounts(room.runFolder, user);
         const filter = seccompFilter(options.arch);
@@ -60,7 +65,7 @@ export function bubblewrapRuntime(options: RuntimeOptions): Runtime {
           linkFolder: room.linkFolder,
           etcFolder,
           guest: guest.path,
-          cgroup: version === undefined ? undefined : memoryFolder(version, room.id),
+          cgroup: version === undefined ? undefined : memoryFolder(version, group(room)),
           mounts: await checkMounts(spec.mounts ?? [], options.mounts),
           seccomp: filter !== undefined,
           tmpBytes: Math.min(spec.limits.memoryBytes ?? defaultTmpBytes, defaultTmpBytes),
@@ -73,7 +78,7 @@ export function bubblewrapRuntime(options: RuntimeOptions): Runtime {
           cwd: '/',
           env: { PATH: options.path },
           wordsFile: room.words,
-          joinCgroups: version === undefined ? [] : cgroupFolders(version, room.id),
+          joinCgroups: version === undefined ? [] : await cgroupFolders(version, group(room)),
           openFiles: spec.limits.openFiles ?? undefined,
           pidFromInfo: true,
           inheritFiles: filter === undefined ? [] : [filterFile],
@@ -81,15 +86,21 @@ export function bubblewrapRuntime(options: RuntimeOptions): Runtime {
         return { handle };
       },
       dialer: (room) => socketDialer(room.socket),
-      vital: (room, handle) => vitalOf(handle, room.words),
-      async destroy(room, handle) {
-        await endRoom(handle, room.id);
+      async vital(room, handle) {
+        const vital = await vitalOf(handle, room.words);
+        return vital.alive ? { alive: true, paused: await isFrozen(group(room)) } : vital;
+      },
+      frost: (room) => frostOf(group(room)),
+      async destroy(room, handle, signal) {
         const version = await cgroupVersion();
-        if (version !== undefined) await removeCgroup(version, room.id);
+        // A signal would wait for the thaw.
+        await (await frostOf(group(room)))?.resume(signal).catch(() => {});
+        await endRoom(handle, room.id);
+        if (version !== undefined) await removeCgroup(version, group(room));
       },
       async traces() {
         const version = await cgroupVersion();
-        return version === undefined ? [] : cgroupIds(version);
+        return version === undefined ? [] : cgroupIds(version, options);
       },
     },
     options,
@@ -132,12 +143,18 @@ async function probe(options: RuntimeOptions, signal: AbortSignal): Promise<Avai
     version: version.stdout.trim(),
     capabilities: {
       isolation: true,
-      limits: { memory: canLimit, cpus: canLimit, pids: canLimit },
+      limits: {
+        memory: canLimit,
+        cpus: canLimit,
+        pids: canLimit,
+        disk: (await whyNoDisks(options)) === undefined,
+      },
       images: false,
       networks: ['none'],
       mounts: true,
       users: 'never',
       adoption: true,
+      pause: (await freezerFolder('')) !== undefined,
     },
   };
 }

@@ -1,14 +1,20 @@
 import { access, constants, mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Limits } from '../../core/limits.ts';
+import { homeOf } from '../home.ts';
+import type { RuntimeOptions } from '../options.ts';
 
 const root = '/sys/fs/cgroup';
-const parent = 'geode';
 const periodUs = 100_000;
 const removeDeadlineMs = 5_000;
 
 export type CgroupVersion = 1 | 2;
+
+/** The sandbox's group below that of its installation. */
+export function groupOf(options: RuntimeOptions, id: string): string {
+  return join(`geode-${homeOf(options)}`, id);
+}
 
 /** Which control groups this process may make, if any. */
 export async function cgroupVersion(): Promise<CgroupVersion | undefined> {
@@ -20,35 +26,49 @@ export async function cgroupVersion(): Promise<CgroupVersion | undefined> {
 }
 
 /** The folders of a sandbox's group: one in version 2, one a controller in version 1. */
-export function cgroupFolders(version: CgroupVersion, id: string): readonly string[] {
-  if (version === 2) return [join(root, parent, id)];
-  return ['memory', 'cpu', 'pids'].map((name) => join(root, name, parent, id));
+export async function cgroupFolders(version: CgroupVersion, group: string): Promise<readonly string[]> {
+  if (version === 2) return [join(root, group)];
+  const freezer = (await freezerFolder(group))?.folder;
+  const limiting = ['memory', 'cpu', 'pids'].map((name) => join(root, name, group));
+  return freezer === undefined ? limiting : [...limiting, freezer];
+}
+
+/** The folder that a sandbox's processes can be frozen in, whether it is there yet or not. */
+export async function freezerFolder(
+  group: string,
+): Promise<{ readonly version: CgroupVersion; readonly folder: string } | undefined> {
+  const version = await cgroupVersion();
+  if (version === 2) return { version, folder: join(root, group) };
+  const canMake = version === 1 && (await isWritable(join(root, 'freezer', 'cgroup.procs')));
+  return canMake ? { version: 1, folder: join(root, 'freezer', group) } : undefined;
 }
 
 /** The folder that counts memory kills; the guest reads it. */
-export function memoryFolder(version: CgroupVersion, id: string): string {
-  return version === 2 ? join(root, parent, id) : join(root, 'memory', parent, id);
+export function memoryFolder(version: CgroupVersion, group: string): string {
+  return version === 2 ? join(root, group) : join(root, 'memory', group);
 }
 
 /** Makes the group with its limits. A process joins by writing itself into `cgroup.procs` of each folder. */
-export async function makeCgroup(version: CgroupVersion, id: string, limits: Limits): Promise<void> {
+export async function makeCgroup(version: CgroupVersion, group: string, limits: Limits): Promise<void> {
   if (version === 2) {
     await enableControllers(root);
-    await mkdir(join(root, parent), { recursive: true });
-    await enableControllers(join(root, parent));
+    await mkdir(join(root, dirname(group)), { recursive: true });
+    await enableControllers(join(root, dirname(group)));
   }
-  for (const folder of cgroupFolders(version, id)) await mkdir(folder, { recursive: true });
-  for (const [path, value] of settings(version, id, limits)) await writeFile(path, value);
+  for (const folder of await cgroupFolders(version, group)) await makeFolder(folder);
+  for (const [path, value] of settings(version, group, limits)) await writeFile(path, value);
 }
 
-function settings(version: CgroupVersion, id: string, limits: Limits): readonly [string, string][] {
+/** The folder above goes with its last group, which may be at this moment. */
+async function makeFolder(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true }).catch(() => mkdir(folder, { recursive: true }));
+}
+
+function settings(version: CgroupVersion, group: string, limits: Limits): readonly [string, string][] {
   const { memoryBytes, cpus, pids } = limits;
   const list: [string, string][] = [];
   const set = (controller: string, file: string, value: string) =>
-    list.push([
-      version === 2 ? join(root, parent, id, file) : join(root, controller, parent, id, file),
-      value,
-    ]);
+    list.push([version === 2 ? join(root, group, file) : join(root, controller, group, file), value]);
   if (memoryBytes != null) {
     if (version === 2) {
       set('memory', 'memory.max', String(memoryBytes));
@@ -71,13 +91,15 @@ function settings(version: CgroupVersion, id: string, limits: Limits): readonly 
 }
 
 /** Ends whatever is still in the group; the kernel needs a moment until it lets the group go. */
-export async function removeCgroup(version: CgroupVersion, id: string): Promise<void> {
-  for (const folder of cgroupFolders(version, id)) {
+export async function removeCgroup(version: CgroupVersion, group: string): Promise<void> {
+  for (const folder of await cgroupFolders(version, group)) {
     const until = performance.now() + removeDeadlineMs;
     while (!(await gone(folder)) && performance.now() < until) {
       await killAll(folder);
       await delay(10);
     }
+    // The last one puts the lights out.
+    await rmdir(dirname(folder)).catch(() => {});
   }
 }
 
@@ -115,11 +137,11 @@ async function isWritable(path: string): Promise<boolean> {
   );
 }
 
-/** The sandboxes that have a group here, for telling leftovers. */
-export async function cgroupIds(version: CgroupVersion): Promise<readonly string[]> {
-  const folders = cgroupFolders(version, '').map((folder) =>
-    readdir(folder, { withFileTypes: true }).catch(() => []),
-  );
-  const entries = (await Promise.all(folders)).flat();
+/** The sandboxes of this installation that have a group, for telling leftovers. */
+export async function cgroupIds(version: CgroupVersion, options: RuntimeOptions): Promise<readonly string[]> {
+  const folders = await cgroupFolders(version, groupOf(options, ''));
+  const entries = (
+    await Promise.all(folders.map((folder) => readdir(folder, { withFileTypes: true }).catch(() => [])))
+  ).flat();
   return [...new Set(entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name))];
 }

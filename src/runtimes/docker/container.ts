@@ -19,7 +19,14 @@ export interface ContainerPlan {
   readonly ociRuntime: string | undefined;
   readonly mounts: readonly Required<Mount>[];
   /** Host folders when the engine shares this kernel; volumes of the engine's own otherwise. */
-  readonly shared: { readonly guest: string; readonly link: string; readonly workspace: string } | undefined;
+  readonly shared:
+    | {
+        readonly guest: string;
+        readonly link: string;
+        /** Undefined when it has a disk, which the engine mounts as a volume. */
+        readonly workspace: string | undefined;
+      }
+    | undefined;
 }
 
 /** What the engine is asked for. Every line of defence is on unless the spec says otherwise. */
@@ -60,17 +67,22 @@ export function containerOptions(plan: ContainerPlan, spec: CheckedSpec): Contai
 }
 
 function ownMounts(name: string, shared: ContainerPlan['shared']): MountSettings[] {
+  const { machinery, workspace } = volumesOf(name);
+  const volume: MountSettings = {
+    Type: 'volume',
+    Source: workspace,
+    Target: workdir,
+    VolumeOptions: fresh,
+  };
   if (shared === undefined) {
-    const { machinery, workspace } = volumesOf(name);
-    return [
-      { Type: 'volume', Source: machinery, Target: '/.geode', VolumeOptions: fresh },
-      { Type: 'volume', Source: workspace, Target: workdir, VolumeOptions: fresh },
-    ];
+    return [{ Type: 'volume', Source: machinery, Target: '/.geode', VolumeOptions: fresh }, volume];
   }
   return [
     bind({ source: shared.guest, target: '/.geode/guest', writable: false }),
     bind({ source: shared.link, target: '/.geode/link', writable: false }),
-    bind({ source: shared.workspace, target: workdir, writable: true }),
+    shared.workspace === undefined
+      ? volume
+      : bind({ source: shared.workspace, target: workdir, writable: true }),
   ];
 }
 

@@ -3,18 +3,28 @@ import { GeodeError, reasonOf } from '../../core/errors.ts';
 import type { Available, Runtime, Unavailable } from '../../core/runtime.ts';
 import type { Grade } from '../../core/sandbox.ts';
 import { bridgeDialer, socketDialer } from '../../link/dial.ts';
+import { diskOf, whyNoDisks } from '../disk.ts';
 import { findGuest } from '../guest-binary.ts';
+import { homeOf } from '../home.ts';
 import { checkMounts } from '../mounts.ts';
 import type { RuntimeOptions } from '../options.ts';
 import type { Room } from '../rooms.ts';
 import { type CheckedSpec, workdir } from '../spec.ts';
 import { runtimeOf } from '../walls.ts';
 import { containerOptions } from './container.ts';
-import { asking, bridgeInto, connectEngine, removeContainer, statusOf, stopContainer } from './engine.ts';
+import {
+  asking,
+  bridgeInto,
+  connectEngine,
+  pauseContainer,
+  removeContainer,
+  statusOf,
+  stopContainer,
+} from './engine.ts';
 import { dockerImages } from './images.ts';
 import type { DockerOptions } from './options.ts';
-import { homeLabel, homeOf, labelledRooms, roomLabel } from './traces.ts';
-import { fillVolumes, removeVolumes } from './volumes.ts';
+import { homeLabel, labelledRooms, roomLabel } from './traces.ts';
+import { fillVolumes, makeDiskVolume, removeVolumes, removeWorkspaceVolume } from './volumes.ts';
 
 const fallbackPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 /** Kernels of their own; everything else shares the host's. */
@@ -40,7 +50,8 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
   const runtime = runtimeOf(
     {
       name: 'docker',
-      probe: async () => probe(options, docker, await engine(), grade),
+      hasNoHostFolder: !overSocket,
+      probe: async () => probe(options, docker, await engine(), { grade, overSocket }),
 
       async plan(room, spec) {
         await checkMounts(spec.mounts ?? [], options.mounts);
@@ -68,11 +79,18 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
             ociRuntime: docker.ociRuntime,
             mounts: await checkMounts(spec.mounts ?? [], options.mounts),
             shared: overSocket
-              ? { guest: guest.path, link: room.linkFolder, workspace: room.workspace }
+              ? {
+                  guest: guest.path,
+                  link: room.linkFolder,
+                  workspace: spec.limits.diskBytes == null ? room.workspace : undefined,
+                }
               : undefined,
           },
           spec,
         );
+        if (overSocket && spec.limits.diskBytes != null) {
+          await makeDiskVolume(await engine(), handle, diskOf(room), labels(options, room, spec));
+        }
         if (!overSocket) {
           const image = spec.image ?? docker.defaultImage;
           await fillVolumes(await engine(), {
@@ -114,7 +132,7 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
       async vital(room, _handle, signal) {
         try {
           const { State } = await (await container(nameOf(room))).inspect({ abortSignal: signal });
-          if (State.Running) return { alive: true };
+          if (State.Running) return { alive: true, paused: State.Paused };
           const why = State.OOMKilled
             ? 'its memory limit was reached'
             : `its guest ended with code ${State.ExitCode}`;
@@ -125,9 +143,18 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
         }
       },
 
+      async frost(room) {
+        const one = await container(nameOf(room));
+        return {
+          pause: (signal) => pauseContainer(one, true, signal),
+          resume: (signal) => pauseContainer(one, false, signal),
+        };
+      },
+
       async destroy(room, _handle, signal) {
         await removeContainer(await container(nameOf(room)), signal);
-        if (!overSocket) await removeVolumes(await engine(), nameOf(room), signal);
+        if (overSocket) await removeWorkspaceVolume(await engine(), nameOf(room), signal);
+        else await removeVolumes(await engine(), nameOf(room), signal);
       },
 
       traces: async () => labelledRooms(await engine(), homeOf(options)),
@@ -143,7 +170,7 @@ async function probe(
   options: RuntimeOptions,
   { host, ociRuntime }: DockerOptions,
   engine: Docker,
-  grade: Grade,
+  { grade, overSocket }: { readonly grade: Grade; readonly overSocket: boolean },
 ): Promise<Available | Unavailable> {
   const answer = await engine.version().then(
     (version) => ({ version }),
@@ -171,14 +198,21 @@ async function probe(
         memory: info.MemoryLimit !== false,
         cpus: info.CpuCfsQuota !== false,
         pids: info.PidsLimit !== false,
+        disk: overSocket && !isRootless(info) && (await whyNoDisks(options)) === undefined,
       },
       images: true,
       networks: ['none', 'bridge'],
       mounts: true,
       users: 'root-access',
       adoption: true,
+      pause: true,
     },
   };
+}
+
+/** An engine in a user namespace mounts no file system of ours. */
+function isRootless({ SecurityOptions }: { SecurityOptions?: readonly string[] | null }): boolean {
+  return (SecurityOptions ?? []).some((option) => option.includes('rootless'));
 }
 
 function unreachable(host: string, error: NodeJS.ErrnoException): Unavailable {

@@ -66,8 +66,26 @@ export async function removeContainer(container: Docker.Container, signal?: Abor
   }
 }
 
-/** One that has stopped, or that is gone, is as good as stopped. */
+/** Idempotent: what counts is how it is afterwards. */
+export async function pauseContainer(
+  container: Docker.Container,
+  paused: boolean,
+  signal: AbortSignal,
+): Promise<void> {
+  const what = paused ? 'pause' : 'resume';
+  const turning = paused
+    ? container.pause({ abortSignal: signal })
+    : container.unpause({ abortSignal: signal });
+  await turning.catch(async (cause) => {
+    const { State } = await asking(`look at the container`, container.inspect({ abortSignal: signal }));
+    if (!State.Running || State.Paused !== paused)
+      await asking(`${what} the container`, Promise.reject(cause));
+  });
+}
+
+/** One that has stopped, or that is gone, is as good as stopped. Podman does not stop one that is paused. */
 export async function stopContainer(container: Docker.Container, signal: AbortSignal): Promise<void> {
+  await container.unpause({ abortSignal: signal }).catch(() => {});
   const stopping = container.stop({ abortSignal: signal }).catch((cause) => {
     if (statusOf(cause) !== 304 && statusOf(cause) !== 404) throw cause;
   });

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import type Docker from 'dockerode';
 import { pack } from 'tar-stream';
+import { type Disk, mountOptions } from '../disk.ts';
 import { workdir } from '../spec.ts';
 import { asking, removeContainer, statusOf } from './engine.ts';
 
@@ -73,14 +74,42 @@ export async function fillVolumes(
 
 const fillerOf = (container: string) => `${container}-filler`;
 
+/**
+ * The workspace's disk as a volume: the engine mounts the device itself, so that it need not see what this
+ * process mounts. Both see the same file system, since the kernel opens a device once.
+ */
+export async function makeDiskVolume(
+  engine: Docker,
+  container: string,
+  { device }: Disk,
+  labels: Readonly<Record<string, string>>,
+): Promise<void> {
+  const made = engine.createVolume({
+    Name: volumesOf(container).workspace,
+    Driver: 'local',
+    DriverOpts: { type: 'ext4', device, o: mountOptions },
+    Labels: { ...labels },
+  });
+  await asking('make a volume of the disk', made);
+}
+
+export async function removeWorkspaceVolume(
+  engine: Docker,
+  container: string,
+  signal: AbortSignal,
+): Promise<void> {
+  await removeVolume(engine, volumesOf(container).workspace, signal);
+}
+
 export async function removeVolumes(engine: Docker, container: string, signal: AbortSignal): Promise<void> {
   await removeContainer(engine.getContainer(fillerOf(container)), signal);
-  for (const name of Object.values(volumesOf(container))) {
-    await engine
-      .getVolume(name)
-      .remove({ abortSignal: signal })
-      .catch((error) => {
-        if (statusOf(error) !== 404) throw error;
-      });
-  }
+  for (const name of Object.values(volumesOf(container))) await removeVolume(engine, name, signal);
+}
+
+async function removeVolume(engine: Docker, name: string, signal: AbortSignal): Promise<void> {
+  const removing = engine.getVolume(name).remove({ abortSignal: signal });
+  await removing.catch((error) => {
+    // 409: its container is being removed by somebody else, who will come to the volume too.
+    if (statusOf(error) !== 404 && statusOf(error) !== 409) throw error;
+  });
 }

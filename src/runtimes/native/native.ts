@@ -29,12 +29,13 @@ export function nativeRuntime(options: RuntimeOptions): Runtime {
           version: 'this machine, without isolation',
           capabilities: {
             isolation: false,
-            limits: { memory: false, cpus: false, pids: false },
+            limits: { memory: false, cpus: false, pids: false, disk: false },
             images: false,
             networks: [],
             mounts: false,
             users: options.uid === 0 ? 'always' : 'never',
             adoption: true,
+            pause: false,
           },
         };
       },

@@ -1,13 +1,7 @@
 import type { Cancel } from '../../core/cancel.ts';
-import type { Freezing, Restored } from '../../core/snapshots.ts';
+import type { Freezing, Restored, WorkspacePlace } from '../../core/snapshots.ts';
 import { checkName } from './snapshot-names.ts';
-import {
-  defaultSnapshotPolicy,
-  frozenAnswer,
-  restoredSchema,
-  type SnapshotPolicy,
-  type WorkspacePlace,
-} from './snapshots-of.ts';
+import { defaultSnapshotPolicy, frozenAnswer, restoredSchema, type SnapshotPolicy } from './snapshots-of.ts';
 
 export interface ForkOptions extends Freezing, Cancel {
   /** The snapshot to start from; without one the source's workspace as it is now. */

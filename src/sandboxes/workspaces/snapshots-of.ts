@@ -1,22 +1,18 @@
 import { z } from 'zod';
 import type { Cancel } from '../../core/cancel.ts';
 import { GeodeError, isGeodeError } from '../../core/errors.ts';
-import type { Change, Freezing, Snapshot, SnapshotKind, Snapshots } from '../../core/snapshots.ts';
+import type {
+  Change,
+  Freezing,
+  Snapshot,
+  SnapshotKind,
+  Snapshots,
+  WorkspacePlace,
+} from '../../core/snapshots.ts';
 import { inTurns } from './in-turns.ts';
 import { answerOf, answersOf, type Job } from './program.ts';
 import { checkName, checkNewName, undoName } from './snapshot-names.ts';
 import { unifiedDiff } from './unified-diff.ts';
-
-/** A workspace that is a folder of this host. */
-export interface WorkspacePlace {
-  readonly workspace: string;
-  /** Where its snapshots are, out of the sandbox's sight and best on the same disk; made when it is needed. */
-  readonly folder: string;
-  /** The guest program for this host's architecture. */
-  readonly program: string;
-  /** Whose the files of the sandbox's commands are on the host's disk. */
-  readonly owner: { readonly uid: number; readonly gid: number };
-}
 
 export interface SnapshotPolicy {
   /** Snapshots that are kept; then the oldest without a name goes. */

@@ -4,8 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { guestPath } from '../../../scripts/build-guest.ts';
-import type { Change } from '../../../src/core/snapshots.ts';
-import type { WorkspacePlace } from '../../../src/sandboxes/workspaces/snapshots-of.ts';
+import type { Change, WorkspacePlace } from '../../../src/core/snapshots.ts';
 
 export const root = process.getuid?.() === 0;
 
@@ -55,7 +54,11 @@ function hashOf(path: Buffer): string {
 
 /** A shell in a folder, to make what Node's paths cannot. */
 export function shell(folder: string, script: string): string {
-  return execFileSync('bash', ['-euc', script], { cwd: folder, encoding: 'utf8' });
+  return execFileSync('bash', ['-euc', script], {
+    cwd: folder,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
 }
 
 export async function all(changes: AsyncIterable<Change>): Promise<readonly Change[]> {

@@ -1,0 +1,32 @@
+import { type ClientHttp2Session, connect } from 'node:http2';
+import type { Duplex } from 'node:stream';
+
+const streamWindowBytes = 1024 ** 2;
+const sessionWindowBytes = 64 * 1024 ** 2;
+const frameBytes = 256 * 1024;
+const sessionMemoryMb = 256;
+
+/** HTTP/2 over a connection to a guest. */
+export function openSession(connection: Duplex): ClientHttp2Session {
+  const session = connect('http://guest', {
+    createConnection: () => connection,
+    maxSessionMemory: sessionMemoryMb,
+    settings: { enablePush: false, initialWindowSize: streamWindowBytes, maxFrameSize: frameBytes },
+  });
+  session.on('error', () => {});
+  // A stream that is no socket may go before the session has looked at it.
+  connection.once('close', () => session.destroy());
+  session.once('connect', () => {
+    if (!session.destroyed) session.setLocalWindowSize(sessionWindowBytes);
+  });
+  return session;
+}
+
+/** A guest that does not answer a ping in time is cut off, unless that was no fault of its own. */
+export function checkPulse(session: ClientHttp2Session, withinMs: number, isExcused: () => boolean): void {
+  const late = setTimeout(() => {
+    if (!isExcused()) session.destroy();
+  }, withinMs).unref();
+  const sent = !session.destroyed && session.ping(() => clearTimeout(late));
+  if (!sent) clearTimeout(late);
+}

@@ -1,0 +1,174 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import {
+  access,
+  constants,
+  lstat,
+  mkdir,
+  open,
+  readFile,
+  readlink,
+  rename,
+  rm,
+  rmdir,
+  symlink,
+} from 'node:fs/promises';
+import { basename, delimiter, join } from 'node:path';
+import { promisify } from 'node:util';
+import { GeodeError, reasonOf } from '../core/errors.ts';
+import type { RuntimeOptions } from './options.ts';
+import { ownFolder, type Room } from './rooms.ts';
+
+/**
+ * A workspace with a size: an ext4 file system in a sparse file beside it, mounted where its folder is. What
+ * fills it gets ENOSPC, and the host's disk holds no more than the file's length.
+ */
+export interface Disk {
+  readonly image: string;
+  /** A link to the loop device that holds the image now. */
+  readonly device: string;
+}
+
+export function diskOf({ folder }: Room): Disk {
+  return { image: join(folder, 'disk.img'), device: join(folder, 'device') };
+}
+
+/** On this host and in whatever mounts the same device: no programs that change their user, no devices. */
+export const mountOptions = 'nosuid,nodev,noatime,noinit_itable';
+
+const programs = ['mkfs.ext4', 'mount', 'umount', 'cp'];
+const blockBytes = 4096;
+const bytesPerFile = 8192;
+const smallJournalMb = 4;
+const journalMb = 16;
+const smallDiskBytes = 512 * 1024 ** 2;
+const capSysAdmin = 21n;
+const callDeadlineMs = 30_000;
+
+type Tools = Pick<RuntimeOptions, 'stateDir' | 'path' | 'uid' | 'platform'>;
+
+/** Why this host cannot give a workspace its own file system, or undefined when it can. */
+export async function whyNoDisks({ uid, platform, path }: Tools): Promise<string | undefined> {
+  if (platform !== 'linux') return 'that needs Linux';
+  if (uid !== 0) return 'mounting needs root';
+  const status = await readFile('/proc/self/status', 'utf8').catch(() => '');
+  const capabilities = BigInt(`0x${/^CapEff:\s*([0-9a-f]+)$/m.exec(status)?.[1] ?? '0'}`);
+  const users = await readFile('/proc/self/uid_map', 'utf8').catch(() => '');
+  const isRealRoot = /^\s*0\s+0\s+4294967295\s*$/.test(users);
+  if (((capabilities >> capSysAdmin) & 1n) === 0n || !isRealRoot) return 'this process may not mount';
+  const folders = path.split(delimiter);
+  for (const program of programs) {
+    const found = await Promise.all(folders.map((folder) => isThere(join(folder, program), constants.X_OK)));
+    if (!found.includes(true)) return `there is no ${program}`;
+  }
+  if (!(await isThere('/dev/loop-control', constants.W_OK))) return 'there are no loop devices';
+  const systems = await readFile('/proc/filesystems', 'utf8').catch(() => '');
+  return /\text4$/m.test(systems) ? undefined : 'the kernel has no ext4';
+}
+
+/** Makes the disk of a new room. */
+export async function makeDisk(room: Room, bytes: number, tools: Tools): Promise<void> {
+  const template = await templateOf(bytes, tools);
+  await run(tools, 'cp', ['--sparse=always', '--reflink=auto', template, diskOf(room).image]);
+  await mkdir(room.workspace, { mode: 0o700 });
+  await mountDisk(room, tools);
+  await rmdir(join(room.workspace, 'lost+found'));
+}
+
+/** Shows the disk of a room as its workspace, if it has one. Idempotent. */
+export async function mountDisk(room: Room, tools: Tools): Promise<void> {
+  const { image, device } = diskOf(room);
+  if (!(await isThere(image, constants.F_OK))) return;
+  if (!(await isMounted(room))) {
+    // A device that still holds the image, for whomever, is used again: two would overwrite each other's blocks.
+    await run(tools, 'mount', ['-t', 'ext4', '-o', `loop,${mountOptions}`, image, room.workspace]);
+  }
+  await rm(`${device}.new`, { force: true });
+  await symlink(join('/dev', await deviceName(room)), `${device}.new`);
+  await rename(`${device}.new`, device);
+}
+
+/** The kernel lets the loop device go with its last mount. Idempotent. */
+export async function unmountDisk(room: Room, tools: Tools): Promise<void> {
+  if (!(await isMounted(room))) return;
+  await run(tools, 'umount', [room.workspace]).catch(async (error) => {
+    if (!(await isMounted(room))) return;
+    // Somebody reads it: they keep it until they are done, and nobody finds it there any more.
+    await run(tools, 'umount', ['--lazy', room.workspace]).catch(() => Promise.reject(error));
+  });
+}
+
+export async function isMounted({ workspace, folder }: Room): Promise<boolean> {
+  const [inside, outside] = await Promise.all(
+    [workspace, folder].map((path) => lstat(path).catch(() => undefined)),
+  );
+  return inside !== undefined && outside !== undefined && inside.dev !== outside.dev;
+}
+
+/** Refuses a sandbox that sees another file system at its workdir than the one with the limit. */
+export async function checkDevice({ workspace }: Room, seen: number | undefined): Promise<void> {
+  if ((await lstat(workspace)).dev === seen) return;
+  throw new GeodeError(
+    'cannot_enforce',
+    'The limit limits.diskBytes does not hold: the sandbox does not see the file system that was mounted for it.',
+    { hint: 'Run the engine and Geode on the same machine, or set the disk limit to null.' },
+  );
+}
+
+/** Formatted once for each size: a copy of the few blocks that are not empty takes a fraction of the time. */
+async function templateOf(bytes: number, tools: Tools): Promise<string> {
+  const folder = join(tools.stateDir, 'disks');
+  const length = Math.floor(bytes / blockBytes) * blockBytes;
+  const template = join(folder, `ext4-1-${length}.img`);
+  if (await isThere(template, constants.R_OK)) return template;
+  await ownFolder(folder);
+  const draft = join(folder, `${randomBytes(8).toString('hex')}.new`);
+  try {
+    const file = await open(draft, 'wx', 0o600);
+    await file.truncate(length).finally(() => file.close());
+    await run(tools, 'mkfs.ext4', [...formatOptions(length), draft]);
+    await rename(draft, template);
+  } finally {
+    await rm(draft, { force: true });
+  }
+  return template;
+}
+
+/**
+ * With a journal, since a workspace outlives power cuts; nothing is kept for root, and nothing is written that
+ * a sparse file has anyway. Room for twice the usual number of files: workspaces hold many small ones.
+ */
+function formatOptions(length: number): readonly string[] {
+  const journal = length < smallDiskBytes ? smallJournalMb : journalMb;
+  return [
+    ...['-q', '-F', '-b', String(blockBytes), '-m', '0', '-i', String(bytesPerFile), '-e', 'remount-ro'],
+    ...['-J', `size=${journal}`, '-O', '^resize_inode'],
+    ...['-E', 'lazy_itable_init=1,lazy_journal_init=1,nodiscard'],
+  ];
+}
+
+/** "loop3", whose number is the device's minor only as long as loop devices have no partitions. */
+async function deviceName({ workspace }: Room): Promise<string> {
+  const { dev } = await lstat(workspace);
+  const major = (dev >> 8) & 0xfff;
+  const minor = (dev & 0xff) | ((dev >> 12) & 0xfff00);
+  return basename(await readlink(`/sys/dev/block/${major}:${minor}`));
+}
+
+async function run({ path }: Tools, program: string, args: readonly string[]): Promise<void> {
+  const options = { env: { PATH: path, LC_ALL: 'C' }, timeout: callDeadlineMs };
+  await promisify(execFile)(program, args, options).catch((cause: { stderr?: string }) => {
+    const words = cause.stderr?.trim() || reasonOf(cause);
+    throw new GeodeError('cannot_enforce', `The disk of the sandbox could not be made ready: ${words}`, {
+      hint: 'Set the disk limit to null, or correct what the message names.',
+      cause,
+    });
+  });
+}
+
+function isThere(path: string, mode: number): Promise<boolean> {
+  return access(path, mode).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,8 @@
+import { createHash } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { RuntimeOptions } from './options.ts';
+
+/** Names this installation: several may share an engine or a kernel, and none may clean up after another. */
+export function homeOf({ stateDir }: Pick<RuntimeOptions, 'stateDir'>): string {
+  return createHash('sha256').update(`${hostname()}\0${stateDir}`).digest('hex').slice(0, 16);
+}

@@ -1,0 +1,41 @@
+import type { RuntimeName } from '../core/runtime.ts';
+import type { Grade } from '../core/sandbox.ts';
+import { newSecret } from '../link/handshake.ts';
+import type { RoomRecord } from './rooms.ts';
+import type { CheckedSpec } from './spec.ts';
+
+/** What a room is to be built with, settled before anything is made. */
+export interface Plan {
+  readonly handle: string;
+  readonly grade: Grade;
+  readonly workdir: string;
+  /** The base environment of commands, the spec's own included. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Owner of the workspace folder on the host; left out when that is this process's user. */
+  readonly workspaceOwner?: { readonly uid: number; readonly gid: number };
+}
+
+export function newRecord(runtime: RuntimeName, id: string, spec: CheckedSpec, plan: Plan): RoomRecord {
+  return {
+    id,
+    runtime,
+    owner: spec.owner ?? null,
+    createdAt: Date.now(),
+    secret: newSecret(),
+    grade: plan.grade,
+    limits: spec.limits,
+    leaseMs: spec.leaseMs,
+    workdir: plan.workdir,
+    env: plan.env,
+    handle: plan.handle,
+    entered: false,
+    wanted: {
+      env: spec.env,
+      ...(spec.image === undefined ? {} : { image: spec.image }),
+      ...(spec.mounts === undefined ? {} : { mounts: spec.mounts }),
+      ...(spec.network === undefined ? {} : { network: spec.network }),
+      ...(spec.minimumGrade === undefined ? {} : { minimumGrade: spec.minimumGrade }),
+      ...(spec.rootAccess === undefined ? {} : { rootAccess: spec.rootAccess }),
+    },
+  };
+}

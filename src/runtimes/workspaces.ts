@@ -1,0 +1,96 @@
+import { mkdir, stat } from 'node:fs/promises';
+import type { Limits } from '../core/limits.ts';
+import type { HeldWorkspace } from '../core/runtime.ts';
+import { isMounted, makeDisk, mountDisk, unmountDisk } from './disk.ts';
+import { findGuest } from './guest-binary.ts';
+import type { RuntimeOptions } from './options.ts';
+import { giveWorkspace, type Room } from './rooms.ts';
+
+interface Use {
+  readers: number;
+  /** Walls stand around it, or it was mounted before anybody read it. */
+  walls: boolean;
+  /** One change of its mount at a time. */
+  last: Promise<unknown>;
+}
+
+/** The workspaces of rooms as folders of this host. One with a disk is mounted while walls or readers need it. */
+export class Workspaces {
+  readonly #options: RuntimeOptions;
+  readonly #uses = new Map<string, Use>();
+
+  constructor(options: RuntimeOptions) {
+    this.#options = options;
+  }
+
+  /** For a new room. `owner` is the user that its commands run as on the host's disk. */
+  async make(
+    room: Room,
+    { diskBytes }: Limits,
+    owner: { readonly uid: number; readonly gid: number } | undefined,
+  ): Promise<void> {
+    if (diskBytes == null) await mkdir(room.workspace);
+    else await makeDisk(room, diskBytes, this.#options);
+    await giveWorkspace(room, owner);
+  }
+
+  /** Before walls are built around it again. */
+  show(room: Room): Promise<void> {
+    return this.#inTurn(room, async (use) => {
+      use.walls = true;
+      await mountDisk(room, this.#options);
+    });
+  }
+
+  /** When the walls are down: at once, or when the last reader is done. */
+  hide(room: Room): Promise<void> {
+    return this.#inTurn(room, async (use) => {
+      use.walls = false;
+      if (use.readers === 0) await unmountDisk(room, this.#options);
+    });
+  }
+
+  /** Before the room is removed, whoever reads it. */
+  drop(room: Room): Promise<void> {
+    return this.#inTurn(room, () => unmountDisk(room, this.#options));
+  }
+
+  async hold(room: Room): Promise<HeldWorkspace> {
+    await this.#inTurn(room, async (use) => {
+      if (use.readers === 0) use.walls = await isMounted(room);
+      use.readers += 1;
+      await mountDisk(room, this.#options).catch((error) => {
+        use.readers -= 1;
+        throw error;
+      });
+    });
+    const { uid, gid } = await stat(room.workspace);
+    const { path: program } = await findGuest(this.#options);
+    let isHeld = true;
+    return {
+      workspace: room.workspace,
+      folder: room.snapshots,
+      program,
+      owner: { uid, gid },
+      [Symbol.asyncDispose]: async () => {
+        if (!isHeld) return;
+        isHeld = false;
+        await this.#inTurn(room, async (use) => {
+          use.readers -= 1;
+          if (use.readers === 0 && !use.walls) await unmountDisk(room, this.#options);
+        });
+      },
+    };
+  }
+
+  async #inTurn(room: Room, work: (use: Use) => Promise<void>): Promise<void> {
+    const use = this.#uses.get(room.id) ?? { readers: 0, walls: false, last: Promise.resolve() };
+    this.#uses.set(room.id, use);
+    const turn = use.last.then(() => work(use));
+    const settled = turn.catch(() => {});
+    use.last = settled;
+    await settled;
+    if (use.last === settled && use.readers === 0) this.#uses.delete(room.id);
+    await turn;
+  }
+}

@@ -1,0 +1,75 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Cancel, throwIfCancelled } from '../core/cancel.ts';
+import { isGeodeError } from '../core/errors.ts';
+import type { Metrics, Sandbox } from '../core/sandbox.ts';
+
+/** What a sandbox uses at a moment, beside what it may use. */
+export interface Usage {
+  /** In ms since 1970. */
+  readonly at: number;
+  /** Processors in use since the usage before: 1.5 is one and a half. `limit` is null where there is none. */
+  readonly cpus: { readonly used: number; readonly limit: number | null };
+  readonly memoryBytes: { readonly used: number; readonly limit: number | null };
+  /** Tasks, threads included. */
+  readonly pids: { readonly used: number; readonly limit: number | null };
+  /** Of the workspace; null where it has no file system of its own. */
+  readonly diskBytes: { readonly used: number; readonly limit: number } | null;
+  /** Besides the guest. */
+  readonly processes: number;
+  readonly oomKills: number;
+}
+
+type Measured = Pick<Sandbox, 'metrics' | 'limits'>;
+
+/**
+ * The usage of a sandbox, again and again: the first after one period, since a share of time needs two looks.
+ * A sandbox that is paused uses nothing new and is left out until it is resumed. Ends with the sandbox, and
+ * with `cancelled` by the signal.
+ */
+export async function* watchMetrics(
+  sandbox: Measured,
+  everyMs: number,
+  { signal }: Cancel = {},
+): AsyncGenerator<Usage> {
+  let before: Look | undefined;
+  for (;;) {
+    throwIfCancelled(signal, 'Watching the metrics');
+    const now = await look(sandbox, { signal });
+    if (now === 'gone') return;
+    if (before !== undefined && now !== 'paused') yield usageBetween(before, now, sandbox);
+    before = now === 'paused' ? undefined : now;
+    await delay(everyMs, undefined, { signal }).catch(() => {});
+  }
+}
+
+interface Look {
+  readonly at: number;
+  /** Not moved by whoever sets the clock. */
+  readonly ticks: number;
+  readonly metrics: Metrics;
+}
+
+async function look(sandbox: Measured, cancel: Cancel): Promise<Look | 'paused' | 'gone'> {
+  try {
+    const metrics = await sandbox.metrics(cancel);
+    return { at: Date.now(), ticks: performance.now(), metrics };
+  } catch (error) {
+    if (isGeodeError(error, 'sandbox_paused')) return 'paused';
+    if (isGeodeError(error, 'sandbox_gone') || isGeodeError(error, 'sandbox_stopped')) return 'gone';
+    throw error;
+  }
+}
+
+function usageBetween(before: Look, { at, ticks, metrics }: Look, { limits }: Measured): Usage {
+  const usedMs = Math.max(metrics.cpuMs - before.metrics.cpuMs, 0);
+  return {
+    at,
+    cpus: { used: usedMs / Math.max(ticks - before.ticks, 1), limit: limits.cpus ?? null },
+    memoryBytes: { used: metrics.memoryBytes, limit: limits.memoryBytes ?? null },
+    pids: { used: metrics.pids, limit: limits.pids ?? null },
+    diskBytes:
+      metrics.disk === null ? null : { used: metrics.disk.usedBytes, limit: metrics.disk.limitBytes },
+    processes: metrics.processes,
+    oomKills: metrics.oomKills,
+  };
+}
