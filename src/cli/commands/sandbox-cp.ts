@@ -30,12 +30,9 @@ export const sandboxCpCommand: CliCommand = {
     const copied = await (isOut
       ? copyOut(sandbox, from.path, to.path, { signal })
       : copyIn(sandbox, from.path, to.path, { signal }));
-    if (json && copied.to !== '-')
-      out(JSON.stringify({ ...name, direction: isOut ? 'out' : 'in', ...copied }));
-    else if (!json)
-      err(
-        `copied ${said(copied)} ${isOut ? 'to' : `to ${shownName(name)}:`}${isOut ? ` ${copied.to}` : copied.to}`,
-      );
+    const target = isOut ? copied.to : `${shownName(name)}:${copied.to}`;
+    if (!json) err(`copied ${said(copied)} to ${printableLine(target)}`);
+    else if (to.path !== '-') out(JSON.stringify({ ...name, direction: isOut ? 'out' : 'in', ...copied }));
     process.stdin.destroy();
     return exitCodes.done;
   },
