@@ -3,10 +3,11 @@ import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Host } from './config/host.ts';
 import type { Config } from './config/schema.ts';
+import type { Cancel } from './core/cancel.ts';
 import { GeodeError } from './core/errors.ts';
 import type { Limits } from './core/limits.ts';
 import type { Embedder, MemoryStore } from './core/memory.ts';
-import type { Sandboxes } from './core/persistent.ts';
+import type { Sandboxes, SandboxStatus } from './core/persistent.ts';
 import type { Runtime, RuntimeName } from './core/runtime.ts';
 import type { Sandbox, SandboxSpec } from './core/sandbox.ts';
 import type { HostLockOptions } from './ledger/host-lock.ts';
@@ -17,7 +18,10 @@ import type { PullEvent } from './runs/events.ts';
 import { RunImages } from './runs/images.ts';
 import { createRuns, type Runs } from './runs/index.ts';
 import { allRuntimes, availableRuntimes, chooseRuntime, type ProbedRuntime } from './runtimes/index.ts';
+import { roomOf } from './runtimes/rooms.ts';
+import { glance } from './sandboxes/glance.ts';
 import { journalFiles } from './sandboxes/journal-files.ts';
+import { type JournalReading, journalReading } from './sandboxes/journal-reading.ts';
 import { openSandboxes } from './sandboxes/open-sandboxes.ts';
 import type { ShellPolicy } from './shell/policy.ts';
 
@@ -33,6 +37,10 @@ export interface App {
   runs(options?: { readonly pool?: 'on' | 'off' }): Runs;
   /** Becomes the host of the sandboxes that stay, and adopts those that run. One process at a time can be it. */
   sandboxes(options?: HostingOptions): Promise<Sandboxes>;
+  /** Those that there are, without becoming their host: also while another process is. */
+  glance(options?: Cancel): Promise<readonly SandboxStatus[]>;
+  /** The journals of one of them, likewise; without what looks like a secret, unless they are read raw. */
+  journals(sandboxId: string, show?: 'redacted' | 'raw'): JournalReading;
   /** A sandbox with the config's limits, where the spec says nothing else. */
   open(
     spec?: SandboxSpec,
@@ -47,9 +55,9 @@ interface HostingOptions extends HostLockOptions {
 }
 
 export function createApp(config: Config, host: Host, warn: (message: string) => void): App {
+  const places = { stateDir: config.sandbox.state_dir, runDir: config.sandbox.run_dir };
   const runtimes = allRuntimes({
-    stateDir: config.sandbox.state_dir,
-    runDir: config.sandbox.run_dir,
+    ...places,
     guestDir: fileURLToPath(new URL('../guest/dist', import.meta.url)),
     uid: host.uid,
     gid: host.gid,
@@ -120,6 +128,9 @@ export function createApp(config: Config, host: Host, warn: (message: string) =>
         warn,
         ...lock,
       }),
+    glance: (cancel) => glance(config.sandbox.state_dir, runtimes, cancel),
+    journals: (id, show = 'redacted') =>
+      journalReading(roomOf(places, id).journals, show === 'raw' ? null : []),
     async open(spec = {}, options = {}) {
       const chosen = await runtime(options.runtime);
       return chosen.open({ ...spec, limits: { ...configuredLimits(config), ...spec.limits } }, options);

@@ -12,8 +12,8 @@ export function overviewHelp(commands: readonly CliCommand[]): string {
     'geode COMMAND --help shows options and examples. Every command takes --json.',
     '',
     'Exit codes: 0 done; 1 refused or failed, with the reason; 2 wrong usage; 130 interrupted.',
-    'run and exec pass on the exit code of what they run: 124 it timed out, 125 it could not be run,',
-    '128+N it was killed by signal N.',
+    'run, exec, sandbox exec and shell pass on the exit code of what they run: 124 it timed out,',
+    '125 it could not be run, 128+N it was killed by signal N.',
   ].join('\n');
 }
 

@@ -3,7 +3,7 @@ import { createApp } from '../app.ts';
 import { thisHost } from '../config/host.ts';
 import { loadConfig } from '../config/load.ts';
 import { nearest } from '../config/schema.ts';
-import { GeodeError, isGeodeError, reasonOf } from '../core/errors.ts';
+import { errorCatalogue, GeodeError, isGeodeError, reasonOf } from '../core/errors.ts';
 import {
   type CliCommand,
   type CliContext,
@@ -14,7 +14,6 @@ import {
 } from './command.ts';
 import { configCommand } from './commands/config.ts';
 import { doctorCommand } from './commands/doctor.ts';
-
 import { execCommand } from './commands/exec.ts';
 import { gatewayCommand } from './commands/gateway.ts';
 import { keysCreateCommand } from './commands/keys-create.ts';
@@ -31,6 +30,26 @@ import { memorySearchCommand } from './commands/memory-search.ts';
 import { memoryStatsCommand } from './commands/memory-stats.ts';
 import { replCommand } from './commands/repl.ts';
 import { runCommand as runCodeCommand } from './commands/run.ts';
+import { sandboxCpCommand } from './commands/sandbox-cp.ts';
+import { sandboxCreateCommand } from './commands/sandbox-create.ts';
+import { sandboxDiffCommand } from './commands/sandbox-diff.ts';
+import { sandboxExecCommand } from './commands/sandbox-exec.ts';
+import { sandboxExtendCommand } from './commands/sandbox-extend.ts';
+import { sandboxForkCommand } from './commands/sandbox-fork.ts';
+import { sandboxLogsCommand } from './commands/sandbox-logs.ts';
+import { sandboxLsCommand } from './commands/sandbox-ls.ts';
+import { sandboxPauseCommand } from './commands/sandbox-pause.ts';
+import { sandboxPsCommand } from './commands/sandbox-ps.ts';
+import { sandboxRenameCommand } from './commands/sandbox-rename.ts';
+import { sandboxRestoreCommand } from './commands/sandbox-restore.ts';
+import { sandboxResumeCommand } from './commands/sandbox-resume.ts';
+import { sandboxRmCommand } from './commands/sandbox-rm.ts';
+import { sandboxSnapshotCommand } from './commands/sandbox-snapshot.ts';
+import { sandboxStartCommand } from './commands/sandbox-start.ts';
+import { sandboxStatsCommand } from './commands/sandbox-stats.ts';
+import { sandboxStopCommand } from './commands/sandbox-stop.ts';
+import { sandboxUndoCommand } from './commands/sandbox-undo.ts';
+import { shellCommand } from './commands/shell.ts';
 import { statusCommand } from './commands/status.ts';
 import { commandHelp, overviewHelp } from './help.ts';
 
@@ -38,6 +57,26 @@ const commands: readonly CliCommand[] = [
   runCodeCommand,
   replCommand,
   execCommand,
+  shellCommand,
+  sandboxCreateCommand,
+  sandboxLsCommand,
+  sandboxStartCommand,
+  sandboxStopCommand,
+  sandboxRmCommand,
+  sandboxExecCommand,
+  sandboxCpCommand,
+  sandboxLogsCommand,
+  sandboxPsCommand,
+  sandboxStatsCommand,
+  sandboxPauseCommand,
+  sandboxResumeCommand,
+  sandboxSnapshotCommand,
+  sandboxRestoreCommand,
+  sandboxDiffCommand,
+  sandboxUndoCommand,
+  sandboxForkCommand,
+  sandboxExtendCommand,
+  sandboxRenameCommand,
   memoryAddCommand,
   memoryExportCommand,
   memoryGetCommand,
@@ -71,15 +110,12 @@ async function main(argv: readonly string[]): Promise<number> {
     return name === undefined ? exitCodes.usage : exitCodes.done;
   }
   const command = findCommand(argv);
-  if (command === undefined) {
-    console.error(unknownCommand(argv));
-    return exitCodes.usage;
-  }
+  if (command === undefined) return withoutCommand(argv);
   const rest = argv.slice(command.name.split(' ').length);
   try {
     return await runCommand(command, rest);
   } catch (error) {
-    return report(error, rest.includes('--json'));
+    return report(withHelp(error, command), rest.includes('--json'));
   }
 }
 
@@ -88,22 +124,20 @@ function findCommand(argv: readonly string[]): CliCommand | undefined {
   return commands.find(({ name }) => argv.slice(0, name.split(' ').length).join(' ') === name);
 }
 
-function unknownCommand(argv: readonly string[]): string {
-  const [first = ''] = argv;
-  const family = commands
-    .filter(({ name }) => name.startsWith(`${first} `))
-    .map(({ name }) => `geode ${name}`);
-  if (family.length > 0) return `geode ${first} needs one more word: ${family.join(', ')}. See geode --help.`;
-  const near =
-    nearest(
-      argv.slice(0, 2).join(' '),
-      commands.map(({ name }) => name),
-    ) ??
-    nearest(
-      first,
-      commands.map(({ name }) => name),
-    );
-  return `There is no command ${first}. ${near === undefined ? 'See' : `Did you mean geode ${near}? See`} geode --help.`;
+/** The first word of a family of commands, `geode sandbox`, or a word that is not known. */
+function withoutCommand([first = '', second = '--help']: readonly string[]): number {
+  const family = commands.filter(({ name }) => name.startsWith(`${first} `));
+  if (family.length > 0 && second.startsWith('-')) {
+    console.log(overviewHelp(family));
+    return exitCodes.usage;
+  }
+  const names = commands.map(({ name }) => name);
+  const asked = family.length > 0 ? `${first} ${second}` : first;
+  const near = nearest(`${first} ${second}`, names) ?? nearest(first, names);
+  console.error(
+    `There is no command ${asked}. ${near === undefined ? 'See' : `Did you mean geode ${near}? See`} geode ${family.length > 0 ? first : '--help'}.`,
+  );
+  return exitCodes.usage;
 }
 
 async function runCommand(command: CliCommand, argv: readonly string[]): Promise<number> {
@@ -165,6 +199,16 @@ function splitAtFirstPositional(argv: readonly string[], options: Readonly<Recor
     if (option?.[1].type === 'string') index += 1;
   }
   return { before: argv, after: [] };
+}
+
+/** Who used a command wrongly is shown the way to its help, unless there is something better to say. */
+function withHelp(error: unknown, { name }: CliCommand): unknown {
+  if (!isGeodeError(error) || error.details.usage !== true) return error;
+  if (error.hint !== errorCatalogue[error.code].hint) return error;
+  return new GeodeError(error.code, error.message, {
+    hint: `See geode ${name} --help.`,
+    details: error.details,
+  });
 }
 
 function report(error: unknown, json: boolean): number {

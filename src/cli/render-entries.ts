@@ -2,6 +2,7 @@
 import { styleText } from 'node:util';
 import type { Answer, Entry, EntryVersion, Explanation, HalfScore, Page, Result } from '../core/memory.ts';
 import { words } from '../memory/text/words.ts';
+import { printable } from './printable.ts';
 
 export function renderAnswer({ results, total, totalIs, degraded }: Answer, offset: number): string {
   const lines = results.map((result, index) => renderResult(result, offset + index + 1));
@@ -104,11 +105,6 @@ function excerpt(content: string, matched: ReadonlySet<string>): string {
 const wordRun = /[\p{L}\p{N}\p{M}_$]+/gu;
 const leadLength = 60;
 const excerptLength = 240;
-
-// What was stored may hold escape codes that would speak to the terminal.
-function printable(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Cf}]/gu, (character) => (/\s/.test(character) ? character : ''));
-}
 
 function indent(text: string): string {
   return text.replaceAll(/^/gm, '   ');

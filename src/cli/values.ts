@@ -22,6 +22,6 @@ export function somePositionals({ positionals }: CliContext, what: string): read
   return positionals;
 }
 
-function wrongUsage(message: string): GeodeError {
+export function wrongUsage(message: string): GeodeError {
   return new GeodeError('invalid_input', message, { details: { usage: true } });
 }

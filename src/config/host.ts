@@ -1,4 +1,4 @@
-import { homedir, tmpdir } from 'node:os';
+import { homedir, tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 
 /** The world as this process found it. The only reader of the environment and the platform. */
@@ -7,6 +7,8 @@ export interface Host {
   readonly arch: string;
   readonly uid: number;
   readonly gid: number;
+  /** The name that this user logs in by. */
+  readonly user: string;
   readonly home: string;
   readonly path: string;
   /** `GEODE_…` and nothing else of the environment. */
@@ -30,6 +32,7 @@ export function thisHost(env: NodeJS.ProcessEnv = process.env): Host {
     arch: process.arch,
     uid,
     gid: process.getgid?.() ?? 0,
+    user: loginName(env, uid),
     home,
     path: env.PATH || '/usr/local/bin:/usr/bin:/bin',
     overrides: overridesIn(env),
@@ -40,6 +43,15 @@ export function thisHost(env: NodeJS.ProcessEnv = process.env): Host {
     cacheDir: join(env.XDG_CACHE_HOME || join(home, '.cache'), 'geode'),
     runDir: runDir(env, uid),
   };
+}
+
+/** A container may run as a number that no user of it has. */
+function loginName(env: NodeJS.ProcessEnv, uid: number): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return env.USER || `uid-${uid}`;
+  }
 }
 
 function overridesIn(env: NodeJS.ProcessEnv): Readonly<Record<string, string>> {

@@ -107,6 +107,10 @@ export interface ProcessFacts {
   readonly argv: readonly string[];
   readonly startedAt: number;
   readonly state: 'running' | 'exited';
+  /** Bytes that it has written so far, stdout and stderr together. */
+  readonly offset: number;
+  /** The size of its terminal as it is now; null where it has none. */
+  readonly terminal: TerminalSize | null;
   readonly exit: ExitFacts | null;
   readonly children: readonly ChildFacts[];
 }

@@ -20,8 +20,15 @@ export class Ledger implements Disposable {
   readonly #db: DatabaseSync;
   readonly #sql: SQLTagStore;
 
-  constructor(file: string, chapters: readonly Chapter[]) {
+  /** To `read` it there must be one already, and nothing is changed: not even brought up to date. */
+  constructor(file: string, chapters: readonly Chapter[], access: 'write' | 'read' = 'write') {
     this.file = file;
+    if (access === 'read') {
+      this.#db = this.#openToRead();
+      this.#sql = this.#db.createTagStore(100);
+      for (const chapter of chapters) this.#checkUpToDate(chapter);
+      return;
+    }
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
     try {
       this.#db = new DatabaseSync(file);
@@ -64,6 +71,22 @@ export class Ledger implements Disposable {
 
   [Symbol.dispose](): void {
     if (this.#db.isOpen) this.#db.close();
+  }
+
+  #openToRead(): DatabaseSync {
+    try {
+      return new DatabaseSync(this.file, { readOnly: true, timeout: 1_000 });
+    } catch (thrown) {
+      throw this.#failure(thrown);
+    }
+  }
+
+  #checkUpToDate({ name, changes }: Chapter): void {
+    const version = this.read((sql) => sql.get`SELECT version FROM chapters WHERE name = ${name}`?.version);
+    if (version === changes.length) return;
+    throw new GeodeError('ledger_failed', `The ledger ${this.file} was written by another Geode.`, {
+      hint: 'The next host brings it up to date; end the one that holds it, if there is one.',
+    });
   }
 
   #bringUpToDate({ name, changes }: Chapter): void {

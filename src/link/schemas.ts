@@ -15,6 +15,9 @@ export const startedSchema = z.object({ id: z.string(), pid: z.number().int().no
 
 const childSchema = z.object({ pid: z.number(), ppid: z.number(), command: z.string() });
 
+/** Zero is what a terminal says that was given no size, or that is gone. */
+const side = z.number().int().min(0).max(65_535);
+
 export const processListSchema = z.object({
   processes: z.array(
     z.object({
@@ -25,6 +28,7 @@ export const processListSchema = z.object({
       state: z.enum(['running', 'exited']),
       offset: z.number().int().nonnegative(),
       acked: z.number().int().nonnegative(),
+      terminal: z.object({ columns: side, rows: side }).nullable().default(null),
       exit: exitSchema.nullable(),
       children: z.array(childSchema),
     }),

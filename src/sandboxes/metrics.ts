@@ -19,13 +19,15 @@ export interface Usage {
   readonly oomKills: number;
 }
 
+type Measured = Pick<Sandbox, 'metrics' | 'limits'>;
+
 /**
  * The usage of a sandbox, again and again: the first after one period, since a share of time needs two looks.
  * A sandbox that is paused uses nothing new and is left out until it is resumed. Ends with the sandbox, and
  * with `cancelled` by the signal.
  */
 export async function* watchMetrics(
-  sandbox: Sandbox,
+  sandbox: Measured,
   everyMs: number,
   { signal }: Cancel = {},
 ): AsyncGenerator<Usage> {
@@ -47,18 +49,18 @@ interface Look {
   readonly metrics: Metrics;
 }
 
-async function look(sandbox: Sandbox, cancel: Cancel): Promise<Look | 'paused' | 'gone'> {
+async function look(sandbox: Measured, cancel: Cancel): Promise<Look | 'paused' | 'gone'> {
   try {
     const metrics = await sandbox.metrics(cancel);
     return { at: Date.now(), ticks: performance.now(), metrics };
   } catch (error) {
     if (isGeodeError(error, 'sandbox_paused')) return 'paused';
-    if (isGeodeError(error, 'sandbox_gone')) return 'gone';
+    if (isGeodeError(error, 'sandbox_gone') || isGeodeError(error, 'sandbox_stopped')) return 'gone';
     throw error;
   }
 }
 
-function usageBetween(before: Look, { at, ticks, metrics }: Look, { limits }: Sandbox): Usage {
+function usageBetween(before: Look, { at, ticks, metrics }: Look, { limits }: Measured): Usage {
   const usedMs = Math.max(metrics.cpuMs - before.metrics.cpuMs, 0);
   return {
     at,

@@ -35,7 +35,7 @@ type Entry struct {
 	State     string   `json:"state"`
 	Offset    uint64   `json:"offset"`
 	Acked     uint64   `json:"acked"`
-	Pty       bool     `json:"pty"`
+	Terminal  *Size    `json:"terminal"`
 	Exit      *Exit    `json:"exit"`
 	Children  []Child  `json:"children"`
 }
@@ -92,7 +92,7 @@ func (p *Process) entry() Entry {
 	acked, end := p.journal.Range()
 	entry := Entry{
 		ID: p.ID, PID: p.PID, Argv: shortened(p.argv), StartedAt: p.StartedAt(), State: "running",
-		Offset: end, Acked: acked, Pty: p.pty, Children: []Child{},
+		Offset: end, Acked: acked, Terminal: p.terminalSize(), Children: []Child{},
 	}
 	if p.hasEnded() {
 		entry.State, entry.Exit = "exited", &p.exit

@@ -131,3 +131,13 @@ func (p *Process) Resize(size Size) error {
 	_ = p.wires.outputs[0].raw.Control(func(fd uintptr) { _ = resize(int(fd), size) })
 	return nil
 }
+
+// terminalSize asks the terminal itself: what runs in it can change its size too. Nil without one.
+func (p *Process) terminalSize() *Size {
+	if !p.pty {
+		return nil
+	}
+	size := Size{}
+	_ = p.wires.outputs[0].raw.Control(func(fd uintptr) { size = sizeOf(int(fd)) })
+	return &size
+}

@@ -43,6 +43,12 @@ func resize(fd int, size Size) error {
 	return ioctl(fd, syscall.TIOCSWINSZ, unsafe.Pointer(&window))
 }
 
+func sizeOf(fd int) Size {
+	window := [4]uint16{}
+	_ = ioctl(fd, syscall.TIOCGWINSZ, unsafe.Pointer(&window))
+	return Size{Columns: window[1], Rows: window[0]}
+}
+
 func ioctl(fd int, request uintptr, argument unsafe.Pointer) error {
 	if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, uintptr(fd), request, uintptr(argument)); errno != 0 {
 		return errno

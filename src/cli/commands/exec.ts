@@ -1,23 +1,9 @@
 import type { Host } from '../../config/host.ts';
-import { GeodeError, isGeodeError } from '../../core/errors.ts';
-import type { ExitFacts, Process } from '../../core/process.ts';
-import type { Sandbox, SandboxSpec } from '../../core/sandbox.ts';
-import {
-  type CliCommand,
-  type CliContext,
-  type CliValues,
-  exitCodes,
-  interruptedCode,
-  text,
-} from '../command.ts';
-import {
-  envFrom,
-  exitCodeOf,
-  limitsFrom,
-  runtimeFrom,
-  sandboxOptions,
-  timeoutFrom,
-} from '../sandbox-options.ts';
+import { GeodeError } from '../../core/errors.ts';
+import type { SandboxSpec } from '../../core/sandbox.ts';
+import { type CliCommand, type CliValues, text } from '../command.ts';
+import { orNotRun, runCommandIn, stdinOf } from '../run-command.ts';
+import { envFrom, limitsFrom, runtimeFrom, sandboxOptions, timeoutFrom } from '../sandbox-options.ts';
 
 export const execCommand: CliCommand = {
   name: 'exec',
@@ -53,7 +39,7 @@ export const execCommand: CliCommand = {
     const spec = specFrom(context.values, context.host);
     const runtime = runtimeFrom(context.values);
     const timeoutMs = timeoutFrom(context.values);
-    try {
+    return orNotRun(context, async () => {
       const app = await context.app();
       await using sandbox = await app.open(spec, {
         ...(runtime === undefined ? {} : { runtime }),
@@ -62,69 +48,10 @@ export const execCommand: CliCommand = {
       if (context.values.quiet !== true && !context.json) {
         context.err(`sandbox ${sandbox.id}: runtime ${sandbox.runtime}, isolation grade ${sandbox.grade}`);
       }
-      return await runIn(sandbox, [program, ...rest], timeoutMs, context);
-    } catch (error) {
-      if (isGeodeError(error) && error.code !== 'cancelled') {
-        if (context.json) context.out(JSON.stringify(error));
-        else context.err(`geode: ${error.message}\n  ${error.hint}`);
-        return exitCodes.notRun;
-      }
-      throw error;
-    } finally {
-      // An open pipe that nobody writes to would keep this program waiting.
-      process.stdin.destroy();
-    }
+      return await runCommandIn(sandbox, { argv: [program, ...rest], timeoutMs, ...stdinOf() }, context);
+    });
   },
 };
-
-async function runIn(
-  sandbox: Sandbox,
-  argv: readonly [string, ...string[]],
-  timeoutMs: number | null,
-  context: CliContext,
-): Promise<number> {
-  const stdin = process.stdin.isTTY ? {} : { stdin: process.stdin as AsyncIterable<Uint8Array> };
-  if (context.json) {
-    const { bytes, ...result } = await sandbox.exec(
-      { argv, timeoutMs, ...stdin },
-      { signal: context.signal },
-    );
-    context.out(
-      JSON.stringify({ ...result, sandbox: sandbox.id, runtime: sandbox.runtime, grade: sandbox.grade }),
-    );
-    return exitCodeOf(result);
-  }
-  const running = await sandbox.spawn({ argv, timeoutMs, ...stdin }, { signal: context.signal });
-  const exit = await show(running, context.signal);
-  if (exit.timedOut) context.err(`geode: timed out after ${timeoutMs} ms; everything it started was killed`);
-  if (exit.oomKilled) context.err('geode: the memory limit was reached');
-  return context.signal.aborted ? interruptedCode(context.signal.reason) : exitCodeOf(exit);
-}
-
-async function show(running: Process, signal: AbortSignal): Promise<ExitFacts> {
-  const stop = () => void running.kill().catch(() => {});
-  signal.addEventListener('abort', stop, { once: true });
-  for await (const event of running) {
-    if (event.type === 'exit') return event;
-    if (event.type === 'output-lost' || signal.aborted) continue;
-    const stream = event.type === 'stdout' ? process.stdout : process.stderr;
-    if (!stream.write(event.bytes)) await drained(stream, signal);
-  }
-  throw new GeodeError('internal', 'The command ended without an exit record.');
-}
-
-/** Until the reader has room again, or is gone. */
-function drained(stream: NodeJS.WriteStream, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      stream.off('drain', done);
-      signal.removeEventListener('abort', done);
-      resolve();
-    };
-    stream.on('drain', done);
-    signal.addEventListener('abort', done);
-  });
-}
 
 function specFrom(values: CliValues, host: Host): SandboxSpec {
   const image = text(values, 'image');

@@ -1,12 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import { GeodeError, isGeodeError } from '../../core/errors.ts';
+import { GeodeError } from '../../core/errors.ts';
 import type { Runs } from '../../runs/index.ts';
 import { languageOf, languageOfFile, languages } from '../../runs/languages/index.ts';
 import type { RunOptions } from '../../runs/options.ts';
 import { foldRun } from '../../runs/result.ts';
-import { type CliCommand, type CliContext, type CliValues, exitCodes, text, texts } from '../command.ts';
+import { type CliCommand, type CliContext, type CliValues, text, texts } from '../command.ts';
+import { orNotRun } from '../run-command.ts';
 import {
   envFrom,
   exitCodeOf,
@@ -68,17 +69,7 @@ export const runCommand: CliCommand = {
     const app = await context.app();
     await using runs = app.runs({ pool: 'off' });
     using _reaping = reapMeanwhile(runs);
-    try {
-      return await runAndShow(runs, code, language, options, context);
-    } catch (error) {
-      if (!isGeodeError(error) || error.code === 'cancelled') throw error;
-      if (context.json) context.out(JSON.stringify(error));
-      else context.err(`geode: ${error.message}\n  ${error.hint}`);
-      return exitCodes.notRun;
-    } finally {
-      // What the code did not read must not keep this program waiting.
-      process.stdin.destroy();
-    }
+    return await orNotRun(context, () => runAndShow(runs, code, language, options, context));
   },
 };
 

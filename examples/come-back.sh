@@ -1,0 +1,77 @@
+#!/bin/sh
+# Two minutes with a sandbox that stays: write code, run a server, kill the host, come back, find it running.
+# Needs nothing but Geode and a runtime (bubblewrap or Docker); leaves nothing behind.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+chat=${CHAT:-come-back}
+host_output=$(mktemp)
+
+geode() { "$here/../bin/geode.js" "$@"; }
+say() { printf '\n# %s\n' "$1"; }
+# Shows a command as a person would type it, and runs it.
+show() {
+  printf '$ geode %s\n' "$*"
+  geode "$@"
+}
+finish() {
+  geode sandbox rm --take-over "$chat" >/dev/null 2>&1 || true
+  rm -f "$host_output"
+}
+trap finish EXIT
+trap 'exit 130' INT TERM
+
+say 'A sandbox of your own, which stays until you remove it.'
+show sandbox create "$chat"
+
+say 'Some code in it: a server that counts its visitors in memory.'
+geode sandbox cp - "$chat":server.py <<'PYTHON'
+import http.server
+
+visitors = 0
+
+
+class Counter(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        global visitors
+        visitors += 1
+        print(f'visitor {visitors}', flush=True)
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(f'you are visitor {visitors}\n'.encode())
+
+    def log_message(self, *words):
+        pass
+
+
+print('open', flush=True)
+http.server.HTTPServer(('127.0.0.1', 8000), Counter).serve_forever()
+PYTHON
+visit="import urllib.request as r; print(r.urlopen('http://127.0.0.1:8000').read().decode(), end='')"
+
+say 'The server runs, as long as a command holds it: this one is the host now.'
+echo "\$ geode sandbox exec --timeout 0 $chat -- python3 server.py &"
+geode sandbox exec --timeout 0 "$chat" -- python3 server.py >"$host_output" 2>&1 </dev/null &
+until grep -q open "$host_output"; do sleep 0.1; done
+show sandbox ls
+
+say 'Another command is refused meanwhile, and told who is in the way.'
+show sandbox ps --wait 0 "$chat" || true
+pid=$(geode sandbox ps --wait 0 --json "$chat" | sed -n 's/.*"pid":\([0-9]*\).*/\1/p')
+
+say 'The worst that can happen to a host.'
+echo "\$ kill -9 $pid"
+kill -9 "$pid"
+wait || true
+
+say 'Come back: the server is where it was, and so is its memory.'
+show sandbox exec "$chat" -- python3 -c "$visit"
+show sandbox exec "$chat" -- python3 -c "$visit"
+show sandbox ps "$chat"
+
+say 'Everything that it wrote is on record, whoever was listening.'
+process=$(geode sandbox ps --json "$chat" | sed 's/"id":/\n&/g' | sed -n 's/^"id":"\([^"]*\)".*"server.py".*"state":"running".*/\1/p')
+show sandbox logs "$chat" "$process"
+
+say 'For a terminal in it, type: geode shell. Now it goes, with everything in it.'
+show sandbox rm "$chat"

@@ -1,0 +1,43 @@
+import { shownName } from '../chat-name.ts';
+import { type CliCommand, exitCodes } from '../command.ts';
+import { type Copied, copyIn, copyOut, sideOf } from '../copy-files.ts';
+import { becomeHost, hostingOptions } from '../hosting.ts';
+import { printableLine } from '../printable.ts';
+import { wrongUsage } from '../values.ts';
+
+export const sandboxCpCommand: CliCommand = {
+  name: 'sandbox cp',
+  summary: 'copy a file or a folder into a sandbox, or out of it',
+  usage: '[OPTION …] SOURCE TARGET',
+  examples: [
+    ['geode sandbox cp src demo:app', 'a folder; into app, if there is a folder app already, else as app'],
+    ['geode sandbox cp alice/demo:out/report.pdf .', 'a path in a sandbox starts at its workspace'],
+    ['geode sandbox cp demo:data.csv - | head', '- is stdout or stdin'],
+    ['geode sandbox cp ./a:b demo:', 'a local path with a colon begins with . or /'],
+  ],
+  options: hostingOptions,
+  async run(context) {
+    const { positionals, json, out, err, signal } = context;
+    const [from, to, ...more] = positionals.map(sideOf);
+    if (from === undefined || to === undefined || more.length > 0)
+      throw wrongUsage('Give one SOURCE and one TARGET');
+    if ((from.word === undefined) === (to.word === undefined))
+      throw wrongUsage('One side is [USER/]CHAT:PATH, and the other a path here');
+    const isOut = from.word !== undefined;
+    await using host = await becomeHost(context);
+    const { name, start } = await host.chat(from.word ?? to.word ?? '');
+    const sandbox = await start();
+    const copied = await (isOut
+      ? copyOut(sandbox, from.path, to.path, { signal })
+      : copyIn(sandbox, from.path, to.path, { signal }));
+    const target = isOut ? copied.to : `${shownName(name)}:${copied.to}`;
+    if (!json) err(`copied ${said(copied)} to ${printableLine(target)}`);
+    else if (to.path !== '-') out(JSON.stringify({ ...name, direction: isOut ? 'out' : 'in', ...copied }));
+    process.stdin.destroy();
+    return exitCodes.done;
+  },
+};
+
+function said({ from, type, entries }: Copied): string {
+  return type === 'file' ? printableLine(from) : `${printableLine(from)} (${entries} entries)`;
+}

@@ -1,0 +1,86 @@
+import { GeodeError } from '../../core/errors.ts';
+import type { Limits } from '../../core/limits.ts';
+import type { PersistentSpec } from '../../core/persistent.ts';
+import { networks } from '../../core/sandbox.ts';
+import { type CliCommand, type CliContext, exitCodes, text, texts } from '../command.ts';
+import { becomeHost, hostingOptions } from '../hosting.ts';
+import { envFrom, limitsFrom, runtimeFrom, sandboxOptions } from '../sandbox-options.ts';
+import { showStatus } from '../show-status.ts';
+import { onePositional, wrongUsage } from '../values.ts';
+
+/** What a sandbox shall be; also for `geode shell`, which makes one that is not there. */
+export const creationOptions = {
+  ...sandboxOptions,
+  image: {
+    type: 'string',
+    value: 'IMAGE',
+    description: 'image to make it from, where the runtime has images',
+  },
+  cpus: { type: 'string', value: 'N', description: 'CPU limit: 0.5, 2, or none' },
+  network: { type: 'string', value: 'NAME', description: `one of ${networks.join(', ')} (default none)` },
+  label: { type: 'string', multiple: true, value: 'NAME=VALUE', description: 'a label; may be repeated' },
+} as const satisfies CliCommand['options'];
+
+export const sandboxCreateCommand: CliCommand = {
+  name: 'sandbox create',
+  summary: 'make a sandbox that stays, one for each user and chat',
+  usage: '[OPTION …] [USER/]CHAT',
+  examples: [
+    ['geode sandbox create demo', 'yours, in the strongest runtime that works here'],
+    [
+      'geode sandbox create --runtime docker --image python:3.12-slim --memory 1g alice/demo',
+      'for the user alice; what is there already is left as it is, if it agrees',
+    ],
+  ],
+  options: { ...hostingOptions, ...creationOptions },
+  async run(context) {
+    const word = onePositional(context, '[USER/]CHAT');
+    const spec = creationFrom(context);
+    await using host = await becomeHost(context);
+    const chat = await host.chat(word);
+    await chat.getOrCreate(spec);
+    showStatus(await chat.ask((own, name) => own.inspect(name)), context);
+    return exitCodes.done;
+  },
+};
+
+/** Only what was asked for: one that is there already must agree with it. */
+export function creationFrom({ values, host }: Pick<CliContext, 'values' | 'host'>): PersistentSpec {
+  const runtime = runtimeFrom(values);
+  const image = text(values, 'image');
+  const env = envFrom(values, host);
+  const labels = labelsFrom(texts(values, 'label'));
+  const limits = { ...limitsFrom(values), ...cpusFrom(text(values, 'cpus')) };
+  return {
+    ...(runtime === undefined ? {} : { runtime }),
+    ...(image === undefined ? {} : { image }),
+    ...(Object.keys(env).length === 0 ? {} : { env }),
+    ...(Object.keys(labels).length === 0 ? {} : { labels }),
+    ...(Object.keys(limits).length === 0 ? {} : { limits }),
+    ...networkFrom(text(values, 'network')),
+  };
+}
+
+function cpusFrom(cpus: string | undefined): Limits {
+  return cpus === undefined ? {} : { cpus: cpus === 'none' ? null : Number(cpus) };
+}
+
+function networkFrom(name: string | undefined): Pick<PersistentSpec, 'network'> {
+  if (name === undefined) return {};
+  const network = networks.find((known) => known === name);
+  if (network !== undefined) return { network };
+  throw new GeodeError('invalid_input', `There is no network ${name}.`, {
+    hint: `Use one of ${networks.join(', ')}.`,
+    details: { usage: true },
+  });
+}
+
+function labelsFrom(pairs: readonly string[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    pairs.map((pair) => {
+      const at = pair.indexOf('=');
+      if (at < 1) throw wrongUsage(`--label ${pair} is not NAME=VALUE`);
+      return [pair.slice(0, at), pair.slice(at + 1)];
+    }),
+  );
+}

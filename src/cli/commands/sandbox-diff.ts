@@ -1,0 +1,76 @@
+import { styleText } from 'node:util';
+import { isGeodeError } from '../../core/errors.ts';
+import type { Change, Snapshots } from '../../core/snapshots.ts';
+import { type CliCommand, type CliContext, exitCodes } from '../command.ts';
+import { becomeHost, hostingOptions } from '../hosting.ts';
+import { printable, printableLine } from '../printable.ts';
+import { newestOf, snapshotsOf } from '../snapshots.ts';
+import { wrongUsage } from '../values.ts';
+
+const letters = { added: 'A', removed: 'D', modified: 'M', mode: 'm', type: 'T' } as const;
+const colours = {
+  added: 'green',
+  removed: 'red',
+  modified: 'yellow',
+  mode: 'yellow',
+  type: 'yellow',
+} as const;
+
+export const sandboxDiffCommand: CliCommand = {
+  name: 'sandbox diff',
+  summary: 'show what changed in the files of a sandbox since a snapshot',
+  usage: '[OPTION …] [USER/]CHAT [FROM [TO]]',
+  examples: [
+    ['geode sandbox diff demo', 'since the newest snapshot: A added, D removed, M modified, m mode, T type'],
+    ['geode sandbox diff --text demo before', 'line by line; undo is the last undo point'],
+    ['geode sandbox diff demo before after', 'between two snapshots'],
+  ],
+  options: {
+    ...hostingOptions,
+    text: { type: 'boolean', short: 't', description: 'show the lines that changed' },
+  },
+  async run(context) {
+    const { positionals, values, json, out, signal } = context;
+    const [word, since, to, ...more] = positionals;
+    if (word === undefined || more.length > 0)
+      throw wrongUsage('Give one [USER/]CHAT, and at most FROM and TO');
+    await using host = await becomeHost(context);
+    const snapshots = snapshotsOf(await (await host.chat(word)).start());
+    const from = since ?? (await newestOf(snapshots));
+    const changes: Change[] = [];
+    for await (const change of snapshots.diff(from, { to, signal })) {
+      if (json) changes.push(change);
+      else if (values.text === true) await showText(snapshots, change, { from, to }, context);
+      else out(lineOf(change));
+    }
+    if (json) out(JSON.stringify({ from, to: to ?? null, changes }));
+    return exitCodes.done;
+  },
+};
+
+function lineOf({ change, path }: Change): string {
+  return styleText(colours[change], `${letters[change]} ${printableLine(path)}`);
+}
+
+async function showText(
+  snapshots: Snapshots,
+  change: Change,
+  { from, to }: { readonly from: string; readonly to: string | undefined },
+  { out, signal }: CliContext,
+): Promise<void> {
+  const isFile = change.before?.type === 'file' || change.after?.type === 'file';
+  try {
+    const text = isFile ? await snapshots.textDiff(change.path, from, { to, signal }) : '';
+    if (text === '') out(lineOf(change));
+    else for (const line of text.trimEnd().split('\n')) out(coloured(printable(line)));
+  } catch (error) {
+    // Too large, or no text: that it changed is all that can be shown.
+    if (!isGeodeError(error, 'too_large') && !isGeodeError(error, 'not_a_file')) throw error;
+    out(lineOf(change));
+  }
+}
+
+function coloured(line: string): string {
+  if (line.startsWith('+')) return styleText('green', line);
+  return line.startsWith('-') ? styleText('red', line) : line;
+}

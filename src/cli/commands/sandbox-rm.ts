@@ -1,0 +1,23 @@
+import { notFound, shownName } from '../chat-name.ts';
+import { type CliCommand, exitCodes } from '../command.ts';
+import { becomeHost, hostingOptions } from '../hosting.ts';
+import { somePositionals } from '../values.ts';
+
+export const sandboxRmCommand: CliCommand = {
+  name: 'sandbox rm',
+  summary: 'remove sandboxes for good, with their files and journals',
+  usage: '[OPTION …] [USER/]CHAT …',
+  examples: [['geode sandbox rm demo', 'running or not; nothing is left of it']],
+  options: hostingOptions,
+  async run(context) {
+    const { json, out, signal } = context;
+    const words = somePositionals(context, '[USER/]CHAT');
+    await using host = await becomeHost(context);
+    for (const word of words) {
+      const { name, ask } = await host.chat(word);
+      if (!(await ask((own, chat) => own.remove(chat, { signal })))) throw notFound(name);
+      out(json ? JSON.stringify({ ...name, removed: true }) : `${shownName(name)}: removed`);
+    }
+    return exitCodes.done;
+  },
+};

@@ -1,0 +1,110 @@
+import type { PersistentSandbox } from '../../core/persistent.ts';
+import { type Usage, watchMetrics } from '../../sandboxes/metrics.ts';
+import { shownName } from '../chat-name.ts';
+import type { CliCommand, CliContext } from '../command.ts';
+import { becomeHost, type Hosting, hostingOptions } from '../hosting.ts';
+import { sizeText } from '../sizes.ts';
+import { table } from '../table.ts';
+import { untilInterrupt } from '../until-interrupt.ts';
+import { wrongUsage } from '../values.ts';
+
+export const sandboxStatsCommand: CliCommand = {
+  name: 'sandbox stats',
+  summary: 'show what sandboxes use of CPU, memory, processes and disk',
+  usage: '[OPTION …] [[USER/]CHAT …]',
+  examples: [
+    ['geode sandbox stats', 'all that run'],
+    ['geode sandbox stats --watch demo', 'again and again, until Ctrl-C'],
+    ['geode sandbox stats --json --watch demo', 'one line of JSON for each look'],
+  ],
+  options: {
+    ...hostingOptions,
+    watch: { type: 'boolean', short: 'w', description: 'go on until Ctrl-C' },
+    every: { type: 'string', value: 'SECONDS', description: 'between two looks (default 1)' },
+  },
+  async run(context) {
+    const everyMs = periodFrom(context);
+    await using host = await becomeHost(context);
+    const sandboxes = await chosen(host, context);
+    return await untilInterrupt(context.signal, () => look(sandboxes, everyMs, context));
+  },
+};
+
+async function look(
+  sandboxes: readonly PersistentSandbox[],
+  everyMs: number,
+  context: CliContext,
+): Promise<void> {
+  const { values, signal } = context;
+  const looks = sandboxes.map((sandbox) => watchMetrics(sandbox, everyMs, { signal }));
+  for (;;) {
+    const steps = await Promise.all(looks.map((one) => one.next()));
+    const seen = sandboxes.flatMap((sandbox, index) => {
+      const step = steps[index];
+      return step === undefined || step.done ? [] : [{ sandbox, usage: step.value }];
+    });
+    show(seen, context);
+    if (values.watch !== true || seen.length === 0) return;
+  }
+}
+
+interface Seen {
+  readonly sandbox: PersistentSandbox;
+  readonly usage: Usage;
+}
+
+function periodFrom({ values }: CliContext): number {
+  const given = typeof values.every === 'string' ? values.every : '1';
+  if (/^\d{1,5}(\.\d+)?$/.test(given) && Number(given) >= 0.1) return Number(given) * 1000;
+  throw wrongUsage(`--every ${given} is not a number of seconds from 0.1`);
+}
+
+/** Those that are named, or all that run: to look at one is no reason to start or resume it. */
+async function chosen(
+  host: Hosting,
+  { positionals, signal }: CliContext,
+): Promise<readonly PersistentSandbox[]> {
+  if (positionals.length === 0) {
+    const running = (await host.sandboxes.all({ signal })).filter(({ state }) => state === 'running');
+    return Promise.all(running.map(({ user, chat }) => host.sandboxes.of(user).start(chat, { signal })));
+  }
+  const chats = await Promise.all(positionals.map((word) => host.chat(word)));
+  const opened = chats.map(async (chat) => {
+    const { state } = await chat.ask((own, name) => own.inspect(name, { signal }));
+    return state === 'running' ? [await chat.start()] : [];
+  });
+  return (await Promise.all(opened)).flat();
+}
+
+const header = ['SANDBOX', 'CPU', 'MEMORY', 'TASKS', 'PROCESSES', 'DISK', 'OUT OF MEMORY'] as const;
+
+function show(seen: readonly Seen[], { json, values, out }: CliContext): void {
+  if (json) {
+    out(
+      JSON.stringify({
+        sandboxes: seen.map(({ sandbox: { id, user, chat }, usage }) => ({ id, user, chat, ...usage })),
+      }),
+    );
+    return;
+  }
+  if (values.watch === true && process.stdout.isTTY) process.stdout.write('\x1b[H\x1b[2J');
+  if (seen.length === 0) out('Nothing runs.');
+  else for (const line of table([header, ...seen.map(rowOf)])) out(line);
+}
+
+function rowOf({ sandbox, usage }: Seen): readonly string[] {
+  const { cpus, memoryBytes, pids, diskBytes, processes, oomKills } = usage;
+  return [
+    shownName(sandbox),
+    `${Math.round(cpus.used * 100)} %${cpus.limit === null ? '' : ` of ${cpus.limit * 100} %`}`,
+    ofLimit(memoryBytes.used, memoryBytes.limit, sizeText),
+    ofLimit(pids.used, pids.limit, String),
+    String(processes),
+    diskBytes === null ? '-' : ofLimit(diskBytes.used, diskBytes.limit, sizeText),
+    oomKills === 0 ? '-' : `${oomKills} killed`,
+  ];
+}
+
+function ofLimit(used: number, limit: number | null, text: (amount: number) => string): string {
+  return limit === null ? text(used) : `${text(used)} of ${text(limit)}`;
+}

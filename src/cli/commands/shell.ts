@@ -1,0 +1,159 @@
+import { GeodeError } from '../../core/errors.ts';
+import type { PersistentSandbox } from '../../core/persistent.ts';
+import type { ProcessFacts } from '../../core/process.ts';
+import { agoText } from '../ages.ts';
+import { shownName } from '../chat-name.ts';
+import { type CliCommand, type CliContext, exitCodes, interruptedCode, text } from '../command.ts';
+import { becomeHost, type HostedChat, hostingOptions } from '../hosting.ts';
+import { printableLine } from '../printable.ts';
+import { orNotRun } from '../run-command.ts';
+import { envFrom, exitCodeOf } from '../sandbox-options.ts';
+import { explainExit } from '../show-process.ts';
+import { table } from '../table.ts';
+import {
+  hasTerminal,
+  joinTerminal,
+  type Left,
+  type TerminalProcess,
+  terminalSize,
+} from '../terminal-session.ts';
+import { wrongUsage } from '../values.ts';
+import { creationFrom, creationOptions } from './sandbox-create.ts';
+
+const { env: _, ...making } = creationOptions;
+const shells = ['/bin/bash', '/usr/bin/bash', '/usr/local/bin/bash'] as const;
+/** What every emulator understands, wherever it is joined from next. */
+const terminalKind = 'xterm-256color';
+
+export const shellCommand: CliCommand = {
+  name: 'shell',
+  summary: 'a terminal in a sandbox that stays: leave it, come back, and find it as it was',
+  usage: '[OPTION …] [[USER/]CHAT] [-- COMMAND [ARGUMENT …]]',
+  examples: [
+    ['geode shell demo', 'joins the shell that runs there, or starts one; makes the sandbox if need be'],
+    ['(keys) Ctrl-P Ctrl-Q', 'leaves it running; every other key goes inside, Ctrl-C too'],
+    ['geode shell --new demo -- python3', 'another one, with a program of your choice'],
+    ['geode shell --list demo', 'those that run'],
+  ],
+  options: {
+    ...hostingOptions,
+    new: { type: 'boolean', short: 'n', description: 'start another one, whatever runs already' },
+    list: { type: 'boolean', short: 'l', description: 'list the terminals that run in the sandbox' },
+    process: {
+      type: 'string',
+      short: 'p',
+      value: 'ID',
+      description: 'join this one (default: the newest that runs)',
+    },
+    env: { ...creationOptions.env, description: 'a variable of the new shell; may be repeated' },
+    ...making,
+  },
+  async run(context) {
+    const { values, positionals, json } = context;
+    const [word = 'default', ...argv] = positionals;
+    if (values.list === true) return list(word, context);
+    if (json) throw wrongUsage('--json goes with --list only');
+    if (!hasTerminal()) {
+      throw new GeodeError('invalid_input', 'geode shell needs a terminal; here is none.', {
+        hint: 'geode sandbox exec CHAT -- COMMAND runs a command without one.',
+        details: { usage: true },
+      });
+    }
+    return orNotRun(context, async () => {
+      await using host = await becomeHost(context);
+      const chat = await host.chat(word);
+      const { env: _, ...spec } = creationFrom(context);
+      const sandbox = await chat.getOrCreate(spec);
+      const terminal = await terminalIn(sandbox, argv, context);
+      return tell(await joinTerminal(terminal, context.signal), chat, context);
+    });
+  },
+};
+
+async function list(word: string, context: CliContext): Promise<number> {
+  const { json, out } = context;
+  await using host = await becomeHost(context);
+  const chat = await host.chat(word);
+  const { state } = await chat.ask((own, name) => own.inspect(name));
+  const terminals = state === 'stopped' || state === 'paused' ? [] : await running(await chat.start());
+  if (json) out(JSON.stringify({ terminals }));
+  else if (terminals.length === 0) out(`No terminal runs in ${shownName(chat.name)}.`);
+  else
+    for (const line of table([
+      ['PROCESS', 'STARTED', 'SIZE', 'COMMAND'],
+      ...terminals.map(({ id, startedAt, terminal, argv }) => [
+        id,
+        agoText(startedAt),
+        `${terminal?.columns}x${terminal?.rows}`,
+        printableLine(argv.join(' ')),
+      ]),
+    ]))
+      out(line);
+  return exitCodes.done;
+}
+
+/** Newest first. */
+async function running(sandbox: PersistentSandbox): Promise<readonly ProcessFacts[]> {
+  const { processes } = await sandbox.processes();
+  return processes
+    .filter(({ state, terminal }) => state === 'running' && terminal !== null)
+    .sort((a, b) => b.startedAt - a.startedAt);
+}
+
+async function terminalIn(
+  sandbox: PersistentSandbox,
+  argv: readonly string[],
+  context: CliContext,
+): Promise<TerminalProcess> {
+  const { values, signal } = context;
+  const wanted = text(values, 'process');
+  const isNew = values.new === true || (argv.length > 0 && wanted === undefined);
+  const known = isNew ? [] : await running(sandbox);
+  const found = known.find(({ id }) => wanted === undefined || id === wanted);
+  if (found !== undefined) {
+    const joined = await sandbox.attach(found.id, { signal });
+    const seenAt = found.terminal ?? terminalSize();
+    return { running: joined, journal: sandbox.journals.open(found.id), seenAt };
+  }
+  if (wanted !== undefined) {
+    throw new GeodeError('process_not_found', `No terminal ${wanted} runs in this sandbox.`, {
+      hint: 'geode shell --list CHAT shows those that run.',
+    });
+  }
+  return start(sandbox, argv, context);
+}
+
+async function start(
+  sandbox: PersistentSandbox,
+  [program, ...rest]: readonly string[],
+  { values, host, signal, err }: CliContext,
+): Promise<TerminalProcess> {
+  err(
+    `sandbox ${shownName(sandbox)}: runtime ${sandbox.runtime}, isolation grade ${sandbox.grade}; Ctrl-P Ctrl-Q leaves it running`,
+  );
+  const started = await sandbox.spawn(
+    {
+      argv: program === undefined ? [await shellOf(sandbox)] : [program, ...rest],
+      env: { TERM: terminalKind, ...envFrom(values, host) },
+      pty: terminalSize(),
+      timeoutMs: null,
+    },
+    { signal },
+  );
+  return { running: started, journal: sandbox.journals.open(started.id) };
+}
+
+/** The one that people like better, where it is. */
+async function shellOf({ rootFiles }: PersistentSandbox): Promise<string> {
+  for (const path of shells) if (await rootFiles.exists(path)) return path;
+  return '/bin/sh';
+}
+
+function tell(left: Left, { name }: HostedChat, context: CliContext): number {
+  if (left.type === 'ended') {
+    explainExit(left.exit, context);
+    return exitCodeOf(left.exit);
+  }
+  context.err(`\ndetached; geode shell ${shownName(name)} comes back to it`);
+  return left.type === 'detached' ? exitCodes.done : interruptedCode(left.reason);
+}

@@ -1,0 +1,117 @@
+/** Copies between this machine and a sandbox, as `cp -r` would. */
+import { randomBytes } from 'node:crypto';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { lstat, rename, rm, stat } from 'node:fs/promises';
+import { basename, join, posix, resolve } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { Cancel } from '../core/cancel.ts';
+import { GeodeError, isGeodeError } from '../core/errors.ts';
+import type { FileFacts } from '../core/files.ts';
+import type { PersistentSandbox } from '../core/persistent.ts';
+
+/** One side of a copy: a path in a sandbox, whose word comes before the first colon, or one here. */
+export interface Side {
+  readonly word: string | undefined;
+  readonly path: string;
+}
+
+export interface Copied {
+  readonly from: string;
+  readonly to: string;
+  readonly type: 'file' | 'directory';
+  readonly entries: number;
+}
+
+type Place = Pick<PersistentSandbox, 'rootFiles' | 'workdir'>;
+
+export function sideOf(given: string): Side {
+  const at = given.indexOf(':');
+  if (at < 1 || /^[./]/.test(given)) return { word: undefined, path: given };
+  return { word: given.slice(0, at), path: given.slice(at + 1) || '.' };
+}
+
+export async function copyOut(place: Place, from: string, to: string, cancel: Cancel): Promise<Copied> {
+  const { rootFiles: files } = place;
+  const facts = await files.stat(from, { follow: true, ...cancel });
+  if (to === '-') {
+    refuseFolder(from, facts.type);
+    await pipeline(Readable.from(files.stream(from, cancel)), process.stdout, { end: false });
+    return { from, to, type: 'file', entries: 1 };
+  }
+  const isInto = (await stat(to).catch(() => undefined))?.isDirectory() === true;
+  const target = isInto ? join(to, nameOf(posix.resolve(place.workdir, from), from)) : to;
+  if (facts.type === 'directory')
+    return { from, to: target, type: 'directory', entries: await files.download(from, target, cancel) };
+  await saveFile(files.stream(from, cancel), target, facts);
+  return { from, to: target, type: 'file', entries: 1 };
+}
+
+/** Beside its place first: a copy that is cut off leaves what was there. */
+async function saveFile(bytes: AsyncIterable<Uint8Array>, path: string, { mode }: FileFacts): Promise<void> {
+  const partial = `${resolve(path)}.partial-${randomBytes(4).toString('hex')}`;
+  try {
+    await pipeline(bytes, createWriteStream(partial, { flags: 'wx', mode: mode & 0o777 }));
+    await rename(partial, path);
+  } catch (error) {
+    await rm(partial, { force: true });
+    throw localFailure(path, error);
+  }
+}
+
+export async function copyIn(place: Place, from: string, to: string, cancel: Cancel): Promise<Copied> {
+  const { rootFiles: files, workdir } = place;
+  const isFolder = from !== '-' && (await localFacts(from)).isDirectory();
+  const there = await files.stat(to, { follow: true, ...cancel }).catch((error) => {
+    if (isGeodeError(error, 'file_not_found')) return undefined;
+    throw error;
+  });
+  const isInto = there?.type === 'directory';
+  if (isInto && from === '-')
+    throw new GeodeError('not_a_file', `${to} is a folder.`, { hint: 'Name the file: CHAT:FOLDER/FILE.' });
+  const target = isInto ? posix.join(to, nameOf(resolve(from), from)) : to;
+  if (isFolder) {
+    await files.mkdir(target, cancel);
+    return { from, to: target, type: 'directory', entries: await files.upload(from, target, cancel) };
+  }
+  const mode = from === '-' ? {} : { mode: (await localFacts(from)).mode & 0o777 };
+  const bytes = from === '-' ? process.stdin : createReadStream(from);
+  await files.write(posix.resolve(workdir, target), bytes as AsyncIterable<Uint8Array>, {
+    ...mode,
+    ...cancel,
+  });
+  return { from, to: target, type: 'file', entries: 1 };
+}
+
+/** A link is what it leads to, as for cp; one that leads nowhere is told. */
+async function localFacts(path: string) {
+  try {
+    return await stat(path);
+  } catch (error) {
+    const isLink = (await lstat(path).catch(() => undefined))?.isSymbolicLink() === true;
+    throw localFailure(isLink ? `The link ${path}` : path, error);
+  }
+}
+
+function localFailure(path: string, error: unknown): unknown {
+  if (!(error instanceof Error) || !('code' in error) || isGeodeError(error)) return error;
+  const code =
+    error.code === 'ENOENT' ? 'file_not_found' : error.code === 'EISDIR' ? 'not_a_file' : 'file_refused';
+  return new GeodeError(code, `${path} on this machine: ${error.message}.`, {
+    hint: 'Correct the path, or the permissions of the folder that it is in.',
+    cause: error,
+  });
+}
+
+function nameOf(path: string, given: string): string {
+  const name = basename(path);
+  if (name !== '') return name;
+  throw new GeodeError('invalid_input', `${given} has no name of its own to be copied under.`, {
+    hint: 'Name a target that does not exist yet.',
+  });
+}
+
+function refuseFolder(path: string, type: FileFacts['type']): void {
+  if (type === 'file') return;
+  throw new GeodeError('not_a_file', `${path} is a ${type}; only a file can be written to stdout.`);
+}

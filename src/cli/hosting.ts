@@ -1,0 +1,77 @@
+/** A command that works on sandboxes that stay is their host while it does. */
+import { isGeodeError } from '../core/errors.ts';
+import type { PersistentSandbox, PersistentSpec, Sandboxes, UserSandboxes } from '../core/persistent.ts';
+import { type ChatName, chatOptions, findChat, notFound } from './chat-name.ts';
+import { type CliContext, type CliOption, text } from './command.ts';
+import { pullLine } from './pull-line.ts';
+import { wrongUsage } from './values.ts';
+
+export const hostingOptions = {
+  ...chatOptions,
+  'take-over': {
+    type: 'boolean',
+    description: 'end the process that holds the sandboxes; what runs in them goes on',
+  },
+  wait: {
+    type: 'string',
+    value: 'SECONDS',
+    description: 'how long to wait for another command to finish (default 5)',
+  },
+} as const satisfies Record<string, CliOption>;
+
+/** Letting go of it ends nothing: what runs in the sandboxes goes on. */
+export interface Hosting extends AsyncDisposable {
+  readonly sandboxes: Sandboxes;
+  /** By its name or its id; whether it is there is seen when something is done to it. */
+  chat(word: string): Promise<HostedChat>;
+}
+
+/** One chat's sandbox in the hands of a command. What is missing is told by its name. */
+export interface HostedChat {
+  readonly name: ChatName;
+  ask<T>(work: (sandboxes: UserSandboxes, chat: string) => Promise<T>): Promise<T>;
+  start(): Promise<PersistentSandbox>;
+  getOrCreate(spec?: PersistentSpec): Promise<PersistentSandbox>;
+}
+
+/** `ledger_held`, with the other's pid, when another process is the host for longer than the wait. */
+export async function becomeHost(context: CliContext, waitMs = waitFrom(context)): Promise<Hosting> {
+  const { signal, json, values } = context;
+  const pull = pullLine();
+  const sandboxes = await (await context.app()).sandboxes({
+    brief: true,
+    waitMs,
+    takeOver: values['take-over'] === true,
+    signal,
+    onPull: (event) => (json ? undefined : pull.update(event)),
+  });
+  return {
+    sandboxes,
+    async chat(word) {
+      const name = await findChat(word, context, sandboxes);
+      const ask: HostedChat['ask'] = (work) =>
+        orNotFound(name, () => work(sandboxes.of(name.user), name.chat)).finally(() => pull.end());
+      return {
+        name,
+        ask,
+        start: () => ask((own, chat) => own.start(chat, { signal })),
+        getOrCreate: (spec = {}) => ask((own, chat) => own.getOrCreate(chat, spec, { signal })),
+      };
+    },
+    [Symbol.asyncDispose]: () => sandboxes[Symbol.asyncDispose](),
+  };
+}
+
+function waitFrom({ values }: CliContext): number {
+  const given = text(values, 'wait') ?? '5';
+  if (/^\d{1,6}(\.\d+)?$/.test(given)) return Number(given) * 1000;
+  throw wrongUsage(`--wait ${given} is not a number of seconds`);
+}
+
+async function orNotFound<T>(name: ChatName, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw isGeodeError(error, 'sandbox_not_found') ? notFound(name) : error;
+  }
+}

@@ -1,0 +1,45 @@
+import { isGeodeError } from '../core/errors.ts';
+import type { Command } from '../core/process.ts';
+import type { Grade, Workspace } from '../core/sandbox.ts';
+import { type CliContext, exitCodes, interruptedCode } from './command.ts';
+import { exitCodeOf } from './sandbox-options.ts';
+import { explainExit, showProcess } from './show-process.ts';
+
+type Place = Pick<Workspace, 'id' | 'exec' | 'spawn'> & { readonly runtime: string; readonly grade: Grade };
+
+/** Runs a command as if it ran here: stdin, output and exit code pass through. */
+export async function runCommandIn(place: Place, command: Command, context: CliContext): Promise<number> {
+  const { signal, json, out } = context;
+  if (json) {
+    const { bytes: _, ...result } = await place.exec(command, { signal });
+    out(JSON.stringify({ ...result, sandbox: place.id, runtime: place.runtime, grade: place.grade }));
+    return exitCodeOf(result);
+  }
+  const exit = await showProcess(await place.spawn(command, { signal }), signal);
+  explainExit(exit, context);
+  return signal.aborted ? interruptedCode(signal.reason) : exitCodeOf(exit);
+}
+
+/** Nobody types a pipe: it is passed on. A terminal is not, unless someone asks for it. */
+export function stdinOf(wanted: 'pipes' | 'always' = 'pipes'): Pick<Command, 'stdin'> {
+  if (process.stdin.isTTY && wanted === 'pipes') return {};
+  return { stdin: process.stdin as AsyncIterable<Uint8Array> };
+}
+
+/** What keeps a command from being run is told apart from what the command says by its exit code. */
+export async function orNotRun(
+  { json, out, err }: Pick<CliContext, 'json' | 'out' | 'err'>,
+  work: () => Promise<number>,
+): Promise<number> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!isGeodeError(error) || error.code === 'cancelled' || error.details.usage === true) throw error;
+    if (json) out(JSON.stringify(error));
+    else err(`geode: ${error.message}\n  ${error.hint}`);
+    return exitCodes.notRun;
+  } finally {
+    // An open pipe that nobody writes to would keep this program waiting.
+    process.stdin.destroy();
+  }
+}

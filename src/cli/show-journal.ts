@@ -1,0 +1,81 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { RecordedEvent } from '../sandboxes/journal-events.ts';
+import type { JournalReading } from '../sandboxes/journal-reading.ts';
+import type { CliContext } from './command.ts';
+import { printable } from './printable.ts';
+import { endText, processOutput } from './show-process.ts';
+
+const pollMs = 100;
+
+/** What of a journal is shown. */
+export interface LogsPart {
+  readonly follow: boolean;
+  readonly regex: boolean;
+  readonly tail?: number;
+  readonly from?: number;
+  readonly since?: number;
+  readonly grep?: string;
+}
+
+/** What is on record, and what comes if it is followed, each to where it was written to. */
+export async function showJournal(
+  reading: JournalReading,
+  processId: string,
+  { follow, tail, ...part }: LogsPart,
+  { json, out, err, signal }: CliContext,
+): Promise<void> {
+  const show = json ? async (event: RecordedEvent) => out(jsonOf(event)) : shower(signal);
+  const isRunning = () => !signal.aborted;
+  let from = part.from ?? 0;
+  if (tail !== undefined) {
+    const [first] = await reading.tail(processId, tail, { ...part, signal });
+    if (first !== undefined) from = first.offset;
+  }
+  for (;;) {
+    for await (const event of reading.events(processId, { ...part, from, signal })) {
+      await show(event);
+      if (event.type !== 'exit') {
+        from = event.offset + (event.type === 'output-lost' ? event.length : event.bytes.length);
+        continue;
+      }
+      if (follow && !json) err(`process ${processId} ended ${endText(event)}`);
+      return;
+    }
+    if (!follow || !isRunning()) return;
+    await delay(pollMs, undefined, { signal }).catch(() => {});
+  }
+}
+
+function shower(signal: AbortSignal): (event: RecordedEvent) => Promise<void> {
+  const show = processOutput(signal);
+  return async (event) => {
+    if (event.type !== 'exit') await show(event);
+  };
+}
+
+/** Text where it is text. */
+function jsonOf(event: RecordedEvent): string {
+  if (event.type === 'exit' || event.type === 'output-lost') return JSON.stringify(event);
+  const { bytes, ...rest } = event;
+  const text = Buffer.from(bytes).toString();
+  const content = text.includes('\ufffd') ? { base64: Buffer.from(bytes).toString('base64') } : { text };
+  return JSON.stringify({ ...rest, ...content });
+}
+
+export async function showGrep(
+  reading: JournalReading,
+  processId: string,
+  pattern: string,
+  { regex, from, since }: LogsPart,
+  { json, out, err, signal }: CliContext,
+): Promise<void> {
+  const answer = await reading.grep(processId, pattern, {
+    regex,
+    signal,
+    ...(from === undefined ? {} : { from }),
+    ...(since === undefined ? {} : { since }),
+  });
+  if (json) return out(JSON.stringify(answer));
+  for (const { text } of answer.lines) out(printable(text));
+  if (answer.truncated) err('geode: there are more; --from or --since narrows the search');
+}

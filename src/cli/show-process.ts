@@ -1,0 +1,63 @@
+import { GeodeError } from '../core/errors.ts';
+import type { ExitFacts, Process, ProcessEvent } from '../core/process.ts';
+import type { CliContext } from './command.ts';
+import { TerminalGuard } from './terminal-guard.ts';
+
+/** What a command writes goes where it belongs, as it comes. An interrupt kills its whole tree. */
+export async function showProcess(running: Process, signal: AbortSignal): Promise<ExitFacts> {
+  const stop = () => void running.kill().catch(() => {});
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    const show = processOutput(signal);
+    for await (const event of running) {
+      if (event.type === 'exit') return event;
+      if (!signal.aborted) await show(event);
+    }
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+  throw new GeodeError('internal', 'The command ended without an exit record.');
+}
+
+type Output = Exclude<ProcessEvent, { type: 'exit' }>;
+
+/** Shows output as it comes; a terminal is guarded, a pipe or a file gets every byte. */
+export function processOutput(signal?: AbortSignal): (event: Output) => Promise<void> {
+  const guards = { stdout: new TerminalGuard(), stderr: new TerminalGuard() };
+  return async (event) => {
+    if (event.type === 'output-lost') {
+      process.stderr.write(`geode: ${event.length} bytes are lost here\n`);
+      return;
+    }
+    const stream = process[event.type];
+    await writeAll(stream, stream.isTTY ? guards[event.type].pass(event.bytes) : event.bytes, signal);
+  };
+}
+
+export function endText({ exitCode, signal }: ExitFacts): string {
+  return exitCode === null ? `by ${signal}` : `with exit code ${exitCode}`;
+}
+
+/** What the exit code alone does not say. */
+export function explainExit({ timedOut, oomKilled }: ExitFacts, { err }: Pick<CliContext, 'err'>): void {
+  if (timedOut) err('geode: timed out; everything it started was killed');
+  if (oomKilled) err('geode: the memory limit was reached');
+}
+
+/** Until the reader has room again, or is gone. */
+export async function writeAll(
+  stream: NodeJS.WriteStream,
+  bytes: string | Uint8Array,
+  signal?: AbortSignal,
+): Promise<void> {
+  if (stream.write(bytes)) return;
+  await new Promise<void>((resolve) => {
+    const done = () => {
+      stream.off('drain', done);
+      signal?.removeEventListener('abort', done);
+      resolve();
+    };
+    stream.on('drain', done);
+    signal?.addEventListener('abort', done);
+  });
+}

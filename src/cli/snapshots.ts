@@ -1,0 +1,22 @@
+import { GeodeError } from '../core/errors.ts';
+import type { PersistentSandbox } from '../core/persistent.ts';
+import type { Restored, Snapshots } from '../core/snapshots.ts';
+
+export function snapshotsOf({ snapshots, runtime }: PersistentSandbox): Snapshots {
+  if (snapshots !== undefined) return snapshots;
+  throw new GeodeError('cannot_enforce', `The ${runtime} runtime keeps the files elsewhere: no snapshots.`);
+}
+
+/** The newest of all, undo points included. */
+export async function newestOf(snapshots: Snapshots): Promise<string> {
+  const newest = (await snapshots.list()).snapshots.at(-1);
+  if (newest !== undefined) return newest.kind === 'undo' ? 'undo' : newest.name;
+  throw new GeodeError('snapshot_not_found', 'This sandbox has no snapshot yet.', {
+    hint: 'geode sandbox snapshot CHAT takes one.',
+  });
+}
+
+export function restoredText({ written, removed, changed, left }: Restored): string {
+  const lost = left === 0 ? '' : `, ${left} could not be brought back`;
+  return `${written} written, ${removed} removed, ${changed} with another mode, owner or time${lost}`;
+}

@@ -1,0 +1,109 @@
+import { execFileSync } from 'node:child_process';
+import { isGeodeError } from '../core/errors.ts';
+import type { Journal } from '../core/journal.ts';
+import type { ExitFacts, Process, TerminalSize } from '../core/process.ts';
+import { screenOf } from '../sandboxes/screen.ts';
+import { detachKeys } from './detach-keys.ts';
+import { writeAll } from './show-process.ts';
+import { TerminalGuard } from './terminal-guard.ts';
+
+/** How a person left a terminal in a sandbox: it ended, or it goes on without them. */
+export type Left =
+  | { readonly type: 'ended'; readonly exit: ExitFacts }
+  | { readonly type: 'detached' }
+  | { readonly type: 'interrupted'; readonly reason: unknown };
+
+export interface TerminalProcess {
+  readonly running: Process;
+  readonly journal: Journal;
+  /** The size that its terminal has; its screen is shown again. Left out for a new one. */
+  readonly seenAt?: TerminalSize;
+}
+
+/** Whether a person sits here. */
+export function hasTerminal(): boolean {
+  return process.stdin.isTTY === true && process.stdout.isTTY === true;
+}
+
+export function terminalSize(): TerminalSize {
+  const { columns = 80, rows = 24 } = process.stdout;
+  return { columns: Math.max(columns, 1), rows: Math.max(rows, 1) };
+}
+
+/**
+ * Joins this terminal with the one of a process: every key goes inside, Ctrl-C too, and what the program
+ * writes is shown. Ctrl-P Ctrl-Q, a hang-up and an interrupt from outside leave it running.
+ */
+export async function joinTerminal(
+  { running, journal, seenAt }: TerminalProcess,
+  signal: AbortSignal,
+): Promise<Left> {
+  const guard = new TerminalGuard();
+  const left = new AbortController();
+  const stop = AbortSignal.any([signal, left.signal]);
+  using _terminal = takeTerminal(guard);
+  using _input = sendKeys(running, () => left.abort('detached'));
+  try {
+    const from = seenAt === undefined ? 0 : await showAgain(journal, seenAt, guard, stop);
+    await running.resize(terminalSize()).catch(() => {});
+    for await (const event of journal.follow(from, { signal: stop })) {
+      if (event.type === 'exit') return { type: 'ended', exit: event };
+      if (event.type !== 'output-lost') await writeAll(process.stdout, guard.pass(event.bytes), stop);
+    }
+  } catch (error) {
+    if (!isGeodeError(error, 'cancelled')) throw error;
+  }
+  return signal.aborted ? { type: 'interrupted', reason: signal.reason } : { type: 'detached' };
+}
+
+/** Gives where the journal goes on. */
+async function showAgain(
+  journal: Journal,
+  seenAt: TerminalSize,
+  guard: TerminalGuard,
+  signal: AbortSignal,
+): Promise<number> {
+  const { content, offset } = await screenOf(journal, seenAt, { showAt: terminalSize(), signal });
+  await writeAll(process.stdout, guard.pass(Buffer.from(`\x1b[H\x1b[2J${content}`)), signal);
+  return offset;
+}
+
+/** Raw, until it is given back as it was. */
+function takeTerminal(guard: TerminalGuard): Disposable {
+  process.stdin.setRawMode(true);
+  try {
+    // Raw is not all: line ends would still be translated on their way out, and inside they have been.
+    execFileSync('stty', ['-opost'], { stdio: ['inherit', 'ignore', 'ignore'] });
+  } catch {
+    // Without it full-screen programs may look crooked.
+  }
+  return {
+    [Symbol.dispose]() {
+      process.stdout.write(guard.leave());
+      process.stdin.setRawMode(false);
+      process.stdin.pause();
+    },
+  };
+}
+
+/** What is typed arrives in its order. A program that has ended takes no more, which its exit tells. */
+function sendKeys(running: Process, detach: () => void): Disposable {
+  let sending = Promise.resolve();
+  const send = (work: () => Promise<void>) => {
+    sending = sending.then(work).catch(() => {});
+  };
+  const keys = detachKeys((bytes) => send(() => running.write(bytes)), detach);
+  const type = (bytes: Uint8Array) => keys.type(bytes);
+  const resize = () => send(() => running.resize(terminalSize()));
+  process.stdin.on('data', type).on('end', detach).resume();
+  process.stdout.on('resize', resize);
+  process.on('SIGHUP', detach);
+  return {
+    [Symbol.dispose]() {
+      keys.end();
+      process.stdin.off('data', type).off('end', detach);
+      process.stdout.off('resize', resize);
+      process.off('SIGHUP', detach);
+    },
+  };
+}

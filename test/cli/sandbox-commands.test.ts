@@ -1,0 +1,331 @@
+import { once } from 'node:events';
+import { mkdir, readFile, readlink, stat, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import type { SandboxStatus } from '../../src/core/persistent.ts';
+import type { ProcessList } from '../../src/core/process.ts';
+import type { JournalSummary } from '../../src/sandboxes/journal-list.ts';
+import { eventually } from '../contracts/harness.ts';
+import { type SandboxHome, sandboxHome } from './sandbox-home.ts';
+
+const { bubblewrap, docker } = inject('engines');
+const reason = bubblewrap.available ? '' : ` (skipped: ${bubblewrap.reason})`;
+const counting = 'i=0; while :; do i=$((i+1)); echo tick $i; sleep 0.05; done';
+
+interface Sandboxes {
+  readonly sandboxes: readonly SandboxStatus[];
+}
+interface Journals {
+  readonly journals: readonly JournalSummary[];
+}
+
+describe.skipIf(!bubblewrap.available)(`CLI-1: geode sandbox${reason}`, () => {
+  let home: SandboxHome;
+  beforeAll(async () => {
+    home = await sandboxHome({ GEODE_RUNTIME_NAME: 'bubblewrap' });
+  });
+  afterAll(() => home[Symbol.asyncDispose]());
+
+  /** The word that a background command prints. */
+  const background = async (chat: string, script: string) =>
+    (await home.ok(['sandbox', 'exec', '--background', chat, '--', 'sh', '-c', script])).trim();
+  const stateOf = async (chat: string) => {
+    const { sandboxes } = await home.json<Sandboxes>(['sandbox', 'ls']);
+    return sandboxes.find((status) => status.chat === chat)?.state;
+  };
+
+  it('SBX-2: creates, lists, stops, starts, renames, extends and removes', async () => {
+    const created = await home.run([
+      'sandbox',
+      'create',
+      'alice/life',
+      '--label',
+      'team=a',
+      '--memory',
+      '128m',
+    ]);
+    expect(created).toMatchObject({
+      code: 0,
+      stdout: 'alice/life: running, runtime bubblewrap, isolation grade os\n',
+    });
+    expect((await home.run(['sandbox', 'create', 'alice/life'])).code).toBe(0);
+    await home.ok(['sandbox', 'exec', 'alice/life', '--', 'sh', '-c', 'echo kept > file']);
+    const listed = await home.ok(['sandbox', 'ls']);
+    expect(listed).toMatch(/^SANDBOX +STATE +RUNTIME +GRADE +ACTIVE +CREATED/);
+    expect(listed).toMatch(/^alice\/life +running +bubblewrap +os .* team=a$/m);
+    expect(await home.ok(['sandbox', 'stop', 'alice/life'])).toContain('alice/life: stopped');
+    expect(await stateOf('life')).toBe('stopped');
+    expect(await home.ok(['sandbox', 'start', 'alice/life'])).toContain('alice/life: running');
+    expect(await home.ok(['sandbox', 'rename', 'alice/life', 'later'])).toContain('alice/later: running');
+    expect(await home.ok(['sandbox', 'exec', '--user', 'alice', 'later', '--', 'cat', 'file'])).toBe(
+      'kept\n',
+    );
+    expect(await home.ok(['sandbox', 'extend', 'alice/later', '2h'])).toBe(
+      'alice/later: kept for 2 h more\n',
+    );
+    const [status] = (await home.json<Sandboxes>(['sandbox', 'ls', '--user', 'alice'])).sandboxes;
+    expect(status).toMatchObject({ user: 'alice', chat: 'later', labels: { team: 'a' }, image: null });
+    expect(await home.ok(['sandbox', 'rm', status?.id ?? ''])).toBe('alice/later: removed\n');
+    expect(await stateOf('later')).toBeUndefined();
+  });
+
+  it('names: the first "/" divides, --user takes the whole word, and what is shown cannot speak to the terminal', async () => {
+    await home.ok(['sandbox', 'create', 'bob/a/b']);
+    await home.ok(['sandbox', 'create', '--user', 'bob/a', 'b']);
+    await home.ok(['sandbox', 'create', '--user', 'bob', 'x\u001b]0;hi\u0007\ny']);
+    const { sandboxes } = await home.json<Sandboxes>(['sandbox', 'ls']);
+    const names = sandboxes.map(({ user, chat }) => [user, chat]);
+    expect(names).toContainEqual(['bob', 'a/b']);
+    expect(names).toContainEqual(['bob/a', 'b']);
+    expect(names).toContainEqual(['bob', 'x\u001b]0;hi\u0007\ny']);
+    const shown = await home.ok(['sandbox', 'ls']);
+    expect(shown).not.toContain('\u001b');
+    expect(shown.trim().split('\n')).toHaveLength(sandboxes.length + 1);
+  });
+
+  it('exec passes stdin, output and exit code through, and takes a folder, variables and a terminal', async () => {
+    await home.ok(['sandbox', 'create', 'exec']);
+    const script = 'cat; echo "err $A" >&2; pwd; exit 9';
+    const args = ['sandbox', 'exec', 'exec', '-e', 'A=b', '--cwd', '/tmp', '--', 'sh', '-c', script];
+    expect(await home.run(args, 'in\n')).toEqual({ code: 9, stdout: 'in\n/tmp\n', stderr: 'err b\n' });
+    const pty = await home.run(['sandbox', 'exec', '--pty', 'exec', '--', 'sh', '-c', 'tty; stty size']);
+    expect(pty).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\/dev\/pts\/\d+\r\n24 80\r\n$/) });
+    const result = await home.json(['sandbox', 'exec', 'exec', '--json', '--', 'sh', '-c', 'echo out']);
+    expect(result).toMatchObject({ exitCode: 0, stdout: 'out\n', stderr: '', grade: 'os' });
+    const slow = await home.run(['sandbox', 'exec', '--timeout', '0.5', 'exec', '--', 'sleep', '100']);
+    expect(slow).toMatchObject({ code: 124, stderr: expect.stringContaining('timed out') });
+  });
+
+  it('PROC-1: Ctrl-C ends what exec runs, with everything below it, and nothing else', async () => {
+    await home.ok(['sandbox', 'create', 'interrupt']);
+    const other = await background('interrupt', 'exec sleep 1000');
+    const child = home.start('sandbox', 'exec', 'interrupt', '--', 'sh', '-c', 'echo up; sleep 2000');
+    child.stdin.end();
+    await once(child.stdout, 'data');
+    child.kill('SIGINT');
+    await once(child, 'close');
+    expect(child.exitCode).toBe(130);
+    const { processes, disowned } = await home.json<ProcessList>(['sandbox', 'ps', 'interrupt']);
+    expect(processes.filter(({ state }) => state === 'running').map(({ id }) => id)).toEqual([other]);
+    expect(disowned).toEqual([]);
+  });
+
+  it('PROC-1: a background process goes on after the command, and after kill -9 of it; its journal tells all', async () => {
+    await home.ok(['sandbox', 'create', 'back']);
+    const id = await background('back', counting);
+    const tick = async (least: number) => {
+      const out = await home.ok(['sandbox', 'logs', 'back', id, '--tail', '1']);
+      return Number(/tick (\d+)/.exec(out)?.[1]) >= least;
+    };
+    await eventually(() => tick(10), 'ten ticks');
+    const killed = home.start('sandbox', 'exec', '--background', 'back', '--', 'sh', '-c', counting);
+    const [line] = await once(killed.stdout, 'data');
+    killed.kill('SIGKILL');
+    await once(killed, 'close');
+    const second = String(line).trim();
+    const before = (await home.ok(['sandbox', 'logs', 'back', second])).length;
+    await eventually(
+      async () => (await home.ok(['sandbox', 'logs', 'back', second])).length > before,
+      'more of the second',
+    );
+    const all = await home.ok(['sandbox', 'logs', 'back', second]);
+    expect(all.split('\n').slice(0, -1)).toEqual(
+      Array.from({ length: all.split('\n').length - 1 }, (_, index) => `tick ${index + 1}`),
+    );
+    expect(await home.ok(['sandbox', 'logs', 'back', second, '--from', '7'])).toMatch(/^tick 2\n/);
+    expect(await home.ok(['sandbox', 'logs', 'back', id, '--grep', 'tick 7'])).toMatch(/^tick 7\n/);
+    const { journals } = await home.json<Journals>(['sandbox', 'logs', 'back']);
+    expect(journals.map(({ processId }) => processId)).toEqual([second, id]);
+    expect(await home.ok(['sandbox', 'logs', 'back'])).toMatch(
+      new RegExp(`^${id} .* not ended .* sh -c`, 'm'),
+    );
+  });
+
+  it('logs --follow shows what comes until the process ends, and ls and logs work beside another host', async () => {
+    await home.ok(['sandbox', 'create', 'follow']);
+    const holder = home.start(
+      'sandbox',
+      'exec',
+      'follow',
+      '--',
+      'sh',
+      '-c',
+      'echo one; read x; echo two; exit 4',
+    );
+    await once(holder.stdout, 'data');
+    const { sandboxes } = await home.json<Sandboxes>(['sandbox', 'ls']);
+    expect(sandboxes.find(({ chat }) => chat === 'follow')).toMatchObject({ state: 'running', grade: 'os' });
+    const { journals } = await home.json<Journals>(['sandbox', 'logs', 'follow']);
+    const following = home.start('sandbox', 'logs', '-f', 'follow', journals[0]?.processId ?? '');
+    let shown = '';
+    following.stdout.on('data', (piece) => {
+      shown += piece;
+    });
+    await eventually(async () => shown === 'one\n', 'the first line');
+    const busy = await home.run(['sandbox', 'ps', '--wait', '0', 'follow']);
+    expect(busy).toMatchObject({ code: 1, stderr: expect.stringContaining(`process ${holder.pid}`) });
+    expect(busy.stderr).toContain('--take-over');
+    const refused = await home.run(['sandbox', 'ps', '--wait', '0', '--json', 'follow']);
+    expect(JSON.parse(refused.stdout)).toMatchObject({ code: 'ledger_held', details: { pid: holder.pid } });
+    holder.stdin.end('go\n');
+    await Promise.all([once(following, 'close'), once(holder, 'close')]);
+    expect([shown, following.exitCode, holder.exitCode]).toEqual(['one\ntwo\n', 0, 4]);
+  });
+
+  it('waits for another command, and --take-over ends one that does not', async () => {
+    await home.ok(['sandbox', 'create', 'over']);
+    const holder = home.start('sandbox', 'exec', 'over', '--', 'sh', '-c', 'echo up; sleep 0.5; echo done');
+    await once(holder.stdout, 'data');
+    await home.ok(['sandbox', 'ps', '--wait', '30', 'over']);
+    expect(holder.exitCode ?? 0).toBe(0);
+    const other = home.start('shell', '--list', 'over');
+    await once(other, 'close');
+    const long = home.start(
+      'sandbox',
+      'exec',
+      '--timeout',
+      '0',
+      'over',
+      '--',
+      'sh',
+      '-c',
+      'echo up; sleep 3000',
+    );
+    await once(long.stdout, 'data');
+    const taken = await home.ok(['sandbox', 'ps', '--take-over', 'over']);
+    expect(taken).toMatch(/^PROCESS/);
+    await eventually(async () => long.exitCode === 143, 'the end of the first host');
+  });
+
+  it('ps shows the whole tree, and what was disowned', async () => {
+    await home.ok(['sandbox', 'create', 'tree']);
+    await background('tree', 'sh -c "sleep 1111 & wait" & (setsid sleep 2222 &) ; wait');
+    await background('tree', 'setsid sleep 3333 & exit 0');
+    const shown = await eventually(async () => {
+      const out = await home.ok(['sandbox', 'ps', 'tree']);
+      return out.includes('sleep 3333') && /disowned/.test(out) && /exit 0/.test(out) && out;
+    }, 'the tree');
+    expect(shown).toMatch(/└─ sh -c sleep 1111 & wait\n.* {3}└─ sleep 1111\n/);
+    await home.ok(['sandbox', 'stop', 'tree']);
+    expect(await home.ok(['sandbox', 'ps', 'tree'])).toMatch(/tree is stopped/);
+  });
+
+  it('FS-1: cp brings files and folders in and out, links as links, and streams', async () => {
+    await home.ok(['sandbox', 'create', 'cp']);
+    const local = join(home.folder, 'local');
+    await mkdir(join(local, 'deep'), { recursive: true });
+    await writeFile(join(local, 'deep', 'a b'), 'x'.repeat(3_000_000), { mode: 0o750 });
+    await symlink('deep/a b', join(local, 'link'));
+    await home.ok(['sandbox', 'cp', 'local', 'cp:up']);
+    await home.ok(['sandbox', 'cp', 'local', 'cp:up']);
+    const found = await home.ok([
+      'sandbox',
+      'exec',
+      'cp',
+      '--',
+      'find',
+      'up',
+      '-type',
+      'f',
+      '-size',
+      '3000000c',
+    ]);
+    expect(found.trim().split('\n').sort()).toEqual(['up/deep/a b', 'up/local/deep/a b']);
+    await home.ok(['sandbox', 'cp', 'cp:up/local', 'back']);
+    expect(await readlink(join(home.folder, 'back', 'link'))).toBe('deep/a b');
+    expect((await stat(join(home.folder, 'back', 'deep', 'a b'))).mode & 0o777).toBe(0o750);
+    await home.ok(['sandbox', 'cp', '-', 'cp:typed'], 'from stdin');
+    expect(await home.ok(['sandbox', 'cp', 'cp:typed', '-'])).toBe('from stdin');
+    await home.ok(['sandbox', 'cp', 'cp:typed', 'local']);
+    expect(await readFile(join(local, 'typed'), 'utf8')).toBe('from stdin');
+    const copied = await home.json(['sandbox', 'cp', 'local/typed', 'cp:up']);
+    expect(copied).toMatchObject({
+      chat: 'cp',
+      direction: 'in',
+      from: 'local/typed',
+      to: 'up/typed',
+      type: 'file',
+    });
+    for (const [from, to] of [
+      ['cp:nowhere', 'x'],
+      ['nowhere', 'cp:x'],
+      ['cp:up', 'back'],
+      ['cp:up', '-'],
+    ] as const) {
+      const { code } = await home.run(['sandbox', 'cp', from, to]);
+      expect([from, to, code]).toEqual([from, to, from === 'cp:up' && to === 'back' ? 0 : 1]);
+    }
+    expect((await home.run(['sandbox', 'cp', 'a', 'b'])).code).toBe(2);
+    expect((await home.run(['sandbox', 'cp', 'cp:a', 'cp:b'])).code).toBe(2);
+  });
+
+  it('FS-3: cp never writes outside of its target, whatever links the sandbox made', async () => {
+    await home.ok(['sandbox', 'create', 'hostile']);
+    const script =
+      'mkdir evil; ln -s /etc/passwd evil/secret; ln -s ../../../outside evil/out; echo hi > evil/file';
+    await home.ok(['sandbox', 'exec', 'hostile', '--', 'sh', '-c', script]);
+    const { code, stderr } = await home.run(['sandbox', 'cp', 'hostile:evil', 'taken']);
+    expect({ code, stderr }).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('Nothing was written'),
+    });
+    await expect(stat(join(home.folder, 'taken'))).rejects.toThrow('ENOENT');
+  });
+
+  it('says what is wrong, with the documented exit codes', async () => {
+    const wrong: readonly (readonly [readonly string[], number, string])[] = [
+      [['sandbox', 'exec', 'nobody', '--', 'true'], 125, 'geode sandbox create'],
+      [['sandbox', 'stop', 'nobody'], 1, 'There is no sandbox'],
+      [['sandbox', 'rm', 'nobody'], 1, 'There is no sandbox'],
+      [['sandbox', 'logs', 'nobody'], 1, 'There is no sandbox'],
+      [['sandbox', 'rename', 'nobody', 'x'], 1, 'There is no sandbox'],
+      [['sandbox', 'create'], 2, 'geode sandbox create --help'],
+      [['sandbox', 'create', 'x', '--runtime', 'jail'], 2, 'There is no runtime jail'],
+      [['sandbox', 'create', 'x', '--network', 'host'], 2, 'none, bridge'],
+      [['sandbox', 'exec', 'x'], 2, 'after --'],
+      [['sandbox', 'extend', 'x', 'soon'], 2, 'is not a TIME'],
+      [['sandbox', 'logs', 'x', 'y', '--since', 'soon'], 2, '--since soon'],
+      [['sandbox', 'ls', '--nope'], 2, '--nope'],
+      [['sandbox', 'creat', 'x'], 2, 'Did you mean geode sandbox create'],
+      [['shell', 'x'], 2, 'needs a terminal'],
+    ];
+    for (const [args, code, words] of wrong) {
+      const outcome = await home.run(args);
+      expect({ args, code: outcome.code, stderr: outcome.stderr }).toEqual({
+        args,
+        code,
+        stderr: expect.stringContaining(words),
+      });
+    }
+    const json = await home.run(['sandbox', 'stop', '--json', 'nobody']);
+    expect(JSON.parse(json.stdout)).toMatchObject({ code: 'sandbox_not_found' });
+    expect((await home.run(['sandbox'])).stdout).toContain('sandbox create');
+  });
+});
+
+describe.skipIf(!docker.available)('CLI-1: geode sandbox on docker', () => {
+  let home: SandboxHome;
+  beforeAll(async () => {
+    home = await sandboxHome({
+      GEODE_RUNTIME_NAME: 'docker',
+      GEODE_DOCKER_HOST: `unix://${docker.available ? docker.socket : ''}`,
+      GEODE_DOCKER_IMAGE: 'geode-test/python:1',
+    });
+  });
+  afterAll(() => home[Symbol.asyncDispose]());
+
+  it('SBX-4: files and background processes stay from one command to the next', async () => {
+    expect(await home.ok(['sandbox', 'create', 'demo'])).toContain('isolation grade container');
+    await writeFile(
+      join(home.folder, 'server.py'),
+      'import time\nprint("up", flush=True)\ntime.sleep(1000)\n',
+    );
+    await home.ok(['sandbox', 'cp', 'server.py', 'demo:']);
+    const id = (await home.ok(['sandbox', 'exec', '-b', 'demo', '--', 'python3', 'server.py'])).trim();
+    await eventually(async () => (await home.ok(['sandbox', 'logs', 'demo', id])) === 'up\n', 'its word');
+    const { processes } = await home.json<ProcessList>(['sandbox', 'ps', 'demo']);
+    expect(processes.find((process) => process.id === id)).toMatchObject({ state: 'running' });
+    await home.ok(['sandbox', 'stop', 'demo']);
+    expect(await home.ok(['sandbox', 'exec', 'demo', '--', 'ls'])).toBe('server.py\n');
+  });
+});

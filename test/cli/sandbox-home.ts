@@ -1,0 +1,67 @@
+/** A home of its own with sandboxes in it, and the command line that works on them. */
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import type { SandboxStatus } from '../../src/core/persistent.ts';
+import type { Outcome } from './geode.ts';
+import { type Person, type Seat, sitDown } from './person.ts';
+
+export const geodeProgram = fileURLToPath(new URL('../../bin/geode.js', import.meta.url));
+
+export interface SandboxHome extends AsyncDisposable {
+  readonly folder: string;
+  readonly env: Readonly<Record<string, string>>;
+  start(...args: readonly string[]): ChildProcessWithoutNullStreams;
+  run(args: readonly string[], stdin?: string): Promise<Outcome>;
+  /** What it printed, when it succeeded; a failure fails the test. */
+  ok(args: readonly string[], stdin?: string): Promise<string>;
+  json<T>(args: readonly string[]): Promise<T>;
+  /** At a real terminal. */
+  sit(args: readonly string[], size?: Omit<Seat, 'env'>): Person;
+}
+
+export async function sandboxHome(settings: Readonly<Record<string, string>>): Promise<SandboxHome> {
+  const folder = await mkdtemp(join(tmpdir(), 'geode-home-'));
+  const env = {
+    PATH: process.env.PATH ?? '',
+    HOME: folder,
+    NO_COLOR: '1',
+    GEODE_SANDBOX_RUN_DIR: join(folder, 'run'),
+    ...settings,
+  };
+  const start = (...args: readonly string[]) =>
+    spawn(process.execPath, [geodeProgram, ...args], { env, cwd: folder });
+  const run = async (args: readonly string[], stdin = ''): Promise<Outcome> => {
+    const child = start(...args);
+    child.stdin.on('error', () => {}).end(stdin);
+    const closed = once(child, 'close');
+    const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
+    await closed;
+    return { code: child.exitCode, stdout, stderr };
+  };
+  const ok = async (args: readonly string[], stdin?: string) => {
+    const { code, stdout, stderr } = await run(args, stdin);
+    if (code !== 0) throw new Error(`geode ${args.join(' ')} ended with ${code}: ${stderr}`);
+    return stdout;
+  };
+  return {
+    folder,
+    env,
+    start,
+    run,
+    ok,
+    json: async (args) => JSON.parse(await ok([...args, '--json'])),
+    sit: (args, size = {}) => sitDown([process.execPath, geodeProgram, ...args], { env, ...size }),
+    async [Symbol.asyncDispose]() {
+      const { sandboxes } = JSON.parse(await ok(['sandbox', 'ls', '--json'])) as {
+        sandboxes: SandboxStatus[];
+      };
+      if (sandboxes.length > 0) await ok(['sandbox', 'rm', '--take-over', ...sandboxes.map(({ id }) => id)]);
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,88 @@
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { type SandboxHome, sandboxHome } from './sandbox-home.ts';
+
+const { bubblewrap } = inject('engines');
+const reason = bubblewrap.available ? '' : ` (skipped: ${bubblewrap.reason})`;
+const detach = '\x10\x11';
+
+/** A program of the whole screen: draws itself anew for each key and each size, and says which. */
+const fullScreen = `
+import curses
+def draw(screen):
+    curses.curs_set(0)
+    last = 'none'
+    while True:
+        rows, columns = screen.getmaxyx()
+        screen.erase()
+        screen.addstr(0, 0, f'FULL SCREEN {columns}x{rows}')
+        screen.addstr(rows - 2, 4, f'last key: {last}')
+        screen.refresh()
+        key = screen.getch()
+        if key == ord('q'): break
+        last = 'resize' if key == curses.KEY_RESIZE else chr(key)
+curses.wrapper(draw)
+`;
+
+describe.skipIf(!bubblewrap.available)(`CLI-1: geode shell${reason}`, () => {
+  let home: SandboxHome;
+  beforeAll(async () => {
+    home = await sandboxHome({ GEODE_RUNTIME_NAME: 'bubblewrap' });
+  });
+  afterAll(() => home[Symbol.asyncDispose]());
+
+  it('makes the sandbox, runs commands, sees a new size, and passes the exit code on', async () => {
+    await using me = home.sit(['shell', 'work']);
+    await me.sees('isolation grade os');
+    me.type('echo six times $((6*7))\r');
+    await me.sees('six times 42');
+    me.type('stty size\r');
+    await me.sees(/^24 80$/m);
+    me.resize(100, 30);
+    me.type('stty size\r');
+    await me.sees(/^30 100$/m);
+    me.type('sh -c "echo slee$((6*7))ping; exec sleep 1000"\r');
+    await me.sees('slee42ping');
+    me.type('\x03');
+    await me.sees(/\^C\n.*\$/);
+    me.type('echo code $?\r');
+    await me.sees('code 130');
+    me.type('exit 7\r');
+    expect(await me.over).toBe(7);
+  });
+
+  it('PROC-1: a shell that was left goes on, and its screen comes back', async () => {
+    await using first = home.sit(['shell', 'left']);
+    first.type('answer=42; echo before leaving\r');
+    await first.sees(/^before leaving/m);
+    first.type(detach);
+    expect(await first.over).toBe(0);
+    await using again = home.sit(['shell', 'left'], { columns: 100, rows: 30 });
+    await again.sees(/^before leaving/m);
+    again.type('echo the answer is $answer; stty size\r');
+    await again.sees('the answer is 42');
+    await again.sees(/^30 100$/m);
+    again.type('exit\r');
+    expect(await again.over).toBe(0);
+  });
+
+  it('PROC-1: after kill -9 a program of the whole screen is there as it was, and takes keys', async () => {
+    await home.ok(['sandbox', 'create', 'killed']);
+    await home.ok(['sandbox', 'exec', 'killed', '--', 'sh', '-c', 'cat > full.py'], fullScreen);
+    await using first = home.sit(['shell', 'killed', '--', 'python3', 'full.py']);
+    await first.sees('FULL SCREEN 80x24');
+    first.type('x');
+    await first.sees('last key: x');
+    const before = first.screen();
+    first.signal('SIGKILL');
+    await first.over;
+    await using again = home.sit(['shell', 'killed']);
+    await again.sees('last key: x');
+    expect(again.screen()).toBe(before);
+    again.type('y');
+    await again.sees('last key: y');
+    again.resize(60, 20);
+    await again.sees('FULL SCREEN 60x20');
+    again.type('q');
+    expect(await again.over).toBe(0);
+  });
+});

@@ -1,0 +1,49 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, inject, it } from 'vitest';
+
+const { bubblewrap, docker } = inject('engines');
+const script = fileURLToPath(new URL('../../examples/come-back.sh', import.meta.url));
+
+describe('examples', () => {
+  it.skipIf(!bubblewrap.available)('SBX-6: come-back.sh finds its server after kill -9 (bubblewrap)', () =>
+    comeBack({ GEODE_RUNTIME_NAME: 'bubblewrap' }),
+  );
+
+  it.skipIf(!docker.available)('SBX-6: come-back.sh finds its server after kill -9 (docker)', () =>
+    comeBack({
+      GEODE_RUNTIME_NAME: 'docker',
+      GEODE_DOCKER_HOST: `unix://${docker.available ? docker.socket : ''}`,
+      GEODE_DOCKER_IMAGE: 'geode-test/python:1',
+    }),
+  );
+});
+
+async function comeBack(settings: Readonly<Record<string, string>>): Promise<void> {
+  const home = await mkdtemp(join(tmpdir(), 'geode-example-'));
+  const env = {
+    PATH: process.env.PATH,
+    HOME: home,
+    TMPDIR: home,
+    NO_COLOR: '1',
+    GEODE_SANDBOX_RUN_DIR: join(home, 'run'),
+    ...settings,
+  };
+  const child = spawn(script, { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const closed = once(child, 'close');
+  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  await closed;
+  await rm(home, { recursive: true, force: true });
+  expect({ code: child.exitCode, stderr }).toMatchObject({ code: 0 });
+  expect(stderr).toMatch(/are held by process \d+/);
+  const after = stdout.slice(stdout.indexOf('$ kill -9'));
+  expect(after).toMatch(/you are visitor 1\n[^]*you are visitor 2\n/);
+  expect(after).toMatch(/ running +.* python3 server\.py\n/);
+  expect(after).toContain('\nopen\nvisitor 1\nvisitor 2\n');
+  expect(after).toMatch(/\/come-back: removed\n$/);
+}
