@@ -10,7 +10,7 @@ import type { SandboxStatus } from '../../src/core/persistent.ts';
 import type { Outcome } from './geode.ts';
 import { type Person, type Seat, sitDown } from './person.ts';
 
-export const geodeProgram = fileURLToPath(new URL('../../bin/geode.js', import.meta.url));
+const geodeProgram = fileURLToPath(new URL('../../bin/geode.js', import.meta.url));
 
 export interface SandboxHome extends AsyncDisposable {
   readonly folder: string;
