@@ -11,7 +11,10 @@ import type { Sandbox, SandboxSpec } from './core/sandbox.ts';
 import { type LocalEmbedderOptions, openLocalEmbedder } from './memory/embed/local-embedder.ts';
 import { openRemoteEmbedder } from './memory/embed/remote-embedder.ts';
 import { openMemory } from './memory/open-memory.ts';
+import type { PullEvent } from './runs/events.ts';
+import { RunImages } from './runs/images.ts';
 import { createRuns, type Runs } from './runs/index.ts';
+import { openPulled } from './runs/open-pulled.ts';
 import { allRuntimes, availableRuntimes, chooseRuntime, type ProbedRuntime } from './runtimes/index.ts';
 import { journalFiles } from './sandboxes/journal-files.ts';
 import type { ShellPolicy } from './shell/policy.ts';
@@ -29,7 +32,12 @@ export interface App {
   /** A sandbox with the config's limits, where the spec says nothing else. */
   open(
     spec?: SandboxSpec,
-    options?: { readonly runtime?: RuntimeName; readonly signal?: AbortSignal },
+    options?: {
+      readonly runtime?: RuntimeName;
+      readonly signal?: AbortSignal;
+      /** Pulls a missing image and tells how far it is; without it, one that is missing is refused. */
+      readonly onPull?: (event: PullEvent) => void;
+    },
   ): Promise<Sandbox>;
 }
 
@@ -68,6 +76,8 @@ export function createApp(config: Config, host: Host, warn: (message: string) =>
   const runtime = (name: RuntimeName | 'auto' = config.runtime.name) =>
     chooseRuntime(runtimes, { name, allowFallbackToNative: config.runtime.allow_fallback_to_native, warn });
 
+  const images = new RunImages({ pullDeadlineMs: config.runs.pull_timeout * 1000 });
+
   return {
     runtimes,
     shellPolicy,
@@ -83,9 +93,11 @@ export function createApp(config: Config, host: Host, warn: (message: string) =>
         mostWaiting: config.runs.queue,
         pullDeadlineMs: config.runs.pull_timeout * 1000,
       }),
-    async open(spec = {}, options = {}) {
-      const chosen = await runtime(options.runtime);
-      return chosen.open({ ...spec, limits: { ...configuredLimits(config), ...spec.limits } }, options);
+    async open(spec = {}, { runtime: name, signal, onPull } = {}) {
+      const chosen = await runtime(name);
+      const limited = { ...spec, limits: { ...configuredLimits(config), ...spec.limits } };
+      if (onPull === undefined) return chosen.open(limited, { signal });
+      return openPulled(chosen, limited, { images, defaultImage: config.docker.image, onPull, signal });
     },
   };
 }

@@ -12,6 +12,7 @@ import {
   text,
 } from '../command.ts';
 import { envFrom, exitCodeOf, runtimeFrom, sandboxOptions, timeoutFrom } from '../sandbox-options.ts';
+import { showPull } from '../show-pull.ts';
 
 export const execCommand: CliCommand = {
   name: 'exec',
@@ -49,11 +50,16 @@ export const execCommand: CliCommand = {
     const timeoutMs = timeoutFrom(context.values);
     try {
       const app = await context.app();
-      await using sandbox = await app.open(spec, {
-        ...(runtime === undefined ? {} : { runtime }),
-        signal: context.signal,
-      });
-      if (context.values.quiet !== true && !context.json) {
+      const quiet = context.values.quiet === true || context.json;
+      const pull = showPull();
+      await using sandbox = await app
+        .open(spec, {
+          ...(runtime === undefined ? {} : { runtime }),
+          signal: context.signal,
+          onPull: quiet ? () => {} : pull.show,
+        })
+        .finally(pull.end);
+      if (!quiet) {
         context.err(`sandbox ${sandbox.id}: runtime ${sandbox.runtime}, isolation grade ${sandbox.grade}`);
       }
       return await runIn(sandbox, [program, ...rest], timeoutMs, context);
