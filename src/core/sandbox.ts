@@ -74,6 +74,8 @@ export interface Sandbox extends Workspace, AsyncDisposable {
   /** A connection to a port on the sandbox's own loopback, paused: iterate it, pipe it, or `resume()` it. */
   tunnel(port: number, options?: Cancel): Promise<Duplex>;
   metrics(options?: Cancel): Promise<Metrics>;
+  /** The smallest question there is: resolves when the guest has answered. */
+  ping(options?: Cancel): Promise<void>;
   /** Lets go without stopping: the sandbox lives on for its lease and can be adopted. */
   release(): Promise<void>;
   stop(): Promise<void>;

@@ -10,7 +10,7 @@ import { type Cancel, within } from '../core/cancel.ts';
 import { GeodeError, isGeodeError } from '../core/errors.ts';
 import type { Dialer } from './dial.ts';
 import { type Claim, shakeHands } from './handshake.ts';
-import { requestJson, responseOf } from './request.ts';
+import { linkLost, requestJson, responseOf } from './request.ts';
 
 /** What the runtime knows of the room itself: a dead sandbox is told apart from a slow one by asking. */
 export type Vital = { readonly alive: true } | { readonly alive: false; readonly reason: string };
@@ -107,6 +107,13 @@ export class Link {
   ): Promise<T> {
     const session = await this.session({ signal });
     return this.guarded(() => requestJson(session, { method, path, body, schema, deadlineMs, signal }));
+  }
+
+  /** Without a request: answered by the other end of the connection itself. */
+  async ping({ signal }: Cancel = {}): Promise<void> {
+    const session = await this.session({ signal });
+    const deadline = { ms: callDeadlineMs, what: 'Waiting for an answer from the sandbox', signal };
+    return this.guarded(() => within(deadline, () => pong(session)));
   }
 
   /** The headers of an answer, within the deadline of any call. */
@@ -209,6 +216,16 @@ function openSession(connection: Duplex): ClientHttp2Session {
     if (!session.destroyed) session.setLocalWindowSize(sessionWindowBytes);
   });
   return session;
+}
+
+function pong(session: ClientHttp2Session): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const lost = () => reject(linkLost());
+    if (session.destroyed) return lost();
+    // A session that ends tells its pings, unless it was so full of them that this one was never sent.
+    const sent = session.ping((error) => (error ? lost() : resolve()));
+    if (!sent) lost();
+  });
 }
 
 /** A guest that does not answer a ping within a whole period is cut off; the link then reconnects. */

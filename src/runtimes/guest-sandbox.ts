@@ -123,6 +123,10 @@ export class GuestSandbox implements Sandbox {
     return this.#room.link.call('GET', '/v1/metrics', metricsSchema, options);
   }
 
+  ping(options: Cancel = {}): Promise<void> {
+    return this.#room.link.ping(options);
+  }
+
   async release(): Promise<void> {
     await this.#room.link.close();
     this.#room.journals.close();
