@@ -65,7 +65,7 @@ export class Link {
     const link = new Link(options);
     try {
       await options.dialer.start((connection) => void link.#welcome(connection));
-      link.#watchVital();
+      link.#watchVital(options.fresh ? 'later' : 'now');
       await within({ ms: deadlineMs, what: 'Waiting for the guest', signal }, (stop) => link.#next(stop));
       return link;
     } catch (error) {
@@ -163,15 +163,16 @@ export class Link {
       if (this.#session !== session) return;
       this.#session = undefined;
       clearInterval(this.#watch);
-      this.#watchVital();
+      this.#watchVital('now');
     });
     for (const { resolve } of this.#waiting) resolve(session);
     this.#waiting.clear();
   }
 
-  #watchVital(): void {
+  /** `later`: what was started a moment ago needs that moment more than the question. */
+  #watchVital(first: 'now' | 'later'): void {
     if (this.#end !== undefined) return;
-    void this.#askVital();
+    if (first === 'now') void this.#askVital();
     this.#watch = setInterval(() => void this.#askVital(), vitalEveryMs);
   }
 
