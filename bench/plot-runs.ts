@@ -1,21 +1,39 @@
-/** Draws bench/results/runs.json as docs/runs.svg. */
+/** Draws bench/results/runs.json as docs/runs.svg, and brings the targets in docs/runs.md up to it. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
+import { replacePart } from './documents.ts';
+import { targetsMarkdown } from './report.ts';
+import { atLeast, atMost } from './section.ts';
 
 const time = z.object({ p50: z.number() });
 const { languages, burst, memory } = z
   .object({
-    languages: z.array(z.object({ language: z.string(), dockerRunMs: time, coldMs: time, poolMs: time })),
+    languages: z.array(
+      z.object({
+        language: z.string(),
+        dockerRunMs: time,
+        coldMs: time,
+        poolMs: time,
+        poolTimesFaster: z.number(),
+        coldToDockerRun: z.number(),
+      }),
+    ),
     burst: z.object({
       runs: z.number(),
       atOnce: z.number(),
       dockerRunPerSecond: z.number(),
       fullPoolPerSecond: z.number(),
+      fullPoolTimesFaster: z.number(),
       fullPoolUntilGonePerSecond: z.number(),
       smallPoolPerSecond: z.number(),
     }),
     memory: z
-      .object({ runtime: z.string(), runs: z.number(), rssBytes: z.array(z.number()).min(2) })
+      .object({
+        runtime: z.string(),
+        runs: z.number(),
+        rssBytes: z.array(z.number()).min(2),
+        growth: z.number(),
+      })
       .optional(),
   })
   .parse(JSON.parse(readFileSync(new URL('results/runs.json', import.meta.url), 'utf8')));
@@ -104,3 +122,34 @@ const svg = [
   '</svg>',
 ].join('\n');
 writeFileSync(new URL('../docs/runs.svg', import.meta.url), `${svg}\n`);
+
+/** How many times faster a run from the pool is to be. */
+const wantedFromPool: Readonly<Record<string, number>> = { python: 15, javascript: 8 };
+const mostPythonMs = 20;
+
+const rounded = (value: number) => Number(value.toPrecision(3));
+const targets = [
+  ...languages.flatMap(({ language, poolMs, poolTimesFaster, coldToDockerRun }) => [
+    ...(language === 'python'
+      ? [atMost('python from the pool', mostPythonMs, 'ms', rounded(poolMs.p50))]
+      : []),
+    atLeast(
+      `${language} from the pool against \`docker run --rm\``,
+      wantedFromPool[language] ?? 1,
+      '×',
+      rounded(poolTimesFaster),
+    ),
+    atMost(`${language} without a pool, time against it`, 1.25, '×', rounded(coldToDockerRun)),
+  ]),
+  atLeast(
+    `results of ${burst.runs} runs, ${burst.atOnce} at once, against it`,
+    10,
+    '×',
+    rounded(burst.fullPoolTimesFaster),
+  ),
+  ...(memory === undefined
+    ? []
+    : [atMost(`memory of the host over ${memory.runs} runs`, 1.05, '×', rounded(memory.growth))]),
+];
+const document = new URL('../docs/runs.md', import.meta.url);
+writeFileSync(document, replacePart(readFileSync(document, 'utf8'), 'runs', targetsMarkdown(targets)));

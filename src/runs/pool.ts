@@ -98,7 +98,8 @@ export class Pool implements AsyncDisposable {
   }
 
   [Symbol.asyncDispose](): Promise<void> {
-    this.#closing ??= this.#close();
+    // Known before it begins: nothing waits for a quiet moment any more.
+    this.#closing ??= Promise.resolve().then(() => this.#close());
     return this.#closing;
   }
 
