@@ -17,6 +17,7 @@ import { openMemory } from './memory/open-memory.ts';
 import type { PullEvent } from './runs/events.ts';
 import { RunImages } from './runs/images.ts';
 import { createRuns, type Runs } from './runs/index.ts';
+import { openPulled } from './runs/open-pulled.ts';
 import { allRuntimes, availableRuntimes, chooseRuntime, type ProbedRuntime } from './runtimes/index.ts';
 import { roomOf } from './runtimes/rooms.ts';
 import { glance } from './sandboxes/glance.ts';
@@ -44,7 +45,12 @@ export interface App {
   /** A sandbox with the config's limits, where the spec says nothing else. */
   open(
     spec?: SandboxSpec,
-    options?: { readonly runtime?: RuntimeName; readonly signal?: AbortSignal },
+    options?: {
+      readonly runtime?: RuntimeName;
+      readonly signal?: AbortSignal;
+      /** Pulls a missing image and tells how far it is; without it, one that is missing is refused. */
+      readonly onPull?: (event: PullEvent) => void;
+    },
   ): Promise<Sandbox>;
 }
 
@@ -131,9 +137,11 @@ export function createApp(config: Config, host: Host, warn: (message: string) =>
     glance: (cancel) => glance(config.sandbox.state_dir, runtimes, cancel),
     journals: (id, show = 'redacted') =>
       journalReading(roomOf(places, id).journals, show === 'raw' ? null : []),
-    async open(spec = {}, options = {}) {
-      const chosen = await runtime(options.runtime);
-      return chosen.open({ ...spec, limits: { ...configuredLimits(config), ...spec.limits } }, options);
+    async open(spec = {}, { runtime: name, signal, onPull } = {}) {
+      const chosen = await runtime(name);
+      const limited = { ...spec, limits: { ...configuredLimits(config), ...spec.limits } };
+      if (onPull === undefined) return chosen.open(limited, { signal });
+      return openPulled(chosen, limited, { images, defaultImage: config.docker.image, onPull, signal });
     },
   };
 }
