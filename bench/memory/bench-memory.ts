@@ -12,13 +12,15 @@ export interface BenchMemory extends AsyncDisposable {
   readonly embedder: Embedder;
 }
 
-export function openModel(): Promise<Embedder> {
-  return openLocalEmbedder({
+export async function openModel(): Promise<Embedder> {
+  const embedder = openLocalEmbedder({
     folder: modelFolder(process.env, homedir()),
     onProgress: ({ receivedBytes, source }) => {
       process.stderr.write(`\rfetching the model from ${source}: ${(receivedBytes / 1e6).toFixed(0)} MB`);
     },
   });
+  await embedder.prepare?.();
+  return embedder;
 }
 
 export async function openBenchMemory(name: string): Promise<BenchMemory> {

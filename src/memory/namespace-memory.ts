@@ -2,7 +2,7 @@
 
 import type { Cancel } from '../core/cancel.ts';
 import { throwIfCancelled } from '../core/cancel.ts';
-import { GeodeError, isGeodeError } from '../core/errors.ts';
+import { GeodeError } from '../core/errors.ts';
 import {
   type Answer,
   type Entry,
@@ -16,11 +16,13 @@ import {
   type Query,
   type Stored,
 } from '../core/memory.ts';
+import { breather } from './breather.ts';
 import type { InOrder } from './in-order.ts';
 import { checkedFilter, checkedKey, checkedPaging, type PreparedEntry, prepareEntry } from './prepare.ts';
 import { checkCategory, type RecallParts, recall } from './recall.ts';
 import { countByCategory, listEntries, readEntries, readEntry, readHistory } from './truth/read-entries.ts';
-import { type EntryVectors, removeEntry, twinOf, writeEntry } from './truth/write-entry.ts';
+import type { Sql } from './truth/truth.ts';
+import { removeEntry, type Written, writeEntry } from './truth/write-entry.ts';
 
 export interface MemoryParts extends RecallParts {
   readonly inOrder: InOrder;
@@ -51,18 +53,15 @@ export class NamespaceMemory implements Memory {
         `There are ${entries.length} entries in one call; the most is ${limits.entriesPerStore}.`,
       );
     }
-    const secrets = [...this.#parts.secrets()];
-    const prepared = entries.map((entry) => prepareEntry(entry, secrets));
-    return this.#parts.inOrder.run(this.#lanes(prepared), async () => {
-      const vectors = await Promise.all(prepared.map((entry) => this.#vectorsOf(entry, options)));
-      throwIfCancelled(options.signal, 'The call');
-      const written = this.#write(prepared, vectors);
-      const indexed = await this.#caughtUp();
-      return written.map(({ entry, outcome }, i) => ({
+    return this.#parts.inOrder.run(this.#lanes(entries), async () => {
+      const prepared = await this.#prepare(entries, options);
+      const written = await this.#write(prepared, options);
+      const reached = await this.#caughtUp();
+      return written.map(({ entry, outcome, embedded }, i) => ({
         entry,
         outcome,
         scrubbed: prepared[i]?.scrubbed ?? 0,
-        indexed: indexed && (outcome === 'merged' || vectors[i] !== null),
+        indexed: reached && embedded,
       }));
     });
   }
@@ -91,7 +90,7 @@ export class NamespaceMemory implements Memory {
   async forget(key: string): Promise<boolean> {
     const checked = checkedKey(key);
     return this.#parts.inOrder.run([this.#lane(checked)], async () => {
-      const existed = this.#parts.truth.transaction((sql) => removeEntry(sql, this.namespace, checked));
+      const existed = await this.#parts.truth.transaction((sql) => removeEntry(sql, this.namespace, checked));
       if (existed) await this.#caughtUp();
       return existed;
     });
@@ -101,38 +100,36 @@ export class NamespaceMemory implements Memory {
     return this.#parts.truth.read((sql) => countByCategory(sql, this.namespace));
   }
 
-  #write(prepared: readonly PreparedEntry[], vectors: readonly (EntryVectors | null)[]) {
-    const { truth, now } = this.#parts;
-    const at = now();
-    return truth.transaction((sql) => {
-      const written = prepared.map((entry, i) =>
-        writeEntry(sql, this.namespace, entry, vectors[i] ?? null, at),
-      );
-      const stored = readEntries(
-        sql,
-        this.namespace,
-        written.map(({ id }) => id),
-        at,
-      );
-      return written.map(({ id, outcome }) => {
-        const entry = stored.get(id);
-        if (entry === undefined)
-          throw new GeodeError('internal', `The entry ${id} is not there after writing it.`);
-        return { entry, outcome };
-      });
-    });
+  async #prepare(entries: readonly NewEntry[], { signal }: Cancel): Promise<PreparedEntry[]> {
+    const secrets = [...this.#parts.secrets()];
+    const breathe = breather();
+    const prepared: PreparedEntry[] = [];
+    for (const entry of entries) {
+      throwIfCancelled(signal, 'The call');
+      prepared.push(prepareEntry(entry, secrets));
+      await breathe();
+    }
+    return prepared;
   }
 
-  /** Null when the embedder is down, or when the entry will be merged into one that has its vectors. */
-  async #vectorsOf(entry: PreparedEntry, options: Cancel): Promise<EntryVectors | null> {
-    if (entry.key === null && this.#parts.truth.read((sql) => twinOf(sql, this.namespace, entry)) !== null)
-      return null;
-    try {
-      return await this.#parts.indexer.vectorsOf(entry.searchText ?? entry.content, options);
-    } catch (thrown) {
-      if (isGeodeError(thrown, 'embedder_failed')) return null;
-      throw thrown;
-    }
+  async #write(prepared: readonly PreparedEntry[], { signal }: Cancel): Promise<readonly WrittenEntry[]> {
+    const { truth, now } = this.#parts;
+    const { namespace } = this;
+    const at = now();
+    const steps = function* (sql: Sql): Generator<void, readonly WrittenEntry[]> {
+      const written: Written[] = [];
+      for (const entry of prepared) {
+        throwIfCancelled(signal, 'The call');
+        written.push(writeEntry(sql, namespace, entry, at));
+        yield;
+      }
+      return withEntries(sql, namespace, written, at);
+    };
+    if (prepared.length > 1) return truth.longTransaction(steps);
+    return truth.transaction((sql) => {
+      const written = prepared.map((entry) => writeEntry(sql, namespace, entry, at));
+      return withEntries(sql, namespace, written, at);
+    });
   }
 
   /** False when the index could not be reached; what it missed reaches it later. */
@@ -147,13 +144,30 @@ export class NamespaceMemory implements Memory {
     }
   }
 
-  #lanes(entries: readonly PreparedEntry[]): string[] {
+  #lanes(entries: readonly NewEntry[]): string[] {
     return [
-      ...new Set(entries.flatMap(({ key, supersedes }) => [...(key === null ? [] : [key]), ...supersedes])),
-    ].map((key) => this.#lane(key));
+      ...new Set(
+        entries.flatMap(({ key, supersedes = [] }) => [...(key === undefined ? [] : [key]), ...supersedes]),
+      ),
+    ].map((key) => this.#lane(key.toWellFormed()));
   }
 
   #lane(key: string): string {
     return JSON.stringify([this.namespace, key]);
   }
+}
+
+interface WrittenEntry extends Omit<Written, 'id'> {
+  readonly entry: Entry;
+}
+
+function withEntries(sql: Sql, namespace: string, written: readonly Written[], now: number): WrittenEntry[] {
+  const ids = written.map(({ id }) => id);
+  const entries = readEntries(sql, namespace, ids, now);
+  return written.map(({ id, outcome, embedded }) => {
+    const entry = entries.get(id);
+    if (entry === undefined)
+      throw new GeodeError('internal', `The entry ${id} is not there after writing it.`);
+    return { entry, outcome, embedded };
+  });
 }

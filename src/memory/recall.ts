@@ -105,33 +105,30 @@ async function keywordHalf(
 }
 
 async function denseHalf(
-  parts: RecallParts,
+  { indexer, queue, index }: RecallParts,
   search: Search,
   text: string,
   options: Cancel,
 ): Promise<HalfAnswer> {
-  const { model } = parts.indexer;
+  const model = await indexer.modelSoon();
   if (model === null) {
-    parts.indexer.wake();
     return {
       hits: null,
-      trouble: `The embedder has not answered yet: ${reasonOf(parts.indexer.trouble ?? 'starting')}.`,
+      trouble: `The embedder has not answered yet: ${reasonOf(indexer.trouble ?? 'starting')}.`,
     };
   }
   try {
-    const [vector] = await parts.queue.embed(
-      [text.slice(0, parts.queue.embedder.chunkLength)],
-      'query',
-      options,
-    );
+    const [[vector], whole] = await Promise.all([
+      queue.embed([text.slice(0, queue.embedder.chunkLength)], 'query', options),
+      indexer.vectorsSoon(search.namespace),
+    ]);
     if (vector === undefined)
       throw new GeodeError('embedder_failed', 'The embedder gave no vector for the query.');
-    const hits = await parts.index.dense({ ...search, vector, model: model.id });
-    const waiting = parts.indexer.busy ? 'Some entries are still being embedded or indexed.' : null;
-    return { hits, trouble: waiting };
+    const hits = await index.dense({ ...search, vector, model: model.id });
+    return { hits, trouble: whole ? null : 'Some entries are still being embedded or indexed.' };
   } catch (thrown) {
     throwIfCancelled(options.signal, 'The call');
-    parts.indexer.wake();
+    indexer.wake();
     return { hits: null, trouble: reasonOf(thrown) };
   }
 }

@@ -44,7 +44,7 @@ const shapes = [
     name: 'private key',
     pattern: /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g,
   },
-  { name: 'Geode key', pattern: /\bgeode_[A-Za-z0-9]{6,}_[\w-]{20,}/g },
+  { name: 'Geode key', pattern: /geode_[0-9a-f]{12}_[\w-]{43}/g },
   { name: 'Anthropic key', pattern: /\bsk-ant-[\w-]{20,}/g },
   { name: 'OpenAI key', pattern: /\bsk-(?:proj-|svcacct-|or-v1-)?[A-Za-z0-9_-]{20,}/g },
   { name: 'AWS key', pattern: /\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/g },

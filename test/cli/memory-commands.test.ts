@@ -195,6 +195,21 @@ describe('CLI-1: geode gateway and keys', { timeout: 120_000 }, () => {
     await expect(again.list()).rejects.toMatchObject({ code: 'server_unreachable' });
   });
 
+  test('MEM-3: without a model and without a network both work by words, and say so', async () => {
+    const ownHome = join(folder.path, 'offline-home');
+    const env = { XDG_CACHE_HOME: join(ownHome, 'cache'), npm_config_registry: 'http://127.0.0.1:9' };
+    const server = await start(ownHome, env);
+    const client = createClient({ url: server.url, key: server.key ?? undefined });
+    await client.ingest({ content: 'Deploys run from the release branch', category: 'core', source: 'test' });
+    const answer = await client.search('release branch');
+    expect(answer).toMatchObject({ total: 1, degraded: ['dense'] });
+    const ready = await (await fetch(`${server.url}/ready`)).json();
+    expect(ready).toMatchObject({ status: 'degraded', pending: 1 });
+    const listed = await geode(['memory', 'ls'], { home: ownHome, env });
+    expect(listed).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('release branch') });
+    await server.stop();
+  });
+
   test('the CLI and a running server work on the same memory', async () => {
     const ownHome = join(folder.path, 'shared-home');
     const server = await start(ownHome);
@@ -215,8 +230,8 @@ interface Started {
   stop(): Promise<void>;
 }
 
-async function start(ownHome: string): Promise<Started> {
-  const child = startGeode(['gateway', '--port', '0', '--json'], { home: ownHome });
+async function start(ownHome: string, env: Readonly<Record<string, string>> = {}): Promise<Started> {
+  const child = startGeode(['gateway', '--port', '0', '--json'], { home: ownHome, env });
   if (!child.stdout) throw new Error('The gateway has no output');
   child.stderr?.resume();
   const [line] = await once(createInterface({ input: child.stdout }), 'line');

@@ -3,7 +3,7 @@ import { isGeodeError } from '../../core/errors.ts';
 import type { NewEntry } from '../../core/memory.ts';
 import { type CliCommand, exitCodes } from '../command.ts';
 import { findFiles, readFileEntry, readLines } from '../import-files.ts';
-import { openLocalMemory } from '../local-files.ts';
+import { finishIndexing, openSearchableMemory } from '../local-files.ts';
 import { userOption, userValues } from '../memory-options.ts';
 import { parseValues, somePositionals } from '../values.ts';
 
@@ -36,7 +36,7 @@ export const memoryImportCommand: CliCommand = {
     const { json, out, signal } = context;
     const paths = somePositionals(context, 'file or folder');
     const { user, ...facts } = parseValues(importValues, context);
-    await using local = await openLocalMemory(context);
+    await using local = await openSearchableMemory(context);
     const memory = local.store.in(user);
     const outcomes = { created: 0, updated: 0, merged: 0 };
     const skipped: string[] = [];
@@ -56,6 +56,7 @@ export const memoryImportCommand: CliCommand = {
         skipped.push(file.path);
       }
     }
+    await finishIndexing(local, context);
     const { created, updated, merged } = outcomes;
     const summary = `${created} created, ${updated} updated, ${merged} merged`;
     const left = skipped.map((path) => `\nskipped ${path}: no text in it`).join('');

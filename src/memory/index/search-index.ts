@@ -14,8 +14,8 @@ export interface SearchIndex extends AsyncDisposable {
   catchUp(): Promise<void>;
   /** Never throws, never hangs. */
   health(): Promise<PartHealth>;
-  /** Changes in the truth that the index does not know yet. */
-  behind(): number;
+  /** Changes in the truth that the index does not know yet, in one namespace or in all. */
+  behind(namespace?: string): number;
   stop(): Promise<void>;
 }
 
