@@ -59,6 +59,13 @@ export type EntryVersion = Pick<
   'version' | 'content' | 'category' | 'tags' | 'sources' | 'validUntil' | 'updatedAt'
 >;
 
+/** An entry with all that is kept about it, to take it to another memory. */
+export interface KeptEntry extends Omit<Entry, 'stale'> {
+  readonly searchText: string | null;
+  /** Earlier versions, newest first. */
+  readonly versions: readonly EntryVersion[];
+}
+
 export interface Stored {
   readonly entry: Entry;
   readonly outcome: 'created' | 'updated' | 'merged';
@@ -165,6 +172,14 @@ export interface Memory {
   history(key: string): Promise<readonly EntryVersion[]>;
   /** Newest first, superseded ones included; `total` counts all that pass the filter. */
   list(filter?: Filter & Paging): Promise<Page>;
+  /** Everything that passes the filter, oldest first. */
+  export(filter?: Filter): AsyncIterable<KeptEntry>;
+  /**
+   * Puts back what `export` gave, with its versions, sources and times, in one transaction; secrets are scrubbed
+   * as in `store`. A key that is there already is left alone when it says the same, and otherwise keeps its
+   * history and gets the entry as its next version.
+   */
+  restore(entries: readonly KeptEntry[], options?: Cancel): Promise<readonly Stored[]>;
   /** Removes the entry, its versions and its vectors. True only if it was there. */
   forget(key: string): Promise<boolean>;
   /** Entries per category: the built-in ones always, others when used. */

@@ -121,12 +121,29 @@ describe('CLI-1: geode memory', { timeout: 120_000 }, () => {
       stderr: expect.stringContaining('docs/picture.png cannot be read'),
     });
 
+    await run(
+      'memory',
+      'add',
+      'A second text',
+      '--id',
+      'docs/guide.md',
+      '--source',
+      'a person',
+      '--user',
+      'reader',
+    );
     const { stdout: exported } = await run('memory', 'export', '--user', 'reader');
+    expect(exported).toContain('Turn it off and on again.');
     expect(exported.trim().split('\n')).toHaveLength(3);
     await writeFile(join(folder.path, 'memory.ndjson'), exported);
     await run('memory', 'import', join(folder.path, 'memory.ndjson'), '--user', 'copy');
     const sorted = (lines: string) => lines.trim().split('\n').sort();
     expect(sorted((await run('memory', 'export', '--user', 'copy')).stdout)).toEqual(sorted(exported));
+    expect(await json('memory', 'get', 'docs/guide.md', '--versions', '--user', 'copy')).toMatchObject({
+      version: 2,
+      sources: ['docs/guide.md', 'a person'],
+      versions: [{ version: 1 }],
+    });
 
     await writeFile(join(folder.path, 'broken.ndjson'), `${exported.split('\n')[0]}\n{"content": 1}\n`);
     const broken = await run('memory', 'import', join(folder.path, 'broken.ndjson'), '--user', 'broken');

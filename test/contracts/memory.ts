@@ -374,6 +374,61 @@ export function memoryContract(name: string, open: (options: OpenForTest) => Mem
         expect(await keysOf('two', { fusion: { kind: 'weighted', dense: 0 } })).toEqual([]);
       });
 
+      it('exports everything that it keeps, and restores the same memory from it (MEM-8)', async () => {
+        await memory.store(entry('The port is 8080', { key: 'port', tags: ['old'] }));
+        now += 1_000;
+        await memory.store(entry('The port is 4430', { key: 'port', source: 'second', tags: ['a', 'b'] }));
+        await memory.store(entry('The port was 80', { key: 'older' }));
+        now += 1_000;
+        await memory.store(
+          entry('{"port": 4430}', {
+            searchText: 'which port is it',
+            identifiers: ['PORT'],
+            supersedes: ['older'],
+            validUntil: new Date(now + 10),
+          }),
+        );
+        await memory.store(entry('{"port": 4430}', { source: 'seen again' }));
+        const kept = await all(memory.export());
+        expect(kept.map(({ version, versions, sources }) => [version, versions.length, sources])).toEqual([
+          [2, 1, ['test', 'second']],
+          [1, 0, ['test']],
+          [1, 0, ['test', 'seen again']],
+        ]);
+        now += 1_000_000;
+        const copy = store.in('copy');
+        const restored = await copy.restore(kept);
+        expect(restored.map(({ outcome }) => outcome)).toEqual(['created', 'created', 'created']);
+        expect(await all(copy.export())).toEqual(kept);
+        expect(await copy.list()).toEqual(await memory.list());
+        expect(await copy.history('port')).toEqual(await memory.history('port'));
+        const found = await copy.recall({ text: 'which port', fusion: { kind: 'weighted', dense: 0 } });
+        const original = await memory.recall({ text: 'which port', fusion: { kind: 'weighted', dense: 0 } });
+        expect(found.results.map((result) => result.entry)).toEqual(
+          original.results.map((result) => result.entry),
+        );
+        expect(found.results[0]?.entry.content).toBe('{"port": 4430}');
+
+        expect((await copy.restore(kept)).map(({ outcome }) => outcome)).toEqual([
+          'merged',
+          'merged',
+          'merged',
+        ]);
+        expect(await copy.history('port')).toHaveLength(1);
+        await copy.store(entry('The port is 9000', { key: 'port' }));
+        await copy.restore(kept.slice(0, 1));
+        expect(await copy.get('port')).toMatchObject({ content: 'The port is 4430', version: 4 });
+        expect(await copy.history('port')).toHaveLength(3);
+        const leaky = kept.slice(0, 1).map((one) => ({
+          ...one,
+          key: 'leak',
+          versions: one.versions.map((version) => ({ ...version, content: 'it is hunter2-hunter2' })),
+        }));
+        await copy.restore(leaky);
+        expect(await copy.history('leak')).toHaveLength(1);
+        expect(JSON.stringify(await copy.history('leak'))).not.toContain('hunter2');
+      });
+
       it('keeps namespaces apart (MEM-6)', async () => {
         const bob = store.in('bob');
         await memory.store(entry('shared words', { key: 'k' }));
@@ -476,4 +531,10 @@ export function memoryContract(name: string, open: (options: OpenForTest) => Mem
       });
     });
   });
+}
+
+async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const found: T[] = [];
+  for await (const item of items) found.push(item);
+  return found;
 }

@@ -64,6 +64,7 @@ describe.skipIf(qdrantMissing !== null)(
       });
       const memory = store.in('alice');
       await memory.storeMany(Array.from({ length: 20 }, (_, i) => entry(`pear ${i}`, `p${i}`)));
+      await store.settled();
       const client = new QdrantClient({ url: server.url, checkCompatibility: false });
       const { collections } = await client.getCollections();
       for (const { name } of collections)
@@ -119,6 +120,7 @@ describe.skipIf(qdrantMissing !== null)(
       });
       const memory = store.in('alice');
       await memory.storeMany(Array.from({ length: 50 }, (_, i) => entry(`plum tree ${i}`, `p${i}`)));
+      await store.settled();
       await third.kill();
       for (let i = 0; i < 50; i += 1) {
         const { results } = await memory.recall({ text: `plum tree ${i}` });

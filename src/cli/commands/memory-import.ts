@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { isGeodeError } from '../../core/errors.ts';
-import type { NewEntry } from '../../core/memory.ts';
 import { type CliCommand, exitCodes } from '../command.ts';
 import { findFiles, readFileEntry, readLines } from '../import-files.ts';
+import type { Line } from '../kept-lines.ts';
 import { finishIndexing, openSearchableMemory } from '../local-files.ts';
 import { userOption, userValues } from '../memory-options.ts';
 import { parseValues, somePositionals } from '../values.ts';
@@ -40,8 +40,14 @@ export const memoryImportCommand: CliCommand = {
     const memory = local.store.in(user);
     const outcomes = { created: 0, updated: 0, merged: 0 };
     const skipped: string[] = [];
-    const keep = async (entries: readonly NewEntry[]) => {
-      for (const { outcome } of await memory.storeMany(entries, { signal })) outcomes[outcome] += 1;
+    const keep = async (lines: readonly Line[]) => {
+      const kept = lines.flatMap((line) => (line.kind === 'kept' ? [line.entry] : []));
+      const fresh = lines.flatMap((line) => (line.kind === 'new' ? [line.entry] : []));
+      const stored = [
+        ...(await memory.restore(kept, { signal })),
+        ...(await memory.storeMany(fresh, { signal })),
+      ];
+      for (const { outcome } of stored) outcomes[outcome] += 1;
     };
     for await (const file of findFiles(paths)) {
       if (/\.(ndjson|jsonl)$/i.test(file.path)) {
@@ -49,7 +55,8 @@ export const memoryImportCommand: CliCommand = {
         continue;
       }
       try {
-        await keep([await readFileEntry(file.path, facts, { signal })]);
+        const entry = await readFileEntry(file.path, facts, { signal });
+        await keep([{ kind: 'new', entry }]);
       } catch (thrown) {
         // A folder may hold pictures; a file that was named is meant.
         if (file.named || !isGeodeError(thrown, 'unreadable_file')) throw thrown;

@@ -103,7 +103,7 @@ export function writeVectors(sql: Sql, id: number, { model, chunks }: EntryVecto
 function writeLabels(sql: Sql, id: number, entry: PreparedEntry): void {
   const labels = {
     tag: entry.tags,
-    source: [entry.source],
+    source: entry.sources,
     identifier: entry.identifiers,
     error: entry.errors,
   };
