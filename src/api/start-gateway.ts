@@ -20,6 +20,8 @@ export interface Gateway extends AsyncDisposable {
   readonly url: string;
   /** A key with all scopes at the first start, so that there is a way in; null when there are keys, or no auth. */
   readonly secret: string | null;
+  /** Null without auth. */
+  readonly keys: KeyStore | null;
 }
 
 export async function startGateway(config: Config, options: GatewayOptions): Promise<Gateway> {
@@ -45,6 +47,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
   return {
     url: server.url,
     secret: keys && firstSecret(keys),
+    keys,
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
 }
