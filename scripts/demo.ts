@@ -87,7 +87,7 @@ hub=${url}/api/v1/context
 auth="Authorization: Bearer ${secret}"
 curl -s $hub/ingest -H "$auth" -H "Content-Type: application/json" -d \\
   '{"id": "notes/deploy", "content": "Deploys run from the release branch", "category": "project", "source": "runbook"}'
-curl -s "$hub/search?q=how+do+we+ship&limit=3" -H "$auth"
+curl -s "$hub/search?q=how+do+we+deploy&limit=3" -H "$auth"
 curl -s $hub/notes/deploy -H "$auth"
 curl -s $hub/categories -H "$auth"
 `;

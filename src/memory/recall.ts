@@ -118,12 +118,11 @@ async function denseHalf(
     };
   }
   try {
-    const [[vector], whole] = await Promise.all([
-      queue.embed([text.slice(0, queue.embedder.chunkLength)], 'query', options),
-      indexer.vectorsSoon(search.namespace),
-    ]);
+    const [vector] = await queue.embed([text.slice(0, queue.embedder.chunkLength)], 'query', options);
     if (vector === undefined)
       throw new GeodeError('embedder_failed', 'The embedder gave no vector for the query.');
+    // Afterwards: an embedder that has just been started does not use up the moment.
+    const whole = await indexer.vectorsSoon(search.namespace);
     const hits = await index.dense({ ...search, vector, model: model.id });
     return { hits, trouble: whole ? null : 'Some entries are still being embedded or indexed.' };
   } catch (thrown) {

@@ -125,6 +125,16 @@ describe('the local model', () => {
     expect(() => openLocalEmbedder({ folder: '/nowhere', model: 'gpt-9' })).toThrow(/no local model "gpt-9"/);
   });
 
+  it('can be stopped at any moment of a call without taking the process with it (REL-1)', async (context) => {
+    const models = await modelOrSkip(context);
+    const script = new URL('./fixtures/embed-and-stop.ts', import.meta.url).pathname;
+    // From starting the thread over loading the model to computing.
+    for (const waitMs of [0, 100, 200, 300, 400, 500, 600]) {
+      const said = execFileSync(process.execPath, [script, models, String(waitMs)], { encoding: 'utf8' });
+      expect(said).toBe('stopped');
+    }
+  }, 120_000);
+
   it('reports nothing to anyone and leaves no file outside of its cache (SEC-3)', async (context) => {
     const models = await modelOrSkip(context);
     using folder = temporaryFolder();

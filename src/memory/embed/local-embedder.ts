@@ -125,6 +125,6 @@ class LocalEmbedder implements Embedder {
       maxTokens,
       threads: this.#options.threads ?? DEFAULT_THREADS,
     };
-    this.#worker ??= new WorkerCalls(new URL('./local-worker.ts', import.meta.url), input);
+    this.#worker ??= new WorkerCalls(new URL('./local-worker.ts', import.meta.url), input, 'finish');
   }
 }
