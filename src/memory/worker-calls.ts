@@ -27,7 +27,7 @@ interface Waiting {
 }
 
 /** How long a worker that must finish its call may take to do so. */
-const FINISH_MS = 10_000;
+const FINISH_MS = 60_000;
 
 export class WorkerCalls<Calls extends CallTypes> implements AsyncDisposable {
   readonly #script: URL;

@@ -125,7 +125,7 @@ describe('the local model', () => {
     expect(() => openLocalEmbedder({ folder: '/nowhere', model: 'gpt-9' })).toThrow(/no local model "gpt-9"/);
   });
 
-  it('can be stopped at any moment of a call without taking the process with it (REL-1)', async (context) => {
+  it('can be stopped at any moment of a call without taking the process with it (MEM-3)', async (context) => {
     const models = await modelOrSkip(context);
     const script = new URL('./fixtures/embed-and-stop.ts', import.meta.url).pathname;
     // From starting the thread over loading the model to computing.
@@ -135,7 +135,7 @@ describe('the local model', () => {
     }
   }, 120_000);
 
-  it('reports nothing to anyone and leaves no file outside of its cache (SEC-3)', async (context) => {
+  it('reports nothing to anyone and leaves no file outside of its cache (MEM-3)', async (context) => {
     const models = await modelOrSkip(context);
     using folder = temporaryFolder();
     const [home, temporary] = [`${folder.path}/home`, `${folder.path}/tmp`];
