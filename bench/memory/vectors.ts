@@ -88,7 +88,10 @@ function embedded(corpus: Corpus, model: Model, vectors: Float32Array, entries: 
         model: model.id,
       };
       const start = performance.now();
-      const { hits } = index.dense(search, (id) => product(vector, kept[id]));
+      const { hits } = index.dense(
+        search,
+        (ids) => new Map(ids.map((id) => [id, product(vector, kept[id])])),
+      );
       times.push(performance.now() - start);
       const ids = hits.map(({ id }) => id);
       if (i < COMPARED) found += overlap(ids, exact(vectors, vector, entries, filter));

@@ -53,4 +53,6 @@ export interface Hits {
   readonly cut: boolean;
   /** The highest score that any entry could have for this query. */
   readonly ceiling: number;
+  /** The last change of the truth that the index knew; absent when it cannot tell. */
+  readonly asOf?: number;
 }
