@@ -13,7 +13,7 @@ import type { Sandbox, SandboxSpec } from './core/sandbox.ts';
 import type { HostLockOptions } from './ledger/host-lock.ts';
 import { type LocalEmbedderOptions, openLocalEmbedder } from './memory/embed/local-embedder.ts';
 import { openRemoteEmbedder } from './memory/embed/remote-embedder.ts';
-import { openMemory } from './memory/open-memory.ts';
+import { type MemoryOptions, openMemory } from './memory/open-memory.ts';
 import type { PullEvent } from './runs/events.ts';
 import { RunImages } from './runs/images.ts';
 import { createRuns, type Runs } from './runs/index.ts';
@@ -169,21 +169,25 @@ async function fetched<T>(
 
 export interface OpenedMemory extends AsyncDisposable {
   readonly store: MemoryStore;
+  /** Resolves when the embedder can answer; throws `model_unavailable` when its model cannot be had. */
+  prepare(): Promise<void>;
 }
 
-/** Fetches a local model when it is not there yet. The caller disposes of what it opened. */
+export interface OpenMemoryOptions
+  extends Pick<LocalEmbedderOptions, 'onProgress'>,
+    Pick<MemoryOptions, 'indexing'> {}
+
+/** Waits for no model: one that is missing is fetched in the background. The caller disposes of what it opened. */
 export async function openConfiguredMemory(
   { memory, qdrant }: Config,
-  { onProgress, signal }: Pick<LocalEmbedderOptions, 'onProgress' | 'signal'> = {},
+  { onProgress, indexing = 'background' }: OpenMemoryOptions = {},
 ): Promise<OpenedMemory> {
   await mkdir(dirname(memory.file), { recursive: true, mode: 0o700 });
-  const embedder = await openEmbedder(memory, {
-    ...(onProgress && { onProgress }),
-    ...(signal && { signal }),
-  });
+  const embedder = openEmbedder(memory, { ...(onProgress && { onProgress }) });
   const store = openMemory({
     file: memory.file,
     embedder,
+    indexing,
     ...(memory.index === 'qdrant' && {
       qdrant: {
         url: qdrant.url,
@@ -196,6 +200,7 @@ export async function openConfiguredMemory(
   });
   return {
     store,
+    prepare: async () => embedder.prepare?.(),
     async [Symbol.asyncDispose]() {
       await store.stop();
       await embedder.stop();
@@ -203,10 +208,7 @@ export async function openConfiguredMemory(
   };
 }
 
-async function openEmbedder(
-  memory: Config['memory'],
-  options: Omit<LocalEmbedderOptions, 'folder'>,
-): Promise<Embedder> {
+function openEmbedder(memory: Config['memory'], options: Omit<LocalEmbedderOptions, 'folder'>): Embedder {
   if (memory.embedder === 'local') {
     return openLocalEmbedder({
       folder: memory.model_dir,

@@ -179,11 +179,15 @@ function nearest(
   }
   let limit = 0;
   for (let total = at[0] ?? 0; total < want && limit < largest; total += at[limit] ?? 0) limit += 1;
-  const rows: number[] = [];
+  // Filled in place: this loop passes every row of the namespace.
+  const rows = new Int32Array(distances.length);
+  let found = 0;
   for (let row = 0; row < distances.length; row += 1) {
-    if ((distances[row] ?? 0) <= limit && accepts(row)) rows.push(row);
+    if ((distances[row] ?? 0) > limit || !accepts(row)) continue;
+    rows[found] = row;
+    found += 1;
   }
-  return Int32Array.from(rows);
+  return rows.subarray(0, found);
 }
 
 function newKernel(bytes: number): Kernel {
