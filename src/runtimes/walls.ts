@@ -104,7 +104,7 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
     await claimRoom(room);
     return raise(room, newRecord(walls.name, room.id, checked, plan), {
       build: async (stop) => {
-        await workspaces.make(room, checked.limits, plan.workspaceOwner);
+        await workspaces.prepare(room, checked.limits, plan.workspaceOwner);
         return walls.build(room, checked, plan, stop);
       },
       giveUp: (handle) => tearDown(room, handle),
@@ -132,7 +132,7 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
       { ...newRecord(walls.name, id, checked, plan), createdAt },
       {
         build: async (stop) => {
-          await workspaces.show(room);
+          await workspaces.prepare(room, checked.limits, plan.workspaceOwner);
           return walls.rebuild?.(room, checked, plan, stop) ?? walls.build(room, checked, plan, stop);
         },
         giveUp: (handle) => haltWalls(room, handle),

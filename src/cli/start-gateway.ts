@@ -2,12 +2,12 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Logger } from 'pino';
+import { type KeyStore, localUser, openKeys, scopes } from '../api/keys.ts';
+import { createLog } from '../api/log.ts';
+import { startApi } from '../api/server.ts';
 import { type OpenedMemory, openConfiguredMemory } from '../app.ts';
 import type { Config } from '../config/schema.ts';
 import { isGeodeError } from '../core/errors.ts';
-import { type KeyStore, localUser, openKeys, scopes } from './keys.ts';
-import { createLog } from './log.ts';
-import { startApi } from './server.ts';
 
 export interface GatewayOptions {
   readonly host?: string | undefined;
