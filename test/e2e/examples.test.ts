@@ -42,7 +42,7 @@ async function comeBack(settings: Readonly<Record<string, string>>): Promise<voi
   expect({ code: child.exitCode, stderr }).toMatchObject({ code: 0 });
   expect(stderr).toMatch(/are held by process \d+/);
   const after = stdout.slice(stdout.indexOf('$ kill -9'));
-  expect(after).toMatch(/you are visitor 1\n[^]*you are visitor 2\n/);
+  expect(after).toMatch(/you are visitor 1\n[\s\S]*you are visitor 2\n/);
   expect(after).toMatch(/ running +.* python3 server\.py\n/);
   expect(after).toContain('\nopen\nvisitor 1\nvisitor 2\n');
   expect(after).toMatch(/\/come-back: removed\n$/);
