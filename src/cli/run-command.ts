@@ -3,21 +3,26 @@ import type { Command } from '../core/process.ts';
 import type { Grade, Workspace } from '../core/sandbox.ts';
 import { type CliContext, exitCodes, interruptedCode } from './command.ts';
 import { exitCodeOf } from './sandbox-options.ts';
-import { explainExit, showProcess } from './show-process.ts';
+import { explainExit, type OnInterrupt, showProcess } from './show-process.ts';
 
 type Place = Pick<Workspace, 'id' | 'exec' | 'spawn'> & { readonly runtime: string; readonly grade: Grade };
 
 /** Runs a command as if it ran here: stdin, output and exit code pass through. */
-export async function runCommandIn(place: Place, command: Command, context: CliContext): Promise<number> {
+export async function runCommandIn(
+  place: Place,
+  command: Command,
+  context: CliContext,
+  onInterrupt?: OnInterrupt,
+): Promise<number> {
   const { signal, json, out } = context;
   if (json) {
     const { bytes: _, ...result } = await place.exec(command, { signal });
     out(JSON.stringify({ ...result, sandbox: place.id, runtime: place.runtime, grade: place.grade }));
     return exitCodeOf(result);
   }
-  const exit = await showProcess(await place.spawn(command, { signal }), signal);
-  explainExit(exit, context);
-  return signal.aborted ? interruptedCode(signal.reason) : exitCodeOf(exit);
+  const exit = await showProcess(await place.spawn(command, { signal }), signal, onInterrupt);
+  if (exit !== undefined) explainExit(exit, context);
+  return exit === undefined || signal.aborted ? interruptedCode(signal.reason) : exitCodeOf(exit);
 }
 
 /** Nobody types a pipe: it is passed on. A terminal is not, unless someone asks for it. */

@@ -3,18 +3,36 @@ import type { ExitFacts, Process, ProcessEvent } from '../core/process.ts';
 import type { CliContext } from './command.ts';
 import { TerminalGuard } from './terminal-guard.ts';
 
-/** What a command writes goes where it belongs, as it comes. An interrupt kills its whole tree. */
-export async function showProcess(running: Process, signal: AbortSignal): Promise<ExitFacts> {
-  const stop = () => void running.kill().catch(() => {});
+/** What becomes of a command when whoever waits for it is told to end. */
+export type OnInterrupt = (reason: unknown) => 'kill' | 'leave';
+
+/**
+ * What a command writes goes where it belongs, as it comes. An interrupt kills its whole tree, or leaves it
+ * running; then there is no exit to tell.
+ */
+export async function showProcess(
+  running: Process,
+  signal: AbortSignal,
+  onInterrupt: OnInterrupt = () => 'kill',
+): Promise<ExitFacts | undefined> {
+  const left = Promise.withResolvers<undefined>();
+  const stop = () => {
+    if (onInterrupt(signal.reason) === 'leave') left.resolve(undefined);
+    else void running.kill().catch(() => {});
+  };
   signal.addEventListener('abort', stop, { once: true });
   try {
-    const show = processOutput(signal);
-    for await (const event of running) {
-      if (event.type === 'exit') return event;
-      if (!signal.aborted) await show(event);
-    }
+    return await Promise.race([showToEnd(running, signal), left.promise]);
   } finally {
     signal.removeEventListener('abort', stop);
+  }
+}
+
+async function showToEnd(running: Process, signal: AbortSignal): Promise<ExitFacts> {
+  const show = processOutput(signal);
+  for await (const event of running) {
+    if (event.type === 'exit') return event;
+    if (!signal.aborted) await show(event);
   }
   throw new GeodeError('internal', 'The command ended without an exit record.');
 }

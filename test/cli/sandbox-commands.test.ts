@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { SandboxStatus } from '../../src/core/persistent.ts';
 import type { ProcessList } from '../../src/core/process.ts';
 import type { JournalSummary } from '../../src/sandboxes/journal-list.ts';
+import type { Usage } from '../../src/sandboxes/metrics.ts';
 import { eventually } from '../contracts/harness.ts';
 import { type SandboxHome, sandboxHome } from './sandbox-home.ts';
 
@@ -178,8 +179,6 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: geode sandbox${reason}`, () => {
     await once(holder.stdout, 'data');
     await home.ok(['sandbox', 'ps', '--wait', '30', 'over']);
     expect(holder.exitCode ?? 0).toBe(0);
-    const other = home.start('shell', '--list', 'over');
-    await once(other, 'close');
     const long = home.start(
       'sandbox',
       'exec',
@@ -192,8 +191,9 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: geode sandbox${reason}`, () => {
       'echo up; sleep 3000',
     );
     await once(long.stdout, 'data');
-    const taken = await home.ok(['sandbox', 'ps', '--take-over', 'over']);
-    expect(taken).toMatch(/^PROCESS/);
+    const { processes } = await home.json<ProcessList>(['sandbox', 'ps', '--take-over', 'over']);
+    const running = processes.filter(({ state }) => state === 'running');
+    expect(running.map(({ argv }) => argv[2])).toEqual(['echo up; sleep 3000']);
     await eventually(async () => long.exitCode === 143, 'the end of the first host');
   });
 
@@ -270,6 +270,68 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: geode sandbox${reason}`, () => {
       stderr: expect.stringContaining('Nothing was written'),
     });
     await expect(stat(join(home.folder, 'taken'))).rejects.toThrow('ENOENT');
+  });
+
+  it('SBX-7: snapshots, diff, undo, restore and fork', async () => {
+    await home.ok(['sandbox', 'create', 'snap']);
+    await home.ok(['sandbox', 'exec', 'snap', '--', 'sh', '-c', 'echo one > a; mkdir d; echo x > d/f']);
+    expect(await home.run(['sandbox', 'diff', 'snap'])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('geode sandbox snapshot'),
+    });
+    expect(await home.ok(['sandbox', 'snapshot', 'snap', 'before'])).toBe(
+      'before: 2 files, 1 folders, 0 links\n',
+    );
+    const change = 'echo two > a; rm -r d; echo new > b';
+    await home.ok(['sandbox', 'exec', '--undoable', 'snap', '--', 'sh', '-c', change]);
+    expect(await home.ok(['sandbox', 'diff', 'snap'])).toBe('M a\nA b\nD d\nD d/f\n');
+    expect(await home.ok(['sandbox', 'diff', '--text', 'snap', 'before'])).toContain('\n-one\n+two\n');
+    const diff = await home.json(['sandbox', 'diff', 'snap', 'before']);
+    expect(diff).toMatchObject({
+      from: 'before',
+      to: null,
+      changes: [{ path: 'a', change: 'modified' }, {}, {}, {}],
+    });
+    const list = await home.json(['sandbox', 'snapshot', '--list', 'snap']);
+    expect(list).toMatchObject({ snapshots: [{ name: 'before', kind: 'kept' }, { kind: 'undo' }] });
+    await home.ok(['sandbox', 'fork', 'snap', 'forked']);
+    expect(await home.ok(['sandbox', 'undo', 'snap'])).toMatch(/snap: 3 written, 1 removed/);
+    expect(await home.ok(['sandbox', 'exec', 'snap', '--', 'cat', 'a', 'd/f'])).toBe('one\nx\n');
+    expect(await home.ok(['sandbox', 'exec', 'forked', '--', 'cat', 'a', 'b'])).toBe('two\nnew\n');
+    await home.ok(['sandbox', 'exec', 'snap', '--', 'rm', 'a']);
+    expect(await home.ok(['sandbox', 'restore', 'snap', 'before'])).toMatch(/1 written, 0 removed/);
+    expect(await home.ok(['sandbox', 'snapshot', '--rm', 'before', 'snap'])).toBe('before: removed\n');
+  });
+
+  it('SBX-9 SBX-10: stats, once and again and again; pause and resume', async () => {
+    await home.ok(['sandbox', 'create', 'busy']);
+    await background('busy', 'while :; do :; done');
+    const { sandboxes } = await home.json<{ sandboxes: readonly (Usage & { chat: string })[] }>([
+      'sandbox',
+      'stats',
+      'busy',
+    ]);
+    expect(sandboxes).toMatchObject([{ chat: 'busy', processes: 1 }]);
+    expect(sandboxes[0]?.cpus.used).toBeGreaterThan(0);
+    expect(sandboxes[0]?.memoryBytes.used).toBeGreaterThan(0);
+    const watching = home.start('sandbox', 'stats', '--watch', '--every', '0.1', 'busy');
+    let shown = '';
+    watching.stdout.on('data', (piece) => {
+      shown += piece;
+    });
+    await eventually(async () => shown.split('SANDBOX').length > 3, 'three looks');
+    watching.kill('SIGINT');
+    await once(watching, 'close');
+    expect(watching.exitCode).toBe(130);
+    expect(shown).toMatch(/busy +\d+ % of 100 % +\S+ MB of \S+ MB +\d+ of 256 +1 +/);
+    expect(await home.ok(['sandbox', 'pause', 'busy'])).toContain('busy: paused');
+    expect(await stateOf('busy')).toBe('paused');
+    expect(await home.ok(['sandbox', 'ps', 'busy'])).toContain('is paused');
+    expect(await stateOf('busy')).toBe('paused');
+    expect(await home.ok(['sandbox', 'resume', 'busy'])).toContain('busy: running');
+    const { processes } = await home.json<ProcessList>(['sandbox', 'ps', 'busy']);
+    expect(processes.map(({ state }) => state)).toEqual(['running']);
+    await home.ok(['sandbox', 'stop', 'busy']);
   });
 
   it('says what is wrong, with the documented exit codes', async () => {

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import type { ProcessFacts } from '../../src/core/process.ts';
 import { type SandboxHome, sandboxHome } from './sandbox-home.ts';
 
-const { bubblewrap } = inject('engines');
+const { bubblewrap, docker } = inject('engines');
 const reason = bubblewrap.available ? '' : ` (skipped: ${bubblewrap.reason})`;
 const detach = '\x10\x11';
 
@@ -84,5 +85,67 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: geode shell${reason}`, () => {
     await again.sees('FULL SCREEN 60x20');
     again.type('q');
     expect(await again.over).toBe(0);
+  });
+
+  it('lists terminals, starts another, joins the one that is named, and takes over from another window', async () => {
+    await using first = home.sit(['shell', 'many']);
+    first.type('echo I am the fir$((1))st\r');
+    await first.sees('fir1st');
+    await using second = home.sit(['shell', '--take-over', '--new', 'many', '--', 'sh']);
+    expect(await first.over).toBe(143);
+    expect(first.screen()).toContain('detached');
+    second.type('echo I am the sec$((2))ond\r');
+    await second.sees('sec2ond');
+    second.type(detach);
+    expect(await second.over).toBe(0);
+    const { terminals } = await home.json<{ terminals: readonly ProcessFacts[] }>([
+      'shell',
+      '--list',
+      'many',
+    ]);
+    expect(terminals.map(({ argv }) => argv.at(-1))).toEqual(['sh', expect.stringMatching(/bash$/)]);
+    expect(await home.ok(['shell', '--list', 'many'])).toMatch(/^PROCESS +STARTED +SIZE +COMMAND\n/);
+    await using again = home.sit(['shell', '--process', terminals[1]?.id ?? '', 'many']);
+    await again.sees('fir1st');
+    again.type('exit\r');
+    expect(await again.over).toBe(0);
+    await using unknown = home.sit(['shell', '--process', 'nobody', 'many']);
+    await unknown.sees('No terminal nobody runs');
+    expect(await unknown.over).toBe(125);
+  });
+
+  it('a hang-up leaves the shell running, and hostile output does not reach beyond the screen', async () => {
+    await using first = home.sit(['shell', 'hung']);
+    first.type("printf 'a\\033]52;c;aGVsbG8=\\007b\\033]0;title\\007c\\n'\r");
+    await first.sees(/^abc$/m);
+    expect(first.written()).not.toContain('\x1b]52');
+    expect(first.written()).toContain('\x1b]0;title');
+    first.signal('SIGHUP');
+    await first.over;
+    await using again = home.sit(['shell', 'hung']);
+    await again.sees(/^abc$/m);
+    expect(again.written()).not.toContain('\x1b]');
+    again.type('exit\r');
+    expect(await again.over).toBe(0);
+  });
+});
+
+describe.skipIf(!docker.available)('CLI-1: geode shell on docker', () => {
+  it('PROC-1: a shell is left and found again', async () => {
+    await using home = await sandboxHome({
+      GEODE_RUNTIME_NAME: 'docker',
+      GEODE_DOCKER_HOST: `unix://${docker.available ? docker.socket : ''}`,
+      GEODE_DOCKER_IMAGE: 'geode-test/python:1',
+    });
+    await using first = home.sit(['shell', 'demo']);
+    first.type('echo fir$((1))st; stty size\r');
+    await first.sees(/^fir1st\n24 80$/m);
+    first.signal('SIGKILL');
+    await first.over;
+    await using again = home.sit(['shell', 'demo'], { columns: 70, rows: 20 });
+    await again.sees(/^fir1st/m);
+    again.type('stty size; exit 3\r');
+    await again.sees(/^20 70$/m);
+    expect(await again.over).toBe(3);
   });
 });

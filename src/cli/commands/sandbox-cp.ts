@@ -33,7 +33,6 @@ export const sandboxCpCommand: CliCommand = {
     const target = isOut ? copied.to : `${shownName(name)}:${copied.to}`;
     if (!json) err(`copied ${said(copied)} to ${printableLine(target)}`);
     else if (to.path !== '-') out(JSON.stringify({ ...name, direction: isOut ? 'out' : 'in', ...copied }));
-    process.stdin.destroy();
     return exitCodes.done;
   },
 };

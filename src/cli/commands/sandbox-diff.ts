@@ -37,13 +37,12 @@ export const sandboxDiffCommand: CliCommand = {
     await using host = await becomeHost(context);
     const snapshots = snapshotsOf(await (await host.chat(word)).start());
     const from = since ?? (await newestOf(snapshots));
+    // All of them first: what is asked of a snapshot meanwhile would wait for the end of this.
     const changes: Change[] = [];
-    for await (const change of snapshots.diff(from, { to, signal })) {
-      if (json) changes.push(change);
-      else if (values.text === true) await showText(snapshots, change, { from, to }, context);
-      else out(lineOf(change));
-    }
+    for await (const change of snapshots.diff(from, { to, signal })) changes.push(change);
     if (json) out(JSON.stringify({ from, to: to ?? null, changes }));
+    else if (values.text !== true) for (const change of changes) out(lineOf(change));
+    else for (const change of changes) await showText(snapshots, change, { from, to }, context);
     return exitCodes.done;
   },
 };

@@ -4,7 +4,7 @@ import { type CliCommand, type CliContext, exitCodes, interruptedCode } from '..
 import { becomeHost, hostingOptions } from '../hosting.ts';
 import { orNotRun, runCommandIn, stdinOf } from '../run-command.ts';
 import { envFrom, exitCodeOf, sandboxOptions, timeoutFrom } from '../sandbox-options.ts';
-import { explainExit } from '../show-process.ts';
+import { explainExit, type OnInterrupt } from '../show-process.ts';
 import { snapshotsOf } from '../snapshots.ts';
 import { hasTerminal, joinTerminal, terminalSize } from '../terminal-session.ts';
 import { wrongUsage } from '../values.ts';
@@ -16,7 +16,7 @@ export const sandboxExecCommand: CliCommand = {
   summary: 'run a command in a sandbox that stays',
   usage: '[OPTION …] [USER/]CHAT -- COMMAND [ARGUMENT …]',
   examples: [
-    ['geode sandbox exec demo -- ls -l', 'stdin, output and exit code pass through'],
+    ['geode sandbox exec demo -- ls -l', 'stdin, output and exit code pass through; Ctrl-C ends it'],
     [
       'geode sandbox exec --background demo -- python3 -m http.server',
       'prints its id and goes on; see geode sandbox logs and ps',
@@ -58,11 +58,15 @@ export const sandboxExecCommand: CliCommand = {
       const sandbox = await (await host.chat(word)).start();
       if (context.values.undoable === true) await snapshotsOf(sandbox).mark({ signal: context.signal });
       if (context.values.background === true) return await startIn(sandbox, command, context);
-      if (command.pty === undefined) return await runCommandIn(sandbox, command, context);
+      if (command.pty === undefined || !hasTerminal())
+        return await runCommandIn(sandbox, command, context, onInterrupt);
       return await runInTerminal(sandbox, command, context);
     });
   },
 };
+
+/** Ctrl-C is for the command; who ends this program, to take over the sandboxes say, leaves it running. */
+const onInterrupt: OnInterrupt = (reason) => (reason === 'SIGINT' ? 'kill' : 'leave');
 
 function commandFrom(argv: Command['argv'], { values, host }: CliContext): Command {
   const { background, pty, interactive, cwd } = values;
@@ -93,7 +97,6 @@ async function runInTerminal(
   command: Command,
   context: CliContext,
 ): Promise<number> {
-  if (!hasTerminal()) return runCommandIn(sandbox, command, context);
   const running = await sandbox.spawn(command, { signal: context.signal });
   const left = await joinTerminal({ running, journal: sandbox.journals.open(running.id) }, context.signal);
   if (left.type === 'interrupted') return interruptedCode(left.reason);
