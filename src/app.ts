@@ -17,7 +17,6 @@ import { type MemoryOptions, openMemory } from './memory/open-memory.ts';
 import type { PullEvent } from './runs/events.ts';
 import { RunImages } from './runs/images.ts';
 import { createRuns, type Runs } from './runs/index.ts';
-import { openPulled } from './runs/open-pulled.ts';
 import { allRuntimes, availableRuntimes, chooseRuntime, type ProbedRuntime } from './runtimes/index.ts';
 import { roomOf } from './runtimes/rooms.ts';
 import { glance } from './sandboxes/glance.ts';
@@ -95,6 +94,19 @@ export function createApp(config: Config, host: Host, warn: (message: string) =>
   const shellPolicy: ShellPolicy = { mode: config.security.shell, programs: config.security.shell_programs };
   const runtime = (name: RuntimeName | 'auto' = config.runtime.name) =>
     chooseRuntime(runtimes, { name, allowFallbackToNative: config.runtime.allow_fallback_to_native, warn });
+  /** The image by its content, fetched if need be; undefined where the runtime has none to fetch. */
+  const imageOn = async (
+    chosen: Runtime,
+    name: string | undefined,
+    onPull: (event: PullEvent) => void,
+    cancel: Cancel,
+  ): Promise<string | undefined> => {
+    if (chosen.images === undefined) return undefined;
+    const pulling = images.resolve(chosen.images, name ?? config.docker.image, cancel);
+    let step = await pulling.next();
+    for (; !step.done; step = await pulling.next()) onPull(step.value);
+    return step.value.id;
+  };
 
   return {
     runtimes,
@@ -116,11 +128,7 @@ export function createApp(config: Config, host: Host, warn: (message: string) =>
       openSandboxes({
         runtimes,
         choose: runtime,
-        image: async (chosen, name, cancel) => {
-          if (chosen.images === undefined) return undefined;
-          const wanted = name ?? (chosen.name === 'apple' ? config.apple.image : config.docker.image);
-          return (await fetched(images.resolve(chosen.images, wanted, cancel), onPull)).id;
-        },
+        image: (chosen, name, cancel) => imageOn(chosen, name, onPull, cancel),
         limits: configuredLimits(config),
         leaseMs: config.sandbox.lease * 1000,
         pool: { floor: brief ? 0 : config.sandbox.ready, ceiling: brief ? 0 : mostReady(config) },
@@ -139,9 +147,8 @@ export function createApp(config: Config, host: Host, warn: (message: string) =>
       journalReading(roomOf(places, id).journals, show === 'raw' ? null : []),
     async open(spec = {}, { runtime: name, signal, onPull } = {}) {
       const chosen = await runtime(name);
-      const limited = { ...spec, limits: { ...configuredLimits(config), ...spec.limits } };
-      if (onPull === undefined) return chosen.open(limited, { signal });
-      return openPulled(chosen, limited, { images, defaultImage: config.docker.image, onPull, signal });
+      if (onPull !== undefined) await imageOn(chosen, spec.image, onPull, { signal });
+      return chosen.open({ ...spec, limits: { ...configuredLimits(config), ...spec.limits } }, { signal });
     },
   };
 }
@@ -153,18 +160,6 @@ function mostReady({ sandbox }: Config): number {
 
 function milliseconds(seconds: number | null): number | null {
   return seconds === null ? null : seconds * 1000;
-}
-
-async function fetched<T>(
-  pulling: AsyncGenerator<PullEvent, T>,
-  onPull: (event: PullEvent) => void,
-): Promise<T> {
-  let step = await pulling.next();
-  while (!step.done) {
-    onPull(step.value);
-    step = await pulling.next();
-  }
-  return step.value;
 }
 
 export interface OpenedMemory extends AsyncDisposable {

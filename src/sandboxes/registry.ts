@@ -124,7 +124,7 @@ export class Registry implements AsyncDisposable {
   }
 
   async inspect(user: string, chat: string, cancel: Cancel = {}): Promise<SandboxStatus> {
-    const [status] = await rollCall([this.#look(user, chat)], this.#holdings, this.#supply, cancel);
+    const [status] = await this.#rollCall([this.#look(user, chat)], cancel);
     if (status !== undefined) return status;
     throw new GeodeError('internal', 'A sandbox without a status.');
   }
@@ -133,7 +133,7 @@ export class Registry implements AsyncDisposable {
   async list(user: string | undefined, cancel: Cancel = {}): Promise<readonly SandboxStatus[]> {
     const entries = user === undefined ? this.#book.all() : this.#book.ofUser(checkName(user, 'user'));
     const staying = entries.filter(({ removing }) => !removing);
-    return rollCall(staying, this.#holdings, this.#supply, cancel);
+    return this.#rollCall(staying, cancel);
   }
 
   async journals(user: string, chat: string): Promise<Journals> {
@@ -219,6 +219,10 @@ export class Registry implements AsyncDisposable {
       'sandbox_exists',
       `There is a sandbox of ${JSON.stringify(chat.slice(0, 200))} already.`,
     );
+  }
+
+  #rollCall(entries: readonly Entry[], cancel: Cancel): Promise<readonly SandboxStatus[]> {
+    return rollCall(entries, this.#supply.runtimes, (id) => this.#holdings.get(id), cancel);
   }
 
   /** A removal that was begun is finished first. */

@@ -43,6 +43,16 @@ export function lifecycleContract(harness: () => Harness): void {
       expect([room.folder, room.runFolder].filter(existsSync)).toEqual([]);
     });
 
+    it('stop removes folders that are nested deeper than any path', async () => {
+      const { options } = harness();
+      const sandbox = await harness().open();
+      const dig =
+        'import os\nfor _ in range(1500): os.mkdir("deeper"); os.chdir("deeper")\nopen("file", "w").close()';
+      expect((await sandbox.exec({ argv: ['python3', '-c', dig] })).exitCode).toBe(0);
+      await sandbox.stop();
+      expect(existsSync(roomOf(options, sandbox.id).folder)).toBe(false);
+    });
+
     it('disposes with its scope', async () => {
       let id = '';
       {
