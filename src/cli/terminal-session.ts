@@ -42,10 +42,11 @@ export async function joinTerminal(
   const left = new AbortController();
   const stop = AbortSignal.any([signal, left.signal]);
   using _terminal = takeTerminal(guard);
-  using _input = sendKeys(running, () => left.abort('detached'));
   try {
     const from = seenAt === undefined ? 0 : await showAgain(journal, seenAt, guard, stop);
     await running.resize(terminalSize()).catch(() => {});
+    // Not before: what is typed meanwhile is for the screen that is about to be there.
+    using _input = sendKeys(running, () => left.abort('detached'));
     for await (const event of journal.follow(from, { signal: stop })) {
       if (event.type === 'exit') return { type: 'ended', exit: event };
       if (event.type !== 'output-lost') await writeAll(process.stdout, guard.pass(event.bytes), stop);

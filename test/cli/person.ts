@@ -38,7 +38,7 @@ export function sitDown(argv: readonly string[], { env, columns = 80, rows = 24 
   // A terminal answers what programs ask of it.
   terminal.onData((answer) => order({ type: Buffer.from(answer).toString('base64') }));
   child.stdin.on('error', () => {});
-  const over = once(child, 'close').then(([code]) => code as number | null);
+  const over = once(child, 'close').then(([code]): number | null => code);
   const order = (what: object) => child.stdin.write(`${JSON.stringify(what)}\n`);
   const screen = () => {
     const { active } = terminal.buffer;
@@ -60,7 +60,7 @@ export function sitDown(argv: readonly string[], { env, columns = 80, rows = 24 
     async sees(words) {
       const isThere = async () =>
         typeof words === 'string' ? screen().includes(words) : words.test(screen());
-      await eventually(isThere, `${words} on the screen`).catch((error) => {
+      await eventually(isThere, `${words} on the screen`, 60_000).catch((error) => {
         throw new Error(`${error.message}; the screen shows:\n${screen()}`);
       });
     },

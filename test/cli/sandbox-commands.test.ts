@@ -1,13 +1,12 @@
 import { once } from 'node:events';
 import { mkdir, readFile, readlink, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { SandboxStatus } from '../../src/core/persistent.ts';
 import type { ProcessList } from '../../src/core/process.ts';
 import type { JournalSummary } from '../../src/sandboxes/journal-list.ts';
 import type { Usage } from '../../src/sandboxes/metrics.ts';
-import { eventually } from '../contracts/harness.ts';
-import { type SandboxHome, sandboxHome } from './sandbox-home.ts';
+import { patience, patiently, type SandboxHome, sandboxHome } from './sandbox-home.ts';
 
 const { bubblewrap, docker } = inject('engines');
 const reason = bubblewrap.available ? '' : ` (skipped: ${bubblewrap.reason})`;
@@ -20,11 +19,12 @@ interface Journals {
   readonly journals: readonly JournalSummary[];
 }
 
-describe.skipIf(!bubblewrap.available)(`CLI-1: geode sandbox${reason}`, () => {
+describe.skipIf(!bubblewrap.available)(`CLI-1: geode sandbox${reason}`, patience, () => {
   let home: SandboxHome;
   beforeAll(async () => {
     home = await sandboxHome({ GEODE_RUNTIME_NAME: 'bubblewrap' });
   });
+  afterEach(() => home.end());
   afterAll(() => home[Symbol.asyncDispose]());
 
   /** The word that a background command prints. */
@@ -118,14 +118,14 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: geode sandbox${reason}`, () => {
       const out = await home.ok(['sandbox', 'logs', 'back', id, '--tail', '1']);
       return Number(/tick (\d+)/.exec(out)?.[1]) >= least;
     };
-    await eventually(() => tick(10), 'ten ticks');
+    await patiently(() => tick(10), 'ten ticks');
     const killed = home.start('sandbox', 'exec', '--background', 'back', '--', 'sh', '-c', counting);
     const [line] = await once(killed.stdout, 'data');
     killed.kill('SIGKILL');
     await once(killed, 'close');
     const second = String(line).trim();
     const before = (await home.ok(['sandbox', 'logs', 'back', second])).length;
-    await eventually(
+    await patiently(
       async () => (await home.ok(['sandbox', 'logs', 'back', second])).length > before,
       'more of the second',
     );
@@ -162,7 +162,7 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: geode sandbox${reason}`, () => {
     following.stdout.on('data', (piece) => {
       shown += piece;
     });
-    await eventually(async () => shown === 'one\n', 'the first line');
+    await patiently(async () => shown === 'one\n', 'the first line');
     const busy = await home.run(['sandbox', 'ps', '--wait', '0', 'follow']);
     expect(busy).toMatchObject({ code: 1, stderr: expect.stringContaining(`process ${holder.pid}`) });
     expect(busy.stderr).toContain('--take-over');
@@ -194,14 +194,14 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: geode sandbox${reason}`, () => {
     const { processes } = await home.json<ProcessList>(['sandbox', 'ps', '--take-over', 'over']);
     const running = processes.filter(({ state }) => state === 'running');
     expect(running.map(({ argv }) => argv[2])).toEqual(['echo up; sleep 3000']);
-    await eventually(async () => long.exitCode === 143, 'the end of the first host');
+    await patiently(async () => long.exitCode === 143, 'the end of the first host');
   });
 
   it('ps shows the whole tree, and what was disowned', async () => {
     await home.ok(['sandbox', 'create', 'tree']);
     await background('tree', 'sh -c "sleep 1111 & wait" & (setsid sleep 2222 &) ; wait');
     await background('tree', 'setsid sleep 3333 & exit 0');
-    const shown = await eventually(async () => {
+    const shown = await patiently(async () => {
       const out = await home.ok(['sandbox', 'ps', 'tree']);
       return out.includes('sleep 3333') && /disowned/.test(out) && /exit 0/.test(out) && out;
     }, 'the tree');
@@ -319,7 +319,7 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: geode sandbox${reason}`, () => {
     watching.stdout.on('data', (piece) => {
       shown += piece;
     });
-    await eventually(async () => shown.split('SANDBOX').length > 3, 'three looks');
+    await patiently(async () => shown.split('SANDBOX').length > 3, 'three looks');
     watching.kill('SIGINT');
     await once(watching, 'close');
     expect(watching.exitCode).toBe(130);
@@ -365,7 +365,7 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: geode sandbox${reason}`, () => {
   });
 });
 
-describe.skipIf(!docker.available)('CLI-1: geode sandbox on docker', () => {
+describe.skipIf(!docker.available)('CLI-1: geode sandbox on docker', patience, () => {
   let home: SandboxHome;
   beforeAll(async () => {
     home = await sandboxHome({
@@ -374,6 +374,7 @@ describe.skipIf(!docker.available)('CLI-1: geode sandbox on docker', () => {
       GEODE_DOCKER_IMAGE: 'geode-test/python:1',
     });
   });
+  afterEach(() => home.end());
   afterAll(() => home[Symbol.asyncDispose]());
 
   it('SBX-4: files and background processes stay from one command to the next', async () => {
@@ -384,7 +385,7 @@ describe.skipIf(!docker.available)('CLI-1: geode sandbox on docker', () => {
     );
     await home.ok(['sandbox', 'cp', 'server.py', 'demo:']);
     const id = (await home.ok(['sandbox', 'exec', '-b', 'demo', '--', 'python3', 'server.py'])).trim();
-    await eventually(async () => (await home.ok(['sandbox', 'logs', 'demo', id])) === 'up\n', 'its word');
+    await patiently(async () => (await home.ok(['sandbox', 'logs', 'demo', id])) === 'up\n', 'its word');
     const { processes } = await home.json<ProcessList>(['sandbox', 'ps', 'demo']);
     expect(processes.find((process) => process.id === id)).toMatchObject({ state: 'running' });
     await home.ok(['sandbox', 'stop', 'demo']);

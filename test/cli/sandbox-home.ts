@@ -7,8 +7,16 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import type { SandboxStatus } from '../../src/core/persistent.ts';
+import { eventually } from '../contracts/harness.ts';
 import type { Outcome } from './geode.ts';
 import { type Person, type Seat, sitDown } from './person.ts';
+
+/** A command is a program that starts: on a busy machine that takes its time. */
+export const patience = { timeout: 300_000 } as const;
+
+export function patiently<T>(look: () => Promise<T | undefined | false>, what: string): Promise<T> {
+  return eventually(look, what, 60_000);
+}
 
 const geodeProgram = fileURLToPath(new URL('../../bin/geode.js', import.meta.url));
 
@@ -20,6 +28,8 @@ export interface SandboxHome extends AsyncDisposable {
   /** What it printed, when it succeeded; a failure fails the test. */
   ok(args: readonly string[], stdin?: string): Promise<string>;
   json<T>(args: readonly string[]): Promise<T>;
+  /** Ends what a test left running, so that the next one finds no host in its way. */
+  end(): Promise<void>;
   /** At a real terminal. */
   sit(args: readonly string[], size?: Omit<Seat, 'env'>): Person;
 }
@@ -33,8 +43,18 @@ export async function sandboxHome(settings: Readonly<Record<string, string>>): P
     GEODE_SANDBOX_RUN_DIR: join(folder, 'run'),
     ...settings,
   };
-  const start = (...args: readonly string[]) =>
-    spawn(process.execPath, [geodeProgram, ...args], { env, cwd: folder });
+  const started = new Set<ChildProcessWithoutNullStreams>();
+  const start = (...args: readonly string[]) => {
+    const child = spawn(process.execPath, [geodeProgram, ...args], { env, cwd: folder });
+    started.add(child);
+    child.once('close', () => started.delete(child));
+    return child;
+  };
+  const end = async () => {
+    const ending = [...started].map((child) => once(child, 'close'));
+    for (const child of started) child.kill('SIGKILL');
+    await Promise.all(ending);
+  };
   const run = async (args: readonly string[], stdin = ''): Promise<Outcome> => {
     const child = start(...args);
     child.stdin.on('error', () => {}).end(stdin);
@@ -56,7 +76,9 @@ export async function sandboxHome(settings: Readonly<Record<string, string>>): P
     ok,
     json: async (args) => JSON.parse(await ok([...args, '--json'])),
     sit: (args, size = {}) => sitDown([process.execPath, geodeProgram, ...args], { env, ...size }),
+    end,
     async [Symbol.asyncDispose]() {
+      await end();
       const { sandboxes } = JSON.parse(await ok(['sandbox', 'ls', '--json'])) as {
         sandboxes: SandboxStatus[];
       };

@@ -10,7 +10,8 @@ import { describe, expect, inject, it } from 'vitest';
 const { bubblewrap, docker } = inject('engines');
 const script = fileURLToPath(new URL('../../examples/come-back.sh', import.meta.url));
 
-describe('examples', () => {
+// Every step of a script starts a program: on a busy machine that takes its time.
+describe('examples', { timeout: 300_000 }, () => {
   it.skipIf(!bubblewrap.available)('SBX-6: come-back.sh finds its server after kill -9 (bubblewrap)', () =>
     comeBack({ GEODE_RUNTIME_NAME: 'bubblewrap' }),
   );
