@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { z } from 'zod';
-import { type Gateway, startGateway } from '../../api/start-gateway.ts';
 import { type CliCommand, exitCodes } from '../command.ts';
+import { type Gateway, startGateway } from '../start-gateway.ts';
 import { parseValues } from '../values.ts';
 import { version } from '../version.ts';
 

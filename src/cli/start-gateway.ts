@@ -1,13 +1,11 @@
 /** The whole server of a config: keys, memory, HTTP. It answers at once; a model that is missing comes later. */
-import { mkdir } from 'node:fs/promises';
-import { dirname } from 'node:path';
 import type { Logger } from 'pino';
+import { type KeyStore, localUser, openKeys, scopes } from '../api/keys.ts';
+import { createLog } from '../api/log.ts';
+import { startApi } from '../api/server.ts';
 import { type OpenedMemory, openConfiguredMemory } from '../app.ts';
 import type { Config } from '../config/schema.ts';
 import { isGeodeError } from '../core/errors.ts';
-import { type KeyStore, localUser, openKeys, scopes } from './keys.ts';
-import { createLog } from './log.ts';
-import { startApi } from './server.ts';
 
 export interface GatewayOptions {
   readonly host?: string | undefined;
@@ -28,7 +26,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
   const { gateway } = config;
   const auth = options.auth ?? gateway.auth;
   await using opened = new AsyncDisposableStack();
-  const keys = auth === 'off' ? null : opened.use(await openKeysOf(config));
+  const keys = auth === 'off' ? null : opened.use(openKeys(gateway.keys_file));
   const memory = opened.use(await openConfiguredMemory(config));
   const log = createLog(gateway.log_level);
   const server = opened.use(
@@ -50,11 +48,6 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     keys,
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
-}
-
-async function openKeysOf({ gateway }: Config): Promise<KeyStore> {
-  await mkdir(dirname(gateway.keys_file), { recursive: true, mode: 0o700 });
-  return openKeys(gateway.keys_file);
 }
 
 async function reportModel(memory: OpenedMemory, log: Logger): Promise<void> {
