@@ -38,6 +38,7 @@ describe('documents and layers', () => {
     expect(wrong).toEqual([]);
   });
 
+  // What a library looks for in the environment may be set where the library is loaded.
   it('only config/host reads the environment and the platform', () => {
     const readers = sources().filter(
       (file) =>

@@ -4,10 +4,11 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { Embedder } from '../../src/core/memory.ts';
+import { EmbedQueue } from '../../src/memory/embed/embed-queue.ts';
 import { modelFolder } from '../../src/memory/embed/fetch-model.ts';
 import { openLocalEmbedder } from '../../src/memory/embed/local-embedder.ts';
 
-const BATCH = 16;
+const SLICE = 200;
 
 export async function openModel(): Promise<Embedder> {
   const embedder = openLocalEmbedder({
@@ -20,17 +21,25 @@ export async function openModel(): Promise<Embedder> {
   return embedder;
 }
 
-/** Embeds each text once for each model, however often the bench runs. */
+/** Embeds each text once for each model, however often the bench runs or is interrupted. */
 export async function keptVectors(
   texts: readonly string[],
   embedder: Embedder,
   purpose: 'query' | 'entry',
 ): Promise<Float32Array[]> {
-  const file = keptFile(JSON.stringify([embedder.model, purpose, texts]));
-  if (!existsSync(file))
-    writeFileSync(file, new Uint8Array((await embedAll(texts, embedder, purpose)).buffer));
-  const all = new Float32Array(new Uint8Array(readFileSync(file)).buffer);
-  return texts.map((_, i) => all.subarray(i * embedder.dimensions, (i + 1) * embedder.dimensions));
+  const vectors: Float32Array[] = [];
+  for (let at = 0; at < texts.length; at += SLICE) {
+    const slice = texts.slice(at, at + SLICE);
+    const file = keptFile(JSON.stringify([embedder.model, purpose, slice]));
+    if (!existsSync(file)) {
+      process.stderr.write(`\rembedding ${at} of ${texts.length} texts `);
+      writeFileSync(file, await embedAll(slice, embedder, purpose));
+    }
+    const all = new Float32Array(new Uint8Array(readFileSync(file)).buffer);
+    const { dimensions } = embedder;
+    vectors.push(...slice.map((_, i) => all.subarray(i * dimensions, (i + 1) * dimensions)));
+  }
+  return vectors;
 }
 
 function keptFile(of: string): string {
@@ -43,15 +52,10 @@ async function embedAll(
   texts: readonly string[],
   embedder: Embedder,
   purpose: 'query' | 'entry',
-): Promise<Float32Array> {
-  const all = new Float32Array(texts.length * embedder.dimensions);
-  for (let at = 0; at < texts.length; at += BATCH) {
-    process.stderr.write(`\rembedding ${at} of ${texts.length} texts `);
-    const vectors = await embedder.embed(texts.slice(at, at + BATCH), purpose);
-    for (const [i, vector] of vectors.entries()) all.set(vector, (at + i) * embedder.dimensions);
-  }
-  process.stderr.write('\n');
-  return all;
+): Promise<Uint8Array> {
+  const queue = new EmbedQueue(embedder);
+  const vectors = await queue.embed(texts, purpose);
+  return Buffer.concat(vectors.map((vector) => new Uint8Array(vector.buffer)));
 }
 
 /** An embedder that knows some vectors already; for everything else it asks the model. */

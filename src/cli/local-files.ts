@@ -1,6 +1,4 @@
 /** The files of this machine that commands work on, with or without a running server. */
-import { mkdir } from 'node:fs/promises';
-import { dirname } from 'node:path';
 import { type KeyStore, openKeys } from '../api/keys.ts';
 import { type OpenedMemory, openConfiguredMemory } from '../app.ts';
 import { within } from '../core/cancel.ts';
@@ -9,9 +7,7 @@ import type { CliContext } from './command.ts';
 import { showProgress } from './progress.ts';
 
 export async function openLocalKeys({ loaded }: CliContext): Promise<KeyStore> {
-  const { keys_file } = (await loaded()).config.gateway;
-  await mkdir(dirname(keys_file), { recursive: true, mode: 0o700 });
-  return openKeys(keys_file);
+  return openKeys((await loaded()).config.gateway.keys_file);
 }
 
 /** To read what is there, without any model. */

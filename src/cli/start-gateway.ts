@@ -1,6 +1,4 @@
 /** The whole server of a config: keys, memory, HTTP. It answers at once; a model that is missing comes later. */
-import { mkdir } from 'node:fs/promises';
-import { dirname } from 'node:path';
 import type { Logger } from 'pino';
 import { type KeyStore, localUser, openKeys, scopes } from '../api/keys.ts';
 import { createLog } from '../api/log.ts';
@@ -28,7 +26,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
   const { gateway } = config;
   const auth = options.auth ?? gateway.auth;
   await using opened = new AsyncDisposableStack();
-  const keys = auth === 'off' ? null : opened.use(await openKeysOf(config));
+  const keys = auth === 'off' ? null : opened.use(openKeys(gateway.keys_file));
   const memory = opened.use(await openConfiguredMemory(config));
   const log = createLog(gateway.log_level);
   const server = opened.use(
@@ -50,11 +48,6 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     keys,
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
-}
-
-async function openKeysOf({ gateway }: Config): Promise<KeyStore> {
-  await mkdir(dirname(gateway.keys_file), { recursive: true, mode: 0o700 });
-  return openKeys(gateway.keys_file);
 }
 
 async function reportModel(memory: OpenedMemory, log: Logger): Promise<void> {

@@ -86,8 +86,10 @@ export class VectorRows {
     }
     const dots = this.#memory(Int32Array, this.#outAt(), count);
     for (let i = 0; i < count; i += 1) {
+      // Listed rows have been accepted already.
       const row = list === null ? i : (list[i] ?? 0);
-      if (wanted.accepts(row)) visit(row, (dots[i] ?? 0) * (this.#scales[row] ?? 0) * queryScale);
+      if (list === null && !wanted.accepts(row)) continue;
+      visit(row, (dots[i] ?? 0) * (this.#scales[row] ?? 0) * queryScale);
     }
   }
 

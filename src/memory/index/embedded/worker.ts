@@ -37,6 +37,8 @@ interface Open {
 
 const { file }: IndexWorkerInput = workerData;
 const db = new DatabaseSync(file, { readOnly: true, timeout: 10_000 });
+// Searches read vectors from all over the file; SQLite's own 2 MB would go to the disk for each.
+db.exec('PRAGMA cache_size = -32000');
 const sql = db.createTagStore(50);
 const open = new Map<string, Open>();
 const dataVersion = db.prepare('PRAGMA data_version');
