@@ -45,7 +45,8 @@ export interface UserSandboxes {
   /** For good, with its workspace. False when there was none. */
   remove(chat: string, options?: Cancel): Promise<boolean>;
   /**
-   * Another chat's sandbox, made as this one was, with a copy of its files as they are now or in a snapshot.
+   * Another chat's sandbox, made as this one was, with a copy of its files as they are now or in a snapshot;
+   * this one may be stopped or paused and stays so.
    * `sandbox_exists` when that chat has one; `cannot_enforce` where the files are not on this host.
    */
   fork(

@@ -4,12 +4,14 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import { type Cancel, throwIfCancelled } from '../core/cancel.ts';
-import { GeodeError } from '../core/errors.ts';
+import { GeodeError, reasonOf } from '../core/errors.ts';
 import { isRunning, type ProcessMark, thisProcess } from './process-mark.ts';
 
 const SQLITE_BUSY = 5;
 const pauseMs = 25;
 const politeMs = 10_000;
+/** Asked, killed, and a little more: one that is there after that cannot be ended. */
+const takeOverMs = 2 * politeMs + 5_000;
 
 export interface HostLockOptions extends Cancel {
   /** How long to wait for another host to end by itself. */
@@ -23,19 +25,17 @@ export interface HostLockOptions extends Cancel {
  * with the process that holds it, however that ends. Beside it stands who that is.
  */
 export async function lockHost(folder: string, options: HostLockOptions = {}): Promise<Disposable> {
-  const { waitMs = 0, takeOver = false, signal } = options;
+  const { takeOver = false, signal } = options;
+  const waitMs = Math.max(options.waitMs ?? 0, takeOver ? takeOverMs : 0);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const until = performance.now() + waitMs;
   for (;;) {
     throwIfCancelled(signal, 'Waiting for the ledger');
     const lock = tryLock(join(folder, 'host.lock'));
-    if (lock !== undefined) {
-      writeHolder(folder);
-      return lock;
-    }
+    if (lock !== undefined) return named(lock, folder);
     const holder = readHolder(folder);
-    if (takeOver && holder !== undefined) await end(holder);
-    else if (performance.now() >= until) throw held(folder, holder);
+    if (performance.now() >= until) throw held(folder, holder);
+    if (takeOver && holder !== undefined) await end(holder, folder);
     await delay(pauseMs);
   }
 }
@@ -55,9 +55,17 @@ function tryLock(file: string): Disposable | undefined {
 const holderSchema = z.object({ pid: z.number().int().positive(), start: z.string() });
 const holderFile = (folder: string) => join(folder, 'host.json');
 
-function writeHolder(folder: string): void {
-  writeFileSync(`${holderFile(folder)}.new`, JSON.stringify(thisProcess()), { mode: 0o600 });
-  renameSync(`${holderFile(folder)}.new`, holderFile(folder));
+function named(lock: Disposable, folder: string): Disposable {
+  try {
+    writeFileSync(`${holderFile(folder)}.new`, JSON.stringify(thisProcess()), { mode: 0o600 });
+    renameSync(`${holderFile(folder)}.new`, holderFile(folder));
+    return lock;
+  } catch (cause) {
+    lock[Symbol.dispose]();
+    throw new GeodeError('ledger_failed', `The folder ${folder} cannot be written to: ${reasonOf(cause)}.`, {
+      cause,
+    });
+  }
 }
 
 /** Undefined in the moment between the lock and its name, and when the one named has ended. */
@@ -70,18 +78,24 @@ function readHolder(folder: string): ProcessMark | undefined {
   }
 }
 
-async function end(holder: ProcessMark): Promise<void> {
+async function end(holder: ProcessMark, folder: string): Promise<void> {
   for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
     const until = performance.now() + politeMs;
-    if (isRunning(holder)) process.kill(holder.pid, signal);
+    try {
+      if (isRunning(holder)) process.kill(holder.pid, signal);
+    } catch (error) {
+      // It is another user's, or it ended in between.
+      if (isRunning(holder)) throw held(folder, holder, error);
+    }
     while (isRunning(holder) && performance.now() < until) await delay(pauseMs);
   }
 }
 
-function held(folder: string, holder: ProcessMark | undefined): GeodeError {
+function held(folder: string, holder: ProcessMark | undefined, cause?: unknown): GeodeError {
   const who = holder === undefined ? 'another process' : `process ${holder.pid}`;
   return new GeodeError('ledger_held', `The sandboxes in ${folder} are held by ${who}.`, {
     hint: `Wait until it ends, work through it, or take over with --take-over, which ends it${holder === undefined ? '' : ` (or: kill ${holder.pid})`}; everything in its sandboxes goes on.`,
     details: holder === undefined ? {} : { pid: holder.pid },
+    cause,
   });
 }

@@ -96,6 +96,7 @@ function fillLimits(limits: Limits, can: Available['capabilities']['limits']): L
 export function checkEnv(env: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   let total = 0;
   for (const [name, value] of Object.entries(env)) {
+    if (typeof value !== 'string') throw new GeodeError('invalid_input', `env.${name} is not text.`);
     total += name.length + value.length;
     if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name) || name.length > longestEnvName) {
       throw new GeodeError(

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Cancel, within } from '../core/cancel.ts';
+import { type Cancel, throwIfCancelled, within } from '../core/cancel.ts';
 import { GeodeError, isGeodeError } from '../core/errors.ts';
 import type { Command, Process } from '../core/process.ts';
 import type { Runtime } from '../core/runtime.ts';
@@ -20,8 +20,7 @@ export class Held {
   readonly sandbox: Sandbox;
   readonly user: string;
   readonly snapshots: Snapshots | undefined;
-  /** Since when it is paused, if it is: its time stands still, so what goes on in it is no activity. */
-  pausedSince: number | undefined;
+  #pausedSince = Date.now();
   readonly #followed = new Map<string, Process>();
   readonly #following = new Set<Promise<void>>();
 
@@ -29,13 +28,16 @@ export class Held {
     this.sandbox = sandbox;
     this.user = user;
     this.snapshots = snapshotsIn(sandbox, runtime);
-    this.pausedSince = sandbox.freezer?.paused ? Date.now() : undefined;
   }
 
+  get paused(): boolean {
+    return this.sandbox.freezer?.paused ?? false;
+  }
+
+  /** While it is paused its time stands still: what goes on in it is none. */
   get activity(): Activity {
     const { activity } = this.sandbox;
-    if (this.pausedSince === undefined) return activity;
-    return { open: 0, endedAt: Math.max(activity.endedAt, this.pausedSince) };
+    return this.paused ? { open: 0, endedAt: Math.max(activity.endedAt, this.#pausedSince) } : activity;
   }
 
   async pause(cancel: Cancel = {}): Promise<void> {
@@ -45,14 +47,13 @@ export class Held {
         hint: 'Stop it instead; its files are kept.',
       });
     }
+    if (!freezer.paused) this.#pausedSince = Date.now();
     await freezer.pause(cancel);
-    this.pausedSince ??= Date.now();
   }
 
   /** Goes on with what an earlier host began, or with what was paused. */
   async resume(cancel: Cancel = {}): Promise<void> {
-    if (this.sandbox.freezer?.paused) await this.sandbox.freezer.resume(cancel);
-    this.pausedSince = undefined;
+    if (this.paused) await this.sandbox.freezer?.resume(cancel);
     const { processes } = await this.sandbox.processes(cancel);
     const strange = processes.filter(({ id }) => !this.#followed.has(id));
     for (const { id, argv, startedAt } of strange) this.sandbox.journals.open(id).begin({ argv, startedAt });
@@ -74,11 +75,21 @@ export class Held {
     return this.#handleOf(processId, followed.pid, from);
   }
 
-  /** Whether something runs in it, asked of the sandbox itself: also what nobody follows, and what was disowned. */
-  async isWorking(cancel: Cancel = {}): Promise<boolean> {
-    if (this.pausedSince !== undefined) return false;
-    const { processes, disowned } = await this.sandbox.processes(cancel);
-    return disowned.length > 0 || processes.some(({ state }) => state === 'running');
+  /**
+   * Whether something runs in it, asked of the sandbox itself: also what nobody follows, and what was disowned.
+   * One that does not answer any more does not work.
+   */
+  async isWorking({ signal }: Cancel = {}): Promise<boolean> {
+    if (this.paused) return false;
+    const asking = within({ ms: askDeadlineMs, what: 'Asking what runs', signal }, async (stop) => {
+      const { processes, disowned } = await this.sandbox.processes({ signal: stop });
+      return disowned.length > 0 || processes.some(({ state }) => state === 'running');
+    });
+    return asking.catch((error) => {
+      throwIfCancelled(signal, 'The sweep');
+      if (isGeodeError(error, 'timed_out')) return false;
+      throw error;
+    });
   }
 
   /** Processes are asked to end before they are made to, and have their last words on record. */
@@ -112,13 +123,16 @@ export class Held {
   }
 
   async #join(id: string, cancel: Cancel): Promise<void> {
-    const from = this.sandbox.journals.open(id).length;
-    this.#follow(await this.sandbox.attach(id, { from, ...cancel }));
+    this.#follow(await this.#attachAtEnd(id, cancel));
+  }
+
+  #attachAtEnd(id: string, cancel: Cancel): Promise<Process> {
+    return this.sandbox.attach(id, { from: this.sandbox.journals.open(id).length, ...cancel });
   }
 
   #follow(process: Process): void {
     this.#followed.set(process.id, process);
-    const following = this.#read(process).finally(() => {
+    const following = this.#readToEnd(process).finally(() => {
       this.#following.delete(following);
       this.#followed.delete(process.id);
     });
@@ -126,15 +140,19 @@ export class Held {
   }
 
   /** A full disk is waited out: the process stands still meanwhile, and loses nothing. */
-  async #read(process: Process): Promise<void> {
-    try {
-      for await (const _ of process);
-    } catch (error) {
-      // Whoever follows hears of the end by the closing of the journals.
-      if (this.sandbox.end !== undefined) return this.sandbox.release();
-      if (!isGeodeError(error, 'disk_full')) return;
+  async #readToEnd(process: Process): Promise<void> {
+    for (let current = process; ; ) {
+      try {
+        for await (const _ of current);
+        return;
+      } catch (error) {
+        // Whoever follows hears of the end by the closing of the journals.
+        if (this.sandbox.end !== undefined) return this.sandbox.release();
+        if (!isGeodeError(error, 'disk_full')) return;
+      }
       await delay(retryMs, undefined, { ref: false });
-      await this.#join(process.id, {}).catch(() => {});
+      current = await this.#attachAtEnd(process.id, {}).catch(() => current);
+      this.#followed.set(process.id, current);
     }
   }
 }

@@ -6,6 +6,8 @@ import { Held } from './held.ts';
 
 /** The sandboxes that run in this host's hands. */
 export class Holdings {
+  /** Of these it is not known whether they run: what ended by itself, and what could not be reached. */
+  readonly unsettled = new Set<string>();
   readonly #held = new Map<string, Held>();
 
   /** One that has ended is let go of. */
@@ -13,6 +15,7 @@ export class Holdings {
     const held = this.#held.get(id);
     if (held?.sandbox.end === undefined) return held;
     this.drop(id);
+    this.unsettled.add(id);
     void held.sandbox.release();
     return undefined;
   }
@@ -23,6 +26,7 @@ export class Holdings {
 
   put(held: Held): void {
     this.#held.set(held.sandbox.id, held);
+    this.unsettled.delete(held.sandbox.id);
   }
 
   drop(id: string): void {
@@ -33,7 +37,7 @@ export class Holdings {
   async take({ user }: Entry, sandbox: Sandbox, runtime: Runtime, cancel: Cancel): Promise<Held> {
     try {
       const held = new Held(sandbox, user, runtime);
-      if (held.pausedSince === undefined) await held.resume(cancel);
+      if (!held.paused) await held.resume(cancel);
       this.put(held);
       return held;
     } catch (error) {

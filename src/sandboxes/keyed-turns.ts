@@ -5,6 +5,11 @@ import { Turns } from './turns.ts';
 export class KeyedTurns {
   readonly #turns = new Map<string, { readonly turns: Turns; users: number }>();
 
+  /** Somebody has the turn of it, or waits. */
+  has(key: string): boolean {
+    return this.#turns.has(key);
+  }
+
   async in<T>(key: string, what: string, cancel: Cancel, work: () => Promise<T>): Promise<T> {
     const slot = this.#turns.get(key) ?? { turns: new Turns(), users: 0 };
     this.#turns.set(key, slot);

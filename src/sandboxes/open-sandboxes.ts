@@ -6,7 +6,7 @@ import { Ledger } from '../ledger/ledger.ts';
 import type { AdmissionLimits } from './admission.ts';
 import { Book, sandboxChapter } from './book.ts';
 import type { SweepPolicy } from './idle.ts';
-import { reconcile } from './reconcile.ts';
+import { reconcile, reconcileUnsettled } from './reconcile.ts';
 import { Registry } from './registry.ts';
 import { Supply, type SupplyOptions } from './supply.ts';
 import { sweep } from './sweep.ts';
@@ -34,23 +34,23 @@ export async function openSandboxes(options: SandboxesOptions): Promise<Sandboxe
   const supply = held.use(new Supply(options));
   const registry = held.use(new Registry({ book, supply, limits: most }));
   const closing = new AbortController();
-  let settled = await reconcile(registry, book, runtimes, warn, closing.signal, { signal });
+  const sides = { registry, book, runtimes, warn };
+  const { reaping } = await reconcile(sides, closing.signal, { signal });
 
   const tend = async () => {
-    // An engine that was away may be back.
-    if (!settled.complete) settled = await reconcile(registry, book, runtimes, warn, closing.signal);
-    return sweep(registry, book, policy);
+    await reconcileUnsettled(sides, { signal: closing.signal });
+    await sweep(registry, book, policy, { signal: closing.signal });
   };
   let tending: Promise<unknown> | undefined;
   held.defer(async () => {
     closing.abort();
     await tending;
-    await settled.reaping;
+    await reaping;
   });
   if (sweepEveryMs !== null) {
     const timer = setInterval(() => {
       tending ??= tend()
-        .catch((error) => warn(`The sweep failed: ${reasonOf(error)}`))
+        .catch((error) => closing.signal.aborted || warn(`The sweep failed: ${reasonOf(error)}`))
         .finally(() => {
           tending = undefined;
         });

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { GeodeError } from '../core/errors.ts';
 import type { PersistentSpec } from '../core/persistent.ts';
+import type { RuntimeName } from '../core/runtime.ts';
 
 const longestName = 8 * 1024;
 const mostLabels = 64;
@@ -64,14 +65,46 @@ export function checkLabels(labels: Readonly<Record<string, string>>): Readonly<
   );
 }
 
+/** Unambiguous for any two names. */
+export function keyOf(user: string, chat: string): string {
+  return JSON.stringify([checkName(user, 'user'), checkName(chat, 'chat')]);
+}
+
+/** Every field by its name: one that nothing would read is refused. Otherwise a typing error would be ignored. */
+const specFields: Readonly<Record<keyof PersistentSpec, true>> = {
+  runtime: true,
+  labels: true,
+  image: true,
+  env: true,
+  limits: true,
+  mounts: true,
+  network: true,
+  minimumGrade: true,
+  rootAccess: true,
+  leaseMs: true,
+};
+
+/** As it is written down, where what is undefined is not there. */
+export function checkPersistentSpec(spec: PersistentSpec): PersistentSpec {
+  const strange = Object.keys(spec).find((field) => !Object.hasOwn(specFields, field));
+  if (strange === undefined) return JSON.parse(JSON.stringify(spec));
+  throw new GeodeError('invalid_input', `A sandbox has no ${JSON.stringify(strange)}.`, {
+    hint: `It has ${Object.keys(specFields).join(', ')}.`,
+  });
+}
+
 /** A caller who names what the sandbox shall be must not get another. Labels may differ: they can be changed. */
-export function checkAgreement(asked: PersistentSpec, made: PersistentSpec): void {
-  const { labels: _, ...fields } = asked;
-  for (const [field, value] of Object.entries(fields)) {
-    if (isDeepStrictEqual(value, made[field as keyof PersistentSpec])) continue;
-    throw new GeodeError('sandbox_exists', `This chat has a sandbox that was made with another ${field}.`, {
-      hint: `Ask for it without ${field}, or remove it first.`,
-      details: { field },
-    });
-  }
+export function checkAgreement(
+  { labels: _, runtime, ...asked }: PersistentSpec,
+  made: { readonly runtime: RuntimeName; readonly spec: PersistentSpec },
+): void {
+  const fields = Object.entries(asked).filter(
+    ([field, value]) => !isDeepStrictEqual(value, made.spec[field as keyof PersistentSpec]),
+  );
+  const [field] = runtime !== undefined && runtime !== made.runtime ? ['runtime'] : (fields[0] ?? []);
+  if (field === undefined) return;
+  throw new GeodeError('sandbox_exists', `This chat has a sandbox that was made with another ${field}.`, {
+    hint: `Ask for it without ${field}, or remove it first.`,
+    details: { field },
+  });
 }

@@ -8,7 +8,8 @@ const pauseMs = 250;
 
 /**
  * Removes what dead hosts left of sandboxes that nobody wants: containers, volumes, folders, control groups,
- * processes. Returns their ids. What `isOrphan` does not know is not touched. A cancel ends the wait for what
+ * processes. Returns their ids. What belongs to somebody, and what `isOrphan`
+ * does not know, is not touched. A cancel ends the wait for what
  * an engine may still bring; what is there is removed.
  */
 export async function reap(
@@ -29,8 +30,10 @@ async function reapOf(
   let until = 0;
   do {
     // A runtime that does not answer is not in use here, or its orphans can wait until it does.
-    const orphans = (await runtime.traces().catch(() => [])).filter(isOrphan);
-    const records = orphans.length === 0 ? [] : await runtime.list({ ids: orphans });
+    const found = (await runtime.traces().catch(() => [])).filter(isOrphan);
+    const records = found.length === 0 ? [] : await runtime.list({ ids: found });
+    const owned = new Set(records.filter(({ owner }) => owner !== null).map(({ id }) => id));
+    const orphans = found.filter((id) => !owned.has(id));
     until = Math.max(until, ...records.map(({ createdAt }) => createdAt + latestArrivalMs));
     await Promise.all(orphans.map((id) => runtime.remove(id)));
     reaped.push(...orphans);

@@ -1,114 +1,141 @@
 import type { Cancel } from '../core/cancel.ts';
 import { isGeodeError, reasonOf } from '../core/errors.ts';
-import type { Runtime, RuntimeName, SandboxFacts } from '../core/runtime.ts';
+import type { Runtime, SandboxFacts } from '../core/runtime.ts';
 import type { Book, Entry } from './book.ts';
 import { isOrphan } from './host-mark.ts';
-import { parseOwner } from './owner.ts';
+import { type Owner, parseOwner } from './owner.ts';
 import { reap } from './reap.ts';
 import type { Registry } from './registry.ts';
 
 const atOnce = 8;
 
+/** What is to agree. */
+export interface Sides {
+  readonly registry: Registry;
+  readonly book: Book;
+  readonly runtimes: readonly Runtime[];
+  readonly warn: (message: string) => void;
+}
+
 /** What a runtime says is there. */
 interface Reality {
   readonly runtime: Runtime;
-  readonly facts: ReadonlyMap<string, SandboxFacts>;
-  /** Everything that something is left of, records or not. */
-  readonly traces: ReadonlySet<string>;
-}
-
-export interface Reconciled {
-  /** Every runtime that the ledger names has answered. */
-  readonly complete: boolean;
-  /** Blank sandboxes of dead hosts are being removed; resolves with their ids. */
-  readonly reaping: Promise<readonly string[]>;
+  readonly facts: readonly SandboxFacts[];
 }
 
 /**
- * Makes the ledger agree with reality, which is always right, and takes over everything that runs. A
- * runtime that does not answer is left alone, and so is what the ledger says of it.
+ * Makes the ledger agree with reality, which is always right, and takes over everything that runs. What a
+ * runtime does not answer for is left alone, and stays unsettled. Blank sandboxes of dead hosts are removed
+ * meanwhile: the answer resolves with their ids, soon after `closing`.
  */
 export async function reconcile(
-  registry: Registry,
-  book: Book,
-  runtimes: readonly Runtime[],
-  warn: (message: string) => void,
+  sides: Sides,
   closing: AbortSignal,
   cancel: Cancel = {},
-): Promise<Reconciled> {
-  const realities = (await Promise.all(runtimes.map((runtime) => lookAt(runtime, cancel)))).filter(
-    (reality) => reality !== undefined,
-  );
-  for (const reality of realities) addUnknown(book, reality, warn);
-  const byName = new Map<RuntimeName, Reality>(realities.map((reality) => [reality.runtime.name, reality]));
-  const waiting = [...book.all()];
-  let complete = true;
-  const settleNext = async (): Promise<void> => {
-    for (let entry = waiting.shift(); entry !== undefined; entry = waiting.shift()) {
-      const reality = byName.get(entry.runtime);
-      if (reality === undefined) complete = false;
-      else
-        await registry.inTurn(entry.user, entry.chat, cancel, () =>
-          settle(registry, book, entry, reality, warn, cancel),
-        );
-    }
-  };
-  await Promise.all(Array.from({ length: atOnce }, settleNext));
+): Promise<{ readonly reaping: Promise<readonly string[]> }> {
+  const { book, runtimes } = sides;
+  const looked = await Promise.all(runtimes.map((runtime) => lookAt(runtime, cancel)));
+  const realities = looked.filter((reality) => reality !== undefined);
+  for (const reality of realities) await addUnknown(sides, reality, cancel);
+  const seen = new Map(realities.flatMap(({ facts }) => facts.map((fact) => [fact.id, fact] as const)));
+  await settleAll(sides, book.all(), (id) => seen.get(id), cancel);
   const known = new Set(book.all().map(({ id }) => id));
-  return {
-    complete,
-    reaping: reap(runtimes, (id) => isOrphan('room', id) && !known.has(id), { signal: closing }).catch(
-      () => [],
-    ),
-  };
+  const answering = realities.map(({ runtime }) => runtime);
+  const reaping = reap(answering, (id) => isOrphan('room', id) && !known.has(id), { signal: closing });
+  return { reaping: reaping.catch(() => []) };
+}
+
+/** Those of which it is not known whether they run: an engine that was away may be back. */
+export async function reconcileUnsettled(sides: Sides, cancel: Cancel = {}): Promise<void> {
+  const entries = sides.book.all().filter(({ id }) => sides.registry.unsettled.has(id));
+  await settleAll(sides, entries, () => undefined, cancel);
 }
 
 async function lookAt(runtime: Runtime, cancel: Cancel): Promise<Reality | undefined> {
   const found = await runtime.probe(cancel);
   if (!found.available) return undefined;
-  try {
-    const [facts, traces] = [await runtime.list(cancel), await runtime.traces(cancel)];
-    return { runtime, facts: new Map(facts.map((fact) => [fact.id, fact])), traces: new Set(traces) };
-  } catch {
-    return undefined;
-  }
+  return runtime.list(cancel).then(
+    (facts) => ({ runtime, facts }),
+    () => undefined,
+  );
 }
 
 /** A host may have died between giving a sandbox its owner and writing it down; or the ledger was lost. */
-function addUnknown(book: Book, { runtime, facts }: Reality, warn: (message: string) => void): void {
+async function addUnknown(
+  { registry, book, warn }: Sides,
+  { runtime, facts }: Reality,
+  cancel: Cancel,
+): Promise<void> {
   const known = new Set(book.all().map(({ id }) => id));
-  for (const { id, owner: text, createdAt } of facts.values()) {
+  const add = async (id: string, { user, chat, spec }: Owner, createdAt: number) => {
+    const other = book.find(user, chat);
+    if (other === undefined) {
+      const labels = spec.labels ?? {};
+      book.add({ id, user, chat, runtime: runtime.name, spec, labels, createdAt, activeAt: Date.now() });
+    } else if (other.id !== id)
+      warn(`Sandbox ${id} belongs to a chat that has another one; it is left as it is.`);
+  };
+  for (const { id, owner: text, createdAt } of facts) {
     const owner = parseOwner(text);
     if (owner === undefined || known.has(id)) continue;
-    const { user, chat, spec } = owner;
-    if (book.find(user, chat) !== undefined) {
-      warn(`Sandbox ${id} belongs to a chat that has another one; it is left as it is.`);
-      continue;
-    }
-    const labels = spec.labels ?? {};
-    book.add({ id, user, chat, runtime: runtime.name, spec, labels, createdAt, activeAt: Date.now() });
+    await registry.inTurn(owner.user, owner.chat, cancel, () => add(id, owner, createdAt));
   }
 }
 
-async function settle(
-  registry: Registry,
-  book: Book,
-  entry: Entry,
-  { runtime, facts, traces }: Reality,
-  warn: (message: string) => void,
+async function settleAll(
+  sides: Sides,
+  entries: readonly Entry[],
+  seen: (id: string) => SandboxFacts | undefined,
   cancel: Cancel,
 ): Promise<void> {
-  const { id } = entry;
+  const waiting = [...entries];
+  const next = async (): Promise<void> => {
+    for (let entry = waiting.shift(); entry !== undefined; entry = waiting.shift()) {
+      const { id, user, chat } = entry;
+      await sides.registry.inTurn(user, chat, cancel, () => settle(sides, user, chat, id, seen(id), cancel));
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, next));
+}
+
+/** In the chat's turn, so what was seen before it began may be old, where something is to be removed. */
+async function settle(
+  { registry, book, runtimes, warn }: Sides,
+  user: string,
+  chat: string,
+  id: string,
+  seen: SandboxFacts | undefined,
+  cancel: Cancel,
+): Promise<void> {
+  const entry = book.find(user, chat);
+  const runtime = runtimes.find(({ name }) => name === entry?.runtime);
+  if (entry?.id !== id || runtime === undefined) return;
+  const wasUnsettled = registry.unsettled.has(id);
+  registry.unsettled.add(id);
   try {
-    if (entry.removing) return await registry.discard(entry);
-    if (!traces.has(id)) return book.remove(id);
-    const runs = ['running', 'paused'].includes(facts.get(id)?.state ?? 'unknown');
-    if (!runs || registry.heldOf(entry) !== undefined) return;
-    await registry.adopt(entry, cancel);
+    if (entry.removing) await registry.discard(entry);
+    else {
+      const [fact] = seen === undefined ? await runtime.list({ ids: [id], ...cancel }) : [seen];
+      if (fact === undefined && !(await runtime.traces(cancel)).includes(id)) book.remove(id);
+      if (fact?.state === 'unknown') return;
+      if (fact !== undefined) agree(book, entry, fact);
+      if (fact?.state === 'running' || fact?.state === 'paused') {
+        if (registry.heldOf(entry) === undefined) await registry.adopt(entry, cancel);
+      } else if (wasUnsettled) await runtime.halt(id, cancel);
+    }
+    registry.unsettled.delete(id);
   } catch (error) {
     if (isGeodeError(error, 'cancelled')) throw error;
     warn(`Sandbox ${id} could not be taken over: ${reasonOf(error)}`);
-    // What cannot be reached is of no use running; its files are.
-    if (!isGeodeError(error, 'sandbox_held')) await runtime.halt(id).catch(() => {});
+    // With such a guest nobody can talk any more; the files can be had again.
+    if (isGeodeError(error, 'guest_version') || isGeodeError(error, 'guest_protocol'))
+      await runtime.halt(id).catch(() => {});
   }
+}
+
+/** A host may have died in the middle of giving it another name. */
+function agree(book: Book, { id, user, chat }: Entry, { owner: text }: SandboxFacts): void {
+  const owner = parseOwner(text);
+  if (owner?.user !== user || owner.chat === chat || book.find(user, owner.chat) !== undefined) return;
+  book.rename(id, owner.chat);
 }

@@ -1,5 +1,5 @@
-import { type Cancel, throwIfCancelled } from '../core/cancel.ts';
-import { GeodeError } from '../core/errors.ts';
+import { type Cancel, throwIfCancelled, within } from '../core/cancel.ts';
+import { GeodeError, isGeodeError } from '../core/errors.ts';
 import type { Journals } from '../core/journal.ts';
 import type { PersistentSandbox, PersistentSpec, SandboxStatus } from '../core/persistent.ts';
 import { Admission, type AdmissionLimits } from './admission.ts';
@@ -8,10 +8,13 @@ import { handleOf } from './handle.ts';
 import { Held } from './held.ts';
 import { Holdings } from './holdings.ts';
 import { KeyedTurns } from './keyed-turns.ts';
-import { checkAgreement, checkLabels, checkName, ownerText } from './owner.ts';
+import { checkAgreement, checkLabels, checkName, checkPersistentSpec, keyOf, ownerText } from './owner.ts';
 import { rollCall } from './roll-call.ts';
 import type { Supply } from './supply.ts';
 import { forkWorkspace } from './workspaces/fork-workspace.ts';
+
+/** Who is at work when a host closes is waited for that long; its work then fails by itself. */
+const closeDeadlineMs = 10_000;
 
 export interface RegistryOptions {
   readonly book: Book;
@@ -38,16 +41,17 @@ export class Registry implements AsyncDisposable {
     this.#admission = new Admission(limits, () => this.#holdings.running().map(({ user }) => user));
   }
 
-  getOrCreate(
+  async getOrCreate(
     user: string,
     chat: string,
-    spec: PersistentSpec,
+    asked: PersistentSpec,
     cancel: Cancel = {},
   ): Promise<PersistentSandbox> {
+    const spec = checkPersistentSpec(asked);
     return this.inTurn(user, chat, cancel, async () => {
       const entry = await this.#find(user, chat);
       if (entry === undefined) return this.#create(user, chat, spec, cancel);
-      checkAgreement(spec, entry.spec);
+      checkAgreement(spec, entry);
       return this.#open(entry, cancel);
     });
   }
@@ -86,7 +90,6 @@ export class Registry implements AsyncDisposable {
     return this.#inTurns(user, [chat, to], cancel, async () => {
       const source = await this.#get(user, chat);
       await this.#checkFree(user, to);
-      await this.#open(source, cancel);
       const freezer = this.heldOf(source)?.sandbox.freezer;
       const { workspaces } = this.#supply.runtime(source.runtime);
       if (workspaces === undefined)
@@ -113,11 +116,23 @@ export class Registry implements AsyncDisposable {
     });
   }
 
+  /** On the sandbox too, so that a lost ledger does not lose them. */
+  label(user: string, chat: string, labels: Readonly<Record<string, string>>): Promise<SandboxStatus> {
+    return this.inTurn(user, chat, {}, async () => {
+      const { id, runtime, spec } = await this.#get(user, chat);
+      const labelled = { ...spec, labels: checkLabels(labels) };
+      await this.#supply.runtime(runtime).assign(id, ownerText({ user, chat, spec: labelled }));
+      this.#book.label(id, labels);
+      return this.inspect(user, chat);
+    });
+  }
+
   rename(user: string, chat: string, to: string): Promise<SandboxStatus> {
     return this.#inTurns(user, [chat, to], {}, async () => {
-      const { id, runtime, spec } = await this.#get(user, chat);
+      const { id, runtime, spec, labels } = await this.#get(user, chat);
       await this.#checkFree(user, to);
-      await this.#supply.runtime(runtime).assign(id, ownerText({ user, chat: to, spec }));
+      const owner = ownerText({ user, chat: to, spec: { ...spec, labels } });
+      await this.#supply.runtime(runtime).assign(id, owner);
       this.#book.rename(id, to);
       return this.inspect(user, to);
     });
@@ -152,32 +167,58 @@ export class Registry implements AsyncDisposable {
     await this.#holdings.take(entry, await runtime.adopt(entry.id, cancel), runtime, cancel);
   }
 
-  /** In the chat's turn: ends what runs and keeps the rest. */
+  /** In the chat's turn: ends what runs and keeps the rest. It counts as running until it has ended. */
   async halt(entry: Entry): Promise<void> {
     const held = this.heldOf(entry);
     this.noteActivity();
-    this.#holdings.drop(entry.id);
-    if (held !== undefined) await held.halt();
-    else await this.#supply.runtime(entry.runtime).halt(entry.id);
+    try {
+      if (held !== undefined) await held.halt();
+      else await this.#supply.runtime(entry.runtime).halt(entry.id);
+      this.unsettled.delete(entry.id);
+    } catch (error) {
+      this.unsettled.add(entry.id);
+      throw error;
+    } finally {
+      this.#holdings.drop(entry.id);
+    }
   }
 
   /** In the chat's turn: removes it for good. Once begun it is finished, by a later host if need be. */
   async discard({ id, runtime }: Entry): Promise<void> {
-    this.#book.markRemoving(id);
+    try {
+      this.#book.markRemoving(id);
+    } catch (error) {
+      // What frees the disk must be possible on a full one.
+      if (!isGeodeError(error, 'disk_full')) throw error;
+    }
     await this.#holdings.get(id)?.sandbox.release();
     await this.#supply.runtime(runtime).remove(id);
     this.#holdings.drop(id);
     this.#book.remove(id);
+    this.unsettled.delete(id);
   }
 
-  /** Writes down how far the activity of everything that runs has come. */
+  /** Writes down how far the activity of everything that runs has come. On a full disk that can wait. */
   noteActivity(): void {
-    this.#book.noteActivity(this.#holdings.activity(Date.now()));
+    try {
+      this.#book.noteActivity(this.#holdings.activity(Date.now()));
+    } catch (error) {
+      if (!isGeodeError(error, 'disk_full')) throw error;
+    }
+  }
+
+  /** Ids of which it is not known whether they run. */
+  get unsettled(): Set<string> {
+    return this.#holdings.unsettled;
+  }
+
+  /** Something is being done to it, or waits to be. */
+  isBusy({ user, chat }: Pick<Entry, 'user' | 'chat'>): boolean {
+    return this.#turns.has(keyOf(user, chat));
   }
 
   async inTurn<T>(user: string, chat: string, cancel: Cancel, work: () => Promise<T>): Promise<T> {
-    const key = JSON.stringify([checkName(user, 'user'), checkName(chat, 'chat')]);
-    const turn = this.#turns.in(key, 'Waiting for the sandbox', cancel, async () => {
+    const turn = this.#turns.in(keyOf(user, chat), 'Waiting for the sandbox', cancel, async () => {
       if (this.#closing !== undefined)
         throw new GeodeError('stopping', 'This host is letting go of its sandboxes.');
       return work();
@@ -195,9 +236,15 @@ export class Registry implements AsyncDisposable {
   async #close(): Promise<void> {
     // Who waits for a turn is refused; who has one finishes.
     await Promise.resolve();
-    await Promise.allSettled(this.#working);
-    this.noteActivity();
-    await this.#holdings.release();
+    const working = within({ ms: closeDeadlineMs, what: 'The last calls' }, () =>
+      Promise.allSettled(this.#working),
+    );
+    await working.catch(() => {});
+    try {
+      this.noteActivity();
+    } finally {
+      await this.#holdings.release();
+    }
   }
 
   /** The turns of both chats, always in the same order, so that two such calls cannot wait for each other. */
@@ -250,7 +297,7 @@ export class Registry implements AsyncDisposable {
       return this.#holdings.take(entry, sandbox, this.#supply.runtime(runtime), cancel);
     };
     const held = this.heldOf(entry) ?? (await this.#admission.admit(user, start));
-    if (held.pausedSince !== undefined) await held.resume(cancel);
+    if (held.paused) await held.resume(cancel);
     return handleOf(entry, held);
   }
 

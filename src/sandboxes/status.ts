@@ -16,12 +16,7 @@ export function statusOf(
     id,
     user,
     chat,
-    state:
-      held === undefined
-        ? (facts?.state ?? 'unknown')
-        : held.pausedSince === undefined
-          ? 'running'
-          : 'paused',
+    state: held === undefined ? (facts?.state ?? 'unknown') : held.paused ? 'paused' : 'running',
     runtime,
     ...(grade === undefined ? {} : { grade }),
     image: spec.image ?? null,

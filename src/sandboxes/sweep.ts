@@ -23,7 +23,8 @@ export async function sweep(
     entry.removing ? 'remove' : verdictOn(standingOf(registry, entry), policy, Date.now());
   for (const entry of book.all()) {
     throwIfCancelled(signal, 'The sweep');
-    if (judged(entry) === 'keep') continue;
+    // What is being worked on is not idle, and the sweep waits for nobody.
+    if (judged(entry) === 'keep' || registry.isBusy(entry)) continue;
     try {
       const verdict = await registry.inTurn(entry.user, entry.chat, { signal }, () => carryOut(entry));
       if (verdict === 'stop') report.stopped.push(entry.id);
@@ -47,11 +48,12 @@ export async function sweep(
   }
 }
 
+/** What may run for all that is known is not touched. */
 function standingOf(registry: Registry, entry: Entry): Standing {
   const held = registry.heldOf(entry);
   return {
     state: held === undefined ? 'stopped' : 'running',
-    open: held?.activity.open ?? 0,
+    open: registry.unsettled.has(entry.id) ? 1 : (held?.activity.open ?? 0),
     activeAt: activeAt(entry, held, Date.now()),
     keptUntil: entry.keptUntil,
     thinkingUntil: entry.thinkingUntil,
