@@ -35,7 +35,7 @@ export function diskOf({ folder }: Room): Disk {
 /** On this host and in whatever mounts the same device: no programs that change their user, no devices. */
 export const mountOptions = 'nosuid,nodev,noatime,noinit_itable';
 
-const programs = ['mkfs.ext4', 'mount', 'umount', 'cp'];
+const programs = ['mkfs.ext4', 'mount', 'umount', 'cp', 'flock'];
 const blockBytes = 4096;
 const bytesPerFile = 8192;
 const smallJournalMb = 4;
@@ -43,6 +43,8 @@ const journalMb = 16;
 const smallDiskBytes = 512 * 1024 ** 2;
 const capSysAdmin = 21n;
 const callDeadlineMs = 30_000;
+const lockSeconds = 20;
+const mostMounts = 8;
 
 type Tools = Pick<RuntimeOptions, 'stateDir' | 'path' | 'uid' | 'platform'>;
 
@@ -85,7 +87,9 @@ export async function mountDisk(room: Room, tools: Tools): Promise<void> {
   if (!(await hasDisk(room))) return;
   if (!(await isMounted(room))) {
     // A device that still holds the image, for whomever, is used again: two would overwrite each other's blocks.
-    await run(tools, 'mounted', 'mount', ['-t', 'ext4', '-o', `loop,${mountOptions}`, image, room.workspace]);
+    await alone(room, tools, 'mounted', [
+      ...['mount', '-t', 'ext4', '-o', `loop,${mountOptions}`, image, room.workspace],
+    ]);
   }
   await rm(`${device}.new`, { force: true });
   await symlink(join('/dev', await deviceName(room)), `${device}.new`);
@@ -94,12 +98,22 @@ export async function mountDisk(room: Room, tools: Tools): Promise<void> {
 
 /** The kernel lets the loop device go with its last mount. Idempotent. */
 export async function unmountDisk(room: Room, tools: Tools): Promise<void> {
-  if (!(await isMounted(room))) return;
-  await run(tools, 'unmounted', 'umount', [room.workspace]).catch(async (error) => {
-    if (!(await isMounted(room))) return;
-    // Somebody reads it: they keep it until they are done, and nobody finds it there any more.
-    await run(tools, 'unmounted', 'umount', ['--lazy', room.workspace]).catch(() => Promise.reject(error));
-  });
+  if (!(await hasDisk(room)) && !(await isMounted(room))) return;
+  // A host that was killed may have left a mount that is under way.
+  if (!(await isMounted(room))) await alone(room, tools, 'unmounted', ['true']);
+  for (let left = mostMounts; left > 0 && (await isMounted(room)); left -= 1) {
+    await alone(room, tools, 'unmounted', ['umount', room.workspace]).catch(async (error) => {
+      if (!(await isMounted(room))) return;
+      // Somebody reads it: they keep it until they are done, and nobody finds it there any more.
+      const lazily = alone(room, tools, 'unmounted', ['umount', '--lazy', room.workspace]);
+      await lazily.catch(() => Promise.reject(error));
+    });
+  }
+}
+
+/** One change at a time, also of what outlived its host: two devices on one file would destroy it. */
+function alone({ folder }: Room, tools: Tools, done: string, command: readonly string[]): Promise<void> {
+  return run(tools, done, 'flock', ['--timeout', String(lockSeconds), folder, ...command]);
 }
 
 export async function isMounted({ workspace, folder }: Room): Promise<boolean> {

@@ -113,23 +113,23 @@ export async function endRoom(handle: string, id: string): Promise<void> {
 /**
  * Every process of the host whose words, environment, folder or link folder hold the text: a room's id is in one
  * of them. No other mount counts: where a room's disk is mounted is in the table of every process of the host.
+ * One process after the other: many rooms may be ended at once, and a file that cannot be opened names nothing.
  */
 async function processesNaming(text: string): Promise<readonly number[]> {
   const pids = (await readdir('/proc'))
     .map(Number)
     .filter((pid) => Number.isInteger(pid) && pid !== process.pid);
-  const named = await Promise.all(
-    pids.map(async (pid) => {
-      const facts = [
-        ...['cmdline', 'environ'].map((file) => readFile(`/proc/${pid}/${file}`, 'utf8')),
-        readFile(`/proc/${pid}/mountinfo`, 'utf8').then(linkFolders),
-        readlink(`/proc/${pid}/cwd`).then((folder) => `${folder}/`),
-      ].map((fact) => fact.catch(() => ''));
-      const alive = (await startTime(pid)) !== undefined;
-      return alive && (await Promise.all(facts)).some((fact) => fact.includes(text));
-    }),
-  );
-  return pids.filter((_, index) => named[index]);
+  const naming: number[] = [];
+  for (const pid of pids) {
+    const facts = [
+      ...['cmdline', 'environ'].map((file) => readFile(`/proc/${pid}/${file}`, 'utf8')),
+      readFile(`/proc/${pid}/mountinfo`, 'utf8').then(linkFolders),
+      readlink(`/proc/${pid}/cwd`).then((folder) => `${folder}/`),
+    ].map((fact) => fact.catch(() => ''));
+    const isNamed = (await Promise.all(facts)).some((fact) => fact.includes(text));
+    if (isNamed && (await startTime(pid)) !== undefined) naming.push(pid);
+  }
+  return naming;
 }
 
 /** What is mounted where a sandbox finds its socket. */
