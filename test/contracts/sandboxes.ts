@@ -1,7 +1,12 @@
-import { existsSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { GeodeError } from '../../src/core/errors.ts';
 import type { Sandboxes } from '../../src/core/persistent.ts';
+import type { Runtime } from '../../src/core/runtime.ts';
 import { roomOf } from '../../src/runtimes/rooms.ts';
+import { reap } from '../../src/sandboxes/reap.ts';
 import type { SandboxWorld } from '../sandboxes/world.ts';
 import { events } from './exec.ts';
 import { eventually } from './harness.ts';
@@ -119,11 +124,17 @@ export function sandboxesContract(open: () => Promise<SandboxWorld>): void {
       }));
 
     it('SBX-2: what is asked for must be what is there', () =>
-      hosting(async (sandboxes) => {
+      hosting(async (sandboxes, world) => {
         const mine = sandboxes.of('ann');
         await mine.getOrCreate('chat', { env: { A: '1' }, limits: { openFiles: 512 } });
         await mine.getOrCreate('chat');
         await mine.getOrCreate('chat', { limits: { openFiles: 512 } });
+        await mine.getOrCreate('chat', { runtime: world.runtime.name, limits: { openFiles: 512 } });
+        for (const wrong of [{ imgae: 'x' }, { owner: 'eve' }, { id: 'x' }, { env: { A: 1 } }]) {
+          await expect(mine.getOrCreate('third', wrong as object)).rejects.toMatchObject({
+            code: 'invalid_input',
+          });
+        }
         const other = mine.getOrCreate('chat', { limits: { openFiles: 1024 } });
         await expect(other).rejects.toMatchObject({ code: 'sandbox_exists', details: { field: 'limits' } });
         await expect(mine.getOrCreate('other', { env: { 'A B': '1' } })).rejects.toMatchObject({
@@ -144,7 +155,10 @@ export function sandboxesContract(open: () => Promise<SandboxWorld>): void {
         const { keptUntil } = await mine.extend('one', 60_000);
         expect(keptUntil).toBeGreaterThan(Date.now() + 50_000);
         expect(await mine.extend('one', 10)).toMatchObject({ keptUntil });
-        await expect(mine.extend('one', -1)).rejects.toMatchObject({ code: 'invalid_input' });
+        for (const ms of [-1, 1.5, Number.NaN, Number.MAX_SAFE_INTEGER]) {
+          await expect(mine.extend('one', ms)).rejects.toMatchObject({ code: 'invalid_input' });
+          await expect(mine.thinkingUntil('one', ms)).rejects.toMatchObject({ code: 'invalid_input' });
+        }
         await expect(mine.rename('one', 'two')).rejects.toMatchObject({ code: 'sandbox_exists' });
         await expect(mine.rename('one', 'one')).rejects.toMatchObject({ code: 'sandbox_exists' });
         const [renamed] = await Promise.allSettled([mine.rename('one', 'three'), mine.rename('two', 'one')]);
@@ -270,6 +284,10 @@ export function sandboxesContract(open: () => Promise<SandboxWorld>): void {
           code: 'snapshot_not_found',
         });
         expect((await mine.list()).map(({ chat }) => chat)).toEqual(['chat', 'fork', 'early']);
+        await mine.stop('chat');
+        const late = await mine.fork('chat', 'late');
+        expect((await late.exec(shell('cat a d/x'))).stdout).toBe('2\nx\n');
+        expect(await mine.inspect('chat')).toMatchObject({ state: 'stopped' });
         await mine.remove('chat');
         expect((await fork.exec(shell('cat a'))).stdout).toBe('3\n');
       }));
@@ -361,6 +379,87 @@ export function sandboxesContract(open: () => Promise<SandboxWorld>): void {
         ]);
         expect(await next.of('bob').list()).toMatchObject([{ chat: 'chat', state: 'stopped' }]);
       }));
+
+    it('SBX-6: what belongs to somebody is not reaped, whatever the ledger knows', () =>
+      hosting(async (sandboxes, world) => {
+        const sandbox = await sandboxes.of('ann').getOrCreate('chat');
+        await sandbox.files.write('kept', 'yes');
+        await sandboxes[Symbol.asyncDispose]();
+        const reaped = await reap([world.runtime], () => true);
+        expect(reaped).toEqual([]);
+        const next = await world.host();
+        expect(await (await next.of('ann').start('chat')).files.readText('kept')).toBe('yes');
+      }));
+
+    it('SBX-6: a runtime that cannot be asked, or fails to adopt once, costs nobody anything', async () => {
+      await using world = await open();
+      const first = await world.host();
+      const sandbox = await first.of('ann').getOrCreate('chat');
+      const process = await sandbox.spawn({ argv: ['sleep', '1000'], timeoutMs: null });
+      await first[Symbol.asyncDispose]();
+      let failures = 2;
+      const shaky: Runtime = {
+        ...world.runtime,
+        adopt: (id, cancel) => {
+          failures -= 1;
+          return failures >= 0
+            ? Promise.reject(new GeodeError('timed_out', 'not now'))
+            : world.runtime.adopt(id, cancel);
+        },
+      };
+      const next = await world.host({
+        runtimes: [shaky],
+        sweepEveryMs: 50,
+        policy: { idleMs: null, removeMs: 1 },
+      });
+      await eventually(async () => failures < 0, 'another try');
+      const again = await next.of('ann').start('chat');
+      expect((await again.processes()).processes).toMatchObject([{ id: process.id, state: 'running' }]);
+      await next[Symbol.asyncDispose]();
+      const blind: Runtime = {
+        ...world.runtime,
+        probe: async () => ({ available: false, reason: 'away', fix: 'wait' }),
+        list: async () => [],
+        traces: async () => [],
+      };
+      const third = await world.host({ runtimes: [blind] });
+      await third[Symbol.asyncDispose]();
+      const fourth = await world.host();
+      expect(await fourth.of('ann').inspect('chat')).toMatchObject({ id: sandbox.id, state: 'running' });
+    });
+
+    it.skipIf(process.getuid?.() !== 0)(
+      'SBX-8: on a full disk sandboxes can be stopped, removed and let go of (where the test may mount one)',
+      async () => {
+        await using world = await open();
+        // An engine may live where a mount of the test is not seen.
+        if (world.runtime.images !== undefined) return;
+        const { stateDir } = world.options;
+        mkdirSync(stateDir, { recursive: true, mode: 0o700 });
+        execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=96m,mode=700', 'tmpfs', stateDir]);
+        await using _disk = {
+          async [Symbol.asyncDispose]() {
+            for (const id of await world.runtime.traces()) await world.runtime.remove(id);
+            execFileSync('umount', ['--lazy', stateDir]);
+          },
+        };
+        await using sandboxes = await world.host();
+        const mine = sandboxes.of('ann');
+        await mine.getOrCreate('one');
+        await mine.getOrCreate('two');
+        const filler = join(stateDir, 'filler');
+        execFileSync('/bin/sh', ['-c', 'cat /dev/zero > "$1" 2>/dev/null || true', 'sh', filler]);
+        await expect(mine.extend('two', 1000)).rejects.toMatchObject({ code: 'disk_full' });
+        await sandboxes.sweep();
+        await mine.stop('one');
+        expect(await mine.inspect('one')).toMatchObject({ state: 'stopped' });
+        await mine.remove('one').catch((error) => expect(error).toMatchObject({ code: 'disk_full' }));
+        expect((await world.runtime.list()).map(({ state }) => state)).toEqual(['running']);
+        rmSync(filler);
+        await mine.remove('one');
+        expect(await mine.list()).toMatchObject([{ chat: 'two', state: 'running' }]);
+      },
+    );
 
     it('SBX-6: one host at a time; another is refused with the name of the first, and may take over', () =>
       hosting(async (sandboxes, world) => {
