@@ -15,6 +15,7 @@ import {
 import { basename, delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { GeodeError, reasonOf } from '../core/errors.ts';
+import { absent } from './absent.ts';
 import type { RuntimeOptions } from './options.ts';
 import { ownFolder, type Room } from './rooms.ts';
 
@@ -77,8 +78,8 @@ export async function makeDisk(room: Room, bytes: number, tools: Tools): Promise
   await mountDisk(room, tools);
 }
 
-export function hasDisk(room: Room): Promise<boolean> {
-  return isThere(diskOf(room).image, constants.F_OK);
+export async function hasDisk(room: Room): Promise<boolean> {
+  return (await lstat(diskOf(room).image).catch(absent)) !== undefined;
 }
 
 /** Shows the disk of a room as its workspace, if it has one. Idempotent. */
@@ -117,9 +118,7 @@ function alone({ folder }: Room, tools: Tools, done: string, command: readonly s
 }
 
 export async function isMounted({ workspace, folder }: Room): Promise<boolean> {
-  const [inside, outside] = await Promise.all(
-    [workspace, folder].map((path) => lstat(path).catch(() => undefined)),
-  );
+  const [inside, outside] = await Promise.all([workspace, folder].map((path) => lstat(path).catch(absent)));
   return inside !== undefined && outside !== undefined && inside.dev !== outside.dev;
 }
 

@@ -7,6 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import { GeodeError, reasonOf } from '../core/errors.ts';
 import type { Vital } from '../link/link.ts';
+import { absent } from './absent.ts';
 
 const endDeadlineMs = 5_000;
 
@@ -162,7 +163,7 @@ async function isRunning(handle: string): Promise<boolean> {
 
 /** Field 22 of /proc/PID/stat, after the name in parentheses; undefined for a zombie or no process. */
 async function startTime(pid: number): Promise<string | undefined> {
-  const text = await readFile(join('/proc', String(pid), 'stat'), 'utf8').catch(() => undefined);
+  const text = await readFile(join('/proc', String(pid), 'stat'), 'utf8').catch(absent);
   const fields = text?.slice(text.lastIndexOf(')') + 2).split(' ');
   return fields?.[0] === 'Z' ? undefined : fields?.[19];
 }

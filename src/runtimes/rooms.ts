@@ -8,6 +8,7 @@ import { GeodeError } from '../core/errors.ts';
 import type { Limits } from '../core/limits.ts';
 import { runtimeNames } from '../core/runtime.ts';
 import { grades, networks, type SandboxSpec } from '../core/sandbox.ts';
+import { absent } from './absent.ts';
 
 const limit = z.number().nullable().optional();
 
@@ -165,10 +166,9 @@ export async function saveRecord(room: Room, record: RoomRecord): Promise<void> 
 
 /** Undefined when there is none, or none that makes sense. */
 export async function readRecord(room: Room): Promise<RoomRecord | undefined> {
+  const text = await readFile(join(room.folder, 'record.json'), 'utf8').catch(absent);
   try {
-    return recordSchema.parse(
-      JSON.parse(await readFile(join(room.folder, 'record.json'), 'utf8')),
-    ) as RoomRecord;
+    return text === undefined ? undefined : (recordSchema.parse(JSON.parse(text)) as RoomRecord);
   } catch {
     return undefined;
   }
@@ -177,16 +177,16 @@ export async function readRecord(room: Room): Promise<RoomRecord | undefined> {
 /** Of every room that has a folder left, half-made and half-removed ones included. */
 export async function allRoomIds(places: RoomPlaces): Promise<readonly string[]> {
   const folders = [join(places.stateDir, 'sandboxes'), places.runDir];
-  const names = await Promise.all(folders.map((folder) => readdir(folder).catch(() => [])));
-  return names.flat().filter((name) => idPattern.test(name));
+  return (await Promise.all(folders.map(idsIn))).flat();
 }
 
 export async function allRecords(places: RoomPlaces): Promise<readonly RoomRecord[]> {
-  const names = await readdir(join(places.stateDir, 'sandboxes')).catch(() => []);
-  return recordsOf(
-    places,
-    names.filter((name) => idPattern.test(name)),
-  );
+  return recordsOf(places, await idsIn(join(places.stateDir, 'sandboxes')));
+}
+
+async function idsIn(folder: string): Promise<readonly string[]> {
+  const names = (await readdir(folder).catch(absent)) ?? [];
+  return names.filter((name) => idPattern.test(name));
 }
 
 export async function recordsOf(places: RoomPlaces, ids: readonly string[]): Promise<readonly RoomRecord[]> {

@@ -78,23 +78,29 @@ export class Workspaces {
         throw error;
       });
     });
-    const { uid, gid } = await stat(room.workspace);
-    const { path: program } = await findGuest(this.#options);
     let isHeld = true;
-    return {
-      workspace: room.workspace,
-      folder: room.snapshots,
-      program,
-      owner: { uid, gid },
-      [Symbol.asyncDispose]: async () => {
-        if (!isHeld) return;
-        isHeld = false;
-        await this.#inTurn(room, async (use) => {
-          use.readers -= 1;
-          if (use.readers === 0 && !use.walls) await unmountDisk(room, this.#options);
-        });
-      },
+    const letGo = async () => {
+      if (!isHeld) return;
+      isHeld = false;
+      await this.#inTurn(room, async (use) => {
+        use.readers -= 1;
+        if (use.readers === 0 && !use.walls) await unmountDisk(room, this.#options);
+      });
     };
+    try {
+      const { uid, gid } = await stat(room.workspace);
+      const { path: program } = await findGuest(this.#options);
+      return {
+        workspace: room.workspace,
+        folder: room.snapshots,
+        program,
+        owner: { uid, gid },
+        [Symbol.asyncDispose]: letGo,
+      };
+    } catch (error) {
+      await letGo();
+      throw error;
+    }
   }
 
   async #inTurn(room: Room, work: (use: Use) => Promise<void>): Promise<void> {

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, rename, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import { bubblewrapRuntime } from '../../src/runtimes/bubblewrap/bubblewrap.ts';
@@ -44,6 +44,20 @@ describe('rooms', () => {
     expect((await harness.runtime.list()).map(({ id }) => id)).toEqual([sandbox.id]);
     await harness.runtime.remove('torn');
     expect(existsSync(torn.folder)).toBe(false);
+  });
+
+  it('a record that cannot be read now is not taken for none: its sandbox is neither forgotten nor removed', async () => {
+    const sandbox = await harness.open();
+    const record = join(roomOf(harness.options, sandbox.id).folder, 'record.json');
+    await rename(record, `${record}.aside`);
+    await symlink(record, record);
+    const unreadable = { code: 'ELOOP' };
+    await expect(harness.runtime.list()).rejects.toMatchObject(unreadable);
+    await expect(harness.runtime.traces()).rejects.toMatchObject(unreadable);
+    await expect(harness.runtime.adopt(sandbox.id)).rejects.toMatchObject(unreadable);
+    await expect(harness.runtime.remove(sandbox.id)).rejects.toMatchObject(unreadable);
+    await rename(`${record}.aside`, record);
+    expect((await sandbox.exec({ argv: ['echo', 'unharmed'] })).stdout).toBe('unharmed\n');
   });
 
   it('SEC-1: a run folder that others may write to is refused', async () => {

@@ -2,6 +2,7 @@ import { access, constants, mkdir, readdir, readFile, rmdir, writeFile } from 'n
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Limits } from '../../core/limits.ts';
+import { absent } from '../absent.ts';
 import { homeOf } from '../home.ts';
 import type { RuntimeOptions } from '../options.ts';
 
@@ -140,8 +141,9 @@ async function isWritable(path: string): Promise<boolean> {
 /** The sandboxes of this installation that have a group, for telling leftovers. */
 export async function cgroupIds(version: CgroupVersion, options: RuntimeOptions): Promise<readonly string[]> {
   const folders = await cgroupFolders(version, groupOf(options, ''));
-  const entries = (
-    await Promise.all(folders.map((folder) => readdir(folder, { withFileTypes: true }).catch(() => [])))
-  ).flat();
-  return [...new Set(entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name))];
+  const entries = await Promise.all(
+    folders.map(async (folder) => (await readdir(folder, { withFileTypes: true }).catch(absent)) ?? []),
+  );
+  const groups = entries.flat().filter((entry) => entry.isDirectory());
+  return [...new Set(groups.map((entry) => entry.name))];
 }

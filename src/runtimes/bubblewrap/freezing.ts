@@ -1,6 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { GeodeError } from '../../core/errors.ts';
+import { absent } from '../absent.ts';
 import type { Frost } from '../freezer.ts';
 import { freezerFolder } from './cgroups.ts';
 
@@ -22,12 +24,21 @@ const versions = {
 export async function frostOf(name: string): Promise<Frost | undefined> {
   const group = await freezerOf(name);
   if (group === undefined || (await isFrozenGroup(group)) === undefined) return undefined;
-  const turn = async (paused: boolean, signal: AbortSignal) => {
-    await writeFile(join(group.folder, group.file), paused ? group.paused : group.running);
+  return { pause: (signal) => turn(group, true, signal), resume: (signal) => turn(group, false, signal) };
+}
+
+async function turn(group: Group, paused: boolean, signal: AbortSignal): Promise<void> {
+  const wanted = paused ? group.paused : group.running;
+  await writeFile(join(group.folder, group.file), wanted).catch(absent);
+  for (;;) {
+    const frozen = await isFrozenGroup(group);
+    if (frozen === paused || (frozen === undefined && !paused)) return;
+    if (frozen === undefined) {
+      throw new GeodeError('sandbox_gone', 'The sandbox has ended: its control group is gone.');
+    }
     // The kernel stops one task after the other.
-    while ((await isFrozenGroup(group)) !== paused) await delay(lookEveryMs, undefined, { signal });
-  };
-  return { pause: (signal) => turn(true, signal), resume: (signal) => turn(false, signal) };
+    await delay(lookEveryMs, undefined, { signal });
+  }
 }
 
 export async function isFrozen(name: string): Promise<boolean> {
@@ -42,9 +53,8 @@ async function freezerOf(name: string): Promise<Group | undefined> {
   return found && { ...versions[found.version], folder: found.folder };
 }
 
+/** Undefined when the group is gone. */
 async function isFrozenGroup({ folder, truth, frozen }: Group): Promise<boolean | undefined> {
-  return readFile(join(folder, truth), 'utf8').then(
-    (state) => frozen.test(state),
-    () => undefined,
-  );
+  const state = await readFile(join(folder, truth), 'utf8').catch(absent);
+  return state === undefined ? undefined : frozen.test(state);
 }

@@ -66,20 +66,27 @@ export async function removeContainer(container: Docker.Container, signal?: Abor
   }
 }
 
-/** Idempotent: what counts is how it is afterwards. */
+/**
+ * Idempotent: what counts is how it is afterwards. One that has ended cannot be paused, and needs no resuming. The
+ * engine pauses what it was asked to, whoever has gone meanwhile: its answer is waited for, so that a resume that
+ * follows comes after.
+ */
 export async function pauseContainer(
   container: Docker.Container,
   paused: boolean,
   signal: AbortSignal,
 ): Promise<void> {
   const what = paused ? 'pause' : 'resume';
-  const turning = paused
-    ? container.pause({ abortSignal: signal })
-    : container.unpause({ abortSignal: signal });
+  const turning = paused ? container.pause() : container.unpause({ abortSignal: signal });
   await turning.catch(async (cause) => {
-    const { State } = await asking(`look at the container`, container.inspect({ abortSignal: signal }));
-    if (!State.Running || State.Paused !== paused)
+    const looking = container.inspect({ abortSignal: signal }).catch((error) => {
+      if (statusOf(error) !== 404) throw error;
+    });
+    const state = (await asking('look at the container', looking))?.State;
+    if (state?.Running && state.Paused !== paused)
       await asking(`${what} the container`, Promise.reject(cause));
+    if (!state?.Running && paused)
+      throw new GeodeError('sandbox_gone', 'The sandbox has ended: its container does not run.', { cause });
   });
 }
 
