@@ -26,12 +26,12 @@ function measured({ machine, sections }: Results): string {
   return `Measured on ${[...days].sort().join(', ')}: ${machineText(machine)}.`;
 }
 
-function replacePart(text: string, name: string, content: string): string {
+export function replacePart(text: string, name: string, content: string): string {
   const begin = `<!-- bench: ${name} -->`;
   const end = '<!-- end -->';
   const at = text.indexOf(begin);
   const until = text.indexOf(end, at);
-  if (at < 0 || until < 0) throw new Error(`docs/performance.md has no place for it: ${begin} … ${end}`);
+  if (at < 0 || until < 0) throw new Error(`the document has no place for it: ${begin} … ${end}`);
   return `${text.slice(0, at + begin.length)}\n${content}\n${text.slice(until)}`;
 }
 

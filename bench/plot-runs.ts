@@ -1,17 +1,40 @@
-/** Draws bench/results/runs.json as docs/runs.svg. */
+/** Draws bench/results/runs.json as docs/runs.svg, and brings the targets in docs/runs.md up to it. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
+import { replacePart } from './documents.ts';
+import { targetsMarkdown } from './report.ts';
+import { atLeast, atMost } from './section.ts';
 
 const time = z.object({ p50: z.number() });
-const { languages, burst } = z
+const { languages, burst, memory } = z
   .object({
-    languages: z.array(z.object({ language: z.string(), dockerRunMs: time, coldMs: time, poolMs: time })),
+    languages: z.array(
+      z.object({
+        language: z.string(),
+        dockerRunMs: time,
+        coldMs: time,
+        poolMs: time,
+        poolTimesFaster: z.number(),
+        coldToDockerRun: z.number(),
+      }),
+    ),
     burst: z.object({
       runs: z.number(),
       atOnce: z.number(),
       dockerRunPerSecond: z.number(),
       fullPoolPerSecond: z.number(),
+      fullPoolTimesFaster: z.number(),
+      fullPoolUntilGonePerSecond: z.number(),
+      smallPoolPerSecond: z.number(),
     }),
+    memory: z
+      .object({
+        runtime: z.string(),
+        runs: z.number(),
+        rssBytes: z.array(z.number()).min(2),
+        heapBytes: z.array(z.number()).min(2),
+      })
+      .optional(),
   })
   .parse(JSON.parse(readFileSync(new URL('results/runs.json', import.meta.url), 'utf8')));
 
@@ -38,12 +61,20 @@ const groups: readonly (readonly [title: string, bars: readonly Bar[]])[] = [
     `${burst.runs} runs, ${burst.atOnce} at once: runs a second, more is better`,
     [
       { label: 'docker run --rm', value: burst.dockerRunPerSecond, unit: '/s', ours: false },
-      { label: 'geode, from a full pool', value: burst.fullPoolPerSecond, unit: '/s', ours: true },
+      { label: 'from a full pool: results', value: burst.fullPoolPerSecond, unit: '/s', ours: true },
+      { label: '… until all are removed', value: burst.fullPoolUntilGonePerSecond, unit: '/s', ours: true },
+      {
+        label: `pool of ${burst.atOnce}, made anew`,
+        value: burst.smallPoolPerSecond,
+        unit: '/s',
+        ours: true,
+      },
     ],
   ],
 ];
 
-const [width, labelWidth, barWidth, line] = [720, 170, 440, 24];
+const [width, labelWidth, barWidth, line] = [720, 190, 420, 24];
+const [ourColour, otherColour] = ['#6d4fc2', '#9aa0a6'];
 let y = 10;
 const parts = groups.flatMap(([title, bars]) => {
   const most = Math.max(...bars.map(({ value }) => value));
@@ -54,13 +85,36 @@ const parts = groups.flatMap(([title, bars]) => {
     const length = Math.max((value / most) * barWidth, 2);
     return [
       `<text x="10" y="${y}">${label}</text>`,
-      `<rect x="${labelWidth}" y="${y - 13}" width="${length.toFixed(1)}" height="16" fill="${ours ? '#6d4fc2' : '#9aa0a6'}"/>`,
+      `<rect x="${labelWidth}" y="${y - 13}" width="${length.toFixed(1)}" height="16" fill="${ours ? ourColour : otherColour}"/>`,
       `<text x="${(labelWidth + length + 8).toFixed(1)}" y="${y}">${value.toFixed(1)} ${unit}</text>`,
     ].join('');
   });
   y += line / 2;
   return [heading, ...drawn];
 });
+if (memory !== undefined) parts.push(...drawMemory(memory));
+
+/** A line over the runs, on a scale that begins at nothing. */
+function drawMemory({ runtime, runs, rssBytes }: NonNullable<typeof memory>): readonly string[] {
+  const height = 80;
+  const most = Math.max(...rssBytes);
+  y += line;
+  const heading = `<text x="10" y="${y}" font-weight="bold">memory of the host over ${runs} runs in ${runtime}</text>`;
+  y += height + line / 2;
+  const points = rssBytes.map((bytes, index) => {
+    const x = labelWidth + (index / (rssBytes.length - 1)) * barWidth;
+    return `${x.toFixed(1)},${(y - (bytes / most) * height).toFixed(1)}`;
+  });
+  const [first = 0, last = 0] = [rssBytes[0], rssBytes.at(-1)];
+  return [
+    heading,
+    `<line x1="${labelWidth}" y1="${y}" x2="${labelWidth + barWidth}" y2="${y}" stroke="${otherColour}"/>`,
+    `<polyline points="${points.join(' ')}" fill="none" stroke="${ourColour}" stroke-width="2"/>`,
+    `<text x="10" y="${y - height / 2}">${(first / 1e6).toFixed(0)} MB at first</text>`,
+    `<text x="${labelWidth + barWidth + 8}" y="${y - height / 2}">${(last / 1e6).toFixed(0)} MB</text>`,
+  ];
+}
+
 const svg = [
   `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${y + 10}" font-family="sans-serif" font-size="13">`,
   '<rect width="100%" height="100%" fill="white"/>',
@@ -68,3 +122,44 @@ const svg = [
   '</svg>',
 ].join('\n');
 writeFileSync(new URL('../docs/runs.svg', import.meta.url), `${svg}\n`);
+
+/** How many times faster a run from the pool is to be. */
+const wantedFromPool: Readonly<Record<string, number>> = { python: 15, javascript: 8 };
+const mostPythonMs = 20;
+
+const rounded = (value: number) => Number(value.toPrecision(3));
+const targets = [
+  ...languages.flatMap(({ language, poolMs, poolTimesFaster, coldToDockerRun }) => [
+    ...(language === 'python'
+      ? [atMost('python from the pool', mostPythonMs, 'ms', rounded(poolMs.p50))]
+      : []),
+    atLeast(
+      `${language} from the pool against \`docker run --rm\``,
+      wantedFromPool[language] ?? 1,
+      '×',
+      rounded(poolTimesFaster),
+    ),
+    atMost(`${language} without a pool, time against it`, 1.25, '×', rounded(coldToDockerRun)),
+  ]),
+  atLeast(
+    `results of ${burst.runs} runs, ${burst.atOnce} at once, against it`,
+    10,
+    '×',
+    rounded(burst.fullPoolTimesFaster),
+  ),
+];
+const document = new URL('../docs/runs.md', import.meta.url);
+const measured = [targetsMarkdown(targets), ...(memory === undefined ? [] : [memoryText(memory)])].join(
+  '\n\n',
+);
+writeFileSync(document, replacePart(readFileSync(document, 'utf8'), 'runs', measured));
+
+/** The first tenth fills caches and pools. */
+function memoryText({ runtime, runs, rssBytes, heapBytes }: NonNullable<typeof memory>): string {
+  const change = (bytes: readonly number[]) => {
+    const settled = bytes.slice(bytes.length / 10);
+    const [from = 0, to = 0] = [settled[0], settled.at(-1)];
+    return `${(from / 1e6).toFixed(1)} to ${(to / 1e6).toFixed(1)} MB (${(to / from).toFixed(2)}×)`;
+  };
+  return `The host over ${runs} runs in ${runtime}, after the first tenth: its heap after a collection from ${change(heapBytes)}, its resident memory from ${change(rssBytes)}.`;
+}

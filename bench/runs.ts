@@ -1,9 +1,9 @@
 /**
- * Runs against `docker run --rm`, in turns within one process run: `node bench/runs.ts [--runs N] [--memory N]`.
+ * Runs against `docker run --rm`, in turns within one process run: `node bench/runs.ts [--runs N] [--burst N]`.
  * Prints the ratios and keeps them in bench/results/runs.json; `node bench/plot-runs.ts` draws them.
  */
 import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -13,18 +13,18 @@ import { dockerRuntime } from '../src/runtimes/docker/docker.ts';
 import { optionsIn } from '../test/contracts/harness.ts';
 import { startEngines } from '../test/engine/index.ts';
 import { testImages } from '../test/runs/harness.ts';
+import { saveRunResults } from './runs-results.ts';
 
 const { values } = parseArgs({
   options: {
     runs: { type: 'string', default: '30' },
     burst: { type: 'string', default: '200' },
-    memory: { type: 'string', default: '300' },
   },
 });
 const count = Number(values.runs);
 const burst = Number(values.burst);
-const memoryRuns = Number(values.memory);
 const atOnce = 16;
+const warmUps = 20;
 const program = promisify(execFile);
 
 await using engines = await startEngines();
@@ -40,14 +40,8 @@ try {
     await compare('python', ['python3', '-c', 'print(42)'], 'print(42)'),
     await compare('javascript', ['node', '-e', 'console.log(42)'], 'console.log(42)'),
   ];
-  const results = {
-    cpus: availableParallelism(),
-    languages,
-    burst: await burstOf(),
-    memory: await memoryOf(),
-  };
-  mkdirSync(new URL('results/', import.meta.url), { recursive: true });
-  writeFileSync(new URL('results/runs.json', import.meta.url), `${JSON.stringify(results, null, 2)}\n`);
+  const results = { cpus: availableParallelism(), languages, burst: await burstOf() };
+  saveRunResults(results);
   report(results);
 } finally {
   rmSync(folder, { recursive: true, force: true });
@@ -70,8 +64,10 @@ async function compare(language: 'python' | 'javascript', argv: readonly string[
   await using warm = openRuns(4);
   await using cold = openRuns(0);
   const times = { dockerRun: [] as number[], pool: [] as number[], cold: [] as number[] };
-  await hello(cold, code, language);
   await dockerRun(language, argv);
+  await hello(cold, code, language);
+  // A server has run before: its own code is compiled by then.
+  for (let done = 0; done < warmUps; done += 1) await hello(warm, code, language);
   for (let round = 0; round < count; round += 1) {
     times.dockerRun.push(await timed(() => dockerRun(language, argv)));
     times.cold.push(await timed(() => hello(cold, code, language)));
@@ -95,42 +91,44 @@ async function compare(language: 'python' | 'javascript', argv: readonly string[
 /** The same number of runs, as many at once: all from a full pool, and with a pool that has to keep up. */
 async function burstOf() {
   const argv = ['python3', '-c', 'print(42)'];
-  const engine = await throughput(Math.max(Math.round(burst / 4), atOnce), () => dockerRun('python', argv));
-  await using full = openRuns(burst);
-  await full.warm('python', burst);
-  const fullRate = await throughput(burst, () => hello(full, 'print(42)', 'python'));
-  const [shelf] = full.metrics().pool;
+  const before = processorMs();
+  const engineRuns = Math.max(Math.round(burst / 4), atOnce);
+  const engine = await throughput(engineRuns, () => dockerRun('python', argv));
+  const engineCpuMs = (processorMs() - before) / engineRuns;
+  const full = await fullPool();
   await using small = openRuns(atOnce);
   await small.warm('python', atOnce);
-  const keptUp = await throughput(Math.round(burst / 4), () => hello(small, 'print(42)', 'python'));
+  const keptUp = await throughput(Math.round(burst / 2), () => hello(small, 'print(42)', 'python'));
   return {
     runs: burst,
     atOnce,
     dockerRunPerSecond: engine,
-    fullPoolPerSecond: fullRate,
-    fullPoolTimesFaster: fullRate / engine,
-    hits: shelf?.hits.count ?? 0,
-    misses: shelf?.misses.count ?? 0,
+    dockerRunCpuMs: engineCpuMs,
+    ...full,
+    fullPoolTimesFaster: full.fullPoolPerSecond / engine,
+    fullPoolUntilGoneTimesFaster: full.fullPoolUntilGonePerSecond / engine,
     smallPoolPerSecond: keptUp,
     smallPoolTimesFaster: keptUp / engine,
   };
 }
 
-/** What the host's memory does over many runs, after a first tenth that fills caches. */
-async function memoryOf() {
-  await using runs = openRuns(atOnce);
-  const points: number[] = [];
-  const look = () => {
-    globalThis.gc?.();
-    points.push(process.memoryUsage().rss);
+/** Results come first, removals later: the rate until nothing is left of the sandboxes is measured as well. */
+async function fullPool() {
+  const before = processorMs();
+  await using full = openRuns(burst);
+  await full.warm('python', burst);
+  const since = performance.now();
+  const rate = await throughput(burst, () => hello(full, 'print(42)', 'python'));
+  const [shelf] = full.metrics().pool;
+  await full[Symbol.asyncDispose]();
+  return {
+    fullPoolPerSecond: rate,
+    fullPoolUntilGonePerSecond: (burst / (performance.now() - since)) * 1000,
+    /** Of everything on the machine: making the sandbox, the run, removing it. */
+    fullPoolCpuMs: (processorMs() - before) / burst,
+    hits: shelf?.hits.count ?? 0,
+    misses: shelf?.misses.count ?? 0,
   };
-  const tenth = Math.max(Math.round(memoryRuns / 10), 1);
-  for (let done = 0; done < 10; done += 1) {
-    await throughput(tenth, () => hello(runs, 'echo 42', 'shell'));
-    look();
-  }
-  const [first = 0] = points;
-  return { runs: tenth * 10, rssBytes: points, growth: (points.at(-1) ?? first) / first };
 }
 
 async function hello(runs: Runs, code: string, language: string): Promise<void> {
@@ -191,7 +189,6 @@ function ratio(a: Summary, b: Summary): number {
 interface Results {
   readonly languages: readonly Awaited<ReturnType<typeof compare>>[];
   readonly burst: Awaited<ReturnType<typeof burstOf>>;
-  readonly memory: Awaited<ReturnType<typeof memoryOf>>;
 }
 
 function ms({ p50 }: Summary): string {
@@ -202,14 +199,27 @@ function times(value: number): string {
   return `${value.toFixed(2)}×`;
 }
 
-function report({ languages, burst: rush, memory }: Results): void {
+function report({ languages, burst: rush }: Results): void {
   for (const { language, dockerRunMs, poolMs, coldMs, poolTimesFaster, coldToDockerRun } of languages) {
     console.log(
       `${language}: docker run ${ms(dockerRunMs)}, from the pool ${ms(poolMs)} (${times(poolTimesFaster)} faster), cold ${ms(coldMs)} (${times(coldToDockerRun)} of docker run)`,
     );
   }
+  const rates = [
+    `docker run ${rush.dockerRunPerSecond.toFixed(1)}/s`,
+    `full pool ${rush.fullPoolPerSecond.toFixed(1)}/s (${times(rush.fullPoolTimesFaster)}; ${rush.hits} hits, ${rush.misses} misses)`,
+    `until all are gone ${rush.fullPoolUntilGonePerSecond.toFixed(1)}/s (${times(rush.fullPoolUntilGoneTimesFaster)})`,
+    `pool of ${rush.atOnce} ${rush.smallPoolPerSecond.toFixed(1)}/s (${times(rush.smallPoolTimesFaster)})`,
+  ];
+  console.log(`${rush.runs} runs, ${rush.atOnce} at once: ${rates.join(', ')}`);
   console.log(
-    `${rush.runs} runs, ${rush.atOnce} at once: docker run ${rush.dockerRunPerSecond.toFixed(1)}/s, full pool ${rush.fullPoolPerSecond.toFixed(1)}/s (${times(rush.fullPoolTimesFaster)}; ${rush.hits} hits, ${rush.misses} misses), pool of ${rush.atOnce} ${rush.smallPoolPerSecond.toFixed(1)}/s (${times(rush.smallPoolTimesFaster)})`,
+    `processor time of a run: docker run ${rush.dockerRunCpuMs.toFixed(0)} ms, from making to removing ${rush.fullPoolCpuMs.toFixed(0)} ms`,
   );
-  console.log(`${memory.runs} runs: the host's memory grew ${times(memory.growth)} after the first tenth`);
+}
+
+/** Of the whole machine: engines and their helpers do most of the work. */
+function processorMs(): number {
+  const [, user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0] =
+    readFileSync('/proc/stat', 'utf8').split('\n', 1)[0]?.trim().split(/\s+/).map(Number) ?? [];
+  return (user + nice + system + irq + softirq) * 10;
 }

@@ -6,6 +6,7 @@ import { firstByteSection } from './spine/first-byte.ts';
 import { footprintSection } from './spine/footprint.ts';
 import { growthSection } from './spine/growth.ts';
 import { outputSection } from './spine/output.ts';
+import { persistentSection } from './spine/persistent.ts';
 import { transferSection } from './spine/transfer.ts';
 import { workspacesSection } from './spine/workspaces.ts';
 
@@ -19,5 +20,6 @@ export const sections: readonly Section[] = [
   createSection,
   footprintSection,
   growthSection,
+  persistentSection,
   workspacesSection,
 ];

@@ -1,27 +1,97 @@
-/** `npm start`: untrusted Python in a sealed sandbox, once allowed and once refused, and where to go from there. */
+/**
+ * `npm start`: untrusted Python in a sealed sandbox, once allowed and once refused; then the server, with a key and
+ * commands to paste, until Ctrl-C. `npm start -- --once` ends when all of it has been shown.
+ */
 import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { accessSync, constants } from 'node:fs';
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { localUser, scopes } from '../src/api/keys.ts';
 import { createApp } from '../src/app.ts';
+import { type Gateway, startGateway } from '../src/cli/start-gateway.ts';
+import { version } from '../src/cli/version.ts';
 import { thisHost } from '../src/config/host.ts';
 import { loadConfig } from '../src/config/load.ts';
 import { isGeodeError } from '../src/core/errors.ts';
 import type { RuntimeName } from '../src/core/runtime.ts';
 import { formatResult } from '../src/shell/format.ts';
 
+const { values } = parseArgs({
+  options: { once: { type: 'boolean', default: false }, port: { type: 'string' } },
+});
 const host = thisHost();
 installMissing();
 const { config } = await loadConfig(host);
-const app = createApp(config, host, (message) => console.error(`warning: ${message}`));
+await showSandboxes();
+await serve();
 
-await using runs = app.runs({ pool: 'off' });
-const runtime = await firstRun();
-await show("import urllib.request; urllib.request.urlopen('http://example.com')", runtime);
-await show("print(open('/etc/shadow').read())", runtime);
-console.log(
-  'The walls: src/runtimes decides what a sandbox is made of, src/core/sandbox.ts says what it promises.',
-);
-console.log('Next: bin/geode.js --help, bin/geode.js status, bin/geode.js run python -c "print(1)"');
+async function showSandboxes(): Promise<void> {
+  const app = createApp(config, host, (message) => console.error(`warning: ${message}`));
+  await using runs = app.runs({ pool: 'off' });
+  const show = async (code: string, where?: RuntimeName): Promise<void> => {
+    const result = await runs.run(code, 'python', { timeoutMs: 10_000, ...(where && { runtime: where }) });
+    console.log(
+      `>>> ${code}      (runtime ${result.sandbox.runtime}, isolation grade ${result.sandbox.grade})`,
+    );
+    const lines = formatResult(result).split('\n');
+    // The end of a traceback is what tells.
+    console.log(`${lines.length > 6 ? lines.slice(-2).join('\n') : lines.join('\n')}\n`);
+  };
+  const runtime = await firstRun(show);
+  await show("import urllib.request; urllib.request.urlopen('http://example.com')", runtime);
+  await show("print(open('/etc/shadow').read())", runtime);
+}
+
+/** In the configured runtime; where its image cannot be had, in bubblewrap, which needs none. */
+async function firstRun(
+  show: (code: string, where?: RuntimeName) => Promise<void>,
+): Promise<RuntimeName | undefined> {
+  try {
+    await show('print(6 * 7)');
+    return undefined;
+  } catch (error) {
+    if (!isGeodeError(error, 'image_missing') && !isGeodeError(error, 'pull_failed')) throw error;
+    console.log(`${error.message}\nMeanwhile, in bubblewrap:\n`);
+    await show('print(6 * 7)', 'bubblewrap');
+    return 'bubblewrap';
+  }
+}
+
+async function serve(): Promise<void> {
+  const port = values.once ? 0 : values.port === undefined ? undefined : Number(values.port);
+  await using gateway = await startGateway(config, { port, version });
+  console.log(walkThrough(gateway.url, gateway.secret ?? freshSecret(gateway)));
+  if (values.once) return;
+  console.log('Ctrl-C stops it. More: bin/geode.js --help, bin/geode.js status');
+  const stop = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => stop.abort());
+  await once(stop.signal, 'abort');
+}
+
+const KEY_LABEL = 'made by npm start';
+
+/** A key is shown once and then forgotten, so each start has its own, and the one before ends. */
+function freshSecret({ keys }: Gateway): string {
+  if (keys === null) return 'none-is-needed';
+  for (const { id, label, revokedAt } of keys.list())
+    if (label === KEY_LABEL && revokedAt === null) keys.revoke(id);
+  return keys.create({ user: localUser, scopes, label: KEY_LABEL }).secret;
+}
+
+function walkThrough(url: string, secret: string): string {
+  return `Geode listens on ${url}, and explains itself on ${url}/reference
+What agents learn is found by meaning and by word. In another terminal:
+
+hub=${url}/api/v1/context
+auth="Authorization: Bearer ${secret}"
+curl -s $hub/ingest -H "$auth" -H "Content-Type: application/json" -d \\
+  '{"id": "notes/deploy", "content": "Deploys run from the release branch", "category": "project", "source": "runbook"}'
+curl -s "$hub/search?q=how+do+we+deploy&limit=3" -H "$auth"
+curl -s $hub/notes/deploy -H "$auth"
+curl -s $hub/categories -H "$auth"
+`;
+}
 
 /** On Debian as root, what the demonstration needs is a package away. */
 function installMissing(): void {
@@ -49,27 +119,4 @@ function isInstalled(program: string): boolean {
       return false;
     }
   });
-}
-
-/** In the configured runtime; where its image cannot be had, in bubblewrap, which needs none. */
-async function firstRun(): Promise<RuntimeName | undefined> {
-  try {
-    await show('print(6 * 7)');
-    return undefined;
-  } catch (error) {
-    if (!isGeodeError(error, 'image_missing') && !isGeodeError(error, 'pull_failed')) throw error;
-    console.log(`${error.message}\nMeanwhile, in bubblewrap:\n`);
-    await show('print(6 * 7)', 'bubblewrap');
-    return 'bubblewrap';
-  }
-}
-
-async function show(code: string, where?: RuntimeName): Promise<void> {
-  const result = await runs.run(code, 'python', { timeoutMs: 10_000, ...(where && { runtime: where }) });
-  console.log(
-    `>>> ${code}      (runtime ${result.sandbox.runtime}, isolation grade ${result.sandbox.grade})`,
-  );
-  const lines = formatResult(result).split('\n');
-  // The end of a traceback is what tells.
-  console.log(`${lines.length > 6 ? lines.slice(-2).join('\n') : lines.join('\n')}\n`);
 }

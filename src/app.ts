@@ -13,7 +13,7 @@ import type { Sandbox, SandboxSpec } from './core/sandbox.ts';
 import type { HostLockOptions } from './ledger/host-lock.ts';
 import { type LocalEmbedderOptions, openLocalEmbedder } from './memory/embed/local-embedder.ts';
 import { openRemoteEmbedder } from './memory/embed/remote-embedder.ts';
-import { openMemory } from './memory/open-memory.ts';
+import { type MemoryOptions, openMemory } from './memory/open-memory.ts';
 import type { PullEvent } from './runs/events.ts';
 import { RunImages } from './runs/images.ts';
 import { createRuns, type Runs } from './runs/index.ts';
@@ -44,7 +44,12 @@ export interface App {
   /** A sandbox with the config's limits, where the spec says nothing else. */
   open(
     spec?: SandboxSpec,
-    options?: { readonly runtime?: RuntimeName; readonly signal?: AbortSignal },
+    options?: {
+      readonly runtime?: RuntimeName;
+      readonly signal?: AbortSignal;
+      /** Pulls a missing image and tells how far it is; without it, one that is missing is refused. */
+      readonly onPull?: (event: PullEvent) => void;
+    },
   ): Promise<Sandbox>;
 }
 
@@ -89,6 +94,19 @@ export function createApp(config: Config, host: Host, warn: (message: string) =>
   const shellPolicy: ShellPolicy = { mode: config.security.shell, programs: config.security.shell_programs };
   const runtime = (name: RuntimeName | 'auto' = config.runtime.name) =>
     chooseRuntime(runtimes, { name, allowFallbackToNative: config.runtime.allow_fallback_to_native, warn });
+  /** The image by its content, fetched if need be; undefined where the runtime has none to fetch. */
+  const imageOn = async (
+    chosen: Runtime,
+    name: string | undefined,
+    onPull: (event: PullEvent) => void,
+    cancel: Cancel,
+  ): Promise<string | undefined> => {
+    if (chosen.images === undefined) return undefined;
+    const pulling = images.resolve(chosen.images, name ?? config.docker.image, cancel);
+    let step = await pulling.next();
+    for (; !step.done; step = await pulling.next()) onPull(step.value);
+    return step.value.id;
+  };
 
   return {
     runtimes,
@@ -110,11 +128,7 @@ export function createApp(config: Config, host: Host, warn: (message: string) =>
       openSandboxes({
         runtimes,
         choose: runtime,
-        image: async (chosen, name, cancel) => {
-          if (chosen.images === undefined) return undefined;
-          const wanted = name ?? (chosen.name === 'apple' ? config.apple.image : config.docker.image);
-          return (await fetched(images.resolve(chosen.images, wanted, cancel), onPull)).id;
-        },
+        image: (chosen, name, cancel) => imageOn(chosen, name, onPull, cancel),
         limits: configuredLimits(config),
         leaseMs: config.sandbox.lease * 1000,
         pool: { floor: brief ? 0 : config.sandbox.ready, ceiling: brief ? 0 : mostReady(config) },
@@ -131,9 +145,10 @@ export function createApp(config: Config, host: Host, warn: (message: string) =>
     glance: (cancel) => glance(config.sandbox.state_dir, runtimes, cancel),
     journals: (id, show = 'redacted') =>
       journalReading(roomOf(places, id).journals, show === 'raw' ? null : []),
-    async open(spec = {}, options = {}) {
-      const chosen = await runtime(options.runtime);
-      return chosen.open({ ...spec, limits: { ...configuredLimits(config), ...spec.limits } }, options);
+    async open(spec = {}, { runtime: name, signal, onPull } = {}) {
+      const chosen = await runtime(name);
+      if (onPull !== undefined) await imageOn(chosen, spec.image, onPull, { signal });
+      return chosen.open({ ...spec, limits: { ...configuredLimits(config), ...spec.limits } }, { signal });
     },
   };
 }
@@ -147,35 +162,27 @@ function milliseconds(seconds: number | null): number | null {
   return seconds === null ? null : seconds * 1000;
 }
 
-async function fetched<T>(
-  pulling: AsyncGenerator<PullEvent, T>,
-  onPull: (event: PullEvent) => void,
-): Promise<T> {
-  let step = await pulling.next();
-  while (!step.done) {
-    onPull(step.value);
-    step = await pulling.next();
-  }
-  return step.value;
-}
-
 export interface OpenedMemory extends AsyncDisposable {
   readonly store: MemoryStore;
+  /** Resolves when the embedder can answer; throws `model_unavailable` when its model cannot be had. */
+  prepare(): Promise<void>;
 }
 
-/** Fetches a local model when it is not there yet. The caller disposes of what it opened. */
+export interface OpenMemoryOptions
+  extends Pick<LocalEmbedderOptions, 'onProgress'>,
+    Pick<MemoryOptions, 'indexing'> {}
+
+/** Waits for no model: one that is missing is fetched in the background. The caller disposes of what it opened. */
 export async function openConfiguredMemory(
   { memory, qdrant }: Config,
-  { onProgress, signal }: Pick<LocalEmbedderOptions, 'onProgress' | 'signal'> = {},
+  { onProgress, indexing = 'background' }: OpenMemoryOptions = {},
 ): Promise<OpenedMemory> {
   await mkdir(dirname(memory.file), { recursive: true, mode: 0o700 });
-  const embedder = await openEmbedder(memory, {
-    ...(onProgress && { onProgress }),
-    ...(signal && { signal }),
-  });
+  const embedder = openEmbedder(memory, { ...(onProgress && { onProgress }) });
   const store = openMemory({
     file: memory.file,
     embedder,
+    indexing,
     ...(memory.index === 'qdrant' && {
       qdrant: {
         url: qdrant.url,
@@ -188,6 +195,7 @@ export async function openConfiguredMemory(
   });
   return {
     store,
+    prepare: async () => embedder.prepare?.(),
     async [Symbol.asyncDispose]() {
       await store.stop();
       await embedder.stop();
@@ -195,10 +203,7 @@ export async function openConfiguredMemory(
   };
 }
 
-async function openEmbedder(
-  memory: Config['memory'],
-  options: Omit<LocalEmbedderOptions, 'folder'>,
-): Promise<Embedder> {
+function openEmbedder(memory: Config['memory'], options: Omit<LocalEmbedderOptions, 'folder'>): Embedder {
   if (memory.embedder === 'local') {
     return openLocalEmbedder({
       folder: memory.model_dir,

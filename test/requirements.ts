@@ -8,7 +8,7 @@ const groups: Readonly<Record<string, { readonly count: number; readonly claimed
   SH: { count: 6, claimed: [1, 2, 3, 4, 5, 6] },
   GL: { count: 8, claimed: [1, 2, 3, 4, 5, 6, 7, 8] },
   RUN: { count: 10, claimed: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10] },
-  SBX: { count: 10, claimed: [8, 9, 10] },
+  SBX: { count: 10, claimed: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10] },
   PROC: { count: 3, claimed: [1, 2, 3] },
   FS: { count: 3, claimed: [1, 2, 3] },
   NET: { count: 7, claimed: [] },
@@ -26,7 +26,7 @@ const groups: Readonly<Record<string, { readonly count: number; readonly claimed
   API: { count: 2, claimed: [] },
   UI: { count: 1, claimed: [] },
   SEC: { count: 3, claimed: [1] },
-  REL: { count: 3, claimed: [] },
+  REL: { count: 3, claimed: [1] },
   PERF: { count: 2, claimed: [] },
 };
 

@@ -3,6 +3,7 @@
  * vector, with some noise, so that words and meanings are spread as in real text and nothing is a copy.
  */
 import type { Embedder } from '../../src/core/memory.ts';
+import { keptVectors } from './bench-memory.ts';
 import { seeded } from './measure.ts';
 import type { SciFact } from './scifact.ts';
 
@@ -13,7 +14,6 @@ export interface Corpus {
 
 const SENTENCES = 2_000;
 const QUERIES = 300;
-const BATCH = 16;
 const NOISE = 0.04;
 
 export async function makeCorpus({ documents, claims }: SciFact, embedder: Embedder): Promise<Corpus> {
@@ -22,9 +22,9 @@ export async function makeCorpus({ documents, claims }: SciFact, embedder: Embed
     .filter((sentence) => sentence.length > 40 && sentence.length < 240)
     .filter((_, i, all) => i % Math.floor(all.length / SENTENCES) === 0)
     .slice(0, SENTENCES);
-  const vectors = await embedAll(sentences, embedder, 'entry');
+  const vectors = await keptVectors(sentences, embedder, 'entry');
   const questions = claims.train.slice(0, QUERIES).map(({ text }) => text);
-  const asked = await embedAll(questions, embedder, 'query');
+  const asked = await keptVectors(questions, embedder, 'query');
   return {
     queries: questions.map((text, i) => ({ text, vector: asked[i] ?? new Float32Array() })),
     item(number) {
@@ -50,18 +50,4 @@ export async function makeCorpus({ documents, claims }: SciFact, embedder: Embed
       return { text, vector: mixed.map((value) => value / length) };
     },
   };
-}
-
-async function embedAll(
-  texts: readonly string[],
-  embedder: Embedder,
-  purpose: 'query' | 'entry',
-): Promise<Float32Array[]> {
-  const vectors: Float32Array[] = [];
-  for (let at = 0; at < texts.length; at += BATCH) {
-    process.stderr.write(`\rembedding ${at} of ${texts.length} sentences `);
-    vectors.push(...(await embedder.embed(texts.slice(at, at + BATCH), purpose)));
-  }
-  process.stderr.write('\n');
-  return vectors;
 }

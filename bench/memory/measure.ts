@@ -1,6 +1,4 @@
-/** Times, ranks and a place for results. */
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { availableParallelism, cpus, loadavg } from 'node:os';
+/** Times and ranks. */
 
 export interface Timing {
   readonly p50: number;
@@ -33,22 +31,6 @@ export function ndcg10(found: readonly string[], relevant: ReadonlySet<string>):
 
 export function round(value: number, digits = 3): number {
   return Number(value.toFixed(digits));
-}
-
-/** Kept beside the code, with the machine it was measured on. */
-export function keep(name: string, results: object): void {
-  const folder = new URL('../results/', import.meta.url);
-  mkdirSync(folder, { recursive: true });
-  const machine = {
-    cpu: cpus()[0]?.model,
-    cores: availableParallelism(),
-    node: process.version,
-    load: loadavg().map((load) => round(load, 1)),
-  };
-  writeFileSync(
-    new URL(`${name}.json`, folder),
-    `${JSON.stringify({ measured: new Date().toISOString().slice(0, 10), machine, ...results }, null, 2)}\n`,
-  );
 }
 
 /** The same numbers in every run. */

@@ -1,6 +1,6 @@
 /** The vector index alone against exact search: recall@10 and time, with and without a filter, beside Qdrant. */
 import { QdrantClient } from '@qdrant/js-client-rest';
-import { limits } from '../../src/core/memory.ts';
+import { type Embedder, limits } from '../../src/core/memory.ts';
 import { NamespaceIndex } from '../../src/memory/index/embedded/namespace-index.ts';
 import { type Model, registerModel } from '../../src/memory/truth/models.ts';
 import { Truth } from '../../src/memory/truth/truth.ts';
@@ -9,41 +9,56 @@ import { qdrantMissing, startQdrant } from '../../test/memory/qdrant-server.ts';
 import { temporaryFolder } from '../../test/memory/temporary-folder.ts';
 import { openModel } from './bench-memory.ts';
 import { type Corpus, makeCorpus } from './corpus.ts';
-import { keep, round, type Timing, timed, timing } from './measure.ts';
-import { loadSciFact } from './scifact.ts';
+import { round, timed, timing } from './measure.ts';
+import { keepPart, type Parts } from './results.ts';
+import type { SciFact } from './scifact.ts';
 
-export interface VectorResult extends Timing {
-  readonly engine: string;
-  readonly entries: number;
-  readonly filter: 'none' | '2 %';
-  readonly recall10: number;
-}
+type VectorResult = Parts['vectors']['results'][number];
 
 const SIZES = [10_000, 100_000, 1_000_000];
 /** Loading a million points into a server takes longer than the rest of the bench. */
 const LARGEST_IN_QDRANT = 100_000;
 const WARM_UP = 10;
-const ASKED = 110;
+/** How many queries are compared with exact search, which takes a second each at a million. */
+const COMPARED = 100;
 /** Every fiftieth entry is rare. */
 const RARE = 50;
+const filters = ['none', '2 %'] as const;
 
-export async function benchVectors(folder: string | undefined): Promise<VectorResult[]> {
-  await using embedder = await openModel();
-  const corpus = await makeCorpus(loadSciFact(folder), embedder);
+export async function benchVectors(scifact: SciFact): Promise<void> {
+  await using model = await openModel();
+  const corpus = await makeCorpus(scifact, model);
+  const space = await spaceOf(model);
+  const results = SIZES.flatMap((entries) =>
+    embedded(corpus, space, vectorsOf(corpus, space, entries), entries),
+  );
+  console.table(results);
+  keepPart('vectors', { model: model.model, results });
+}
+
+export async function benchVectorsInQdrant(scifact: SciFact): Promise<void> {
+  if (qdrantMissing !== null) return console.log(`vectors-qdrant: left out, ${qdrantMissing}`);
+  await using model = await openModel();
+  const corpus = await makeCorpus(scifact, model);
+  const space = await spaceOf(model);
+  const results: VectorResult[] = [];
+  for (const entries of SIZES.filter((size) => size <= LARGEST_IN_QDRANT))
+    results.push(...(await qdrant(corpus, space, vectorsOf(corpus, space, entries), entries)));
+  console.table(results);
+  keepPart('vectors-qdrant', { model: model.model, results });
+}
+
+/** The model as memory knows it, with its centre. */
+async function spaceOf(embedder: Embedder): Promise<Model> {
   using files = temporaryFolder();
   using truth = new Truth(`${files.path}/model.db`);
-  const model = await registerModel(truth, embedder);
-  const results: VectorResult[] = [];
-  for (const entries of SIZES) {
-    const vectors = new Float32Array(entries * model.dimensions);
-    for (let i = 0; i < entries; i += 1) vectors.set(corpus.item(i).vector, i * model.dimensions);
-    results.push(...embedded(corpus, model, vectors, entries));
-    if (entries <= LARGEST_IN_QDRANT && qdrantMissing === null)
-      results.push(...(await qdrant(corpus, model, vectors, entries)));
-  }
-  console.table(results);
-  keep('memory-vectors', { model: embedder.model, results });
-  return results;
+  return await registerModel(truth, embedder);
+}
+
+function vectorsOf(corpus: Corpus, { dimensions }: Model, entries: number): Float32Array {
+  const vectors = new Float32Array(entries * dimensions);
+  for (let i = 0; i < entries; i += 1) vectors.set(corpus.item(i).vector, i * dimensions);
+  return vectors;
 }
 
 function embedded(corpus: Corpus, model: Model, vectors: Float32Array, entries: number): VectorResult[] {
@@ -60,10 +75,10 @@ function embedded(corpus: Corpus, model: Model, vectors: Float32Array, entries: 
       vectors: [blob],
     });
   }
-  return (['none', '2 %'] as const).map((filter) => {
+  return filters.map((filter) => {
     const times: number[] = [];
     let found = 0;
-    for (const [i, { vector }] of corpus.queries.slice(0, ASKED).entries()) {
+    for (const [i, { vector }] of corpus.queries.entries()) {
       const search = {
         namespace: 'bench',
         filter: filter === 'none' ? {} : { category: 'rare' },
@@ -73,21 +88,21 @@ function embedded(corpus: Corpus, model: Model, vectors: Float32Array, entries: 
         model: model.id,
       };
       const start = performance.now();
-      const { hits } = index.dense(search, (id) => product(vector, kept[id]));
-      const took = performance.now() - start;
-      if (i < WARM_UP) continue;
-      times.push(took);
-      found += overlap(
-        hits.map(({ id }) => id),
-        exact(vectors, vector, entries, filter),
+      const { hits } = index.dense(
+        search,
+        (ids) => new Map(ids.map((id) => [id, product(vector, kept[id])])),
       );
+      times.push(performance.now() - start);
+      const ids = hits.map(({ id }) => id);
+      if (i < COMPARED) found += overlap(ids, exact(vectors, vector, entries, filter));
     }
     return {
       engine: 'embedded',
       entries,
       filter,
-      recall10: round(found / (times.length * 10)),
-      ...timing(times),
+      recall10: round(found / (COMPARED * 10)),
+      ...timing(times.slice(WARM_UP)),
+      bytesPerEntry: round(index.bytes / entries, 0),
     };
   });
 }
@@ -113,10 +128,10 @@ async function qdrant(
   while ((await client.getCollection('bench')).status !== 'green')
     await new Promise((resolve) => setTimeout(resolve, 500));
   const results: VectorResult[] = [];
-  for (const filter of ['none', '2 %'] as const) {
+  for (const filter of filters) {
     const times: number[] = [];
     let found = 0;
-    for (const [i, { vector }] of corpus.queries.slice(0, ASKED).entries()) {
+    for (const [i, { vector }] of corpus.queries.entries()) {
       let ids: number[] = [];
       const took = await timed(async () => {
         const { points } = await client.query('bench', {
@@ -126,16 +141,15 @@ async function qdrant(
         });
         ids = points.map(({ id }) => Number(id));
       });
-      if (i < WARM_UP) continue;
       times.push(took);
-      found += overlap(ids, exact(vectors, vector, entries, filter));
+      if (i < COMPARED) found += overlap(ids, exact(vectors, vector, entries, filter));
     }
     results.push({
       engine: 'Qdrant',
       entries,
       filter,
-      recall10: round(found / (times.length * 10)),
-      ...timing(times),
+      recall10: round(found / (COMPARED * 10)),
+      ...timing(times.slice(WARM_UP)),
     });
   }
   return results;

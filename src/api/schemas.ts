@@ -173,7 +173,9 @@ export const storedSchema = z
     outcome: z.enum(['created', 'updated', 'merged']),
     version: z.int(),
     scrubbed: z.int().describe('How many secrets were replaced before anything was written.'),
-    indexed: z.boolean().describe('False while an index is down: the entry is safe and is indexed later.'),
+    indexed: z
+      .boolean()
+      .describe('False until it is found by meaning too, a moment later; by its words it is found at once.'),
   })
   .openapi('Stored');
 

@@ -3,7 +3,7 @@ import { isGeodeError } from '../core/errors.ts';
 import type { PersistentSandbox, PersistentSpec, Sandboxes, UserSandboxes } from '../core/persistent.ts';
 import { type ChatName, chatOptions, findChat, notFound } from './chat-name.ts';
 import { type CliContext, type CliOption, text } from './command.ts';
-import { pullLine } from './pull-line.ts';
+import { showPull } from './show-pull.ts';
 import { wrongUsage } from './values.ts';
 
 export const hostingOptions = {
@@ -37,13 +37,13 @@ export interface HostedChat {
 /** `ledger_held`, with the other's pid, when another process is the host for longer than the wait. */
 export async function becomeHost(context: CliContext, waitMs = waitFrom(context)): Promise<Hosting> {
   const { signal, json, values } = context;
-  const pull = pullLine();
+  const pull = showPull();
   const sandboxes = await (await context.app()).sandboxes({
     brief: true,
     waitMs,
     takeOver: values['take-over'] === true,
     signal,
-    onPull: (event) => (json ? undefined : pull.update(event)),
+    onPull: (event) => (json ? undefined : pull.show(event)),
   });
   return {
     sandboxes,

@@ -4,11 +4,10 @@ import { glob, readFile, stat } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { extractText } from '../api/files/extract.ts';
-import { newEntrySchema } from '../api/schemas.ts';
-import { newEntryOf } from '../api/wire.ts';
 import type { Cancel } from '../core/cancel.ts';
 import { GeodeError, reasonOf } from '../core/errors.ts';
 import type { NewEntry } from '../core/memory.ts';
+import { type Line, parseLine } from './kept-lines.ts';
 
 export interface FoundFile {
   readonly path: string;
@@ -51,30 +50,24 @@ export async function readFileEntry(path: string, facts: FileFacts, options: Can
   return { key: facts.prefix + path, content, category: facts.category, source: path, tags: facts.tag };
 }
 
-/** The entries of an export, in batches that are stored together. */
-export async function* readLines(path: string): AsyncGenerator<readonly NewEntry[]> {
-  let batch: NewEntry[] = [];
+/** The lines of an export or of entries to ingest, in batches of one kind that are stored together. */
+export async function* readLines(path: string): AsyncGenerator<readonly Line[]> {
+  let batch: Line[] = [];
   let number = 0;
-  for await (const line of createInterface({
+  for await (const text of createInterface({
     input: createReadStream(path),
     crlfDelay: Number.POSITIVE_INFINITY,
   })) {
     number += 1;
-    if (line.trim() !== '') batch.push(parseLine(line, `${path}:${number}`));
-    if (batch.length === batchSize) {
+    if (text.trim() === '') continue;
+    const line = parseLine(text, `${path}:${number}`);
+    if (batch.length === batchSize || (batch[0] && batch[0].kind !== line.kind)) {
       yield batch;
       batch = [];
     }
+    batch.push(line);
   }
   if (batch.length > 0) yield batch;
 }
 
 const batchSize = 100;
-
-function parseLine(line: string, where: string): NewEntry {
-  try {
-    return newEntryOf(newEntrySchema.parse(JSON.parse(line)));
-  } catch (thrown) {
-    throw new GeodeError('invalid_input', `${where} is not an entry: ${reasonOf(thrown)}`, { cause: thrown });
-  }
-}

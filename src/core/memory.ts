@@ -59,12 +59,22 @@ export type EntryVersion = Pick<
   'version' | 'content' | 'category' | 'tags' | 'sources' | 'validUntil' | 'updatedAt'
 >;
 
+/** An entry with all that is kept about it, to take it to another memory. */
+export interface KeptEntry extends Omit<Entry, 'stale'> {
+  readonly searchText: string | null;
+  /** Earlier versions, newest first. */
+  readonly versions: readonly EntryVersion[];
+}
+
 export interface Stored {
   readonly entry: Entry;
   readonly outcome: 'created' | 'updated' | 'merged';
   /** How many secrets were replaced before anything was written. */
   readonly scrubbed: number;
-  /** False while an index or the embedder is down: the entry is safe and is indexed when they return. */
+  /**
+   * True when it is found by meaning already. A new text is found by its words at once and by meaning as soon as
+   * its vectors are made, a moment later, or when the embedder or the index is back.
+   */
   readonly indexed: boolean;
 }
 
@@ -143,11 +153,18 @@ export interface Page {
 /** One namespace. Calls on the same key take effect one after another, in the order of the calls. */
 export interface Memory {
   readonly namespace: string;
-  /** Resolves when the entry is on disk. Secrets are scrubbed first. Needs no model other than the embedder. */
+  /**
+   * Resolves when the entry, its words and the debt of its vectors are on disk, in one transaction. It waits for
+   * no model: the vectors are made right after, also by the next process when this one is killed.
+   * `MemoryStore.settled` waits for them. Secrets are scrubbed first.
+   */
   store(entry: NewEntry, options?: Cancel): Promise<Stored>;
-  /** As `store`, in one transaction: all of them or, when one is refused, none. */
+  /** As `store`, in one transaction: all of them or, when one is refused, none. Others read and search meanwhile. */
   storeMany(entries: readonly NewEntry[], options?: Cancel): Promise<readonly Stored[]>;
-  /** Best first. One half down: `degraded`. Both down: throws `memory_down`, never an empty answer. */
+  /**
+   * Best first. One half down: `degraded`. Both down: throws `memory_down`, never an empty answer. Vectors of a
+   * few entries that were stored just now are waited for, for a moment; while some are missing, `degraded` says so.
+   */
   recall(query: Query, options?: Cancel): Promise<Answer>;
   /** Null when there is none. Superseded and expired entries are there, marked. */
   get(key: string): Promise<Entry | null>;
@@ -155,6 +172,14 @@ export interface Memory {
   history(key: string): Promise<readonly EntryVersion[]>;
   /** Newest first, superseded ones included; `total` counts all that pass the filter. */
   list(filter?: Filter & Paging): Promise<Page>;
+  /** Everything that passes the filter, oldest first. */
+  export(filter?: Filter): AsyncIterable<KeptEntry>;
+  /**
+   * Puts back what `export` gave, with its versions, sources and times, in one transaction; secrets are scrubbed
+   * as in `store`. A key that is there already is left alone when it says the same, and otherwise keeps its
+   * history and gets the entry as its next version.
+   */
+  restore(entries: readonly KeptEntry[], options?: Cancel): Promise<readonly Stored[]>;
   /** Removes the entry, its versions and its vectors. True only if it was there. */
   forget(key: string): Promise<boolean>;
   /** Entries per category: the built-in ones always, others when used. */
@@ -230,7 +255,12 @@ export interface Embedder extends AsyncDisposable {
   readonly chunkLength: number;
   /** How many characters go into one call at most, unless a single text is longer. */
   readonly batchLength: number;
-  /** Throws `embedder_failed` with the provider's own reason. */
+  /**
+   * Gets what it needs before its first answer, such as the model; absent when it needs nothing. May be called at
+   * any time, again after a failure. Throws `model_unavailable`.
+   */
+  prepare?(): Promise<void>;
+  /** Throws `embedder_failed` with the provider's own reason. A query does not wait for a model that is fetched. */
   embed(
     texts: readonly string[],
     purpose: 'query' | 'entry',

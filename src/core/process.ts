@@ -17,6 +17,13 @@ export interface Command {
   readonly interactive?: boolean;
   readonly pty?: TerminalSize;
   readonly rlimits?: Readonly<Partial<Record<RlimitName, number>>>;
+  /**
+   * Content by path: written below the workdir before the start, without another question to the sandbox. For
+   * a little only, since all of a command has to fit into one message; `Files.write` takes any size.
+   */
+  readonly files?: Readonly<Record<string, Uint8Array>>;
+  /** Its exit ends everything else in the sandbox, and nothing can be started there any more. */
+  readonly sole?: boolean;
 }
 
 export interface TerminalSize {

@@ -57,6 +57,11 @@ export interface SandboxFacts {
   readonly createdAt: number;
 }
 
+export interface HostWorkspaces {
+  /** Of any sandbox, also one that is halted. What is in it was made by the sandbox: follow no link there. */
+  hold(id: string): Promise<HeldWorkspace>;
+}
+
 /** It stays where it is until it is disposed of, whatever becomes of the sandbox. */
 export interface HeldWorkspace extends WorkspacePlace, AsyncDisposable {}
 
@@ -65,6 +70,8 @@ export interface Runtime {
   readonly name: RuntimeName;
   /** Left out by a runtime whose images are not ours to fetch, or that has none. */
   readonly images?: Images;
+  /** Left out where workspaces are not folders of this host. */
+  readonly workspaces?: HostWorkspaces;
   /** Never throws and never hangs: a deadline counts as a "no" with its reason. */
   probe(options?: Cancel): Promise<Available | Unavailable>;
   /** Ready when its guest has answered. On any failure nothing is left behind. */
@@ -83,11 +90,6 @@ export interface Runtime {
   halt(id: string, options?: Cancel): Promise<void>;
   /** What the processes of a sandbox wrote, to be read, also while it is halted; `sandbox_gone` when there is none. */
   journals(id: string): Promise<Journals>;
-  /**
-   * The workspace as a folder of this host for as long as it is held, also of a sandbox that is halted;
-   * undefined where it is not on this host. What is in it was made by the sandbox: follow no link there.
-   */
-  workspace(id: string): Promise<HeldWorkspace | undefined>;
   /** Writes down whose a sandbox is from now on. In one step: a host killed half-way leaves the old or the new owner. */
   assign(id: string, owner: string): Promise<void>;
   /** Every sandbox of this installation, also those that no host holds; or those with the ids that are there. */

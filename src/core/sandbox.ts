@@ -77,6 +77,8 @@ export interface Sandbox extends Workspace, AsyncDisposable {
   /** A connection to a port on the sandbox's own loopback, paused: iterate it, pipe it, or `resume()` it. */
   tunnel(port: number, options?: Cancel): Promise<Duplex>;
   metrics(options?: Cancel): Promise<Metrics>;
+  /** The smallest question there is: resolves when the guest has answered. */
+  ping(options?: Cancel): Promise<void>;
   /** Left out where the runtime cannot freeze a sandbox. */
   readonly freezer?: Freezer;
   /** What its processes wrote, also after they and their host have ended. */

@@ -27,7 +27,7 @@ export const secretShapes: readonly SecretShape[] = [
     name: 'private key',
     pattern: /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g,
   },
-  { name: 'Geode key', pattern: /\bgeode_[A-Za-z0-9]{6,}_[\w-]{20,}/g },
+  { name: 'Geode key', pattern: /geode_[0-9a-f]{12}_[\w-]{43}/g },
   { name: 'Anthropic key', pattern: /\bsk-ant-[\w-]{20,}/g },
   { name: 'OpenAI key', pattern: /\bsk-(?:proj-|svcacct-|or-v1-)?[A-Za-z0-9_-]{20,}/g },
   { name: 'AWS key', pattern: /\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/g },
@@ -45,15 +45,19 @@ export const secretShapes: readonly SecretShape[] = [
 
 const privateKeyHeader = '-----BEGIN ';
 const starts = [
-  ...['geode_', 'sk-', 'AKIA', 'ASIA', 'github_pat_', 'glpat-', 'AIza', 'npm_', 'hf_', 'eyJ'],
+  ...['sk-', 'AKIA', 'ASIA', 'github_pat_', 'glpat-', 'AIza', 'npm_', 'hf_', 'eyJ'],
   ...['ghp_', 'gho_', 'ghu_', 'ghs_', 'ghr_'],
   ...['xoxa-', 'xoxb-', 'xoxe-', 'xoxp-', 'xoxr-', 'xoxs-'],
   ...['sk_live_', 'sk_test_', 'rk_live_', 'rk_test_'],
 ];
-const anyStart = new RegExp(`\\b(?:${starts.join('|')}|\\d{8,10}:)|${privateKeyHeader}`);
+/** Unlike the others, wherever it stands: as a part of a longer word too. */
+const ownStart = 'geode_';
+const anyStart = new RegExp(`\\b(?:${starts.join('|')}|\\d{8,10}:)|${ownStart}|${privateKeyHeader}`);
 const tokenCharacters = charactersOf(/[\w.-]/);
 const numberCharacters = charactersOf(/[\w:-]/);
-const openToken = new RegExp(`\\b(?:${starts.map((start) => anyPartOf(start, '.*')).join('|')})$`);
+const openToken = new RegExp(
+  `(?:\\b(?:${starts.map((start) => anyPartOf(start, '.*')).join('|')})|${anyPartOf(ownStart, '.*')})$`,
+);
 const openNumber = /\b\d{1,10}(?::[\w-]*)?$/;
 const longestHeader = 60;
 const openHeader = /-{1,4}$|-----B?E?G?I?N?(?: [A-Z ]{0,40}-{0,5})?$/;

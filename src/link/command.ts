@@ -24,6 +24,8 @@ const commandSchema = z.object({
   timeoutMs: z.number().positive().max(longestTimeoutMs).nullable().optional(),
   pty: z.object({ columns: side, rows: side }).optional(),
   rlimits: z.partialRecord(z.enum(rlimitNames), z.number().int().nonnegative()).optional(),
+  files: z.record(text, z.instanceof(Uint8Array)).optional(),
+  sole: z.boolean().optional(),
 });
 
 /** When the guest kills it; `undefined`: never. */
@@ -45,6 +47,8 @@ export function guestCommand(id: string, command: Command): GuestCommand {
     timeoutMs = defaultTimeoutMs,
     pty = null,
     rlimits = {},
+    files,
+    sole,
   } = parsed.data;
   const spec: GuestCommand = {
     id,
@@ -56,6 +60,8 @@ export function guestCommand(id: string, command: Command): GuestCommand {
     stdin: command.stdin !== undefined || command.interactive || pty !== null ? 'open' : 'none',
     pty,
     rlimits: Object.fromEntries(Object.entries(rlimits).map(([name, value]) => [name, [value, value]])),
+    ...(files === undefined ? {} : { files: inBase64(files) }),
+    ...(sole === undefined ? {} : { sole }),
   };
   const size = Buffer.byteLength(JSON.stringify(spec));
   if (size > largestCommand) {
@@ -68,4 +74,12 @@ export function guestCommand(id: string, command: Command): GuestCommand {
     );
   }
   return spec;
+}
+
+function inBase64(files: Readonly<Record<string, Uint8Array>>): Readonly<Record<string, string>> {
+  const encoded = Object.entries(files).map(([path, content]) => [
+    path,
+    Buffer.from(content).toString('base64'),
+  ]);
+  return Object.fromEntries(encoded);
 }

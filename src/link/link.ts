@@ -9,7 +9,7 @@ import type { Dialer } from './dial.ts';
 import { type Claim, shakeHands } from './handshake.ts';
 import { Pauses, sandboxPaused } from './pauses.ts';
 import { openStream, requestJson, responseOf } from './request.ts';
-import { checkPulse, openSession } from './session.ts';
+import { checkPulse, openSession, pong } from './session.ts';
 
 /** What the runtime knows of the room itself: a dead sandbox is told apart from a slow one by asking. */
 export type Vital =
@@ -76,7 +76,8 @@ export class Link {
     try {
       await options.dialer.start((connection) => void link.#welcome(connection));
       link.#keepWatch();
-      void link.#askVital();
+      // What was started a moment ago needs that moment more than the question.
+      if (!options.fresh) void link.#askVital();
       if (!link.paused) await link.#ready({ deadlineMs, signal });
       return link;
     } catch (error) {
@@ -185,6 +186,13 @@ export class Link {
     const stream = openStream(session, method, path, signal);
     stream.once('close', this.#meter.begin());
     return stream;
+  }
+
+  /** Without a request: answered by the other end of the connection itself. */
+  async ping({ signal }: Cancel = {}): Promise<void> {
+    const session = await this.session({ signal });
+    const deadline = { ms: callDeadlineMs, what: 'Waiting for an answer from the sandbox', signal };
+    return this.guarded(() => within(deadline, () => pong(session)));
   }
 
   /** The headers of an answer, within the deadline of any call. */

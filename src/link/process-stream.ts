@@ -15,6 +15,7 @@ import { exitSchema } from './schemas.ts';
 const ackEveryBytes = 256 * 1024;
 const mostIdleAttachments = 20;
 const longestPauseMs = 1_000;
+const pausedLookMs = 100;
 
 /** One process, over every connection that it takes to follow it to its end. */
 export class ProcessStream implements Process {
@@ -189,7 +190,7 @@ export class ProcessStream implements Process {
   /** While the sandbox is paused nothing is due, and nobody gives up. */
   async #reattach(): Promise<Attachment> {
     for (;;) {
-      while (this.#link.paused && !this.#dropped) await delay(longestPauseMs);
+      while (this.#link.paused && !this.#dropped) await delay(pausedLookMs);
       this.#idleAttachments += 1;
       if (this.#idleAttachments > mostIdleAttachments)
         throw this.#broken('it ends every stream without a word');

@@ -1,5 +1,6 @@
 import { type ClientHttp2Session, connect } from 'node:http2';
 import type { Duplex } from 'node:stream';
+import { linkLost } from './request.ts';
 
 const streamWindowBytes = 1024 ** 2;
 const sessionWindowBytes = 64 * 1024 ** 2;
@@ -29,4 +30,15 @@ export function checkPulse(session: ClientHttp2Session, withinMs: number, isExcu
   }, withinMs).unref();
   const sent = !session.destroyed && session.ping(() => clearTimeout(late));
   if (!sent) clearTimeout(late);
+}
+
+/** Answered by the other end of the connection itself; a session that ends answers that it was lost. */
+export function pong(session: ClientHttp2Session): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const lost = () => reject(linkLost());
+    if (session.destroyed) return lost();
+    // One that is full of pings does not send this one.
+    const sent = session.ping((error) => (error ? lost() : resolve()));
+    if (!sent) lost();
+  });
 }

@@ -1,7 +1,7 @@
 /**
- * What happens behind the writes: entries that wait for the embedder get their vectors, and the index gets
- * what it missed. It works while there is something to do, tries again while a part is down, and can stop at
- * any moment, because what remains to be done is read from the truth.
+ * What happens behind the writes: entries get their vectors, and the index gets what it missed. It works while
+ * there is something to do, tries again while a part is down, and can stop at any moment, because what remains
+ * to be done is read from the truth.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Cancel } from '../core/cancel.ts';
@@ -11,15 +11,28 @@ import type { EmbedQueue } from './embed/embed-queue.ts';
 import type { SearchIndex } from './index/search-index.ts';
 import { chunks } from './text/chunks.ts';
 import { findModel, type Model, registerModel } from './truth/models.ts';
-import { countPending, entriesAfter, fillVectors, pendingEntries, type Unembedded } from './truth/pending.ts';
+import {
+  countPending,
+  countWaiting,
+  entriesAfter,
+  fillVectors,
+  hasOtherModels,
+  pendingEntries,
+  type Unembedded,
+} from './truth/pending.ts';
 import type { Truth } from './truth/truth.ts';
 import { packVector } from './truth/vector-blob.ts';
 import type { EntryVectors } from './truth/write-entry.ts';
+import { unlessStopped } from './unless-stopped.ts';
 
 const BATCH = 16;
 const SETTLE_POLL_MS = 50;
 const FIRST_RETRY_MS = 500;
 const LAST_RETRY_MS = 30_000;
+/** How long a search waits for vectors of what was stored just before it. */
+const MOMENT_MS = 50;
+/** How long a search waits for an embedder that is starting. */
+const START_MS = 1_000;
 
 export class Indexer {
   readonly #truth: Truth;
@@ -27,8 +40,12 @@ export class Indexer {
   readonly #queue: EmbedQueue;
   readonly #stopping = new AbortController();
   #model: Model | null;
+  #prepared: boolean;
   #running: Promise<void> | null = null;
+  #round = Promise.withResolvers<void>();
   #busy = false;
+  /** The store moves from one model to another. */
+  #moving = false;
   #trouble: unknown = null;
 
   constructor(truth: Truth, index: SearchIndex, queue: EmbedQueue) {
@@ -36,6 +53,8 @@ export class Indexer {
     this.#index = index;
     this.#queue = queue;
     this.#model = truth.read((sql) => findModel(sql, queue.embedder));
+    this.#prepared = queue.embedder.prepare === undefined;
+    this.#noteMove();
   }
 
   /** Null until the embedder has answered once. */
@@ -43,9 +62,10 @@ export class Indexer {
     return this.#model;
   }
 
-  /** Entries wait for their vectors or for the index. */
-  get busy(): boolean {
-    return this.#busy;
+  /** `starting` while the embedder gets what it needs, such as its model. */
+  get state(): 'starting' | 'busy' | 'idle' {
+    if (!this.#prepared && this.#running !== null) return 'starting';
+    return this.#busy ? 'busy' : 'idle';
   }
 
   /** Why the work does not get on; null while it does. */
@@ -57,18 +77,26 @@ export class Indexer {
     return this.#truth.read((sql) => countPending(sql, this.#model?.id ?? null)) + this.#index.behind();
   }
 
-  /** The vectors of a text, a packed one for each chunk. */
-  async vectorsOf(text: string, options: Cancel = {}): Promise<EntryVectors> {
-    const model = await this.#registered();
-    const vectors = await this.#queue.embed(chunks(text, this.#queue.embedder.chunkLength), 'entry', options);
-    return { model: model.id, chunks: vectors.map((vector) => packVector(vector, model.centre)) };
-  }
-
   /** Starts working if there is work and it is not under way. */
   wake(): void {
     this.#running ??= this.#work().finally(() => {
       this.#running = null;
     });
+  }
+
+  /** The model, once the embedder has answered; null when that takes longer than a search should wait. */
+  async modelSoon(): Promise<Model | null> {
+    await this.#until(() => this.#model !== null, START_MS);
+    return this.#model;
+  }
+
+  /** True when everything in the namespace has its vectors. Waits a moment for a few, and not for many. */
+  async vectorsSoon(namespace: string): Promise<boolean> {
+    const missing = () =>
+      this.#truth.read((sql) => countWaiting(sql, namespace, BATCH + 1)) + this.#index.behind(namespace);
+    if (missing() <= BATCH) await this.#until(() => missing() === 0, MOMENT_MS);
+    else this.wake();
+    return missing() === 0 && !this.#moving;
   }
 
   async *reindex({ signal }: Cancel = {}): AsyncGenerator<ReindexProgress> {
@@ -102,24 +130,41 @@ export class Indexer {
     await this.#running;
   }
 
+  /** Works until it is so, or time is up, or a part is down. */
+  async #until(done: () => boolean, timeoutMs: number): Promise<void> {
+    const deadline = performance.now() + timeoutMs;
+    while (!done() && performance.now() < deadline && this.#trouble === null) {
+      this.wake();
+      await Promise.race([
+        this.#round.promise,
+        delay(deadline - performance.now(), undefined, { ref: false }),
+      ]);
+    }
+  }
+
   async #work(): Promise<void> {
     let retryMs = FIRST_RETRY_MS;
     while (!this.#stopping.signal.aborted) {
       try {
-        await this.#registered();
-        await this.#index.catchUp();
-        const more = await this.#embedPending();
+        const more = await this.#embedPending().finally(() => this.#index.catchUp());
         this.#trouble = null;
         retryMs = FIRST_RETRY_MS;
+        this.#endRound();
         if (!more && this.#index.behind() === 0) return;
       } catch (thrown) {
         if (this.#stopping.signal.aborted) return;
         this.#trouble = thrown;
         this.#busy = true;
+        this.#endRound();
         await delay(retryMs, undefined, { signal: this.#stopping.signal, ref: false }).catch(() => undefined);
         retryMs = Math.min(retryMs * 2, LAST_RETRY_MS);
       }
     }
+  }
+
+  #endRound(): void {
+    this.#round.resolve();
+    this.#round = Promise.withResolvers();
   }
 
   /** True when it found something to do. */
@@ -127,14 +172,18 @@ export class Indexer {
     const model = await this.#registered();
     const batch = this.#truth.read((sql) => pendingEntries(sql, model.id, BATCH));
     this.#busy = batch.length > 0;
+    if (!this.#busy) this.#moving = false;
     await this.#embed(batch);
     return batch.length > 0;
   }
 
   async #embed(batch: readonly Unembedded[]): Promise<void> {
-    const vectors = await Promise.all(batch.map(({ text }) => this.vectorsOf(text)));
-    if (this.#stopping.signal.aborted || batch.length === 0) return;
-    this.#truth.transaction((sql) => {
+    const model = await this.#registered();
+    const vectors = await unlessStopped(this.#stopping.signal, () =>
+      Promise.all(batch.map(({ text }) => this.#vectorsOf(text, model))),
+    );
+    if (batch.length === 0) return;
+    await this.#truth.transaction((sql) => {
       for (const [i, entry] of batch.entries()) {
         const own = vectors[i];
         if (own !== undefined) fillVectors(sql, entry, own);
@@ -142,8 +191,26 @@ export class Indexer {
     });
   }
 
+  /** The vectors of a text, a packed one for each chunk. */
+  async #vectorsOf(text: string, model: Model): Promise<EntryVectors> {
+    const vectors = await this.#queue.embed(chunks(text, this.#queue.embedder.chunkLength), 'entry');
+    return { model: model.id, chunks: vectors.map((vector) => packVector(vector, model.centre)) };
+  }
+
   async #registered(): Promise<Model> {
-    this.#model ??= await registerModel(this.#truth, this.#queue.embedder);
+    if (this.#model !== null && this.#prepared) return this.#model;
+    const { embedder } = this.#queue;
+    this.#model = await unlessStopped(this.#stopping.signal, async () => {
+      await embedder.prepare?.();
+      return registerModel(this.#truth, embedder);
+    });
+    this.#prepared = true;
+    this.#noteMove();
     return this.#model;
+  }
+
+  #noteMove(): void {
+    const model = this.#model;
+    this.#moving = model !== null && this.#truth.read((sql) => hasOtherModels(sql, model.id));
   }
 }

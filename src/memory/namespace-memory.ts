@@ -1,13 +1,13 @@
 /** Memory as everyone but its owner sees it: one namespace. */
 
 import type { Cancel } from '../core/cancel.ts';
-import { throwIfCancelled } from '../core/cancel.ts';
-import { GeodeError, isGeodeError } from '../core/errors.ts';
+import { GeodeError } from '../core/errors.ts';
 import {
   type Answer,
   type Entry,
   type EntryVersion,
   type Filter,
+  type KeptEntry,
   limits,
   type Memory,
   type NewEntry,
@@ -17,10 +17,12 @@ import {
   type Stored,
 } from '../core/memory.ts';
 import type { InOrder } from './in-order.ts';
-import { checkedFilter, checkedKey, checkedPaging, type PreparedEntry, prepareEntry } from './prepare.ts';
+import { checkedFilter, checkedKey, checkedPaging } from './prepare.ts';
 import { checkCategory, type RecallParts, recall } from './recall.ts';
-import { countByCategory, listEntries, readEntries, readEntry, readHistory } from './truth/read-entries.ts';
-import { type EntryVectors, removeEntry, twinOf, writeEntry } from './truth/write-entry.ts';
+import { caughtUp, lanes, restoring, storeAll, storing } from './store-all.ts';
+import { keptEntries } from './truth/kept-entries.ts';
+import { countByCategory, listEntries, readEntry, readHistory } from './truth/read-entries.ts';
+import { removeEntry } from './truth/write-entry.ts';
 
 export interface MemoryParts extends RecallParts {
   readonly inOrder: InOrder;
@@ -43,28 +45,8 @@ export class NamespaceMemory implements Memory {
     return stored;
   }
 
-  async storeMany(entries: readonly NewEntry[], options: Cancel = {}): Promise<readonly Stored[]> {
-    throwIfCancelled(options.signal, 'The call');
-    if (entries.length > limits.entriesPerStore) {
-      throw new GeodeError(
-        'too_large',
-        `There are ${entries.length} entries in one call; the most is ${limits.entriesPerStore}.`,
-      );
-    }
-    const secrets = [...this.#parts.secrets()];
-    const prepared = entries.map((entry) => prepareEntry(entry, secrets));
-    return this.#parts.inOrder.run(this.#lanes(prepared), async () => {
-      const vectors = await Promise.all(prepared.map((entry) => this.#vectorsOf(entry, options)));
-      throwIfCancelled(options.signal, 'The call');
-      const written = this.#write(prepared, vectors);
-      const indexed = await this.#caughtUp();
-      return written.map(({ entry, outcome }, i) => ({
-        entry,
-        outcome,
-        scrubbed: prepared[i]?.scrubbed ?? 0,
-        indexed: indexed && (outcome === 'merged' || vectors[i] !== null),
-      }));
-    });
+  storeMany(entries: readonly NewEntry[], options: Cancel = {}): Promise<readonly Stored[]> {
+    return storeAll(this.#parts, this.namespace, entries.map(storing), options);
   }
 
   recall(query: Query, options: Cancel = {}): Promise<Answer> {
@@ -88,72 +70,35 @@ export class NamespaceMemory implements Memory {
     return truth.read((sql) => listEntries(sql, { namespace: this.namespace, filter, now: now() }, paging));
   }
 
+  async *export(asked: Filter = {}): AsyncGenerator<KeptEntry> {
+    const { truth, now } = this.#parts;
+    const filter = checkedFilter(asked);
+    checkCategory(truth, this.namespace, filter.category);
+    const search = { namespace: this.namespace, filter, now: now() };
+    const next = (after: number) =>
+      truth.read((sql) => keptEntries(sql, search, after, limits.resultsPerPage));
+    let page = next(0);
+    yield* page.entries;
+    while (page.after !== null) {
+      page = next(page.after);
+      yield* page.entries;
+    }
+  }
+
+  restore(entries: readonly KeptEntry[], options: Cancel = {}): Promise<readonly Stored[]> {
+    return storeAll(this.#parts, this.namespace, entries.map(restoring), options);
+  }
+
   async forget(key: string): Promise<boolean> {
     const checked = checkedKey(key);
-    return this.#parts.inOrder.run([this.#lane(checked)], async () => {
-      const existed = this.#parts.truth.transaction((sql) => removeEntry(sql, this.namespace, checked));
-      if (existed) await this.#caughtUp();
+    return this.#parts.inOrder.run(lanes(this.namespace, [checked]), async () => {
+      const existed = await this.#parts.truth.transaction((sql) => removeEntry(sql, this.namespace, checked));
+      if (existed) await caughtUp(this.#parts);
       return existed;
     });
   }
 
   async count(): Promise<ReadonlyMap<string, number>> {
     return this.#parts.truth.read((sql) => countByCategory(sql, this.namespace));
-  }
-
-  #write(prepared: readonly PreparedEntry[], vectors: readonly (EntryVectors | null)[]) {
-    const { truth, now } = this.#parts;
-    const at = now();
-    return truth.transaction((sql) => {
-      const written = prepared.map((entry, i) =>
-        writeEntry(sql, this.namespace, entry, vectors[i] ?? null, at),
-      );
-      const stored = readEntries(
-        sql,
-        this.namespace,
-        written.map(({ id }) => id),
-        at,
-      );
-      return written.map(({ id, outcome }) => {
-        const entry = stored.get(id);
-        if (entry === undefined)
-          throw new GeodeError('internal', `The entry ${id} is not there after writing it.`);
-        return { entry, outcome };
-      });
-    });
-  }
-
-  /** Null when the embedder is down, or when the entry will be merged into one that has its vectors. */
-  async #vectorsOf(entry: PreparedEntry, options: Cancel): Promise<EntryVectors | null> {
-    if (entry.key === null && this.#parts.truth.read((sql) => twinOf(sql, this.namespace, entry)) !== null)
-      return null;
-    try {
-      return await this.#parts.indexer.vectorsOf(entry.searchText ?? entry.content, options);
-    } catch (thrown) {
-      if (isGeodeError(thrown, 'embedder_failed')) return null;
-      throw thrown;
-    }
-  }
-
-  /** False when the index could not be reached; what it missed reaches it later. */
-  async #caughtUp(): Promise<boolean> {
-    try {
-      await this.#parts.index.catchUp();
-      return true;
-    } catch {
-      return false;
-    } finally {
-      this.#parts.indexer.wake();
-    }
-  }
-
-  #lanes(entries: readonly PreparedEntry[]): string[] {
-    return [
-      ...new Set(entries.flatMap(({ key, supersedes }) => [...(key === null ? [] : [key]), ...supersedes])),
-    ].map((key) => this.#lane(key));
-  }
-
-  #lane(key: string): string {
-    return JSON.stringify([this.namespace, key]);
   }
 }

@@ -33,9 +33,11 @@ export interface MemoryOptions {
   /** Exact values that must never be stored, beside everything that has the shape of a key. */
   readonly secrets?: () => Iterable<string>;
   readonly now?: () => number;
+  /** `on demand`: nothing is embedded, and no model fetched, until an entry is stored or searched. */
+  readonly indexing?: 'background' | 'on demand';
 }
 
-/** Throws `memory_down` when the file cannot be used. An embedder or index that is down does not stop it. */
+/** Throws `memory_down` when the file cannot be used. An embedder or index that is down or slow does not hold it up. */
 export function openMemory(options: MemoryOptions): MemoryStore {
   const truth = new Truth(options.file);
   const queue = new EmbedQueue(options.embedder);
@@ -43,11 +45,14 @@ export function openMemory(options: MemoryOptions): MemoryStore {
     options.qdrant === undefined
       ? new EmbeddedIndex(options.file)
       : new QdrantIndex(truth, options.qdrant, options.embedder);
+  const indexer = new Indexer(truth, index, queue);
+  // What an earlier process left to do is done.
+  if (options.indexing !== 'on demand') indexer.wake();
   return new OpenMemory({
     truth,
     queue,
     index,
-    indexer: new Indexer(truth, index, queue),
+    indexer,
     inOrder: new InOrder(),
     secrets: options.secrets ?? (() => []),
     now: options.now ?? Date.now,
@@ -61,7 +66,6 @@ class OpenMemory implements MemoryStore {
   constructor(parts: MemoryParts) {
     this.name = parts.index.name;
     this.#parts = parts;
-    parts.indexer.wake();
   }
 
   in(namespace: string): Memory {
@@ -71,7 +75,8 @@ class OpenMemory implements MemoryStore {
   async health(): Promise<MemoryHealth> {
     const parts = [this.#truthHealth(), await this.#parts.index.health(), this.#embedderHealth()];
     const down = parts.filter(({ state }) => state === 'down').map(({ name }) => name);
-    const state = down.length === 0 ? 'up' : down.includes('truth') ? 'down' : 'degraded';
+    const halves = down.length === 0 && this.#parts.indexer.state !== 'starting' ? 'up' : 'degraded';
+    const state = down.includes('truth') ? 'down' : halves;
     return { state, parts, pending: down.includes('truth') ? 0 : this.#parts.indexer.pending() };
   }
 
@@ -114,7 +119,9 @@ class OpenMemory implements MemoryStore {
     const { model, dimensions } = queue.embedder;
     if (indexer.trouble !== null)
       return { name: 'embedder', state: 'down', detail: reasonOf(indexer.trouble) };
-    const state = indexer.busy ? 'working' : 'up';
-    return { name: 'embedder', state, detail: `${model}, ${dimensions} dimensions` };
+    const detail = `${model}, ${dimensions} dimensions`;
+    if (indexer.state === 'starting')
+      return { name: 'embedder', state: 'working', detail: `${detail}, is being started or fetched` };
+    return { name: 'embedder', state: indexer.state === 'busy' ? 'working' : 'up', detail };
   }
 }

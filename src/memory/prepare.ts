@@ -1,7 +1,15 @@
 /** From what a caller gives to what is written: checked, scrubbed, and with its words counted. */
 import { createHash } from 'node:crypto';
 import { GeodeError } from '../core/errors.ts';
-import { type Filter, limits, type NewEntry, type Paging, type Query } from '../core/memory.ts';
+import {
+  type EntryVersion,
+  type Filter,
+  type KeptEntry,
+  limits,
+  type NewEntry,
+  type Paging,
+  type Query,
+} from '../core/memory.ts';
 import { scrub } from './secrets.ts';
 import { errorSignatures } from './text/error-signature.ts';
 import { wordCounts } from './text/words.ts';
@@ -11,7 +19,7 @@ export interface PreparedEntry {
   readonly content: string;
   readonly searchText: string | null;
   readonly category: string;
-  readonly source: string;
+  readonly sources: readonly string[];
   readonly tags: readonly string[];
   readonly identifiers: readonly string[];
   readonly errors: readonly string[];
@@ -22,19 +30,71 @@ export interface PreparedEntry {
   readonly scrubbed: number;
 }
 
-export function prepareEntry(entry: NewEntry, secrets: Iterable<string>): PreparedEntry {
-  const values = [...secrets];
-  let scrubbed = 0;
-  const clean = (text: string): string => {
-    const result = scrub(text.toWellFormed(), values);
-    scrubbed += result.count;
-    return result.text;
+export function prepareEntry(entry: NewEntry, secrets: readonly string[]): PreparedEntry {
+  return prepare(entry, [entry.source], cleaner(secrets));
+}
+
+/** What is put back: the entry, and what it had before. */
+export interface PreparedKept {
+  readonly entry: PreparedEntry;
+  readonly kept: Pick<KeptEntry, 'version' | 'sightings' | 'createdAt' | 'updatedAt' | 'supersededBy'>;
+  readonly versions: readonly EntryVersion[];
+}
+
+export function prepareKept(kept: KeptEntry, secrets: readonly string[]): PreparedKept {
+  const cleaned = cleaner(secrets);
+  const { content, category, tags, identifiers, validUntil, searchText, key } = kept;
+  const versions = kept.versions.map((version) => ({
+    ...version,
+    content: cleaned.clean(version.content),
+    tags: version.tags.map(cleaned.clean),
+    sources: version.sources.map(cleaned.clean),
+  }));
+  const source = kept.sources.at(-1) ?? '';
+  const entry = prepare(
+    {
+      key,
+      content,
+      category,
+      source,
+      tags,
+      identifiers,
+      ...(validUntil && { validUntil }),
+      ...(searchText !== null && { searchText }),
+    },
+    kept.sources,
+    cleaned,
+  );
+  return { entry, kept, versions };
+}
+
+interface Cleaner {
+  readonly values: readonly string[];
+  clean(text: string): string;
+  /** Secrets removed so far. */
+  count: number;
+}
+
+function cleaner(values: readonly string[]): Cleaner {
+  const counted: Cleaner = {
+    values,
+    count: 0,
+    clean: (text) => {
+      const result = scrub(text.toWellFormed(), values);
+      counted.count += result.count;
+      return result.text;
+    },
   };
+  return counted;
+}
+
+function prepare(entry: NewEntry, given: readonly string[], cleaned: Cleaner): PreparedEntry {
+  const { clean } = cleaned;
   const content = clean(checkedContent(entry.content, 'content'));
   const searchText =
     entry.searchText === undefined ? null : clean(checkedContent(entry.searchText, 'searchText'));
   const key = entry.key === undefined ? null : checkedKey(entry.key);
-  if (key !== null && scrub(key, values).count > 0) {
+  if (key !== null && scrub(key, cleaned.values).count > 0) {
     throw invalid('key', 'The key holds a secret. Name the entry by what it is about.');
   }
   const tags = checkedNames('tags', entry.tags ?? [], limits.tags, limits.tagLength).map(clean);
@@ -44,25 +104,29 @@ export function prepareEntry(entry: NewEntry, secrets: Iterable<string>): Prepar
     limits.identifiers,
     limits.identifierLength,
   ).map(clean);
-  const source = clean(checkedName('source', entry.source, limits.sourceLength));
+  const sources = given.map((source) => clean(checkedName('source', source, limits.sourceLength)));
   const category = checkedCategory(entry.category);
   const searched = searchText ?? content;
+  const named = key === null || MADE_KEY.test(key) ? '' : key;
   return {
     key,
     content,
     searchText,
     category,
-    source,
+    sources,
     tags,
     identifiers,
     errors: errorSignatures(searched),
     validUntil: checkedDate(entry.validUntil),
     supersedes: (entry.supersedes ?? []).map(checkedKey),
     contentHash: contentHash(content),
-    words: wordCounts([searched, ...tags, ...identifiers, source, key ?? ''].join('\n')),
-    scrubbed,
+    words: wordCounts([searched, ...tags, ...identifiers, ...sources, named].join('\n')),
+    scrubbed: cleaned.count,
   };
 }
+
+/** A key that nobody chose says nothing. */
+const MADE_KEY = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** Equal for texts that differ only in white space or in how their characters are composed. */
 function contentHash(content: string): Uint8Array {

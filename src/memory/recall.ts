@@ -12,6 +12,7 @@ import { type CheckedQuery, checkedQuery } from './prepare.ts';
 import { errorSignatures } from './text/error-signature.ts';
 import { wordHash, words } from './text/words.ts';
 import { fallbackHits } from './truth/fallback-words.ts';
+import { lastChange } from './truth/indexed-entries.ts';
 import {
   exactEntries,
   hasCategory,
@@ -43,10 +44,13 @@ export async function recall(
   const fusion = query.fusion ?? { kind: 'weighted' };
   // A half without a share is not asked: it would only add entries that it alone found.
   const share = fusion.kind === 'weighted' ? fusion.dense : undefined;
-  const [keyword, dense] = await Promise.all([
+  const halves = Promise.all([
     share === 1 ? notAsked : keywordHalf(parts, search, queryWords),
     share === 0 ? notAsked : denseHalf(parts, search, asked.text, options),
   ]);
+  // While the halves are at work in their threads.
+  const exact = namedEntries(parts, search, asked);
+  const [keyword, dense] = await halves;
   if (keyword.hits === null && dense.hits === null) {
     throw new GeodeError(
       'memory_down',
@@ -58,13 +62,13 @@ export async function recall(
       keyword: keyword.hits,
       dense: dense.hits,
       background: parts.indexer.model?.background ?? 0,
-      exact: exactHits(parts, search, asked, queryWords, keyword.hits),
+      exact: withWholeNames(parts, exact, asked, queryWords, keyword.hits),
     },
     fusion,
   );
   const capped = keyword.hits?.cut === true || dense.hits?.cut === true;
   return {
-    ...page(parts, ranked, search, asked, queryWords),
+    ...page(parts, stillThere(parts, ranked, search, [keyword.hits, dense.hits]), search, asked, queryWords),
     totalIs: capped ? 'capped' : 'exact',
     degraded: [degraded('dense', dense), degraded('keyword', keyword)].flat(),
   };
@@ -105,33 +109,29 @@ async function keywordHalf(
 }
 
 async function denseHalf(
-  parts: RecallParts,
+  { indexer, queue, index }: RecallParts,
   search: Search,
   text: string,
   options: Cancel,
 ): Promise<HalfAnswer> {
-  const { model } = parts.indexer;
+  const model = await indexer.modelSoon();
   if (model === null) {
-    parts.indexer.wake();
     return {
       hits: null,
-      trouble: `The embedder has not answered yet: ${reasonOf(parts.indexer.trouble ?? 'starting')}.`,
+      trouble: `The embedder has not answered yet: ${reasonOf(indexer.trouble ?? 'starting')}.`,
     };
   }
   try {
-    const [vector] = await parts.queue.embed(
-      [text.slice(0, parts.queue.embedder.chunkLength)],
-      'query',
-      options,
-    );
+    const [vector] = await queue.embed([text.slice(0, queue.embedder.chunkLength)], 'query', options);
     if (vector === undefined)
       throw new GeodeError('embedder_failed', 'The embedder gave no vector for the query.');
-    const hits = await parts.index.dense({ ...search, vector, model: model.id });
-    const waiting = parts.indexer.busy ? 'Some entries are still being embedded or indexed.' : null;
-    return { hits, trouble: waiting };
+    // Afterwards: an embedder that has just been started does not use up the moment.
+    const whole = await indexer.vectorsSoon(search.namespace);
+    const hits = await index.dense({ ...search, vector, model: model.id });
+    return { hits, trouble: whole ? null : 'Some entries are still being embedded or indexed.' };
   } catch (thrown) {
     throwIfCancelled(options.signal, 'The call');
-    parts.indexer.wake();
+    indexer.wake();
     return { hits: null, trouble: reasonOf(thrown) };
   }
 }
@@ -143,26 +143,49 @@ function degraded(half: Half, { trouble }: HalfAnswer): { half: Half; reason: st
 /** A name: one word that is more than a word, such as `parseHeader`, `max_size`, `E0382` or `fs.open`. */
 const NAME = /^(?=.*(?:\p{Ll}\p{Lu}|[_\d.:#/$-]))[^\s]+$/u;
 
-function exactHits(
+type Exact = Map<number, NonNullable<Ranked['why']['exact']>>;
+
+/** Entries whose key is the query, or that carry one of its names or its error. */
+function namedEntries({ truth }: RecallParts, search: Search, { text }: CheckedQuery): Exact {
+  const names = [text, ...text.split(/[\s"'`()[\]{},;]+/)].filter((name) => name !== '');
+  return truth.read((sql) => exactEntries(sql, search, text, [...new Set(names)], errorSignatures(text)));
+}
+
+/** A query that is a name and nothing else is exact where the text has it whole. */
+function withWholeNames(
   { truth }: RecallParts,
-  search: Search,
+  exact: Exact,
   { text }: CheckedQuery,
   queryWords: readonly string[],
   keyword: Hits | null,
-): Map<number, NonNullable<Ranked['why']['exact']>> {
-  const names = [text, ...text.split(/[\s"'`()[\]{},;]+/)].filter((name) => name !== '');
-  const exact = truth.read((sql) =>
-    exactEntries(sql, search, text, [...new Set(names)], errorSignatures(text)),
-  );
+): Exact {
   // The name itself is the last of its words, after its parts.
   const whole = NAME.test(text) ? queryWords.at(-1) : undefined;
-  if (whole !== undefined) {
-    const ids = (keyword?.hits ?? []).map(({ id }) => id);
-    for (const [id, found] of truth.read((sql) => wordsOfEntries(sql, ids))) {
-      if (found.has(wordHash(whole)) && !exact.has(id)) exact.set(id, 'identifier');
-    }
+  if (whole === undefined) return exact;
+  const ids = (keyword?.hits ?? []).map(({ id }) => id);
+  for (const [id, found] of truth.read((sql) => wordsOfEntries(sql, ids))) {
+    if (found.has(wordHash(whole)) && !exact.has(id)) exact.set(id, 'identifier');
   }
   return exact;
+}
+
+/** An index may know an entry a moment longer than the truth has it; one that has seen every change does not. */
+function stillThere(
+  { truth }: RecallParts,
+  ranked: readonly Ranked[],
+  { namespace }: Search,
+  halves: readonly (Hits | null)[],
+): readonly Ranked[] {
+  return truth.read((sql) => {
+    const now = lastChange(sql);
+    if (halves.every((half) => half === null || half.asOf === now)) return ranked;
+    const present = presentEntries(
+      sql,
+      namespace,
+      ranked.map(({ id }) => id),
+    );
+    return ranked.filter(({ id }) => present.has(id));
+  });
 }
 
 function page(
@@ -173,14 +196,7 @@ function page(
   queryWords: readonly string[],
 ): { results: Result[]; total: number } {
   return truth.read((sql) => {
-    // An index may know an entry a moment longer than the truth has it.
-    const present = presentEntries(
-      sql,
-      namespace,
-      ranked.map(({ id }) => id),
-    );
-    const there = ranked.filter(({ id }) => present.has(id));
-    const shown = there.slice(offset, offset + limit);
+    const shown = ranked.slice(offset, offset + limit);
     const ids = shown.map(({ id }) => id);
     const entries = readEntries(sql, namespace, ids, now);
     const found = wordsOfEntries(sql, ids);
@@ -189,6 +205,6 @@ function page(
       const shared = queryWords.filter((word) => found.get(id)?.has(wordHash(word)));
       return entry === undefined ? [] : [{ entry, score, why: { ...why, words: shared } }];
     });
-    return { results, total: there.length };
+    return { results, total: ranked.length };
   });
 }

@@ -1,4 +1,6 @@
 /** Calls into a worker thread: each gets an answer, and a worker that dies fails its calls and is replaced. */
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
 import { parentPort, Worker } from 'node:worker_threads';
 import { GeodeError, reasonOf } from '../core/errors.ts';
 
@@ -8,7 +10,8 @@ export type CallTypes = Record<string, { input: unknown; output: unknown }>;
 // `never`: what crossed the thread is as the other side's types say, and only the name tells which.
 interface Request {
   readonly call: number;
-  readonly name: string;
+  /** Null asks for the end. */
+  readonly name: string | null;
   readonly input: never;
 }
 
@@ -23,17 +26,23 @@ interface Waiting {
   reject(reason: Error): void;
 }
 
+/** How long a worker that must finish its call may take to do so. */
+const FINISH_MS = 60_000;
+
 export class WorkerCalls<Calls extends CallTypes> implements AsyncDisposable {
   readonly #script: URL;
   readonly #input: unknown;
+  readonly #ending: 'cut off' | 'finish';
   readonly #waiting = new Map<number, Waiting>();
   #worker: Worker | undefined;
   #calls = 0;
   #stopped = false;
 
-  constructor(script: URL, input: unknown) {
+  /** `finish` for a worker with native code: cutting that off in the middle of a call ends the whole process. */
+  constructor(script: URL, input: unknown, ending: 'cut off' | 'finish' = 'cut off') {
     this.#script = script;
     this.#input = input;
+    this.#ending = ending;
   }
 
   call<Name extends keyof Calls>(name: Name, input: Calls[Name]['input']): Promise<Calls[Name]['output']> {
@@ -52,7 +61,15 @@ export class WorkerCalls<Calls extends CallTypes> implements AsyncDisposable {
 
   async stop(): Promise<void> {
     this.#stopped = true;
-    await this.#worker?.terminate();
+    const worker = this.#worker;
+    if (worker === undefined) return;
+    if (this.#ending === 'finish') {
+      const ended = once(worker, 'exit');
+      worker.ref();
+      worker.postMessage({ call: 0, name: null });
+      await Promise.race([ended, delay(FINISH_MS, undefined, { ref: false })]);
+    }
+    await worker.terminate();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -65,7 +82,7 @@ export class WorkerCalls<Calls extends CallTypes> implements AsyncDisposable {
     worker.on('message', ({ call, output, failure }: Response) => {
       const waiting = this.#waiting.get(call);
       this.#waiting.delete(call);
-      if (this.#waiting.size === 0) worker.unref();
+      if (this.#waiting.size === 0 && !this.#stopped) worker.unref();
       if (failure === undefined) waiting?.resolve(output);
       else waiting?.reject(new Error(failure));
     });
@@ -93,7 +110,8 @@ export function serveCalls<Calls extends CallTypes>(
   },
 ): void {
   const byName = new Map<string, (input: never) => unknown>(Object.entries(handlers));
-  parentPort?.on('message', async ({ call, name, input }: Request) => {
+  const underWay = new Set<Promise<void>>();
+  const answer = async (call: number, name: string, input: never) => {
     try {
       const handler = byName.get(name);
       if (handler === undefined) throw new Error(`there is no call ${name}`);
@@ -101,5 +119,16 @@ export function serveCalls<Calls extends CallTypes>(
     } catch (thrown) {
       parentPort?.postMessage({ call, failure: reasonOf(thrown) });
     }
+  };
+  parentPort?.on('message', async ({ call, name, input }: Request) => {
+    if (name === null) {
+      await Promise.all(underWay);
+      parentPort?.close();
+      return;
+    }
+    const answered = answer(call, name, input);
+    underWay.add(answered);
+    await answered;
+    underWay.delete(answered);
   });
 }

@@ -18,6 +18,10 @@ export interface Workshop extends Supply {
 }
 
 const compileTimeoutMs = 180_000;
+/** Up to here the source and the files travel with the first command; more goes before it, each by itself. */
+const mostAlongBytes = 64 * 1024;
+
+type Content = Readonly<Record<string, Uint8Array>>;
 
 /** Runs code once in a sandbox of its own: everything that happens, as it happens. Leaving the loop ends the run. */
 export async function* streamRun(
@@ -42,11 +46,14 @@ export async function* streamRun(
     const { id, runtime, grade, workdir } = sandbox;
     yield { type: 'sandbox-ready', language: language.name, image, sandbox: { id, runtime, grade, warm } };
     const places = { source: `${workdir}/${source}`, build: `${workdir}/${buildFolder}` };
-    await bringIn(sandbox, { ...options.files, [source]: sourceOf(code, language) }, language, options);
-    let exit = language.compile && (yield* compile(sandbox, language.compile(places), options));
+    const { ahead, along } = packed({ ...options.files, [source]: sourceOf(code, language) });
+    await bringIn(sandbox, ahead, language, options);
+    const first = language.compile && { ...language.compile(places), files: along };
+    let exit = first && (yield* compile(sandbox, first, options));
     const prepareMs = clock.lap();
     if (exit === undefined || exit.exitCode === 0) {
-      exit = yield* runCode(sandbox, commandOf(language, places, options), options);
+      const command = commandOf(language, places, options);
+      exit = yield* runCode(sandbox, first ? command : { ...command, files: along }, options);
       yield* collectArtifacts(sandbox, options.artifacts ?? [], { signal: options.signal });
     }
     stopped = exit.timedOut;
@@ -76,9 +83,18 @@ function sourceOf(code: string | Uint8Array, { source }: Language): Uint8Array {
   return source?.(bytes) ?? bytes;
 }
 
+function packed(files: Readonly<Record<string, string | Uint8Array>>): { ahead: Content; along: Content } {
+  const content = Object.entries(files).map(
+    ([path, bytes]) => [path, typeof bytes === 'string' ? Buffer.from(bytes) : bytes] as const,
+  );
+  const total = content.reduce((sum, [path, bytes]) => sum + path.length + bytes.length, 0);
+  const all = Object.fromEntries(content);
+  return total <= mostAlongBytes ? { ahead: {}, along: all } : { ahead: all, along: {} };
+}
+
 async function bringIn(
   { files }: Sandbox,
-  content: Readonly<Record<string, string | Uint8Array>>,
+  content: Content,
   language: Language,
   { cwd, signal }: RunOptions,
 ): Promise<void> {
@@ -92,7 +108,11 @@ async function bringIn(
   ]);
 }
 
-async function* compile(sandbox: Sandbox, step: Step, cancel: Cancel): AsyncGenerator<RunEvent, ExitFacts> {
+async function* compile(
+  sandbox: Sandbox,
+  step: Step & Pick<Command, 'files'>,
+  cancel: Cancel,
+): AsyncGenerator<RunEvent, ExitFacts> {
   yield { type: 'compile-start' };
   for await (const event of follow(sandbox, { ...step, timeoutMs: compileTimeoutMs }, cancel)) {
     if (event.type === 'exit') {
@@ -123,7 +143,8 @@ async function* runCode(
   cancel: Cancel,
 ): AsyncGenerator<RunEvent, ExitFacts> {
   yield { type: 'code-start' };
-  for await (const event of follow(sandbox, command, cancel)) {
+  // What the code left running ends with it, whenever the sandbox itself is removed.
+  for await (const event of follow(sandbox, { ...command, sole: true }, cancel)) {
     if (event.type === 'stdout' || event.type === 'stderr') yield { type: event.type, bytes: event.bytes };
     else if (event.type === 'exit') {
       yield event;

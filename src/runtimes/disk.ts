@@ -10,7 +10,6 @@ import {
   readlink,
   rename,
   rm,
-  rmdir,
   symlink,
 } from 'node:fs/promises';
 import { basename, delimiter, join } from 'node:path';
@@ -66,22 +65,27 @@ export async function whyNoDisks({ uid, platform, path }: Tools): Promise<string
   return /\text4$/m.test(systems) ? undefined : 'the kernel has no ext4';
 }
 
-/** Makes the disk of a new room. */
+/** Makes the disk of a room that has none, whole or not at all, and shows it as its workspace. */
 export async function makeDisk(room: Room, bytes: number, tools: Tools): Promise<void> {
+  const { image } = diskOf(room);
   const template = await templateOf(bytes, tools);
-  await run(tools, 'cp', ['--sparse=always', '--reflink=auto', template, diskOf(room).image]);
-  await mkdir(room.workspace, { mode: 0o700 });
+  await run(tools, 'made', 'cp', ['--sparse=always', '--reflink=auto', template, `${image}.new`]);
+  await mkdir(room.workspace, { recursive: true, mode: 0o700 });
+  await rename(`${image}.new`, image);
   await mountDisk(room, tools);
-  await rmdir(join(room.workspace, 'lost+found'));
+}
+
+export function hasDisk(room: Room): Promise<boolean> {
+  return isThere(diskOf(room).image, constants.F_OK);
 }
 
 /** Shows the disk of a room as its workspace, if it has one. Idempotent. */
 export async function mountDisk(room: Room, tools: Tools): Promise<void> {
   const { image, device } = diskOf(room);
-  if (!(await isThere(image, constants.F_OK))) return;
+  if (!(await hasDisk(room))) return;
   if (!(await isMounted(room))) {
     // A device that still holds the image, for whomever, is used again: two would overwrite each other's blocks.
-    await run(tools, 'mount', ['-t', 'ext4', '-o', `loop,${mountOptions}`, image, room.workspace]);
+    await run(tools, 'mounted', 'mount', ['-t', 'ext4', '-o', `loop,${mountOptions}`, image, room.workspace]);
   }
   await rm(`${device}.new`, { force: true });
   await symlink(join('/dev', await deviceName(room)), `${device}.new`);
@@ -91,10 +95,10 @@ export async function mountDisk(room: Room, tools: Tools): Promise<void> {
 /** The kernel lets the loop device go with its last mount. Idempotent. */
 export async function unmountDisk(room: Room, tools: Tools): Promise<void> {
   if (!(await isMounted(room))) return;
-  await run(tools, 'umount', [room.workspace]).catch(async (error) => {
+  await run(tools, 'unmounted', 'umount', [room.workspace]).catch(async (error) => {
     if (!(await isMounted(room))) return;
     // Somebody reads it: they keep it until they are done, and nobody finds it there any more.
-    await run(tools, 'umount', ['--lazy', room.workspace]).catch(() => Promise.reject(error));
+    await run(tools, 'unmounted', 'umount', ['--lazy', room.workspace]).catch(() => Promise.reject(error));
   });
 }
 
@@ -126,7 +130,7 @@ async function templateOf(bytes: number, tools: Tools): Promise<string> {
   try {
     const file = await open(draft, 'wx', 0o600);
     await file.truncate(length).finally(() => file.close());
-    await run(tools, 'mkfs.ext4', [...formatOptions(length), draft]);
+    await run(tools, 'formatted', 'mkfs.ext4', [...formatOptions(length), draft]);
     await rename(draft, template);
   } finally {
     await rm(draft, { force: true });
@@ -155,11 +159,11 @@ async function deviceName({ workspace }: Room): Promise<string> {
   return basename(await readlink(`/sys/dev/block/${major}:${minor}`));
 }
 
-async function run({ path }: Tools, program: string, args: readonly string[]): Promise<void> {
+async function run({ path }: Tools, done: string, program: string, args: readonly string[]): Promise<void> {
   const options = { env: { PATH: path, LC_ALL: 'C' }, timeout: callDeadlineMs };
   await promisify(execFile)(program, args, options).catch((cause: { stderr?: string }) => {
     const words = cause.stderr?.trim() || reasonOf(cause);
-    throw new GeodeError('cannot_enforce', `The disk of the sandbox could not be made ready: ${words}`, {
+    throw new GeodeError('cannot_enforce', `The disk of the sandbox could not be ${done}: ${words}`, {
       hint: 'Set the disk limit to null, or correct what the message names.',
       cause,
     });

@@ -139,6 +139,10 @@ export class GuestSandbox implements Sandbox {
     return { ...rest, disk: { usedBytes: disk.usedBytes, limitBytes: disk.totalBytes } };
   }
 
+  ping(options: Cancel = {}): Promise<void> {
+    return this.#room.link.ping(options);
+  }
+
   async release(reason?: GeodeError): Promise<void> {
     await this.#room.link.close(reason);
     this.#room.journals.close();

@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chmod, chown, lstat, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import { z } from 'zod';
 import { GeodeError } from '../core/errors.ts';
 import type { Limits } from '../core/limits.ts';
@@ -147,7 +149,11 @@ export async function removeRunFolder(room: Room): Promise<void> {
 
 export async function removeRoom(room: Room): Promise<void> {
   await removeRunFolder(room);
-  await rm(room.folder, { recursive: true, force: true });
+  await rm(room.folder, { recursive: true, force: true }).catch((error: NodeJS.ErrnoException) => {
+    // Folders may be nested deeper than a path can say; the program walks down without one.
+    if (error.code === 'ENAMETOOLONG') return promisify(execFile)('rm', ['-rf', '--', room.folder]);
+    throw error;
+  });
 }
 
 /** In one step, so that a host killed half-way leaves the old record or the new one. */

@@ -1,6 +1,13 @@
 import { type Cancel, finishing, throwIfCancelled, within } from '../core/cancel.ts';
 import { GeodeError, reasonOf } from '../core/errors.ts';
-import type { Available, Runtime, RuntimeName, SandboxFacts, Unavailable } from '../core/runtime.ts';
+import type {
+  Available,
+  HostWorkspaces,
+  Runtime,
+  RuntimeName,
+  SandboxFacts,
+  Unavailable,
+} from '../core/runtime.ts';
 import type { Sandbox, SandboxSpec } from '../core/sandbox.ts';
 import type { Dialer } from '../link/dial.ts';
 import { Link, type Vital } from '../link/link.ts';
@@ -97,7 +104,7 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
     await claimRoom(room);
     return raise(room, newRecord(walls.name, room.id, checked, plan), {
       build: async (stop) => {
-        await workspaces.make(room, checked.limits, plan.workspaceOwner);
+        await workspaces.prepare(room, checked.limits, plan.workspaceOwner);
         return walls.build(room, checked, plan, stop);
       },
       giveUp: (handle) => tearDown(room, handle),
@@ -125,7 +132,7 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
       { ...newRecord(walls.name, id, checked, plan), createdAt },
       {
         build: async (stop) => {
-          await workspaces.show(room);
+          await workspaces.prepare(room, checked.limits, plan.workspaceOwner);
           return walls.rebuild?.(room, checked, plan, stop) ?? walls.build(room, checked, plan, stop);
         },
         giveUp: (handle) => haltWalls(room, handle),
@@ -252,8 +259,17 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
       walls.vital(roomOf(options, id), handle, stop),
     );
 
+  const hostWorkspaces: HostWorkspaces = {
+    async hold(id) {
+      const room = roomOf(options, id);
+      await ownRecord(room);
+      return workspaces.hold(room);
+    },
+  };
+  const hasWorkspaces = !walls.hasNoHostFolder && options.platform === 'linux';
   return {
     name: walls.name,
+    ...(hasWorkspaces ? { workspaces: hostWorkspaces } : {}),
     probe,
     open,
     start,
@@ -267,12 +283,6 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
       const journals = options.journals(room.journals);
       journals.close();
       return journals;
-    },
-    async workspace(id) {
-      const room = roomOf(options, id);
-      await ownRecord(room);
-      if (walls.hasNoHostFolder || options.platform !== 'linux') return undefined;
-      return workspaces.hold(room);
     },
     async assign(id, owner) {
       const room = roomOf(options, id);

@@ -1,10 +1,13 @@
-import { mkdir, stat } from 'node:fs/promises';
+import { lstat, mkdir, rmdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Limits } from '../core/limits.ts';
 import type { HeldWorkspace } from '../core/runtime.ts';
-import { isMounted, makeDisk, mountDisk, unmountDisk } from './disk.ts';
+import { hasDisk, isMounted, makeDisk, mountDisk, unmountDisk } from './disk.ts';
 import { findGuest } from './guest-binary.ts';
 import type { RuntimeOptions } from './options.ts';
 import { giveWorkspace, type Room } from './rooms.ts';
+
+type Owner = { readonly uid: number; readonly gid: number };
 
 interface Use {
   readers: number;
@@ -23,18 +26,29 @@ export class Workspaces {
     this.#options = options;
   }
 
-  /** For a new room. `owner` is the user that its commands run as on the host's disk. */
-  async make(
-    room: Room,
-    { diskBytes }: Limits,
-    owner: { readonly uid: number; readonly gid: number } | undefined,
-  ): Promise<void> {
-    if (diskBytes == null) await mkdir(room.workspace);
-    else await makeDisk(room, diskBytes, this.#options);
-    await giveWorkspace(room, owner);
+  /**
+   * Before walls are built around it: makes what is not there, all of it in a new room, the rest in one whose
+   * host was killed before it came to that. `owner` is the user that its commands run as on the host's disk.
+   */
+  prepare(room: Room, { diskBytes }: Limits, owner: Owner | undefined): Promise<void> {
+    return this.#inTurn(room, async (use) => {
+      use.walls = true;
+      const isNew = diskBytes == null ? await makeFolder(room) : await this.#makeDisk(room, diskBytes);
+      const isOurs = (await lstat(room.workspace)).uid === this.#options.uid;
+      if (!isNew && !(isOurs && owner !== undefined && owner.uid !== this.#options.uid)) return;
+      await rmdir(join(room.workspace, 'lost+found')).catch(() => {});
+      await giveWorkspace(room, owner);
+    });
   }
 
-  /** Before walls are built around it again. */
+  async #makeDisk(room: Room, bytes: number): Promise<boolean> {
+    const isNew = !(await hasDisk(room));
+    if (isNew) await makeDisk(room, bytes, this.#options);
+    else await mountDisk(room, this.#options);
+    return isNew;
+  }
+
+  /** For as long as there are walls around it. */
   show(room: Room): Promise<void> {
     return this.#inTurn(room, async (use) => {
       use.walls = true;
@@ -93,4 +107,8 @@ export class Workspaces {
     if (use.last === settled && use.readers === 0) this.#uses.delete(room.id);
     await turn;
   }
+}
+
+async function makeFolder({ workspace }: Room): Promise<boolean> {
+  return (await mkdir(workspace, { recursive: true })) !== undefined;
 }

@@ -5,7 +5,7 @@ import type { SandboxStatus } from '../core/persistent.ts';
 import type { Runtime } from '../core/runtime.ts';
 import { Ledger } from '../ledger/ledger.ts';
 import { Book, sandboxChapter } from './book.ts';
-import { statusOf } from './status.ts';
+import { rollCall } from './roll-call.ts';
 
 /**
  * All sandboxes that stay, as the ledger and the runtimes know them, without being their host and without
@@ -21,13 +21,5 @@ export async function glance(
   if (!existsSync(file)) return [];
   using ledger = new Ledger(file, [sandboxChapter], 'read');
   const entries = new Book(ledger).all().filter(({ removing }) => !removing);
-  const facts = await Promise.all(
-    runtimes.map(({ name, list }) => {
-      const ids = entries.filter(({ runtime }) => runtime === name).map(({ id }) => id);
-      return ids.length === 0 ? [] : list({ ids, ...cancel }).catch(() => []);
-    }),
-  );
-  const byId = new Map(facts.flat().map((fact) => [fact.id, fact]));
-  const now = Date.now();
-  return entries.map((entry) => statusOf(entry, undefined, byId.get(entry.id), now));
+  return rollCall(entries, runtimes, () => undefined, cancel);
 }

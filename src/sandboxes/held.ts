@@ -7,7 +7,6 @@ import type { Activity, Sandbox } from '../core/sandbox.ts';
 import type { Snapshots } from '../core/snapshots.ts';
 import { FollowedProcess } from './followed-process.ts';
 import { heldSnapshots } from './workspaces/held-snapshots.ts';
-import { snapshotsOf } from './workspaces/snapshots-of.ts';
 
 const retryMs = 1_000;
 const politeMs = 2_000;
@@ -26,18 +25,11 @@ export class Held {
   readonly #followed = new Map<string, Process>();
   readonly #following = new Set<Promise<void>>();
 
-  private constructor(sandbox: Sandbox, user: string, snapshots: Snapshots | undefined) {
+  constructor(sandbox: Sandbox, user: string, runtime: Runtime) {
     this.sandbox = sandbox;
     this.user = user;
-    this.snapshots = snapshots;
+    this.snapshots = snapshotsIn(sandbox, runtime);
     this.pausedSince = sandbox.freezer?.paused ? Date.now() : undefined;
-  }
-
-  static async of(sandbox: Sandbox, user: string, runtime: Runtime): Promise<Held> {
-    const hold = () => runtime.workspace(sandbox.id);
-    await using place = await hold();
-    const snapshots = place && heldSnapshots(snapshotsOf(place), hold, sandbox.freezer);
-    return new Held(sandbox, user, snapshots);
   }
 
   get activity(): Activity {
@@ -63,6 +55,7 @@ export class Held {
     this.pausedSince = undefined;
     const { processes } = await this.sandbox.processes(cancel);
     const strange = processes.filter(({ id }) => !this.#followed.has(id));
+    for (const { id, argv, startedAt } of strange) this.sandbox.journals.open(id).begin({ argv, startedAt });
     await Promise.all(strange.map(({ id }) => this.#join(id, cancel)));
   }
 
@@ -144,4 +137,8 @@ export class Held {
       await this.#join(process.id, {}).catch(() => {});
     }
   }
+}
+
+function snapshotsIn({ id, freezer }: Sandbox, { workspaces }: Runtime): Snapshots | undefined {
+  return workspaces && heldSnapshots(() => workspaces.hold(id), freezer);
 }

@@ -32,7 +32,7 @@ export class Holdings {
   /** With everything that goes on in it, if an earlier host left it running. One that is paused stays so. */
   async take({ user }: Entry, sandbox: Sandbox, runtime: Runtime, cancel: Cancel): Promise<Held> {
     try {
-      const held = await Held.of(sandbox, user, runtime);
+      const held = new Held(sandbox, user, runtime);
       if (held.pausedSince === undefined) await held.resume(cancel);
       this.put(held);
       return held;

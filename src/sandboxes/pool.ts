@@ -3,6 +3,7 @@ import { GeodeError } from '../core/errors.ts';
 import type { Sandbox } from '../core/sandbox.ts';
 import { Beacon } from './beacon.ts';
 import { Endings } from './endings.ts';
+import { Lull } from './lull.ts';
 import { type Kind, Shelf, type ShelfMetrics } from './shelf.ts';
 
 export interface PoolOptions {
@@ -14,6 +15,8 @@ export interface PoolOptions {
 
 /** More at once for those who wait than for the stock. */
 const makeAtOnce = { waiting: 4, stock: 2 } as const;
+/** Enough for the next moment: as long as a shelf holds more, making waits for a quiet one. */
+const lowStock = 8;
 const healthDeadlineMs = 1_000;
 /** How long closing waits for sandboxes that were given out; whoever keeps one longer has to end it. */
 const claimsDeadlineMs = 10_000;
@@ -40,14 +43,19 @@ export class Pool implements AsyncDisposable {
   readonly #options: PoolOptions;
   readonly #shelves = new Map<string, Shelf>();
   readonly #making = new Set<Promise<void>>();
-  readonly #endings = new Endings();
+  readonly #endings: Endings;
   readonly #made = new Beacon();
   readonly #sweep: NodeJS.Timeout;
   readonly #claims = new Set<Promise<void>>();
+  readonly #lull = new Lull(() => this.#workOff());
   #closing: Promise<void> | undefined;
 
   constructor(options: PoolOptions) {
     this.#options = options;
+    this.#endings = new Endings({
+      busy: () => this.#closing === undefined && this.#lull.isWorthWaitingFor,
+      mostWaiting: options.ceiling,
+    });
     this.#sweep = setInterval(() => this.#endPeriod(), periodMs).unref();
   }
 
@@ -92,7 +100,8 @@ export class Pool implements AsyncDisposable {
   }
 
   [Symbol.asyncDispose](): Promise<void> {
-    this.#closing ??= this.#close();
+    // Known before it begins: nothing waits for a quiet moment any more.
+    this.#closing ??= Promise.resolve().then(() => this.#close());
     return this.#closing;
   }
 
@@ -130,9 +139,11 @@ export class Pool implements AsyncDisposable {
   #beginClaim(): () => void {
     const claim = Promise.withResolvers<void>();
     this.#claims.add(claim.promise);
+    const over = this.#lull.disturb();
     return () => {
       this.#claims.delete(claim.promise);
       claim.resolve();
+      over();
     };
   }
 
@@ -171,13 +182,20 @@ export class Pool implements AsyncDisposable {
     }
   }
 
-  /** Making competes with the runs for the processor, so a shelf that is half full waits for a quiet moment. */
+  /** Making competes with the runs for the processor: a shelf that holds enough waits for a quiet moment. */
   #wantedForStock(shelf: Shelf): number {
     const target = this.#targetOf(shelf);
     const stock = shelf.ready.length;
     if (stock >= target || performance.now() < shelf.retryAt) return 0;
-    if (this.#claims.size > 0 && stock + shelf.making >= target / 2) return 0;
+    const enough = this.#lull.isWorthWaitingFor ? Math.min(target / 2, lowStock) : target / 2;
+    if (this.#claims.size > 0 && stock + shelf.making >= enough) return 0;
     return target - stock;
+  }
+
+  /** What was put off while runs were on. */
+  #workOff(): void {
+    this.#endings.proceed();
+    for (const shelf of this.#shelves.values()) this.#tend(shelf);
   }
 
   async #make(shelf: Shelf): Promise<void> {
@@ -220,6 +238,7 @@ export class Pool implements AsyncDisposable {
 
   async #close(): Promise<void> {
     clearInterval(this.#sweep);
+    this.#endings.proceed();
     for (const shelf of this.#shelves.values()) {
       while (shelf.refuse(closed()));
       while (shelf.ready.length > 0) this.#drop(shelf);
@@ -234,10 +253,11 @@ export class Pool implements AsyncDisposable {
 
 /** One question over the link: what does not answer at once is not given to anybody. */
 async function isHealthy(sandbox: Sandbox): Promise<boolean> {
-  const answer = within({ ms: healthDeadlineMs, what: 'The sandbox' }, (signal) =>
-    sandbox.files.exists('.', { signal }),
+  const answer = within({ ms: healthDeadlineMs, what: 'The sandbox' }, (signal) => sandbox.ping({ signal }));
+  return answer.then(
+    () => true,
+    () => false,
   );
-  return answer.catch(() => false);
 }
 
 function closed(): GeodeError {

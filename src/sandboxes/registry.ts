@@ -2,7 +2,6 @@ import { type Cancel, throwIfCancelled } from '../core/cancel.ts';
 import { GeodeError } from '../core/errors.ts';
 import type { Journals } from '../core/journal.ts';
 import type { PersistentSandbox, PersistentSpec, SandboxStatus } from '../core/persistent.ts';
-import type { Runtime } from '../core/runtime.ts';
 import { Admission, type AdmissionLimits } from './admission.ts';
 import type { Book, Entry } from './book.ts';
 import { handleOf } from './handle.ts';
@@ -89,14 +88,16 @@ export class Registry implements AsyncDisposable {
       await this.#checkFree(user, to);
       await this.#open(source, cancel);
       const freezer = this.heldOf(source)?.sandbox.freezer;
-      return this.#create(user, to, source.spec, cancel, async (id, runtime) => {
-        await using from = await this.#supply.runtime(source.runtime).workspace(source.id);
-        await using into = await runtime.workspace(id);
-        if (from === undefined || into === undefined)
-          throw new GeodeError(
-            'cannot_enforce',
-            'A sandbox whose files are not on this host cannot be forked.',
-          );
+      const { workspaces } = this.#supply.runtime(source.runtime);
+      if (workspaces === undefined)
+        throw new GeodeError(
+          'cannot_enforce',
+          'A sandbox whose files are not on this host cannot be forked.',
+        );
+      const spec = { ...source.spec, runtime: source.runtime };
+      return this.#create(user, to, spec, cancel, async (id) => {
+        await using from = await workspaces.hold(source.id);
+        await using into = await workspaces.hold(id);
         const freeze = freezer && (() => freezer.hold());
         await forkWorkspace(from, into, { snapshot, freeze, ...cancel });
       });
@@ -123,7 +124,7 @@ export class Registry implements AsyncDisposable {
   }
 
   async inspect(user: string, chat: string, cancel: Cancel = {}): Promise<SandboxStatus> {
-    const [status] = await rollCall([this.#look(user, chat)], this.#holdings, this.#supply, cancel);
+    const [status] = await this.#rollCall([this.#look(user, chat)], cancel);
     if (status !== undefined) return status;
     throw new GeodeError('internal', 'A sandbox without a status.');
   }
@@ -132,7 +133,7 @@ export class Registry implements AsyncDisposable {
   async list(user: string | undefined, cancel: Cancel = {}): Promise<readonly SandboxStatus[]> {
     const entries = user === undefined ? this.#book.all() : this.#book.ofUser(checkName(user, 'user'));
     const staying = entries.filter(({ removing }) => !removing);
-    return rollCall(staying, this.#holdings, this.#supply, cancel);
+    return this.#rollCall(staying, cancel);
   }
 
   async journals(user: string, chat: string): Promise<Journals> {
@@ -220,6 +221,10 @@ export class Registry implements AsyncDisposable {
     );
   }
 
+  #rollCall(entries: readonly Entry[], cancel: Cancel): Promise<readonly SandboxStatus[]> {
+    return rollCall(entries, this.#supply.runtimes, (id) => this.#holdings.get(id), cancel);
+  }
+
   /** A removal that was begun is finished first. */
   async #find(user: string, chat: string): Promise<Entry | undefined> {
     const entry = this.#book.find(user, chat);
@@ -255,14 +260,14 @@ export class Registry implements AsyncDisposable {
     chat: string,
     spec: PersistentSpec,
     cancel: Cancel,
-    fill: (id: string, runtime: Runtime) => Promise<void> = async () => {},
+    fill: (id: string) => Promise<void> = async () => {},
   ): Promise<PersistentSandbox> {
     const labels = checkLabels(spec.labels ?? {});
     return this.#admission.admit(user, async () => {
       const { runtime, sandbox } = await this.#supply.claim(spec, cancel);
       try {
         throwIfCancelled(cancel.signal, 'Making the sandbox');
-        await fill(sandbox.id, runtime);
+        await fill(sandbox.id);
         await runtime.assign(sandbox.id, ownerText({ user, chat, spec }));
         const now = Date.now();
         const entry = {
@@ -276,7 +281,7 @@ export class Registry implements AsyncDisposable {
           activeAt: now,
         };
         this.#book.add(entry);
-        const held = await Held.of(sandbox, user, runtime);
+        const held = new Held(sandbox, user, runtime);
         this.#holdings.put(held);
         return handleOf({ ...entry, keptUntil: 0, thinkingUntil: 0, removing: false }, held);
       } catch (error) {

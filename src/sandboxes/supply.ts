@@ -32,6 +32,10 @@ export class Supply implements AsyncDisposable {
     this.#pool = new Pool(options.pool);
   }
 
+  get runtimes(): readonly Runtime[] {
+    return this.#options.runtimes;
+  }
+
   runtime(name: RuntimeName): Runtime {
     const runtime = this.#options.runtimes.find((candidate) => candidate.name === name);
     if (runtime !== undefined) return runtime;

@@ -1,5 +1,8 @@
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
 import type { MemoryStore } from '../../src/core/memory.ts';
+import { qdrantMissing, startQdrant } from '../memory/qdrant-server.ts';
 import { openMemoryWithoutMeaning, openTestMemory } from './memory-fixture.ts';
 import { startTestServer } from './server-fixture.ts';
 
@@ -41,6 +44,48 @@ describe('CTX-4: failures inside', () => {
     });
     expect(ready.text).not.toContain('ECONNREFUSED');
   });
+
+  test.skipIf(qdrantMissing !== null)(
+    'MEM-4, CTX-4: a real Qdrant that stops is `degraded`, and with the words gone too a 503 with its code',
+    async () => {
+      await using qdrant = await startQdrant();
+      let file = '';
+      await using server = await startTestServer({
+        openMemory: (dir) => {
+          file = join(dir, 'memory.db');
+          return openTestMemory(dir, { url: qdrant.url, timeoutMs: 1_000 });
+        },
+      });
+      const call = server.caller('alice');
+      await call(`${context}/k`, { method: 'PUT', json: entry });
+      await server.memory.settled();
+      expect(await call(`${context}/search?q=fact`)).toMatchObject({
+        status: 200,
+        body: { total: 1, degraded: [] },
+      });
+
+      await qdrant.kill();
+      expect(await call(`${context}/search?q=fact`)).toMatchObject({
+        status: 200,
+        body: { total: 1, results: [{ id: 'k' }], degraded: ['dense', 'keyword'] },
+      });
+      expect(await call('/ready')).toMatchObject({ status: 200, body: { status: 'degraded' } });
+      expect(await call(`${context}/ingest`, { json: { ...entry, content: 'another fact' } })).toMatchObject({
+        status: 201,
+        body: { indexed: false },
+      });
+
+      using vandal = new DatabaseSync(file);
+      vandal.exec('DROP TABLE word_vocabulary; DROP TABLE word_index');
+      const refused = await call(`${context}/search?q=fact`);
+      expect(refused).toMatchObject({
+        status: 503,
+        body: { code: 'memory_down', error: 'Memory does not answer' },
+      });
+      expect(refused.text).not.toMatch(/127\.0\.0\.1|word_index|memory\.db/);
+    },
+    60_000,
+  );
 
   test('a defect is a 500 that says nothing of the inside; the log has it under the id of the request', async () => {
     const secret = 'ENOENT /srv/geode/private.db password=hunter2';

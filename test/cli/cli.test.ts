@@ -6,9 +6,11 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { eventually } from '../contracts/harness.ts';
+import { EngineApi } from '../engine/engine-api.ts';
+import { imageTag, startRegistry } from '../engine/index.ts';
 
 const geode = fileURLToPath(new URL('../../bin/geode.js', import.meta.url));
-const { bubblewrap, docker } = inject('engines');
+const { bubblewrap, docker, registry } = inject('engines');
 
 describe('the command line', () => {
   let home = '';
@@ -91,6 +93,35 @@ describe('the command line', () => {
       grade: 'container',
     });
   });
+
+  it.skipIf(!docker.available || !registry.available)(
+    'RUN-7: exec pulls an image that is not on the engine, and says so',
+    async () => {
+      const engine = { socket: docker.available ? docker.socket : '' };
+      await using store = await startRegistry();
+      const image = await store.push(engine, imageTag('busybox'));
+      const remove = () => new EngineApi(engine.socket).delete(`/images/${image}?force=1`).catch(() => {});
+      const exec = (...args: string[]) =>
+        run(['exec', '--runtime', 'docker', '--image', ...args], {
+          env: { GEODE_DOCKER_HOST: `unix://${engine.socket}` },
+        });
+      await remove();
+      try {
+        expect(await exec(image, 'echo', 'here')).toMatchObject({
+          code: 0,
+          stdout: 'here\n',
+          stderr: expect.stringMatching(new RegExp(`^pulling ${image}\nsandbox .* grade container\n$`)),
+        });
+        expect((await exec(image, 'true')).stderr).not.toContain('pulling');
+      } finally {
+        await remove();
+      }
+      expect(await exec(`${store.host}/none:1`, 'true')).toMatchObject({
+        code: 125,
+        stderr: expect.stringContaining('could not be pulled'),
+      });
+    },
+  );
 
   it('exit codes: 124 timed out, 125 not run, 128+N killed, 2 wrong usage', async () => {
     const exec = (...args: string[]) => run(['exec', '--runtime', 'native', '-q', ...args]);

@@ -18,15 +18,20 @@ export interface RunOptions {
   readonly input?: string;
   readonly cwd?: string;
   readonly color?: boolean;
+  readonly env?: Readonly<Record<string, string>>;
 }
 
-export function startGeode(args: readonly string[], { home, cwd, color = false }: RunOptions): ChildProcess {
+export function startGeode(
+  args: readonly string[],
+  { home, cwd, color = false, env: more }: RunOptions,
+): ChildProcess {
   const env = {
     PATH: process.env.PATH,
     HOME: home,
     // The embedding model is fetched once, not once for each home.
     XDG_CACHE_HOME: process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'),
     ...(color ? { FORCE_COLOR: '1' } : { NO_COLOR: '1' }),
+    ...more,
   };
   return spawn(process.execPath, [main, ...args], { env, cwd });
 }

@@ -121,12 +121,29 @@ describe('CLI-1: geode memory', { timeout: 120_000 }, () => {
       stderr: expect.stringContaining('docs/picture.png cannot be read'),
     });
 
+    await run(
+      'memory',
+      'add',
+      'A second text',
+      '--id',
+      'docs/guide.md',
+      '--source',
+      'a person',
+      '--user',
+      'reader',
+    );
     const { stdout: exported } = await run('memory', 'export', '--user', 'reader');
+    expect(exported).toContain('Turn it off and on again.');
     expect(exported.trim().split('\n')).toHaveLength(3);
     await writeFile(join(folder.path, 'memory.ndjson'), exported);
     await run('memory', 'import', join(folder.path, 'memory.ndjson'), '--user', 'copy');
     const sorted = (lines: string) => lines.trim().split('\n').sort();
     expect(sorted((await run('memory', 'export', '--user', 'copy')).stdout)).toEqual(sorted(exported));
+    expect(await json('memory', 'get', 'docs/guide.md', '--versions', '--user', 'copy')).toMatchObject({
+      version: 2,
+      sources: ['docs/guide.md', 'a person'],
+      versions: [{ version: 1 }],
+    });
 
     await writeFile(join(folder.path, 'broken.ndjson'), `${exported.split('\n')[0]}\n{"content": 1}\n`);
     const broken = await run('memory', 'import', join(folder.path, 'broken.ndjson'), '--user', 'broken');
@@ -195,6 +212,21 @@ describe('CLI-1: geode gateway and keys', { timeout: 120_000 }, () => {
     await expect(again.list()).rejects.toMatchObject({ code: 'server_unreachable' });
   });
 
+  test('MEM-3: without a model and without a network both work by words, and say so', async () => {
+    const ownHome = join(folder.path, 'offline-home');
+    const env = { XDG_CACHE_HOME: join(ownHome, 'cache'), npm_config_registry: 'http://127.0.0.1:9' };
+    const server = await start(ownHome, env);
+    const client = createClient({ url: server.url, key: server.key ?? undefined });
+    await client.ingest({ content: 'Deploys run from the release branch', category: 'core', source: 'test' });
+    const answer = await client.search('release branch');
+    expect(answer).toMatchObject({ total: 1, degraded: ['dense'] });
+    const ready = await (await fetch(`${server.url}/ready`)).json();
+    expect(ready).toMatchObject({ status: 'degraded', pending: 1 });
+    const listed = await geode(['memory', 'ls'], { home: ownHome, env });
+    expect(listed).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('release branch') });
+    await server.stop();
+  });
+
   test('the CLI and a running server work on the same memory', async () => {
     const ownHome = join(folder.path, 'shared-home');
     const server = await start(ownHome);
@@ -215,8 +247,8 @@ interface Started {
   stop(): Promise<void>;
 }
 
-async function start(ownHome: string): Promise<Started> {
-  const child = startGeode(['gateway', '--port', '0', '--json'], { home: ownHome });
+async function start(ownHome: string, env: Readonly<Record<string, string>> = {}): Promise<Started> {
+  const child = startGeode(['gateway', '--port', '0', '--json'], { home: ownHome, env });
   if (!child.stdout) throw new Error('The gateway has no output');
   child.stderr?.resume();
   const [line] = await once(createInterface({ input: child.stdout }), 'line');

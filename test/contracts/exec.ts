@@ -284,6 +284,34 @@ export function execContract(harness: () => Harness): void {
       else expect((await attempt).stdout.trim()).toBe('1234');
     });
 
+    it('PROC-1: brings its files along; one that cannot be written starts nothing', async () => {
+      const bytes = Buffer.from([0, 255, 10, 13]);
+      const { stdout } = await sandbox.exec({
+        argv: ['cat', 'along/a b', 'along/é'],
+        files: { 'along/a b': Buffer.from('text '), 'along/é': bytes },
+      });
+      expect(stdout).toBe(`text ${bytes.toString()}`);
+      const outside = sandbox.exec({ argv: ['touch', 'started'], files: { '../out': bytes } });
+      await expect(outside).rejects.toMatchObject({ code: 'invalid_path' });
+      expect(await sandbox.files.exists('started')).toBe(false);
+    });
+
+    it('PROC-3: the exit of a sole command ends what is left in the sandbox', async () => {
+      const own = await harness().open();
+      const script = 'sleep 1000 & setsid sleep 1000 & (setsid sh -c "sleep 1000 & exit") & echo left';
+      expect((await own.exec({ argv: sh(script), sole: true })).stdout).toBe('left\n');
+      await eventually(async () => (await own.processes()).disowned.length === 0, 'the end of the rest');
+      await expect(own.exec({ argv: sh('true') })).rejects.toMatchObject({ code: 'spawn_failed' });
+      await own.stop();
+    });
+
+    it('GL-8: a ping is answered, and a sandbox that has ended says so', async () => {
+      const own = await harness().open();
+      await own.ping();
+      await own.stop();
+      await expect(own.ping()).rejects.toMatchObject({ code: 'sandbox_gone' });
+    });
+
     it('PROC-1: lists processes with their children, also those that were disowned', async () => {
       const process = await sandbox.spawn({ argv: sh('sleep 61 & echo ready; wait'), timeoutMs: null });
       const reading = collect(process);

@@ -1,5 +1,7 @@
 import { existsSync } from 'node:fs';
+import { readdir, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { roomOf } from '../../src/runtimes/rooms.ts';
@@ -39,6 +41,16 @@ export function lifecycleContract(harness: () => Harness): void {
       expect((await runtime.list()).map(({ id }) => id)).not.toContain(sandbox.id);
       const room = roomOf(options, sandbox.id);
       expect([room.folder, room.runFolder].filter(existsSync)).toEqual([]);
+    });
+
+    it('stop removes folders that are nested deeper than any path', async () => {
+      const { options } = harness();
+      const sandbox = await harness().open();
+      const dig =
+        'import os\nfor _ in range(1500): os.mkdir("deeper"); os.chdir("deeper")\nopen("file", "w").close()';
+      expect((await sandbox.exec({ argv: ['python3', '-c', dig] })).exitCode).toBe(0);
+      await sandbox.stop();
+      expect(existsSync(roomOf(options, sandbox.id).folder)).toBe(false);
     });
 
     it('disposes with its scope', async () => {
@@ -93,6 +105,21 @@ export function lifecycleContract(harness: () => Harness): void {
       await third.stop();
       expect(await facts()).toBeUndefined();
       await expect(runtime.start(sandbox.id)).rejects.toMatchObject({ code: 'sandbox_gone' });
+    });
+
+    it('SBX-6: one whose host was killed before its workspace was made, or was whole, starts all the same', async () => {
+      const { runtime, options } = harness();
+      const sandbox = await harness().open();
+      await sandbox.halt();
+      const room = roomOf(options, sandbox.id);
+      for (const name of await readdir(room.folder))
+        if (name !== 'record.json') await rm(join(room.folder, name), { recursive: true });
+      await writeFile(join(room.folder, 'disk.img.new'), 'half');
+      const again = await runtime.start(sandbox.id);
+      await again.files.write('written', 'yes');
+      expect(await again.files.readText('written')).toBe('yes');
+      await again.stop();
+      expect(existsSync(room.folder)).toBe(false);
     });
 
     it('start takes over one that runs; a start that fails keeps the files', async () => {

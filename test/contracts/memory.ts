@@ -1,4 +1,5 @@
 /** What every memory does, whatever it is made of. A backend's own test file gives the factory. */
+import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Memory, MemoryStore, NewEntry } from '../../src/core/memory.ts';
 import { temporaryFolder } from '../memory/temporary-folder.ts';
@@ -46,11 +47,7 @@ export function memoryContract(name: string, open: (options: OpenForTest) => Mem
     describe('storing', () => {
       it('keeps what it was given and finds it at once (MEM-1)', async () => {
         const until = new Date(now + 1_000);
-        const {
-          entry: stored,
-          outcome,
-          indexed,
-        } = await memory.store(
+        const { entry: stored, outcome } = await memory.store(
           entry('Bread needs flour', {
             key: 'a/b c',
             tags: ['food', 'bread'],
@@ -59,7 +56,6 @@ export function memoryContract(name: string, open: (options: OpenForTest) => Mem
           }),
         );
         expect(outcome).toBe('created');
-        expect(indexed).toBe(true);
         expect(stored).toMatchObject({
           key: 'a/b c',
           content: 'Bread needs flour',
@@ -75,6 +71,47 @@ export function memoryContract(name: string, open: (options: OpenForTest) => Mem
         expect(await memory.get('a/b c')).toEqual(stored);
         expect(await keysOf('flour')).toEqual(['a/b c']);
       });
+
+      it('is found by its words at once, and by meaning when its vectors are made (MEM-4, MEM-5)', async () => {
+        embedder.down = 'not yet';
+        const first = await memory.store(entry('Bread needs flour', { key: 'a' }));
+        expect(first.indexed).toBe(false);
+        const early = await memory.recall({ text: 'flour' });
+        expect(early.results[0]).toMatchObject({ entry: { key: 'a' }, why: { dense: null } });
+        expect(early.degraded).toEqual(
+          expect.arrayContaining([{ half: 'dense', reason: expect.stringContaining('not yet') }]),
+        );
+        embedder.down = null;
+        await expect.poll(async () => (await store.health()).pending, { timeout: 5_000 }).toBe(0);
+        const late = await memory.recall({ text: 'flour' });
+        expect(late.degraded).toEqual([]);
+        expect(late.results[0]?.why.dense).not.toBeNull();
+        expect(await memory.store(entry('Bread needs flour', { key: 'a' }))).toMatchObject({
+          outcome: 'merged',
+          indexed: true,
+        });
+      });
+
+      it('lets others read and search while many are being stored (MEM-2)', async () => {
+        await memory.store(entry('a needle in the hay', { key: 'needle' }));
+        let stored = false;
+        const hay = Array.from({ length: 1_000 }, (_, i) =>
+          entry(`hay ${i} ${'straw and more '.repeat(300)}`),
+        );
+        const storing = memory.storeMany(hay).then(() => {
+          stored = true;
+        });
+        const before: boolean[] = [];
+        while (!stored) {
+          await setImmediate();
+          const found = await keysOf('needle', { fusion: { kind: 'weighted', dense: 0 } });
+          expect(found).toEqual(['needle']);
+          before.push((await memory.list({ limit: 1 })).total === 1);
+        }
+        await storing;
+        expect(before.filter((alone) => alone).length).toBeGreaterThan(1);
+        expect((await memory.list({ limit: 1 })).total).toBe(1_001);
+      }, 60_000);
 
       it('makes the next version under the same key and keeps created_at and the history (MEM-1, MEM-8)', async () => {
         const created = new Date(now);
@@ -203,6 +240,7 @@ export function memoryContract(name: string, open: (options: OpenForTest) => Mem
           }),
           entry('Something else entirely', { key: 'named', identifiers: ['parseHttpHeader'] }),
         ]);
+        await store.settled();
         const byName = await memory.recall({ text: 'parseHttpHeader' });
         expect(
           byName.results
@@ -252,6 +290,7 @@ export function memoryContract(name: string, open: (options: OpenForTest) => Mem
         await memory.storeMany(
           Array.from({ length: 60 }, (_, i) => entry(`pear tree ${i % 7} in row ${i}`, { key: `p${i}` })),
         );
+        await store.settled();
         const seen: string[] = [];
         for (let offset = 0; offset < 70; offset += 7) {
           const { results, total, totalIs } = await memory.recall({ text: 'pear tree', limit: 7, offset });
@@ -280,6 +319,7 @@ export function memoryContract(name: string, open: (options: OpenForTest) => Mem
           entry(`${filler} The zebra crossed the violet bridge. ${filler}`, { key: 'long' }),
           ...Array.from({ length: 20 }, (_, i) => entry(`other topic ${i}`)),
         ]);
+        await store.settled();
         const { results } = await memory.recall({
           text: 'zebra violet bridge',
           fusion: { kind: 'weighted', dense: 1 },
@@ -332,6 +372,61 @@ export function memoryContract(name: string, open: (options: OpenForTest) => Mem
         expect(await memory.forget('2')).toBe(false);
         expect(await memory.get('2')).toBeNull();
         expect(await keysOf('two', { fusion: { kind: 'weighted', dense: 0 } })).toEqual([]);
+      });
+
+      it('exports everything that it keeps, and restores the same memory from it (MEM-8)', async () => {
+        await memory.store(entry('The port is 8080', { key: 'port', tags: ['old'] }));
+        now += 1_000;
+        await memory.store(entry('The port is 4430', { key: 'port', source: 'second', tags: ['a', 'b'] }));
+        await memory.store(entry('The port was 80', { key: 'older' }));
+        now += 1_000;
+        await memory.store(
+          entry('{"port": 4430}', {
+            searchText: 'which port is it',
+            identifiers: ['PORT'],
+            supersedes: ['older'],
+            validUntil: new Date(now + 10),
+          }),
+        );
+        await memory.store(entry('{"port": 4430}', { source: 'seen again' }));
+        const kept = await all(memory.export());
+        expect(kept.map(({ version, versions, sources }) => [version, versions.length, sources])).toEqual([
+          [2, 1, ['test', 'second']],
+          [1, 0, ['test']],
+          [1, 0, ['test', 'seen again']],
+        ]);
+        now += 1_000_000;
+        const copy = store.in('copy');
+        const restored = await copy.restore(kept);
+        expect(restored.map(({ outcome }) => outcome)).toEqual(['created', 'created', 'created']);
+        expect(await all(copy.export())).toEqual(kept);
+        expect(await copy.list()).toEqual(await memory.list());
+        expect(await copy.history('port')).toEqual(await memory.history('port'));
+        const found = await copy.recall({ text: 'which port', fusion: { kind: 'weighted', dense: 0 } });
+        const original = await memory.recall({ text: 'which port', fusion: { kind: 'weighted', dense: 0 } });
+        expect(found.results.map((result) => result.entry)).toEqual(
+          original.results.map((result) => result.entry),
+        );
+        expect(found.results[0]?.entry.content).toBe('{"port": 4430}');
+
+        expect((await copy.restore(kept)).map(({ outcome }) => outcome)).toEqual([
+          'merged',
+          'merged',
+          'merged',
+        ]);
+        expect(await copy.history('port')).toHaveLength(1);
+        await copy.store(entry('The port is 9000', { key: 'port' }));
+        await copy.restore(kept.slice(0, 1));
+        expect(await copy.get('port')).toMatchObject({ content: 'The port is 4430', version: 4 });
+        expect(await copy.history('port')).toHaveLength(3);
+        const leaky = kept.slice(0, 1).map((one) => ({
+          ...one,
+          key: 'leak',
+          versions: one.versions.map((version) => ({ ...version, content: 'it is hunter2-hunter2' })),
+        }));
+        await copy.restore(leaky);
+        expect(await copy.history('leak')).toHaveLength(1);
+        expect(JSON.stringify(await copy.history('leak'))).not.toContain('hunter2');
       });
 
       it('keeps namespaces apart (MEM-6)', async () => {
@@ -436,4 +531,10 @@ export function memoryContract(name: string, open: (options: OpenForTest) => Mem
       });
     });
   });
+}
+
+async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const found: T[] = [];
+  for await (const item of items) found.push(item);
+  return found;
 }

@@ -71,7 +71,8 @@ async function pose(
       },
       { deadlineMs },
     );
-    const timer = setInterval(dial, 50);
+    // A second connection would take the place of the first.
+    const timer = setInterval(() => sessions.every(({ destroyed }) => destroyed) && dial(), 50);
     try {
       return await opening;
     } finally {

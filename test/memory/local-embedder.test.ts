@@ -1,14 +1,15 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { homedir } from 'node:os';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, type TestContext } from 'vitest';
 import { isGeodeError } from '../../src/core/errors.ts';
 import { fetchModel, modelFolder } from '../../src/memory/embed/fetch-model.ts';
 import { openLocalEmbedder } from '../../src/memory/embed/local-embedder.ts';
-import type { LocalModel } from '../../src/memory/embed/local-models.ts';
+import { type LocalModel, localModels } from '../../src/memory/embed/local-models.ts';
+import { openMemory } from '../../src/memory/open-memory.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
@@ -100,14 +101,7 @@ describe('fetching a model (MEM-3)', () => {
 
 describe('the local model', () => {
   it('puts texts of one meaning together, however long they are (MEM-3)', async (context) => {
-    const opened = await openLocalEmbedder({ folder: modelFolder(process.env, homedir()) }).catch(
-      (thrown: unknown) => {
-        if (isGeodeError(thrown, 'model_unavailable')) return null;
-        throw thrown;
-      },
-    );
-    if (opened === null) return context.skip('the model is not cached and no source is reachable');
-    await using embedder = opened;
+    await using embedder = openLocalEmbedder({ folder: await modelOrSkip(context) });
     const [france, paris, bread, long] = await embedder.embed(
       [
         'What is the capital of France?',
@@ -127,9 +121,94 @@ describe('the local model', () => {
     await expect(embedder.embed(['x'], 'query')).rejects.toMatchObject({ code: 'embedder_failed' });
   }, 300_000);
 
-  it('refuses a name that it does not have', async () => {
-    await expect(openLocalEmbedder({ folder: '/nowhere', model: 'gpt-9' })).rejects.toMatchObject({
-      code: 'invalid_config',
-    });
+  it('refuses a name that it does not have', () => {
+    expect(() => openLocalEmbedder({ folder: '/nowhere', model: 'gpt-9' })).toThrow(/no local model "gpt-9"/);
   });
+
+  it('can be stopped at any moment of a call without taking the process with it (MEM-3)', async (context) => {
+    const models = await modelOrSkip(context);
+    const script = new URL('./fixtures/embed-and-stop.ts', import.meta.url).pathname;
+    // From starting the thread over loading the model to computing.
+    for (const waitMs of [0, 100, 200, 300, 400, 500, 600]) {
+      const said = execFileSync(process.execPath, [script, models, String(waitMs)], { encoding: 'utf8' });
+      expect(said).toBe('stopped');
+    }
+  }, 120_000);
+
+  it('reports nothing to anyone and leaves no file outside of its cache (MEM-3)', async (context) => {
+    const models = await modelOrSkip(context);
+    using folder = temporaryFolder();
+    const [home, temporary] = [`${folder.path}/home`, `${folder.path}/tmp`];
+    for (const path of [home, temporary]) mkdirSync(path);
+    const script = new URL('./fixtures/embed-once.ts', import.meta.url).pathname;
+    const dimensions = execFileSync(process.execPath, [script, models], {
+      env: { PATH: process.env.PATH, HOME: home, TMPDIR: temporary, NODE_DISABLE_COMPILE_CACHE: '1' },
+      encoding: 'utf8',
+    });
+    expect(dimensions).toBe('384');
+    expect([...readdirSync(home), ...readdirSync(temporary)]).toEqual([]);
+  }, 60_000);
 });
+
+describe('memory without a model', () => {
+  const unreachable = 'http://127.0.0.1:9';
+  const entry = { content: 'The zebra crossed the bridge', category: 'core', source: 'test', key: 'z' };
+
+  it('opens, stores and answers by words, and embeds when the model can be had (MEM-3, MEM-4)', async (context) => {
+    const models = await modelOrSkip(context);
+    using folder = temporaryFolder();
+    const cache = `${folder.path}/cache`;
+    await using embedder = openLocalEmbedder({ folder: cache, registry: unreachable });
+    await using store = openMemory({ file: `${folder.path}/m.db`, embedder });
+    const memory = store.in('alice');
+    expect((await memory.store(entry)).indexed).toBe(false);
+    const answer = await memory.recall({ text: 'zebra' });
+    expect(answer.results[0]?.entry.key).toBe('z');
+    expect(answer.degraded.map(({ half }) => half)).toEqual(['dense']);
+    expect(await store.health()).toMatchObject({ state: 'degraded', pending: 1 });
+
+    cpSync(models, cache, { recursive: true });
+    await expect.poll(async () => (await store.health()).pending, { timeout: 60_000 }).toBe(0);
+    const whole = await memory.recall({ text: 'an animal on a road over water' });
+    expect(whole.degraded).toEqual([]);
+    expect(whole.results[0]).toMatchObject({ entry: { key: 'z' }, why: { dense: { rank: 1 } } });
+    expect((await store.health()).state).toBe('up');
+  }, 120_000);
+
+  it('does not wait for a source that never answers, neither to answer nor to stop (MEM-4)', async () => {
+    using folder = temporaryFolder();
+    const silent = createServer(() => undefined).listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const address = silent.address();
+    if (address === null || typeof address === 'string') throw new Error('no port');
+    {
+      await using embedder = openLocalEmbedder({
+        folder: folder.path,
+        registry: `http://127.0.0.1:${address.port}`,
+      });
+      await using store = openMemory({ file: `${folder.path}/m.db`, embedder });
+      await store.in('alice').store(entry);
+      const { results, degraded } = await store.in('alice').recall({ text: 'zebra' });
+      expect(results[0]?.entry.key).toBe('z');
+      expect(degraded).toHaveLength(1);
+      expect(await store.health()).toMatchObject({
+        state: 'degraded',
+        parts: expect.arrayContaining([expect.objectContaining({ name: 'embedder', state: 'working' })]),
+      });
+    }
+    silent.closeAllConnections();
+    silent.close();
+  }, 30_000);
+});
+
+/** Where the model is on this machine; the test is skipped when it is not there and cannot be fetched. */
+async function modelOrSkip(context: TestContext): Promise<string> {
+  const folder = modelFolder(process.env, homedir());
+  try {
+    await fetchModel(localModels[0], { folder });
+  } catch (thrown) {
+    if (!isGeodeError(thrown, 'model_unavailable')) throw thrown;
+    context.skip('the model is not cached and no source is reachable');
+  }
+  return folder;
+}

@@ -34,12 +34,15 @@ describe.skipIf(qdrantMissing !== null)(
       });
       const memory = store.in('alice');
       await memory.store(entry('apples are red', 'a'));
+      await store.settled();
       await own.kill();
       expect((await memory.store(entry('apples are green', 'b'))).indexed).toBe(false);
       const answer = await memory.recall({ text: 'green apples' });
       expect(answer.results.map((result) => result.entry.key)).toEqual(['b', 'a']);
       expect(answer.degraded.map(({ half }) => half)).toEqual(['dense', 'keyword']);
-      expect(await store.health()).toMatchObject({ state: 'degraded', pending: 1 });
+      const health = await store.health();
+      expect(health.state).toBe('degraded');
+      expect(health.pending).toBeGreaterThan(0);
       await own.start();
       await expect.poll(async () => (await store.health()).pending, { timeout: 30_000 }).toBe(0);
       const whole = await memory.recall({ text: 'green apples' });
@@ -61,6 +64,7 @@ describe.skipIf(qdrantMissing !== null)(
       });
       const memory = store.in('alice');
       await memory.storeMany(Array.from({ length: 20 }, (_, i) => entry(`pear ${i}`, `p${i}`)));
+      await store.settled();
       const client = new QdrantClient({ url: server.url, checkCompatibility: false });
       const { collections } = await client.getCollections();
       for (const { name } of collections)
@@ -116,6 +120,7 @@ describe.skipIf(qdrantMissing !== null)(
       });
       const memory = store.in('alice');
       await memory.storeMany(Array.from({ length: 50 }, (_, i) => entry(`plum tree ${i}`, `p${i}`)));
+      await store.settled();
       await third.kill();
       for (let i = 0; i < 50; i += 1) {
         const { results } = await memory.recall({ text: `plum tree ${i}` });

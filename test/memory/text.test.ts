@@ -1,9 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { openKeys } from '../../src/api/keys.ts';
 import { scrub } from '../../src/memory/secrets.ts';
 import { chunks } from '../../src/memory/text/chunks.ts';
 import { errorSignatures } from '../../src/memory/text/error-signature.ts';
 import { words } from '../../src/memory/text/words.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 
 describe('words', () => {
   it.each([
@@ -79,7 +81,7 @@ describe('error signatures', () => {
 
 describe('secrets', () => {
   it.each([
-    `geode_${'a1'.repeat(4)}_${'b2'.repeat(20)}`,
+    `geode_${'a1'.repeat(6)}_${'b2-'.repeat(14)}_`,
     `ghp_${'a'.repeat(36)}`,
     `github_pat_${'a1'.repeat(20)}`,
     `sk-proj-${'aB3_'.repeat(10)}`,
@@ -99,6 +101,18 @@ describe('secrets', () => {
     const { text, count } = scrub(`before ${secret} after`);
     expect(count).toBeGreaterThan(0);
     expect(text).toMatch(/^before .*removed\].* after$/s);
+  });
+
+  it("Geode's own keys are removed, wherever they stand (MEM-8, SEC-1)", () => {
+    using folder = temporaryFolder();
+    using keys = openKeys(`${folder.path}/keys.db`);
+    for (let i = 0; i < 50; i += 1) {
+      const { secret } = keys.create({ user: 'alice', scopes: ['memory:read'] });
+      const { text, count } = scrub(`GEODE_KEY=${secret}; old_${secret}, https://x.test/?key=${secret}`);
+      expect(count).toBe(3);
+      expect(text).not.toContain(secret.slice(-20));
+    }
+    expect(scrub('geode_memory_search_results_by_category').count).toBe(0);
   });
 
   it('are removed by value, also encoded', () => {

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { dockerRuntime } from '../../src/runtimes/docker/docker.ts';
 import { connectEngine } from '../../src/runtimes/docker/engine.ts';
-import { type Harness, openHarness, testOptions, type World } from '../contracts/harness.ts';
+import { events } from '../contracts/exec.ts';
+import { eventually, type Harness, openHarness, testOptions, type World } from '../contracts/harness.ts';
 
 const { docker } = inject('engines');
 const why = docker.available ? '' : ` (skipped: ${docker.reason})`;
@@ -138,5 +139,60 @@ describe.skipIf(!docker.available)(`docker's own walls${why}`, () => {
         mounts: [{ source: join(options.folder, 'innocent'), target: '/data' }],
       }),
     ).rejects.toMatchObject({ code: 'mount_refused' });
+  });
+
+  it('SBX-8: a workspace that the engine takes from elsewhere is refused, not pretended to be limited', async () => {
+    if (!harness.capabilities.limits.disk) return;
+    const engine = await connectEngine(harness.options.docker.host);
+    const id = 'other-disk';
+    // A volume of that name is there already: the engine keeps it, and what it holds is the engine's own disk.
+    await engine.createVolume({ Name: `geode-${id}-workspace` });
+    await expect(harness.runtime.open({ id, limits: { diskBytes: 64 * 1024 ** 2 } })).rejects.toMatchObject({
+      code: 'cannot_enforce',
+    });
+    expect((await harness.runtime.list()).map((facts) => facts.id)).not.toContain(id);
+    expect(await harness.runtime.traces()).not.toContain(id);
+    const left = await engine
+      .getVolume(`geode-${id}-workspace`)
+      .inspect()
+      .catch(() => undefined);
+    expect(left).toBeUndefined();
+  });
+
+  it('SBX-9: whoever pauses or resumes it, the host learns of it', async () => {
+    const sandbox = await harness.open();
+    const container = (await connectEngine(harness.options.docker.host)).getContainer(`geode-${sandbox.id}`);
+    const process = await sandbox.spawn({ argv: ['cat'], interactive: true });
+    const reading = events(process);
+    await container.pause();
+    await eventually(async () => sandbox.freezer?.paused, 'the pause', 60_000);
+    await expect(sandbox.exec({ argv: ['true'] })).rejects.toMatchObject({ code: 'sandbox_paused' });
+    await container.unpause();
+    await eventually(async () => sandbox.freezer?.paused === false, 'the end of the pause');
+    expect((await sandbox.exec({ argv: ['echo', 'awake'] })).stdout).toBe('awake\n');
+    await eventually(
+      () =>
+        process.closeStdin().then(
+          () => true,
+          () => false,
+        ),
+      'the stream to the process',
+    );
+    expect(await reading).toMatchObject({ exit: { exitCode: 0 } });
+    await sandbox.stop();
+  });
+
+  it('SBX-9: one that is killed while it is paused is gone, and says so', async () => {
+    const sandbox = await harness.open();
+    await sandbox.freezer?.pause();
+    const container = (await connectEngine(harness.options.docker.host)).getContainer(`geode-${sandbox.id}`);
+    await container.kill();
+    await eventually(
+      async () => (await sandbox.exec({ argv: ['true'] }).catch(({ code }) => code)) === 'sandbox_gone',
+      'the end',
+    );
+    expect(sandbox.freezer?.paused).toBe(false);
+    await expect(sandbox.freezer?.resume()).rejects.toMatchObject({ code: 'sandbox_gone' });
+    await sandbox.stop();
   });
 });

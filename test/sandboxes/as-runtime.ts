@@ -41,6 +41,7 @@ export async function openPersistentHarness(name: RuntimeName, world: World = {}
       get end() {
         return sandbox.end;
       },
+      ping: async () => void (await sandbox.files.exists('.')),
       release: letGo,
       halt: async () => (await mine()).stop(sandbox.chat),
       stop: remove,

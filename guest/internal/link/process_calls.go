@@ -1,12 +1,16 @@
 package link
 
 import (
+	"bytes"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"geode/guest/internal/fault"
+	"geode/guest/internal/files"
 	"geode/guest/internal/processes"
 )
 
@@ -25,11 +29,28 @@ func (g *Guest) startProcess(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if err := g.bring(spec.Files); err != nil {
+		return err
+	}
 	process, err := g.table.Start(spec)
 	if err != nil {
 		return err
 	}
 	return stream(w, r, process, 0, frames)
+}
+
+// bring writes the files that a command comes with.
+func (g *Guest) bring(content map[string][]byte) error {
+	for _, path := range slices.Sorted(maps.Keys(content)) {
+		target, err := g.locate(path, "", "workspace")
+		if err != nil {
+			return err
+		}
+		if _, err := target.Write(bytes.NewReader(content[path]), files.WriteOptions{}); err != nil {
+			return fault.At(target.Path, err)
+		}
+	}
+	return nil
 }
 
 func (g *Guest) attachProcess(w http.ResponseWriter, r *http.Request) error {

@@ -156,29 +156,39 @@ func (t *Table) Delete(p *Process) {
 // Stop ends everything in the sandbox: a short time to end by themselves, then SIGKILL. Nothing can be
 // started any more.
 func (t *Table) Stop() {
-	t.mu.Lock()
-	t.stopping = true
-	t.mu.Unlock()
-	everyone := func(signal syscall.Signal) bool {
-		if os.Getpid() == 1 {
-			return syscall.Kill(-1, signal) != syscall.ESRCH
-		}
-		found := false
-		for _, below := range proctree.Scan().Below(os.Getpid()) {
-			if below.Alive() {
-				found = true
-				_ = syscall.Kill(below.PID, signal)
-			}
-		}
-		return found
-	}
+	t.close()
 	// SIGCONT, because a stopped process does not hear SIGTERM.
 	everyone(syscall.SIGTERM)
 	everyone(syscall.SIGCONT)
 	for grace := time.Now().Add(stopGrace); time.Now().Before(grace) && everyone(0); {
 		time.Sleep(5 * time.Millisecond)
 	}
+	killEveryone()
+}
+
+func (t *Table) close() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.stopping = true
+}
+
+func killEveryone() {
 	for deadline := time.Now().Add(killDeadline); time.Now().Before(deadline) && everyone(syscall.SIGKILL); {
 		time.Sleep(killPause)
 	}
+}
+
+// everyone signals all but the guest, and reports whether there was somebody.
+func everyone(signal syscall.Signal) bool {
+	if os.Getpid() == 1 {
+		return syscall.Kill(-1, signal) != syscall.ESRCH
+	}
+	found := false
+	for _, below := range proctree.Scan().Below(os.Getpid()) {
+		if below.Alive() {
+			found = true
+			_ = syscall.Kill(below.PID, signal)
+		}
+	}
+	return found
 }

@@ -16,6 +16,7 @@ type Process struct {
 
 	argv    []string
 	pty     bool
+	sole    bool
 	started time.Time
 	table   *Table
 	journal *Journal
@@ -72,6 +73,10 @@ func (p *Process) conclude() {
 		p.table.Events.publish(Event{Type: "process-oom", ID: p.ID})
 	}
 	p.journal.Finish(p.exit.encode())
+	if p.sole {
+		p.table.close()
+		killEveryone()
+	}
 }
 
 // wasOOMKilled says whether the memory limit killed a process of this command. The kernel counts victims

@@ -25,6 +25,8 @@ type Spec struct {
 	Stdin     string              `json:"stdin"`
 	Pty       *Size               `json:"pty"`
 	Rlimits   map[string][2]int64 `json:"rlimits"`
+	Files     map[string][]byte   `json:"files"` // written to the workspace before the start
+	Sole      bool                `json:"sole"`  // its exit ends everything in the sandbox but the guest
 }
 
 // Defaults are what every command of a sandbox shares. They come with the first claim.

@@ -92,6 +92,7 @@ func (t *Table) Start(spec *Spec) (*Process, error) {
 		ID:      spec.ID,
 		argv:    spec.Argv,
 		pty:     spec.Pty != nil,
+		sole:    spec.Sole,
 		table:   t,
 		journal: newJournal(),
 		wires:   wires,

@@ -63,7 +63,7 @@ func (a *apply) folder(w *worker, in *openFolder, want, have *node) error {
 		}
 		a.report.Removed.Add(1)
 		h.kind = gone
-		return fault.At(h.name, a.removeAll(in.fd, h.name, w.names))
+		return about(h.name, a.removeAll(in.fd, h.name, w.names))
 	})
 	if err != nil {
 		return err
@@ -75,7 +75,7 @@ func (a *apply) folder(w *worker, in *openFolder, want, have *node) error {
 		if h == nil {
 			h = &node{name: n.name}
 		}
-		return fault.At(n.name, a.entry(w, in, n, h))
+		return about(n.name, a.entry(w, in, n, h))
 	})
 	if err != nil {
 		return err
@@ -94,7 +94,7 @@ func (a *apply) entry(w *worker, in *openFolder, want, have *node) error {
 		a.add(func(w *worker) error {
 			fd, err := a.folderAt(in.fd, want, have, w.names)
 			if err != nil {
-				return fault.At(want.name, err)
+				return about(want.name, err)
 			}
 			inner := newOpenFolder(fd, in)
 			if err := in.done(); err != nil {

@@ -88,13 +88,6 @@ func (a *apply) fill(w *worker, fd int, want *node) error {
 	}
 	buffer, _ := w.compareBuffers()
 	return a.store.with(want.pack, func(packed int) error {
-		var raw syscall.Stat_t
-		if err := syscall.Fstat(packed, &raw); err != nil {
-			return err
-		}
-		if raw.Size < want.offset+want.size {
-			return errCutOff
-		}
 		if want.offset == 0 && want.size >= smallestHoles {
 			return copyWhole(packed, fd, want.size, buffer)
 		}

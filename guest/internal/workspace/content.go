@@ -119,6 +119,23 @@ func (s *store) sameContent(w *worker, a, b *node) (same bool, err error) {
 	return same, err
 }
 
+// check finds out whether all content of a snapshot is there, before anything is changed for it.
+func (s *store) check(tree *node) error {
+	ends := map[uint64]int64{}
+	tree.each(func(n *node) {
+		if n.pack != 0 {
+			ends[n.pack] = max(ends[n.pack], n.offset+n.size)
+		}
+	})
+	for id, end := range ends {
+		var raw syscall.Stat_t
+		if err := syscall.Lstat(s.packPath(id), &raw); err != nil || raw.Size < end {
+			return errCutOff
+		}
+	}
+	return nil
+}
+
 func damaged(err error) bool {
 	var known *fault.Fault
 	return errors.As(err, &known) && known.Code == fault.SnapshotDamaged

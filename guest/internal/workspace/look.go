@@ -11,9 +11,11 @@ import (
 )
 
 const (
-	mostEntries = 2_000_000
+	mostEntries = 1_000_000
 	mostDepth   = 4_000
 )
+
+var errTooMany = fault.New(fault.TooLarge, "the workspace has more than %d entries", mostEntries)
 
 // A look goes through a workspace while its processes may do what they like to it.
 type look struct {
@@ -56,7 +58,7 @@ func (l *look) folder(w *worker, in *openFolder, n, index, against *node) error 
 		return err
 	}
 	if l.entries.Add(int64(len(names))) > mostEntries {
-		return fault.New(fault.TooLarge, "the workspace has more than %d entries", mostEntries)
+		return errTooMany
 	}
 	slices.Sort(names)
 	names = slices.Compact(names)
@@ -74,7 +76,7 @@ func (l *look) folder(w *worker, in *openFolder, n, index, against *node) error 
 		}
 		child.fill(&w.raw, l.dev)
 		if err := l.entry(w, in.fd, child, known.next(name), wanted.next(name), now); err != nil {
-			return fault.At(name, err)
+			return about(name, err)
 		}
 	}
 	n.children = slices.DeleteFunc(n.children, func(c node) bool { return c.kind == gone })

@@ -66,13 +66,16 @@ func countsOf(tree *node) counts {
 	return c
 }
 
-var checksum = crc32.MakeTable(crc32.Castagnoli)
+// checksumOf makes its table when it is first needed: the same program is the guest in every sandbox.
+func checksumOf(text []byte) uint32 {
+	return crc32.Checksum(text, crc32.MakeTable(crc32.Castagnoli))
+}
 
 func encodeManifest(about summary, tree *node) []byte {
 	line, _ := json.Marshal(about)
 	text := append(append([]byte(magic), line...), '\n')
 	text = appendNode(text, tree)
-	return binary.LittleEndian.AppendUint32(text, crc32.Checksum(text, checksum))
+	return binary.LittleEndian.AppendUint32(text, checksumOf(text))
 }
 
 func appendNode(to []byte, n *node) []byte {
@@ -131,7 +134,7 @@ func readManifest(path string) (about summary, tree *node, err error) {
 		return about, nil, err
 	}
 	end := len(text) - checksumBytes
-	if end < 0 || binary.LittleEndian.Uint32(text[end:]) != crc32.Checksum(text[:end], checksum) {
+	if end < 0 || binary.LittleEndian.Uint32(text[end:]) != checksumOf(text[:end]) {
 		return about, nil, errDamaged
 	}
 	about, body, err := splitManifest(text[:end])

@@ -2,9 +2,12 @@ package workspace
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
+
+	"geode/guest/internal/fault"
 )
 
 type kind uint8
@@ -108,6 +111,9 @@ func (n *node) each(visit func(*node)) {
 		n.children[i].each(visit)
 	}
 }
+
+// about names the entry that an error is about; a name is any bytes, and stays in its line.
+func about(name string, err error) error { return fault.At(strconv.Quote(name), err) }
 
 // pairs goes through two sorted folders side by side; what one of them lacks is nil.
 func pairs(a, b []node, visit func(a, b *node) error) error {

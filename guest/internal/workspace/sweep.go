@@ -28,6 +28,9 @@ func (s *store) collect() error {
 	}
 	for _, about := range all {
 		_, tree, err := s.read(about.Kind, about.Name)
+		if damaged(err) {
+			continue // nothing can be had from it
+		}
 		if err != nil {
 			return err
 		}
@@ -40,9 +43,7 @@ func (s *store) collect() error {
 	for id, stretches := range live {
 		live[id] = merged(stretches)
 	}
-	if err := s.forgetDead(live); err != nil {
-		return err
-	}
+	s.forgetDead(live)
 	packs, err := s.packs()
 	for _, id := range packs {
 		if needed, found := live[id]; found {
@@ -67,10 +68,10 @@ func merged(all []stretch) []stretch {
 	return result
 }
 
-func (s *store) forgetDead(live map[uint64][]stretch) error {
+func (s *store) forgetDead(live map[uint64][]stretch) {
 	index := s.index()
 	if index == nil {
-		return nil
+		return
 	}
 	dead := false
 	index.each(func(n *node) {
@@ -84,10 +85,9 @@ func (s *store) forgetDead(live map[uint64][]stretch) error {
 			n.pack, n.offset, dead = 0, 0, true
 		}
 	})
-	if !dead {
-		return nil
+	if dead {
+		s.remember(index)
 	}
-	return s.remember(index)
 }
 
 // near are the stretches that may hold an offset: the last one that begins at or before it.

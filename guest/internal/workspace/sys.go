@@ -162,6 +162,9 @@ func namesIn(fd int, buffer []byte) ([]string, error) {
 		if err != nil || n <= 0 {
 			return names, err
 		}
+		if len(names) > mostEntries {
+			return nil, errTooMany
+		}
 		_, _, names = syscall.ParseDirent(buffer[:n], -1, names)
 	}
 }

@@ -16,6 +16,9 @@ func (j *job) restore() error {
 	}
 	defer s.close()
 	_, want, err := s.read(j.Kind, j.Name)
+	if err == nil {
+		err = s.check(want)
+	}
 	if err != nil {
 		return err
 	}
@@ -33,9 +36,7 @@ func (j *job) restore() error {
 	if err := apply.run(hands, workspace, want, have); err != nil {
 		return err
 	}
-	if err := s.remember(want); err != nil {
-		return err
-	}
+	s.remember(want)
 	return j.tellApplied(apply)
 }
 
@@ -78,6 +79,9 @@ func (j *job) fork() error {
 func (j *job) original(s *store, hands []*worker) (*node, error) {
 	if j.Name != "" {
 		_, tree, err := s.read(j.Kind, j.Name)
+		if err == nil {
+			err = s.check(tree)
+		}
 		return tree, err
 	}
 	tree, err := j.lookTwice(s, hands)

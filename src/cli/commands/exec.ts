@@ -4,6 +4,7 @@ import type { SandboxSpec } from '../../core/sandbox.ts';
 import { type CliCommand, type CliValues, text } from '../command.ts';
 import { orNotRun, runCommandIn, stdinOf } from '../run-command.ts';
 import { envFrom, limitsFrom, runtimeFrom, sandboxOptions, timeoutFrom } from '../sandbox-options.ts';
+import { showPull } from '../show-pull.ts';
 
 export const execCommand: CliCommand = {
   name: 'exec',
@@ -41,11 +42,16 @@ export const execCommand: CliCommand = {
     const timeoutMs = timeoutFrom(context.values);
     return orNotRun(context, async () => {
       const app = await context.app();
-      await using sandbox = await app.open(spec, {
-        ...(runtime === undefined ? {} : { runtime }),
-        signal: context.signal,
-      });
-      if (context.values.quiet !== true && !context.json) {
+      const quiet = context.values.quiet === true || context.json;
+      const pull = showPull();
+      await using sandbox = await app
+        .open(spec, {
+          ...(runtime === undefined ? {} : { runtime }),
+          signal: context.signal,
+          onPull: quiet ? () => {} : pull.show,
+        })
+        .finally(pull.end);
+      if (!quiet) {
         context.err(`sandbox ${sandbox.id}: runtime ${sandbox.runtime}, isolation grade ${sandbox.grade}`);
       }
       return await runCommandIn(sandbox, { argv: [program, ...rest], timeoutMs, ...stdinOf() }, context);

@@ -1,10 +1,7 @@
 import { once } from 'node:events';
 import { z } from 'zod';
-import { type KeyStore, localUser, scopes } from '../../api/keys.ts';
-import { createLog } from '../../api/log.ts';
-import { startApi } from '../../api/server.ts';
 import { type CliCommand, exitCodes } from '../command.ts';
-import { openLocalKeys, openLocalMemory } from '../local-files.ts';
+import { type Gateway, startGateway } from '../start-gateway.ts';
 import { parseValues } from '../values.ts';
 import { version } from '../version.ts';
 
@@ -26,18 +23,14 @@ export const gatewayCommand: CliCommand = {
   },
   async run(context) {
     const { loaded, json, out, signal } = context;
-    const options = parseValues(gatewayValues, context);
-    const { gateway } = (await loaded()).config;
-    const host = options.host ?? gateway.host;
-    const port = options.port ?? gateway.port;
-    using keys = options['no-auth'] || gateway.auth === 'off' ? null : await openLocalKeys(context);
-    await using local = await openLocalMemory(context);
-    await using server = await startApi(
-      { memory: local.store, keys: keys ?? 'off', log: createLog(gateway.log_level), version },
-      { host, port, allowedHosts: gateway.allowed_hosts, allowedOrigins: gateway.allowed_origins },
-    );
-    const secret = keys && firstSecret(keys);
-    out(json ? JSON.stringify({ url: server.url, key: secret }) : greeting(server.url, secret));
+    const { host, port, 'no-auth': noAuth } = parseValues(gatewayValues, context);
+    await using gateway = await startGateway((await loaded()).config, {
+      host,
+      port,
+      ...(noAuth && { auth: 'off' }),
+      version,
+    });
+    out(json ? JSON.stringify({ url: gateway.url, key: gateway.secret }) : greeting(gateway));
     if (!signal.aborted) await once(signal, 'abort');
     return exitCodes.done;
   },
@@ -49,13 +42,7 @@ const gatewayValues = z.object({
   'no-auth': z.boolean().default(false),
 });
 
-/** A key with all scopes at the first start, so that there is a way in; null when there are keys. */
-function firstSecret(keys: KeyStore): string | null {
-  if (keys.list().length > 0) return null;
-  return keys.create({ user: localUser, scopes, label: 'made at the first start' }).secret;
-}
-
-function greeting(url: string, secret: string | null): string {
+function greeting({ url, secret }: Gateway): string {
   const lines = [`Geode listens on ${url}, and explains itself on ${url}/reference`];
   if (secret) lines.push(`API key, shown only now: ${secret}`);
   return lines.join('\n');

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { newIdSchema } from '../../api/schemas.ts';
 import { wireStored } from '../../api/wire.ts';
 import { type CliCommand, exitCodes } from '../command.ts';
-import { openLocalMemory } from '../local-files.ts';
+import { finishIndexing, openSearchableMemory } from '../local-files.ts';
 import { userOption, userValues } from '../memory-options.ts';
 import { parseValues } from '../values.ts';
 
@@ -47,7 +47,7 @@ export const memoryAddCommand: CliCommand = {
     const { user, id, category, tag, source, supersedes, ...options } = parseValues(addValues, context);
     const validUntil = options['valid-until'];
     const content = positionals.length > 0 ? positionals.join(' ') : await text(process.stdin);
-    await using local = await openLocalMemory(context);
+    await using local = await openSearchableMemory(context);
     const stored = await local.store.in(user).store(
       {
         content,
@@ -60,6 +60,7 @@ export const memoryAddCommand: CliCommand = {
       },
       { signal },
     );
+    await finishIndexing(local, context);
     const scrubbed = stored.scrubbed > 0 ? `, ${stored.scrubbed} secrets left out` : '';
     out(json ? JSON.stringify(wireStored(stored)) : `${stored.outcome} ${stored.entry.key}${scrubbed}`);
     return exitCodes.done;

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { isGeodeError } from '../../core/errors.ts';
-import type { NewEntry } from '../../core/memory.ts';
 import { type CliCommand, exitCodes } from '../command.ts';
 import { findFiles, readFileEntry, readLines } from '../import-files.ts';
-import { openLocalMemory } from '../local-files.ts';
+import type { Line } from '../kept-lines.ts';
+import { finishIndexing, openSearchableMemory } from '../local-files.ts';
 import { userOption, userValues } from '../memory-options.ts';
 import { parseValues, somePositionals } from '../values.ts';
 
@@ -36,12 +36,18 @@ export const memoryImportCommand: CliCommand = {
     const { json, out, signal } = context;
     const paths = somePositionals(context, 'file or folder');
     const { user, ...facts } = parseValues(importValues, context);
-    await using local = await openLocalMemory(context);
+    await using local = await openSearchableMemory(context);
     const memory = local.store.in(user);
     const outcomes = { created: 0, updated: 0, merged: 0 };
     const skipped: string[] = [];
-    const keep = async (entries: readonly NewEntry[]) => {
-      for (const { outcome } of await memory.storeMany(entries, { signal })) outcomes[outcome] += 1;
+    const keep = async (lines: readonly Line[]) => {
+      const kept = lines.flatMap((line) => (line.kind === 'kept' ? [line.entry] : []));
+      const fresh = lines.flatMap((line) => (line.kind === 'new' ? [line.entry] : []));
+      const stored = [
+        ...(await memory.restore(kept, { signal })),
+        ...(await memory.storeMany(fresh, { signal })),
+      ];
+      for (const { outcome } of stored) outcomes[outcome] += 1;
     };
     for await (const file of findFiles(paths)) {
       if (/\.(ndjson|jsonl)$/i.test(file.path)) {
@@ -49,13 +55,15 @@ export const memoryImportCommand: CliCommand = {
         continue;
       }
       try {
-        await keep([await readFileEntry(file.path, facts, { signal })]);
+        const entry = await readFileEntry(file.path, facts, { signal });
+        await keep([{ kind: 'new', entry }]);
       } catch (thrown) {
         // A folder may hold pictures; a file that was named is meant.
         if (file.named || !isGeodeError(thrown, 'unreadable_file')) throw thrown;
         skipped.push(file.path);
       }
     }
+    await finishIndexing(local, context);
     const { created, updated, merged } = outcomes;
     const summary = `${created} created, ${updated} updated, ${merged} merged`;
     const left = skipped.map((path) => `\nskipped ${path}: no text in it`).join('');

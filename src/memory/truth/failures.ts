@@ -1,6 +1,7 @@
 /** What SQLite's own errors mean for a caller of memory. */
 import { GeodeError, isGeodeError, reasonOf } from '../../core/errors.ts';
 
+const SQLITE_BUSY = 5;
 const SQLITE_FULL = 13;
 
 export function truthFailure(thrown: unknown): GeodeError {
@@ -14,6 +15,11 @@ export function truthFailure(thrown: unknown): GeodeError {
   return new GeodeError('memory_down', `The memory file cannot be used: ${reasonOf(thrown)}.`, {
     cause: thrown,
   });
+}
+
+/** Another connection is writing. */
+export function isBusy(thrown: unknown): boolean {
+  return sqliteCode(thrown) === SQLITE_BUSY;
 }
 
 function sqliteCode(thrown: unknown): number | undefined {

@@ -21,7 +21,7 @@ export async function registerModel(truth: Truth, embedder: Embedder): Promise<M
   if (known !== null) return known;
   const { centre, background } = calibrate(await embedder.embed(unrelated, 'entry'));
   const bytes = new Uint8Array(centre.buffer);
-  truth.transaction(
+  await truth.transaction(
     (sql) => sql.run`
       INSERT OR IGNORE INTO models (name, dimensions, centre, background)
       VALUES (${embedder.model}, ${embedder.dimensions}, ${bytes}, ${background})`,

@@ -19,10 +19,34 @@ export function countPending(sql: Sql, model: number | null): number {
   return row === undefined ? 0 : numberOf(row, 'n');
 }
 
+/**
+ * The newest entries without vectors, or else entries with those of another model. Newest first: who has just
+ * stored something asks for it soon, and a big ingest can wait behind that.
+ */
 export function pendingEntries(sql: Sql, model: number, limit: number): Unembedded[] {
+  const waiting = sql.all`
+    SELECT id, namespace, version, coalesce(search_text, content) AS text FROM entries
+    WHERE model IS NULL ORDER BY id DESC LIMIT ${limit}`;
+  const next = waiting.length > 0 ? waiting : otherModels(sql, model, limit);
+  return next.map(unembeddedOf);
+}
+
+function otherModels(sql: Sql, model: number, limit: number): Row[] {
   return sql.all`
     SELECT id, namespace, version, coalesce(search_text, content) AS text FROM entries
-    WHERE model IS NULL OR model < ${model} OR model > ${model} LIMIT ${limit}`.map(unembeddedOf);
+    WHERE model < ${model} OR model > ${model} LIMIT ${limit}`;
+}
+
+/** True while the store still moves from one model to another. */
+export function hasOtherModels(sql: Sql, model: number): boolean {
+  return otherModels(sql, model, 1).length > 0;
+}
+
+/** How many entries of the namespace have no vectors; counts no further than `most`. */
+export function countWaiting(sql: Sql, namespace: string, most: number): number {
+  const row = sql.get`SELECT count(*) AS n FROM (
+    SELECT 1 FROM entries WHERE namespace = ${namespace} AND model IS NULL LIMIT ${most})`;
+  return row === undefined ? 0 : numberOf(row, 'n');
 }
 
 export function entriesAfter(sql: Sql, id: number, limit: number): Unembedded[] {

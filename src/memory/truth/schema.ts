@@ -2,8 +2,8 @@
 import { DatabaseSync } from 'node:sqlite';
 import { GeodeError } from '../../core/errors.ts';
 
-const SCHEMA_VERSION = 1;
-const BUSY_TIMEOUT_MS = 10_000;
+const SCHEMA_VERSION = 2;
+export const BUSY_TIMEOUT_MS = 10_000;
 
 export function openTruth(file: string): DatabaseSync {
   const db = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS });
@@ -57,6 +57,8 @@ CREATE TABLE IF NOT EXISTS entries (
 CREATE INDEX IF NOT EXISTS entries_by_content ON entries (namespace, category, content_hash);
 CREATE INDEX IF NOT EXISTS entries_by_model ON entries (model, id);
 CREATE INDEX IF NOT EXISTS entries_by_namespace ON entries (namespace, id);
+-- The debt of vectors: small, and asked for by every search.
+CREATE INDEX IF NOT EXISTS entries_waiting ON entries (namespace) WHERE model IS NULL;
 
 CREATE TABLE IF NOT EXISTS labels (
   entry INTEGER NOT NULL REFERENCES entries ON DELETE CASCADE,

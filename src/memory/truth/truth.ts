@@ -1,52 +1,83 @@
 /**
- * The source of truth: one SQLite file. `transaction` makes all of its work happen or none of it; both
- * methods turn SQLite's errors into ours. What is read and written is in the files beside this one.
+ * The source of truth: one SQLite file. A transaction makes all of its work happen or none of it; SQLite's
+ * errors come out as ours. What is read and written is in the files beside this one.
+ *
+ * Nothing here holds the thread for long: work of many steps has a connection of its own, so that reading goes
+ * on between the steps, and who writes while another one does waits its turn.
  */
 import { statSync } from 'node:fs';
-import type { DatabaseSync, SQLTagStore } from 'node:sqlite';
+import type { SQLTagStore } from 'node:sqlite';
+import { setTimeout as delay } from 'node:timers/promises';
 import { GeodeError } from '../../core/errors.ts';
+import { breather } from '../breather.ts';
+import { Connection } from './connection.ts';
 import { truthFailure } from './failures.ts';
-import { openTruth } from './schema.ts';
 
 export type Sql = SQLTagStore;
 
+/** How long a writer waits for writers of other processes. */
+const TURN_TIMEOUT_MS = 10_000;
+const TURN_POLL_MS = 2;
+
 export class Truth implements Disposable {
   readonly file: string;
-  readonly #db: DatabaseSync;
-  readonly #sql: Sql;
+  readonly #main: Connection;
+  #long: Connection | null = null;
+  /** Settles when the long work under way has ended. */
+  #longWork: Promise<unknown> | null = null;
 
   constructor(file: string) {
     this.file = file;
-    try {
-      this.#db = openTruth(file);
-    } catch (thrown) {
-      throw truthFailure(thrown);
-    }
-    this.#sql = this.#db.createTagStore(100);
+    this.#main = new Connection(file);
   }
 
   read<T>(work: (sql: Sql) => T): T {
-    if (!this.#db.isOpen) throw new GeodeError('memory_down', 'Memory has been stopped.');
+    if (!this.#main.isOpen) throw new GeodeError('memory_down', 'Memory has been stopped.');
     try {
-      return work(this.#sql);
+      return work(this.#main.sql);
     } catch (thrown) {
       throw truthFailure(thrown);
     }
   }
 
-  transaction<T>(work: (sql: Sql) => T): T {
-    return this.read((sql) => {
-      this.#db.exec('BEGIN IMMEDIATE');
-      try {
-        const result = work(sql);
-        this.#db.exec('COMMIT');
-        return result;
-      } catch (thrown) {
-        // A full disk has already ended the transaction.
-        if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
-        throw thrown;
+  async transaction<T>(work: (sql: Sql) => T): Promise<T> {
+    for (const since = Date.now(); ; await delay(TURN_POLL_MS)) {
+      while (this.#longWork !== null) await this.#longWork;
+      // Begun, done and committed without a pause: everyone in this process shares the connection.
+      const result = this.read((sql) => {
+        if (!this.#main.tryBegin(Date.now() - since > TURN_TIMEOUT_MS)) return null;
+        return { value: this.#main.finish(() => work(sql)) };
+      });
+      if (result !== null) return result.value;
+    }
+  }
+
+  /** As `transaction`; wherever the work yields, others may have a turn. */
+  async longTransaction<T>(work: (sql: Sql) => Generator<void, T>): Promise<T> {
+    while (this.#longWork !== null) await this.#longWork;
+    const result = this.#inSteps(work);
+    this.#longWork = result
+      .catch(() => undefined)
+      .finally(() => {
+        this.#longWork = null;
+      });
+    return result;
+  }
+
+  async #inSteps<T>(work: (sql: Sql) => Generator<void, T>): Promise<T> {
+    const connection = this.read(() => (this.#long ??= new Connection(this.file)));
+    const breathe = breather();
+    try {
+      for (const since = Date.now(); !connection.tryBegin(Date.now() - since > TURN_TIMEOUT_MS); )
+        await delay(TURN_POLL_MS);
+      for (const steps = work(connection.sql); ; await breathe()) {
+        const step = steps.next();
+        if (step.done === true) return connection.finish(() => step.value);
       }
-    });
+    } catch (thrown) {
+      connection.rollBack();
+      throw truthFailure(thrown);
+    }
   }
 
   bytesOnDisk(): number {
@@ -57,6 +88,7 @@ export class Truth implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    if (this.#db.isOpen) this.#db.close();
+    this.#long?.close();
+    this.#main.close();
   }
 }

@@ -1,4 +1,7 @@
-/** Writes one entry with its words and vectors. Runs inside a transaction. */
+/**
+ * Writes one entry with its words. Runs inside a transaction. A new text has no vectors yet: `model IS NULL` is
+ * the debt that the indexer pays.
+ */
 import { randomUUID } from 'node:crypto';
 import { GeodeError } from '../../core/errors.ts';
 import type { PreparedEntry } from '../prepare.ts';
@@ -16,21 +19,14 @@ export interface EntryVectors {
 export interface Written {
   readonly id: number;
   readonly outcome: 'created' | 'updated' | 'merged';
+  /** It has vectors of some model. */
+  readonly embedded: boolean;
 }
 
-export function writeEntry(
-  sql: Sql,
-  namespace: string,
-  entry: PreparedEntry,
-  vectors: EntryVectors | null,
-  now: number,
-): Written {
+export function writeEntry(sql: Sql, namespace: string, entry: PreparedEntry, now: number): Written {
   const id = entry.key === null ? twinOf(sql, namespace, entry) : idOf(sql, namespace, entry.key);
   const written = id === null ? create(sql, namespace, entry, now) : change(sql, id, entry, now);
-  if (written.outcome !== 'merged') {
-    writeWords(sql, namespace, written.id, entry);
-    writeVectors(sql, written.id, vectors);
-  }
+  if (written.outcome !== 'merged') writeWords(sql, namespace, written.id, entry);
   writeLabels(sql, written.id, entry);
   supersede(sql, namespace, written.id, entry.supersedes);
   markChanged(sql, namespace, written.id);
@@ -38,7 +34,7 @@ export function writeEntry(
 }
 
 /** The entry that says the same already: a store without a key is merged into it. */
-export function twinOf(sql: Sql, namespace: string, entry: PreparedEntry): number | null {
+function twinOf(sql: Sql, namespace: string, entry: PreparedEntry): number | null {
   const row = sql.get`
     SELECT id FROM entries WHERE namespace = ${namespace} AND category = ${entry.category}
       AND content_hash = ${entry.contentHash} AND superseded_by IS NULL ORDER BY id LIMIT 1`;
@@ -56,18 +52,18 @@ function create(sql: Sql, namespace: string, entry: PreparedEntry, now: number):
       created_at, updated_at, valid_until, words)
     VALUES (${namespace}, ${entry.key ?? randomUUID()}, ${entry.content}, ${entry.searchText}, ${entry.category},
       ${entry.contentHash}, 1, 1, ${now}, ${now}, ${entry.validUntil}, ${packWords(entry.words)})`;
-  return { id: Number(lastInsertRowid), outcome: 'created' };
+  return { id: Number(lastInsertRowid), outcome: 'created', embedded: false };
 }
 
 function change(sql: Sql, id: number, entry: PreparedEntry, now: number): Written {
   if (entry.key === null || saysTheSame(sql, id, entry)) {
     // Seen again means true again: what had run out or been replaced is back.
-    sql.run`
+    const row = sql.get`
       UPDATE entries SET sightings = sightings + 1, superseded_by = NULL,
         valid_until = CASE WHEN ${entry.validUntil} IS NOT NULL THEN ${entry.validUntil}
           WHEN valid_until <= ${now} THEN NULL ELSE valid_until END
-      WHERE id = ${id}`;
-    return { id, outcome: 'merged' };
+      WHERE id = ${id} RETURNING model`;
+    return { id, outcome: 'merged', embedded: typeof row?.model === 'number' };
   }
   sql.run`
     INSERT INTO versions SELECT id, version, content, category, tags, sources, valid_until, updated_at
@@ -78,7 +74,9 @@ function change(sql: Sql, id: number, entry: PreparedEntry, now: number): Writte
       valid_until = ${entry.validUntil}, superseded_by = NULL, words = ${packWords(entry.words)}, model = NULL
     WHERE id = ${id}`;
   sql.run`DELETE FROM labels WHERE entry = ${id} AND kind <> 'source'`;
-  return { id, outcome: 'updated' };
+  // They say something that it no longer says.
+  sql.run`DELETE FROM vectors WHERE entry = ${id}`;
+  return { id, outcome: 'updated', embedded: false };
 }
 
 function saysTheSame(sql: Sql, id: number, entry: PreparedEntry): boolean {
@@ -94,11 +92,10 @@ function writeWords(sql: Sql, namespace: string, id: number, entry: PreparedEntr
   sql.run`INSERT INTO word_index (rowid, namespace, words) VALUES (${id}, ${namespaceWord(namespace)}, ${words})`;
 }
 
-/** Null leaves the entry waiting for the embedder; its old vectors say something that it no longer says. */
-export function writeVectors(sql: Sql, id: number, vectors: EntryVectors | null): void {
+export function writeVectors(sql: Sql, id: number, { model, chunks }: EntryVectors): void {
   sql.run`DELETE FROM vectors WHERE entry = ${id}`;
-  sql.run`UPDATE entries SET model = ${vectors?.model ?? null} WHERE id = ${id}`;
-  for (const [chunk, vector] of (vectors?.chunks ?? []).entries()) {
+  sql.run`UPDATE entries SET model = ${model} WHERE id = ${id}`;
+  for (const [chunk, vector] of chunks.entries()) {
     sql.run`INSERT INTO vectors (entry, chunk, vector) VALUES (${id}, ${chunk}, ${vector})`;
   }
 }
@@ -106,7 +103,7 @@ export function writeVectors(sql: Sql, id: number, vectors: EntryVectors | null)
 function writeLabels(sql: Sql, id: number, entry: PreparedEntry): void {
   const labels = {
     tag: entry.tags,
-    source: [entry.source],
+    source: entry.sources,
     identifier: entry.identifiers,
     error: entry.errors,
   };

@@ -37,6 +37,7 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
     client ??= connectEngine(docker.host);
     return client;
   };
+  const imageEnv = rememberedEnv(engine);
   const container = async (handle: string) => (await engine()).getContainer(handle);
   const local = docker.host.startsWith('unix:') && options.platform === 'linux';
   const grade: Grade = kernelRuntimes.test(docker.ociRuntime ?? '') ? 'kernel' : 'container';
@@ -56,7 +57,7 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
       async plan(room, spec) {
         await checkMounts(spec.mounts ?? [], options.mounts);
         const image = checkImage(spec.image ?? docker.defaultImage);
-        const env = await imageEnv(await engine(), image);
+        const env = await imageEnv(image);
         return {
           handle: nameOf(room),
           // A bridge reaches the network around the host's policy: the walls are no longer a container's.
@@ -249,8 +250,24 @@ function checkImage(image: string): string {
   throw new GeodeError('invalid_input', `${JSON.stringify(image)} is not the name of an image.`);
 }
 
+type Env = Readonly<Record<string, string>>;
+const mostRemembered = 100;
+
+/** An image that is named by its content is looked at once: that cannot change. A name can mean another one soon. */
+function rememberedEnv(engine: () => Promise<Docker>): (image: string) => Promise<Env> {
+  const known = new Map<string, Env>();
+  return async (image) => {
+    const before = known.get(image);
+    if (before !== undefined) return before;
+    const env = await envOf(await engine(), image);
+    if (known.size >= mostRemembered) known.clear();
+    if (/^sha256:[0-9a-f]{64}$/.test(image)) known.set(image, env);
+    return env;
+  };
+}
+
 /** The environment that the image's makers gave its programs; also the proof that the image is there. */
-async function imageEnv(engine: Docker, image: string): Promise<Readonly<Record<string, string>>> {
+async function envOf(engine: Docker, image: string): Promise<Env> {
   const facts = await engine
     .getImage(image)
     .inspect()

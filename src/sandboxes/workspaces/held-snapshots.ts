@@ -1,31 +1,32 @@
+import type { HeldWorkspace } from '../../core/runtime.ts';
 import type { Freezer } from '../../core/sandbox.ts';
 import type { Freezing, Snapshots } from '../../core/snapshots.ts';
+import { snapshotsOf } from './snapshots-of.ts';
 
 /**
  * Snapshots of a sandbox that may be stopped meanwhile: the workspace is held where it is for as long as one
  * is at work on it, and the sandbox is held still for the moment that matters, where it can be.
  */
-export function heldSnapshots(
-  snapshots: Snapshots,
-  hold: () => Promise<AsyncDisposable | undefined>,
-  freezer: Freezer | undefined,
-): Snapshots {
-  const held = async <T>(work: () => Promise<T>): Promise<T> => {
-    await using _place = await hold();
-    return await work();
+export function heldSnapshots(hold: () => Promise<HeldWorkspace>, freezer: Freezer | undefined): Snapshots {
+  let known: Snapshots | undefined;
+  const held = async <T>(work: (snapshots: Snapshots) => Promise<T>): Promise<T> => {
+    await using place = await hold();
+    known ??= snapshotsOf(place);
+    return await work(known);
   };
   const still: Freezing = freezer === undefined ? {} : { freeze: () => freezer.hold() };
   return {
-    list: (options) => snapshots.list(options),
-    remove: (name, options) => snapshots.remove(name, options),
-    take: (options = {}) => held(() => snapshots.take({ ...still, ...options })),
-    restore: (name, options = {}) => held(() => snapshots.restore(name, { ...still, ...options })),
-    mark: (options = {}) => held(() => snapshots.mark({ ...still, ...options })),
-    undo: (options = {}) => held(() => snapshots.undo({ ...still, ...options })),
-    textDiff: (path, from, options) => held(() => snapshots.textDiff(path, from, options)),
+    list: (options) => held((snapshots) => snapshots.list(options)),
+    remove: (name, options) => held((snapshots) => snapshots.remove(name, options)),
+    take: (options) => held((snapshots) => snapshots.take({ ...still, ...options })),
+    restore: (name, options) => held((snapshots) => snapshots.restore(name, { ...still, ...options })),
+    mark: (options) => held((snapshots) => snapshots.mark({ ...still, ...options })),
+    undo: (options) => held((snapshots) => snapshots.undo({ ...still, ...options })),
+    textDiff: (path, from, options) => held((snapshots) => snapshots.textDiff(path, from, options)),
     async *diff(from, options) {
-      await using _place = await hold();
-      yield* snapshots.diff(from, options);
+      await using place = await hold();
+      known ??= snapshotsOf(place);
+      yield* known.diff(from, options);
     },
   };
 }

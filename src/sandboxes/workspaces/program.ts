@@ -47,7 +47,7 @@ export async function* answersOf(job: Job): AsyncGenerator<{ readonly line: unkn
   try {
     child.stdin.write(`${JSON.stringify(job.request)}\n`);
     for await (const text of createInterface({ input: child.stdout })) {
-      const line: unknown = JSON.parse(text);
+      const line = parsed(text, what);
       const last = lastSchema.safeParse(line);
       if (!last.success) {
         yield { line, go: () => child.stdin.write('\n') };
@@ -77,6 +77,15 @@ export async function answerOf<T>(job: Job, schema: z.ZodType<T>): Promise<T> {
   for await (const { line } of answersOf(job)) answer = schema.parse(line);
   if (answer === undefined) throw new GeodeError('internal', `${job.what} had no answer.`);
   return answer;
+}
+
+/** A line that is cut off is all that a killed program leaves. */
+function parsed(text: string, what: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new GeodeError('internal', `${what} ended in the middle of an answer.`);
+  }
 }
 
 type Child = ChildProcessByStdio<Writable, Readable, null>;

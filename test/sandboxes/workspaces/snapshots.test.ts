@@ -134,12 +134,12 @@ describe('SBX-7: a diff', () => {
   it('can be left in the middle, and the next call goes on', async () => {
     inWorkspace(': > first');
     await snapshots.take({ name: 'a' });
-    inWorkspace('for i in $(seq 20000); do : > $i; done');
+    inWorkspace('for i in $(seq 4000); do : > $i; done');
     for await (const { change } of snapshots.diff('a')) {
       expect(change).toBe('added');
       break;
     }
-    expect(await all(snapshots.diff('a'))).toHaveLength(20_000);
+    expect(await all(snapshots.diff('a'))).toHaveLength(4_000);
   });
 
   it('of one file is a text for people', async () => {

@@ -93,8 +93,8 @@ export class NamespaceIndex {
     this.#totalLength -= this.#lengths[slot] ?? 0;
   }
 
-  /** `keptProduct`: the query times an entry's best vector, as the truth has it, without the centre's part. */
-  dense(search: DenseSearch, keptProduct: (id: number) => number): Hits {
+  /** `keptProducts`: the query times each entry's best vector, as the truth has it, without the centre's part. */
+  dense(search: DenseSearch, keptProducts: (ids: readonly number[]) => ReadonlyMap<number, number>): Hits {
     const query = search.vector;
     const centre = this.model?.centre ?? new Float32Array(query.length);
     const rest = query.map((value, i) => value - (centre[i] ?? 0));
@@ -118,10 +118,9 @@ export class NamespaceIndex {
     flush();
     const found = best.sorted();
     const common = query.reduce((sum, value, i) => sum + value * (centre[i] ?? 0), 0);
-    const hits = found.slice(0, search.depth).map(({ row, score }, i) => {
-      const id = this.#ids[row] ?? 0;
-      return { id, score: common + (i < REFINED ? keptProduct(id) : score) };
-    });
+    const rough = found.slice(0, search.depth).map(({ row, score }) => ({ id: this.#ids[row] ?? 0, score }));
+    const kept = keptProducts(rough.slice(0, REFINED).map(({ id }) => id));
+    const hits = rough.map(({ id, score }) => ({ id, score: common + (kept.get(id) ?? score) }));
     return { hits: hits.sort(byScore), cut: found.length > search.depth, ceiling: 1 };
   }
 

@@ -86,8 +86,10 @@ export class VectorRows {
     }
     const dots = this.#memory(Int32Array, this.#outAt(), count);
     for (let i = 0; i < count; i += 1) {
+      // Listed rows have been accepted already.
       const row = list === null ? i : (list[i] ?? 0);
-      if (wanted.accepts(row)) visit(row, (dots[i] ?? 0) * (this.#scales[row] ?? 0) * queryScale);
+      if (list === null && !wanted.accepts(row)) continue;
+      visit(row, (dots[i] ?? 0) * (this.#scales[row] ?? 0) * queryScale);
     }
   }
 
@@ -179,11 +181,15 @@ function nearest(
   }
   let limit = 0;
   for (let total = at[0] ?? 0; total < want && limit < largest; total += at[limit] ?? 0) limit += 1;
-  const rows: number[] = [];
+  // Filled in place: this loop passes every row of the namespace.
+  const rows = new Int32Array(distances.length);
+  let found = 0;
   for (let row = 0; row < distances.length; row += 1) {
-    if ((distances[row] ?? 0) <= limit && accepts(row)) rows.push(row);
+    if ((distances[row] ?? 0) > limit || !accepts(row)) continue;
+    rows[found] = row;
+    found += 1;
   }
-  return Int32Array.from(rows);
+  return rows.subarray(0, found);
 }
 
 function newKernel(bytes: number): Kernel {

@@ -7,7 +7,7 @@ import {
   indexedEntries,
   indexedEntry,
   lastChange,
-  vectorsOf,
+  vectorsOfAll,
 } from '../../truth/indexed-entries.ts';
 import { modelById } from '../../truth/models.ts';
 import { openVector } from '../../truth/vector-blob.ts';
@@ -30,23 +30,28 @@ const OPEN_NAMESPACES = 256;
 
 interface Open {
   readonly index: NamespaceIndex;
-  /** The last change that it knows, and the state of the file in which that was checked. */
+  /** The last change of the truth that it knows, and the state of the file in which that was checked. */
   seq: number;
   checkedAt: number;
 }
 
 const { file }: IndexWorkerInput = workerData;
 const db = new DatabaseSync(file, { readOnly: true, timeout: 10_000 });
+// Searches read vectors from all over the file; SQLite's own 2 MB would go to the disk for each.
+db.exec('PRAGMA cache_size = -32000');
 const sql = db.createTagStore(50);
 const open = new Map<string, Open>();
 const dataVersion = db.prepare('PRAGMA data_version');
 
 serveCalls<IndexCalls>({
-  dense: (search) =>
-    indexOf(search.namespace, search.model).dense(search, (id) =>
-      bestProduct(search.vector, vectorsOf(sql, id)),
-    ),
-  keyword: (search) => indexOf(search.namespace, search.model).keyword(search),
+  dense: (search) => {
+    const { index, seq } = indexOf(search.namespace, search.model);
+    return { ...index.dense(search, (ids) => bestProducts(search.vector, ids)), asOf: seq };
+  },
+  keyword: (search) => {
+    const { index, seq } = indexOf(search.namespace, search.model);
+    return { ...index.keyword(search), asOf: seq };
+  },
   usage: () => {
     const indexes = [...open.values()].map(({ index }) => index);
     return {
@@ -58,7 +63,7 @@ serveCalls<IndexCalls>({
 });
 
 /** The namespace's index as of now. */
-function indexOf(namespace: string, model: number | null): NamespaceIndex {
+function indexOf(namespace: string, model: number | null): Open {
   const known = open.get(namespace);
   const usable =
     known !== undefined && known.index.model?.id === (model ?? undefined) && !known.index.wasteful;
@@ -69,7 +74,7 @@ function indexOf(namespace: string, model: number | null): NamespaceIndex {
   const oldest = open.keys().next().value;
   if (open.size > OPEN_NAMESPACES && oldest !== undefined) open.delete(oldest);
   catchUp(namespace, current);
-  return current.index;
+  return current;
 }
 
 function load(namespace: string, model: number | null): Open {
@@ -84,12 +89,12 @@ function catchUp(namespace: string, current: Open): void {
   const state = fileState();
   if (state === current.checkedAt) return;
   inOneState(() => {
-    for (const { seq, id } of changesOf(sql, namespace, current.seq)) {
+    for (const { id } of changesOf(sql, namespace, current.seq)) {
       const entry = indexedEntry(sql, id, current.index.model?.id ?? null);
       if (entry === null) current.index.remove(id);
       else current.index.put(entry);
-      current.seq = seq;
     }
+    current.seq = lastChange(sql);
   });
   current.checkedAt = state;
 }
@@ -107,13 +112,14 @@ function inOneState<T>(work: () => T): T {
   }
 }
 
-function bestProduct(query: Float32Array, vectors: readonly Uint8Array[]): number {
-  let best = Number.NEGATIVE_INFINITY;
-  for (const vector of vectors) {
+/** For each entry the query times its best vector. */
+function bestProducts(query: Float32Array, ids: readonly number[]): Map<number, number> {
+  const best = new Map<number, number>();
+  for (const { id, vector } of vectorsOfAll(sql, ids)) {
     const { scale, steps } = openVector(vector);
     let sum = 0;
     for (let i = 0; i < steps.length; i += 1) sum += (steps[i] ?? 0) * (query[i] ?? 0);
-    best = Math.max(best, sum * scale);
+    best.set(id, Math.max(best.get(id) ?? Number.NEGATIVE_INFINITY, sum * scale));
   }
   return best;
 }

@@ -8,7 +8,13 @@ import { QdrantClient } from '@qdrant/js-client-rest';
 import { GeodeError, reasonOf } from '../../../core/errors.ts';
 import type { Embedder, PartHealth } from '../../../core/memory.ts';
 import { wordCeiling } from '../../truth/fallback-words.ts';
-import { changesAfter, countChanges, indexedEntry, lastChange } from '../../truth/indexed-entries.ts';
+import {
+  changesAfter,
+  changesOf,
+  countChanges,
+  indexedEntry,
+  lastChange,
+} from '../../truth/indexed-entries.ts';
 import { findModel, type Model } from '../../truth/models.ts';
 import { readPosition, storeId, writePosition } from '../../truth/positions.ts';
 import type { Truth } from '../../truth/truth.ts';
@@ -83,10 +89,15 @@ export class QdrantIndex implements SearchIndex {
     await next;
   }
 
-  behind(): number {
+  behind(namespace?: string): number {
     const collection = this.#nameFor(this.#model());
     if (collection === null) return 0;
-    return this.#truth.read((sql) => countChanges(sql, readPosition(sql, collection)));
+    return this.#truth.read((sql) => {
+      const position = readPosition(sql, collection);
+      return namespace === undefined
+        ? countChanges(sql, position)
+        : changesOf(sql, namespace, position).length;
+    });
   }
 
   async health(): Promise<PartHealth> {
@@ -158,7 +169,7 @@ export class QdrantIndex implements SearchIndex {
         ensureCollection(this.#client, collection, model, this.#options.replicas ?? 1),
       );
       if (made || (await this.#lags(collection)))
-        this.#truth.transaction((sql) => writePosition(sql, collection, 0));
+        await this.#truth.transaction((sql) => writePosition(sql, collection, 0));
     }
     for (;;) {
       if (this.#stopped) return;
@@ -173,7 +184,7 @@ export class QdrantIndex implements SearchIndex {
         model,
         changes.map(({ id }) => id),
       );
-      this.#truth.transaction((sql) => writePosition(sql, collection, last.seq));
+      await this.#truth.transaction((sql) => writePosition(sql, collection, last.seq));
     }
   }
 

@@ -1,0 +1,116 @@
+/** Whole calls over 100,000 entries: recall with the embedding of the query, store, and what an entry costs. */
+import type { Embedder, Memory, MemoryStore } from '../../src/core/memory.ts';
+import type { QdrantOptions } from '../../src/memory/index/qdrant/qdrant-index.ts';
+import { openMemory } from '../../src/memory/open-memory.ts';
+import { qdrantMissing, startQdrant } from '../../test/memory/qdrant-server.ts';
+import { temporaryFolder } from '../../test/memory/temporary-folder.ts';
+import { knowing, openModel } from './bench-memory.ts';
+import { type Corpus, makeCorpus } from './corpus.ts';
+import { round, timed, timing } from './measure.ts';
+import { keepPart, type Parts } from './results.ts';
+import type { SciFact } from './scifact.ts';
+
+const ENTRIES = 100_000;
+const BATCH = 1_000;
+const STORED = 300;
+const WARM_UP = 50;
+
+export async function benchCalls(scifact: SciFact): Promise<void> {
+  keepPart('calls', await calls(scifact, null));
+}
+
+export async function benchCallsInQdrant(scifact: SciFact): Promise<void> {
+  if (qdrantMissing !== null) return console.log(`calls-qdrant: left out, ${qdrantMissing}`);
+  await using server = await startQdrant();
+  keepPart('calls-qdrant', await calls(scifact, { url: server.url, timeoutMs: 60_000 }));
+}
+
+type Calls = Omit<Parts['calls'], 'measuredOn' | 'load'>;
+
+async function calls(scifact: SciFact, qdrant: QdrantOptions | null): Promise<Calls> {
+  await using model = await openModel();
+  const corpus = await makeCorpus(scifact, model);
+  using files = temporaryFolder();
+  const embedder = knowing(model, (text) => {
+    const number = /#(\d+)$/.exec(text)?.[1];
+    return number === undefined ? undefined : corpus.item(Number(number)).vector;
+  });
+  const open = () =>
+    openMemory({ file: `${files.path}/memory.db`, embedder, ...(qdrant === null ? {} : { qdrant }) });
+  {
+    await using store = open();
+    await fill(store, corpus);
+  }
+  // Opened again, so that loading is part of the first recall.
+  await using store = open();
+  await store.settled();
+  const found = await measure(store, corpus, model);
+  console.dir(found, { depth: 3 });
+  return found;
+}
+
+async function fill(store: MemoryStore, corpus: Corpus): Promise<void> {
+  const memory = store.in('bench');
+  for (let at = 0; at < ENTRIES; at += BATCH) {
+    process.stderr.write(`\rstoring ${at} of ${ENTRIES} `);
+    await memory.storeMany(
+      Array.from({ length: BATCH }, (_, i) => ({
+        key: `e${at + i}`,
+        content: corpus.item(at + i).text,
+        category: i % 50 === 0 ? 'daily' : 'core',
+        source: 'bench',
+      })),
+    );
+  }
+  await store.settled();
+  process.stderr.write('\n');
+}
+
+async function measure(store: MemoryStore, corpus: Corpus, model: Embedder): Promise<Calls> {
+  const memory = store.in('bench');
+  // The model is in memory before the index is, so that the difference is the index.
+  await model.embed(['a warm-up'], 'query');
+  const before = process.memoryUsage.rss();
+  const firstRecallMs = await timed(() => memory.recall({ text: 'the very first question' }));
+  const memoryBytesPerEntry = round((process.memoryUsage.rss() - before) / ENTRIES, 0);
+  // Changed a little each time, so that no query is in the cache.
+  const recall = await timeEach(corpus, ({ text }) => memory.recall({ text: `${text}?` }));
+  const recallFiltered = await timeEach(corpus, ({ text }) =>
+    memory.recall({ text: `${text}!`, category: 'daily' }),
+  );
+  const embedQuery = await timeEach(corpus, ({ text }) => model.embed([`${text} .`], 'query'));
+  const stored = await storeSome(memory, corpus);
+  await store.settled();
+  const { bytesOnDisk, entries } = await store.stats();
+  return {
+    model: model.model,
+    engine: store.name,
+    entries: ENTRIES,
+    recall: timing(recall),
+    recallFiltered: timing(recallFiltered),
+    embedQuery: timing(embedQuery),
+    store: timing(stored),
+    firstRecallMs: round(firstRecallMs, 0),
+    memoryBytesPerEntry,
+    diskBytesPerEntry: round(bytesOnDisk / entries, 0),
+  };
+}
+
+async function timeEach(
+  corpus: Corpus,
+  ask: (query: Corpus['queries'][number]) => Promise<unknown>,
+): Promise<number[]> {
+  const times: number[] = [];
+  for (const query of corpus.queries) times.push(await timed(() => ask(query)));
+  return times.slice(WARM_UP);
+}
+
+/** New texts, embedded by the model behind the calls, one call after the other. */
+async function storeSome(memory: Memory, corpus: Corpus): Promise<number[]> {
+  const times: number[] = [];
+  for (let i = 0; i < STORED; i += 1) {
+    const content = `${corpus.item(1_000_000 + i).text.slice(0, 160)} (new)`;
+    times.push(await timed(() => memory.store({ content, category: 'core', source: `bench ${i}` })));
+  }
+  return times;
+}

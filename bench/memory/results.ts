@@ -1,0 +1,77 @@
+/** `bench/results/memory.json`: what each part found, when, on which machine, and how busy that was. */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { availableParallelism, cpus, loadavg, totalmem } from 'node:os';
+import { z } from 'zod';
+import { round } from './measure.ts';
+
+const folder = new URL('../results/', import.meta.url);
+const file = new URL('memory.json', folder);
+
+const timing = z.object({ p50: z.number(), p99: z.number() });
+const run = z.object({ measuredOn: z.iso.date(), load: z.number(), model: z.string() });
+const vectors = run.extend({
+  results: z.array(
+    timing.extend({
+      engine: z.string(),
+      entries: z.number(),
+      filter: z.enum(['none', '2 %']),
+      recall10: z.number(),
+      bytesPerEntry: z.number().optional(),
+    }),
+  ),
+});
+const calls = run.extend({
+  engine: z.string(),
+  entries: z.number(),
+  recall: timing,
+  recallFiltered: timing,
+  embedQuery: timing,
+  store: timing,
+  firstRecallMs: z.number(),
+  memoryBytesPerEntry: z.number(),
+  diskBytesPerEntry: z.number(),
+});
+
+const partsSchema = z.object({
+  quality: run.extend({
+    set: z.string(),
+    train: z.record(z.string(), z.number()),
+    test: z.record(z.string(), z.number()),
+  }),
+  vectors,
+  'vectors-qdrant': vectors,
+  calls,
+  'calls-qdrant': calls,
+});
+const resultsSchema = z.object({
+  machine: z.object({ cores: z.number(), processor: z.string(), memoryGb: z.number(), node: z.string() }),
+  parts: partsSchema.partial(),
+});
+export type Parts = z.infer<typeof partsSchema>;
+export type PartName = keyof Parts;
+type Results = z.infer<typeof resultsSchema>;
+
+export function readResults(): Results | null {
+  return existsSync(file) ? resultsSchema.parse(JSON.parse(readFileSync(file, 'utf8'))) : null;
+}
+
+/** The other parts stay as they were. */
+export function keepPart<Name extends PartName>(
+  name: Name,
+  found: Omit<Parts[Name], 'measuredOn' | 'load'>,
+): void {
+  const measured = {
+    measuredOn: new Date().toISOString().slice(0, 10),
+    load: round(loadavg()[0] ?? 0, 1),
+    ...found,
+  };
+  const machine = {
+    cores: availableParallelism(),
+    processor: cpus()[0]?.model.trim() ?? 'unknown',
+    memoryGb: Math.round(totalmem() / 1024 ** 3),
+    node: process.versions.node,
+  };
+  const results = { machine, parts: { ...readResults()?.parts, [name]: measured } };
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(file, `${JSON.stringify(resultsSchema.parse(results), null, 2)}\n`);
+}

@@ -1,0 +1,71 @@
+package workspace
+
+import (
+	"errors"
+	"os"
+)
+
+// publish puts a manifest in its place. The index becomes another name of the same file.
+func (s *store) publish(about summary, tree *node, sync bool) error {
+	about.NextPack, about.Sequence, about.Boot = s.next.Load(), s.number, thisBoot()
+	staged := s.path(about.Kind, ".new")
+	if err := writeNew(staged, encodeManifest(about, tree), sync); err != nil {
+		return err
+	}
+	newIndex := s.path("index.new")
+	_ = os.Remove(newIndex)
+	if err := os.Link(staged, newIndex); err != nil {
+		return err
+	}
+	final := s.path(about.Kind, about.Name)
+	if err := os.Rename(staged, final); err != nil {
+		return err
+	}
+	// The index before is still true: it says which content a file in a certain state has.
+	_ = os.Rename(newIndex, s.path("index"))
+	if !sync {
+		return nil
+	}
+	err := errors.Join(syncFolder(s.path("packs")), syncFolder(s.path(about.Kind)))
+	if err != nil {
+		_ = os.Remove(final)
+		_ = os.Remove(s.path("index"))
+	}
+	return err
+}
+
+// remember replaces the index alone. Without one the next look compares more, and that is all: a full disk is
+// no reason to fail.
+func (s *store) remember(tree *node) {
+	about := summary{NextPack: s.next.Load(), Sequence: s.number, Boot: thisBoot()}
+	staged := s.path("index.new")
+	if writeNew(staged, encodeManifest(about, tree), false) != nil || os.Rename(staged, s.path("index")) != nil {
+		_ = os.Remove(s.path("index"))
+	}
+}
+
+func writeNew(path string, text []byte, sync bool) error {
+	// Never into what is there: it may be another name of a snapshot.
+	_ = os.Remove(path)
+	made, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = made.Write(text)
+	if err == nil && sync {
+		err = made.Sync()
+	}
+	err = errors.Join(err, made.Close())
+	if err != nil {
+		_ = os.Remove(path)
+	}
+	return err
+}
+
+func syncFolder(path string) error {
+	opened, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(opened.Sync(), opened.Close())
+}

@@ -1,0 +1,13 @@
+/** Lets others have a turn when the work at hand has held the thread for a while. */
+import { setImmediate } from 'node:timers/promises';
+
+const SLICE_MS = 8;
+
+export function breather(): () => Promise<void> {
+  let since = performance.now();
+  return async () => {
+    if (performance.now() - since < SLICE_MS) return;
+    await setImmediate();
+    since = performance.now();
+  };
+}

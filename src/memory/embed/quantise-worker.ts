@@ -1,0 +1,9 @@
+/** The thread that quantises: it takes seconds, and the server answers meanwhile. */
+import { serveCalls } from '../worker-calls.ts';
+import { quantise } from './quantise.ts';
+
+export type QuantiseCalls = {
+  quantise: { input: Uint8Array; output: Uint8Array };
+};
+
+serveCalls<QuantiseCalls>({ quantise });

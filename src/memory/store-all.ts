@@ -1,0 +1,160 @@
+/**
+ * Writes entries, all or none: what is on disk when this ends is the truth, the words and the debt of vectors.
+ * Preparing and writing go in steps, so that a thousand long texts do not stop those who search.
+ */
+import type { Cancel } from '../core/cancel.ts';
+import { throwIfCancelled } from '../core/cancel.ts';
+import { GeodeError } from '../core/errors.ts';
+import { type Entry, type KeptEntry, limits, type NewEntry, type Stored } from '../core/memory.ts';
+import { breather } from './breather.ts';
+import type { MemoryParts } from './namespace-memory.ts';
+import { prepareEntry, prepareKept } from './prepare.ts';
+import { restoreEntry } from './truth/kept-entries.ts';
+import { readEntries } from './truth/read-entries.ts';
+import type { Sql } from './truth/truth.ts';
+import { type Written, writeEntry } from './truth/write-entry.ts';
+
+/** An entry to come: the keys that it touches, and how it is made ready and written. */
+export interface Writing {
+  readonly keys: readonly string[];
+  prepare(secrets: readonly string[]): Prepared;
+}
+
+interface Prepared {
+  readonly scrubbed: number;
+  write(sql: Sql, namespace: string, now: number): Written;
+}
+
+export function storing(entry: NewEntry): Writing {
+  const { key, supersedes = [] } = entry;
+  return {
+    keys: key === undefined ? supersedes : [key, ...supersedes],
+    prepare: (secrets) => {
+      const prepared = prepareEntry(entry, secrets);
+      return {
+        scrubbed: prepared.scrubbed,
+        write: (sql, namespace, now) => writeEntry(sql, namespace, prepared, now),
+      };
+    },
+  };
+}
+
+export function restoring(kept: KeptEntry): Writing {
+  return {
+    keys: [kept.key],
+    prepare: (secrets) => {
+      const prepared = prepareKept(kept, secrets);
+      return {
+        scrubbed: prepared.entry.scrubbed,
+        write: (sql, namespace, now) => restoreEntry(sql, namespace, prepared, now),
+      };
+    },
+  };
+}
+
+export async function storeAll(
+  parts: MemoryParts,
+  namespace: string,
+  writings: readonly Writing[],
+  { signal }: Cancel,
+): Promise<readonly Stored[]> {
+  throwIfCancelled(signal, 'The call');
+  if (writings.length > limits.entriesPerStore) {
+    throw new GeodeError(
+      'too_large',
+      `There are ${writings.length} entries in one call; the most is ${limits.entriesPerStore}.`,
+    );
+  }
+  // Calls on the same key line up now, before anything is waited for.
+  return parts.inOrder.run(
+    lanes(
+      namespace,
+      writings.flatMap(({ keys }) => keys),
+    ),
+    async () => {
+      const prepared = await prepareAll(parts, writings, signal);
+      const written = await writeAll(parts, namespace, prepared, signal);
+      const reached = await caughtUp(parts);
+      return written.map(({ entry, outcome, embedded }, i) => ({
+        entry,
+        outcome,
+        scrubbed: prepared[i]?.scrubbed ?? 0,
+        indexed: reached && embedded,
+      }));
+    },
+  );
+}
+
+export function lanes(namespace: string, keys: readonly string[]): string[] {
+  return [...new Set(keys)].map((key) => JSON.stringify([namespace, key.toWellFormed()]));
+}
+
+async function prepareAll(
+  { secrets }: MemoryParts,
+  writings: readonly Writing[],
+  signal: AbortSignal | undefined,
+): Promise<Prepared[]> {
+  const values = [...secrets()];
+  const breathe = breather();
+  const prepared: Prepared[] = [];
+  for (const writing of writings) {
+    throwIfCancelled(signal, 'The call');
+    prepared.push(writing.prepare(values));
+    await breathe();
+  }
+  return prepared;
+}
+
+interface WrittenEntry extends Omit<Written, 'id'> {
+  readonly entry: Entry;
+}
+
+function writeAll(
+  { truth, now }: MemoryParts,
+  namespace: string,
+  prepared: readonly Prepared[],
+  signal: AbortSignal | undefined,
+): Promise<WrittenEntry[]> {
+  const at = now();
+  const steps = function* (sql: Sql): Generator<void, WrittenEntry[]> {
+    const written: Written[] = [];
+    for (const { write } of prepared) {
+      throwIfCancelled(signal, 'The call');
+      written.push(write(sql, namespace, at));
+      yield;
+    }
+    return withEntries(sql, namespace, written, at);
+  };
+  if (prepared.length > 1) return truth.longTransaction(steps);
+  return truth.transaction((sql) =>
+    withEntries(
+      sql,
+      namespace,
+      prepared.map(({ write }) => write(sql, namespace, at)),
+      at,
+    ),
+  );
+}
+
+function withEntries(sql: Sql, namespace: string, written: readonly Written[], now: number): WrittenEntry[] {
+  const ids = written.map(({ id }) => id);
+  const entries = readEntries(sql, namespace, ids, now);
+  return written.map(({ id, outcome, embedded }) => {
+    const entry = entries.get(id);
+    if (entry === undefined)
+      throw new GeodeError('internal', `The entry ${id} is not there after writing it.`);
+    return { entry, outcome, embedded };
+  });
+}
+
+/** False when the index could not be reached; what it missed reaches it later. */
+export async function caughtUp({ index, indexer }: MemoryParts): Promise<boolean> {
+  try {
+    await index.catchUp();
+    return true;
+  } catch {
+    return false;
+  } finally {
+    indexer.wake();
+  }
+}
