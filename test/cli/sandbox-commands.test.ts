@@ -203,7 +203,7 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: geode sandbox${reason}`, patience
     await background('tree', 'setsid sleep 3333 & exit 0');
     const shown = await patiently(async () => {
       const out = await home.ok(['sandbox', 'ps', 'tree']);
-      return out.includes('sleep 3333') && /disowned/.test(out) && /exit 0/.test(out) && out;
+      return out.includes('sleep 2222') && out.includes('sleep 3333') && out.includes('sleep 1111') && out;
     }, 'the tree');
     expect(shown).toMatch(/└─ sh -c sleep 1111 & wait\n.* {3}└─ sleep 1111\n/);
     await home.ok(['sandbox', 'stop', 'tree']);

@@ -119,6 +119,9 @@ func TestTerminal(t *testing.T) {
 	spec := shell(`tty >/dev/null && stty size; read line; echo "got $line"; trap 'stty size; exit 4' WINCH; echo ready; while :; do sleep 0.01; done`)
 	spec.Pty = &Size{Columns: 100, Rows: 30}
 	p := start(t, spec)
+	if size := p.entry().Terminal; size == nil || *size != *spec.Pty {
+		t.Errorf("the list says %v", size)
+	}
 	go func() {
 		p.Write(context.Background(), []byte("text\n"))
 		for !p.hasExited() {
