@@ -6,6 +6,7 @@ import { reasonOf } from '../../../core/errors.ts';
 import type { PartHealth } from '../../../core/memory.ts';
 import { WorkerCalls } from '../../worker-calls.ts';
 import type { DenseSearch, Hits, KeywordSearch, SearchIndex } from '../search-index.ts';
+import { unpackHits } from './packed-hits.ts';
 import type { IndexCalls, IndexWorkerInput } from './worker.ts';
 
 export class EmbeddedIndex implements SearchIndex {
@@ -18,12 +19,12 @@ export class EmbeddedIndex implements SearchIndex {
     } satisfies IndexWorkerInput);
   }
 
-  dense(search: DenseSearch): Promise<Hits> {
-    return this.#worker.call('dense', search);
+  async dense(search: DenseSearch): Promise<Hits> {
+    return unpackHits(await this.#worker.call('dense', search));
   }
 
-  keyword(search: KeywordSearch): Promise<Hits> {
-    return this.#worker.call('keyword', search);
+  async keyword(search: KeywordSearch): Promise<Hits> {
+    return unpackHits(await this.#worker.call('keyword', search));
   }
 
   catchUp(): Promise<void> {

@@ -12,12 +12,13 @@ import {
 import { modelById } from '../../truth/models.ts';
 import { openVector } from '../../truth/vector-blob.ts';
 import { serveCalls } from '../../worker-calls.ts';
-import type { DenseSearch, Hits, KeywordSearch } from '../search-index.ts';
+import type { DenseSearch, KeywordSearch } from '../search-index.ts';
 import { NamespaceIndex } from './namespace-index.ts';
+import { type PackedHits, packHits } from './packed-hits.ts';
 
 export type IndexCalls = {
-  dense: { input: DenseSearch; output: Hits };
-  keyword: { input: KeywordSearch; output: Hits };
+  dense: { input: DenseSearch; output: PackedHits };
+  keyword: { input: KeywordSearch; output: PackedHits };
   usage: { input: null; output: { namespaces: number; entries: number; bytes: number } };
 };
 
@@ -46,11 +47,11 @@ const dataVersion = db.prepare('PRAGMA data_version');
 serveCalls<IndexCalls>({
   dense: (search) => {
     const { index, seq } = indexOf(search.namespace, search.model);
-    return { ...index.dense(search, (ids) => bestProducts(search.vector, ids)), asOf: seq };
+    return packHits({ ...index.dense(search, (ids) => bestProducts(search.vector, ids)), asOf: seq });
   },
   keyword: (search) => {
     const { index, seq } = indexOf(search.namespace, search.model);
-    return { ...index.keyword(search), asOf: seq };
+    return packHits({ ...index.keyword(search), asOf: seq });
   },
   usage: () => {
     const indexes = [...open.values()].map(({ index }) => index);
