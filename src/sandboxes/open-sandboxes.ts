@@ -34,12 +34,12 @@ export async function openSandboxes(options: SandboxesOptions): Promise<Sandboxe
   const supply = held.use(new Supply(options));
   const registry = held.use(new Registry({ book, supply, limits: most }));
   const closing = new AbortController();
-  const sides = { registry, book, runtimes, warn };
+  const sides = { registry, runtimes, warn };
   const { reaping } = await reconcile(sides, closing.signal, { signal });
 
   const tend = async () => {
     await reconcileUnsettled(sides, { signal: closing.signal });
-    await sweep(registry, book, policy, { signal: closing.signal });
+    await sweep(registry, policy, { signal: closing.signal });
   };
   let tending: Promise<unknown> | undefined;
   held.defer(async () => {
@@ -62,7 +62,7 @@ export async function openSandboxes(options: SandboxesOptions): Promise<Sandboxe
     of: (user) => userSandboxes(registry, user),
     all: (cancel) => registry.list(undefined, cancel),
     warm: (count, spec = {}, cancel = {}) => supply.warm(spec, count, cancel),
-    sweep: (cancel) => sweep(registry, book, policy, cancel),
+    sweep: (cancel) => sweep(registry, policy, cancel),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
 }

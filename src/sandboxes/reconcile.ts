@@ -12,7 +12,6 @@ const atOnce = 8;
 /** What is to agree. */
 export interface Sides {
   readonly registry: Registry;
-  readonly book: Book;
   readonly runtimes: readonly Runtime[];
   readonly warn: (message: string) => void;
 }
@@ -33,7 +32,8 @@ export async function reconcile(
   closing: AbortSignal,
   cancel: Cancel = {},
 ): Promise<{ readonly reaping: Promise<readonly string[]> }> {
-  const { book, runtimes } = sides;
+  const { registry, runtimes } = sides;
+  const { book } = registry;
   const looked = await Promise.all(runtimes.map((runtime) => lookAt(runtime, cancel)));
   const realities = looked.filter((reality) => reality !== undefined);
   for (const reality of realities) await addUnknown(sides, reality, cancel);
@@ -47,7 +47,7 @@ export async function reconcile(
 
 /** Those of which it is not known whether they run: an engine that was away may be back. */
 export async function reconcileUnsettled(sides: Sides, cancel: Cancel = {}): Promise<void> {
-  const entries = sides.book.all().filter(({ id }) => sides.registry.unsettled.has(id));
+  const entries = sides.registry.book.all().filter(({ id }) => sides.registry.unsettled.has(id));
   await settleAll(sides, entries, () => undefined, cancel);
 }
 
@@ -62,10 +62,11 @@ async function lookAt(runtime: Runtime, cancel: Cancel): Promise<Reality | undef
 
 /** A host may have died between giving a sandbox its owner and writing it down; or the ledger was lost. */
 async function addUnknown(
-  { registry, book, warn }: Sides,
+  { registry, warn }: Sides,
   { runtime, facts }: Reality,
   cancel: Cancel,
 ): Promise<void> {
+  const { book } = registry;
   const known = new Set(book.all().map(({ id }) => id));
   const add = async (id: string, { user, chat, spec }: Owner, createdAt: number) => {
     const other = book.find(user, chat);
@@ -100,13 +101,14 @@ async function settleAll(
 
 /** In the chat's turn, so what was seen before it began may be old, where something is to be removed. */
 async function settle(
-  { registry, book, runtimes, warn }: Sides,
+  { registry, runtimes, warn }: Sides,
   user: string,
   chat: string,
   id: string,
   seen: SandboxFacts | undefined,
   cancel: Cancel,
 ): Promise<void> {
+  const { book } = registry;
   const entry = book.find(user, chat);
   const runtime = runtimes.find(({ name }) => name === entry?.runtime);
   if (entry?.id !== id || runtime === undefined) return;

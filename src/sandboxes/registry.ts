@@ -1,17 +1,16 @@
 import { type Cancel, throwIfCancelled, within } from '../core/cancel.ts';
 import { GeodeError, isGeodeError } from '../core/errors.ts';
-import type { Journals } from '../core/journal.ts';
 import type { PersistentSandbox, PersistentSpec, SandboxStatus } from '../core/persistent.ts';
+import type { Runtime } from '../core/runtime.ts';
 import { Admission, type AdmissionLimits } from './admission.ts';
 import type { Book, Entry } from './book.ts';
 import { handleOf } from './handle.ts';
 import { Held } from './held.ts';
 import { Holdings } from './holdings.ts';
 import { KeyedTurns } from './keyed-turns.ts';
-import { checkAgreement, checkLabels, checkName, checkPersistentSpec, keyOf, ownerText } from './owner.ts';
+import { checkLabels, checkName, keyOf, ownerText } from './owner.ts';
 import { rollCall } from './roll-call.ts';
 import type { Supply } from './supply.ts';
-import { forkWorkspace } from './workspaces/fork-workspace.ts';
 
 /** Who is at work when a host closes is waited for that long; its work then fails by itself. */
 const closeDeadlineMs = 10_000;
@@ -23,11 +22,11 @@ export interface RegistryOptions {
 }
 
 /**
- * The sandboxes of all users. What is done to one chat's is done one thing after the other; what is done to
- * another's does not wait for it.
+ * The sandboxes of all users, and what can be done to one of them: in its chat's turn, one thing after the
+ * other. What is done to another's does not wait for it.
  */
 export class Registry implements AsyncDisposable {
-  readonly #book: Book;
+  readonly book: Book;
   readonly #supply: Supply;
   readonly #admission: Admission;
   readonly #holdings = new Holdings();
@@ -36,124 +35,26 @@ export class Registry implements AsyncDisposable {
   #closing: Promise<void> | undefined;
 
   constructor({ book, supply, limits }: RegistryOptions) {
-    this.#book = book;
+    this.book = book;
     this.#supply = supply;
     this.#admission = new Admission(limits, () => this.#holdings.running().map(({ user }) => user));
   }
 
-  async getOrCreate(
-    user: string,
-    chat: string,
-    asked: PersistentSpec,
-    cancel: Cancel = {},
-  ): Promise<PersistentSandbox> {
-    const spec = checkPersistentSpec(asked);
-    return this.inTurn(user, chat, cancel, async () => {
-      const entry = await this.#find(user, chat);
-      if (entry === undefined) return this.#create(user, chat, spec, cancel);
-      checkAgreement(spec, entry);
-      return this.#open(entry, cancel);
-    });
-  }
-
-  start(user: string, chat: string, cancel: Cancel = {}): Promise<PersistentSandbox> {
-    return this.inTurn(user, chat, cancel, async () => this.#open(await this.#get(user, chat), cancel));
-  }
-
-  stop(user: string, chat: string, cancel: Cancel = {}): Promise<void> {
-    return this.inTurn(user, chat, cancel, async () => this.halt(await this.#get(user, chat)));
-  }
-
-  remove(user: string, chat: string, cancel: Cancel = {}): Promise<boolean> {
-    return this.inTurn(user, chat, cancel, async () => {
-      const entry = await this.#find(user, chat);
-      if (entry !== undefined) await this.discard(entry);
-      return entry !== undefined;
-    });
-  }
-
-  pause(user: string, chat: string, cancel: Cancel = {}): Promise<void> {
-    return this.inTurn(user, chat, cancel, async () => {
-      const held = this.heldOf(await this.#get(user, chat));
-      if (held === undefined)
-        throw new GeodeError('sandbox_stopped', 'A sandbox that does not run cannot be paused.');
-      await held.pause(cancel);
-    });
-  }
-
-  fork(
-    user: string,
-    chat: string,
-    to: string,
-    { snapshot, ...cancel }: { readonly snapshot?: string } & Cancel,
-  ): Promise<PersistentSandbox> {
-    return this.#inTurns(user, [chat, to], cancel, async () => {
-      const source = await this.#get(user, chat);
-      await this.#checkFree(user, to);
-      const freezer = this.heldOf(source)?.sandbox.freezer;
-      const { workspaces } = this.#supply.runtime(source.runtime);
-      if (workspaces === undefined)
-        throw new GeodeError(
-          'cannot_enforce',
-          'A sandbox whose files are not on this host cannot be forked.',
-        );
-      const spec = { ...source.spec, runtime: source.runtime };
-      return this.#create(user, to, spec, cancel, async (id) => {
-        await using from = await workspaces.hold(source.id);
-        await using into = await workspaces.hold(id);
-        const freeze = freezer && (() => freezer.hold());
-        await forkWorkspace(from, into, { snapshot, freeze, ...cancel });
-      });
-    });
-  }
-
-  /** Something in the ledger changes, and nothing of the sandbox. */
-  change(user: string, chat: string, write: (book: Book, id: string) => void): Promise<SandboxStatus> {
-    return this.inTurn(user, chat, {}, async () => {
-      const { id } = await this.#get(user, chat);
-      write(this.#book, id);
-      return this.inspect(user, chat);
-    });
-  }
-
-  /** On the sandbox too, so that a lost ledger does not lose them. */
-  label(user: string, chat: string, labels: Readonly<Record<string, string>>): Promise<SandboxStatus> {
-    return this.inTurn(user, chat, {}, async () => {
-      const { id, runtime, spec } = await this.#get(user, chat);
-      const labelled = { ...spec, labels: checkLabels(labels) };
-      await this.#supply.runtime(runtime).assign(id, ownerText({ user, chat, spec: labelled }));
-      this.#book.label(id, labels);
-      return this.inspect(user, chat);
-    });
-  }
-
-  rename(user: string, chat: string, to: string): Promise<SandboxStatus> {
-    return this.#inTurns(user, [chat, to], {}, async () => {
-      const { id, runtime, spec, labels } = await this.#get(user, chat);
-      await this.#checkFree(user, to);
-      const owner = ownerText({ user, chat: to, spec: { ...spec, labels } });
-      await this.#supply.runtime(runtime).assign(id, owner);
-      this.#book.rename(id, to);
-      return this.inspect(user, to);
-    });
-  }
-
   async inspect(user: string, chat: string, cancel: Cancel = {}): Promise<SandboxStatus> {
-    const [status] = await this.#rollCall([this.#look(user, chat)], cancel);
+    const [status] = await this.#rollCall([this.look(user, chat)], cancel);
     if (status !== undefined) return status;
     throw new GeodeError('internal', 'A sandbox without a status.');
   }
 
   /** Of one user, or of all. */
   async list(user: string | undefined, cancel: Cancel = {}): Promise<readonly SandboxStatus[]> {
-    const entries = user === undefined ? this.#book.all() : this.#book.ofUser(checkName(user, 'user'));
+    const entries = user === undefined ? this.book.all() : this.book.ofUser(checkName(user, 'user'));
     const staying = entries.filter(({ removing }) => !removing);
     return this.#rollCall(staying, cancel);
   }
 
-  async journals(user: string, chat: string): Promise<Journals> {
-    const entry = this.#look(user, chat);
-    return this.heldOf(entry)?.sandbox.journals ?? this.#supply.runtime(entry.runtime).journals(entry.id);
+  runtimeOf({ runtime }: Pick<Entry, 'runtime'>): Runtime {
+    return this.#supply.runtime(runtime);
   }
 
   /** If it runs under this host. */
@@ -186,7 +87,7 @@ export class Registry implements AsyncDisposable {
   /** In the chat's turn: removes it for good. Once begun it is finished, by a later host if need be. */
   async discard({ id, runtime }: Entry): Promise<void> {
     try {
-      this.#book.markRemoving(id);
+      this.book.markRemoving(id);
     } catch (error) {
       // What frees the disk must be possible on a full one.
       if (!isGeodeError(error, 'disk_full')) throw error;
@@ -194,14 +95,14 @@ export class Registry implements AsyncDisposable {
     await this.#holdings.get(id)?.sandbox.release();
     await this.#supply.runtime(runtime).remove(id);
     this.#holdings.drop(id);
-    this.#book.remove(id);
+    this.book.remove(id);
     this.unsettled.delete(id);
   }
 
   /** Writes down how far the activity of everything that runs has come. On a full disk that can wait. */
   noteActivity(): void {
     try {
-      this.#book.noteActivity(this.#holdings.activity(Date.now()));
+      this.book.noteActivity(this.#holdings.activity(Date.now()));
     } catch (error) {
       if (!isGeodeError(error, 'disk_full')) throw error;
     }
@@ -248,7 +149,7 @@ export class Registry implements AsyncDisposable {
   }
 
   /** The turns of both chats, always in the same order, so that two such calls cannot wait for each other. */
-  #inTurns<T>(
+  inTurns<T>(
     user: string,
     chats: readonly [string, string],
     cancel: Cancel,
@@ -260,8 +161,8 @@ export class Registry implements AsyncDisposable {
     return this.inTurn(user, first, cancel, () => this.inTurn(user, second, cancel, work));
   }
 
-  async #checkFree(user: string, chat: string): Promise<void> {
-    if ((await this.#find(user, chat)) === undefined) return;
+  async checkFree(user: string, chat: string): Promise<void> {
+    if ((await this.find(user, chat)) === undefined) return;
     throw new GeodeError(
       'sandbox_exists',
       `There is a sandbox of ${JSON.stringify(chat.slice(0, 200))} already.`,
@@ -273,24 +174,24 @@ export class Registry implements AsyncDisposable {
   }
 
   /** A removal that was begun is finished first. */
-  async #find(user: string, chat: string): Promise<Entry | undefined> {
-    const entry = this.#book.find(user, chat);
+  async find(user: string, chat: string): Promise<Entry | undefined> {
+    const entry = this.book.find(user, chat);
     if (!entry?.removing) return entry;
     await this.discard(entry);
     return undefined;
   }
 
-  async #get(user: string, chat: string): Promise<Entry> {
-    return (await this.#find(user, chat)) ?? notFound(chat);
+  async get(user: string, chat: string): Promise<Entry> {
+    return (await this.find(user, chat)) ?? notFound(chat);
   }
 
   /** Without a turn: as it is at this moment. */
-  #look(user: string, chat: string): Entry {
-    const entry = this.#book.find(checkName(user, 'user'), checkName(chat, 'chat'));
+  look(user: string, chat: string): Entry {
+    const entry = this.book.find(checkName(user, 'user'), checkName(chat, 'chat'));
     return entry === undefined || entry.removing ? notFound(chat) : entry;
   }
 
-  async #open(entry: Entry, cancel: Cancel): Promise<PersistentSandbox> {
+  async open(entry: Entry, cancel: Cancel): Promise<PersistentSandbox> {
     const { id, user, runtime, spec } = entry;
     const start = async () => {
       const sandbox = await this.#supply.start(id, runtime, spec, cancel);
@@ -302,7 +203,7 @@ export class Registry implements AsyncDisposable {
   }
 
   /** Reality first: the sandbox says whose it is before the ledger does. */
-  #create(
+  create(
     user: string,
     chat: string,
     spec: PersistentSpec,
@@ -327,7 +228,7 @@ export class Registry implements AsyncDisposable {
           createdAt: now,
           activeAt: now,
         };
-        this.#book.add(entry);
+        this.book.add(entry);
         const held = new Held(sandbox, user, runtime);
         this.#holdings.put(held);
         return handleOf({ ...entry, keptUntil: 0, thinkingUntil: 0, removing: false }, held);

@@ -1,7 +1,7 @@
 import { type Cancel, throwIfCancelled } from '../core/cancel.ts';
 import { reasonOf } from '../core/errors.ts';
 import type { SweepReport } from '../core/persistent.ts';
-import type { Book, Entry } from './book.ts';
+import type { Entry } from './book.ts';
 import { type Standing, type SweepPolicy, type Verdict, verdictOn } from './idle.ts';
 import type { Registry } from './registry.ts';
 import { activeAt } from './status.ts';
@@ -9,7 +9,6 @@ import { activeAt } from './status.ts';
 /** One look at every sandbox: what is idle is stopped, what is old is removed, what was being removed is gone. */
 export async function sweep(
   registry: Registry,
-  book: Book,
   policy: SweepPolicy,
   { signal }: Cancel = {},
 ): Promise<SweepReport> {
@@ -21,7 +20,7 @@ export async function sweep(
   registry.noteActivity();
   const judged = (entry: Entry): Verdict =>
     entry.removing ? 'remove' : verdictOn(standingOf(registry, entry), policy, Date.now());
-  for (const entry of book.all()) {
+  for (const entry of registry.book.all()) {
     throwIfCancelled(signal, 'The sweep');
     // What is being worked on is not idle, and the sweep waits for nobody.
     if (judged(entry) === 'keep' || registry.isBusy(entry)) continue;
@@ -37,7 +36,7 @@ export async function sweep(
 
   /** The turn may have been long in coming: everything is looked at again. */
   async function carryOut({ id, user, chat }: Entry): Promise<Verdict> {
-    const entry = book.find(user, chat);
+    const entry = registry.book.find(user, chat);
     if (entry === undefined || entry.id !== id) return 'keep';
     const verdict = judged(entry);
     if (verdict === 'remove') await registry.discard(entry);

@@ -1,36 +1,120 @@
+import type { Cancel } from '../core/cancel.ts';
 import { GeodeError } from '../core/errors.ts';
-import type { UserSandboxes } from '../core/persistent.ts';
-import { checkName } from './owner.ts';
+import type { SandboxStatus, UserSandboxes } from '../core/persistent.ts';
+import type { Book, Entry } from './book.ts';
+import { checkAgreement, checkLabels, checkName, checkPersistentSpec, ownerText } from './owner.ts';
 import type { Registry } from './registry.ts';
+import { forkWorkspace } from './workspaces/fork-workspace.ts';
 
 /** The registry as one user sees it: the user is in every call, and cannot be left out or changed. */
 export function userSandboxes(registry: Registry, name: string): UserSandboxes {
   const user = checkName(name, 'user');
+  const inTurn = <T>(chat: string, cancel: Cancel, work: () => Promise<T>) =>
+    registry.inTurn(user, chat, cancel, work);
+
+  /** Something in the ledger changes, and nothing of the sandbox. */
+  const note = (chat: string, write: (book: Book, id: string) => void): Promise<SandboxStatus> =>
+    inTurn(chat, {}, async () => {
+      write(registry.book, (await registry.get(user, chat)).id);
+      return registry.inspect(user, chat);
+    });
+
+  /** The sandbox itself says whose it is and what it is called, so that a lost ledger loses neither. */
+  const sign = (entry: Entry, { chat, labels }: Pick<Entry, 'chat' | 'labels'>) =>
+    registry.runtimeOf(entry).assign(entry.id, ownerText({ user, chat, spec: { ...entry.spec, labels } }));
+
   return {
     user,
-    getOrCreate: (chat, spec = {}, options) => registry.getOrCreate(user, chat, spec, options),
-    start: (chat, options) => registry.start(user, chat, options),
-    stop: (chat, options) => registry.stop(user, chat, options),
-    remove: (chat, options) => registry.remove(user, chat, options),
-    fork: (chat, to, options = {}) => registry.fork(user, chat, to, options),
-    pause: (chat, options) => registry.pause(user, chat, options),
-    list: (options) => registry.list(user, options),
-    inspect: (chat, options) => registry.inspect(user, chat, options),
+
+    async getOrCreate(chat, asked = {}, cancel = {}) {
+      const spec = checkPersistentSpec(asked);
+      return inTurn(chat, cancel, async () => {
+        const entry = await registry.find(user, chat);
+        if (entry === undefined) return registry.create(user, chat, spec, cancel);
+        checkAgreement(spec, entry);
+        return registry.open(entry, cancel);
+      });
+    },
+
+    start: (chat, cancel = {}) =>
+      inTurn(chat, cancel, async () => registry.open(await registry.get(user, chat), cancel)),
+
+    stop: (chat, cancel = {}) =>
+      inTurn(chat, cancel, async () => registry.halt(await registry.get(user, chat))),
+
+    remove: (chat, cancel = {}) =>
+      inTurn(chat, cancel, async () => {
+        const entry = await registry.find(user, chat);
+        if (entry !== undefined) await registry.discard(entry);
+        return entry !== undefined;
+      }),
+
+    fork: (chat, to, { snapshot, ...cancel } = {}) =>
+      registry.inTurns(user, [chat, to], cancel, async () => {
+        const source = await registry.get(user, chat);
+        await registry.checkFree(user, to);
+        const { workspaces } = registry.runtimeOf(source);
+        if (workspaces === undefined) throw notHere();
+        const freezer = registry.heldOf(source)?.sandbox.freezer;
+        const spec = { ...source.spec, runtime: source.runtime };
+        return registry.create(user, to, spec, cancel, async (id) => {
+          await using from = await workspaces.hold(source.id);
+          await using into = await workspaces.hold(id);
+          const freeze = freezer && (() => freezer.hold());
+          await forkWorkspace(from, into, { snapshot, freeze, ...cancel });
+        });
+      }),
+
+    pause: (chat, cancel = {}) =>
+      inTurn(chat, cancel, async () => {
+        const held = registry.heldOf(await registry.get(user, chat));
+        if (held === undefined)
+          throw new GeodeError('sandbox_stopped', 'A sandbox that does not run cannot be paused.');
+        await held.pause(cancel);
+      }),
+
+    list: (cancel) => registry.list(user, cancel),
+    inspect: (chat, cancel) => registry.inspect(user, chat, cancel),
+
     async extend(chat, ms) {
       const until = checkTime(
         Date.now() + checkTime(ms, 'The time to extend by'),
         'The time to keep it until',
       );
-      return registry.change(user, chat, (book, id) => book.keepUntil(id, until));
+      return note(chat, (book, id) => book.keepUntil(id, until));
     },
+
     async thinkingUntil(chat, time) {
       checkTime(time, 'The time to think until');
-      await registry.change(user, chat, (book, id) => book.thinkUntil(id, time));
+      await note(chat, (book, id) => book.thinkUntil(id, time));
     },
-    label: (chat, labels) => registry.label(user, chat, labels),
-    rename: (chat, to) => registry.rename(user, chat, to),
-    journals: (chat) => registry.journals(user, chat),
+
+    label: (chat, labels) =>
+      inTurn(chat, {}, async () => {
+        const entry = await registry.get(user, chat);
+        await sign(entry, { chat, labels: checkLabels(labels) });
+        registry.book.label(entry.id, labels);
+        return registry.inspect(user, chat);
+      }),
+
+    rename: (chat, to) =>
+      registry.inTurns(user, [chat, to], {}, async () => {
+        const entry = await registry.get(user, chat);
+        await registry.checkFree(user, to);
+        await sign(entry, { chat: to, labels: entry.labels });
+        registry.book.rename(entry.id, to);
+        return registry.inspect(user, to);
+      }),
+
+    async journals(chat) {
+      const entry = registry.look(user, chat);
+      return registry.heldOf(entry)?.sandbox.journals ?? registry.runtimeOf(entry).journals(entry.id);
+    },
   };
+}
+
+function notHere(): GeodeError {
+  return new GeodeError('cannot_enforce', 'A sandbox whose files are not on this host cannot be forked.');
 }
 
 /** The end of the year 9999: what is later is no time that a person means, nor one that every part can hold. */
