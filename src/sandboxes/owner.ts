@@ -87,10 +87,16 @@ const specFields: Readonly<Record<keyof PersistentSpec, true>> = {
 /** As it is written down, where what is undefined is not there. */
 export function checkPersistentSpec(spec: PersistentSpec): PersistentSpec {
   const strange = Object.keys(spec).find((field) => !Object.hasOwn(specFields, field));
-  if (strange === undefined) return JSON.parse(JSON.stringify(spec));
+  if (strange === undefined) return JSON.parse(JSON.stringify(spec, finite));
   throw new GeodeError('invalid_input', `A sandbox has no ${JSON.stringify(strange)}.`, {
     hint: `It has ${Object.keys(specFields).join(', ')}.`,
   });
+}
+
+/** Written down, such a number would become `null`, which means that there is no limit. */
+function finite(field: string, value: unknown): unknown {
+  if (typeof value !== 'number' || Number.isFinite(value)) return value;
+  throw new GeodeError('invalid_input', `${field} is ${value}, but must be a number.`);
 }
 
 /** A caller who names what the sandbox shall be must not get another. Labels may differ: they can be changed. */
