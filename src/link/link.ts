@@ -24,6 +24,8 @@ export interface LinkOptions {
   /** The sandbox is paused now: its guest answers when it is resumed. */
   readonly paused?: boolean;
   readonly vital: (signal: AbortSignal) => Promise<Vital>;
+  /** How often the guest is asked for a sign of life, and how long it has for it. */
+  readonly pingEveryMs?: number;
 }
 
 const callDeadlineMs = 30_000;
@@ -31,7 +33,7 @@ const reconnectDeadlineMs = 15_000;
 const vitalEveryMs = 200;
 const pausedVitalEveryMs = 2_000;
 const vitalDeadlineMs = 3_000;
-const pingEveryMs = 10_000;
+const usualPingEveryMs = 10_000;
 
 interface CallOptions extends Cancel {
   readonly body?: unknown;
@@ -106,7 +108,7 @@ export class Link {
     return this.#pauses.paused;
   }
 
-  /** For how long the sandbox has been paused in all. */
+  /** For how long the sandbox has been paused or held still in all. */
   get pausedMs(): number {
     return this.#pauses.ms;
   }
@@ -128,6 +130,19 @@ export class Link {
     await this.#turningBy(thaw);
     this.#turn(false);
     await this.#ready(ready);
+  }
+
+  /** Holds the guest still without a word to those who call: they wait. The result lets it go on, and is called once. */
+  async hold(freeze: () => Promise<void>, thaw: () => Promise<void>): Promise<() => Promise<void>> {
+    if (this.#end !== undefined) throw this.#end;
+    const over = this.#pauses.hold();
+    const free = () => thaw().finally(over);
+    await freeze().catch(async (error) => {
+      await free().catch(() => {});
+      await this.#askVital();
+      throw this.#end ?? error;
+    });
+    return free;
   }
 
   /** What cannot be turned may have ended. */
@@ -256,7 +271,9 @@ export class Link {
     if (this.#end !== undefined) return;
     const session = this.#session;
     if (session !== undefined && !this.paused) {
+      const { pingEveryMs = usualPingEveryMs } = this.#options;
       this.#watch = setInterval(() => {
+        if (this.#pauses.held) return;
         const pausedMs = this.pausedMs;
         checkPulse(session, pingEveryMs, () => this.pausedMs !== pausedMs);
       }, pingEveryMs).unref();

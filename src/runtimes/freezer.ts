@@ -1,4 +1,4 @@
-import { within } from '../core/cancel.ts';
+import { finishing } from '../core/cancel.ts';
 import type { Freezer } from '../core/sandbox.ts';
 import type { Link } from '../link/link.ts';
 
@@ -18,7 +18,7 @@ export function freezerOf(link: Link, frost: Frost, readyDeadlineMs: number): Fr
     return last;
   };
   const turn = (what: string, work: (signal: AbortSignal) => Promise<void>, signal?: AbortSignal) => () =>
-    within({ ms: turnDeadlineMs, what, signal }, work);
+    finishing({ ms: turnDeadlineMs, what, signal }, work);
   return {
     get paused() {
       return link.paused;
@@ -37,15 +37,21 @@ export function freezerOf(link: Link, frost: Frost, readyDeadlineMs: number): Fr
       const { promise: over, resolve: end } = Promise.withResolvers<void>();
       last = before.then(() => over);
       await before;
-      const free = link.paused ? async () => {} : turn('Freeing the sandbox', (stop) => frost.resume(stop));
+      const holding = turn('Holding the sandbox still', (stop) => frost.pause(stop), signal);
+      const freeing = turn('Freeing the sandbox', (stop) => frost.resume(stop));
       try {
-        if (!link.paused) await turn('Holding the sandbox still', (stop) => frost.pause(stop), signal)();
+        const free = link.paused ? async () => {} : await link.hold(holding, freeing);
+        let freed: Promise<void> | undefined;
+        return {
+          [Symbol.asyncDispose]() {
+            freed ??= free().finally(end);
+            return freed;
+          },
+        };
       } catch (error) {
-        await free().catch(() => {});
         end();
         throw error;
       }
-      return { [Symbol.asyncDispose]: () => free().finally(end) };
     },
   };
 }
