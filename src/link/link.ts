@@ -113,13 +113,18 @@ export class Link {
     return this.#pauses.ms;
   }
 
-  /** From before the guest is frozen on, nothing new is asked of it. */
-  async pause(freeze: () => Promise<void>): Promise<void> {
+  /** From before the guest is frozen on, nothing new is asked of it. One that was not to be frozen to its end is thawed. */
+  async pause(freeze: () => Promise<void>, thaw: () => Promise<void>): Promise<void> {
     if (this.#end !== undefined) throw this.#end;
     const before = this.paused;
     this.#turn(true);
-    await this.#turningBy(freeze).catch((error) => {
-      this.#turn(before);
+    await this.#turningBy(freeze).catch(async (error) => {
+      // What cannot be thawed either counts as paused until the runtime says otherwise: it can be resumed.
+      if (!before)
+        await this.#turningBy(thaw).then(
+          () => this.#turn(false),
+          () => {},
+        );
       throw error;
     });
   }
