@@ -78,7 +78,7 @@ export interface Runtime {
   open(spec: SandboxSpec, options?: Cancel): Promise<Sandbox>;
   /**
    * Takes over a sandbox that an earlier host made; `sandbox_gone` when it is not there any more. One that is
-   * paused stays so.
+   * paused stays so; one that its host was killed while holding still goes on.
    */
   adopt(id: string, options?: Cancel): Promise<Sandbox>;
   /**

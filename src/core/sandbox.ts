@@ -112,7 +112,10 @@ export interface Freezer {
   pause(options?: Cancel): Promise<void>;
   /** Ready when its guest has answered. Idempotent. */
   resume(options?: Cancel): Promise<void>;
-  /** Holds everything still, for a moment, until the result is disposed of: calls are not refused, they wait. */
+  /**
+   * Holds everything still until the result is disposed of: calls are not refused, they wait. Each waits no longer
+   * than its own deadline, so that a long hold may end some with `timed_out`; the link outlasts it.
+   */
   hold(options?: Cancel): Promise<AsyncDisposable>;
 }
 

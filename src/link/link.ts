@@ -24,6 +24,8 @@ export interface LinkOptions {
   /** The sandbox is paused now: its guest answers when it is resumed. */
   readonly paused?: boolean;
   readonly vital: (signal: AbortSignal) => Promise<Vital>;
+  /** How often the guest is asked for a sign of life, and how long it has for it. */
+  readonly pingEveryMs?: number;
 }
 
 const callDeadlineMs = 30_000;
@@ -31,7 +33,7 @@ const reconnectDeadlineMs = 15_000;
 const vitalEveryMs = 200;
 const pausedVitalEveryMs = 2_000;
 const vitalDeadlineMs = 3_000;
-const pingEveryMs = 10_000;
+const usualPingEveryMs = 10_000;
 
 interface CallOptions extends Cancel {
   readonly body?: unknown;
@@ -106,18 +108,23 @@ export class Link {
     return this.#pauses.paused;
   }
 
-  /** For how long the sandbox has been paused in all. */
+  /** For how long the sandbox has been paused or held still in all. */
   get pausedMs(): number {
     return this.#pauses.ms;
   }
 
-  /** From before the guest is frozen on, nothing new is asked of it. */
-  async pause(freeze: () => Promise<void>): Promise<void> {
+  /** From before the guest is frozen on, nothing new is asked of it. One that was not to be frozen to its end is thawed. */
+  async pause(freeze: () => Promise<void>, thaw: () => Promise<void>): Promise<void> {
     if (this.#end !== undefined) throw this.#end;
     const before = this.paused;
     this.#turn(true);
-    await this.#turningBy(freeze).catch((error) => {
-      this.#turn(before);
+    await this.#turningBy(freeze).catch(async (error) => {
+      // What cannot be thawed either counts as paused until the runtime says otherwise: it can be resumed.
+      if (!before)
+        await this.#turningBy(thaw).then(
+          () => this.#turn(false),
+          () => {},
+        );
       throw error;
     });
   }
@@ -128,6 +135,19 @@ export class Link {
     await this.#turningBy(thaw);
     this.#turn(false);
     await this.#ready(ready);
+  }
+
+  /** Holds the guest still without a word to those who call: they wait. The result lets it go on, and is called once. */
+  async hold(freeze: () => Promise<void>, thaw: () => Promise<void>): Promise<() => Promise<void>> {
+    if (this.#end !== undefined) throw this.#end;
+    const over = this.#pauses.hold();
+    const free = () => thaw().finally(over);
+    await freeze().catch(async (error) => {
+      await free().catch(() => {});
+      await this.#askVital();
+      throw this.#end ?? error;
+    });
+    return free;
   }
 
   /** What cannot be turned may have ended. */
@@ -256,7 +276,9 @@ export class Link {
     if (this.#end !== undefined) return;
     const session = this.#session;
     if (session !== undefined && !this.paused) {
+      const { pingEveryMs = usualPingEveryMs } = this.#options;
       this.#watch = setInterval(() => {
+        if (this.#pauses.held) return;
         const pausedMs = this.pausedMs;
         checkPulse(session, pingEveryMs, () => this.pausedMs !== pausedMs);
       }, pingEveryMs).unref();

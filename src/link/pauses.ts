@@ -1,14 +1,20 @@
 import { GeodeError } from '../core/errors.ts';
 
-/** Whether the sandbox is paused, and for how long it has been in all. */
+/** Whether the sandbox is paused or held still, and for how long its time has stood still in all. */
 export class Pauses {
+  #paused = false;
+  #held = false;
   #since: number | undefined;
   #totalMs = 0;
-  /** Odd while a pause or a resume is under way. */
+  /** Odd while a pause or a resume is under way, and during a hold. */
   #turns = 0;
 
   get paused(): boolean {
-    return this.#since !== undefined;
+    return this.#paused;
+  }
+
+  get held(): boolean {
+    return this.#held;
   }
 
   get ms(): number {
@@ -16,9 +22,8 @@ export class Pauses {
   }
 
   set(paused: boolean): void {
-    if (paused === this.paused) return;
-    this.#totalMs = this.ms;
-    this.#since = paused ? performance.now() : undefined;
+    this.#paused = paused;
+    this.#count();
   }
 
   async turning(work: () => Promise<void>): Promise<void> {
@@ -28,10 +33,28 @@ export class Pauses {
     });
   }
 
+  /** From now on; the result ends it. One at a time, and no turn meanwhile. */
+  hold(): () => void {
+    const turn = (held: boolean) => {
+      this.#turns += 1;
+      this.#held = held;
+      this.#count();
+    };
+    turn(true);
+    return () => turn(false);
+  }
+
   /** To be asked later whether no turn began or ended since: during one, the runtime may say either. */
   steady(): () => boolean {
     const before = this.#turns;
     return () => before % 2 === 0 && before === this.#turns;
+  }
+
+  #count(): void {
+    const isStill = this.#paused || this.#held;
+    if (isStill === (this.#since !== undefined)) return;
+    this.#totalMs = this.ms;
+    this.#since = isStill ? performance.now() : undefined;
   }
 }
 

@@ -16,6 +16,7 @@ import { checkDevice } from './disk.ts';
 import { type Frost, freezerOf } from './freezer.ts';
 import { GuestSandbox } from './guest-sandbox.ts';
 import type { RuntimeOptions } from './options.ts';
+import { pauseMarkOf } from './pause-mark.ts';
 import { newRecord, type Plan } from './plan.ts';
 import {
   allRecords,
@@ -225,15 +226,17 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
       { deadlineMs: readyDeadlineMs, signal },
     );
     const { id, grade, limits } = record;
-    if (!entered) {
-      try {
-        if (limits.diskBytes != null) await checkDisk(room, link);
-        // Written down before anything can run in there.
-        await saveRecord(room, { ...record, entered: true });
-      } catch (error) {
-        await link.close();
-        throw error;
-      }
+    const mark = pauseMarkOf(room);
+    const freezer = frost && freezerOf(link, frost, mark, readyDeadlineMs);
+    try {
+      // Its last host was killed while it held it still: nobody wants it paused.
+      if (paused && !(await mark.isSet())) await freezer?.resume({ signal });
+      if (!entered && limits.diskBytes != null) await checkDisk(room, link);
+      // Written down before anything can run in there.
+      if (!entered) await saveRecord(room, { ...record, entered: true });
+    } catch (error) {
+      await link.close();
+      throw error;
     }
     return new GuestSandbox({
       id,
@@ -242,7 +245,7 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
       limits,
       workdir,
       link,
-      freezer: frost && freezerOf(link, frost, readyDeadlineMs),
+      freezer,
       journals: options.journals(room.journals),
       halt: () => haltWalls(room, handle),
       tearDown: () => tearDown(room, handle),
@@ -299,8 +302,10 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
       const records = await (ids === undefined ? allRecords(options) : recordsOf(options, ids));
       const own = records.filter(({ runtime }) => runtime === walls.name);
       const facts = own.map(async (record): Promise<SandboxFacts> => {
-        const state = await vitalOf(record, signal).then(stateOf, () => 'unknown' as const);
         const { id, owner, grade, createdAt } = record;
+        const state = await vitalOf(record, signal)
+          .then((vital) => stateOf(vital, roomOf(options, id)))
+          .catch(() => 'unknown' as const);
         return { id, owner, grade, createdAt, state };
       });
       return Promise.all(facts);
@@ -326,7 +331,8 @@ async function checkDisk(room: Room, link: Link): Promise<void> {
   await checkDevice(room, disk?.device);
 }
 
-function stateOf(vital: Vital): SandboxFacts['state'] {
+/** One that is held still goes on in a moment, or with its next host. */
+async function stateOf(vital: Vital, room: Room): Promise<SandboxFacts['state']> {
   if (!vital.alive) return 'stopped';
-  return vital.paused ? 'paused' : 'running';
+  return vital.paused && (await pauseMarkOf(room).isSet()) ? 'paused' : 'running';
 }

@@ -90,6 +90,69 @@ export function pauseContract(harness: () => Harness): void {
       await again.stop();
     });
 
+    it('SBX-9: one whose host was killed while it held it still goes on with the next host', async () => {
+      if (!harness().capabilities.pause) return;
+      const { runtime } = harness();
+      for (const take of [runtime.adopt, runtime.start]) {
+        const { sandbox, freezer } = await opened();
+        // A pause before says nothing about now.
+        await freezer.pause();
+        await freezer.resume();
+        await freezer.hold();
+        expect(await stateOf(sandbox)).toBe('running');
+        await sandbox.release();
+        const again = await take(sandbox.id);
+        expect(again.freezer?.paused).toBe(false);
+        expect((await again.exec({ argv: ['echo', 'awake'] })).stdout).toBe('awake\n');
+        await again.stop();
+      }
+    });
+
+    it('SBX-9: a pause that is cancelled, at whatever moment, leaves it running', async () => {
+      if (!harness().capabilities.pause) return;
+      const { sandbox, freezer } = await opened();
+      for (const ms of [0, 1, 2, 5, 10, 20, 40]) {
+        const stop = new AbortController();
+        setTimeout(() => stop.abort(), ms);
+        const outcome = await freezer.pause({ signal: stop.signal }).then(
+          () => 'paused',
+          (error) => error.code,
+        );
+        expect(outcome).toMatch(/^(paused|cancelled)$/);
+        expect(freezer.paused).toBe(outcome === 'paused');
+        expect(await stateOf(sandbox)).toBe(outcome === 'paused' ? 'paused' : 'running');
+        if (outcome === 'paused') {
+          await expect(freezer.pause({ signal: AbortSignal.abort() })).rejects.toMatchObject({
+            code: 'cancelled',
+          });
+          expect(await stateOf(sandbox)).toBe('paused');
+          await freezer.resume();
+        }
+        expect((await sandbox.exec({ argv: ['echo', 'awake'] })).stdout).toBe('awake\n');
+      }
+      await sandbox.stop();
+    });
+
+    it('SBX-7: calls wait for the end of a hold, and one that has ended cannot be held', async () => {
+      if (!harness().capabilities.pause) return;
+      const { sandbox, freezer } = await opened();
+      const held = await freezer.hold();
+      const running = sandbox.exec({ argv: ['echo', 'afterwards'] });
+      const pausing = freezer.pause();
+      expect(freezer.paused).toBe(false);
+      await held[Symbol.asyncDispose]();
+      await pausing;
+      await held[Symbol.asyncDispose]();
+      expect(await stateOf(sandbox)).toBe('paused');
+      await freezer.resume();
+      expect((await running).stdout).toBe('afterwards\n');
+
+      const last = await freezer.hold();
+      await harness().runtime.remove(sandbox.id);
+      await last[Symbol.asyncDispose]();
+      await expect(freezer.hold()).rejects.toMatchObject({ code: 'sandbox_gone' });
+    });
+
     it('SBX-9: `start` takes a paused one over as it is', async () => {
       if (!harness().capabilities.pause) return;
       const { sandbox, freezer } = await opened();

@@ -95,6 +95,28 @@ describe('a link that breaks', () => {
     for (const connection of [...idle, noise]) connection.destroy();
   });
 
+  it('SBX-7: a guest that is held still for many heartbeats keeps its connection; one that hangs does not', async () => {
+    await using guest = await startGuest();
+    const pingEveryMs = 500;
+    const link = await Link.open(guest.options({ pingEveryMs }), { deadlineMs: 10_000 });
+    const beats = (count: number) => new Promise((resolve) => setTimeout(resolve, count * pingEveryMs));
+    const stop = async () => void guest.child.kill('SIGSTOP');
+    const go = async () => void guest.child.kill('SIGCONT');
+    const free = await link.hold(stop, go);
+    const asked = link.call('GET', '/v1/metrics', z.looseObject({ pids: z.number() }));
+    await beats(4);
+    expect(guest.connections.map(({ destroyed }) => destroyed)).toEqual([false]);
+    await free();
+    expect(await asked).toBeDefined();
+    await beats(2);
+    expect(guest.connections.map(({ destroyed }) => destroyed)).toEqual([false]);
+    expect(link.paused).toBe(false);
+    await stop();
+    await eventually(async () => guest.connections[0]?.destroyed, 'the end of a connection without a pulse');
+    await go();
+    await link.close();
+  });
+
   it('GL-8: the end of the guest is told at once', async () => {
     await using guest = await startGuest();
     const link = await guest.open();
