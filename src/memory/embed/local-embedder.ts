@@ -1,5 +1,6 @@
 /** Embeds on this machine, in a thread of its own. After the model has been fetched once, it needs no network. */
 
+import { availableParallelism } from 'node:os';
 import type { Cancel } from '../../core/cancel.ts';
 import { throwIfCancelled } from '../../core/cancel.ts';
 import { GeodeError, reasonOf } from '../../core/errors.ts';
@@ -12,13 +13,13 @@ import type { EmbedCalls, EmbedWorkerInput } from './local-worker.ts';
 export interface LocalEmbedderOptions extends Omit<FetchOptions, 'signal'> {
   /** `gte-small` by default. */
   readonly model?: string;
-  /** More than the cores that are free makes it slower; 2 by default. */
+  /** Half of the cores by default, at most four: searches run beside it. */
   readonly threads?: number;
 }
 
 /** About the tokens that fit into one window of English; the rest of a chunk goes into a second one. */
 const CHUNK_LENGTH = 2_000;
-const DEFAULT_THREADS = 2;
+const MOST_THREADS = 4;
 /** Sources that have just failed are left alone for so long: a fetch may be a hundred megabytes. */
 const FETCH_AGAIN_MS = 60_000;
 
@@ -123,8 +124,12 @@ class LocalEmbedder implements Embedder {
       files,
       dimensions,
       maxTokens,
-      threads: this.#options.threads ?? DEFAULT_THREADS,
+      threads: this.#options.threads ?? defaultThreads(),
     };
     this.#worker ??= new WorkerCalls(new URL('./local-worker.ts', import.meta.url), input, 'finish');
   }
+}
+
+function defaultThreads(): number {
+  return Math.min(MOST_THREADS, Math.ceil(availableParallelism() / 2));
 }
