@@ -157,6 +157,6 @@ export class Held {
   }
 }
 
-function snapshotsIn({ id, freezer }: Sandbox, { workspaces }: Runtime): Snapshots | undefined {
-  return workspaces && heldSnapshots(() => workspaces.hold(id), freezer);
+function snapshotsIn(sandbox: Sandbox, { workspaces }: Runtime): Snapshots | undefined {
+  return workspaces && heldSnapshots(sandbox, () => workspaces.hold(sandbox.id));
 }

@@ -262,6 +262,27 @@ export function sandboxesContract(open: () => Promise<SandboxWorld>): void {
         await expect(sandbox.snapshots?.undo()).rejects.toMatchObject({ code: 'snapshot_not_found' });
       }));
 
+    it('SBX-7: a handle of one that was stopped cannot touch the files that the next one has', () =>
+      hosting(async (sandboxes) => {
+        const mine = sandboxes.of('ann');
+        const { snapshots, files } = await mine.getOrCreate('chat');
+        if (snapshots === undefined) throw new Error('its files are on this host');
+        await files.write('a', '1');
+        await snapshots.take({ name: 'early' });
+        await mine.stop('chat');
+        const stopped = { code: 'sandbox_stopped' };
+        await expect(snapshots.restore('early')).rejects.toMatchObject(stopped);
+        const again = await mine.start('chat');
+        await again.files.write('a', '2');
+        await expect(snapshots.restore('early')).rejects.toMatchObject(stopped);
+        await expect(snapshots.take()).rejects.toMatchObject(stopped);
+        await expect(snapshots.remove('early')).rejects.toMatchObject(stopped);
+        await expect(snapshots.diff('early')[Symbol.asyncIterator]().next()).rejects.toMatchObject(stopped);
+        expect(await again.files.readText('a')).toBe('2');
+        await again.snapshots?.restore('early');
+        expect(await again.files.readText('a')).toBe('1');
+      }));
+
     it('SBX-7: a fork of a running sandbox has its files, and is its own from then on', () =>
       hosting(async (sandboxes) => {
         const mine = sandboxes.of('ann');

@@ -1,18 +1,28 @@
 import type { HeldWorkspace } from '../../core/runtime.ts';
-import type { Freezer } from '../../core/sandbox.ts';
+import type { Sandbox } from '../../core/sandbox.ts';
 import type { Freezing, Snapshots } from '../../core/snapshots.ts';
 import { snapshotsOf } from './snapshots-of.ts';
 
 /**
  * Snapshots of a sandbox that may be stopped meanwhile: the workspace is held where it is for as long as one
- * is at work on it, and the sandbox is held still for the moment that matters, where it can be.
+ * is at work on it, and the sandbox is held still for the moment that matters, where it can be. Of one that has
+ * ended nothing is touched: its files may be in other hands by now.
  */
-export function heldSnapshots(hold: () => Promise<HeldWorkspace>, freezer: Freezer | undefined): Snapshots {
+export function heldSnapshots(sandbox: Sandbox, hold: () => Promise<HeldWorkspace>): Snapshots {
+  const { freezer } = sandbox;
   let known: Snapshots | undefined;
-  const held = async <T>(work: (snapshots: Snapshots) => Promise<T>): Promise<T> => {
-    await using place = await hold();
+  const checkEnd = () => {
+    if (sandbox.end !== undefined) throw sandbox.end;
+  };
+  const snapshotsIn = (place: HeldWorkspace): Snapshots => {
+    checkEnd();
     known ??= snapshotsOf(place);
-    return await work(known);
+    return known;
+  };
+  const held = async <T>(work: (snapshots: Snapshots) => Promise<T>): Promise<T> => {
+    checkEnd();
+    await using place = await hold();
+    return await work(snapshotsIn(place));
   };
   const still: Freezing = freezer === undefined ? {} : { freeze: () => freezer.hold() };
   return {
@@ -24,9 +34,9 @@ export function heldSnapshots(hold: () => Promise<HeldWorkspace>, freezer: Freez
     undo: (options) => held((snapshots) => snapshots.undo({ ...still, ...options })),
     textDiff: (path, from, options) => held((snapshots) => snapshots.textDiff(path, from, options)),
     async *diff(from, options) {
+      checkEnd();
       await using place = await hold();
-      known ??= snapshotsOf(place);
-      yield* known.diff(from, options);
+      yield* snapshotsIn(place).diff(from, options);
     },
   };
 }
