@@ -35,14 +35,13 @@ async function calls(scifact: SciFact, qdrant: QdrantOptions | null): Promise<Ca
     const number = /#(\d+)$/.exec(text)?.[1];
     return number === undefined ? undefined : corpus.item(Number(number)).vector;
   });
-  const open = () =>
-    openMemory({ file: `${files.path}/memory.db`, embedder, ...(qdrant === null ? {} : { qdrant }) });
+  const file = `${files.path}/memory.db`;
   {
-    await using store = open();
-    await fill(store, corpus);
+    await using filling = openMemory({ file, embedder });
+    await fill(filling, corpus);
   }
-  // Opened again, so that loading is part of the first recall.
-  await using store = open();
+  // Opened again, so that loading is part of the first recall, and Qdrant gets all of it in one go.
+  await using store = openMemory({ file, embedder, ...(qdrant === null ? {} : { qdrant }) });
   await store.settled();
   const found = await measure(store, corpus, model);
   console.dir(found, { depth: 3 });

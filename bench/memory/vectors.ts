@@ -2,6 +2,7 @@
 import { QdrantClient } from '@qdrant/js-client-rest';
 import { type Embedder, limits } from '../../src/core/memory.ts';
 import { NamespaceIndex } from '../../src/memory/index/embedded/namespace-index.ts';
+import { PLAIN_ANSWERS } from '../../src/memory/index/qdrant/qdrant-index.ts';
 import { type Model, registerModel } from '../../src/memory/truth/models.ts';
 import { Truth } from '../../src/memory/truth/truth.ts';
 import { openVector, packVector } from '../../src/memory/truth/vector-blob.ts';
@@ -114,7 +115,7 @@ async function qdrant(
   entries: number,
 ): Promise<VectorResult[]> {
   await using server = await startQdrant();
-  const client = new QdrantClient({ url: server.url, checkCompatibility: false });
+  const client = new QdrantClient({ url: server.url, checkCompatibility: false, headers: PLAIN_ANSWERS });
   await client.createCollection('bench', { vectors: { size: model.dimensions, distance: 'Cosine' } });
   await client.createPayloadIndex('bench', { field_name: 'category', field_schema: 'keyword', wait: true });
   for (let at = 0; at < entries; at += 1_000) {

@@ -41,6 +41,9 @@ const FILL_WAIT_MS = 1_000;
 /** Chunks asked for each entry that is wanted: an entry with many near chunks must not crowd others out. */
 const CHUNKS_PER_ENTRY = 3;
 
+/** A compressed answer comes in pieces, and the network waits 40 ms between two of them. */
+export const PLAIN_ANSWERS = { 'accept-encoding': 'identity' };
+
 export class QdrantIndex implements SearchIndex {
   readonly name = 'qdrant';
   readonly #truth: Truth;
@@ -61,6 +64,7 @@ export class QdrantIndex implements SearchIndex {
       ...(options.apiKey === undefined ? {} : { apiKey: options.apiKey }),
       timeout: options.timeoutMs ?? DEFAULT_TIMEOUT_MS,
       checkCompatibility: false,
+      headers: PLAIN_ANSWERS,
     });
   }
 
