@@ -10,8 +10,8 @@ import type { Vital } from '../../link/link.ts';
 import { findGuest } from '../guest-binary.ts';
 import { checkMounts } from '../mounts.ts';
 import type { RuntimeOptions } from '../options.ts';
+import { runtimeOf } from '../runtime-of.ts';
 import { workdir } from '../spec.ts';
-import { runtimeOf } from '../walls.ts';
 import { guestFolder, runArguments, socketPath, wholeCpus } from './arguments.ts';
 
 /** The `apple` section of the config. */

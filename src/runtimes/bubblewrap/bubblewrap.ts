@@ -10,8 +10,8 @@ import { endRoom, startDetached, vitalOf } from '../host-process.ts';
 import { checkMounts } from '../mounts.ts';
 import type { RuntimeOptions } from '../options.ts';
 import { openFolder, type Room } from '../rooms.ts';
+import { runtimeOf } from '../runtime-of.ts';
 import { workdir } from '../spec.ts';
-import { runtimeOf } from '../walls.ts';
 import { bubblewrapArguments } from './arguments.ts';
 import {
   cgroupFolders,

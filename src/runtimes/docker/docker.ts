@@ -9,8 +9,8 @@ import { homeOf } from '../home.ts';
 import { checkMounts } from '../mounts.ts';
 import type { RuntimeOptions } from '../options.ts';
 import type { Room } from '../rooms.ts';
+import { runtimeOf } from '../runtime-of.ts';
 import { type CheckedSpec, workdir } from '../spec.ts';
-import { runtimeOf } from '../walls.ts';
 import { containerOptions } from './container.ts';
 import {
   asking,

@@ -3,8 +3,8 @@ import { socketDialer } from '../../link/dial.ts';
 import { findGuest } from '../guest-binary.ts';
 import { endRoom, startDetached, vitalOf } from '../host-process.ts';
 import type { RuntimeOptions } from '../options.ts';
+import { runtimeOf } from '../runtime-of.ts';
 import { firstLeaseMs } from '../spec.ts';
-import { runtimeOf } from '../walls.ts';
 
 const path = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 

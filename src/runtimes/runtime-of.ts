@@ -1,0 +1,299 @@
+import { type Cancel, finishing, throwIfCancelled, within } from '../core/cancel.ts';
+import { GeodeError, reasonOf } from '../core/errors.ts';
+import type { Available, HostWorkspaces, Runtime, SandboxFacts, Unavailable } from '../core/runtime.ts';
+import type { Sandbox, SandboxSpec } from '../core/sandbox.ts';
+import { Link, type Vital } from '../link/link.ts';
+import { metricsSchema } from '../link/schemas.ts';
+import { checkDevice } from './disk.ts';
+import { freezerOf } from './freezer.ts';
+import { GuestSandbox } from './guest-sandbox.ts';
+import type { RuntimeOptions } from './options.ts';
+import { pauseMarkOf } from './pause-mark.ts';
+import { newRecord } from './plan.ts';
+import {
+  allRecords,
+  allRoomIds,
+  claimRoom,
+  makeRunFolder,
+  newSandboxId,
+  type Room,
+  type RoomRecord,
+  readRecord,
+  recordsOf,
+  removeRoom,
+  removeRunFolder,
+  roomOf,
+  saveRecord,
+} from './rooms.ts';
+import { checkGrade, checkSpec } from './spec.ts';
+import type { Walls } from './walls.ts';
+import { Workspaces } from './workspaces.ts';
+
+const probeDeadlineMs = 5_000;
+const readyDeadlineMs = 20_000;
+const freshProbeMs = 10_000;
+const buildDeadlineMs = 60_000;
+const destroyDeadlineMs = 15_000;
+const vitalDeadlineMs = 5_000;
+
+/** How walls are raised, and what becomes of them when that fails. */
+interface Raising extends Cancel {
+  readonly build: (signal: AbortSignal) => Promise<{ readonly handle: string }>;
+  readonly giveUp: (handle: string) => Promise<void>;
+}
+
+/** A runtime from its walls. */
+export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
+  const workspaces = new Workspaces(options);
+  let last: { at: number; found: Available } | undefined;
+
+  const probe = async ({ signal }: Cancel = {}): Promise<Available | Unavailable> => {
+    if (last !== undefined && performance.now() - last.at < freshProbeMs) return last.found;
+    try {
+      const found = await within({ ms: probeDeadlineMs, what: `Probing ${walls.name}`, signal }, (stop) =>
+        walls.probe(stop),
+      );
+      last = found.available ? { at: performance.now(), found } : undefined;
+      return found;
+    } catch (error) {
+      return { available: false, reason: reasonOf(error), fix: 'Run `geode doctor`.' };
+    }
+  };
+
+  const open = async (spec: SandboxSpec, { signal }: Cancel = {}): Promise<Sandbox> => {
+    const room = roomOf(options, spec.id ?? newSandboxId());
+    const { checked, plan } = await prepare(room, spec, { signal });
+    await claimRoom(room);
+    return raise(room, newRecord(walls.name, room.id, checked, plan), {
+      build: async (stop) => {
+        await workspaces.prepare(room, checked.limits, plan.workspaceOwner);
+        return walls.build(room, checked, plan, stop);
+      },
+      giveUp: (handle) => tearDown(room, handle),
+      signal,
+    });
+  };
+
+  const start = async (id: string, { signal }: Cancel = {}): Promise<Sandbox> => {
+    const room = roomOf(options, id);
+    const before = await ownRecord(room);
+    const vital = await vitalOf(before, signal);
+    if (vital.alive) return join(room, before, vital, { signal });
+    // A host that died while it was building may have left something that no record names.
+    if (!before.entered) await haltWalls(room, before.handle);
+    const { wanted, limits, leaseMs, owner, createdAt } = before;
+    const spec = {
+      ...wanted,
+      limits: { ...limits, diskBytes: limits.diskBytes ?? null },
+      leaseMs: leaseMs || null,
+      ...(owner === null ? {} : { owner }),
+    };
+    const { checked, plan } = await prepare(room, spec, { signal });
+    return raise(
+      room,
+      { ...newRecord(walls.name, id, checked, plan), createdAt },
+      {
+        build: async (stop) => {
+          await workspaces.prepare(room, checked.limits, plan.workspaceOwner);
+          return walls.rebuild?.(room, checked, plan, stop) ?? walls.build(room, checked, plan, stop);
+        },
+        giveUp: (handle) => haltWalls(room, handle),
+        signal,
+      },
+    );
+  };
+
+  /** Refuses what cannot be had; touches nothing. */
+  const prepare = async (room: Room, spec: SandboxSpec, { signal }: Cancel) => {
+    throwIfCancelled(signal, 'Opening a sandbox');
+    const found = await probe({ signal });
+    throwIfCancelled(signal, 'Opening a sandbox');
+    if (!found.available) {
+      throw new GeodeError(
+        'runtime_unavailable',
+        `The ${walls.name} runtime is not available: ${found.reason}.`,
+        { hint: found.fix },
+      );
+    }
+    const checked = checkSpec(walls.name, found, spec);
+    const deadline = { ms: buildDeadlineMs, what: `Planning a ${walls.name} sandbox`, signal };
+    const plan = await within(deadline, (stop) => walls.plan(room, checked, stop));
+    checkGrade(walls.name, plan.grade, checked);
+    return { checked, plan };
+  };
+
+  /** From a record to a sandbox whose guest has answered; or to what `giveUp` leaves. */
+  const raise = async (
+    room: Room,
+    planned: RoomRecord,
+    { build, giveUp, signal }: Raising,
+  ): Promise<Sandbox> => {
+    let record = planned;
+    try {
+      await makeRunFolder(room);
+      await saveRecord(room, record);
+      const deadline = { ms: buildDeadlineMs, what: `Building a ${walls.name} sandbox`, signal };
+      record = { ...record, handle: (await finishing(deadline, build)).handle };
+      if (record.handle !== planned.handle) await saveRecord(room, record);
+      return await enter(room, record, { signal });
+    } catch (error) {
+      await giveUp(record.handle).catch(() => {});
+      throwIfCancelled(signal, 'Opening a sandbox');
+      throw error;
+    }
+  };
+
+  /** The workspace, the journals and the record stay. */
+  const haltWalls = async (room: Room, handle: string): Promise<void> => {
+    const deadline = { ms: destroyDeadlineMs, what: `Halting sandbox ${room.id}` };
+    await within(deadline, (stop) => walls.halt?.(room, handle, stop) ?? walls.destroy(room, handle, stop));
+    await workspaces.hide(room);
+    await removeRunFolder(room);
+  };
+
+  /** The record goes last: what could not be destroyed is still listed, and can be removed later. */
+  const tearDown = async (room: Room, handle: string): Promise<void> => {
+    const deadline = { ms: destroyDeadlineMs, what: `Removing sandbox ${room.id}` };
+    await within(deadline, (stop) => walls.destroy(room, handle, stop));
+    await workspaces.drop(room);
+    await removeRoom(room);
+  };
+
+  const join = async (
+    room: Room,
+    record: RoomRecord,
+    { paused }: Extract<Vital, { alive: true }>,
+    { signal }: Cancel,
+  ) => {
+    await workspaces.show(room);
+    return enter(room, record, { paused, signal });
+  };
+
+  const enter = async (
+    room: Room,
+    record: RoomRecord,
+    { paused = false, signal }: { paused?: boolean | undefined } & Cancel,
+  ): Promise<Sandbox> => {
+    const { secret, env, workdir, leaseMs, handle, entered } = record;
+    const frost = await walls.frost?.(room);
+    const link = await Link.open(
+      {
+        dialer: walls.dialer(room, handle),
+        claim: { secret, env, workdir, leaseMs },
+        fresh: !entered,
+        paused,
+        vital: (stop) => walls.vital(room, handle, stop),
+      },
+      { deadlineMs: readyDeadlineMs, signal },
+    );
+    const { id, grade, limits } = record;
+    const mark = pauseMarkOf(room);
+    const freezer = frost && freezerOf(link, frost, mark, readyDeadlineMs);
+    try {
+      // Its last host was killed while it held it still: nobody wants it paused.
+      if (paused && !(await mark.isSet())) await freezer?.resume({ signal });
+      if (!entered && limits.diskBytes != null) await checkDisk(room, link);
+      // Written down before anything can run in there.
+      if (!entered) await saveRecord(room, { ...record, entered: true });
+    } catch (error) {
+      await link.close();
+      throw error;
+    }
+    return new GuestSandbox({
+      id,
+      runtime: walls.name,
+      grade,
+      limits,
+      workdir,
+      link,
+      freezer,
+      journals: options.journals(room.journals),
+      halt: () => haltWalls(room, handle),
+      tearDown: () => tearDown(room, handle),
+    });
+  };
+
+  const ownRecord = async (room: Room): Promise<RoomRecord> => {
+    const record = await readRecord(room);
+    if (record?.runtime === walls.name) return record;
+    throw new GeodeError('sandbox_gone', `There is no ${walls.name} sandbox ${room.id} here.`);
+  };
+  const vitalOf = ({ id, handle }: RoomRecord, signal?: AbortSignal): Promise<Vital> =>
+    within({ ms: vitalDeadlineMs, what: `Asking for sandbox ${id}`, signal }, (stop) =>
+      walls.vital(roomOf(options, id), handle, stop),
+    );
+
+  const hostWorkspaces: HostWorkspaces = {
+    async hold(id) {
+      const room = roomOf(options, id);
+      await ownRecord(room);
+      return workspaces.hold(room);
+    },
+  };
+  const hasWorkspaces = !walls.hasNoHostFolder && options.platform === 'linux';
+  return {
+    name: walls.name,
+    ...(hasWorkspaces ? { workspaces: hostWorkspaces } : {}),
+    probe,
+    open,
+    start,
+    async halt(id) {
+      const room = roomOf(options, id);
+      await haltWalls(room, (await ownRecord(room)).handle);
+    },
+    async journals(id) {
+      const room = roomOf(options, id);
+      await ownRecord(room);
+      const journals = options.journals(room.journals);
+      journals.close();
+      return journals;
+    },
+    async assign(id, owner) {
+      const room = roomOf(options, id);
+      await saveRecord(room, { ...(await ownRecord(room)), owner });
+    },
+    async adopt(id, { signal } = {}) {
+      const room = roomOf(options, id);
+      const record = await ownRecord(room);
+      const vital = await vitalOf(record, signal);
+      if (!vital.alive) throw new GeodeError('sandbox_gone', `The sandbox ${id} has ended: ${vital.reason}.`);
+      return join(room, record, vital, { signal });
+    },
+    async list({ ids, signal } = {}) {
+      const records = await (ids === undefined ? allRecords(options) : recordsOf(options, ids));
+      const own = records.filter(({ runtime }) => runtime === walls.name);
+      const facts = own.map(async (record): Promise<SandboxFacts> => {
+        const { id, owner, grade, createdAt } = record;
+        const state = await vitalOf(record, signal)
+          .then((vital) => stateOf(vital, roomOf(options, id)))
+          .catch(() => 'unknown' as const);
+        return { id, owner, grade, createdAt, state };
+      });
+      return Promise.all(facts);
+    },
+    async traces() {
+      const foreign = new Set(
+        (await allRecords(options)).filter(({ runtime }) => runtime !== walls.name).map(({ id }) => id),
+      );
+      const ids = [...(await allRoomIds(options)), ...((await walls.traces?.()) ?? [])];
+      return [...new Set(ids)].filter((id) => !foreign.has(id));
+    },
+    async remove(id) {
+      const room = roomOf(options, id);
+      const record = await readRecord(room);
+      if (record === undefined || record.runtime === walls.name) await tearDown(room, record?.handle ?? '');
+    },
+  };
+}
+
+/** Never pretend: what the guest sees at its workdir must be what was mounted for it. */
+async function checkDisk(room: Room, link: Link): Promise<void> {
+  const { disk } = await link.call('GET', '/v1/metrics', metricsSchema, { quiet: true });
+  await checkDevice(room, disk?.device);
+}
+
+/** One that is held still goes on in a moment, or with its next host. */
+async function stateOf(vital: Vital, room: Room): Promise<SandboxFacts['state']> {
+  if (!vital.alive) return 'stopped';
+  return vital.paused && (await pauseMarkOf(room).isSet()) ? 'paused' : 'running';
+}
