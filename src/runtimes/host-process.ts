@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { open, readdir, readFile, readlink } from 'node:fs/promises';
+import { open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
@@ -99,56 +99,18 @@ export async function vitalOf(handle: string, wordsFile: string): Promise<Vital>
   return { alive: false, reason: `its first process is gone (${await lastWords(wordsFile)})` };
 }
 
-/** Ends a room's first process, or, when its host died before it knew which one that is, whatever is of the room. */
-export async function endRoom(handle: string, id: string): Promise<void> {
-  if (handle !== '') return endProcess(handle);
-  const until = performance.now() + endDeadlineMs;
-  for (;;) {
-    const left = await processesNaming(`/${id}/`);
-    if (left.length === 0 || performance.now() > until) return;
-    for (const pid of left) kill(`${pid}`, 'SIGKILL');
-    await delay(5);
-  }
-}
-
-/**
- * Every process of the host whose words, environment, folder or link folder hold the text: a room's id is in one
- * of them. No other mount counts: where a room's disk is mounted is in the table of every process of the host.
- * One process after the other: many rooms may be ended at once, and a file that cannot be opened names nothing.
- */
-async function processesNaming(text: string): Promise<readonly number[]> {
-  const pids = (await readdir('/proc'))
-    .map(Number)
-    .filter((pid) => Number.isInteger(pid) && pid !== process.pid);
-  const naming: number[] = [];
-  for (const pid of pids) {
-    const facts = [
-      ...['cmdline', 'environ'].map((file) => readFile(`/proc/${pid}/${file}`, 'utf8')),
-      readFile(`/proc/${pid}/mountinfo`, 'utf8').then(linkFolders),
-      readlink(`/proc/${pid}/cwd`).then((folder) => `${folder}/`),
-    ].map((fact) => fact.catch(() => ''));
-    const isNamed = (await Promise.all(facts)).some((fact) => fact.includes(text));
-    if (isNamed && (await startTime(pid)) !== undefined) naming.push(pid);
-  }
-  return naming;
-}
-
-/** What is mounted where a sandbox finds its socket. */
-function linkFolders(mountinfo: string): string {
-  const mounts = mountinfo.split('\n').map((line) => line.split(' '));
-  return mounts.map(([, , , shown, place]) => (place === '/.geode/link' ? `${shown}/` : '')).join('\n');
-}
-
-/** Asks first, so that the guest can end its children, then insists. */
-async function endProcess(handle: string): Promise<void> {
+/** Asks first, so that the guest can end its children, then insists. True when it ended because it was asked. */
+export async function endProcess(handle: string): Promise<boolean> {
   for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
     const until = performance.now() + endDeadlineMs;
-    if (await isRunning(handle)) kill(handle, signal);
+    if (!(await isRunning(handle))) return signal === 'SIGKILL';
+    kill(handle, signal);
     while ((await isRunning(handle)) && performance.now() < until) await delay(5);
   }
+  return false;
 }
 
-function kill(handle: string, signal: NodeJS.Signals): void {
+export function kill(handle: string, signal: NodeJS.Signals): void {
   try {
     process.kill(Number(handle.split(':')[0]), signal);
   } catch {
@@ -162,7 +124,7 @@ async function isRunning(handle: string): Promise<boolean> {
 }
 
 /** Field 22 of /proc/PID/stat, after the name in parentheses; undefined for a zombie or no process. */
-async function startTime(pid: number): Promise<string | undefined> {
+export async function startTime(pid: number): Promise<string | undefined> {
   const text = await readFile(join('/proc', String(pid), 'stat'), 'utf8').catch(absent);
   const fields = text?.slice(text.lastIndexOf(')') + 2).split(' ');
   return fields?.[0] === 'Z' ? undefined : fields?.[19];

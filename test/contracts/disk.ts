@@ -99,6 +99,25 @@ export function diskContract(harness: () => Harness): void {
       await eventually(async () => devices().length === 0, 'the end of the loop device');
     });
 
+    it('SBX-8: one that ended by itself holds nothing any more when it is halted, however often', async () => {
+      const { runtime, options } = harness();
+      const sandbox = await harness().open({ leaseMs: 1_000 });
+      await sandbox.files.write('kept', 'yes');
+      await sandbox.release();
+      const stateOf = async () => (await runtime.list()).find(({ id }) => id === sandbox.id)?.state;
+      await eventually(async () => (await stateOf()) === 'stopped', 'the end of the lease');
+      await Promise.all([runtime.halt(sandbox.id), runtime.halt(sandbox.id)]);
+      await runtime.halt(sandbox.id);
+      expect(mounted().filter((line) => line.includes(sandbox.id))).toEqual([]);
+      const devices = () => loopDevices(options.stateDir).filter((line) => line.includes(sandbox.id));
+      await eventually(async () => devices().length === 0, 'the end of the loop device');
+      expect(existsSync(roomFor(sandbox).runFolder)).toBe(false);
+      expect(execFileSync('find', ['/sys/fs/cgroup', '-name', sandbox.id], { encoding: 'utf8' })).toBe('');
+      const again = await runtime.start(sandbox.id);
+      expect(await again.files.readText('kept')).toBe('yes');
+      await again.stop();
+    });
+
     it('SBX-7: the workspace can be read on the host, running and halted, where it is there', async () => {
       const { runtime } = harness();
       const sandbox = await harness().open();

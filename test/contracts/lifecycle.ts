@@ -1,5 +1,6 @@
-import { existsSync } from 'node:fs';
-import { readdir, rm, writeFile } from 'node:fs/promises';
+import { spawn } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -187,6 +188,44 @@ export function lifecycleContract(harness: () => Harness): void {
       await runtime.remove(sandbox.id);
     });
 
+    it('GL-1: what a killed guest leaves behind ends with its room, and nothing else does', async () => {
+      const { runtime, options } = harness();
+      for (const end of [runtime.halt, runtime.remove]) {
+        const seconds = String(100_000 + Math.random() * 100_000);
+        const script = `setsid sleep ${seconds} & sleep ${seconds}`;
+        const command = { argv: ['/bin/sh', '-c', script], timeoutMs: null } as const;
+        const running = () => processesOf((words) => words[0] === 'sleep' && words[1] === seconds);
+        const sandbox = await harness().open();
+        const { id } = sandbox;
+        const room = roomOf(options, id);
+        const bystander = await harness().open({ id: `${id}-2` });
+        await bystander.spawn(command);
+        await eventually(async () => running().length === 2, 'the processes beside it');
+        const spared = running();
+        await sandbox.spawn(command);
+        await eventually(async () => running().length === 4, 'its processes');
+        const record = join(room.folder, 'record.json');
+        const reader = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1e6)', room.workspace], {
+          cwd: room.folder,
+          env: { ...process.env, ROOM: room.workspace },
+          stdio: 'ignore',
+        });
+        const { handle } = JSON.parse(await readFile(record, 'utf8'));
+        if (/^\d+:/.test(handle)) {
+          process.kill(Number.parseInt(handle, 10), 'SIGKILL');
+          const stateOf = async () => (await runtime.list()).find((facts) => facts.id === id)?.state;
+          await eventually(async () => (await stateOf()) === 'stopped', 'its end');
+        }
+        await end(id);
+        await end(id);
+        expect(running()).toEqual(spared);
+        expect(reader.exitCode ?? reader.signalCode).toBeNull();
+        reader.kill();
+        expect((await bystander.exec({ argv: ['echo', 'unharmed'] })).stdout).toBe('unharmed\n');
+        await bystander.stop();
+      }
+    });
+
     it('tunnels to a port inside, both ways, with half-close', async () => {
       const sandbox = await harness().open();
       const code = [
@@ -256,5 +295,17 @@ export function lifecycleContract(harness: () => Harness): void {
       await sandbox.stop();
       server.close();
     });
+  });
+}
+
+/** Of this machine, sandboxes included. */
+function processesOf(isWanted: (words: readonly string[]) => boolean): readonly number[] {
+  const pids = readdirSync('/proc').map(Number).filter(Number.isInteger);
+  return pids.filter((pid) => {
+    try {
+      return isWanted(readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0'));
+    } catch {
+      return false;
+    }
   });
 }

@@ -6,7 +6,8 @@ import type { Available, Runtime, Unavailable } from '../../core/runtime.ts';
 import { socketDialer } from '../../link/dial.ts';
 import { whyNoDisks } from '../disk.ts';
 import { findGuest } from '../guest-binary.ts';
-import { endRoom, startDetached, vitalOf } from '../host-process.ts';
+import { endProcess, startDetached, vitalOf } from '../host-process.ts';
+import { endLeftProcesses } from '../left-processes.ts';
 import { checkMounts } from '../mounts.ts';
 import type { RuntimeOptions } from '../options.ts';
 import { openFolder, type Room } from '../rooms.ts';
@@ -95,7 +96,8 @@ export function bubblewrapRuntime(options: RuntimeOptions): Runtime {
         const version = await cgroupVersion();
         // A signal would wait for the thaw.
         await (await frostOf(group(room)))?.resume(signal).catch(() => {});
-        await endRoom(handle, room.id);
+        if (handle === '') await endLeftProcesses(room);
+        else await endProcess(handle);
         if (version !== undefined) await removeCgroup(version, group(room));
       },
       async traces() {

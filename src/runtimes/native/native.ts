@@ -1,7 +1,8 @@
 import type { Runtime } from '../../core/runtime.ts';
 import { socketDialer } from '../../link/dial.ts';
 import { findGuest } from '../guest-binary.ts';
-import { endRoom, startDetached, vitalOf } from '../host-process.ts';
+import { endProcess, startDetached, vitalOf } from '../host-process.ts';
+import { endLeftProcesses } from '../left-processes.ts';
 import type { RuntimeOptions } from '../options.ts';
 import { runtimeOf } from '../runtime-of.ts';
 import { firstLeaseMs } from '../spec.ts';
@@ -59,7 +60,10 @@ export function nativeRuntime(options: RuntimeOptions): Runtime {
       },
       dialer: (room) => socketDialer(room.socket),
       vital: (room, handle) => vitalOf(handle, room.words),
-      destroy: (room, handle) => endRoom(handle, room.id),
+      async destroy(room, handle) {
+        // Only a guest that was asked to has ended its children; nothing else holds them together.
+        if (!(await endProcess(handle))) await endLeftProcesses(room);
+      },
     },
     options,
   );

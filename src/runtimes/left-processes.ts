@@ -1,0 +1,83 @@
+import { readdir, readFile, readlink, realpath } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { kill, startTime } from './host-process.ts';
+import type { Room } from './rooms.ts';
+
+const endDeadlineMs = 5_000;
+
+/**
+ * Ends what is left of a room whose first process is gone, or was never written down: its first process itself,
+ * and what that can no longer end.
+ */
+export async function endLeftProcesses(room: Room): Promise<void> {
+  const until = performance.now() + endDeadlineMs;
+  const workspaces = [room.workspace, await realpath(room.workspace).catch(() => room.workspace)];
+  for (;;) {
+    const left = await processesOf(room, workspaces);
+    if (left.length === 0 || performance.now() > until) return;
+    for (const pid of left) kill(`${pid}`, 'SIGKILL');
+    await delay(5);
+  }
+}
+
+async function processesOf(room: Room, workspaces: readonly string[]): Promise<readonly number[]> {
+  const [pids, ours, mounts] = await Promise.all([
+    readdir('/proc').then((names) => names.map(Number).filter(Number.isInteger)),
+    thisProcessAndAbove(),
+    readlink('/proc/self/ns/mnt').catch(() => ''),
+  ]);
+  const left: number[] = [];
+  // One after the other: many rooms may be ended at once, and a file that cannot be opened names nothing.
+  for (const pid of pids.filter((candidate) => !ours.has(candidate))) {
+    const marks = [livesIn(pid, workspaces), isBesideSocket(pid, room), hasLink(pid, room, mounts)];
+    if (!(await Promise.all(marks)).includes(true)) continue;
+    if ((await startTime(pid).catch(() => undefined)) !== undefined) left.push(pid);
+  }
+  return left;
+}
+
+/** Has its home there. Who works there, or names it otherwise, may be a person who looks at it. */
+async function livesIn(pid: number, workspaces: readonly string[]): Promise<boolean> {
+  const variables = await wordsOf(pid, 'environ');
+  return workspaces.some((workspace) => variables.includes(`HOME=${workspace}`));
+}
+
+/** As the guest, and what starts it, are told where the link is. */
+async function isBesideSocket(pid: number, { linkFolder }: Room): Promise<boolean> {
+  return (await wordsOf(pid, 'cmdline')).some((word) => isWithin(word, linkFolder));
+}
+
+/**
+ * Finds the room's link where a sandbox finds it, in mounts of its own: in those of the host, where every process
+ * of it sees all of them, a mount says nothing.
+ */
+async function hasLink(pid: number, { id, linkFolder }: Room, mounts: string): Promise<boolean> {
+  const own = await readlink(`/proc/${pid}/ns/mnt`).catch(() => mounts);
+  if (own === mounts) return false;
+  const lines = (await readFile(`/proc/${pid}/mountinfo`, 'utf8').catch(() => '')).split('\n');
+  // What is shown begins where its file system does, not where that is mounted here.
+  const isOurs = (shown = '') => shown.endsWith(`/${id}/link`) && linkFolder.endsWith(shown);
+  return lines
+    .map((line) => line.split(' '))
+    .some(([, , , shown, place]) => place === '/.geode/link' && isOurs(shown));
+}
+
+async function wordsOf(pid: number, file: 'cmdline' | 'environ'): Promise<readonly string[]> {
+  return (await readFile(`/proc/${pid}/${file}`, 'utf8').catch(() => '')).split('\0');
+}
+
+function isWithin(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(join(folder, '/'));
+}
+
+/** Wherever they were started: never to be ended. */
+async function thisProcessAndAbove(): Promise<ReadonlySet<number>> {
+  const found = new Set<number>();
+  for (let pid = process.pid; pid > 0 && !found.has(pid); ) {
+    found.add(pid);
+    const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
+    pid = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1] ?? 0);
+  }
+  return found;
+}
