@@ -40,8 +40,10 @@ export class TerminalGuard {
     else this.#shown.push(byte);
   }
 
+  /** A control of the second set breaks off what an ESC has begun, and means what it means. */
   #escaped(byte: number): void {
-    if (byte !== esc) this.#open([esc, byte], byte);
+    if (byte === c1Lead) this.#state = 'c1';
+    else if (byte !== esc) this.#open([esc, byte], byte);
   }
 
   /** In UTF-8 a control of the second set is 0xc2 and its number; it means the same as ESC and a letter. */
@@ -69,8 +71,8 @@ export class TerminalGuard {
   }
 
   #control(byte: number): void {
-    if (byte === esc) {
-      this.#state = 'escape';
+    if (byte === esc || byte === c1Lead) {
+      this.#state = byte === esc ? 'escape' : 'c1';
       return;
     }
     this.#shown.push(byte);

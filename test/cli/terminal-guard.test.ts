@@ -49,6 +49,7 @@ describe('CLI-1: what a sandbox may do to a terminal', () => {
       '\x07',
       '\x1b\\',
       '\x1b',
+      '\x1b[',
       '\x18',
       'P',
       '_',
@@ -60,6 +61,7 @@ describe('CLI-1: what a sandbox may do to a terminal', () => {
         expect(shown).not.toMatch(/(?:<ESC>\]|<OSC>)52/);
         expect(shown).not.toMatch(/<ESC>[P_^X]/);
       }),
+      { numRuns: 2_000, examples: [[['\x1b', '\u009d', '52;c;x']], [['\x1b[', '\u009d', '52;c;x']]] },
     );
   });
 

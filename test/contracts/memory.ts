@@ -101,15 +101,16 @@ export function memoryContract(name: string, open: (options: OpenForTest) => Mem
         const storing = memory.storeMany(hay).then(() => {
           stored = true;
         });
-        const before: boolean[] = [];
+        let answeredMeanwhile = 0;
         while (!stored) {
           await setImmediate();
+          await memory.list({ limit: 1 });
+          if (!stored) answeredMeanwhile += 1;
           const found = await keysOf('needle', { fusion: { kind: 'weighted', dense: 0 } });
           expect(found).toEqual(['needle']);
-          before.push((await memory.list({ limit: 1 })).total === 1);
         }
         await storing;
-        expect(before.filter((alone) => alone).length).toBeGreaterThan(1);
+        expect(answeredMeanwhile).toBeGreaterThan(0);
         expect((await memory.list({ limit: 1 })).total).toBe(1_001);
       }, 60_000);
 
