@@ -66,7 +66,10 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
     await claimRoom(room);
     return raise(room, newRecord(walls.name, room.id, checked, plan), {
       build: async (stop) => {
-        await workspaces.prepare(room, checked.limits, plan.workspaceOwner);
+        await allDone([
+          workspaces.prepare(room, checked.limits, plan.workspaceOwner),
+          walls.begin?.(room, checked, plan),
+        ]);
         return walls.build(room, checked, plan, stop);
       },
       giveUp: (handle) => tearDown(room, handle),
@@ -284,6 +287,13 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
       if (record === undefined || record.runtime === walls.name) await tearDown(room, record?.handle ?? '');
     },
   };
+}
+
+/** When one fails the others have come to their end as well: what they made can be removed. */
+async function allDone(works: readonly (Promise<void> | undefined)[]): Promise<void> {
+  const outcomes = await Promise.allSettled(works);
+  const failed = outcomes.find((outcome) => outcome.status === 'rejected');
+  if (failed !== undefined) throw failed.reason;
 }
 
 /** Never pretend: what the guest sees at its workdir must be what was mounted for it. */

@@ -219,6 +219,7 @@ export function lifecycleContract(harness: () => Harness): void {
         await end(id);
         await end(id);
         expect(running()).toEqual(spared);
+        await runtime.remove(id);
         expect(reader.exitCode ?? reader.signalCode).toBeNull();
         reader.kill();
         expect((await bystander.exec({ argv: ['echo', 'unharmed'] })).stdout).toBe('unharmed\n');

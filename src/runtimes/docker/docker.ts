@@ -48,6 +48,47 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
     return options.uid === 0 ? { uid: 1000, gid: 1000 } : { uid: options.uid, gid: options.gid };
   };
 
+  /** The engine mounts it when the container starts: it can be made before there is anything to mount. */
+  const hasDiskVolume = ({ limits }: CheckedSpec) => overSocket && limits.diskBytes != null;
+
+  /** The container, with its volumes, not yet started. */
+  const make = async (room: Room, spec: CheckedSpec, handle: string): Promise<void> => {
+    const guest = await findGuest(options);
+    const { uid, gid } = user(spec);
+    const created = containerOptions(
+      {
+        name: handle,
+        image: spec.image ?? docker.defaultImage,
+        user: `${uid}:${gid}`,
+        labels: labels(options, room, spec),
+        ociRuntime: docker.ociRuntime,
+        mounts: await checkMounts(spec.mounts ?? [], options.mounts),
+        shared: overSocket
+          ? {
+              guest: guest.path,
+              link: room.linkFolder,
+              workspace: spec.limits.diskBytes == null ? room.workspace : undefined,
+            }
+          : undefined,
+      },
+      spec,
+    );
+    if (hasDiskVolume(spec)) {
+      await makeDiskVolume(await engine(), handle, diskOf(room), labels(options, room, spec));
+    }
+    if (!overSocket) {
+      const image = spec.image ?? docker.defaultImage;
+      await fillVolumes(await engine(), {
+        container: handle,
+        image,
+        guest: guest.path,
+        user: { uid, gid },
+        labels: labels(options, room, spec),
+      });
+    }
+    await asking('create the container', (await engine()).createContainer(created), { 404: 'image_missing' });
+  };
+
   const runtime = runtimeOf(
     {
       name: 'docker',
@@ -68,44 +109,13 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
         };
       },
 
+      async begin(room, spec, plan) {
+        if (hasDiskVolume(spec)) await make(room, spec, plan.handle);
+      },
+
       async build(room, spec, { handle }) {
-        const guest = await findGuest(options);
-        const { uid, gid } = user(spec);
-        const created = containerOptions(
-          {
-            name: handle,
-            image: spec.image ?? docker.defaultImage,
-            user: `${uid}:${gid}`,
-            labels: labels(options, room, spec),
-            ociRuntime: docker.ociRuntime,
-            mounts: await checkMounts(spec.mounts ?? [], options.mounts),
-            shared: overSocket
-              ? {
-                  guest: guest.path,
-                  link: room.linkFolder,
-                  workspace: spec.limits.diskBytes == null ? room.workspace : undefined,
-                }
-              : undefined,
-          },
-          spec,
-        );
-        if (overSocket && spec.limits.diskBytes != null) {
-          await makeDiskVolume(await engine(), handle, diskOf(room), labels(options, room, spec));
-        }
-        if (!overSocket) {
-          const image = spec.image ?? docker.defaultImage;
-          await fillVolumes(await engine(), {
-            container: handle,
-            image,
-            guest: guest.path,
-            user: { uid, gid },
-            labels: labels(options, room, spec),
-          });
-        }
-        const made = await asking('create the container', (await engine()).createContainer(created), {
-          404: 'image_missing',
-        });
-        await asking('start the container', made.start());
+        if (!hasDiskVolume(spec)) await make(room, spec, handle);
+        await asking('start the container', (await container(handle)).start());
         return { handle };
       },
 
@@ -122,7 +132,9 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
         );
         if (started) return { handle: plan.handle };
         await removeContainer(kept, signal);
-        return this.build(room, spec, plan, signal);
+        await make(room, spec, plan.handle);
+        await asking('start the container', kept.start());
+        return { handle: plan.handle };
       },
 
       dialer(room, handle) {
