@@ -6,6 +6,7 @@ export type { Config } from './config/schema.ts';
 export { type ErrorCode, errorCatalogue, GeodeError, isGeodeError } from './core/errors.ts';
 export type * from './core/files.ts';
 export type { Limits } from './core/limits.ts';
+export type * from './core/persistent.ts';
 export type * from './core/process.ts';
 export type * from './core/runtime.ts';
 export type {
