@@ -25,8 +25,12 @@ export class RunImages {
   ): AsyncGenerator<PullEvent, ImageFacts> {
     const known = this.#known.get(name);
     if (known !== undefined && performance.now() - known.at < freshMs) return known.facts;
-    const facts =
-      (await images.find(checkImageName(name), { signal })) ?? (yield* this.#pull(images, name, signal));
+    const since = performance.now();
+    const found = await images.find(checkImageName(name), { signal });
+    // Another's pull may have ended while the engine looked.
+    const pulled = this.#known.get(name);
+    if (found === undefined && pulled !== undefined && pulled.at >= since) return pulled.facts;
+    const facts = found ?? (yield* this.#pull(images, name, signal));
     this.#known.set(name, { facts, at: performance.now() });
     return facts;
   }
