@@ -10,6 +10,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -259,12 +260,8 @@ func TestANewClaimReplacesTheOld(t *testing.T) {
 func TestTheLeaseEndsEverything(t *testing.T) {
 	s := open(t)
 	h := s.claim(s.dial(), 300)
-	pid := make(chan string, 1)
-	go func() {
-		output, _, _ := h.stream("/v1/processes", frame(1, 0, `{"id":"p","argv":["sh","-c","trap '' TERM; echo $$; while :; do sleep 1; done"]}`))
-		pid <- output
-	}()
-	time.Sleep(300 * time.Millisecond)
+	go h.stream("/v1/processes", frame(1, 0, `{"id":"p","argv":["sh","-c","trap '' TERM; echo ready; while :; do sleep 1; done"]}`))
+	pid := h.pidOfFirstWriter()
 	h.conn.Close()
 	select {
 	case err := <-s.exited:
@@ -275,8 +272,26 @@ func TestTheLeaseEndsEverything(t *testing.T) {
 	case <-time.After(20 * time.Second):
 		t.Fatal("the guest lives on")
 	}
-	if _, err := os.Stat("/proc/" + strings.TrimSpace(<-pid)); err == nil {
+	if _, err := os.Stat(fmt.Sprintf("/proc/%d", pid)); err == nil {
 		t.Error("the command lives on")
+	}
+}
+
+// pidOfFirstWriter waits until the only process has written something.
+func (h *host) pidOfFirstWriter() int {
+	h.t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		_, answer := h.call("GET", "/v1/processes", nil)
+		if list, _ := answer["processes"].([]any); len(list) == 1 {
+			process, _ := list[0].(map[string]any)
+			pid, _ := process["pid"].(float64)
+			if offset, _ := process["offset"].(float64); offset > 0 {
+				return int(pid)
+			}
+		}
+		if time.Now().After(deadline) {
+			h.t.Fatal("the process has written nothing")
+		}
 	}
 }
 

@@ -2,9 +2,10 @@
 import { isGeodeError } from '../core/errors.ts';
 import type { PersistentSandbox, PersistentSpec, Sandboxes, UserSandboxes } from '../core/persistent.ts';
 import { type ChatName, chatOptions, findChat, notFound } from './chat-name.ts';
-import { type CliContext, type CliOption, text } from './command.ts';
+import { type CliContext, type CliOption, exitCodes, text } from './command.ts';
 import { showPull } from './show-pull.ts';
-import { wrongUsage } from './values.ts';
+import { showStatus } from './show-status.ts';
+import { somePositionals, wrongUsage } from './values.ts';
 
 export const hostingOptions = {
   ...chatOptions,
@@ -60,6 +61,21 @@ export async function becomeHost(context: CliContext, waitMs = waitFrom(context)
     },
     [Symbol.asyncDispose]: () => sandboxes[Symbol.asyncDispose](),
   };
+}
+
+/** Does the same to every sandbox that the command line names, and shows how each is then. */
+export async function toEach(
+  context: CliContext,
+  work: (chat: HostedChat) => Promise<unknown>,
+): Promise<number> {
+  const words = somePositionals(context, '[USER/]CHAT');
+  await using host = await becomeHost(context);
+  for (const word of words) {
+    const chat = await host.chat(word);
+    await work(chat);
+    showStatus(await chat.ask((own, name) => own.inspect(name)), context);
+  }
+  return exitCodes.done;
 }
 
 function waitFrom({ values }: CliContext): number {
