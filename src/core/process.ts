@@ -25,8 +25,8 @@ export interface Command {
   /** Its exit ends everything else in the sandbox, and nothing can be started there any more. */
   readonly sole?: boolean;
   /**
-   * What a prepared program reads first, to become this command (`Sandbox.prepare`). Where none waits, or one with
-   * another cwd, user or other rlimits, the command is started as it says.
+   * What a prepared program reads first, to become this command (`Sandbox.prepare`): all that it has to know of
+   * argv, env and cwd. Where none waits, or one of another user or with other rlimits, the command is started as it says.
    */
   readonly opening?: Uint8Array;
 }

@@ -56,11 +56,11 @@ func (t *Table) takePrepared(spec *Spec) (*Process, error) {
 	return p, nil
 }
 
-// fits says whether the program lives and differs from the command only in what an opening can tell.
+// fits says whether the program lives and differs from the command only in what an opening can tell it:
+// arguments, environment, folder.
 func (w *prepared) fits(spec *Spec) bool {
 	return w != nil && len(spec.Opening) > 0 && !w.process.hasExited() &&
-		spec.Pty == nil && spec.Cwd == w.spec.Cwd && spec.User == w.spec.User &&
-		maps.Equal(spec.Rlimits, w.spec.Rlimits)
+		spec.Pty == nil && spec.User == w.spec.User && maps.Equal(spec.Rlimits, w.spec.Rlimits)
 }
 
 func (w *prepared) discard() {

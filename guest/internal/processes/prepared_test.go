@@ -2,6 +2,8 @@ package processes
 
 import (
 	"fmt"
+	"os"
+	"strconv"
 	"syscall"
 	"testing"
 	"time"
@@ -66,7 +68,7 @@ func TestPreparedProgramThatDoesNotFit(t *testing.T) {
 	opening := []byte("hello\n")
 	cases := map[string]Spec{
 		"no opening":    {},
-		"another cwd":   {Opening: opening, Cwd: "/"},
+		"another user":  {Opening: opening, User: strconv.Itoa(os.Getuid())},
 		"other rlimits": {Opening: opening, Rlimits: map[string][2]int64{"core": {0, 0}}},
 		"a terminal":    {Opening: opening, Pty: &Size{Columns: 80, Rows: 24}},
 	}
