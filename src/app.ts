@@ -120,6 +120,7 @@ export function createApp(config: Config, host: Host, warn: (message: string) =>
         images: config.runs.images,
         limits: config.runs.disk === undefined ? {} : { diskBytes: config.runs.disk },
         pool: { floor: config.runs.pool_floor, ceiling: pool === 'on' ? config.runs.pool_ceiling : 0 },
+        startAhead: config.runs.start_ahead,
         concurrency: config.runs.concurrency,
         mostWaiting: config.runs.queue,
         pullDeadlineMs: config.runs.pull_timeout * 1000,

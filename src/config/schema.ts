@@ -137,6 +137,10 @@ export function configSchema(host: Host) {
           .describe('image by language, instead of the pinned ones'),
         pool_floor: count.default(1).describe('sandboxes kept ready of every kind in use'),
         pool_ceiling: count.default(16).describe('sandboxes kept ready at most; 0: none'),
+        start_ahead: z
+          .boolean()
+          .default(true)
+          .describe('python and node wait in ready sandboxes, 8 and 40 MB each'),
         concurrency: positive.int().default(8).describe('runs at once'),
         queue: count.default(256).describe('runs that may wait for their turn'),
         disk: size.nullable().optional().describe('workspace of a run: "1g"; null: no limit'),

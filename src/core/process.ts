@@ -24,6 +24,11 @@ export interface Command {
   readonly files?: Readonly<Record<string, Uint8Array>>;
   /** Its exit ends everything else in the sandbox, and nothing can be started there any more. */
   readonly sole?: boolean;
+  /**
+   * What a prepared program reads first, to become this command (`Sandbox.prepare`): all that it has to know of
+   * argv, env and cwd. Where none waits, or one of another user or with other rlimits, the command is started as it says.
+   */
+  readonly opening?: Uint8Array;
 }
 
 export interface TerminalSize {

@@ -70,6 +70,11 @@ export interface Sandbox extends Workspace, AsyncDisposable {
   readonly limits: Limits;
   /** The whole file system of the sandbox, as far as its user may go. */
   readonly rootFiles: Files;
+  /**
+   * Starts a program before its command is known; it has to wait for the command's `opening` on stdin. The next
+   * command takes it or ends it, so that there is never more than one. Left out of sandboxes that several share.
+   */
+  prepare?(command: Command, options?: Cancel): Promise<void>;
   processes(options?: Cancel): Promise<ProcessList>;
   /** Joins a process from a journal offset (default 0: all of it). */
   attach(processId: string, options?: { readonly from?: number } & Cancel): Promise<Process>;

@@ -26,6 +26,7 @@ const commandSchema = z.object({
   rlimits: z.partialRecord(z.enum(rlimitNames), z.number().int().nonnegative()).optional(),
   files: z.record(text, z.instanceof(Uint8Array)).optional(),
   sole: z.boolean().optional(),
+  opening: z.instanceof(Uint8Array).optional(),
 });
 
 /** When the guest kills it; `undefined`: never. */
@@ -49,6 +50,7 @@ export function guestCommand(id: string, command: Command): GuestCommand {
     rlimits = {},
     files,
     sole,
+    opening,
   } = parsed.data;
   const spec: GuestCommand = {
     id,
@@ -60,8 +62,9 @@ export function guestCommand(id: string, command: Command): GuestCommand {
     stdin: command.stdin !== undefined || command.interactive || pty !== null ? 'open' : 'none',
     pty,
     rlimits: Object.fromEntries(Object.entries(rlimits).map(([name, value]) => [name, [value, value]])),
-    ...(files === undefined ? {} : { files: inBase64(files) }),
+    ...(files === undefined ? {} : { files: eachInBase64(files) }),
     ...(sole === undefined ? {} : { sole }),
+    ...(opening === undefined ? {} : { opening: inBase64(opening) }),
   };
   const size = Buffer.byteLength(JSON.stringify(spec));
   if (size > largestCommand) {
@@ -76,10 +79,10 @@ export function guestCommand(id: string, command: Command): GuestCommand {
   return spec;
 }
 
-function inBase64(files: Readonly<Record<string, Uint8Array>>): Readonly<Record<string, string>> {
-  const encoded = Object.entries(files).map(([path, content]) => [
-    path,
-    Buffer.from(content).toString('base64'),
-  ]);
-  return Object.fromEntries(encoded);
+function eachInBase64(files: Readonly<Record<string, Uint8Array>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(files).map(([path, content]) => [path, inBase64(content)]));
+}
+
+function inBase64({ buffer, byteOffset, byteLength }: Uint8Array): string {
+  return Buffer.from(buffer, byteOffset, byteLength).toString('base64');
 }

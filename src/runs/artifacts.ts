@@ -4,7 +4,8 @@ import { isGeodeError, reasonOf } from '../core/errors.ts';
 import type { FileFacts, Files } from '../core/files.ts';
 import type { Workspace } from '../core/sandbox.ts';
 import type { RunEvent } from './events.ts';
-import { buildFolder, isBelow } from './options.ts';
+import { buildFolder } from './languages/language.ts';
+import { isBelow } from './options.ts';
 
 const mostFiles = 1_000;
 const mostBytes = 64 * 1024 ** 2;

@@ -6,7 +6,7 @@ import type { Sandbox } from '../core/sandbox.ts';
 /** How much later than its timeout a guest may say that it has killed the command, before the walls come down. */
 const graceMs = 5_000;
 /** The workspace is on the host's disk: no single file may be larger. */
-const rlimits = { fsize: 1024 ** 3 } as const;
+export const rlimits = { fsize: 1024 ** 3 } as const;
 
 /**
  * A command's events to its exit. A cancel ends the sandbox, since nobody else uses it. A timeout holds even

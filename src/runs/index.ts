@@ -25,6 +25,8 @@ export interface RunsOptions {
   /** Instead of the usual ones. */
   readonly limits?: Limits;
   readonly pool: { readonly floor: number; readonly ceiling: number };
+  /** Interpreters wait in ready sandboxes; true by default. */
+  readonly startAhead?: boolean;
   readonly concurrency: number;
   readonly mostWaiting: number;
   readonly pullDeadlineMs: number;
@@ -64,6 +66,7 @@ export function createRuns(options: RunsOptions): Runs {
     images: new RunImages(options),
     runtime: remembered(options.choose),
     limits: options.limits ?? {},
+    startAhead: options.startAhead ?? true,
     imageOf: ({ name }) => options.images[name] ?? defaultImages[name],
   };
   const active = new Set<AbortController>();

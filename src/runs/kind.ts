@@ -1,12 +1,14 @@
 import type { Cancel } from '../core/cancel.ts';
 import type { Limits } from '../core/limits.ts';
 import type { Available, Runtime, RuntimeName } from '../core/runtime.ts';
-import type { SandboxSpec } from '../core/sandbox.ts';
+import type { Sandbox, SandboxSpec } from '../core/sandbox.ts';
 import { newMarkedId } from '../sandboxes/host-mark.ts';
 import type { Kind } from '../sandboxes/shelf.ts';
+import { openingOf } from './ahead/opening.ts';
 import type { PullEvent, RunImage } from './events.ts';
+import { rlimits } from './follow.ts';
 import { checkImageName, type RunImages } from './images.ts';
-import type { Language } from './languages/language.ts';
+import { type Language, placesIn } from './languages/language.ts';
 import type { RunOptions } from './options.ts';
 
 /** Where sandboxes for runs come from. */
@@ -17,6 +19,15 @@ export interface Supply {
   readonly imageOf: (language: Language) => string;
   /** Of every sandbox, where a run does not ask for others. */
   readonly limits: Limits;
+  /** Interpreters are started before there is code for them. */
+  readonly startAhead: boolean;
+}
+
+export interface KindOfRun {
+  readonly kind: Kind;
+  readonly image: RunImage | null;
+  /** For the interpreter that waits in such a sandbox, if one does. */
+  readonly opening: Uint8Array | undefined;
 }
 
 /** A sandbox of a run is worth nothing without its host. */
@@ -30,10 +41,10 @@ const defaultLimits = {
 
 /** What the sandbox must be like from the start. Everything else, env included, comes with the command. */
 export async function* kindFor(
-  { runtime: choose, images, imageOf, limits }: Supply,
+  { runtime: choose, images, imageOf, limits, startAhead }: Supply,
   language: Language,
   options: RunOptions,
-): AsyncGenerator<PullEvent, { kind: Kind; image: RunImage | null }> {
+): AsyncGenerator<PullEvent, KindOfRun> {
   const { runtime, found } = await choose(options.runtime);
   const wanted = options.image ?? (found.capabilities.images ? imageOf(language) : undefined);
   const image = wanted === undefined ? null : yield* imageFor(images, runtime, wanted, options);
@@ -43,21 +54,32 @@ export async function* kindFor(
     ...(wanted === undefined ? {} : { image: image?.id ?? wanted }),
     ...(options.minimumGrade === undefined ? {} : { minimumGrade: options.minimumGrade }),
   };
+  const opening = startAhead && language.ahead ? openingOf(language.ahead, options) : undefined;
   const kind: Kind = {
     key: JSON.stringify([
       runtime.name,
       spec.image,
       spec.minimumGrade,
       Object.entries(spec.limits ?? {}).sort(),
+      opening === undefined ? null : language.name,
     ]),
     title: wanted === undefined ? runtime.name : `${runtime.name} ${wanted}`,
-    open: () =>
-      runtime.open({ ...spec, id: newMarkedId('run') }).catch((error) => {
+    async open() {
+      const sandbox = await runtime.open({ ...spec, id: newMarkedId('run') }).catch((error) => {
         if (wanted !== undefined) images.forget(wanted);
         throw error;
-      }),
+      });
+      if (opening !== undefined) await startInterpreter(sandbox, language);
+      return sandbox;
+    },
   };
-  return { kind, image };
+  return { kind, image, opening };
+}
+
+/** One that cannot be started is no reason for a refusal here: the run's own start says what is wrong. */
+async function startInterpreter(sandbox: Sandbox, language: Language): Promise<void> {
+  const step = await language.ahead?.start(placesIn(sandbox.workdir, language));
+  if (step !== undefined) await sandbox.prepare?.({ ...step, rlimits, timeoutMs: null }).catch(() => {});
 }
 
 /** Null where the runtime fetches its images itself, or has none and will say so. */

@@ -35,9 +35,6 @@ export const defaultTimeoutMs = 60_000;
 const longestTimeoutMs = 24 * 3_600_000;
 const mostFiles = 10_000;
 
-/** In the folder of the code, out of the way of its own files. */
-export const buildFolder = '.build';
-
 const text = z.string().refine((value) => !value.includes('\0'), 'must not hold a NUL byte');
 const schema = z.object({
   argv: z.array(text).optional(),

@@ -7,8 +7,15 @@ import { collectArtifacts } from './artifacts.ts';
 import type { RunEvent } from './events.ts';
 import { follow } from './follow.ts';
 import { kindFor, type Supply } from './kind.ts';
-import type { Language, Places, Step } from './languages/language.ts';
-import { buildFolder, checkRunOptions, defaultTimeoutMs, type RunOptions } from './options.ts';
+import {
+  buildFolder,
+  type Language,
+  type Places,
+  placesIn,
+  type Step,
+  sourceName,
+} from './languages/language.ts';
+import { checkRunOptions, defaultTimeoutMs, type RunOptions } from './options.ts';
 import type { FairQueue } from './queue.ts';
 
 /** What runs share. */
@@ -30,11 +37,11 @@ export async function* streamRun(
   language: Language,
   options: RunOptions,
 ): AsyncGenerator<RunEvent> {
-  const source = `main.${language.extensions[0]}`;
+  const source = sourceName(language);
   throwIfCancelled(options.signal, 'The run');
   checkRunOptions(options, source);
   const clock = stopwatch();
-  const { kind, image } = yield* kindFor(workshop, language, options);
+  const { kind, image, opening } = yield* kindFor(workshop, language, options);
   const pullMs = clock.lap();
   using _turn = yield* workshop.queue.wait(options.user ?? '', options);
   const queueMs = clock.lap();
@@ -45,14 +52,14 @@ export async function* streamRun(
     const { sandbox, warm } = claim;
     const { id, runtime, grade, workdir } = sandbox;
     yield { type: 'sandbox-ready', language: language.name, image, sandbox: { id, runtime, grade, warm } };
-    const places = { source: `${workdir}/${source}`, build: `${workdir}/${buildFolder}` };
+    const places = placesIn(workdir, language);
     const { ahead, along } = packed({ ...options.files, [source]: sourceOf(code, language) });
     await bringIn(sandbox, ahead, language, options);
     const first = language.compile && { ...language.compile(places), files: along };
     let exit = first && (yield* compile(sandbox, first, options));
     const prepareMs = clock.lap();
     if (exit === undefined || exit.exitCode === 0) {
-      const command = commandOf(language, places, options);
+      const command = { ...commandOf(language, places, options), ...(opening && { opening }) };
       exit = yield* runCode(sandbox, first ? command : { ...command, files: along }, options);
       yield* collectArtifacts(sandbox, options.artifacts ?? [], { signal: options.signal });
     }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Duplex } from 'node:stream';
+import { z } from 'zod';
 import { type Cancel, cancelled, throwIfCancelled } from '../core/cancel.ts';
 import { GeodeError } from '../core/errors.ts';
 import type { Files } from '../core/files.ts';
@@ -93,12 +94,18 @@ export class GuestSandbox implements Sandbox {
 
   async #start(command: Command, { signal }: Cancel): Promise<ProcessStream> {
     throwIfCancelled(signal, 'Starting a command');
-    const spec = guestCommand(randomBytes(9).toString('base64url'), command);
+    const spec = guestCommand(newProcessId(), command);
     const journal = this.#room.journals.open(spec.id);
     const process = await ProcessStream.start(this.#room.link, spec, journal, { signal });
     journal.begin({ argv: command.argv, startedAt: Date.now() });
     if (command.stdin !== undefined) void feedStdin(this.#room.link, process, command);
     return process;
+  }
+
+  async prepare(command: Command, { signal }: Cancel = {}): Promise<void> {
+    throwIfCancelled(signal, 'Preparing a command');
+    const body = guestCommand(newProcessId(), { ...command, interactive: true });
+    await this.#room.link.call('POST', '/v1/prepared', z.unknown(), { body, signal });
   }
 
   processes(options: Cancel = {}): Promise<ProcessList> {
@@ -170,6 +177,10 @@ export class GuestSandbox implements Sandbox {
   [Symbol.asyncDispose](): Promise<void> {
     return this.stop();
   }
+}
+
+function newProcessId(): string {
+  return randomBytes(9).toString('base64url');
 }
 
 /** A command may end without reading all of its stdin; what it did not want is not an error. */

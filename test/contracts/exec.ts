@@ -343,6 +343,21 @@ export function execContract(harness: () => Harness): void {
       await expect(sandbox.signal('unknown', 'SIGTERM')).rejects.toMatchObject({ code: 'process_not_found' });
     });
 
+    it('PROC-1: a prepared program becomes the next command that has an opening for it', async ({ skip }) => {
+      await using own = await harness().open();
+      if (own.prepare === undefined) return skip('several share such a sandbox');
+      const waits = { argv: sh('read -r line; echo "$line"; cat'), env: { WAITS: '1' } };
+      await own.prepare(waits);
+      const opening = Buffer.from('hello\n');
+      const taken = await own.exec({ argv: sh('echo another'), opening, stdin: 'stdin' });
+      expect(taken).toMatchObject({ stdout: 'hello\nstdin', exitCode: 0 });
+      expect(await own.exec({ argv: sh('echo another'), opening })).toMatchObject({ stdout: 'another\n' });
+      await own.prepare(waits);
+      expect(await own.exec({ argv: sh('cat /proc/[0-9]*/environ | grep -c WAITS') })).toMatchObject({
+        stdout: '0\n',
+      });
+    });
+
     it('PROC-2: an ended process is read again from its journal, from any offset', async () => {
       const { processId } = await sandbox.exec({ argv: sh('printf 0123456789; exit 4') });
       const again = await events(await sandbox.attach(processId, { from: 4 }));

@@ -39,6 +39,24 @@ func (g *Guest) startProcess(w http.ResponseWriter, r *http.Request) error {
 	return stream(w, r, process, 0, frames)
 }
 
+func (g *Guest) prepareProcess(w http.ResponseWriter, r *http.Request) error {
+	body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, maxJSON))
+	if err != nil {
+		return err
+	}
+	spec, err := processes.ParseSpec(body)
+	if err != nil {
+		return err
+	}
+	if err := g.bring(spec.Files); err != nil {
+		return err
+	}
+	if err := g.table.Prepare(spec); err != nil {
+		return err
+	}
+	return writeJSON(w, struct{}{})
+}
+
 // bring writes the files that a command comes with.
 func (g *Guest) bring(content map[string][]byte) error {
 	for _, path := range slices.Sorted(maps.Keys(content)) {

@@ -28,6 +28,7 @@ func (g *Guest) routes() http.Handler {
 	open("POST /v1/claim", g.claim)
 
 	claimed("POST /v1/processes", g.startProcess)
+	claimed("POST /v1/prepared", g.prepareProcess)
 	claimed("GET /v1/processes", g.listProcesses)
 	claimed("POST /v1/processes/{id}/attach", g.attachProcess)
 	claimed("POST /v1/processes/{id}/stdin", g.feedProcess)

@@ -34,6 +34,12 @@ type Process struct {
 	ended  chan struct{} // closed when the exit record is in the journal
 }
 
+// begin notes what the exit record is measured from.
+func (p *Process) begin() {
+	p.oomKillsBefore, _ = p.table.Group.OOMKills()
+	p.started = time.Now()
+}
+
 func (p *Process) follow(timeout time.Duration) {
 	for _, output := range p.wires.outputs {
 		go output.pump(p.journal)

@@ -25,8 +25,9 @@ type Spec struct {
 	Stdin     string              `json:"stdin"`
 	Pty       *Size               `json:"pty"`
 	Rlimits   map[string][2]int64 `json:"rlimits"`
-	Files     map[string][]byte   `json:"files"` // written to the workspace before the start
-	Sole      bool                `json:"sole"`  // its exit ends everything in the sandbox but the guest
+	Files     map[string][]byte   `json:"files"`   // written to the workspace before the start
+	Sole      bool                `json:"sole"`    // its exit ends everything in the sandbox but the guest
+	Opening   []byte              `json:"opening"` // what the prepared program reads first, to become this command
 }
 
 // Defaults are what every command of a sandbox shares. They come with the first claim.

@@ -6,7 +6,6 @@ import (
 	"os"
 	"sync"
 	"syscall"
-	"time"
 
 	"geode/guest/internal/cgroup"
 	"geode/guest/internal/fault"
@@ -29,6 +28,7 @@ type Table struct {
 	// orphans are the guest's children that are not commands, and the command that left each behind; several
 	// when that cannot be told.
 	orphans  map[int][]*Process
+	prepared *prepared
 	stopping bool
 }
 
@@ -74,8 +74,25 @@ func (t *Table) Forget(p *Process) {
 	}
 }
 
-// Start runs a command.
+// Start runs a command: as the prepared program, where that fits, or as a new one.
 func (t *Table) Start(spec *Spec) (*Process, error) {
+	p, err := t.open(spec)
+	if err != nil {
+		return nil, err
+	}
+	p.follow(spec.timeout())
+	return p, nil
+}
+
+func (t *Table) open(spec *Spec) (*Process, error) {
+	if p, err := t.takePrepared(spec); p != nil || err != nil {
+		return p, err
+	}
+	return t.fork(spec, t.register)
+}
+
+// fork makes a process of a spec. Whoever enters it into the table does so under the lock of the fork.
+func (t *Table) fork(spec *Spec, enter func(*Process)) (*Process, error) {
 	t.mu.Lock()
 	defaults := t.defaults
 	t.mu.Unlock()
@@ -99,39 +116,49 @@ func (t *Table) Start(spec *Spec) (*Process, error) {
 		exited:  make(chan struct{}),
 		ended:   make(chan struct{}),
 	}
-	err = t.launch(p, command)
+	err = t.launch(p, command, enter)
 	wires.closeCommandSide()
 	if err != nil {
 		wires.close()
 		return nil, err
 	}
-	p.follow(spec.timeout())
 	return p, nil
 }
 
-func (t *Table) launch(p *Process, command *spawn.Command) error {
+func (t *Table) launch(p *Process, command *spawn.Command, enter func(*Process)) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.stopping {
-		return fault.New(fault.SpawnFailed, "the sandbox is stopping")
+	if err := t.admit(p.ID); err != nil {
+		return err
 	}
-	if t.processes[p.ID] != nil {
-		return fault.New(fault.InvalidInput, "there is already a process %s", p.ID)
-	}
-	p.oomKillsBefore, _ = t.Group.OOMKills()
 	footprint.ForgetPeak()
-	p.started = time.Now()
+	p.begin()
 	pid, err := spawn.Start(command)
 	if err != nil {
 		return err
 	}
 	p.PID = pid
-	p.alone = len(t.running) == 0 && len(t.orphans) == 0
+	t.running[pid] = p
+	enter(p)
+	return nil
+}
+
+// register makes a command of a process: from here on the host can ask for it.
+func (t *Table) register(p *Process) {
+	p.alone = len(t.running) == 1 && len(t.orphans) == 0
 	for _, other := range t.running {
-		other.alone = false
+		other.alone = other.alone && other == p
 	}
 	t.processes[p.ID] = p
-	t.running[pid] = p
-	t.Events.publish(Event{Type: "process-start", ID: p.ID, PID: pid})
+	t.Events.publish(Event{Type: "process-start", ID: p.ID, PID: p.PID})
+}
+
+func (t *Table) admit(id string) error {
+	if t.stopping {
+		return fault.New(fault.SpawnFailed, "the sandbox is stopping")
+	}
+	if t.processes[id] != nil {
+		return fault.New(fault.InvalidInput, "there is already a process %s", id)
+	}
 	return nil
 }

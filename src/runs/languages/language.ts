@@ -1,3 +1,5 @@
+import type { Command } from '../../core/process.ts';
+
 export const languageNames = ['python', 'javascript', 'typescript', 'shell', 'rust', 'go'] as const;
 export type LanguageName = (typeof languageNames)[number];
 
@@ -6,11 +8,31 @@ export interface Step {
   readonly env?: Readonly<Record<string, string>>;
 }
 
+/** In the folder of the code, out of the way of its own files. */
+export const buildFolder = '.build';
+
 /** Absolute paths in the sandbox. */
 export interface Places {
   readonly source: string;
   /** A folder for what a compiler makes. */
   readonly build: string;
+}
+
+/** An interpreter that is started, waits for the rest of its command, and then runs the source as it always does. */
+export interface Ahead {
+  /** Files are below the workdir; the interpreter removes them before it goes on. */
+  readonly start: (places: Places) => Promise<Step & Required<Pick<Command, 'files'>>>;
+  /** Variables that an interpreter looks at while it starts: a run that sets one needs an interpreter of its own. */
+  readonly readsAtStart: RegExp;
+}
+
+/** Where the code of a language is, in a sandbox with that workdir. */
+export function placesIn(workdir: string, language: Language): Places {
+  return { source: `${workdir}/${sourceName(language)}`, build: `${workdir}/${buildFolder}` };
+}
+
+export function sourceName({ extensions }: Language): string {
+  return `main.${extensions[0]}`;
 }
 
 /** A language is how its source becomes a command. */
@@ -22,6 +44,8 @@ export interface Language {
   /** Makes the program that `run` starts. Its time and output are not the run's. */
   readonly compile?: (places: Places) => Step;
   readonly run: (places: Places) => Step;
+  /** How its interpreter is started before there is code. */
+  readonly ahead?: Ahead;
   /** Where the source must be other than it was sent. */
   readonly source?: (code: Uint8Array) => Uint8Array;
   /** Instead of the default, where a compiler has to fit in as well. */

@@ -1,3 +1,4 @@
+import { nodeAhead } from '../ahead/interpreters.ts';
 import type { Language } from './language.ts';
 
 /** By Node's own type stripping: types are dropped, not checked, and enums and namespaces are refused. */
@@ -6,4 +7,5 @@ export const typescript: Language = {
   aliases: ['ts'],
   extensions: ['ts', 'mts', 'cts'],
   run: ({ source }) => ({ argv: ['node', source] }),
+  ahead: nodeAhead,
 };

@@ -1,0 +1,115 @@
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import type { Runs } from '../../src/runs/index.ts';
+import type { RunOptions } from '../../src/runs/options.ts';
+import { bubblewrapRuntime } from '../../src/runtimes/bubblewrap/bubblewrap.ts';
+import { dockerRuntime } from '../../src/runtimes/docker/docker.ts';
+import type { RuntimesOptions } from '../../src/runtimes/index.ts';
+import { nativeRuntime } from '../../src/runtimes/native/native.ts';
+import { fixtureText } from '../contracts/harness.ts';
+import { openRuns, type RunsHarness } from './harness.ts';
+
+const { docker, bubblewrap } = inject('engines');
+const places = [
+  {
+    name: 'docker',
+    missing: docker.available ? undefined : docker.reason,
+    make: (options: RuntimesOptions) => dockerRuntime(options, options.docker),
+    world: docker.available ? { dockerSocket: docker.socket } : {},
+  },
+  {
+    name: 'bubblewrap',
+    missing: bubblewrap.available ? undefined : bubblewrap.reason,
+    make: bubblewrapRuntime,
+    world: {},
+  },
+  { name: 'native', missing: undefined, make: nativeRuntime, world: {} },
+];
+
+/** A run whose output does not say in which sandbox it was, where a workdir is a path of the host. */
+async function toldBy(runs: Runs, code: string, language: string, options: RunOptions) {
+  const { stdout, stderr, exitCode, sandbox } = await runs.run(code, language, options);
+  const place = new RegExp(`/[^"\\s]*/${sandbox.id}`, 'g');
+  return { stdout: stdout.replaceAll(place, ''), stderr: stderr.replaceAll(place, ''), exitCode };
+}
+
+/** How each interpreter was really started: what the kernel knows of it cannot be tidied away. */
+const waited = {
+  python: 'print("gate" in open("/proc/self/environ").read())',
+  javascript: 'console.log(require("node:fs").readFileSync("/proc/self/cmdline", "utf8").includes("gate"))',
+} as const;
+const decidedAtStart = { python: { PYTHONHASHSEED: '7' }, javascript: { NODE_OPTIONS: '--no-warnings' } };
+
+for (const { name, missing, make, world } of places) {
+  const title = `interpreters that wait, on ${name}${missing === undefined ? '' : ` (skipped: ${missing})`}`;
+  describe.skipIf(missing !== undefined)(title, () => {
+    let ahead: RunsHarness;
+    let plain: RunsHarness;
+    beforeAll(async () => {
+      ahead = await openRuns(make, world);
+      plain = await openRuns(make, world, { startAhead: false });
+    });
+    afterAll(async () => {
+      await ahead?.close();
+      await plain?.close();
+    });
+
+    describe.each(['python', 'javascript'] as const)('%s', (language) => {
+      const options: RunOptions = {
+        argv: ['a b', '', 'ü$`"', '--require'],
+        env: { NAME: 'a=b', EMPTY: '', LINES: 'one\ntwo' },
+        stdin: 'what is\0read',
+        files: { 'below/data.txt': 'x', 'json.py': 'raise ImportError("hidden")' },
+        cwd: 'below',
+      };
+      const hasWaited = async (harness: RunsHarness, more: RunOptions = {}) =>
+        (await harness.runs.run(waited[language], language, more)).stdout.trim().toLowerCase();
+
+      it('RUN-8: a run is the interpreter that waited in its sandbox', async () => {
+        expect([await hasWaited(ahead), await hasWaited(ahead, options)]).toEqual(['true', 'true']);
+        expect(await hasWaited(plain)).toBe('false');
+      });
+
+      it('RUN-8: what it can see of its start is the same as without waiting', async () => {
+        const code = await fixtureText(`tell/tell.${language === 'python' ? 'py' : 'js'}`);
+        const { 'json.py': _, ...files } = options.files ?? {};
+        const [one, other] = await Promise.all(
+          [ahead, plain].map(({ runs }) => toldBy(runs, code, language, { ...options, files })),
+        );
+        const told = JSON.parse(one?.stdout ?? '');
+        expect(told).toMatchObject({ env: options.env, stdin: options.stdin });
+        expect(told.argv.slice(-4)).toEqual(options.argv);
+        expect(told).toEqual(JSON.parse(other?.stdout ?? ''));
+        expect(one).toMatchObject({ exitCode: 1, stderr: other?.stderr });
+      });
+
+      it('a variable that decides about its start gets an interpreter of its own', async () => {
+        expect(await hasWaited(ahead, { env: decidedAtStart[language] })).toBe('false');
+        expect(await hasWaited(ahead, { env: { PATH: '/usr/local/bin:/usr/bin:/bin' } })).toBe('false');
+      });
+
+      it('an environment that is too large to be told it is there all the same', async () => {
+        const env = { LARGE: 'x'.repeat(100_000) };
+        expect(await hasWaited(ahead, { env })).toBe('false');
+      });
+    });
+
+    it('a module that the code brings is not hidden by one that the wait has loaded', async () => {
+      const files = { 'json.py': 'mine = 1', 'struct.py': 'mine = 2', 'base64.py': 'mine = 3' };
+      const code = 'import json, struct, base64; print(json.mine, struct.mine, base64.mine)';
+      const [one, other] = await Promise.all(
+        [ahead, plain].map(({ runs }) => runs.run(code, 'python', { files })),
+      );
+      expect(one).toMatchObject({ stdout: '1 2 3\n', stderr: '' });
+      expect(other).toMatchObject({ stdout: '1 2 3\n' });
+    });
+
+    it('RUN-8: a module of its own is one, and types are stripped, also by one that waited', async () => {
+      const { runs } = ahead;
+      const module = 'import { argv } from "node:process"; console.log(await Promise.resolve(argv[2]))';
+      expect(await runs.run(module, 'javascript', { argv: ['x'] })).toMatchObject({ stdout: 'x\n' });
+      if (name !== 'docker') return;
+      const typed = 'const it: string = process.argv[2] ?? ""; console.log(it)';
+      expect(await runs.run(typed, 'typescript', { argv: ['x'] })).toMatchObject({ stdout: 'x\n' });
+    });
+  });
+}
