@@ -140,7 +140,7 @@ export function configSchema(host: Host) {
         start_ahead: z
           .boolean()
           .default(true)
-          .describe('python and node wait in ready sandboxes, 8 and 40 MB each'),
+          .describe('python and node wait in ready sandboxes, about 4 and 10 MB each'),
         concurrency: positive.int().default(8).describe('runs at once'),
         queue: count.default(256).describe('runs that may wait for their turn'),
         disk: size.nullable().optional().describe('workspace of a run: "1g"; null: no limit'),
