@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import { GeodeError, reasonOf } from '../core/errors.ts';
 import { parseProcessStat } from '../core/process-stat.ts';
-import type { Vital } from '../link/link.ts';
+import type { Vital } from '../link/watch.ts';
 import { absent } from './absent.ts';
 
 const endDeadlineMs = 5_000;
