@@ -7,8 +7,8 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { GeodeError } from '../core/errors.ts';
+import { Connection } from '../ledger/connection.ts';
 
 export const scopes = ['memory:read', 'memory:write', 'admin'] as const;
 
@@ -46,16 +46,11 @@ export interface KeyStore extends Disposable {
 
 /** Opens the file, and makes it, readable by its owner only, where there is none. */
 export function openKeys(path: string): KeyStore {
-  const database = openPrivate(path);
-  database.exec(`CREATE TABLE IF NOT EXISTS api_keys (
+  const connection = openPrivate(path);
+  const { sql } = connection;
+  sql.run`CREATE TABLE IF NOT EXISTS api_keys (
     id TEXT PRIMARY KEY, hash BLOB NOT NULL, user TEXT NOT NULL, scopes TEXT NOT NULL, label TEXT NOT NULL,
-    created_at INTEGER NOT NULL, revoked_at INTEGER) STRICT`);
-  const insert = database.prepare(
-    'INSERT INTO api_keys (id, hash, user, scopes, label, created_at) VALUES (?, ?, ?, ?, ?, ?)',
-  );
-  const select = database.prepare('SELECT * FROM api_keys WHERE id = ? AND revoked_at IS NULL');
-  const selectAll = database.prepare('SELECT * FROM api_keys ORDER BY created_at, id');
-  const update = database.prepare('UPDATE api_keys SET revoked_at = coalesce(revoked_at, ?) WHERE id = ?');
+    created_at INTEGER NOT NULL, revoked_at INTEGER) STRICT`;
 
   return {
     create({ user, scopes: granted, label = '' }) {
@@ -63,20 +58,22 @@ export function openKeys(path: string): KeyStore {
       const id = randomBytes(6).toString('hex');
       const secret = `geode_${id}_${randomBytes(32).toString('base64url')}`;
       const createdAt = new Date();
-      insert.run(id, hashOf(secret), user, granted.join(' '), label, createdAt.getTime());
+      sql.run`INSERT INTO api_keys (id, hash, user, scopes, label, created_at)
+        VALUES (${id}, ${hashOf(secret)}, ${user}, ${granted.join(' ')}, ${label}, ${createdAt.getTime()})`;
       return { key: { id, user, scopes: granted, label, createdAt, revokedAt: null }, secret };
     },
     verify(secret) {
-      const row = select.get(keyPattern.exec(secret)?.[1] ?? '');
+      const id = keyPattern.exec(secret)?.[1] ?? '';
+      const row = sql.get`SELECT * FROM api_keys WHERE id = ${id} AND revoked_at IS NULL`;
       const known = row?.hash instanceof Uint8Array ? row.hash : hashOfNothing;
       return timingSafeEqual(hashOf(secret), known) && row ? keyOf(row) : null;
     },
-    list: () => selectAll.all().map(keyOf),
+    list: () => sql.all`SELECT * FROM api_keys ORDER BY created_at, id`.map(keyOf),
     revoke(id) {
-      if (update.run(Date.now(), id).changes === 0)
-        throw new GeodeError('key_not_found', `There is no key ${id}`);
+      const revoked = sql.run`UPDATE api_keys SET revoked_at = coalesce(revoked_at, ${Date.now()}) WHERE id = ${id}`;
+      if (revoked.changes === 0) throw new GeodeError('key_not_found', `There is no key ${id}`);
     },
-    [Symbol.dispose]: () => database.close(),
+    [Symbol.dispose]: () => connection[Symbol.dispose](),
   };
 }
 
@@ -94,13 +91,13 @@ function checkUser(user: string): void {
   }
 }
 
-function openPrivate(path: string): DatabaseSync {
+function openPrivate(path: string): Connection {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   closeSync(openSync(path, 'a', 0o600));
   chmodSync(path, 0o600);
-  const database = new DatabaseSync(path);
-  database.exec('PRAGMA journal_mode = WAL; PRAGMA busy_timeout = 5000');
-  return database;
+  const connection = new Connection(path, { timeoutMs: 5_000 });
+  connection.exec('PRAGMA journal_mode = WAL');
+  return connection;
 }
 
 // A key holds 256 random bits, so a plain hash is as hard to reverse as a slow one, and quick on each request.

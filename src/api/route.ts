@@ -11,6 +11,11 @@ export function defineRoute<R extends RouteConfig>(route: R, handler: RouteHandl
   return { route, handler };
 }
 
+/** A body that must be there. */
+export function jsonBody<Schema extends ZodType>(description: string, schema: Schema) {
+  return { ...json(description, schema), required: true };
+}
+
 export function json<Schema extends ZodType>(description: string, schema: Schema) {
   return { description, content: { 'application/json': { schema } } };
 }
@@ -34,6 +39,9 @@ export const bodyRefusals = {
   415: json('The Content-Type is not one that this path takes.', problemSchema),
   507: json('The disk is full.', problemSchema),
 };
+
+/** What a route that writes entries may answer: one may name others, which must be there. */
+export const writeRefusals = { ...refusals, ...bodyRefusals, ...notFoundRefusal };
 
 export const security = [{ key: [] }];
 

@@ -1,9 +1,7 @@
 import { chmodSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { DatabaseSync, type SQLTagStore } from 'node:sqlite';
 import { GeodeError, isGeodeError, reasonOf } from '../core/errors.ts';
-
-const SQLITE_FULL = 13;
+import { Connection, type ConnectionOptions, isDiskFull, type Sql } from './connection.ts';
 
 /** The tables of one part: changes in the order of their making. One that was published is never edited. */
 export interface Chapter {
@@ -17,68 +15,50 @@ export interface Chapter {
  */
 export class Ledger implements Disposable {
   readonly file: string;
-  readonly #db: DatabaseSync;
-  readonly #sql: SQLTagStore;
+  readonly #connection: Connection;
 
   /** To `read` it there must be one already, and nothing is changed: not even brought up to date. */
   constructor(file: string, chapters: readonly Chapter[], access: 'write' | 'read' = 'write') {
     this.file = file;
     if (access === 'read') {
-      this.#db = this.#openToRead();
-      this.#sql = this.#db.createTagStore(100);
+      this.#connection = this.#open({ readOnly: true, timeoutMs: 1_000 });
       for (const chapter of chapters) this.#checkUpToDate(chapter);
       return;
     }
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    try {
-      this.#db = new DatabaseSync(file);
+    this.#connection = this.#open();
+    this.read((sql) => {
       chmodSync(file, 0o600);
       // NORMAL: the death of the process loses nothing; after a power cut reality says what the last moments were.
-      this.#db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');
-      this.#db.exec(
-        'CREATE TABLE IF NOT EXISTS chapters (name TEXT PRIMARY KEY, version INTEGER NOT NULL) STRICT',
-      );
-    } catch (thrown) {
-      throw this.#failure(thrown);
-    }
-    this.#sql = this.#db.createTagStore(100);
+      this.#connection.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');
+      sql.run`CREATE TABLE IF NOT EXISTS chapters (name TEXT PRIMARY KEY, version INTEGER NOT NULL) STRICT`;
+    });
     for (const chapter of chapters) this.#bringUpToDate(chapter);
   }
 
-  read<T>(work: (sql: SQLTagStore) => T): T {
+  #open(options?: ConnectionOptions): Connection {
     try {
-      return work(this.#sql);
+      return new Connection(this.file, options);
+    } catch (thrown) {
+      throw this.#failure(thrown);
+    }
+  }
+
+  read<T>(work: (sql: Sql) => T): T {
+    try {
+      return work(this.#connection.sql);
     } catch (thrown) {
       throw this.#failure(thrown);
     }
   }
 
   /** All of the work or none of it. */
-  write<T>(work: (sql: SQLTagStore) => T): T {
-    return this.read((sql) => {
-      this.#db.exec('BEGIN IMMEDIATE');
-      try {
-        const result = work(sql);
-        this.#db.exec('COMMIT');
-        return result;
-      } catch (thrown) {
-        // A full disk has ended the transaction already.
-        if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
-        throw thrown;
-      }
-    });
+  write<T>(work: (sql: Sql) => T): T {
+    return this.read((sql) => this.#connection.transaction(() => work(sql)));
   }
 
   [Symbol.dispose](): void {
-    if (this.#db.isOpen) this.#db.close();
-  }
-
-  #openToRead(): DatabaseSync {
-    try {
-      return new DatabaseSync(this.file, { readOnly: true, timeout: 1_000 });
-    } catch (thrown) {
-      throw this.#failure(thrown);
-    }
+    this.#connection[Symbol.dispose]();
   }
 
   #checkUpToDate({ name, changes }: Chapter): void {
@@ -97,7 +77,7 @@ export class Ledger implements Disposable {
           hint: 'Update Geode, or set sandbox.state_dir to another folder.',
         });
       }
-      for (const change of changes.slice(version)) this.#db.exec(change);
+      for (const change of changes.slice(version)) this.#connection.exec(change);
       sql.run`INSERT INTO chapters VALUES (${name}, ${changes.length})
         ON CONFLICT (name) DO UPDATE SET version = excluded.version`;
     });
@@ -105,8 +85,7 @@ export class Ledger implements Disposable {
 
   #failure(thrown: unknown): GeodeError {
     if (isGeodeError(thrown)) return thrown;
-    const code = thrown instanceof Error && 'errcode' in thrown ? Number(thrown.errcode) & 0xff : undefined;
-    if (code === SQLITE_FULL) {
+    if (isDiskFull(thrown)) {
       return new GeodeError('disk_full', `The disk that holds the ledger is full; nothing was written.`, {
         hint: 'Free space where `sandbox.state_dir` is, then try again.',
         cause: thrown,

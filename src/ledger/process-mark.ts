@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { parseProcessStat } from '../core/process-stat.ts';
 
 /** A process for good: the number of one that has ended is given to another some day. */
 export interface ProcessMark {
@@ -20,12 +21,11 @@ export function isRunning({ pid, start }: ProcessMark): boolean {
   return now === undefined || now === start;
 }
 
-/** Field 22 of /proc/PID/stat, after the name in parentheses; undefined where there is no /proc. */
+/** Undefined where there is no /proc. */
 function startOf(pid: number): string | undefined {
   try {
-    const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
-    return fields[0] === 'Z' ? 'ended' : fields[19];
+    const stat = parseProcessStat(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+    return stat?.state === 'Z' ? 'ended' : stat?.start;
   } catch {
     return undefined;
   }

@@ -9,12 +9,8 @@ import type { Dialer } from './dial.ts';
 import { type Claim, shakeHands } from './handshake.ts';
 import { Pauses, sandboxPaused } from './pauses.ts';
 import { openStream, requestJson, responseOf } from './request.ts';
-import { checkPulse, openSession, pong } from './session.ts';
-
-/** What the runtime knows of the room itself: a dead sandbox is told apart from a slow one by asking. */
-export type Vital =
-  | { readonly alive: true; readonly paused?: boolean }
-  | { readonly alive: false; readonly reason: string };
+import { openSession, pong } from './session.ts';
+import { type Vital, Watch } from './watch.ts';
 
 export interface LinkOptions {
   readonly dialer: Dialer;
@@ -30,9 +26,6 @@ export interface LinkOptions {
 
 const callDeadlineMs = 30_000;
 const reconnectDeadlineMs = 15_000;
-const vitalEveryMs = 200;
-const pausedVitalEveryMs = 2_000;
-const vitalDeadlineMs = 3_000;
 const usualPingEveryMs = 10_000;
 
 interface CallOptions extends Cancel {
@@ -56,17 +49,33 @@ export class Link {
   #session: ClientHttp2Session | undefined;
   #end: GeodeError | undefined;
   readonly #waiting = new Set<Waiter>();
-  #watch: NodeJS.Timeout | undefined;
   #refusal: GeodeError | undefined;
   #fresh: boolean;
-  #asking: Promise<void> | undefined;
   readonly #meter = new ActivityMeter();
-  readonly #pauses = new Pauses();
+  readonly #pauses: Pauses;
+  readonly #watch: Watch;
 
   private constructor(options: LinkOptions) {
+    const { fresh, paused = false, vital, pingEveryMs = usualPingEveryMs } = options;
     this.#options = options;
-    this.#fresh = options.fresh;
-    this.#pauses.set(options.paused ?? false);
+    this.#fresh = fresh;
+    this.#pauses = new Pauses({
+      paused,
+      onChange: () => {
+        if (this.paused) this.#rejectWaiting(sandboxPaused());
+        this.#watch.keep(this.#session);
+      },
+      explain: async (error) => {
+        await this.#watch.askVital();
+        return this.#end ?? error;
+      },
+    });
+    this.#watch = new Watch({
+      vital,
+      pingEveryMs,
+      pauses: this.#pauses,
+      onEnd: (reason) => this.#finish(new GeodeError('sandbox_gone', `The sandbox has ended: ${reason}.`)),
+    });
   }
 
   /** Ready when the guest has answered, or at once for one that is paused. On failure the dialer is closed. */
@@ -77,9 +86,9 @@ export class Link {
     const link = new Link(options);
     try {
       await options.dialer.start((connection) => void link.#welcome(connection));
-      link.#keepWatch();
+      link.#watch.keep(undefined);
       // What was started a moment ago needs that moment more than the question.
-      if (!options.fresh) void link.#askVital();
+      if (!options.fresh) void link.#watch.askVital();
       if (!link.paused) await link.#ready({ deadlineMs, signal });
       return link;
     } catch (error) {
@@ -116,52 +125,20 @@ export class Link {
   /** From before the guest is frozen on, nothing new is asked of it. One that was not to be frozen to its end is thawed. */
   async pause(freeze: () => Promise<void>, thaw: () => Promise<void>): Promise<void> {
     if (this.#end !== undefined) throw this.#end;
-    const before = this.paused;
-    this.#turn(true);
-    await this.#turningBy(freeze).catch(async (error) => {
-      // What cannot be thawed either counts as paused until the runtime says otherwise: it can be resumed.
-      if (!before)
-        await this.#turningBy(thaw).then(
-          () => this.#turn(false),
-          () => {},
-        );
-      throw error;
-    });
+    await this.#pauses.pause(freeze, thaw);
   }
 
   /** Ready when the guest has answered. */
   async resume(thaw: () => Promise<void>, ready: { deadlineMs: number } & Cancel): Promise<void> {
     if (this.#end !== undefined) throw this.#end;
-    await this.#turningBy(thaw);
-    this.#turn(false);
+    await this.#pauses.resume(thaw);
     await this.#ready(ready);
   }
 
   /** Holds the guest still without a word to those who call: they wait. The result lets it go on, and is called once. */
   async hold(freeze: () => Promise<void>, thaw: () => Promise<void>): Promise<() => Promise<void>> {
     if (this.#end !== undefined) throw this.#end;
-    const over = this.#pauses.hold();
-    const free = () => thaw().finally(over);
-    await freeze().catch(async (error) => {
-      await free().catch(() => {});
-      await this.#askVital();
-      throw this.#end ?? error;
-    });
-    return free;
-  }
-
-  /** What cannot be turned may have ended. */
-  async #turningBy(work: () => Promise<void>): Promise<void> {
-    await this.#pauses.turning(work).catch(async (error) => {
-      await this.#askVital();
-      throw this.#end ?? error;
-    });
-  }
-
-  #turn(paused: boolean): void {
-    this.#pauses.set(paused);
-    if (paused) this.#rejectWaiting(sandboxPaused());
-    this.#keepWatch();
+    return this.#pauses.hold(freeze, thaw);
   }
 
   /** The live session, or the next one: a lost link is waited for, a dead sandbox is not. */
@@ -227,7 +204,7 @@ export class Link {
       return await conversation();
     } catch (error) {
       if (isGeodeError(error, 'guest_protocol')) this.#finish(error);
-      if (isGeodeError(error, 'link_lost')) await this.#askVital();
+      if (isGeodeError(error, 'link_lost')) await this.#watch.askVital();
       throw isGeodeError(error, 'link_lost') && this.#end !== undefined ? this.#end : error;
     }
   }
@@ -259,60 +236,22 @@ export class Link {
     this.#session?.destroy();
     this.#session = session;
     this.#fresh = false;
-    this.#keepWatch();
+    this.#watch.keep(session);
     session.once('close', () => {
       if (this.#session !== session) return;
       this.#session = undefined;
-      this.#keepWatch();
-      void this.#askVital();
+      this.#watch.keep(undefined);
+      void this.#watch.askVital();
     });
     for (const { resolve } of this.#waiting) resolve(session);
     this.#waiting.clear();
   }
 
-  /** Over a live session the guest is asked; without one, and while it is paused, the runtime is. */
-  #keepWatch(): void {
-    clearInterval(this.#watch);
-    if (this.#end !== undefined) return;
-    const session = this.#session;
-    if (session !== undefined && !this.paused) {
-      const { pingEveryMs = usualPingEveryMs } = this.#options;
-      this.#watch = setInterval(() => {
-        if (this.#pauses.held) return;
-        const pausedMs = this.pausedMs;
-        checkPulse(session, pingEveryMs, () => this.pausedMs !== pausedMs);
-      }, pingEveryMs).unref();
-      return;
-    }
-    const everyMs = this.paused ? pausedVitalEveryMs : vitalEveryMs;
-    this.#watch = setInterval(() => void this.#askVital(), everyMs);
-    if (this.paused) this.#watch.unref();
-  }
-
-  /** One question at a time, and not for long: an engine that does not answer says nothing about the sandbox. */
-  #askVital(): Promise<void> {
-    this.#asking ??= this.#ask().finally(() => {
-      this.#asking = undefined;
-    });
-    return this.#asking;
-  }
-
-  async #ask(): Promise<void> {
-    const alive: Vital = { alive: true };
-    const isSteady = this.#pauses.steady();
-    const vital = await within(
-      { ms: vitalDeadlineMs, what: 'Asking for the sandbox' },
-      this.#options.vital,
-    ).catch(() => alive);
-    if (!vital.alive) this.#finish(new GeodeError('sandbox_gone', `The sandbox has ended: ${vital.reason}.`));
-    else if (isSteady() && (vital.paused ?? this.paused) !== this.paused) this.#turn(!this.paused);
-  }
-
   #finish(reason: GeodeError): void {
     if (this.#end !== undefined) return;
     this.#end = reason;
+    this.#watch.end();
     this.#pauses.set(false);
-    clearInterval(this.#watch);
     this.#session?.destroy();
     this.#session = undefined;
     this.#rejectWaiting(reason);

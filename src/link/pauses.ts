@@ -1,13 +1,28 @@
 import { GeodeError } from '../core/errors.ts';
 
+interface PausesOptions {
+  readonly paused: boolean;
+  /** After it was paused or resumed, by us or by somebody else. */
+  readonly onChange: () => void;
+  /** What cannot be frozen or thawed may have ended: gives the error that says so, or the one that it was given. */
+  readonly explain: (error: unknown) => Promise<unknown>;
+}
+
 /** Whether the sandbox is paused or held still, and for how long its time has stood still in all. */
 export class Pauses {
-  #paused = false;
+  readonly #options: PausesOptions;
+  #paused: boolean;
   #held = false;
   #since: number | undefined;
   #totalMs = 0;
   /** Odd while a pause or a resume is under way, and during a hold. */
   #turns = 0;
+
+  constructor(options: PausesOptions) {
+    this.#options = options;
+    this.#paused = options.paused;
+    this.#count();
+  }
 
   get paused(): boolean {
     return this.#paused;
@@ -22,32 +37,64 @@ export class Pauses {
   }
 
   set(paused: boolean): void {
+    if (paused === this.#paused) return;
     this.#paused = paused;
     this.#count();
+    this.#options.onChange();
   }
 
-  async turning(work: () => Promise<void>): Promise<void> {
-    this.#turns += 1;
-    await work().finally(() => {
-      this.#turns += 1;
+  /** It counts as paused from before it is frozen. One that was not to be frozen to its end is thawed. */
+  async pause(freeze: () => Promise<void>, thaw: () => Promise<void>): Promise<void> {
+    const before = this.#paused;
+    this.set(true);
+    await this.#turning(freeze).catch(async (error) => {
+      // What cannot be thawed either counts as paused until the runtime says otherwise: it can be resumed.
+      if (!before)
+        await this.#turning(thaw).then(
+          () => this.set(false),
+          () => {},
+        );
+      throw error;
     });
   }
 
-  /** From now on; the result ends it. One at a time, and no turn meanwhile. */
-  hold(): () => void {
-    const turn = (held: boolean) => {
-      this.#turns += 1;
-      this.#held = held;
-      this.#count();
-    };
-    turn(true);
-    return () => turn(false);
+  async resume(thaw: () => Promise<void>): Promise<void> {
+    await this.#turning(thaw);
+    this.set(false);
+  }
+
+  /** Still, but not paused. The result lets it go on, and is called once. One at a time, and no turn meanwhile. */
+  async hold(freeze: () => Promise<void>, thaw: () => Promise<void>): Promise<() => Promise<void>> {
+    this.#holdTurn(true);
+    const free = () => thaw().finally(() => this.#holdTurn(false));
+    await freeze().catch(async (error) => {
+      await free().catch(() => {});
+      throw await this.#options.explain(error);
+    });
+    return free;
   }
 
   /** To be asked later whether no turn began or ended since: during one, the runtime may say either. */
   steady(): () => boolean {
     const before = this.#turns;
     return () => before % 2 === 0 && before === this.#turns;
+  }
+
+  async #turning(work: () => Promise<void>): Promise<void> {
+    this.#turns += 1;
+    try {
+      await work().finally(() => {
+        this.#turns += 1;
+      });
+    } catch (error) {
+      throw await this.#options.explain(error);
+    }
+  }
+
+  #holdTurn(held: boolean): void {
+    this.#turns += 1;
+    this.#held = held;
+    this.#count();
   }
 
   #count(): void {

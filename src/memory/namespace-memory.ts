@@ -2,6 +2,7 @@
 
 import type { Cancel } from '../core/cancel.ts';
 import { GeodeError } from '../core/errors.ts';
+import type { KeyedTurns } from '../core/keyed-turns.ts';
 import {
   type Answer,
   type Entry,
@@ -16,7 +17,6 @@ import {
   type Query,
   type Stored,
 } from '../core/memory.ts';
-import type { InOrder } from './in-order.ts';
 import { checkedFilter, checkedKey, checkedPaging } from './prepare.ts';
 import { checkCategory, type RecallParts, recall } from './recall.ts';
 import { caughtUp, lanes, restoring, storeAll, storing } from './store-all.ts';
@@ -25,7 +25,8 @@ import { countByCategory, listEntries, readEntry, readHistory } from './truth/re
 import { removeEntry } from './truth/write-entry.ts';
 
 export interface MemoryParts extends RecallParts {
-  readonly inOrder: InOrder;
+  /** Of the keys of all namespaces. */
+  readonly turns: KeyedTurns;
   /** Exact values that must never be stored; asked anew for each write. */
   readonly secrets: () => Iterable<string>;
 }
@@ -91,7 +92,7 @@ export class NamespaceMemory implements Memory {
 
   async forget(key: string): Promise<boolean> {
     const checked = checkedKey(key);
-    return this.#parts.inOrder.run(lanes(this.namespace, [checked]), async () => {
+    return this.#parts.turns.in(lanes(this.namespace, [checked]), async () => {
       const existed = await this.#parts.truth.transaction((sql) => removeEntry(sql, this.namespace, checked));
       if (existed) await caughtUp(this.#parts);
       return existed;

@@ -2,6 +2,7 @@
 
 import type { Cancel } from '../core/cancel.ts';
 import { reasonOf } from '../core/errors.ts';
+import { KeyedTurns } from '../core/keyed-turns.ts';
 import type {
   Embedder,
   Memory,
@@ -12,7 +13,6 @@ import type {
   ReindexProgress,
 } from '../core/memory.ts';
 import { EmbedQueue } from './embed/embed-queue.ts';
-import { InOrder } from './in-order.ts';
 import { EmbeddedIndex } from './index/embedded/embedded-index.ts';
 import { QdrantIndex, type QdrantOptions } from './index/qdrant/qdrant-index.ts';
 import type { SearchIndex } from './index/search-index.ts';
@@ -53,7 +53,7 @@ export function openMemory(options: MemoryOptions): MemoryStore {
     queue,
     index,
     indexer,
-    inOrder: new InOrder(),
+    turns: new KeyedTurns(),
     secrets: options.secrets ?? (() => []),
     now: options.now ?? Date.now,
   });

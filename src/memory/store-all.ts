@@ -66,7 +66,7 @@ export async function storeAll(
     );
   }
   // Calls on the same key line up now, before anything is waited for.
-  return parts.inOrder.run(
+  return parts.turns.in(
     lanes(
       namespace,
       writings.flatMap(({ keys }) => keys),

@@ -6,7 +6,8 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import { GeodeError, reasonOf } from '../core/errors.ts';
-import type { Vital } from '../link/link.ts';
+import { parseProcessStat } from '../core/process-stat.ts';
+import type { Vital } from '../link/watch.ts';
 import { absent } from './absent.ts';
 
 const endDeadlineMs = 5_000;
@@ -123,9 +124,9 @@ async function isRunning(handle: string): Promise<boolean> {
   return started !== undefined && (await startTime(Number(pid))) === started;
 }
 
-/** Field 22 of /proc/PID/stat, after the name in parentheses; undefined for a zombie or no process. */
+/** Undefined for a zombie or no process. */
 export async function startTime(pid: number): Promise<string | undefined> {
   const text = await readFile(join('/proc', String(pid), 'stat'), 'utf8').catch(absent);
-  const fields = text?.slice(text.lastIndexOf(')') + 2).split(' ');
-  return fields?.[0] === 'Z' ? undefined : fields?.[19];
+  const stat = parseProcessStat(text ?? '');
+  return stat?.state === 'Z' ? undefined : stat?.start;
 }

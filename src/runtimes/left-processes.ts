@@ -1,6 +1,7 @@
 import { readdir, readFile, readlink, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { parseProcessStat } from '../core/process-stat.ts';
 import { kill, startTime } from './host-process.ts';
 import type { Room } from './rooms.ts';
 
@@ -77,7 +78,7 @@ async function thisProcessAndAbove(): Promise<ReadonlySet<number>> {
   for (let pid = process.pid; pid > 0 && !found.has(pid); ) {
     found.add(pid);
     const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
-    pid = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1] ?? 0);
+    pid = parseProcessStat(stat)?.parent ?? 0;
   }
   return found;
 }

@@ -2,8 +2,9 @@ import { type Cancel, finishing, throwIfCancelled, within } from '../core/cancel
 import { GeodeError, reasonOf } from '../core/errors.ts';
 import type { Available, HostWorkspaces, Runtime, SandboxFacts, Unavailable } from '../core/runtime.ts';
 import type { Sandbox, SandboxSpec } from '../core/sandbox.ts';
-import { Link, type Vital } from '../link/link.ts';
+import { Link } from '../link/link.ts';
 import { metricsSchema } from '../link/schemas.ts';
+import type { Vital } from '../link/watch.ts';
 import { checkDevice } from './disk.ts';
 import { freezerOf } from './freezer.ts';
 import { GuestSandbox } from './guest-sandbox.ts';

@@ -1,5 +1,6 @@
 import { lstat, mkdir, rmdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { KeyedTurns } from '../core/keyed-turns.ts';
 import type { Limits } from '../core/limits.ts';
 import type { HeldWorkspace } from '../core/runtime.ts';
 import { hasDisk, isMounted, makeDisk, mountDisk, unmountDisk } from './disk.ts';
@@ -13,14 +14,14 @@ interface Use {
   readers: number;
   /** Walls stand around it, or it was mounted before anybody read it. */
   walls: boolean;
-  /** One change of its mount at a time. */
-  last: Promise<unknown>;
 }
 
 /** The workspaces of rooms as folders of this host. One with a disk is mounted while walls or readers need it. */
 export class Workspaces {
   readonly #options: RuntimeOptions;
+  /** Of those that are being read, or changed at this moment. */
   readonly #uses = new Map<string, Use>();
+  readonly #turns = new KeyedTurns();
 
   constructor(options: RuntimeOptions) {
     this.#options = options;
@@ -103,15 +104,13 @@ export class Workspaces {
     }
   }
 
-  async #inTurn(room: Room, work: (use: Use) => Promise<void>): Promise<void> {
-    const use = this.#uses.get(room.id) ?? { readers: 0, walls: false, last: Promise.resolve() };
-    this.#uses.set(room.id, use);
-    const turn = use.last.then(() => work(use));
-    const settled = turn.catch(() => {});
-    use.last = settled;
-    await settled;
-    if (use.last === settled && use.readers === 0) this.#uses.delete(room.id);
-    await turn;
+  /** One change of its mount at a time. */
+  #inTurn({ id }: Room, work: (use: Use) => Promise<void>): Promise<void> {
+    return this.#turns.in([id], async () => {
+      const use = this.#uses.get(id) ?? { readers: 0, walls: false };
+      this.#uses.set(id, use);
+      await work(use).finally(() => use.readers === 0 && this.#uses.delete(id));
+    });
   }
 }
 

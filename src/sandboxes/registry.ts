@@ -1,5 +1,6 @@
 import { type Cancel, throwIfCancelled, within } from '../core/cancel.ts';
 import { GeodeError, isGeodeError } from '../core/errors.ts';
+import { KeyedTurns } from '../core/keyed-turns.ts';
 import type { PersistentSandbox, PersistentSpec, SandboxStatus } from '../core/persistent.ts';
 import type { Runtime } from '../core/runtime.ts';
 import { Admission, type AdmissionLimits } from './admission.ts';
@@ -7,7 +8,6 @@ import type { Book, Entry } from './book.ts';
 import { handleOf } from './handle.ts';
 import { Held } from './held.ts';
 import { Holdings } from './holdings.ts';
-import { KeyedTurns } from './keyed-turns.ts';
 import { checkLabels, checkName, keyOf, ownerText } from './owner.ts';
 import { rollCall } from './roll-call.ts';
 import type { Supply } from './supply.ts';
@@ -118,12 +118,23 @@ export class Registry implements AsyncDisposable {
     return this.#turns.has(keyOf(user, chat));
   }
 
-  async inTurn<T>(user: string, chat: string, cancel: Cancel, work: () => Promise<T>): Promise<T> {
-    const turn = this.#turns.in(keyOf(user, chat), 'Waiting for the sandbox', cancel, async () => {
+  inTurn<T>(user: string, chat: string, cancel: Cancel, work: () => Promise<T>): Promise<T> {
+    return this.inTurns(user, [chat], cancel, work);
+  }
+
+  async inTurns<T>(
+    user: string,
+    chats: readonly string[],
+    { signal }: Cancel,
+    work: () => Promise<T>,
+  ): Promise<T> {
+    const keys = chats.map((chat) => keyOf(user, chat));
+    const begin = async () => {
       if (this.#closing !== undefined)
         throw new GeodeError('stopping', 'This host is letting go of its sandboxes.');
       return work();
-    });
+    };
+    const turn = this.#turns.in(keys, begin, { what: 'Waiting for the sandbox', signal });
     this.#working.add(turn);
     return turn.finally(() => this.#working.delete(turn));
   }
@@ -146,19 +157,6 @@ export class Registry implements AsyncDisposable {
     } finally {
       await this.#holdings.release();
     }
-  }
-
-  /** The turns of both chats, always in the same order, so that two such calls cannot wait for each other. */
-  inTurns<T>(
-    user: string,
-    chats: readonly [string, string],
-    cancel: Cancel,
-    work: () => Promise<T>,
-  ): Promise<T> {
-    const [first, second] = chats.toSorted();
-    if (first === undefined || second === undefined || first === second)
-      return this.inTurn(user, chats[0], cancel, work);
-    return this.inTurn(user, first, cancel, () => this.inTurn(user, second, cancel, work));
   }
 
   async checkFree(user: string, chat: string): Promise<void> {

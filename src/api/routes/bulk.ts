@@ -1,8 +1,8 @@
-import { ingestEvents, streamEvents, wantsEvents } from '../events.ts';
 import { requireScope } from '../guards/auth.ts';
-import { bodyRefusals, defineRoute, limitBulkBody, notFoundRefusal, refusals, security } from '../route.ts';
-import { bulkSchema, ingestEventSchema, manyStoredSchema } from '../schemas.ts';
-import { newEntryOf, wireStored } from '../wire.ts';
+import { defineRoute, jsonBody, limitBulkBody, security, writeRefusals } from '../route.ts';
+import { bulkSchema } from '../schemas.ts';
+import { manyStored, storeMany } from '../store-many.ts';
+import { newEntryOf } from '../wire.ts';
 
 export const bulk = defineRoute(
   {
@@ -14,35 +14,12 @@ export const bulk = defineRoute(
     tags: ['context'],
     security,
     middleware: [requireScope('memory:write'), limitBulkBody],
-    request: {
-      body: {
-        description: 'The entries.',
-        content: { 'application/json': { schema: bulkSchema } },
-        required: true,
-      },
-    },
-    responses: {
-      201: {
-        description: 'All are on disk, in the order of the request.',
-        content: {
-          'application/json': { schema: manyStoredSchema },
-          'text/event-stream': { schema: ingestEventSchema },
-        },
-      },
-      ...refusals,
-      ...bodyRefusals,
-      ...notFoundRefusal,
-    },
+    request: { body: jsonBody('The entries.', bulkSchema) },
+    responses: { ...manyStored, ...writeRefusals },
   },
-  async (context) => {
+  (context) => {
     const entries = context.req.valid('json').entries.map(newEntryOf);
-    const { signal } = context.req.raw;
-    const { memory } = context.var;
-    if (wantsEvents(context)) {
-      return streamEvents(context, 201, ingestEvents(memory, batchesOf(entries), entries.length, signal));
-    }
-    const stored = await memory.storeMany(entries, { signal });
-    return context.json({ stored: stored.map(wireStored) }, 201);
+    return storeMany(context, batchesOf(entries), entries.length);
   },
 );
 

@@ -1,11 +1,10 @@
 import { GeodeError } from '../../core/errors.ts';
 import type { NewEntry } from '../../core/memory.ts';
-import { ingestEvents, streamEvents, wantsEvents } from '../events.ts';
 import { extractText } from '../files/extract.ts';
 import { requireScope } from '../guards/auth.ts';
 import { bodyRefusals, defineRoute, json, limitBulkBody, refusals, security } from '../route.ts';
-import { filesSchema, ingestEventSchema, manyStoredSchema, newIdSchema, problemSchema } from '../schemas.ts';
-import { wireStored } from '../wire.ts';
+import { filesSchema, newIdSchema, problemSchema } from '../schemas.ts';
+import { manyStored, storeMany } from '../store-many.ts';
 
 export const files = defineRoute(
   {
@@ -25,31 +24,17 @@ export const files = defineRoute(
       },
     },
     responses: {
-      201: {
-        description: 'All are on disk, in the order of the request.',
-        content: {
-          'application/json': { schema: manyStoredSchema },
-          'text/event-stream': { schema: ingestEventSchema },
-        },
-      },
+      ...manyStored,
       ...refusals,
       ...bodyRefusals,
       422: json('A file has no text that can be read.', problemSchema),
     },
   },
-  async (context) => {
+  (context) => {
     const { file, tag = [], category, prefix = '' } = context.req.valid('form');
-    const { signal } = context.req.raw;
     const sent = [file].flat();
-    const entries = entriesOf(sent, { prefix, category, tags: [tag].flat() }, signal);
-    const { memory } = context.var;
-    if (wantsEvents(context)) {
-      return streamEvents(context, 201, ingestEvents(memory, entries, sent.length, signal));
-    }
-    const read: NewEntry[] = [];
-    for await (const batch of entries) read.push(...batch);
-    const stored = await memory.storeMany(read, { signal });
-    return context.json({ stored: stored.map(wireStored) }, 201);
+    const entries = entriesOf(sent, { prefix, category, tags: [tag].flat() }, context.req.raw.signal);
+    return storeMany(context, entries, sent.length);
   },
 );
 

@@ -1,13 +1,5 @@
 import { requireScope } from '../guards/auth.ts';
-import {
-  bodyRefusals,
-  defineRoute,
-  json,
-  limitEntryBody,
-  notFoundRefusal,
-  refusals,
-  security,
-} from '../route.ts';
+import { defineRoute, json, jsonBody, limitEntryBody, security, writeRefusals } from '../route.ts';
 import { newEntrySchema, storedSchema } from '../schemas.ts';
 import { newEntryOf, wireStored } from '../wire.ts';
 
@@ -19,13 +11,8 @@ export const ingest = defineRoute(
     tags: ['context'],
     security,
     middleware: [requireScope('memory:write'), limitEntryBody],
-    request: { body: { ...json('The entry.', newEntrySchema), required: true } },
-    responses: {
-      201: json('It is on disk.', storedSchema),
-      ...refusals,
-      ...bodyRefusals,
-      ...notFoundRefusal,
-    },
+    request: { body: jsonBody('The entry.', newEntrySchema) },
+    responses: { 201: json('It is on disk.', storedSchema), ...writeRefusals },
   },
   async (context) => {
     const stored = await context.var.memory.store(newEntryOf(context.req.valid('json')), {

@@ -4,6 +4,7 @@ import {
   bodyRefusals,
   defineRoute,
   json,
+  jsonBody,
   limitEntryBody,
   notFoundRefusal,
   refusals,
@@ -34,7 +35,7 @@ export function keyRoutes(keys: KeyStore) {
       tags: ['keys'],
       security,
       middleware: [requireScope('admin'), limitEntryBody],
-      request: { body: { ...json('Whose key, and what it may do.', newKeySchema), required: true } },
+      request: { body: jsonBody('Whose key, and what it may do.', newKeySchema) },
       responses: {
         201: json('The only answer that holds the secret.', createdKeySchema),
         ...refusals,

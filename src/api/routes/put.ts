@@ -1,13 +1,5 @@
 import { requireScope } from '../guards/auth.ts';
-import {
-  bodyRefusals,
-  defineRoute,
-  json,
-  limitEntryBody,
-  notFoundRefusal,
-  refusals,
-  security,
-} from '../route.ts';
+import { defineRoute, json, jsonBody, limitEntryBody, security, writeRefusals } from '../route.ts';
 import { contentSchema, newIdParamSchema, storedSchema } from '../schemas.ts';
 import { newEntryOf, wireStored } from '../wire.ts';
 
@@ -21,14 +13,12 @@ export const put = defineRoute(
     middleware: [requireScope('memory:write'), limitEntryBody],
     request: {
       params: newIdParamSchema,
-      body: { ...json('All of the new version.', contentSchema), required: true },
+      body: jsonBody('All of the new version.', contentSchema),
     },
     responses: {
       200: json('The entry has a new version.', storedSchema),
       201: json('The entry is new.', storedSchema),
-      ...refusals,
-      ...bodyRefusals,
-      ...notFoundRefusal,
+      ...writeRefusals,
     },
   },
   async (context) => {

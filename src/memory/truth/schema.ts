@@ -1,17 +1,27 @@
 /** The ledger of memory. Every index is made from these tables and can be thrown away. */
-import { DatabaseSync } from 'node:sqlite';
 import { GeodeError } from '../../core/errors.ts';
+import { Connection } from '../../ledger/connection.ts';
+import { truthFailure } from './failures.ts';
 
 const SCHEMA_VERSION = 2;
-export const BUSY_TIMEOUT_MS = 10_000;
+const BUSY_TIMEOUT_MS = 10_000;
 
-export function openTruth(file: string): DatabaseSync {
-  const db = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS });
+export function openTruth(file: string): Connection {
+  try {
+    const connection = new Connection(file, { timeoutMs: BUSY_TIMEOUT_MS });
+    bringUpToDate(connection, file);
+    return connection;
+  } catch (thrown) {
+    throw truthFailure(thrown);
+  }
+}
+
+function bringUpToDate(connection: Connection, file: string): void {
   // FULL: what was acknowledged survives a power cut, not only the end of the process.
-  db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON');
-  const found = Number(db.prepare('PRAGMA user_version').get()?.user_version);
+  connection.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON');
+  const found = Number(connection.sql.get`PRAGMA user_version`?.user_version);
   if (found > SCHEMA_VERSION) {
-    db.close();
+    connection[Symbol.dispose]();
     throw new GeodeError(
       'memory_down',
       `The memory file ${file} was written by a newer Geode (format ${found}, this one knows ${SCHEMA_VERSION}).`,
@@ -19,8 +29,7 @@ export function openTruth(file: string): DatabaseSync {
     );
   }
   if (found < SCHEMA_VERSION)
-    db.exec(`BEGIN IMMEDIATE; ${schema} PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT`);
-  return db;
+    connection.exec(`BEGIN IMMEDIATE; ${schema} PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT`);
 }
 
 const schema = `

@@ -6,14 +6,14 @@
  * on between the steps, and who writes while another one does waits its turn.
  */
 import { statSync } from 'node:fs';
-import type { SQLTagStore } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import { GeodeError } from '../../core/errors.ts';
+import type { Connection, Sql } from '../../ledger/connection.ts';
 import { breather } from '../breather.ts';
-import { Connection } from './connection.ts';
 import { truthFailure } from './failures.ts';
+import { openTruth } from './schema.ts';
 
-export type Sql = SQLTagStore;
+export type { Sql };
 
 /** How long a writer waits for writers of other processes. */
 const TURN_TIMEOUT_MS = 10_000;
@@ -28,7 +28,7 @@ export class Truth implements Disposable {
 
   constructor(file: string) {
     this.file = file;
-    this.#main = new Connection(file);
+    this.#main = openTruth(file);
   }
 
   read<T>(work: (sql: Sql) => T): T {
@@ -65,7 +65,7 @@ export class Truth implements Disposable {
   }
 
   async #inSteps<T>(work: (sql: Sql) => Generator<void, T>): Promise<T> {
-    const connection = this.read(() => (this.#long ??= new Connection(this.file)));
+    const connection = this.read(() => (this.#long ??= openTruth(this.file)));
     const breathe = breather();
     try {
       for (const since = Date.now(); !connection.tryBegin(Date.now() - since > TURN_TIMEOUT_MS); )
@@ -88,7 +88,7 @@ export class Truth implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#long?.close();
-    this.#main.close();
+    this.#long?.[Symbol.dispose]();
+    this.#main[Symbol.dispose]();
   }
 }

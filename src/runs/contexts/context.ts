@@ -1,7 +1,7 @@
 import { type Cancel, cancelled } from '../../core/cancel.ts';
 import { GeodeError } from '../../core/errors.ts';
 import type { Workspace } from '../../core/sandbox.ts';
-import { Turns } from '../../sandboxes/turns.ts';
+import { Turns } from '../../core/turns.ts';
 import { Interpreter, type RunEnd } from './interpreter.ts';
 import { type ContextLanguage, type KernelSpec, kernelSpec } from './languages.ts';
 import type { InterpreterOptions } from './launch.ts';
@@ -94,12 +94,8 @@ class LiveContext implements Context {
     if (code.length > largestCode) {
       throw new GeodeError('too_large', `The code is ${code.length} characters; the most is ${largestCode}.`);
     }
-    const endTurn = await this.#turns.take(`The ${this.language} run`, options);
-    try {
-      return await this.#runIn(await this.#ready(options), code, options);
-    } finally {
-      endTurn();
-    }
+    const waiting = { what: `The ${this.language} run`, signal: options.signal };
+    return this.#turns.in(async () => this.#runIn(await this.#ready(options), code, options), waiting);
   }
 
   async interrupt(): Promise<InterruptOutcome> {
@@ -116,12 +112,8 @@ class LiveContext implements Context {
   }
 
   async check(code: string, options: Cancel = {}): Promise<CheckState> {
-    const endTurn = await this.#turns.take('The check', options);
-    try {
-      return await (await this.#ready(options)).check(code, options);
-    } finally {
-      endTurn();
-    }
+    const check = async () => (await this.#ready(options)).check(code, options);
+    return this.#turns.in(check, { what: 'The check', signal: options.signal });
   }
 
   async close(): Promise<void> {

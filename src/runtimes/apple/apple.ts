@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { GeodeError, reasonOf } from '../../core/errors.ts';
 import type { Available, Runtime, Unavailable } from '../../core/runtime.ts';
 import { bridgeDialer } from '../../link/dial.ts';
-import type { Vital } from '../../link/link.ts';
+import type { Vital } from '../../link/watch.ts';
 import { findGuest } from '../guest-binary.ts';
 import { checkMounts } from '../mounts.ts';
 import type { RuntimeOptions } from '../options.ts';

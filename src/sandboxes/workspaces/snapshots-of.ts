@@ -9,7 +9,7 @@ import type {
   Snapshots,
   WorkspacePlace,
 } from '../../core/snapshots.ts';
-import { inTurns } from './in-turns.ts';
+import { Turns } from '../../core/turns.ts';
 import { answerOf, answersOf, type Job } from './program.ts';
 import { checkName, checkNewName, undoName } from './snapshot-names.ts';
 import { unifiedDiff } from './unified-diff.ts';
@@ -38,7 +38,7 @@ export function snapshotsOf(
   place: WorkspacePlace,
   policy: SnapshotPolicy = defaultSnapshotPolicy,
 ): Snapshots {
-  const turn = inTurns();
+  const turns = new Turns();
   const { program, folder: store, workspace } = place;
   const { deadlineMs } = policy;
   const job = (what: string, request: Readonly<Record<string, unknown>>, signal?: AbortSignal): Job => ({
@@ -74,19 +74,21 @@ export function snapshotsOf(
       // An undo point is for the next minutes, and must not wait for the disk.
       sync: kind === 'kept',
     };
-    return turn(() => frozenAnswer(job('Taking a snapshot', request, options.signal), options, takenSchema));
+    return turns.in(() =>
+      frozenAnswer(job('Taking a snapshot', request, options.signal), options, takenSchema),
+    );
   };
 
   const restore = (found: { kind: SnapshotKind; name: string }, { freeze, signal }: Freezing & Cancel) => {
     const restoring = job(`Restoring the snapshot ${found.name}`, { verb: 'restore', ...found }, signal);
-    return turn(async () => {
+    return turns.in(async () => {
       await using _frozen = await freeze?.();
       return answerOf(restoring, restoredSchema);
     });
   };
 
   const remove = (found: { kind: SnapshotKind; name: string }, signal: AbortSignal | undefined) =>
-    turn(() => answerOf(job('Removing a snapshot', { verb: 'remove', ...found }, signal), anything));
+    turns.in(() => answerOf(job('Removing a snapshot', { verb: 'remove', ...found }, signal), anything));
 
   return {
     take: async ({ name, ...options } = {}) =>
@@ -97,7 +99,7 @@ export function snapshotsOf(
       const before = await find(from, signal);
       const after = to === undefined ? undefined : await find(to, signal);
       const request = { verb: 'diff', ...before, against: after?.name, againstKind: after?.kind };
-      using _held = await turn.hold();
+      using _held = await turns.take();
       for await (const { line } of answersOf(job('Comparing the workspace', request, signal))) {
         yield changeSchema.parse(line);
       }
@@ -112,10 +114,12 @@ export function snapshotsOf(
           path: Buffer.from(path).toString('base64'),
           mostBytes: mostTextBytes,
         };
-        return turn(() => answerOf(job(`Reading ${path}`, request, signal), contentSchema)).catch((error) => {
-          if (isGeodeError(error, 'file_not_found')) return undefined;
-          throw error;
-        });
+        return turns
+          .in(() => answerOf(job(`Reading ${path}`, request, signal), contentSchema))
+          .catch((error) => {
+            if (isGeodeError(error, 'file_not_found')) return undefined;
+            throw error;
+          });
       };
       return unifiedDiff(path, await read(before), await read(after));
     },

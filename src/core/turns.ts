@@ -1,0 +1,58 @@
+import { type Cancel, cancelled, throwIfCancelled } from './cancel.ts';
+
+export interface Waiting extends Cancel {
+  /** Names what is cancelled: "The check". */
+  readonly what?: string;
+}
+
+/** One at a time, in the order of asking; a failure does not hold up the next. */
+export class Turns {
+  #waiting: (() => void)[] = [];
+  #taken = false;
+
+  /** Nobody has the turn, and nobody waits for it. */
+  get isFree(): boolean {
+    return !this.#taken;
+  }
+
+  async in<T>(work: () => Promise<T>, waiting?: Waiting): Promise<T> {
+    using _turn = await this.take(waiting);
+    return await work();
+  }
+
+  /** Waits for the turn and keeps it until the result is disposed of. A cancel while waiting gives up the place. */
+  async take({ what = 'Waiting for the turn', signal }: Waiting = {}): Promise<Disposable> {
+    throwIfCancelled(signal, what);
+    if (this.#taken) await this.#place(what, signal);
+    this.#taken = true;
+    let ended = false;
+    return {
+      [Symbol.dispose]: () => {
+        if (!ended) this.#passOn();
+        ended = true;
+      },
+    };
+  }
+
+  #place(what: string, signal: AbortSignal | undefined): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const begin = () => {
+        signal?.removeEventListener('abort', giveUp);
+        resolve();
+      };
+      const giveUp = () => {
+        this.#waiting = this.#waiting.filter((candidate) => candidate !== begin);
+        reject(cancelled(what, signal?.reason));
+      };
+      this.#waiting.push(begin);
+      signal?.addEventListener('abort', giveUp, { once: true });
+    });
+  }
+
+  /** It stays taken when another waits: who asks in this moment comes after. */
+  #passOn(): void {
+    const next = this.#waiting.shift();
+    if (next === undefined) this.#taken = false;
+    else next();
+  }
+}

@@ -1,0 +1,92 @@
+import { DatabaseSync, type SQLTagStore } from 'node:sqlite';
+
+export type Sql = SQLTagStore;
+
+const STATEMENTS = 100;
+const SQLITE_BUSY = 5;
+const SQLITE_FULL = 13;
+
+export interface ConnectionOptions {
+  /** How long a statement waits, and with it the whole process, while another connection writes. */
+  readonly timeoutMs?: number;
+  readonly readOnly?: boolean;
+}
+
+/** One connection to a SQLite file, and its transactions. What SQLite throws comes out as it is. */
+export class Connection implements Disposable {
+  readonly sql: Sql;
+  readonly #db: DatabaseSync;
+  readonly #timeoutMs: number;
+
+  constructor(file: string, { timeoutMs = 0, readOnly = false }: ConnectionOptions = {}) {
+    this.#db = new DatabaseSync(file, { timeout: timeoutMs, readOnly });
+    this.sql = this.#db.createTagStore(STATEMENTS);
+    this.#timeoutMs = timeoutMs;
+  }
+
+  get isOpen(): boolean {
+    return this.#db.isOpen;
+  }
+
+  /** Any number of statements, without values. */
+  exec(statements: string): void {
+    this.#db.exec(statements);
+  }
+
+  /** All of the work or none of it. */
+  transaction<T>(work: () => T): T {
+    this.#db.exec('BEGIN IMMEDIATE');
+    return this.finish(work);
+  }
+
+  /** Begins a transaction; false when another writer has its turn. SQLite's own waiting would stop the whole process. */
+  tryBegin(lastTry: boolean): boolean {
+    this.#db.exec('PRAGMA busy_timeout = 0');
+    try {
+      this.#db.exec('BEGIN IMMEDIATE');
+      return true;
+    } catch (thrown) {
+      if (lastTry || !isBusy(thrown)) throw thrown;
+      return false;
+    } finally {
+      this.#db.exec(`PRAGMA busy_timeout = ${this.#timeoutMs}`);
+    }
+  }
+
+  /** The last work of a transaction that has begun. */
+  finish<T>(work: () => T): T {
+    try {
+      const result = work();
+      this.#db.exec('COMMIT');
+      return result;
+    } catch (thrown) {
+      this.rollBack();
+      throw thrown;
+    }
+  }
+
+  /** Does nothing without a transaction: a full disk has already ended it. */
+  rollBack(): void {
+    if (this.#db.isOpen && this.#db.isTransaction) this.#db.exec('ROLLBACK');
+  }
+
+  [Symbol.dispose](): void {
+    if (this.#db.isOpen) this.#db.close();
+  }
+}
+
+export function isDiskFull(thrown: unknown): boolean {
+  return sqliteCode(thrown) === SQLITE_FULL;
+}
+
+/** Another connection is writing. */
+function isBusy(thrown: unknown): boolean {
+  return sqliteCode(thrown) === SQLITE_BUSY;
+}
+
+function sqliteCode(thrown: unknown): number | undefined {
+  if (!(thrown instanceof Error) || !('errcode' in thrown) || typeof thrown.errcode !== 'number')
+    return undefined;
+  // The low byte is the primary code; the rest says where it happened.
+  return thrown.errcode & 0xff;
+}

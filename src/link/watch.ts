@@ -1,0 +1,74 @@
+import type { ClientHttp2Session } from 'node:http2';
+import { within } from '../core/cancel.ts';
+import type { Pauses } from './pauses.ts';
+import { checkPulse } from './session.ts';
+
+const vitalEveryMs = 200;
+const pausedVitalEveryMs = 2_000;
+const vitalDeadlineMs = 3_000;
+
+/** What the runtime knows of the room itself: a dead sandbox is told apart from a slow one by asking. */
+export type Vital =
+  | { readonly alive: true; readonly paused?: boolean }
+  | { readonly alive: false; readonly reason: string };
+
+interface WatchOptions {
+  readonly vital: (signal: AbortSignal) => Promise<Vital>;
+  /** How often the guest is asked for a sign of life, and how long it has for it. */
+  readonly pingEveryMs: number;
+  readonly pauses: Pauses;
+  readonly onEnd: (reason: string) => void;
+}
+
+/** Notices when a sandbox ends, and when somebody else pauses or resumes it. */
+export class Watch {
+  readonly #options: WatchOptions;
+  #timer: NodeJS.Timeout | undefined;
+  #asking: Promise<void> | undefined;
+  #over = false;
+
+  constructor(options: WatchOptions) {
+    this.#options = options;
+  }
+
+  /** Over a live session the guest is asked; without one, and while it is paused, the runtime is. */
+  keep(session: ClientHttp2Session | undefined): void {
+    clearInterval(this.#timer);
+    if (this.#over) return;
+    const { pauses, pingEveryMs } = this.#options;
+    if (session !== undefined && !pauses.paused) {
+      this.#timer = setInterval(() => {
+        if (pauses.held) return;
+        const before = pauses.ms;
+        checkPulse(session, pingEveryMs, () => pauses.ms !== before);
+      }, pingEveryMs).unref();
+      return;
+    }
+    const everyMs = pauses.paused ? pausedVitalEveryMs : vitalEveryMs;
+    this.#timer = setInterval(() => void this.askVital(), everyMs);
+    if (pauses.paused) this.#timer.unref();
+  }
+
+  /** One question at a time, and not for long: an engine that does not answer says nothing about the sandbox. */
+  askVital(): Promise<void> {
+    this.#asking ??= this.#ask().finally(() => {
+      this.#asking = undefined;
+    });
+    return this.#asking;
+  }
+
+  async #ask(): Promise<void> {
+    const { vital: ask, pauses, onEnd } = this.#options;
+    const alive: Vital = { alive: true };
+    const isSteady = pauses.steady();
+    const deadline = { ms: vitalDeadlineMs, what: 'Asking for the sandbox' };
+    const vital = await within(deadline, ask).catch(() => alive);
+    if (!vital.alive) onEnd(vital.reason);
+    else if (vital.paused !== undefined && isSteady()) pauses.set(vital.paused);
+  }
+
+  end(): void {
+    this.#over = true;
+    clearInterval(this.#timer);
+  }
+}
