@@ -74,8 +74,8 @@ for (const language of contextLanguages) {
             // From before the kernel has heard of the run to long after.
             await delay(round ** 2 / 2);
             const outcomes = await Promise.all([context.interrupt(), context.interrupt()]);
-            expect(outcomes).toContain('stopped');
             expect(await running).toMatchObject({ status: 'interrupted', exit: null });
+            expect(outcomes).toContain('stopped');
             await isUnharmed(context);
           }
         },

@@ -80,6 +80,7 @@ class Session:
 
         if self.loop is None or self.loop.is_closed():
             self.loop = asyncio.new_event_loop()
+            self.loop.set_exception_handler(tell_failure)
         asyncio.set_event_loop(self.loop)
         task = self.loop.create_task(coroutine)
         self.interrupts.loop, self.interrupts.task = self.loop, task
@@ -205,6 +206,12 @@ class Session:
         finally:
             self.main.__dict__.clear()
             gc.collect()
+
+
+def tell_failure(loop, context):
+    """A task that nobody awaits has failed. When an interrupt ended it, the run has told so already."""
+    if not isinstance(context.get("exception"), KeyboardInterrupt):
+        loop.default_exception_handler(context)
 
 
 def user_lines(error):
