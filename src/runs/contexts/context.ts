@@ -37,7 +37,10 @@ export interface Context extends AsyncDisposable {
   readonly language: ContextLanguage;
   /** Code that raises is a result. A cancel stops the code first, then rejects with `cancelled`. */
   run(code: string, options?: ContextRunOptions): Promise<ContextResult>;
-  /** Stops what runs; variables stay. Resolves when it has stopped, or after the grace with `ignored`. */
+  /**
+   * Stops what runs, or is about to; variables stay. Resolves when it has stopped, or after the grace with
+   * `ignored`. It is meant for that run alone: one that has ended meanwhile stays as it is, and so does the next.
+   */
   interrupt(): Promise<InterruptOutcome>;
   /** A fresh interpreter now. A run that is under way is ended and rejects with `cancelled`. */
   restart(options?: Cancel): Promise<void>;
@@ -45,6 +48,13 @@ export interface Context extends AsyncDisposable {
   check(code: string, options?: Cancel): Promise<CheckState>;
   /** Ends the interpreter and everything that it started. Idempotent; runs that wait are rejected. */
   close(): Promise<void>;
+}
+
+/** A run that its interpreter has been given. */
+interface Begun {
+  readonly interpreter: Interpreter;
+  readonly run: number;
+  readonly over: Promise<RunEnd>;
 }
 
 const defaultTimeoutMs = 60_000;
@@ -73,8 +83,9 @@ class LiveContext implements Context {
   readonly #start: (number: number, cancel: Cancel) => Promise<Interpreter>;
   readonly #graceMs: number;
   readonly #turns = new Turns();
+  /** Runs that were asked for and are not over, in their order: the first is under way, or about to be. */
+  readonly #asked = new Set<Promise<Begun | undefined>>();
   #interpreter: Promise<Interpreter> | undefined;
-  #over: Promise<RunEnd> | undefined;
   #interpreters = 0;
   #runs = 0;
   #closed = false;
@@ -94,16 +105,24 @@ class LiveContext implements Context {
     if (code.length > largestCode) {
       throw new GeodeError('too_large', `The code is ${code.length} characters; the most is ${largestCode}.`);
     }
-    const waiting = { what: `The ${this.language} run`, signal: options.signal };
-    return this.#turns.in(async () => this.#runIn(await this.#ready(options), code, options), waiting);
+    const beginning = Promise.withResolvers<Begun | undefined>();
+    this.#asked.add(beginning.promise);
+    let turn: Disposable | undefined;
+    try {
+      turn = await this.#turns.take({ what: `The ${this.language} run`, signal: options.signal });
+      return await this.#runIn(await this.#ready(options), code, options, beginning.resolve);
+    } finally {
+      beginning.resolve(undefined);
+      this.#asked.delete(beginning.promise);
+      turn?.[Symbol.dispose]();
+    }
   }
 
   async interrupt(): Promise<InterruptOutcome> {
-    const interpreter = await this.#interpreter?.catch(() => undefined);
-    const over = this.#over;
-    if (over === undefined || interpreter?.isRunning !== true) return 'idle';
-    await interpreter.interrupt();
-    return (await settlesWithin(over, this.#graceMs)) ? 'stopped' : 'ignored';
+    const [first] = this.#asked;
+    const begun = await first;
+    if (begun === undefined || !(await begun.interpreter.interrupt(begun.run))) return 'idle';
+    return (await settlesWithin(begun.over, this.#graceMs)) ? 'stopped' : 'ignored';
   }
 
   async restart(options: Cancel = {}): Promise<void> {
@@ -129,14 +148,16 @@ class LiveContext implements Context {
     interpreter: Interpreter,
     code: string,
     { timeoutMs = defaultTimeoutMs, onEvent, signal }: ContextRunOptions,
+    onBegin: (begun: Begun) => void,
   ): Promise<ContextResult> {
     this.#runs += 1;
+    const run = this.#runs;
     const begun = performance.now();
-    const { record, over } = interpreter.run(this.#runs, code);
-    this.#over = over;
+    const { record, over } = interpreter.run(run, code);
+    onBegin({ interpreter, run, over });
     const listening = onEvent === undefined ? undefined : listenTo(record, onEvent);
     const stop = await stopOf(over, timeoutMs, signal);
-    if (stop !== undefined) await this.#stop(interpreter, over);
+    if (stop !== undefined) await this.#stop({ interpreter, run, over });
     const end = await over;
     if (stop === 'cancelled') throw cancelled(`The ${this.language} run`, signal?.reason);
     if (end.type !== 'done' && interpreter.isClosed) {
@@ -154,8 +175,8 @@ class LiveContext implements Context {
   }
 
   /** Politely first; code that does not heed it loses its interpreter. */
-  async #stop(interpreter: Interpreter, over: Promise<RunEnd>): Promise<void> {
-    interpreter.interrupt().catch(() => {});
+  async #stop({ interpreter, run, over }: Begun): Promise<void> {
+    interpreter.interrupt(run).catch(() => {});
     if (!(await settlesWithin(over, this.#graceMs))) await interpreter.kill();
   }
 

@@ -43,6 +43,7 @@ export class Interpreter {
   #wasInterrupted = false;
   #violation: GeodeError | undefined;
   #closed = false;
+  #written: Promise<void> = Promise.resolve();
 
   private constructor(
     spec: KernelSpec,
@@ -104,10 +105,6 @@ export class Interpreter {
     return this.#closed;
   }
 
-  get isRunning(): boolean {
-    return this.#running !== undefined;
-  }
-
   /** Resolves when the code is done, or with the end of the interpreter; never rejects. */
   run(run: number, code: string): { readonly record: ResultRecord; readonly over: Promise<RunEnd> } {
     const record = this.#record;
@@ -124,12 +121,14 @@ export class Interpreter {
     return { record, over: Promise.race([done, this.#ended]) };
   }
 
-  /** Asks the running code to stop. Whether it does is seen by its run being over. */
-  async interrupt(): Promise<void> {
-    const running = this.#running;
-    if (running === undefined) return;
-    if (this.#spec.interrupt === 'signal') await this.#process.signal('SIGINT');
-    else await this.#write({ type: 'interrupt', run: running.run });
+  /**
+   * Asks the code of this run to stop; whether it does is seen by the run being over. The kernel ends this run
+   * or none: commands come to it in order, so it has begun it, or is done with it. False when it is over.
+   */
+  async interrupt(run: number): Promise<boolean> {
+    if (this.#running?.run !== run) return false;
+    await this.#write({ type: 'interrupt', run });
+    return true;
   }
 
   async check(code: string, options: Cancel = {}): Promise<CheckState> {
@@ -244,8 +243,11 @@ export class Interpreter {
     }
   }
 
-  async #write(line: KernelCommand | object): Promise<void> {
-    await this.#process.write(`${JSON.stringify(line)}\n`);
+  /** One line after the other: a long one takes several writes, and nothing may come in between. */
+  #write(line: KernelCommand | object): Promise<void> {
+    const writing = this.#written.then(() => this.#process.write(`${JSON.stringify(line)}\n`));
+    this.#written = writing.catch(() => {});
+    return writing;
   }
 }
 

@@ -4,7 +4,7 @@ import { GeodeError } from '../../core/errors.ts';
 export const contextLanguages = ['python', 'javascript'] as const;
 export type ContextLanguage = (typeof contextLanguages)[number];
 
-/** How the interpreter of a language is started and stopped short. Its kernel is fed to it through stdin. */
+/** How the interpreter of a language is started. Its kernel is fed to it through stdin. */
 export interface KernelSpec {
   readonly language: ContextLanguage;
   /** Looked up in the sandbox's PATH. */
@@ -14,8 +14,6 @@ export interface KernelSpec {
   readonly bootstrap: URL;
   /** In the order in which they are loaded. */
   readonly parts: readonly (readonly [name: string, file: URL])[];
-  /** A signal to the process, or a command to the kernel. */
-  readonly interrupt: 'signal' | 'command';
 }
 
 const python: KernelSpec = {
@@ -24,13 +22,14 @@ const python: KernelSpec = {
   flags: ['-c'],
   bootstrap: new URL('./kernels/python/bootstrap.py', import.meta.url),
   parts: [
+    ['geode_commands', new URL('./kernels/python/geode_commands.py', import.meta.url)],
+    ['geode_interrupts', new URL('./kernels/python/geode_interrupts.py', import.meta.url)],
     ['geode_wire', new URL('./kernels/python/geode_wire.py', import.meta.url)],
     ['geode_rich', new URL('./kernels/python/geode_rich.py', import.meta.url)],
     ['geode_plots', new URL('./kernels/python/geode_plots.py', import.meta.url)],
     ['geode_session', new URL('./kernels/python/geode_session.py', import.meta.url)],
     ['geode_kernel', new URL('./kernels/python/geode_kernel.py', import.meta.url)],
   ],
-  interrupt: 'signal',
 };
 
 const javascript: KernelSpec = {
@@ -40,6 +39,8 @@ const javascript: KernelSpec = {
   flags: ['--no-force-async-hooks-checks', '-e'],
   bootstrap: new URL('./kernels/javascript/bootstrap.cjs', import.meta.url),
   parts: [
+    ['./streams.cjs', new URL('./kernels/javascript/streams.cjs', import.meta.url)],
+    ['./frames.cjs', new URL('./kernels/javascript/frames.cjs', import.meta.url)],
     ['./wire.cjs', new URL('./kernels/javascript/wire.cjs', import.meta.url)],
     ['./rich.cjs', new URL('./kernels/javascript/rich.cjs', import.meta.url)],
     ['./source.cjs', new URL('./kernels/javascript/source.cjs', import.meta.url)],
@@ -47,7 +48,6 @@ const javascript: KernelSpec = {
     ['./control.cjs', new URL('./kernels/javascript/control.cjs', import.meta.url)],
     ['./kernel.cjs', new URL('./kernels/javascript/kernel.cjs', import.meta.url)],
   ],
-  interrupt: 'command',
 };
 
 export function kernelSpec(language: string): KernelSpec {

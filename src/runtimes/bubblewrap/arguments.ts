@@ -60,7 +60,6 @@ export async function bubblewrapArguments(room: BubblewrapRoom): Promise<readonl
     ...(room.seccomp ? ['--seccomp', '4'] : []),
     ...['--as-pid-1', '--hostname', 'sandbox', '--clearenv', '--info-fd', '3'],
     ...['/.geode', '/etc', '/etc/ssl'].flatMap((path) => ['--perms', '0755', '--dir', path]),
-    ...['--ro-bind', '/usr', '/usr'],
     ...(await systemArguments()),
     ...systemFiles.flatMap((path) => ['--ro-bind-try', path, path]),
     ...[
@@ -89,12 +88,12 @@ export async function bubblewrapArguments(room: BubblewrapRoom): Promise<readonl
   ];
 }
 
-/** On merged-usr systems these are links into /usr; they stay links. */
-async function systemArguments(): Promise<readonly string[]> {
+/** The machine's own programs. On merged-usr systems the other folders are links into /usr; they stay links. */
+export async function systemArguments(): Promise<readonly string[]> {
   const parts = systemFolders.map(async (path) => {
     const facts = await lstat(path).catch(() => undefined);
     if (facts === undefined) return [];
     return facts.isSymbolicLink() ? ['--symlink', await readlink(path), path] : ['--ro-bind', path, path];
   });
-  return (await Promise.all(parts)).flat();
+  return ['--ro-bind', '/usr', '/usr', ...(await Promise.all(parts)).flat()];
 }

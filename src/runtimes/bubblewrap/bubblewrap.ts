@@ -13,7 +13,7 @@ import type { RuntimeOptions } from '../options.ts';
 import { openFolder, type Room } from '../rooms.ts';
 import { runtimeOf } from '../runtime-of.ts';
 import { workdir } from '../spec.ts';
-import { bubblewrapArguments } from './arguments.ts';
+import { bubblewrapArguments, systemArguments } from './arguments.ts';
 import {
   cgroupFolders,
   cgroupIds,
@@ -125,8 +125,10 @@ async function probe(options: RuntimeOptions, signal: AbortSignal): Promise<Avai
   if (version === undefined) {
     return { available: false, reason: 'bwrap is not installed', fix: 'apt-get install bubblewrap' };
   }
-  // The kernel or a security module may forbid namespaces: only trying tells.
-  const trial = ['--unshare-pid', '--unshare-net', '--ro-bind', '/', '/', '--proc', '/proc', 'true'];
+  // The kernel or a security module may forbid namespaces: only trying tells. With no more of the machine than
+  // a sandbox has: a bind of all of it fails when a mount anywhere goes meanwhile, as those of sandboxes do.
+  const walls = ['--unshare-pid', '--unshare-net', ...(await systemArguments())];
+  const trial = [...walls, '--proc', '/proc', 'true'];
   const refusal = await run('bwrap', trial, { signal, env }).then(
     () => undefined,
     (error: { stderr?: string }) => (error.stderr ?? '').trim() || 'it failed without a word',

@@ -1,5 +1,4 @@
 const fs = require('node:fs');
-const vm = require('node:vm');
 let line = Buffer.alloc(0);
 while (!line.includes(10)) {
   const piece = Buffer.alloc(65536);
@@ -7,17 +6,24 @@ while (!line.includes(10)) {
   if (length === 0) process.exit(0);
   line = Buffer.concat([line, piece.subarray(0, length)]);
 }
-const hello = JSON.parse(line.toString());
-const parts = new Map(hello.parts);
-const load = (name) => {
-  if (!parts.has(name)) return require(name);
-  const exports = {};
-  const filename = `geode:${name.slice(2)}`;
-  vm.compileFunction(parts.get(name), ['require', 'exports'], { filename })(load, exports);
-  return exports;
+const loader = (parts, require) => {
+  const vm = require('node:vm');
+  const sources = new Map(parts);
+  const load = (name) => {
+    if (!sources.has(name)) return require(name);
+    const exports = {};
+    const filename = `geode:${name.slice(2)}`;
+    vm.compileFunction(sources.get(name), ['require', 'exports'], { filename })(load, exports);
+    return exports;
+  };
+  return load;
 };
-load('./kernel.cjs').serve({
+const hello = JSON.parse(line.toString());
+loader(
+  hello.parts,
+  require,
+)('./kernel.cjs').serve({
   ...hello,
-  controlSource: parts.get('./control.cjs'),
+  loader: String(loader),
   importModule: (specifier, options) => import(specifier, options),
 });

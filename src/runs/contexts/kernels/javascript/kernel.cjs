@@ -8,33 +8,21 @@ const { Worker } = require('node:worker_threads');
 const { describeThrown, makeEvaluate } = require('./evaluate.cjs');
 const { describe, describedAs, forms, shortened } = require('./rich.cjs');
 const { fault, importName, prepare, state } = require('./source.cjs');
-const { makeWire, replaceStreams, takeDescriptors } = require('./wire.cjs');
+const { replaceStreams, takeDescriptors } = require('./streams.cjs');
+const { makeWire } = require('./wire.cjs');
 
-/** Places in the memory that is shared with the control thread: runs, by number. */
-const [wanted, heard] = [0, 1];
-
-const interrupted = {
-  name: 'Interrupted',
-  message: 'The run was interrupted.',
-  traceback: 'Interrupted: The run was interrupted.',
-  interrupted: true,
-};
-
-exports.serve = ({ token, formLimitBytes, importModule, controlSource }) => {
+exports.serve = ({ token, formLimitBytes, importModule, parts, loader }) => {
   const descriptors = takeDescriptors();
-  const wire = makeWire(descriptors, token);
   replaceStreams();
   const evaluate = makeEvaluate();
-  const interrupts = new Int32Array(new SharedArrayBuffer(8));
+  const written = new Int32Array(new SharedArrayBuffer(4));
+  const control = new Worker(
+    `(${loader})(require('node:worker_threads').workerData.parts, require)('./control.cjs');`,
+    { eval: true, execArgv: [], workerData: { parts, token, descriptors, written: written.buffer } },
+  );
+  const wire = makeWire(control, written);
   let current = 0; // the run that is under way, 0 between runs
   let latest = 0;
-
-  const finish = (run, error) => {
-    if (current !== run) return;
-    current = 0;
-    if (error !== undefined) wire.send({ type: 'error', run, interrupted: false, ...error });
-    wire.endRun(run);
-  };
 
   const start = async ({ run, code }) => {
     current = latest = run;
@@ -42,24 +30,29 @@ exports.serve = ({ token, formLimitBytes, importModule, controlSource }) => {
     try {
       const outcome = await evaluate(prepare(code), name);
       if (current !== run) return;
-      if (Object.hasOwn(outcome, 'thrown')) return finish(run, explained(outcome.thrown, code, name));
-      if (outcome.value !== undefined) {
+      if (Object.hasOwn(outcome, 'thrown')) {
+        finish(run, [failed(run, explained(outcome.thrown, code, name))]);
+      } else if (outcome.value === undefined) {
+        finish(run, []);
+      } else {
         globalThis._ = outcome.value;
-        wire.send({ type: 'value', run, rich: describe(outcome.value, formLimitBytes) });
+        finish(run, [{ type: 'value', run, rich: describe(outcome.value, formLimitBytes) }]);
       }
-      finish(run);
     } catch (error) {
-      if (Atomics.load(interrupts, wanted) === run) finish(run, interrupted);
-      else finish(run, explained(error, code, name));
+      finish(run, [failed(run, explained(error, code, name))], { cut: true });
     }
+  };
+
+  /** Said first, then noted: whatever is ended in between, the next interrupt says it again. */
+  const finish = (run, messages, { cut = false } = {}) => {
+    wire.endRun(run, messages, cut);
+    if (current === run) current = 0;
   };
 
   const handlers = {
     run: start,
-    interrupt({ run }) {
-      Atomics.store(interrupts, heard, run);
-      finish(run, interrupted);
-    },
+    interrupt: ({ run }) => finish(run, [], { cut: true }),
+    nudge() {},
     check: ({ id, code }) => wire.send({ type: 'checked', id, state: state(code) }),
     close() {
       try {
@@ -71,7 +64,7 @@ exports.serve = ({ token, formLimitBytes, importModule, controlSource }) => {
     'hang-up': () => process.exit(0),
   };
 
-  const show = (rich) => wire.send({ type: 'display', run: current || latest, rich });
+  const show = (rich) => wire.send({ type: 'display', run: latest, rich });
   const display = (...values) => {
     for (const value of values) show(describe(value, formLimitBytes));
   };
@@ -88,15 +81,13 @@ exports.serve = ({ token, formLimitBytes, importModule, controlSource }) => {
     process.on(event, (thrown) => process.stderr.write(`Uncaught ${described(thrown)}\n`));
   }
 
-  const control = new Worker(controlSource, {
-    eval: true,
-    execArgv: [],
-    workerData: { commands: descriptors.commands, interrupts: interrupts.buffer },
-  });
   control.on('message', (command) => handlers[command.type](command));
   control.on('error', () => process.reallyExit(1));
-  control.on('online', () => wire.send({ type: 'ready', version: process.versions.node }));
 };
+
+function failed(run, error) {
+  return { type: 'error', run, interrupted: false, ...error };
+}
 
 /** V8 tells no place of a syntax error in code that never ran, nor what became of a promise. */
 function explained(thrown, code, name) {

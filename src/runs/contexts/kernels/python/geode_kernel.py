@@ -3,14 +3,18 @@
 import os
 import sys
 
+from geode_commands import Commands
+from geode_interrupts import Interrupts
 from geode_session import Session
 from geode_wire import Wire
 
 
-def serve(commands, token, form_limit):
-    wire = Wire(commands, token)
-    session = Session(wire, form_limit)
-    wire.take_interrupts()
+def serve(file, token, form_limit):
+    interrupts = Interrupts()
+    commands = Commands(file, interrupts.want)
+    wire = Wire(interrupts, token)
+    session = Session(commands, interrupts, wire, form_limit)
+    interrupts.listen(commands)
     # Everything that the kernel itself needs is imported: from here on the working folder comes first.
     sys.path.insert(0, "")
     wire.send({"type": "ready", "version": sys.version.split()[0]})

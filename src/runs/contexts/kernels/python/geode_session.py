@@ -6,6 +6,7 @@ import codeop
 import inspect
 import linecache
 import os
+import select
 import sys
 import traceback
 import types
@@ -17,7 +18,11 @@ TRACEBACK_LIMIT = 100_000
 
 
 class Session:
-    def __init__(self, wire, form_limit):
+    def __init__(self, commands, interrupts, wire, form_limit):
+        self.commands = commands
+        self.interrupts = interrupts
+        interrupts.outside = (Session.run.__code__,)
+        interrupts.driver = Session.drive.__code__
         self.wire = wire
         self.form_limit = form_limit
         self.run_number = 0
@@ -36,35 +41,32 @@ class Session:
         name = f"<run-{number}>"
         linecache.cache[name] = (len(source), None, source.splitlines(True), name)
         self.wire.restore_streams()
-        self.wire.take_interrupts()
+        self.interrupts.restore()
         try:
             try:
-                self.wire.interruptible = True
-                self.execute(source, name)
-                geode_plots.show_open_figures(self.show_png)
+                self.execute(number, source, name)
             finally:
-                self.wire.interruptible = False
+                self.interrupts.run = 0
                 if os.getpid() != self.wire.home:
                     self.end_forked_copy()
         except BaseException as error:
-            self.wire.interruptible = False
             self.report(error)
-        self.wire.interrupted = False
         self.wire.end_run(number)
 
-    def execute(self, source, name):
+    def execute(self, number, source, name):
+        self.interrupts.begin(number)
         tree = ast.parse(source, name)
         last = tree.body[-1] if tree.body else None
         shows = isinstance(last, ast.Expr) and not source.rstrip().endswith(";")
         if shows:
             tree.body.pop()
         self.evaluate(tree, name, "exec")
-        if not shows:
-            return
-        value = self.evaluate(ast.Expression(last.value), name, "eval")
-        if value is not None:
-            self.main.__dict__["_"] = value
-            self.show("value", value)
+        if shows:
+            value = self.evaluate(ast.Expression(last.value), name, "eval")
+            if value is not None:
+                self.main.__dict__["_"] = value
+                self.show("value", value)
+        geode_plots.show_open_figures(self.show_png)
 
     def evaluate(self, tree, name, mode):
         code = compile(tree, name, mode, flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
@@ -73,39 +75,62 @@ class Session:
 
     def drive(self, coroutine):
         """Runs what awaits on the context's one event loop, which is made when it is first needed."""
+        self.interrupts.hold()
         import asyncio
 
         if self.loop is None or self.loop.is_closed():
             self.loop = asyncio.new_event_loop()
+            self.loop.set_exception_handler(tell_failure)
         asyncio.set_event_loop(self.loop)
         task = self.loop.create_task(coroutine)
+        self.interrupts.loop, self.interrupts.task = self.loop, task
         try:
-            return self.loop.run_until_complete(task)
+            self.interrupts.release()
+            self.go_on_until(task)
+            value = task.result()
+        except asyncio.CancelledError as cancelled:
+            self.interrupts.task = None
+            self.interrupts.check(cancelled.__traceback__)
+            raise
         except KeyboardInterrupt:
             if not task.done():
                 task.cancel()
-                self.loop.run_until_complete(asyncio.wait({task}, timeout=1))
+                self.go_on_until(self.loop.create_task(asyncio.wait({task}, timeout=1)))
             if task.done() and not task.cancelled():
                 task.exception()
             raise
+        finally:
+            self.interrupts.task = None
+        self.interrupts.check()
+        return value
+
+    def go_on_until(self, task):
+        """The loop may stop before: an interrupt leaves the stop of an earlier task behind, or code asks for it."""
+        task.add_done_callback(lambda _task: self.loop.stop())
+        while not task.done():
+            self.loop.run_forever()
 
     def next_command(self):
         """Waits for the host; tasks that earlier runs left on the event loop go on meanwhile."""
-        while self.loop is not None and not self.loop.is_closed():
-            try:
-                self.drive(self.command_comes())
-                break
-            except (SystemExit, KeyboardInterrupt) as error:  # of a task: it ends the task, not the kernel
-                sys.stderr.writelines(user_lines(error))
-        return self.wire.next_command()
+        return self.commands.next(self.tasks_go_on)
 
-    async def command_comes(self):
+    def tasks_go_on(self, descriptor):
+        """Returns when there is something to read."""
+        if self.loop is None or self.loop.is_closed():
+            select.select([descriptor], [], [])
+            return
+        try:
+            self.drive(self.something_comes(descriptor))
+        except (SystemExit, KeyboardInterrupt) as error:  # of a task: it ends the task, not the kernel
+            sys.stderr.writelines(user_lines(error))
+
+    async def something_comes(self, descriptor):
         came = self.loop.create_future()
-        self.loop.add_reader(self.wire.commands, lambda: came.done() or came.set_result(None))
+        self.loop.add_reader(descriptor, lambda: came.done() or came.set_result(None))
         try:
             await came
         finally:
-            self.loop.remove_reader(self.wire.commands)
+            self.loop.remove_reader(descriptor)
 
     def end_forked_copy(self):
         """A child of `os.fork()` that ran to the end of the code must not go on as a second kernel."""
@@ -181,6 +206,12 @@ class Session:
         finally:
             self.main.__dict__.clear()
             gc.collect()
+
+
+def tell_failure(loop, context):
+    """A task that nobody awaits has failed. When an interrupt ended it, the run has told so already."""
+    if not isinstance(context.get("exception"), KeyboardInterrupt):
+        loop.default_exception_handler(context)
 
 
 def user_lines(error):

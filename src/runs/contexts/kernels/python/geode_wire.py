@@ -1,14 +1,13 @@
-"""The line between the kernel and its host.
+"""The kernel's messages to its host, and the standard streams that they share pipes with.
 
-Commands come in as lines of JSON on what was standard input. Messages go out as frames within standard
-output: a mark with the context's token, a length, and a piece of JSON. A frame is written in one piece that a
-pipe never tears apart, so whatever else is written to the same pipe stands before or behind it.
+Messages go out as frames within standard output: a mark with the context's token, a length, and a piece of
+JSON. A frame is written in one piece that a pipe never tears apart, so whatever else is written to the same
+pipe stands before or behind it.
 """
 
 import json
 import os
 import select
-import signal
 import sys
 import threading
 
@@ -17,15 +16,12 @@ BROKEN_LINE = 70  # exit code: the host cannot be reached any more
 
 
 class Wire:
-    def __init__(self, commands, token):
-        self.commands = commands
+    def __init__(self, interrupts, token):
+        self.interrupts = interrupts
         self.mark = b"\x1e" + token.encode()
         self.room = LARGEST_FRAME - len(self.mark) - 5
         self.home = os.getpid()
         self.lock = threading.Lock()
-        self.sender = None
-        self.interruptible = False
-        self.interrupted = False
         # Copies that user code does not hold by number 0, 1 or 2, and that its children do not inherit.
         self.out, self.err = os.dup(1), os.dup(2)
         self.empty_stdin()
@@ -57,41 +53,17 @@ class Wire:
             except Exception:  # a stream that user code put there may do anything
                 pass
 
-    def take_interrupts(self):
-        """An interrupt ends user code, never the kernel, and never a message half-way."""
-
-        def interrupt(_signal, _frame):
-            if not self.interruptible or os.getpid() != self.home:
-                return
-            if self.sender == threading.get_ident():
-                self.interrupted = True
-            else:
-                raise KeyboardInterrupt
-
-        signal.signal(signal.SIGINT, interrupt)
-
-    def next_command(self):
-        """The next command, or None when the host has hung up."""
-        try:
-            line = self.commands.readline()
-        except (OSError, ValueError):
-            return None
-        return json.loads(line) if line.endswith(b"\n") else None
-
     def send(self, message):
         if os.getpid() != self.home:  # a forked copy of the kernel has no say
             return
         self.flush()
         payload = json.dumps(message, allow_nan=False).encode()
-        with self.lock:
-            self.sender = threading.get_ident()
-            try:
+        self.interrupts.hold()
+        try:
+            with self.lock:
                 self.write_frames(self.out, payload)
-            finally:
-                self.sender = None
-        if self.interrupted:
-            self.interrupted = False
-            raise KeyboardInterrupt
+        finally:
+            self.interrupts.release()
 
     def end_run(self, number):
         """Marks the end on both pipes, so that the host knows when it has read all of each."""

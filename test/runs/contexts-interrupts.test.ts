@@ -1,0 +1,171 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import type { Workspace } from '../../src/core/sandbox.ts';
+import { type Context, openContext } from '../../src/runs/contexts/context.ts';
+import { type ContextLanguage, contextLanguages } from '../../src/runs/contexts/languages.ts';
+import { inEveryPlace } from './contexts-places.ts';
+
+/** Code that never ends by itself, each of its kind in another part of an interpreter. */
+const endless = {
+  python: {
+    'a loop': 'while True: pass',
+    'a system call': 'time.sleep(1000)',
+    'a regular expression': 're.match(r"(a+)+$", "a" * 40 + "b")',
+    'a child': 'subprocess.run(["sleep", "1000"])',
+    'a long await': 'await asyncio.sleep(1000)',
+    'short awaits': 'while True: await asyncio.sleep(0)',
+    'a loop behind an await': 'await asyncio.sleep(0)\nwhile True: pass',
+    'a loop beside an await':
+      'async def busy():\n    while True: pass\nasyncio.ensure_future(busy())\nawait asyncio.sleep(1000)',
+    'messages of many frames': 'while True: display("y" * 20_000)',
+    'the text of its value': 'class Slow:\n    def __repr__(self):\n        while True: pass\nSlow()',
+  },
+  javascript: {
+    'a loop': 'while (true);',
+    'a system call': 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)',
+    'a regular expression': '/^(a+)+$/.test("a".repeat(40) + "b")',
+    'a long await': 'await new Promise((resolve) => setTimeout(resolve, 1e6))',
+    'short awaits': 'for (;;) await null',
+    'a loop behind an await': 'await new Promise(setImmediate); while (true);',
+    'a loop beside an await':
+      'process.nextTick(() => { while (true); }); await new Promise((resolve) => setTimeout(resolve, 1e6))',
+    'messages of many frames': 'while (true) display("y".repeat(20_000))',
+    'the text of its value': '({ [Symbol.for("nodejs.util.inspect.custom")]() { while (true); } })',
+  },
+} as const satisfies Record<ContextLanguage, Readonly<Record<string, string>>>;
+
+/** Code that ends by itself after about so many milliseconds, with output, a message of many frames and a value. */
+const short = {
+  python: (ms: number) =>
+    `print("begun")\nawait asyncio.sleep(${ms / 2000})\ntime.sleep(${ms / 2000})\ndisplay("y" * 20_000)\n"whole"`,
+  javascript: (ms: number) =>
+    `console.log("begun"); await new Promise((resolve) => setTimeout(resolve, ${ms / 2})); { const end = performance.now() + ${ms / 2}; while (performance.now() < end); } display("y".repeat(20_000)); "whole"`,
+} as const satisfies Record<ContextLanguage, (ms: number) => string>;
+
+const rounds = Number(process.env.GEODE_INTERRUPT_ROUNDS ?? 10);
+
+/** The next run is right, in the same interpreter and with its variables. */
+async function isUnharmed(context: Context): Promise<void> {
+  expect(await context.run('kept')).toMatchObject({
+    status: 'done',
+    value: { json: 42 },
+    interpreter: 1,
+  });
+}
+
+async function openWithState(open: () => Promise<Context>): Promise<Context> {
+  const context = await open();
+  // Python itself leaves a module that is interrupted while it is first imported half-made.
+  const imports = 'import asyncio, re, subprocess, time';
+  await context.run(context.language === 'python' ? `${imports}\nkept = 42` : 'const kept = 42');
+  return context;
+}
+
+for (const language of contextLanguages) {
+  inEveryPlace(language, (place) => {
+    describe('RUN-10: an interrupt ends the run that it is meant for', () => {
+      it.for(Object.entries(endless[language]))(
+        'in the midst of %s',
+        { timeout: 300_000 },
+        async ([, code]) => {
+          const context = await openWithState(() => place.open({ graceMs: 30_000 }));
+          for (let round = 0; round < rounds; round += 1) {
+            const running = context.run(code, { timeoutMs: null });
+            // From before the kernel has heard of the run to long after.
+            await delay(round ** 2 / 2);
+            const outcomes = await Promise.all([context.interrupt(), context.interrupt()]);
+            expect(await running).toMatchObject({ status: 'interrupted', exit: null });
+            expect(outcomes).toContain('stopped');
+            await isUnharmed(context);
+          }
+        },
+      );
+
+      it('while the code is still on its way', async () => {
+        const context = await openWithState(() => place.open({ graceMs: 30_000 }));
+        const comment = language === 'python' ? '#' : '//';
+        const code = `${comment}${'x'.repeat(5_000_000)}\n${endless[language]['a loop']}`;
+        const running = context.run(code, { timeoutMs: null });
+        expect(await context.interrupt()).toBe('stopped');
+        expect((await running).status).toBe('interrupted');
+        await isUnharmed(context);
+      });
+
+      it('while its interpreter is still starting', async () => {
+        const context = await place.open({ graceMs: 30_000 });
+        const restarting = context.restart();
+        const running = context.run(endless[language]['a loop'], { timeoutMs: null });
+        expect(await context.interrupt()).toBe('stopped');
+        await restarting;
+        expect((await running).status).toBe('interrupted');
+      });
+    });
+
+    describe('RUN-10: an interrupt does nothing to any other run', () => {
+      it('around the end of a run', { timeout: 300_000 }, async () => {
+        const context = await openWithState(() => place.open({ graceMs: 30_000 }));
+        for (let round = 0; round < 6 * rounds; round += 1) {
+          const ms = (round % 10) * 25;
+          const running = context.run(short[language](ms), { timeoutMs: null });
+          const tooLate = new AbortController();
+          const interrupting = delay((ms * (round % 7)) / 5, undefined, tooLate).then(
+            () => Promise.all([context.interrupt(), context.interrupt()]),
+            () => {},
+          );
+          const { status, value, exit } = await running;
+          tooLate.abort();
+          expect(exit).toBeNull();
+          expect(['done', 'interrupted']).toContain(status);
+          if (status === 'done') expect(value?.json).toBe('whole');
+          await isUnharmed(context);
+          await interrupting;
+        }
+      });
+
+      it('when it comes late', async () => {
+        const { workspace, hold, letGo } = withLateInterrupts(place.sandbox());
+        await using context = await openWithState(() => openContext(workspace, language));
+        hold();
+        const first = context.run(short[language](200));
+        const interrupting = context.interrupt();
+        expect(await first).toMatchObject({ status: 'done', value: { json: 'whole' } });
+        const second = context.run(short[language](200));
+        letGo();
+        expect(await second).toMatchObject({ status: 'done', value: { json: 'whole' }, interpreter: 1 });
+        await interrupting;
+      });
+    });
+  });
+}
+
+/** A line to the interpreter on which interrupts, as commands or as signals, take their time. */
+function withLateInterrupts(workspace: Workspace): {
+  workspace: Workspace;
+  hold(): void;
+  letGo(): void;
+} {
+  let gate = Promise.withResolvers<void>();
+  gate.resolve();
+  const spawn: Workspace['spawn'] = async (...command) => {
+    const process = await workspace.spawn(...command);
+    const late =
+      <Given extends string | Uint8Array>(act: (given: Given) => Promise<void>) =>
+      async (given: Given) => {
+        if (/SIGINT|"type":"interrupt"/.test(String(given))) await gate.promise;
+        await act(given);
+      };
+    return Object.assign(Object.create(process), {
+      write: late((bytes: string | Uint8Array) => process.write(bytes)),
+      signal: late((name: Parameters<typeof process.signal>[0]) => process.signal(name)),
+      kill: () => process.kill(),
+      [Symbol.asyncIterator]: () => process[Symbol.asyncIterator](),
+    });
+  };
+  return {
+    workspace: { ...workspace, spawn },
+    hold() {
+      gate = Promise.withResolvers<void>();
+    },
+    letGo: () => gate.resolve(),
+  };
+}
