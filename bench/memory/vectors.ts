@@ -5,7 +5,7 @@ import { NamespaceIndex } from '../../src/memory/index/embedded/namespace-index.
 import { PLAIN_ANSWERS } from '../../src/memory/index/qdrant/qdrant-index.ts';
 import { type Model, registerModel } from '../../src/memory/truth/models.ts';
 import { Truth } from '../../src/memory/truth/truth.ts';
-import { openVector, packVector } from '../../src/memory/truth/vector-blob.ts';
+import { packVector } from '../../src/memory/truth/vector-blob.ts';
 import { qdrantMissing, startQdrant } from '../../test/memory/qdrant-server.ts';
 import { temporaryFolder } from '../../test/memory/temporary-folder.ts';
 import { openModel } from './bench-memory.ts';
@@ -64,10 +64,8 @@ function vectorsOf(corpus: Corpus, { dimensions }: Model, entries: number): Floa
 
 function embedded(corpus: Corpus, model: Model, vectors: Float32Array, entries: number): VectorResult[] {
   const index = new NamespaceIndex(model, entries);
-  const kept: Uint8Array[] = [];
   for (let i = 0; i < entries; i += 1) {
     const blob = packVector(vectors.subarray(i * model.dimensions, (i + 1) * model.dimensions), model.centre);
-    kept.push(blob);
     index.put({
       id: i,
       validUntil: null,
@@ -89,10 +87,7 @@ function embedded(corpus: Corpus, model: Model, vectors: Float32Array, entries: 
         model: model.id,
       };
       const start = performance.now();
-      const { hits } = index.dense(
-        search,
-        (ids) => new Map(ids.map((id) => [id, product(vector, kept[id])])),
-      );
+      const { hits } = index.dense(search);
       times.push(performance.now() - start);
       const ids = hits.map(({ id }) => id);
       if (i < COMPARED) found += overlap(ids, exact(vectors, vector, entries, filter));
@@ -185,10 +180,4 @@ function exact(
 
 function overlap(found: readonly number[], wanted: ReadonlySet<number>): number {
   return found.slice(0, 10).filter((id) => wanted.has(id)).length;
-}
-
-function product(query: Float32Array, blob: Uint8Array | undefined): number {
-  if (blob === undefined) return 0;
-  const { scale, steps } = openVector(blob);
-  return steps.reduce((sum, step, i) => sum + step * (query[i] ?? 0), 0) * scale;
 }

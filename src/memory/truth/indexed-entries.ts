@@ -68,14 +68,6 @@ function indexedOf(sql: Sql, row: Row, model: number | null): LocatedEntry | nul
   };
 }
 
-/** The vectors of several entries in one question, with the entry that each belongs to. */
-export function vectorsOfAll(sql: Sql, ids: readonly number[]): { id: number; vector: Uint8Array }[] {
-  return sql.all`
-    SELECT entry, vector FROM json_each(${JSON.stringify(ids)}) CROSS JOIN vectors ON entry = value`.map(
-    (row) => ({ id: numberOf(row, 'entry'), vector: bytesOf(row, 'vector') }),
-  );
-}
-
 function vectorsOf(sql: Sql, id: number): Uint8Array[] {
   return sql.all`SELECT vector FROM vectors WHERE entry = ${id} ORDER BY chunk`.map((row) =>
     bytesOf(row, 'vector'),

@@ -9,11 +9,10 @@ export class Best {
     this.#scores = new Float64Array(size);
   }
 
-  /** Rows must come in ascending order, so that an equal score never pushes an earlier row out. */
   add(row: number, score: number): void {
     const size = this.#rows.length;
     if (this.#count === size) {
-      if (score <= (this.#scores[0] ?? 0)) return;
+      if (this.#worse(row, score, 0)) return;
       this.#sink(row, score, size);
       return;
     }

@@ -1,16 +1,18 @@
 /**
- * Both halves for one namespace, in memory. Entries take slots in the order in which they come; a changed
- * entry takes a new slot and leaves its old one dead, and an index with too many dead slots is loaded anew.
+ * Both halves for one namespace, in memory. A changed entry takes a new slot and leaves its old one dead; an
+ * index with too many dead slots is loaded anew.
  */
 import { wordHash } from '../../text/words.ts';
 import type { Model } from '../../truth/models.ts';
 import { unpackWords } from '../../truth/word-blob.ts';
-import { idf, K1, saturation } from '../bm25.ts';
-import { labelsOf } from '../labels.ts';
-import type { DenseSearch, Hit, Hits, KeywordSearch, Search } from '../search-index.ts';
+import { idf, K1 } from '../bm25.ts';
+import type { DenseSearch, Hit, Hits, KeywordSearch } from '../search-index.ts';
 import { Best } from './best.ts';
+import { NumberList } from './number-list.ts';
 import { Postings } from './postings.ts';
-import { type RowFilter, VectorRows } from './vector-rows.ts';
+import { type Allowed, Slots } from './slots.ts';
+import { VectorRows, type Wanted } from './vector-rows.ts';
+import { WordScores } from './word-scores.ts';
 
 /** An entry as an index sees it. Superseded entries are not in an index at all. */
 export interface IndexedEntry {
@@ -23,91 +25,73 @@ export interface IndexedEntry {
   readonly vectors: readonly Uint8Array[];
 }
 
-/** Hits that are put in order by the vectors as they are kept, not by the rougher ones here. */
+/** Hits that are put in order by the finest form of their vectors. */
 const REFINED = 64;
 /** A filter that lets so few slots through is answered by looking at just these. */
-const FEW = 0.25;
+const FEW = 1 / 8;
 const MIN_DEAD = 1_000;
 
 export class NamespaceIndex {
   /** Null while no embedder has answered yet: there are no vectors then. */
   readonly model: Model | null;
+  readonly #slots: Slots;
   readonly #vectors: VectorRows;
   readonly #postings = new Postings();
-  readonly #slots = new Map<number, number>();
-  readonly #ids: number[] = [];
-  readonly #alive: boolean[] = [];
-  readonly #validUntil: number[] = [];
-  readonly #lengths: number[] = [];
+  readonly #wordScores = new WordScores();
   /** The first vector row of each slot; the next slot's is where its rows end. */
-  readonly #firstRow: number[] = [0];
-  readonly #labelled = new Map<string, number[]>();
-  #totalLength = 0;
+  readonly #firstRow: NumberList<Int32Array>;
 
   constructor(model: Model | null, capacity: number) {
     this.model = model;
-    this.#vectors = new VectorRows(model?.dimensions ?? 0, model === null ? 0 : capacity);
+    this.#slots = new Slots(capacity);
+    this.#vectors = new VectorRows(model?.centre ?? new Float32Array(), model === null ? 0 : capacity);
+    this.#firstRow = new NumberList((length) => new Int32Array(length), capacity + 1);
+    this.#firstRow.push(0);
   }
 
   get size(): number {
-    return this.#slots.size;
+    return this.#slots.alive;
   }
 
   get bytes(): number {
-    return this.#vectors.bytes + this.#postings.bytes + this.#ids.length * 48;
+    const parts = [this.#slots, this.#vectors, this.#postings, this.#wordScores, this.#firstRow];
+    return parts.reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
   /** Half of it is dead weight. */
   get wasteful(): boolean {
-    return this.#ids.length - this.size > Math.max(this.size, MIN_DEAD);
+    return this.#slots.count - this.size > Math.max(this.size, MIN_DEAD);
   }
 
   put(entry: IndexedEntry): void {
     this.remove(entry.id);
-    const slot = this.#ids.push(entry.id) - 1;
-    this.#slots.set(entry.id, slot);
-    this.#alive.push(true);
-    this.#validUntil.push(entry.validUntil ?? Number.POSITIVE_INFINITY);
     const { hashes, counts } = unpackWords(entry.words);
     let length = 0;
-    for (let i = 0; i < hashes.length; i += 1) {
-      this.#postings.add(hashes[i] ?? 0, slot, counts[i] ?? 0);
-      length += counts[i] ?? 0;
-    }
-    this.#lengths.push(length);
-    this.#totalLength += length;
-    for (const label of entry.labels) {
-      const slots = this.#labelled.get(label);
-      if (slots === undefined) this.#labelled.set(label, [slot]);
-      else slots.push(slot);
-    }
+    for (const count of counts) length += count;
+    const slot = this.#slots.add(entry.id, length, entry.validUntil, entry.labels);
+    for (let i = 0; i < hashes.length; i += 1) this.#postings.add(hashes[i] ?? 0, slot, counts[i] ?? 0);
     for (const vector of entry.vectors) this.#vectors.add(slot, vector);
     this.#firstRow.push(this.#vectors.count);
   }
 
   remove(id: number): void {
-    const slot = this.#slots.get(id);
-    if (slot === undefined) return;
-    this.#slots.delete(id);
-    this.#alive[slot] = false;
-    this.#totalLength -= this.#lengths[slot] ?? 0;
+    const slot = this.#slots.remove(id);
+    if (slot === null) return;
+    for (const row of this.#rowsOf([slot])) this.#vectors.remove(row);
   }
 
-  /** `keptProducts`: the query times each entry's best vector, as the truth has it, without the centre's part. */
-  dense(search: DenseSearch, keptProducts: (ids: readonly number[]) => ReadonlyMap<number, number>): Hits {
+  dense(search: DenseSearch): Hits {
     const query = search.vector;
-    const centre = this.model?.centre ?? new Float32Array(query.length);
-    const rest = query.map((value, i) => value - (centre[i] ?? 0));
     const best = new Best(search.depth + 1);
-    const allowed = this.#allowed(search);
+    const { owners } = this.#vectors;
     let owner = -1;
     let product = 0;
     const flush = () => {
       if (owner >= 0) best.add(owner, product);
     };
     // The rows of an entry follow each other, so its best chunk is known when the next entry begins.
-    this.#vectors.search(query, rest, this.#rowFilter(allowed), (row, value) => {
-      const slot = this.#vectors.owners[row] ?? 0;
+    this.#vectors.search(query, this.#wanted(this.#slots.allowed(search)), (row, value) => {
+      const slot = owners[row] ?? 0;
       if (slot === owner) product = Math.max(product, value);
       else {
         flush();
@@ -117,70 +101,74 @@ export class NamespaceIndex {
     });
     flush();
     const found = best.sorted();
-    const common = query.reduce((sum, value, i) => sum + value * (centre[i] ?? 0), 0);
-    const rough = found.slice(0, search.depth).map(({ row, score }) => ({ id: this.#ids[row] ?? 0, score }));
-    const kept = keptProducts(rough.slice(0, REFINED).map(({ id }) => id));
-    const hits = rough.map(({ id, score }) => ({ id, score: common + (kept.get(id) ?? score) }));
+    const fine = this.#fineProducts(
+      query,
+      found.slice(0, REFINED).map(({ row }) => row),
+    );
+    const common = query.reduce((sum, value, i) => sum + value * (this.model?.centre[i] ?? 0), 0);
+    const hits = found
+      .slice(0, search.depth)
+      .map(({ row, score }, i) => ({ id: this.#slots.idOf(row), score: common + (fine[i] ?? score) }));
     return { hits: hits.sort(byScore), cut: found.length > search.depth, ceiling: 1 };
   }
 
   keyword(search: KeywordSearch): Hits {
-    const scores = new Float32Array(this.#ids.length);
-    const averageLength = this.#totalLength / Math.max(1, this.size) || 1;
+    const scores = this.#wordScores;
+    const { lengths, averageLength, count } = this.#slots;
+    scores.clear(count);
     let ceiling = 0;
     for (const word of search.words) {
-      const hash = wordHash(word);
-      const weight = idf(this.size, Math.min(this.#postings.size(hash), this.size));
+      const posted = this.#postings.posted(wordHash(word));
+      const weight = idf(this.size, Math.min(posted.end - posted.start, this.size));
       ceiling += weight * (K1 + 1);
-      this.#postings.each(hash, (slot, count) => {
-        scores[slot] =
-          (scores[slot] ?? 0) + weight * saturation(count, this.#lengths[slot] ?? 0, averageLength);
-      });
+      scores.add(posted, weight, lengths, averageLength);
     }
     const best = new Best(search.depth + 1);
-    const { accepts } = this.#allowed(search);
-    for (let slot = 0; slot < scores.length; slot += 1) {
-      const score = scores[slot] ?? 0;
-      if (score > 0 && accepts(slot)) best.add(slot, score);
-    }
+    const { mask } = this.#slots.allowed(search);
+    scores.each((slot, score) => {
+      if (mask[slot] !== 0) best.add(slot, score);
+    });
     const found = best.sorted();
-    const hits = found.slice(0, search.depth).map(({ row, score }) => ({ id: this.#ids[row] ?? 0, score }));
+    const hits = found.slice(0, search.depth).map(({ row, score }) => ({ id: this.#slots.idOf(row), score }));
     return { hits: hits.sort(byScore), cut: found.length > search.depth, ceiling };
   }
 
-  #allowed({ filter, now }: Search): SlotFilter {
-    const alive = this.#alive;
-    const lists = labelsOf(filter).map((label) => this.#labelled.get(label) ?? []);
-    const inTime =
-      filter.strict === true ? (slot: number) => (this.#validUntil[slot] ?? 0) > now : () => true;
-    const shortest = lists.toSorted((a, b) => a.length - b.length)[0];
-    if (shortest === undefined) {
-      return { accepts: (slot) => (alive[slot] ?? false) && inTime(slot), few: null };
-    }
-    const carried = new Uint8Array(this.#ids.length);
-    for (const list of lists) for (const slot of list) carried[slot] = (carried[slot] ?? 0) + 1;
-    const accepts = (slot: number) =>
-      carried[slot] === lists.length && (alive[slot] ?? false) && inTime(slot);
-    return { accepts, few: shortest.length <= this.#ids.length * FEW ? shortest.filter(accepts) : null };
+  #wanted({ slots, mask, all }: Allowed): Wanted {
+    const few = slots !== null && slots.length <= this.#slots.count * FEW;
+    return { rows: few ? this.#rowsOf(slots) : null, owners: all ? null : mask };
   }
 
-  #rowFilter({ accepts, few }: SlotFilter): RowFilter {
-    const rows = few?.flatMap((slot) => {
-      const first = this.#firstRow[slot] ?? 0;
-      return Array.from({ length: (this.#firstRow[slot + 1] ?? first) - first }, (_, i) => first + i);
+  /** For each slot the query times its best row. */
+  #fineProducts(query: Float32Array, slots: readonly number[]): number[] {
+    const rows = this.#rowsOf(slots);
+    const products = this.#vectors.fineProducts(query, rows);
+    let at = 0;
+    return slots.map((slot) => {
+      let best = Number.NEGATIVE_INFINITY;
+      for (const end = at + this.#rowCount(slot); at < end; at += 1) best = Math.max(best, products[at] ?? 0);
+      return best;
     });
-    const { owners } = this.#vectors;
-    return {
-      accepts: rows === undefined ? (row) => accepts(owners[row] ?? 0) : () => true,
-      rows: rows === undefined ? null : Int32Array.from(rows),
-    };
   }
-}
 
-interface SlotFilter {
-  accepts(slot: number): boolean;
-  /** All slots that are accepted, when they are few. */
-  readonly few: readonly number[] | null;
+  #rowsOf(slots: ArrayLike<number>): Int32Array {
+    let total = 0;
+    for (let i = 0; i < slots.length; i += 1) total += this.#rowCount(slots[i] ?? 0);
+    const rows = new Int32Array(total);
+    let at = 0;
+    for (let i = 0; i < slots.length; i += 1) {
+      const slot = slots[i] ?? 0;
+      const first = this.#firstRow.cells[slot] ?? 0;
+      for (let row = first; row < first + this.#rowCount(slot); row += 1) {
+        rows[at] = row;
+        at += 1;
+      }
+    }
+    return rows;
+  }
+
+  #rowCount(slot: number): number {
+    return (this.#firstRow.cells[slot + 1] ?? 0) - (this.#firstRow.cells[slot] ?? 0);
+  }
 }
 
 function byScore(a: Hit, b: Hit): number {

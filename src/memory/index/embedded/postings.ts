@@ -12,6 +12,20 @@ interface List {
   length: number;
 }
 
+export interface Posted {
+  readonly cells: Uint32Array;
+  readonly start: number;
+  readonly end: number;
+}
+
+export function slotOf(cell: number): number {
+  return cell >>> SLOT_SHIFT;
+}
+
+export function countOf(cell: number): number {
+  return cell & MAX_COUNT;
+}
+
 export class Postings {
   readonly #lists = new Map<number, List>();
   /** Free places by capacity. */
@@ -37,13 +51,10 @@ export class Postings {
     return this.#lists.get(word)?.length ?? 0;
   }
 
-  each(word: number, visit: (slot: number, count: number) => void): void {
-    const list = this.#lists.get(word);
-    if (list === undefined) return;
-    for (let at = list.start; at < list.start + list.length; at += 1) {
-      const cell = this.#cells[at] ?? 0;
-      visit(cell >>> SLOT_SHIFT, cell & MAX_COUNT);
-    }
+  /** Where a word's cells lie, until the next `add`; see `slotOf` and `countOf`. */
+  posted(word: number): Posted {
+    const { start, length } = this.#lists.get(word) ?? { start: 0, length: 0 };
+    return { cells: this.#cells, start, end: start + length };
   }
 
   #newList(word: number): List {

@@ -1,10 +1,10 @@
-;; The inner loops of the embedded vector index. Rows of bytes lie one after another; `dims` is a multiple of 16.
+;; The inner loops of the embedded vector index. A row is `dims` bytes, a multiple of 16, and its tail half as many.
 (module
   (memory (export "memory") 1 65536)
 
   ;; Dot products of one 16-bit query with `count` rows of 8-bit vectors, written as 32-bit integers.
   (func (export "dots") (param $query i32) (param $rows i32) (param $count i32) (param $dims i32) (param $out i32)
-    (local $i i32) (local $end i32)
+    (local $end i32)
     (local.set $end (i32.add (local.get $out) (i32.shl (local.get $count) (i32.const 2))))
     (block $done (loop $next
       (br_if $done (i32.ge_u (local.get $out) (local.get $end)))
@@ -13,12 +13,28 @@
       (local.set $out (i32.add (local.get $out) (i32.const 4)))
       (br $next))))
 
-  ;; The same for the rows whose numbers are listed at `list`.
+  ;; The same for the rows whose numbers are listed at `list`. They lie far apart, so a few of them are touched ahead
+  ;; of the one that is read: their ways from memory overlap.
   (func (export "dotsAt") (param $query i32) (param $rows i32) (param $list i32) (param $count i32) (param $dims i32) (param $out i32)
-    (local $end i32)
+    (local $end i32) (local $ahead i32) (local $row i32) (local $stop i32) (local $seen i32)
     (local.set $end (i32.add (local.get $out) (i32.shl (local.get $count) (i32.const 2))))
+    (local.set $ahead (local.get $out))
     (block $done (loop $next
       (br_if $done (i32.ge_u (local.get $out) (local.get $end)))
+      (block $touched (loop $touch
+        (br_if $touched (i32.ge_u (local.get $ahead) (local.get $end)))
+        (br_if $touched (i32.ge_u (local.get $ahead) (i32.add (local.get $out) (i32.const 64))))
+        (local.set $row (i32.add (local.get $rows) (i32.mul
+          (i32.load (i32.add (local.get $list) (i32.sub (local.get $ahead) (local.get $out))))
+          (local.get $dims))))
+        (local.set $stop (i32.add (local.get $row) (local.get $dims)))
+        (loop $line
+          (local.set $seen (i32.add (local.get $seen) (i32.load (local.get $row))))
+          (local.set $row (i32.add (local.get $row) (i32.const 64)))
+          (br_if $line (i32.lt_u (local.get $row) (local.get $stop))))
+        (local.set $ahead (i32.add (local.get $ahead) (i32.const 4)))
+        (br $touch)))
+      (i32.store (local.get $out) (local.get $seen))
       (i32.store (local.get $out)
         (call $dot (local.get $query)
           (i32.add (local.get $rows) (i32.mul (i32.load (local.get $list)) (local.get $dims)))
@@ -44,26 +60,154 @@
       (i32.add (i32x4.extract_lane 0 (local.get $low)) (i32x4.extract_lane 1 (local.get $low)))
       (i32.add (i32x4.extract_lane 2 (local.get $low)) (i32x4.extract_lane 3 (local.get $low)))))
 
-  ;; How many bits differ between the query's and each row's signs; `size` bytes a row, a multiple of 16.
-  (func (export "distances") (param $query i32) (param $rows i32) (param $count i32) (param $size i32) (param $out i32)
-    (local $end i32) (local $stop i32) (local $at i32) (local $sum v128)
-    (local.set $end (i32.add (local.get $out) (i32.shl (local.get $count) (i32.const 1))))
+  ;; Dot products of one 32-bit float query with listed rows of 12 bits: a byte, and four bits of its tail. A tail's
+  ;; byte holds the four bits of two places that are eight apart.
+  (func (export "fineAt") (param $query i32) (param $rows i32) (param $tails i32) (param $list i32) (param $count i32) (param $dims i32) (param $out i32)
+    (local $end i32) (local $stop i32) (local $row i32) (local $tail i32) (local $at i32)
+    (local $bytes v128) (local $bits v128) (local $sum v128)
+    (local.set $end (i32.add (local.get $out) (i32.shl (local.get $count) (i32.const 2))))
     (block $done (loop $next
       (br_if $done (i32.ge_u (local.get $out) (local.get $end)))
-      (local.set $stop (i32.add (local.get $rows) (local.get $size)))
+      (local.set $row (i32.add (local.get $rows) (i32.mul (i32.load (local.get $list)) (local.get $dims))))
+      (local.set $tail (i32.add (local.get $tails)
+        (i32.mul (i32.load (local.get $list)) (i32.shr_u (local.get $dims) (i32.const 1)))))
+      (local.set $stop (i32.add (local.get $row) (local.get $dims)))
       (local.set $at (local.get $query))
       (local.set $sum (v128.const i64x2 0 0))
       (loop $more
-        (local.set $sum (i16x8.add (local.get $sum) (i16x8.extadd_pairwise_i8x16_u
-          (i8x16.popcnt (v128.xor (v128.load (local.get $at)) (v128.load (local.get $rows)))))))
-        (local.set $at (i32.add (local.get $at) (i32.const 16)))
-        (local.set $rows (i32.add (local.get $rows) (i32.const 16)))
-        (br_if $more (i32.lt_u (local.get $rows) (local.get $stop))))
-      (local.set $sum (i32x4.extadd_pairwise_i16x8_u (local.get $sum)))
-      (i32.store16 (local.get $out)
-        (i32.add
-          (i32.add (i32x4.extract_lane 0 (local.get $sum)) (i32x4.extract_lane 1 (local.get $sum)))
-          (i32.add (i32x4.extract_lane 2 (local.get $sum)) (i32x4.extract_lane 3 (local.get $sum)))))
-      (local.set $out (i32.add (local.get $out) (i32.const 2)))
+        (local.set $bytes (v128.load (local.get $row)))
+        (local.set $bits (v128.load64_zero (local.get $tail)))
+        (local.set $sum (f32x4.add (local.get $sum) (call $eight (local.get $at)
+          (i16x8.extend_low_i8x16_s (local.get $bytes))
+          (v128.and (local.get $bits) (v128.const i8x16 15 15 15 15 15 15 15 15 15 15 15 15 15 15 15 15)))))
+        (local.set $sum (f32x4.add (local.get $sum) (call $eight (i32.add (local.get $at) (i32.const 32))
+          (i16x8.extend_high_i8x16_s (local.get $bytes))
+          (i8x16.shr_u (local.get $bits) (i32.const 4)))))
+        (local.set $at (i32.add (local.get $at) (i32.const 64)))
+        (local.set $row (i32.add (local.get $row) (i32.const 16)))
+        (local.set $tail (i32.add (local.get $tail) (i32.const 8)))
+        (br_if $more (i32.lt_u (local.get $row) (local.get $stop))))
+      (f32.store (local.get $out)
+        (f32.add
+          (f32.add (f32x4.extract_lane 0 (local.get $sum)) (f32x4.extract_lane 1 (local.get $sum)))
+          (f32.add (f32x4.extract_lane 2 (local.get $sum)) (f32x4.extract_lane 3 (local.get $sum)))))
+      (local.set $list (i32.add (local.get $list) (i32.const 4)))
+      (local.set $out (i32.add (local.get $out) (i32.const 4)))
       (br $next))))
+
+  ;; Eight places: 16 times the byte, plus the bits, which are kept 8 too high.
+  (func $eight (param $query i32) (param $bytes v128) (param $bits v128) (result v128)
+    (local $steps v128)
+    (local.set $steps (i16x8.sub
+      (i16x8.add (i16x8.shl (local.get $bytes) (i32.const 4)) (i16x8.extend_low_i8x16_u (local.get $bits)))
+      (v128.const i16x8 8 8 8 8 8 8 8 8)))
+    (f32x4.add
+      (f32x4.mul (v128.load (local.get $query))
+        (f32x4.convert_i32x4_s (i32x4.extend_low_i16x8_s (local.get $steps))))
+      (f32x4.mul (v128.load offset=16 (local.get $query))
+        (f32x4.convert_i32x4_s (i32x4.extend_high_i16x8_s (local.get $steps))))))
+
+  ;; What each row's product is about, from its signs alone, as 16-bit integers; -32768 where `mask` is 0.
+  ;; Signs lie in blocks of 16 rows: first the first byte of each, then the second, and so on. For every four signs
+  ;; `tables` has 16 sums of the query's places, at most 63 each, so that four of them fit into a byte. Looking up is
+  ;; `relaxed`, which differs only for numbers above 15, and `four` is no constant, which would be loaded anew each time.
+  (func (export "estimates") (param $tables i32) (param $signs i32) (param $blocks i32) (param $size i32) (param $mask i32)
+    (param $factors i32) (param $offsets i32) (param $step f32) (param $base f32) (param $out i32)
+    (local $end i32) (local $stop i32) (local $table i32) (local $a v128) (local $b v128) (local $low v128) (local $high v128)
+    (local $steps v128) (local $bases v128) (local $four v128)
+    (local.set $four (i8x16.splat (i32.const 15)))
+    (local.set $steps (f32x4.splat (local.get $step)))
+    (local.set $bases (f32x4.splat (local.get $base)))
+    (local.set $end (i32.add (local.get $out) (i32.shl (local.get $blocks) (i32.const 5))))
+    (block $done (loop $next
+      (br_if $done (i32.ge_u (local.get $out) (local.get $end)))
+      (local.set $stop (i32.add (local.get $signs) (i32.shl (local.get $size) (i32.const 4))))
+      (local.set $table (local.get $tables))
+      (local.set $low (v128.const i64x2 0 0))
+      (local.set $high (v128.const i64x2 0 0))
+      (loop $more
+        (local.set $a (v128.load (local.get $signs)))
+        (local.set $b (v128.load offset=16 (local.get $signs)))
+        (local.set $a (i8x16.add
+          (i8x16.add
+            (i8x16.relaxed_swizzle (v128.load (local.get $table))
+              (v128.and (local.get $a) (local.get $four)))
+            (i8x16.relaxed_swizzle (v128.load offset=16 (local.get $table))
+              (v128.and (i16x8.shr_u (local.get $a) (i32.const 4)) (local.get $four))))
+          (i8x16.add
+            (i8x16.relaxed_swizzle (v128.load offset=32 (local.get $table))
+              (v128.and (local.get $b) (local.get $four)))
+            (i8x16.relaxed_swizzle (v128.load offset=48 (local.get $table))
+              (v128.and (i16x8.shr_u (local.get $b) (i32.const 4)) (local.get $four))))))
+        (local.set $low (i16x8.add (local.get $low) (i16x8.extend_low_i8x16_u (local.get $a))))
+        (local.set $high (i16x8.add (local.get $high) (i16x8.extend_high_i8x16_u (local.get $a))))
+        (local.set $table (i32.add (local.get $table) (i32.const 64)))
+        (local.set $signs (i32.add (local.get $signs) (i32.const 32)))
+        (br_if $more (i32.lt_u (local.get $signs) (local.get $stop))))
+      (local.set $a (v128.load (local.get $mask)))
+      (v128.store (local.get $out) (call $masked
+        (i16x8.extend_low_i8x16_s (local.get $a))
+        (call $product (i32x4.extend_low_i16x8_u (local.get $low)) (local.get $steps) (local.get $bases)
+          (v128.load (local.get $factors)) (v128.load (local.get $offsets)))
+        (call $product (i32x4.extend_high_i16x8_u (local.get $low)) (local.get $steps) (local.get $bases)
+          (v128.load offset=16 (local.get $factors)) (v128.load offset=16 (local.get $offsets)))))
+      (v128.store offset=16 (local.get $out) (call $masked
+        (i16x8.extend_high_i8x16_s (local.get $a))
+        (call $product (i32x4.extend_low_i16x8_u (local.get $high)) (local.get $steps) (local.get $bases)
+          (v128.load offset=32 (local.get $factors)) (v128.load offset=32 (local.get $offsets)))
+        (call $product (i32x4.extend_high_i16x8_u (local.get $high)) (local.get $steps) (local.get $bases)
+          (v128.load offset=48 (local.get $factors)) (v128.load offset=48 (local.get $offsets)))))
+      (local.set $mask (i32.add (local.get $mask) (i32.const 16)))
+      (local.set $factors (i32.add (local.get $factors) (i32.const 64)))
+      (local.set $offsets (i32.add (local.get $offsets) (i32.const 64)))
+      (local.set $out (i32.add (local.get $out) (i32.const 32)))
+      (br $next))))
+
+  (func $product (param $sums v128) (param $steps v128) (param $bases v128) (param $factors v128) (param $offsets v128) (result v128)
+    (i32x4.trunc_sat_f32x4_s (f32x4.add (local.get $offsets)
+      (f32x4.mul (local.get $factors)
+        (f32x4.add (local.get $bases) (f32x4.mul (local.get $steps) (f32x4.convert_i32x4_s (local.get $sums))))))))
+
+  (func $masked (param $mask v128) (param $low v128) (param $high v128) (result v128)
+    (v128.bitselect
+      (i16x8.max_s
+        (i16x8.narrow_i32x4_s (local.get $low) (local.get $high))
+        (v128.const i16x8 -32767 -32767 -32767 -32767 -32767 -32767 -32767 -32767))
+      (v128.const i16x8 -32768 -32768 -32768 -32768 -32768 -32768 -32768 -32768)
+      (local.get $mask)))
+
+  ;; How many of the estimates lie in each of 4096 equal ranges, added to the 32-bit counts at `tally`.
+  (func (export "tally") (param $estimates i32) (param $count i32) (param $tally i32)
+    (local $end i32) (local $at i32)
+    (local.set $end (i32.add (local.get $estimates) (i32.shl (local.get $count) (i32.const 1))))
+    (block $done (loop $next
+      (br_if $done (i32.ge_u (local.get $estimates) (local.get $end)))
+      (local.set $at (i32.add (local.get $tally) (i32.shl
+        (i32.shr_u (i32.add (i32.load16_s (local.get $estimates)) (i32.const 32768)) (i32.const 4))
+        (i32.const 2))))
+      (i32.store (local.get $at) (i32.add (i32.load (local.get $at)) (i32.const 1)))
+      (local.set $estimates (i32.add (local.get $estimates) (i32.const 2)))
+      (br $next))))
+
+  ;; Lists the rows of `blocks` blocks whose estimate is at least `limit`; gives how many there are.
+  (func (export "select") (param $estimates i32) (param $blocks i32) (param $limit i32) (param $list i32) (result i32)
+    (local $start i32) (local $row i32) (local $count i32) (local $bits i32) (local $limits v128)
+    (local.set $start (local.get $list))
+    (local.set $limits (i16x8.splat (local.get $limit)))
+    (local.set $count (i32.shl (local.get $blocks) (i32.const 4)))
+    (block $done (loop $next
+      (br_if $done (i32.ge_u (local.get $row) (local.get $count)))
+      (local.set $bits (i8x16.bitmask (i8x16.narrow_i16x8_s
+        (i16x8.ge_s (v128.load (local.get $estimates)) (local.get $limits))
+        (i16x8.ge_s (v128.load offset=16 (local.get $estimates)) (local.get $limits)))))
+      (block $none (loop $one
+        (br_if $none (i32.eqz (local.get $bits)))
+        (i32.store (local.get $list) (i32.add (local.get $row) (i32.ctz (local.get $bits))))
+        (local.set $list (i32.add (local.get $list) (i32.const 4)))
+        (local.set $bits (i32.and (local.get $bits) (i32.sub (local.get $bits) (i32.const 1))))
+        (br $one)))
+      (local.set $estimates (i32.add (local.get $estimates) (i32.const 32)))
+      (local.set $row (i32.add (local.get $row) (i32.const 16)))
+      (br $next)))
+    (i32.shr_u (i32.sub (local.get $list) (local.get $start)) (i32.const 2)))
 )

@@ -1,223 +1,229 @@
 /**
- * Vectors of one namespace in WebAssembly memory: a byte for each dimension, and its sign as a bit. A search
- * compares every row; above `EXACT_ROWS` the signs choose the rows worth comparing, which costs a fifth.
- * What lies here is what remains of a vector without its model's centre; the caller adds the centre's part.
+ * Vectors of one namespace in WebAssembly memory, each without its model's centre, in three grades: a bit, a
+ * byte, and 12 bits for each dimension. A search goes from grade to grade with fewer rows each time. All
+ * products here lack the centre's part, which is the same for all rows.
  */
-import { readFileSync } from 'node:fs';
 import { openVector } from '../../truth/vector-blob.ts';
+import { BLOCK, RANGES, RowLayout } from './row-layout.ts';
+import { newScan, type Scan } from './scan.ts';
+import { signTables } from './sign-tables.ts';
 
-/** Up to here comparing all rows is as fast as choosing first. */
-const EXACT_ROWS = 20_000;
-/** Of the rows, the share that is compared exactly after the signs have been; recall depends on it. */
-const CANDIDATE_SHARE = 0.03;
-const MIN_CANDIDATES = 5_000;
+/** Up to here comparing the bytes of all rows is as fast as choosing first. */
+const EXACT_ROWS = 5_000;
+/** Of the rows, the share whose bytes are compared after their signs have been; recall depends on it. */
+const CANDIDATE_SHARE = 0.01;
+const MIN_CANDIDATES = 2_000;
 /** Fits the products of a 384- to 4096-dimensional query into 32 bits. */
 const QUERY_LARGEST = 1_023;
-/** From the 16 bits that are kept to the 8 that are compared here: 32767 becomes 127. */
-const STEPS_PER_BYTE = 32_767 / 127;
-/** Every so many rows one is counted to find the distance that lets the wanted share through. */
-const SAMPLED = 8;
-const PAGE = 65_536;
-const SMALLEST_CAPACITY = 256;
+/** The largest of the 12 bits that are kept; a byte is what remains of it without the last four bits. */
+const FINE_LARGEST = 127 * 16 + 7;
+/** From the 16 bits of the truth to these 12. */
+const STEPS_PER_FINE = 32_767 / FINE_LARGEST;
+/** Estimates of products between -2 and 2 as 16-bit integers. */
+const ESTIMATE_SCALE = 16_384;
 const GROWTH = 1.5;
-
-interface Kernel {
-  readonly memory: WebAssembly.Memory;
-  dots(query: number, rows: number, count: number, size: number, out: number): void;
-  dotsAt(query: number, rows: number, list: number, count: number, size: number, out: number): void;
-  distances(query: number, rows: number, count: number, size: number, out: number): void;
-}
 
 export class VectorRows {
   readonly dimensions: number;
-  count = 0;
-  /** The entry slot that each row belongs to. */
-  owners: Int32Array;
-  readonly #rowBytes: number;
-  readonly #signBytes: number;
-  #scales: Float32Array;
-  #kernel: Kernel;
-  #capacity: number;
+  readonly #centre: Float32Array;
+  #layout: RowLayout;
+  #scan: Scan;
+  #views: Views;
+  #count = 0;
 
-  constructor(dimensions: number, capacity = SMALLEST_CAPACITY) {
-    this.dimensions = dimensions;
-    this.#rowBytes = Math.ceil(dimensions / 16) * 16;
-    this.#signBytes = Math.ceil(dimensions / 128) * 16;
-    this.#capacity = Math.max(capacity, SMALLEST_CAPACITY);
-    this.#kernel = newKernel(this.#bytesNeeded());
-    this.#scales = new Float32Array(this.#capacity);
-    this.owners = new Int32Array(this.#capacity);
+  constructor(centre: Float32Array, capacity: number) {
+    this.dimensions = centre.length;
+    this.#centre = centre;
+    this.#layout = new RowLayout(this.dimensions, capacity);
+    this.#scan = newScan(this.#layout.end);
+    this.#views = viewsOf(this.#scan, this.#layout);
+  }
+
+  get count(): number {
+    return this.#count;
   }
 
   get bytes(): number {
-    return this.#kernel.memory.buffer.byteLength + this.#scales.byteLength + this.owners.byteLength;
+    return this.#scan.memory.buffer.byteLength;
+  }
+
+  /** The slot that each row belongs to. */
+  get owners(): Int32Array {
+    return this.#views.owners;
   }
 
   add(owner: number, blob: Uint8Array): void {
-    if (this.count === this.#capacity) this.#grow();
+    if (this.#count === this.#layout.capacity) this.#grow();
+    const row = this.#count;
+    const { signBytes, rowBytes } = this.#layout;
+    const { bytes, ...views } = this.#views;
     const { scale, steps } = openVector(blob);
-    const row = this.count;
-    const bytes = this.#memory(Int8Array, this.#rowsAt() + row * this.#rowBytes, this.dimensions);
-    for (let i = 0; i < bytes.length; i += 1) bytes[i] = Math.round((steps[i] ?? 0) / STEPS_PER_BYTE);
-    this.#scales[row] = scale * STEPS_PER_BYTE;
-    this.owners[row] = owner;
-    this.count += 1;
-    this.#writeSigns(this.#signsAt() + row * this.#signBytes, bytes);
-  }
-
-  /**
-   * The product of the query with each row that is compared; `visit` gets rows in ascending order. `rest` is
-   * the query without the centre: its signs are what the rows' signs are like.
-   */
-  search(
-    query: Float32Array,
-    rest: Float32Array,
-    wanted: RowFilter,
-    visit: (row: number, product: number) => void,
-  ): void {
-    const queryScale = this.#writeQuery(query);
-    const list = wanted.rows ?? (this.count > EXACT_ROWS ? this.#candidates(rest, wanted.accepts) : null);
-    const count = list?.length ?? this.count;
-    if (list === null) {
-      this.#kernel.dots(0, this.#rowsAt(), count, this.#rowBytes, this.#outAt());
-    } else {
-      this.#memory(Int32Array, this.#listAt(), count).set(list);
-      this.#kernel.dotsAt(0, this.#rowsAt(), this.#listAt(), count, this.#rowBytes, this.#outAt());
-    }
-    const dots = this.#memory(Int32Array, this.#outAt(), count);
-    for (let i = 0; i < count; i += 1) {
-      // Listed rows have been accepted already.
-      const row = list === null ? i : (list[i] ?? 0);
-      if (list === null && !wanted.accepts(row)) continue;
-      visit(row, (dots[i] ?? 0) * (this.#scales[row] ?? 0) * queryScale);
-    }
-  }
-
-  /** The accepted rows whose signs differ least from the query's. */
-  #candidates(rest: Float32Array, accepts: (row: number) => boolean): Int32Array {
-    this.#writeSigns(this.#querySignsAt(), rest);
-    this.#kernel.distances(this.#querySignsAt(), this.#signsAt(), this.count, this.#signBytes, this.#outAt());
-    const distances = this.#memory(Uint16Array, this.#outAt(), this.count);
-    const want = Math.max(MIN_CANDIDATES, Math.ceil(this.count * CANDIDATE_SHARE));
-    return nearest(distances, accepts, want, this.#signBytes * 8);
-  }
-
-  #writeSigns(at: number, values: ArrayLike<number>): void {
-    const signs = this.#memory(Uint8Array, at, this.#signBytes).fill(0);
+    const byteAt = this.#layout.rows + row * rowBytes;
+    const tailAt = this.#layout.tails + (row * rowBytes) / 2;
+    const signAt = this.#layout.signsOf(row);
+    let [sum, squares, centred] = [0, 0, 0];
+    for (let i = 0; i < signBytes; i += 1) bytes[signAt + i * BLOCK] = 0;
     for (let i = 0; i < this.dimensions; i += 1) {
-      if ((values[i] ?? 0) > 0) signs[i >> 3] = (signs[i >> 3] ?? 0) | (1 << (i & 7));
+      const step = steps[i] ?? 0;
+      sum += Math.abs(step);
+      squares += step * step;
+      centred += step * (this.#centre[i] ?? 0);
+      if (step > 0) set(bytes, signAt + (i >> 3) * BLOCK, 1 << (i & 7));
+      const fine = Math.round(step / STEPS_PER_FINE);
+      const byte = (fine + 8) >> 4;
+      bytes[byteAt + i] = byte;
+      set(bytes, tailAt + (i >> 4) * 8 + (i & 7), (fine - byte * 16 + 8) << (i & 8 ? 4 : 0));
     }
+    views.scales[row] = scale * STEPS_PER_FINE;
+    // The row is about its signs times this: the length along them that gives the right product with itself.
+    views.factors[row] = sum === 0 ? 0 : ((squares * scale) / sum) * ESTIMATE_SCALE;
+    views.offsets[row] = centred * scale * ESTIMATE_SCALE;
+    views.owners[row] = owner;
+    views.alive[row] = 255;
+    this.#count += 1;
+  }
+
+  remove(row: number): void {
+    this.#views.alive[row] = 0;
+  }
+
+  /** The query times each row that is compared by its bytes; `visit` gets them in ascending order. */
+  search(query: Float32Array, wanted: Wanted, visit: (row: number, product: number) => void): void {
+    const { query: queryAt, rows, rowBytes, list, out } = this.#layout;
+    const queryScale = this.#writeQuery(query);
+    const { listed } = this.#views;
+    const chosen = this.#choose(query, wanted);
+    if (chosen === null) this.#scan.dots(queryAt, rows, this.#count, rowBytes, out);
+    else this.#scan.dotsAt(queryAt, rows, list, chosen, rowBytes, out);
+    const { dots, scales, alive, owners } = this.#views;
+    for (let i = 0; i < (chosen ?? this.#count); i += 1) {
+      const row = chosen === null ? i : (listed[i] ?? 0);
+      // Chosen rows have been accepted already.
+      if (chosen === null && (wanted.owners === null ? alive[row] : wanted.owners[owners[row] ?? 0]) === 0)
+        continue;
+      visit(row, (dots[i] ?? 0) * 16 * (scales[row] ?? 0) * queryScale);
+    }
+  }
+
+  /** The query times some rows, as exactly as they are kept here, in their order. */
+  fineProducts(query: Float32Array, rows: ArrayLike<number>): Float32Array {
+    const layout = this.#layout;
+    const { listed, fineQuery, fineDots, scales } = this.#views;
+    fineQuery.set(query);
+    listed.set(rows);
+    this.#scan.fineAt(
+      layout.fineQuery,
+      layout.rows,
+      layout.tails,
+      layout.list,
+      rows.length,
+      layout.rowBytes,
+      layout.out,
+    );
+    return fineDots.slice(0, rows.length).map((dot, i) => dot * (scales[rows[i] ?? 0] ?? 0));
+  }
+
+  /** Lists the rows worth comparing and gives their number; null when all are. */
+  #choose(query: Float32Array, { rows, owners }: Wanted): number | null {
+    if (rows !== null) {
+      this.#views.listed.set(rows);
+      return rows.length;
+    }
+    if (this.#count <= EXACT_ROWS) return null;
+    const { tables, signs, signBytes, factors, offsets, list, out, tally } = this.#layout;
+    const { step, base } = signTables(query, this.#centre, this.#views.tables);
+    const blocks = Math.ceil(this.#count / BLOCK);
+    const mask = owners === null ? this.#layout.alive : this.#accept(owners);
+    this.#scan.estimates(tables, signs, blocks, signBytes, mask, factors, offsets, step, base, out);
+    this.#views.tally.fill(0);
+    this.#scan.tally(out, this.#count, tally);
+    return this.#scan.select(out, blocks, this.#limit(), list);
+  }
+
+  #accept(owners: Uint8Array): number {
+    const { accepted, owners: ownerOf } = this.#views;
+    for (let row = 0; row < this.#count; row += 1) accepted[row] = owners[ownerOf[row] ?? 0] === 0 ? 0 : 255;
+    accepted.fill(0, this.#count);
+    return this.#layout.accepted;
+  }
+
+  /** The estimate that as many rows reach as are wanted. */
+  #limit(): number {
+    const { tally } = this.#views;
+    const want = Math.max(MIN_CANDIDATES, Math.ceil(this.#count * CANDIDATE_SHARE));
+    let range = RANGES - 1;
+    for (let total = tally[range] ?? 0; total < want && range > 0; total += tally[range] ?? 0) range -= 1;
+    // The lowest number of all is for rows that are not accepted.
+    return Math.max(-32_767, range * (65_536 / RANGES) - 32_768);
   }
 
   #writeQuery(query: Float32Array): number {
     let largest = 0;
     for (const value of query) largest = Math.max(largest, Math.abs(value));
     const scale = (largest || 1) / QUERY_LARGEST;
-    const steps = this.#memory(Int16Array, 0, this.#rowBytes).fill(0);
+    const { query: steps } = this.#views;
     for (let i = 0; i < this.dimensions; i += 1) steps[i] = Math.round((query[i] ?? 0) / scale);
     return scale;
   }
 
   #grow(): void {
-    const bigger = new VectorRows(this.dimensions, Math.ceil(this.#capacity * GROWTH));
-    const copy = (from: number, to: number, length: number) =>
-      bigger.#memory(Uint8Array, to, length).set(this.#memory(Uint8Array, from, length));
-    copy(this.#rowsAt(), bigger.#rowsAt(), this.count * this.#rowBytes);
-    copy(this.#signsAt(), bigger.#signsAt(), this.count * this.#signBytes);
-    bigger.#scales.set(this.#scales);
-    bigger.owners.set(this.owners);
-    this.#kernel = bigger.#kernel;
-    this.#capacity = bigger.#capacity;
-    this.#scales = bigger.#scales;
-    this.owners = bigger.owners;
-  }
-
-  // Where things lie: query, its signs, list, results, signs, rows. All starts are multiples of 16.
-  #querySignsAt(): number {
-    return this.#rowBytes * 2;
-  }
-  #listAt(): number {
-    return this.#querySignsAt() + this.#signBytes;
-  }
-  #outAt(): number {
-    return this.#listAt() + aligned(this.#capacity * 4);
-  }
-  #signsAt(): number {
-    return this.#outAt() + aligned(this.#capacity * 4);
-  }
-  #rowsAt(): number {
-    return this.#signsAt() + this.#capacity * this.#signBytes;
-  }
-  #bytesNeeded(): number {
-    return this.#rowsAt() + this.#capacity * this.#rowBytes;
-  }
-
-  #memory<T>(
-    view: new (buffer: ArrayBuffer, at: number, length: number) => T,
-    at: number,
-    length: number,
-  ): T {
-    return new view(this.#kernel.memory.buffer, at, length);
+    const layout = new RowLayout(this.dimensions, Math.ceil(this.#layout.capacity * GROWTH));
+    const scan = newScan(layout.end);
+    const from = this.#views.bytes;
+    const to = new Uint8Array(scan.memory.buffer);
+    const targets = layout.kept();
+    for (const [i, { start, bytes }] of this.#layout.kept().entries())
+      to.set(from.subarray(start, start + bytes), targets[i]?.start);
+    this.#layout = layout;
+    this.#scan = scan;
+    this.#views = viewsOf(scan, layout);
   }
 }
 
-export interface RowFilter {
-  accepts(row: number): boolean;
-  /** All rows that are accepted, when they are few. */
+/** Which rows a search looks at: those listed, or those whose owner has not 0, or all that are alive. */
+export interface Wanted {
   readonly rows: Int32Array | null;
+  readonly owners: Uint8Array | null;
 }
 
-/** About `want` of all rows, those that are accepted, found by counting how many rows lie at each distance. */
-function nearest(
-  distances: Uint16Array,
-  accepts: (row: number) => boolean,
-  want: number,
-  largest: number,
-): Int32Array {
-  const at = new Uint32Array(largest + 1);
-  for (let row = 0; row < distances.length; row += SAMPLED) {
-    const distance = distances[row] ?? 0;
-    at[distance] = (at[distance] ?? 0) + SAMPLED;
-  }
-  let limit = 0;
-  for (let total = at[0] ?? 0; total < want && limit < largest; total += at[limit] ?? 0) limit += 1;
-  // Filled in place: this loop passes every row of the namespace.
-  const rows = new Int32Array(distances.length);
-  let found = 0;
-  for (let row = 0; row < distances.length; row += 1) {
-    if ((distances[row] ?? 0) > limit || !accepts(row)) continue;
-    rows[found] = row;
-    found += 1;
-  }
-  return rows.subarray(0, found);
+/** Made once: there are as many as there are kinds of things, and a search needs most of them. */
+interface Views {
+  readonly bytes: Uint8Array;
+  readonly query: Int16Array;
+  readonly fineQuery: Float32Array;
+  readonly tables: Uint8Array;
+  readonly tally: Uint32Array;
+  readonly listed: Int32Array;
+  readonly dots: Int32Array;
+  readonly fineDots: Float32Array;
+  readonly alive: Uint8Array;
+  readonly accepted: Uint8Array;
+  readonly owners: Int32Array;
+  readonly scales: Float32Array;
+  readonly factors: Float32Array;
+  readonly offsets: Float32Array;
 }
 
-function newKernel(bytes: number): Kernel {
-  const { exports } = new WebAssembly.Instance(compiled());
-  const { memory, dots, dotsAt, distances } = exports;
-  if (
-    !(memory instanceof WebAssembly.Memory) ||
-    typeof dots !== 'function' ||
-    typeof dotsAt !== 'function' ||
-    typeof distances !== 'function'
-  ) {
-    throw new TypeError('scan.wasm lacks an export');
-  }
-  memory.grow(Math.ceil(bytes / PAGE));
+function viewsOf({ memory: { buffer } }: Scan, layout: RowLayout): Views {
+  const { capacity, rowBytes } = layout;
   return {
-    memory,
-    dots: (...values) => dots(...values),
-    dotsAt: (...values) => dotsAt(...values),
-    distances: (...values) => distances(...values),
+    bytes: new Uint8Array(buffer),
+    query: new Int16Array(buffer, layout.query, rowBytes),
+    fineQuery: new Float32Array(buffer, layout.fineQuery, rowBytes),
+    tables: new Uint8Array(buffer, layout.tables, rowBytes * 4),
+    tally: new Uint32Array(buffer, layout.tally, RANGES),
+    listed: new Int32Array(buffer, layout.list, capacity),
+    dots: new Int32Array(buffer, layout.out, capacity),
+    fineDots: new Float32Array(buffer, layout.out, capacity),
+    alive: new Uint8Array(buffer, layout.alive, capacity),
+    accepted: new Uint8Array(buffer, layout.accepted, capacity),
+    owners: new Int32Array(buffer, layout.owners, capacity),
+    scales: new Float32Array(buffer, layout.scales, capacity),
+    factors: new Float32Array(buffer, layout.factors, capacity),
+    offsets: new Float32Array(buffer, layout.offsets, capacity),
   };
 }
 
-let module: WebAssembly.Module | undefined;
-function compiled(): WebAssembly.Module {
-  module ??= new WebAssembly.Module(readFileSync(new URL('./scan.wasm', import.meta.url)));
-  return module;
-}
-
-function aligned(bytes: number): number {
-  return Math.ceil(bytes / 16) * 16;
+function set(bytes: Uint8Array, at: number, bits: number): void {
+  bytes[at] = (bytes[at] ?? 0) | bits;
 }

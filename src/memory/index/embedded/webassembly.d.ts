@@ -9,6 +9,6 @@ declare namespace WebAssembly {
   }
   class Instance {
     constructor(module: Module);
-    readonly exports: Readonly<Record<string, Memory | ((...values: number[]) => void)>>;
+    readonly exports: Readonly<Record<string, Memory | ((...values: number[]) => number)>>;
   }
 }

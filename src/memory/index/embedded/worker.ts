@@ -1,16 +1,8 @@
 /** The thread that searches: it reads the truth through a connection of its own and keeps recent namespaces. */
 import { DatabaseSync } from 'node:sqlite';
 import { workerData } from 'node:worker_threads';
-import {
-  changesOf,
-  countIn,
-  indexedEntries,
-  indexedEntry,
-  lastChange,
-  vectorsOfAll,
-} from '../../truth/indexed-entries.ts';
+import { changesOf, countIn, indexedEntries, indexedEntry, lastChange } from '../../truth/indexed-entries.ts';
 import { modelById } from '../../truth/models.ts';
-import { openVector } from '../../truth/vector-blob.ts';
 import { serveCalls } from '../../worker-calls.ts';
 import type { DenseSearch, KeywordSearch } from '../search-index.ts';
 import { NamespaceIndex } from './namespace-index.ts';
@@ -38,8 +30,6 @@ interface Open {
 
 const { file }: IndexWorkerInput = workerData;
 const db = new DatabaseSync(file, { readOnly: true, timeout: 10_000 });
-// Searches read vectors from all over the file; SQLite's own 2 MB would go to the disk for each.
-db.exec('PRAGMA cache_size = -32000');
 const sql = db.createTagStore(50);
 const open = new Map<string, Open>();
 const dataVersion = db.prepare('PRAGMA data_version');
@@ -47,7 +37,7 @@ const dataVersion = db.prepare('PRAGMA data_version');
 serveCalls<IndexCalls>({
   dense: (search) => {
     const { index, seq } = indexOf(search.namespace, search.model);
-    return packHits({ ...index.dense(search, (ids) => bestProducts(search.vector, ids)), asOf: seq });
+    return packHits({ ...index.dense(search), asOf: seq });
   },
   keyword: (search) => {
     const { index, seq } = indexOf(search.namespace, search.model);
@@ -111,16 +101,4 @@ function inOneState<T>(work: () => T): T {
   } finally {
     db.exec('COMMIT');
   }
-}
-
-/** For each entry the query times its best vector. */
-function bestProducts(query: Float32Array, ids: readonly number[]): Map<number, number> {
-  const best = new Map<number, number>();
-  for (const { id, vector } of vectorsOfAll(sql, ids)) {
-    const { scale, steps } = openVector(vector);
-    let sum = 0;
-    for (let i = 0; i < steps.length; i += 1) sum += (steps[i] ?? 0) * (query[i] ?? 0);
-    best.set(id, Math.max(best.get(id) ?? Number.NEGATIVE_INFINITY, sum * scale));
-  }
-  return best;
 }

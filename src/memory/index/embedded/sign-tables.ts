@@ -1,0 +1,43 @@
+/**
+ * What a query gives for every four signs of a row, for all 16 ways in which these can be. Adding up one sum of
+ * each table is the product of the query, as it is, with the signs; comparing signs with signs would need eight
+ * times as many rows to be looked at for the same recall.
+ */
+
+/** Four of them fit into a byte. */
+const LARGEST = 63;
+/** All of them together fit into 16 bits. */
+const LARGEST_SUM = 65_535;
+const SIGNS = 4;
+const WAYS = 2 ** SIGNS;
+
+/** Fills `tables`; the product is `base` plus `step` times the sum of what is looked up. */
+export function signTables(
+  query: Float32Array,
+  centre: Float32Array,
+  tables: Uint8Array,
+): { step: number; base: number } {
+  const rest = (i: number) => (query[i] ?? 0) - (centre[i] ?? 0);
+  const count = tables.length / WAYS;
+  let base = 0;
+  let widest = 0;
+  for (let table = 0; table < count; table += 1) {
+    let reach = 0;
+    for (let i = 0; i < SIGNS; i += 1) reach += Math.abs(rest(table * SIGNS + i));
+    base -= reach;
+    widest = Math.max(widest, reach * 2);
+  }
+  const step = (widest || 1) / Math.min(LARGEST, Math.floor(LARGEST_SUM / count));
+  for (let table = 0; table < count; table += 1) {
+    for (let way = 0; way < WAYS; way += 1) {
+      // Above the lowest sum, in which every place of the query meets the opposite sign.
+      let above = 0;
+      for (let i = 0; i < SIGNS; i += 1) {
+        const value = rest(table * SIGNS + i);
+        if (way & (1 << i) ? value > 0 : value < 0) above += 2 * Math.abs(value);
+      }
+      tables[table * WAYS + way] = Math.round(above / step);
+    }
+  }
+  return { step, base };
+}
