@@ -1,10 +1,25 @@
 import { constants, createWriteStream } from 'node:fs';
-import { lstat, mkdir, mkdtemp, open, readdir, readlink, rename, rm, symlink } from 'node:fs/promises';
+import {
+  type FileHandle,
+  lstat,
+  mkdir,
+  mkdtemp,
+  open,
+  readdir,
+  readlink,
+  rename,
+  rm,
+  symlink,
+} from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { extract, type Header, type Pack, pack } from 'tar-stream';
 import { GeodeError } from '../core/errors.ts';
+
+/** So much of a folder is in memory at most, small files as a whole. */
+const mostInAdvance = 16;
+const smallBytes = 64 * 1024;
 
 /**
  * A host folder as a tar stream: links travel as links, sockets and devices are left out.
@@ -26,7 +41,9 @@ export async function* packFolder(folder: string): AsyncGenerator<Uint8Array> {
 }
 
 async function fill(tar: Pack, root: string): Promise<void> {
-  for await (const path of pathsBelow(root)) await packEntry(tar, path, relative(root, path));
+  for await (const put of inAdvance(pathsBelow(root), (path) => entryOf(path, relative(root, path)))) {
+    await put(tar);
+  }
   tar.finalize();
 }
 
@@ -39,20 +56,61 @@ async function* pathsBelow(folder: string): AsyncGenerator<string> {
   }
 }
 
-async function packEntry(tar: Pack, path: string, name: string): Promise<void> {
+/** The results in the order of the items, a few of them under way at once. */
+async function* inAdvance<Item, Result>(
+  items: AsyncIterable<Item>,
+  load: (item: Item) => Promise<Result>,
+): AsyncGenerator<Result> {
+  const underWay: Promise<Result>[] = [];
+  try {
+    for await (const item of items) {
+      const loading = load(item);
+      loading.catch(() => {}); // heard when its turn has come
+      underWay.push(loading);
+      const [next] = underWay;
+      if (underWay.length <= mostInAdvance || next === undefined) continue;
+      yield await next;
+      underWay.shift();
+    }
+    for (const loading of underWay) yield await loading;
+  } finally {
+    await Promise.allSettled(underWay);
+  }
+}
+
+type Put = (tar: Pack) => Promise<void>;
+
+/** A small file is read here, in advance; a large one when its turn has come. */
+async function entryOf(path: string, name: string): Promise<Put> {
   const facts = await lstat(path);
   const header = { name, mode: facts.mode & 0o7777, mtime: facts.mtime };
-  const add = (content: Iterable<never> | Readable, more: Partial<Header>) =>
-    pipeline(content, tar.entry({ ...header, ...more }));
-  if (facts.isDirectory()) await add([], { type: 'directory' });
-  else if (facts.isSymbolicLink()) await add([], { type: 'symlink', linkname: await readlink(path) });
-  else if (facts.isFile()) {
-    // Should the name become a link or a pipe meanwhile, the open neither follows it nor waits for it.
-    await using file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-    const { size } = await file.stat();
-    // A file that grows meanwhile must not spill into the next entry.
-    await add(size === 0 ? [] : file.createReadStream({ start: 0, end: size - 1 }), { type: 'file', size });
-  }
+  if (facts.isDirectory()) return whole({ ...header, type: 'directory' });
+  if (facts.isSymbolicLink()) return whole({ ...header, type: 'symlink', linkname: await readlink(path) });
+  if (!facts.isFile()) return async () => {};
+  if (facts.size > smallBytes) return (tar) => streamed(tar, path, header);
+  await using file = await openPlain(path);
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(facts.size), 0, facts.size, 0);
+  return whole({ ...header, type: 'file' }, buffer.subarray(0, bytesRead));
+}
+
+function whole(header: Partial<Header> & { name: string }, content: Buffer = Buffer.alloc(0)): Put {
+  return (tar) =>
+    new Promise((resolve, reject) => {
+      tar.entry(header, content, (error) => (error ? reject(error) : resolve()));
+    });
+}
+
+async function streamed(tar: Pack, path: string, header: Partial<Header> & { name: string }): Promise<void> {
+  await using file = await openPlain(path);
+  const { size } = await file.stat();
+  // A file that grows meanwhile must not spill into the next entry.
+  const content = size === 0 ? [] : file.createReadStream({ start: 0, end: size - 1 });
+  await pipeline(content, tar.entry({ ...header, type: 'file', size }));
+}
+
+/** Should the name become a link or a pipe meanwhile, the open neither follows it nor waits for it. */
+function openPlain(path: string): Promise<FileHandle> {
+  return open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
 }
 
 function missing(folder: string, cause: NodeJS.ErrnoException): GeodeError {
