@@ -3,7 +3,7 @@ import type { Embedder, Memory, MemoryStore } from '../../src/core/memory.ts';
 import type { QdrantOptions } from '../../src/memory/index/qdrant/qdrant-index.ts';
 import { openMemory } from '../../src/memory/open-memory.ts';
 import { qdrantMissing, startQdrant } from '../../test/memory/qdrant-server.ts';
-import { temporaryFolder } from '../../test/memory/temporary-folder.ts';
+import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { knowing, openModel } from './bench-memory.ts';
 import { type Corpus, makeCorpus } from './corpus.ts';
 import { round, timed, timing } from './measure.ts';

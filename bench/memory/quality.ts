@@ -5,7 +5,7 @@
 import type { Fusion, Memory } from '../../src/core/memory.ts';
 import { openMemory } from '../../src/memory/open-memory.ts';
 import { chunks } from '../../src/memory/text/chunks.ts';
-import { temporaryFolder } from '../../test/memory/temporary-folder.ts';
+import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { keptVectors, knowing, openModel } from './bench-memory.ts';
 import { ndcg10, round } from './measure.ts';
 import { keepPart } from './results.ts';

@@ -7,7 +7,7 @@ import { type Model, registerModel } from '../../src/memory/truth/models.ts';
 import { Truth } from '../../src/memory/truth/truth.ts';
 import { packVector } from '../../src/memory/truth/vector-blob.ts';
 import { qdrantMissing, startQdrant } from '../../test/memory/qdrant-server.ts';
-import { temporaryFolder } from '../../test/memory/temporary-folder.ts';
+import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { openModel } from './bench-memory.ts';
 import { type Corpus, makeCorpus } from './corpus.ts';
 import { round, timed, timing } from './measure.ts';

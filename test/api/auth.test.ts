@@ -1,8 +1,8 @@
 import { readFile, stat } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { openKeys, scopes } from '../../src/api/keys.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 import { callerWith, startTestServer } from './server-fixture.ts';
-import { temporaryFolder } from './temporary-folder.ts';
 
 const context = '/api/v1/context';
 const entry = { content: 'a fact', category: 'core', source: 'test' };
@@ -59,7 +59,7 @@ describe('SEC-1: keys', () => {
   });
 
   test('the file is for its owner only and does not hold the secret', async () => {
-    await using folder = await temporaryFolder();
+    using folder = temporaryFolder();
     const path = `${folder.path}/deep/keys.db`;
     using keys = openKeys(path);
     const { secret } = keys.create({ user: 'alice', scopes });

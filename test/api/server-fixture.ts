@@ -7,8 +7,8 @@ import { createLog } from '../../src/api/log.ts';
 import { type ApiServer, startApi } from '../../src/api/server.ts';
 import { createClient, type GeodeClient } from '../../src/client/client.ts';
 import type { MemoryStore } from '../../src/core/memory.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 import { openTestMemory } from './memory-fixture.ts';
-import { temporaryFolder } from './temporary-folder.ts';
 
 export interface TestServer extends AsyncDisposable {
   readonly url: string;
@@ -50,7 +50,7 @@ export interface TestServerOptions extends Partial<ApiOptions> {
 
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
   const { auth = 'keys', openMemory = openTestMemory, ...overrides } = options;
-  const folder = await temporaryFolder();
+  const folder = temporaryFolder();
   const memory = await openMemory(folder.path);
   const keys = openKeys(join(folder.path, 'keys.db'));
   const log: string[] = [];
@@ -85,7 +85,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       await api.stop();
       await memory.stop();
       keys[Symbol.dispose]();
-      await folder[Symbol.asyncDispose]();
+      folder[Symbol.dispose]();
     },
   };
 }

@@ -5,16 +5,16 @@ import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createClient } from '../../src/client/client.ts';
 import { pdfOf } from '../api/pdf.ts';
-import { type TemporaryFolder, temporaryFolder } from '../api/temporary-folder.ts';
+import { type TemporaryFolder, temporaryFolder } from '../temporary-folder.ts';
 import { geode, type Outcome, startGeode } from './geode.ts';
 
 let folder: TemporaryFolder;
 let home: string;
 beforeAll(async () => {
-  folder = await temporaryFolder();
+  folder = temporaryFolder();
   home = join(folder.path, 'home');
 });
-afterAll(() => folder[Symbol.asyncDispose]());
+afterAll(() => folder[Symbol.dispose]());
 
 function run(...args: string[]): Promise<Outcome> {
   return geode(args, { home });

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, inject, test } from 'vitest';
-import { temporaryFolder } from '../api/temporary-folder.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 const { bubblewrap } = inject('engines');
 const demo = fileURLToPath(new URL('../../scripts/demo.ts', import.meta.url));
@@ -15,7 +15,7 @@ describe('npm start', () => {
   test.skipIf(!bubblewrap.available)(
     'CTX-1, CTX-2, CTX-3: shows the sandbox, then serves; the commands that it prints work as they stand',
     async () => {
-      await using home = await temporaryFolder();
+      using home = temporaryFolder();
       const child = spawn(process.execPath, [demo, '--port', '0'], {
         stdio: ['ignore', 'pipe', 'ignore'],
         env: {

@@ -5,8 +5,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { openMemory } from '../../src/memory/open-memory.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 import { type QdrantServer, qdrantMissing, startQdrant } from './qdrant-server.ts';
-import { temporaryFolder } from './temporary-folder.ts';
 import { wordEmbedder } from './word-embedder.ts';
 
 const rounds = Number(process.env.GEODE_KILL_ROUNDS ?? 5);

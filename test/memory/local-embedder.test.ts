@@ -10,7 +10,7 @@ import { fetchModel, modelFolder } from '../../src/memory/embed/fetch-model.ts';
 import { openLocalEmbedder } from '../../src/memory/embed/local-embedder.ts';
 import { type LocalModel, localModels } from '../../src/memory/embed/local-models.ts';
 import { openMemory } from '../../src/memory/open-memory.ts';
-import { temporaryFolder } from './temporary-folder.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { NewEntry } from '../../src/core/memory.ts';
 import { openMemory } from '../../src/memory/open-memory.ts';
-import { temporaryFolder } from './temporary-folder.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 import { wordEmbedder } from './word-embedder.ts';
 
 const namespace = fc.constantFrom('a', 'b', 'a/b', 'A', 'a ', 'n%', 'a"b', "a'b", 'ä');

@@ -6,8 +6,8 @@ import { QdrantClient } from '@qdrant/js-client-rest';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openMemory } from '../../src/memory/open-memory.ts';
 import { memoryContract } from '../contracts/memory.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 import { type QdrantServer, qdrantMissing, startQdrant } from './qdrant-server.ts';
-import { temporaryFolder } from './temporary-folder.ts';
 import { wordEmbedder } from './word-embedder.ts';
 
 describe.skipIf(qdrantMissing !== null)(

@@ -5,7 +5,7 @@ import { scrub } from '../../src/memory/secrets.ts';
 import { chunks } from '../../src/memory/text/chunks.ts';
 import { errorSignatures } from '../../src/memory/text/error-signature.ts';
 import { words } from '../../src/memory/text/words.ts';
-import { temporaryFolder } from './temporary-folder.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 describe('words', () => {
   it.each([

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openMemory } from '../../src/memory/open-memory.ts';
-import { temporaryFolder } from './temporary-folder.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 import { wordEmbedder } from './word-embedder.ts';
 
 const entry = (content: string, key?: string) => ({

@@ -1,0 +1,57 @@
+import type { Memory, MemoryStore, NewEntry } from '../../../src/core/memory.ts';
+import { type WordEmbedder, wordEmbedder } from '../../memory/word-embedder.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
+
+export interface OpenForTest {
+  readonly file: string;
+  readonly embedder: WordEmbedder;
+  readonly secrets: () => Iterable<string>;
+  readonly now: () => number;
+}
+
+/** What a test has: a memory of its own, and a clock that stands still unless the test moves it. */
+export interface MemoryScene extends AsyncDisposable {
+  readonly store: MemoryStore;
+  readonly memory: Memory;
+  readonly embedder: WordEmbedder;
+  readonly clock: { now: number };
+  /** The same file again, after its store was stopped. */
+  reopen(embedder?: WordEmbedder): MemoryScene;
+  keysOf(text: string, more?: object): Promise<readonly string[]>;
+}
+
+export function memoryScene(open: (options: OpenForTest) => MemoryStore): MemoryScene {
+  const folder = temporaryFolder();
+  const clock = { now: Date.UTC(2030, 0, 1) };
+  const secrets = ['hunter2-hunter2'];
+  const opened = (embedder: WordEmbedder): MemoryScene => {
+    const store = open({
+      file: `${folder.path}/memory.db`,
+      embedder,
+      secrets: () => secrets,
+      now: () => clock.now,
+    });
+    const memory = store.in('alice');
+    return {
+      store,
+      memory,
+      embedder,
+      clock,
+      reopen: (other = embedder) => opened(other),
+      keysOf: async (text, more = {}) =>
+        (await memory.recall({ text, ...more })).results.map(({ entry: found }) => found.key),
+      async [Symbol.asyncDispose]() {
+        await store.stop();
+        folder[Symbol.dispose]();
+      },
+    };
+  };
+  return opened(wordEmbedder());
+}
+
+export const entry = (content: string, more: Partial<NewEntry> = {}): NewEntry => ({
+  content,
+  category: 'project',
+  source: 'test',
+  ...more,
+});

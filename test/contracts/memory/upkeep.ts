@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest';
+import { wordEmbedder } from '../../memory/word-embedder.ts';
+import { entry, type MemoryScene } from './scene.ts';
+
+export function upkeepContract(scene: () => MemoryScene): void {
+  describe('its upkeep', () => {
+    it('goes on with one half while the embedder is down, and repairs itself (MEM-4, MEM-5)', async () => {
+      const { memory, store, embedder } = scene();
+      await memory.store(entry('apples are red', { key: 'a' }));
+      await store.settled();
+      embedder.down = 'no route to the model';
+      const { indexed } = await memory.store(entry('apples are green', { key: 'b' }));
+      expect(indexed).toBe(false);
+      const answer = await memory.recall({ text: 'green apples' });
+      expect(answer.results[0]?.entry.key).toBe('b');
+      expect(answer.degraded).toEqual([
+        { half: 'dense', reason: expect.stringContaining('no route to the model') },
+      ]);
+      expect(answer.results[0]?.why).toMatchObject({ dense: null, keyword: { share: 1 } });
+      embedder.down = null;
+      await expect.poll(async () => (await store.health()).pending, { timeout: 5_000 }).toBe(0);
+      const whole = await memory.recall({ text: 'green apples' });
+      expect(whole.degraded).toEqual([]);
+      expect(whole.results[0]?.why.dense).not.toBeNull();
+    });
+
+    it('finds everything again after it was closed and opened (MEM-5)', async () => {
+      const { memory, store, reopen } = scene();
+      await memory.store(entry('durable words', { key: 'd' }));
+      await store.stop();
+      await expect(memory.get('d')).rejects.toMatchObject({ code: 'memory_down' });
+      await using again = reopen();
+      expect(await again.keysOf('durable')).toEqual(['d']);
+    });
+
+    it('embeds everything anew when the model changes, while search goes on (MEM-3)', async () => {
+      const before = scene();
+      await before.memory.storeMany(
+        Array.from({ length: 100 }, (_, i) => entry(`fact number ${i}`, { key: `f${i}` })),
+      );
+      await before.store.stop();
+      await using after = before.reopen(wordEmbedder({ model: 'other', dimensions: 96 }));
+      const { memory, store } = after;
+      expect((await memory.recall({ text: 'fact number 42' })).total).toBeGreaterThan(0);
+      await store.settled();
+      const { results, degraded } = await memory.recall({ text: 'fact number 42' });
+      expect(degraded).toEqual([]);
+      expect(results[0]?.why.dense).not.toBeNull();
+      expect(await store.stats()).toMatchObject({ entries: 100, vectors: 100, dimensions: 96 });
+    });
+
+    it('re-indexes on demand and reports how far it is', async () => {
+      const { memory, store } = scene();
+      await memory.storeMany(Array.from({ length: 40 }, (_, i) => entry(`fact ${i}`)));
+      const progress: number[] = [];
+      for await (const { done, total } of store.reindex()) {
+        progress.push(done);
+        expect(total).toBe(40);
+        expect((await memory.recall({ text: 'fact 7' })).total).toBe(40);
+      }
+      expect(progress[0]).toBe(0);
+      expect(progress.at(-1)).toBe(40);
+    });
+
+    it('reports each part and never throws', async () => {
+      const { memory, store } = scene();
+      await memory.store(entry('one'));
+      await store.settled();
+      expect(await store.health()).toMatchObject({
+        state: 'up',
+        pending: 0,
+        parts: [
+          { name: 'truth', state: 'up' },
+          { name: 'index', state: 'up' },
+          { name: 'embedder', state: 'up' },
+        ],
+      });
+      await store.stop();
+      expect((await store.health()).state).toBe('down');
+    });
+  });
+}

@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest';
+import type { SandboxWorld } from '../../sandboxes/world.ts';
+import { hostingIn } from './hosting.ts';
+
+export function chatsContract(open: () => Promise<SandboxWorld>): void {
+  const hosting = hostingIn(open);
+
+  describe('one for each user and chat', () => {
+    it('SBX-1: fifty calls at once get one sandbox, and each its own handle', () =>
+      hosting(async (sandboxes, { runtime }) => {
+        const mine = sandboxes.of('ann');
+        const handles = await Promise.all(Array.from({ length: 50 }, () => mine.getOrCreate('chat')));
+        expect(new Set(handles.map(({ id }) => id)).size).toBe(1);
+        expect(await runtime.list()).toHaveLength(1);
+        expect(await mine.list()).toMatchObject([{ user: 'ann', chat: 'chat', state: 'running' }]);
+        const [first, last] = [handles[0], handles[49]];
+        await first?.files.write('a', 'text');
+        expect(await last?.files.readText('a')).toBe('text');
+      }));
+
+    it('SBX-1 SBX-2: names that run into each other, hostile and huge ones: one sandbox each, nothing leaks', () =>
+      hosting(async (sandboxes) => {
+        const names: readonly (readonly [string, string])[] = [
+          ['a-b', 'c'],
+          ['a', 'b-c'],
+          ['a"', ',"b'],
+          ['a', '","b'],
+          ['../..', '../../etc'],
+          ['/', '\u0000'],
+          ['\u0000', '/'],
+          ['Zoë', 'é\u0301\u{1f480}'],
+          ['Zoe\u0308', 'é\u0301\u{1f480}'],
+          ['x'.repeat(4096), 'y'],
+          ['x'.repeat(4095), 'xy'],
+          ["'; DROP TABLE sandboxes; --", '%_*?'],
+          ['\n\r\t\u001b[31m', '--help'],
+        ];
+        const made = await Promise.all(
+          names.map(async ([user, chat], index) => {
+            const sandbox = await sandboxes.of(user).getOrCreate(chat);
+            await sandbox.files.write('whose', String(index));
+            return sandbox;
+          }),
+        );
+        expect(new Set(made.map(({ id }) => id)).size).toBe(names.length);
+        for (const [index, [user, chat]] of names.entries()) {
+          const own = await sandboxes.of(user).list();
+          expect(own.every((status) => status.user === user)).toBe(true);
+          expect(own.map((status) => status.chat)).toContain(chat);
+          const again = await sandboxes.of(user).getOrCreate(chat);
+          expect(await again.files.readText('whose')).toBe(String(index));
+          expect(again.id).toMatch(/^[a-z0-9-]{1,40}$/);
+        }
+      }));
+
+    it('SBX-1: no name, half a character and endless names are refused', () =>
+      hosting(async (sandboxes, { runtime }) => {
+        for (const name of ['', '\ud800', 'x'.repeat(9000)]) {
+          expect(() => sandboxes.of(name)).toThrow(expect.objectContaining({ code: 'invalid_input' }));
+          await expect(sandboxes.of('ann').getOrCreate(name)).rejects.toMatchObject({
+            code: 'invalid_input',
+          });
+        }
+        expect(await runtime.list()).toEqual([]);
+      }));
+
+    it("SBX-2: another user's chat of the same name is not to be had, stopped, renamed or removed", () =>
+      hosting(async (sandboxes) => {
+        const sandbox = await sandboxes.of('ann').getOrCreate('chat');
+        const eve = sandboxes.of('eve');
+        await expect(eve.start('chat')).rejects.toMatchObject({ code: 'sandbox_not_found' });
+        await expect(eve.inspect('chat')).rejects.toMatchObject({ code: 'sandbox_not_found' });
+        await expect(eve.stop('chat')).rejects.toMatchObject({ code: 'sandbox_not_found' });
+        await expect(eve.extend('chat', 1000)).rejects.toMatchObject({ code: 'sandbox_not_found' });
+        await expect(eve.rename('chat', 'mine')).rejects.toMatchObject({ code: 'sandbox_not_found' });
+        await expect(eve.journals('chat')).rejects.toMatchObject({ code: 'sandbox_not_found' });
+        expect(await eve.remove('chat')).toBe(false);
+        expect(await eve.list()).toEqual([]);
+        expect((await sandbox.exec({ argv: ['echo', 'alive'] })).stdout).toBe('alive\n');
+      }));
+  });
+}
