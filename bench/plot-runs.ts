@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { replacePart } from './documents.ts';
 import { targetsMarkdown } from './report.ts';
 import { atLeast, atMost } from './section.ts';
+import { flatShare, trendOf } from './trend.ts';
 
 const time = z.object({ p50: z.number() });
 const { languages, burst, memory } = z
@@ -31,8 +32,10 @@ const { languages, burst, memory } = z
       .object({
         runtime: z.string(),
         runs: z.number(),
+        every: z.number(),
         rssBytes: z.array(z.number()).min(2),
         heapBytes: z.array(z.number()).min(2),
+        held: z.array(z.object({ objects: z.number(), descriptors: z.number() })).min(2),
       })
       .optional(),
   })
@@ -154,12 +157,30 @@ const measured = [targetsMarkdown(targets), ...(memory === undefined ? [] : [mem
 );
 writeFileSync(document, replacePart(readFileSync(document, 'utf8'), 'runs', measured));
 
-/** The first tenth fills caches and pools. */
-function memoryText({ runtime, runs, rssBytes, heapBytes }: NonNullable<typeof memory>): string {
-  const change = (bytes: readonly number[]) => {
-    const settled = bytes.slice(bytes.length / 10);
-    const [from = 0, to = 0] = [settled[0], settled.at(-1)];
-    return `${(from / 1e6).toFixed(1)} to ${(to / 1e6).toFixed(1)} MB (${(to / from).toFixed(2)}×)`;
+function memoryText({ runtime, runs, every, rssBytes, heapBytes, held }: NonNullable<typeof memory>): string {
+  const row = (what: string, values: readonly number[], shown: (value: number) => string) => {
+    const { perThousand, share, verdict } = trendOf(values, every);
+    const [middle = 0, end = 0] = [values[Math.floor(values.length / 2)], values.at(-1)];
+    const growth = `${shown(perThousand)} (${(share * 100).toFixed(2)} % over the half)`;
+    return `| ${what} | ${shown(middle)} | ${shown(end)} | ${growth} | ${verdict === 'flat' ? 'flat' : '**grows**'} |`;
   };
-  return `The host over ${runs} runs in ${runtime}, after the first tenth: its heap after a collection from ${change(heapBytes)}, its resident memory from ${change(rssBytes)}.`;
+  const megabytes = (bytes: number) => `${(bytes / 1e6).toFixed(2)} MB`;
+  return [
+    `The host over ${runs} runs in ${runtime}, looked at every ${every} runs after a collection. Growth is that of the line through the second half; below ${flatShare * 100} % over that half it is flat. V8's young generation is held at its smallest, since it grows by steps as it likes and would hide a leak.`,
+    '',
+    '| | half-way | at the end | per 1,000 runs | |',
+    '|---|---|---|---|---|',
+    row('resident memory', rssBytes, megabytes),
+    row('heap', heapBytes, megabytes),
+    row(
+      'live objects',
+      held.map(({ objects }) => objects),
+      (count) => count.toFixed(0),
+    ),
+    row(
+      'open descriptors',
+      held.map(({ descriptors }) => descriptors),
+      (count) => count.toFixed(0),
+    ),
+  ].join('\n');
 }

@@ -1,25 +1,30 @@
 /**
- * What the host's memory does over many runs: `node --expose-gc bench/runs-memory.ts [--runs N] [--runtime NAME]`.
- * In a process of its own, so that nothing else counts. Kept in bench/results/runs.json.
+ * What the host holds over many runs: `node --expose-gc --max-semi-space-size=1 bench/runs-memory.ts [--runs N]
+ * [--runtime NAME]`. In a process of its own, so that nothing else counts. V8's young generation is held at its
+ * smallest: otherwise it grows by steps of megabytes as it likes, up to a limit that thousands of runs do not
+ * reach, and hides what is looked for. Kept in bench/results/runs.json.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { createRuns } from '../src/runs/index.ts';
+import { createRuns, type Runs } from '../src/runs/index.ts';
 import { bubblewrapRuntime } from '../src/runtimes/bubblewrap/bubblewrap.ts';
 import { dockerRuntime } from '../src/runtimes/docker/docker.ts';
 import { optionsIn } from '../test/contracts/harness.ts';
 import { startEngines } from '../test/engine/index.ts';
+import { type Held, heldNow } from '../test/fixtures/held.ts';
 import { testImages } from '../test/runs/harness.ts';
 import { saveRunResults } from './runs-results.ts';
+import { flatShare, type Trend, trendOf } from './trend.ts';
 
 const { values } = parseArgs({
   options: { runs: { type: 'string', default: '5000' }, runtime: { type: 'string', default: 'bubblewrap' } },
 });
 const atOnce = 16;
-const slices = 20;
-const each = Math.max(Math.round(Number(values.runs) / slices), 1);
+const every = 100;
+const samples = Math.max(Math.round(Number(values.runs) / every), 4);
 
 await using engines = await startEngines();
 const { docker } = engines.facts;
@@ -40,33 +45,49 @@ try {
   });
   const rssBytes: number[] = [];
   const heapBytes: number[] = [];
-  for (let slice = 0; slice < slices; slice += 1) {
-    let left = each;
-    const worker = async () => {
-      while (left > 0) {
-        left -= 1;
-        const { stdout, outcome } = await runs.run('echo 42', 'shell');
-        if (stdout !== '42\n') throw new Error(`a run ended as ${outcome}`);
-      }
-    };
-    await Promise.all(Array.from({ length: atOnce }, worker));
+  const held: Held[] = [];
+  while (held.length < samples) {
+    await manyRuns(runs);
+    held.push(heldNow());
     globalThis.gc?.();
     const { rss, heapUsed } = process.memoryUsage();
     rssBytes.push(rss);
     heapBytes.push(heapUsed);
-    console.log(`${(slice + 1) * each} runs: ${megabytes(rss)} resident, ${megabytes(heapUsed)} of heap`);
+    console.log(`${held.length * every} runs: ${megabytes(rss)} resident, ${megabytes(heapUsed)} of heap`);
   }
-  // The first tenth fills caches and pools.
-  const settled = rssBytes.slice(slices / 10);
-  const growth = (settled.at(-1) ?? 0) / (settled[0] ?? 1);
-  saveRunResults({
-    memory: { runtime: runtime.name, runs: each * slices, atOnce, rssBytes, heapBytes, growth },
-  });
-  console.log(`${each * slices} runs in ${runtime.name}: ${growth.toFixed(2)}× after the first tenth`);
+  const trends = { rss: trendOf(rssBytes, every), heap: trendOf(heapBytes, every) };
+  const counted = { runtime: runtime.name, runs: samples * every, atOnce, every };
+  saveRunResults({ memory: { ...counted, rssBytes, heapBytes, held, trends } });
+  report('resident memory', trends.rss);
+  report('heap', trends.heap);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
 
+/** Until nothing of them is left, and the pool is as full as it wants to be. */
+async function manyRuns(runs: Runs): Promise<void> {
+  let left = every;
+  const worker = async () => {
+    while (left > 0) {
+      left -= 1;
+      const { stdout, outcome } = await runs.run('echo 42', 'shell');
+      if (stdout !== '42\n') throw new Error(`a run ended as ${outcome}`);
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, worker));
+  const isBusy = () => {
+    const { ending, pool } = runs.metrics();
+    return ending > 0 || pool.some(({ making, ready, target }) => making > 0 || ready < target);
+  };
+  while (isBusy()) await delay(5);
+}
+
+function report(what: string, { perThousand, share, verdict }: Trend): void {
+  console.log(
+    `${what}: ${megabytes(perThousand)} per 1,000 runs over the second half, ${(share * 100).toFixed(2)} % of it: ${verdict} (flat is less than ${flatShare * 100} %)`,
+  );
+}
+
 function megabytes(bytes: number): string {
-  return `${(bytes / 1e6).toFixed(1)} MB`;
+  return `${(bytes / 1e6).toFixed(2)} MB`;
 }

@@ -5,6 +5,8 @@ import type { Runtime } from '../core/runtime.ts';
 /** An engine finishes what a host asked of it, also when the host has died since. */
 const latestArrivalMs = 10_000;
 const pauseMs = 250;
+/** Each looks through the processes of the whole machine, and has a deadline: all at once they would miss it. */
+const atOnce = 4;
 
 /**
  * Removes what dead hosts left of sandboxes that nobody wants: containers, volumes, folders, control groups,
@@ -35,9 +37,22 @@ async function reapOf(
     const owned = new Set(records.filter(({ owner }) => owner !== null).map(({ id }) => id));
     const orphans = found.filter((id) => !owned.has(id));
     until = Math.max(until, ...records.map(({ createdAt }) => createdAt + latestArrivalMs));
-    await Promise.all(orphans.map((id) => runtime.remove(id)));
+    await removeAll(runtime, orphans);
     reaped.push(...orphans);
     if (Date.now() < until) await delay(pauseMs, undefined, { signal }).catch(() => {});
   } while (Date.now() < until && !signal?.aborted);
   return reaped;
+}
+
+/** One that cannot be removed does not keep the others. */
+async function removeAll(runtime: Runtime, ids: readonly string[]): Promise<void> {
+  const waiting = [...ids];
+  const failures: unknown[] = [];
+  const next = async (): Promise<void> => {
+    for (let id = waiting.shift(); id !== undefined; id = waiting.shift()) {
+      await runtime.remove(id).catch((error: unknown) => failures.push(error));
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, next));
+  if (failures.length > 0) throw failures[0];
 }

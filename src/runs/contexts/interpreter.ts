@@ -36,11 +36,13 @@ export class Interpreter {
   readonly #limits: ContextLimits;
   readonly #readers: Readonly<Record<Kind, FrameReader>>;
   readonly #ended: Promise<InterpreterEnd>;
+  readonly #waiting = new Set<(end: InterpreterEnd) => void>();
   readonly #answers = new Map<string, (message: KernelMessage) => void>();
   #record: ResultRecord;
   #running: Running | undefined;
   #checks = 0;
   #wasInterrupted = false;
+  #end: InterpreterEnd | undefined;
   #violation: GeodeError | undefined;
   #closed = false;
   #written: Promise<void> = Promise.resolve();
@@ -62,6 +64,10 @@ export class Interpreter {
       stderr: new FrameReader(token, largestMessageBytes),
     };
     this.#ended = this.#follow();
+    void this.#ended.then((end) => {
+      this.#end = end;
+      for (const tell of this.#waiting) tell(end);
+    });
   }
 
   /** Ready for code when it resolves; when it rejects nothing is left running. */
@@ -109,16 +115,19 @@ export class Interpreter {
   run(run: number, code: string): { readonly record: ResultRecord; readonly over: Promise<RunEnd> } {
     const record = this.#record;
     this.#wasInterrupted = false;
-    const done = new Promise<RunEnd>((resolve) => {
-      this.#running = {
-        run,
-        waitsFor: new Set(['stdout', 'stderr']),
-        done: () => resolve({ type: 'done', interrupted: this.#wasInterrupted }),
-      };
-    });
+    const over = Promise.withResolvers<RunEnd>();
+    const forget = this.#atEnd(over.resolve);
+    this.#running = {
+      run,
+      waitsFor: new Set(['stdout', 'stderr']),
+      done: () => {
+        forget();
+        over.resolve({ type: 'done', interrupted: this.#wasInterrupted });
+      },
+    };
     // A write that fails is a pipe without a reader: the end of the interpreter tells why.
     this.#write({ type: 'run', run, code }).catch(() => {});
-    return { record, over: Promise.race([done, this.#ended]) };
+    return { record, over: over.promise };
   }
 
   /**
@@ -229,18 +238,26 @@ export class Interpreter {
 
   /** The message that was asked for; an interpreter that ends first is `process_not_found`. */
   async #answer(key: string, ms: number, { signal }: Cancel = {}): Promise<KernelMessage> {
-    const answered = new Promise<KernelMessage>((resolve) => this.#answers.set(key, resolve));
-    const gone = this.#ended.then((end): never => {
-      throw end.type === 'failure' ? end.error : interpreterGone(this.#spec);
+    const answer = Promise.withResolvers<KernelMessage>();
+    answer.promise.catch(() => {});
+    this.#answers.set(key, answer.resolve);
+    const forget = this.#atEnd((end) => {
+      answer.reject(end.type === 'failure' ? end.error : interpreterGone(this.#spec));
     });
-    gone.catch(() => {});
     try {
-      return await within({ ms, what: `The ${this.#spec.language} interpreter`, signal }, () =>
-        Promise.race([answered, gone]),
-      );
+      const what = `The ${this.#spec.language} interpreter`;
+      return await within({ ms, what, signal }, () => answer.promise);
     } finally {
       this.#answers.delete(key);
+      forget();
     }
+  }
+
+  /** For who waits for something shorter as well: the promise of the end keeps whoever awaits it until then. */
+  #atEnd(tell: (end: InterpreterEnd) => void): () => void {
+    if (this.#end === undefined) this.#waiting.add(tell);
+    else tell(this.#end);
+    return () => this.#waiting.delete(tell);
   }
 
   /** One line after the other: a long one takes several writes, and nothing may come in between. */

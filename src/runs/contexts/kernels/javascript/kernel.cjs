@@ -50,7 +50,8 @@ exports.serve = ({ token, formLimitBytes, importModule, parts, loader }) => {
   };
 
   const handlers = {
-    run: start,
+    // One that the code has broken so that it cannot tell of an end any more comes to its own.
+    run: (command) => start(command).catch(() => process.reallyExit(1)),
     interrupt: ({ run }) => finish(run, [], { cut: true }),
     nudge() {},
     check: ({ id, code }) => wire.send({ type: 'checked', id, state: state(code) }),
