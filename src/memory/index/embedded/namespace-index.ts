@@ -27,8 +27,6 @@ export interface IndexedEntry {
 
 /** Hits that are put in order by the finest form of their vectors. */
 const REFINED = 64;
-/** A filter that lets so few slots through is answered by looking at just these. */
-const FEW = 1 / 8;
 const MIN_DEAD = 1_000;
 
 export class NamespaceIndex {
@@ -134,8 +132,7 @@ export class NamespaceIndex {
   }
 
   #wanted({ slots, mask, all }: Allowed): Wanted {
-    const few = slots !== null && slots.length <= this.#slots.count * FEW;
-    return { rows: few ? this.#rowsOf(slots) : null, owners: all ? null : mask };
+    return { rows: slots === null ? null : this.#rowsOf(slots), owners: all ? null : mask };
   }
 
   /** For each slot the query times its best row. */
@@ -151,14 +148,15 @@ export class NamespaceIndex {
   }
 
   #rowsOf(slots: ArrayLike<number>): Int32Array {
+    const { cells: first } = this.#firstRow;
     let total = 0;
     for (let i = 0; i < slots.length; i += 1) total += this.#rowCount(slots[i] ?? 0);
     const rows = new Int32Array(total);
     let at = 0;
     for (let i = 0; i < slots.length; i += 1) {
       const slot = slots[i] ?? 0;
-      const first = this.#firstRow.cells[slot] ?? 0;
-      for (let row = first; row < first + this.#rowCount(slot); row += 1) {
+      const end = first[slot + 1] ?? 0;
+      for (let row = first[slot] ?? 0; row < end; row += 1) {
         rows[at] = row;
         at += 1;
       }

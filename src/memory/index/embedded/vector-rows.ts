@@ -4,21 +4,20 @@
  * products here lack the centre's part, which is the same for all rows.
  */
 import { openVector } from '../../truth/vector-blob.ts';
+import { FINE_PER_STEP, writeGrades } from './row-grades.ts';
 import { BLOCK, RANGES, RowLayout } from './row-layout.ts';
 import { newScan, type Scan } from './scan.ts';
 import { signTables } from './sign-tables.ts';
 
 /** Up to here comparing the bytes of all rows is as fast as choosing first. */
 const EXACT_ROWS = 5_000;
+/** Listed rows that are so few, of all, cost less one by one than going through the signs of all. */
+const FEW = 1 / 64;
 /** Of the rows, the share whose bytes are compared after their signs have been; recall depends on it. */
-const CANDIDATE_SHARE = 0.01;
+const CANDIDATE_SHARE = 0.005;
 const MIN_CANDIDATES = 2_000;
 /** Fits the products of a 384- to 4096-dimensional query into 32 bits. */
 const QUERY_LARGEST = 1_023;
-/** The largest of the 12 bits that are kept; a byte is what remains of it without the last four bits. */
-const FINE_LARGEST = 127 * 16 + 7;
-/** From the 16 bits of the truth to these 12. */
-const STEPS_PER_FINE = 32_767 / FINE_LARGEST;
 /** Estimates of products between -2 and 2 as 16-bit integers. */
 const ESTIMATE_SCALE = 16_384;
 const GROWTH = 1.5;
@@ -55,26 +54,17 @@ export class VectorRows {
   add(owner: number, blob: Uint8Array): void {
     if (this.#count === this.#layout.capacity) this.#grow();
     const row = this.#count;
-    const { signBytes, rowBytes } = this.#layout;
-    const { bytes, ...views } = this.#views;
+    const views = this.#views;
     const { scale, steps } = openVector(blob);
-    const byteAt = this.#layout.rows + row * rowBytes;
-    const tailAt = this.#layout.tails + (row * rowBytes) / 2;
-    const signAt = this.#layout.signsOf(row);
+    writeGrades(this.#layout, views.bytes, row, steps);
     let [sum, squares, centred] = [0, 0, 0];
-    for (let i = 0; i < signBytes; i += 1) bytes[signAt + i * BLOCK] = 0;
     for (let i = 0; i < this.dimensions; i += 1) {
       const step = steps[i] ?? 0;
       sum += Math.abs(step);
       squares += step * step;
       centred += step * (this.#centre[i] ?? 0);
-      if (step > 0) set(bytes, signAt + (i >> 3) * BLOCK, 1 << (i & 7));
-      const fine = Math.round(step / STEPS_PER_FINE);
-      const byte = (fine + 8) >> 4;
-      bytes[byteAt + i] = byte;
-      set(bytes, tailAt + (i >> 4) * 8 + (i & 7), (fine - byte * 16 + 8) << (i & 8 ? 4 : 0));
     }
-    views.scales[row] = scale * STEPS_PER_FINE;
+    views.scales[row] = scale / FINE_PER_STEP;
     // The row is about its signs times this: the length along them that gives the right product with itself.
     views.factors[row] = sum === 0 ? 0 : ((squares * scale) / sum) * ESTIMATE_SCALE;
     views.offsets[row] = centred * scale * ESTIMATE_SCALE;
@@ -124,36 +114,44 @@ export class VectorRows {
   }
 
   /** Lists the rows worth comparing and gives their number; null when all are. */
-  #choose(query: Float32Array, { rows, owners }: Wanted): number | null {
-    if (rows !== null) {
-      this.#views.listed.set(rows);
-      return rows.length;
+  #choose(query: Float32Array, wanted: Wanted): number | null {
+    const few = Math.max(MIN_CANDIDATES, this.#count * FEW);
+    if (wanted.rows !== null && (wanted.rows.length <= few || this.#count <= EXACT_ROWS)) {
+      this.#views.listed.set(wanted.rows);
+      return wanted.rows.length;
     }
     if (this.#count <= EXACT_ROWS) return null;
     const { tables, signs, signBytes, factors, offsets, list, out, tally } = this.#layout;
     const { step, base } = signTables(query, this.#centre, this.#views.tables);
     const blocks = Math.ceil(this.#count / BLOCK);
-    const mask = owners === null ? this.#layout.alive : this.#accept(owners);
+    const mask = this.#mask(wanted);
     this.#scan.estimates(tables, signs, blocks, signBytes, mask, factors, offsets, step, base, out);
     this.#views.tally.fill(0);
     this.#scan.tally(out, this.#count, tally);
     return this.#scan.select(out, blocks, this.#limit(), list);
   }
 
-  #accept(owners: Uint8Array): number {
+  #mask({ rows, owners }: Wanted): number {
     const { accepted, owners: ownerOf } = this.#views;
-    for (let row = 0; row < this.#count; row += 1) accepted[row] = owners[ownerOf[row] ?? 0] === 0 ? 0 : 255;
-    accepted.fill(0, this.#count);
+    if (rows !== null) {
+      accepted.fill(0);
+      for (let i = 0; i < rows.length; i += 1) accepted[rows[i] ?? 0] = 255;
+    } else if (owners !== null) {
+      for (let row = 0; row < this.#count; row += 1)
+        accepted[row] = owners[ownerOf[row] ?? 0] === 0 ? 0 : 255;
+      accepted.fill(0, this.#count);
+    } else return this.#layout.alive;
     return this.#layout.accepted;
   }
 
   /** The estimate that as many rows reach as are wanted. */
   #limit(): number {
     const { tally } = this.#views;
-    const want = Math.max(MIN_CANDIDATES, Math.ceil(this.#count * CANDIDATE_SHARE));
+    // The lowest range has the rows that are not accepted.
+    const accepted = this.#count - (tally[0] ?? 0);
+    const want = Math.max(MIN_CANDIDATES, Math.ceil(accepted * CANDIDATE_SHARE));
     let range = RANGES - 1;
     for (let total = tally[range] ?? 0; total < want && range > 0; total += tally[range] ?? 0) range -= 1;
-    // The lowest number of all is for rows that are not accepted.
     return Math.max(-32_767, range * (65_536 / RANGES) - 32_768);
   }
 
@@ -180,7 +178,7 @@ export class VectorRows {
   }
 }
 
-/** Which rows a search looks at: those listed, or those whose owner has not 0, or all that are alive. */
+/** Which rows a search looks at: those listed, or else those whose owner has not 0, or else all that are alive. */
 export interface Wanted {
   readonly rows: Int32Array | null;
   readonly owners: Uint8Array | null;
@@ -222,8 +220,4 @@ function viewsOf({ memory: { buffer } }: Scan, layout: RowLayout): Views {
     factors: new Float32Array(buffer, layout.factors, capacity),
     offsets: new Float32Array(buffer, layout.offsets, capacity),
   };
-}
-
-function set(bytes: Uint8Array, at: number, bits: number): void {
-  bytes[at] = (bytes[at] ?? 0) | bits;
 }
