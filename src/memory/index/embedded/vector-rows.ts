@@ -77,28 +77,31 @@ export class VectorRows {
     this.#views.alive[row] = 0;
   }
 
-  /** The query times each row that is compared by its bytes; `visit` gets them in ascending order. */
-  search(query: Float32Array, wanted: Wanted, visit: (row: number, product: number) => void): void {
+  /** The query times each row that is compared by its bytes, rows ascending. Valid until the next question. */
+  search(query: Float32Array, wanted: Wanted): Compared {
     const { query: queryAt, rows, rowBytes, list, out } = this.#layout;
-    const queryScale = this.#writeQuery(query);
-    const { listed } = this.#views;
+    const queryScale = this.#writeQuery(query) * 16;
     const chosen = this.#choose(query, wanted);
     if (chosen === null) this.#scan.dots(queryAt, rows, this.#count, rowBytes, out);
     else this.#scan.dotsAt(queryAt, rows, list, chosen, rowBytes, out);
-    const { dots, scales, alive, owners } = this.#views;
+    const { dots, products, listed, scales } = this.#views;
+    let count = 0;
     for (let i = 0; i < (chosen ?? this.#count); i += 1) {
       const row = chosen === null ? i : (listed[i] ?? 0);
       // Chosen rows have been accepted already.
-      if (chosen === null && (wanted.owners === null ? alive[row] : wanted.owners[owners[row] ?? 0]) === 0)
-        continue;
-      visit(row, (dots[i] ?? 0) * 16 * (scales[row] ?? 0) * queryScale);
+      if (chosen === null && !this.#accepts(row, wanted.owners)) continue;
+      // In the place of the whole number, or of one before it.
+      products[count] = (dots[i] ?? 0) * (scales[row] ?? 0) * queryScale;
+      listed[count] = row;
+      count += 1;
     }
+    return { count, rows: listed, products };
   }
 
   /** The query times some rows, as exactly as they are kept here, in their order. */
   fineProducts(query: Float32Array, rows: ArrayLike<number>): Float32Array {
     const layout = this.#layout;
-    const { listed, fineQuery, fineDots, scales } = this.#views;
+    const { listed, fineQuery, products, scales } = this.#views;
     fineQuery.set(query);
     listed.set(rows);
     this.#scan.fineAt(
@@ -110,7 +113,7 @@ export class VectorRows {
       layout.rowBytes,
       layout.out,
     );
-    return fineDots.slice(0, rows.length).map((dot, i) => dot * (scales[rows[i] ?? 0] ?? 0));
+    return products.slice(0, rows.length).map((dot, i) => dot * (scales[rows[i] ?? 0] ?? 0));
   }
 
   /** Lists the rows worth comparing and gives their number; null when all are. */
@@ -129,6 +132,11 @@ export class VectorRows {
     this.#views.tally.fill(0);
     this.#scan.tally(out, this.#count, tally);
     return this.#scan.select(out, blocks, this.#limit(), list);
+  }
+
+  #accepts(row: number, owners: Uint8Array | null): boolean {
+    const { alive, owners: ownerOf } = this.#views;
+    return (owners === null ? alive[row] : owners[ownerOf[row] ?? 0]) !== 0;
   }
 
   #mask({ rows, owners }: Wanted): number {
@@ -184,6 +192,12 @@ export interface Wanted {
   readonly owners: Uint8Array | null;
 }
 
+export interface Compared {
+  readonly count: number;
+  readonly rows: Int32Array;
+  readonly products: Float32Array;
+}
+
 /** Made once: there are as many as there are kinds of things, and a search needs most of them. */
 interface Views {
   readonly bytes: Uint8Array;
@@ -193,7 +207,8 @@ interface Views {
   readonly tally: Uint32Array;
   readonly listed: Int32Array;
   readonly dots: Int32Array;
-  readonly fineDots: Float32Array;
+  /** Where `dots` are, too. */
+  readonly products: Float32Array;
   readonly alive: Uint8Array;
   readonly accepted: Uint8Array;
   readonly owners: Int32Array;
@@ -212,7 +227,7 @@ function viewsOf({ memory: { buffer } }: Scan, layout: RowLayout): Views {
     tally: new Uint32Array(buffer, layout.tally, RANGES),
     listed: new Int32Array(buffer, layout.list, capacity),
     dots: new Int32Array(buffer, layout.out, capacity),
-    fineDots: new Float32Array(buffer, layout.out, capacity),
+    products: new Float32Array(buffer, layout.out, capacity),
     alive: new Uint8Array(buffer, layout.alive, capacity),
     accepted: new Uint8Array(buffer, layout.accepted, capacity),
     owners: new Int32Array(buffer, layout.owners, capacity),
