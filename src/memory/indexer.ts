@@ -94,7 +94,9 @@ export class Indexer {
   async vectorsSoon(namespace: string): Promise<boolean> {
     const missing = () =>
       this.#truth.read((sql) => countWaiting(sql, namespace, BATCH + 1)) + this.#index.behind(namespace);
-    if (missing() <= BATCH) await this.#until(() => missing() === 0, MOMENT_MS);
+    const count = missing();
+    if (count === 0) return !this.#moving;
+    if (count <= BATCH) await this.#until(() => missing() === 0, MOMENT_MS);
     else this.wake();
     return missing() === 0 && !this.#moving;
   }

@@ -1,5 +1,6 @@
 /** One recall: both halves at the same time, exact names beside them, one ranking, one page of it. */
 
+import { setImmediate as othersFirst } from 'node:timers/promises';
 import type { Cancel } from '../core/cancel.ts';
 import { throwIfCancelled } from '../core/cancel.ts';
 import { GeodeError, reasonOf } from '../core/errors.ts';
@@ -17,7 +18,7 @@ import {
   exactEntries,
   hasCategory,
   presentEntries,
-  readEntries,
+  readWithWords,
   wordsOfEntries,
 } from './truth/read-entries.ts';
 import type { Truth } from './truth/truth.ts';
@@ -40,17 +41,15 @@ export async function recall(
   const asked = checkedQuery(query);
   checkCategory(parts.truth, namespace, asked.category);
   const search: Search = { namespace, filter: asked, now: parts.now(), depth: limits.depth };
-  const queryWords = [...new Set(words(asked.text))];
   const fusion = query.fusion ?? { kind: 'weighted' };
   // A half without a share is not asked: it would only add entries that it alone found.
   const share = fusion.kind === 'weighted' ? fusion.dense : undefined;
-  const halves = Promise.all([
-    share === 1 ? notAsked : keywordHalf(parts, search, queryWords),
-    share === 0 ? notAsked : denseHalf(parts, search, asked.text, options),
-  ]);
-  // While the halves are at work in their threads.
-  const exact = namedEntries(parts, search, asked);
-  const [keyword, dense] = await halves;
+  // The embedding takes longest, so it begins first and everything else happens beside it.
+  const byMeaning = share === 0 ? notAsked : denseHalf(parts, search, asked.text, options);
+  const queryWords = [...new Set(words(asked.text))];
+  const byWords = share === 1 ? notAsked : keywordHalf(parts, search, queryWords);
+  const exact = othersFirst().then(() => namedEntries(parts, search, asked));
+  const [dense, keyword, named] = await Promise.all([byMeaning, byWords, exact]);
   if (keyword.hits === null && dense.hits === null) {
     throw new GeodeError(
       'memory_down',
@@ -62,7 +61,7 @@ export async function recall(
       keyword: keyword.hits,
       dense: dense.hits,
       background: parts.indexer.model?.background ?? 0,
-      exact: withWholeNames(parts, exact, asked, queryWords, keyword.hits),
+      exact: withWholeNames(parts, named, asked, queryWords, keyword.hits),
     },
     fusion,
   );
@@ -198,12 +197,12 @@ function page(
   return truth.read((sql) => {
     const shown = ranked.slice(offset, offset + limit);
     const ids = shown.map(({ id }) => id);
-    const entries = readEntries(sql, namespace, ids, now);
-    const found = wordsOfEntries(sql, ids);
+    const found = readWithWords(sql, namespace, ids, now);
     const results = shown.flatMap(({ id, score, why }) => {
-      const entry = entries.get(id);
-      const shared = queryWords.filter((word) => found.get(id)?.has(wordHash(word)));
-      return entry === undefined ? [] : [{ entry, score, why: { ...why, words: shared } }];
+      const there = found.get(id);
+      if (there === undefined) return [];
+      const shared = queryWords.filter((word) => there.words.has(wordHash(word)));
+      return [{ entry: there.entry, score, why: { ...why, words: shared } }];
     });
     return { results, total: ranked.length };
   });

@@ -46,9 +46,8 @@ function dot(a: ArrayLike<number>, b: ArrayLike<number>): number {
 const everything: Wanted = { rows: null, owners: null };
 
 function found(rows: VectorRows, query: Float32Array, wanted: Wanted = everything): Map<number, number> {
-  const products = new Map<number, number>();
-  rows.search(query, wanted, (row, product) => products.set(row, product));
-  return products;
+  const { count, rows: compared, products } = rows.search(query, wanted);
+  return new Map(Array.from(compared.subarray(0, count), (row, i) => [row, products[i] ?? 0]));
 }
 
 describe('the loops, against plain JavaScript', () => {

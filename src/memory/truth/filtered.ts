@@ -32,7 +32,8 @@ export function filtered(
 
 const statements = new WeakMap<Sql, Map<string, StatementSync>>();
 
-function prepared(sql: Sql, query: string): StatementSync {
+/** The statement of a text, made once for each connection. */
+export function prepared(sql: Sql, query: string): StatementSync {
   const known = statements.get(sql) ?? new Map<string, StatementSync>();
   statements.set(sql, known);
   const statement = known.get(query) ?? sql.db.prepare(query);

@@ -1,6 +1,7 @@
 /** What the indexes read from the truth: entries in their indexed form, and which of them changed. */
 import type { IndexedEntry } from '../index/embedded/namespace-index.ts';
-import { bytesOf, numberOf, numberOrNull, type Row, textOf, textOrNull, textsOf } from './columns.ts';
+import { bytesOf, numberOf, numberOrNull, type Row, textOf, textsOf } from './columns.ts';
+import { prepared } from './filtered.ts';
 import type { Sql } from './truth.ts';
 
 export interface Change {
@@ -38,40 +39,52 @@ export interface LocatedEntry extends IndexedEntry {
 
 /** Null when there is none, or when a newer one took its place. */
 export function indexedEntry(sql: Sql, id: number, model: number | null): LocatedEntry | null {
-  const row = sql.get`
-    SELECT id, namespace, key, category, valid_until, superseded_by, words, model,
-      (SELECT json_group_array(kind || ':' || value) FROM labels
-        WHERE entry = e.id AND kind IN ('tag', 'source')) AS labels
-    FROM entries e WHERE id = ${id}`;
-  return row === undefined ? null : indexedOf(sql, row, model);
+  const rows = prepared(sql, `${INDEXED} WHERE e.id = :id AND e.superseded_by IS NULL ORDER BY v.chunk`);
+  return entriesFrom(rows.all({ model, id })).next().value ?? null;
 }
 
-export function* indexedEntries(sql: Sql, namespace: string, model: number | null): Generator<LocatedEntry> {
-  const ids = sql.all`SELECT id FROM entries WHERE namespace = ${namespace} ORDER BY id`;
-  for (const row of ids) {
-    const entry = indexedEntry(sql, numberOf(row, 'id'), model);
-    if (entry !== null) yield entry;
+/** Those of the namespace by id, except where a newer one took the place. */
+export function indexedEntries(
+  sql: Sql,
+  namespace: string,
+  model: number | null,
+): Generator<LocatedEntry, undefined> {
+  const query = `${INDEXED} WHERE e.namespace = :namespace AND e.superseded_by IS NULL ORDER BY e.id, v.chunk`;
+  return entriesFrom(prepared(sql, query).iterate({ model, namespace }));
+}
+
+/** A row for each vector of the model, or one without. */
+const INDEXED = `
+  SELECT e.id, e.namespace, e.key, e.category, e.valid_until, e.words, v.vector,
+    (SELECT json_group_array(kind || ':' || value) FROM labels
+      WHERE entry = e.id AND kind IN ('tag', 'source')) AS labels
+  FROM entries e LEFT JOIN vectors v ON v.entry = e.id AND e.model = :model`;
+
+function* entriesFrom(rows: Iterable<Row>): Generator<LocatedEntry, undefined> {
+  let first: Row | null = null;
+  let vectors: Uint8Array[] = [];
+  for (const row of rows) {
+    if (first !== null && first.id !== row.id) {
+      yield entryOf(first, vectors);
+      vectors = [];
+      first = null;
+    }
+    first ??= row;
+    if (row.vector !== null) vectors.push(bytesOf(row, 'vector'));
   }
+  if (first !== null) yield entryOf(first, vectors);
 }
 
-function indexedOf(sql: Sql, row: Row, model: number | null): LocatedEntry | null {
-  if (textOrNull(row, 'superseded_by') !== null) return null;
-  const id = numberOf(row, 'id');
+function entryOf(row: Row, vectors: readonly Uint8Array[]): LocatedEntry {
   return {
-    id,
+    id: numberOf(row, 'id'),
     namespace: textOf(row, 'namespace'),
     key: textOf(row, 'key'),
     validUntil: numberOrNull(row, 'valid_until'),
     labels: [`category:${textOf(row, 'category')}`, ...textsOf(row, 'labels')],
     words: bytesOf(row, 'words'),
-    vectors: model !== null && numberOrNull(row, 'model') === model ? vectorsOf(sql, id) : [],
+    vectors,
   };
-}
-
-function vectorsOf(sql: Sql, id: number): Uint8Array[] {
-  return sql.all`SELECT vector FROM vectors WHERE entry = ${id} ORDER BY chunk`.map((row) =>
-    bytesOf(row, 'vector'),
-  );
 }
 
 export function countIn(sql: Sql, namespace: string): number {

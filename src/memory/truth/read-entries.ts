@@ -18,10 +18,28 @@ export function readEntries(
   ids: readonly number[],
   now: number,
 ): Map<number, Entry> {
-  const rows = sql.all`
+  return new Map(rowsOfEntries(sql, namespace, ids).map((row) => [numberOf(row, 'id'), entryOf(row, now)]));
+}
+
+/** The same, each with its words as hashes. */
+export function readWithWords(
+  sql: Sql,
+  namespace: string,
+  ids: readonly number[],
+  now: number,
+): Map<number, { entry: Entry; words: ReadonlySet<number> }> {
+  return new Map(
+    rowsOfEntries(sql, namespace, ids).map((row) => [
+      numberOf(row, 'id'),
+      { entry: entryOf(row, now), words: wordsOf(row) },
+    ]),
+  );
+}
+
+function rowsOfEntries(sql: Sql, namespace: string, ids: readonly number[]): Row[] {
+  return sql.all`
     SELECT * FROM entry_view WHERE namespace = ${namespace}
       AND id IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`;
-  return new Map(rows.map((row) => [numberOf(row, 'id'), entryOf(row, now)]));
 }
 
 export function readHistory(sql: Sql, namespace: string, key: string): EntryVersion[] {
@@ -70,9 +88,11 @@ export function hasCategory(sql: Sql, namespace: string, category: string): bool
 /** Which words each entry has, as hashes. */
 export function wordsOfEntries(sql: Sql, ids: readonly number[]): Map<number, Set<number>> {
   const rows = sql.all`SELECT id, words FROM entries WHERE id IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`;
-  return new Map(
-    rows.map((row) => [numberOf(row, 'id'), new Set(unpackWords(bytesOf(row, 'words')).hashes)]),
-  );
+  return new Map(rows.map((row) => [numberOf(row, 'id'), wordsOf(row)]));
+}
+
+function wordsOf(row: Row): Set<number> {
+  return new Set(unpackWords(bytesOf(row, 'words')).hashes);
 }
 
 /** Those of the ids that are in the namespace and may be recalled. */

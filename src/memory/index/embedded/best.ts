@@ -9,6 +9,11 @@ export class Best {
     this.#scores = new Float64Array(size);
   }
 
+  /** What is lower need not be added. Asking first is cheaper, because most rows are. */
+  get bar(): number {
+    return this.#count === this.#rows.length ? (this.#scores[0] ?? 0) : Number.NEGATIVE_INFINITY;
+  }
+
   add(row: number, score: number): void {
     const size = this.#rows.length;
     if (this.#count === size) {

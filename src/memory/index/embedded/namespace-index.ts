@@ -27,8 +27,6 @@ export interface IndexedEntry {
 
 /** Hits that are put in order by the finest form of their vectors. */
 const REFINED = 64;
-/** A filter that lets so few slots through is answered by looking at just these. */
-const FEW = 1 / 8;
 const MIN_DEAD = 1_000;
 
 export class NamespaceIndex {
@@ -82,25 +80,7 @@ export class NamespaceIndex {
 
   dense(search: DenseSearch): Hits {
     const query = search.vector;
-    const best = new Best(search.depth + 1);
-    const { owners } = this.#vectors;
-    let owner = -1;
-    let product = 0;
-    const flush = () => {
-      if (owner >= 0) best.add(owner, product);
-    };
-    // The rows of an entry follow each other, so its best chunk is known when the next entry begins.
-    this.#vectors.search(query, this.#wanted(this.#slots.allowed(search)), (row, value) => {
-      const slot = owners[row] ?? 0;
-      if (slot === owner) product = Math.max(product, value);
-      else {
-        flush();
-        owner = slot;
-        product = value;
-      }
-    });
-    flush();
-    const found = best.sorted();
+    const found = this.#nearest(search).sorted();
     const fine = this.#fineProducts(
       query,
       found.slice(0, REFINED).map(({ row }) => row),
@@ -123,19 +103,29 @@ export class NamespaceIndex {
       ceiling += weight * (K1 + 1);
       scores.add(posted, weight, lengths, averageLength);
     }
-    const best = new Best(search.depth + 1);
-    const { mask } = this.#slots.allowed(search);
-    scores.each((slot, score) => {
-      if (mask[slot] !== 0) best.add(slot, score);
-    });
-    const found = best.sorted();
+    const found = scores.best(this.#slots.allowed(search).mask, search.depth + 1).sorted();
     const hits = found.slice(0, search.depth).map(({ row, score }) => ({ id: this.#slots.idOf(row), score }));
     return { hits: hits.sort(byScore), cut: found.length > search.depth, ceiling };
   }
 
+  #nearest(search: DenseSearch): Best {
+    const best = new Best(search.depth + 1);
+    const wanted = this.#wanted(this.#slots.allowed(search));
+    const { count, rows, products } = this.#vectors.search(search.vector, wanted);
+    const { owners } = this.#vectors;
+    for (let i = 0; i < count; ) {
+      const slot = owners[rows[i] ?? 0] ?? 0;
+      // The rows of an entry follow each other; it counts by its best chunk.
+      let product = products[i] ?? 0;
+      for (i += 1; i < count && owners[rows[i] ?? 0] === slot; i += 1)
+        product = Math.max(product, products[i] ?? 0);
+      if (product >= best.bar) best.add(slot, product);
+    }
+    return best;
+  }
+
   #wanted({ slots, mask, all }: Allowed): Wanted {
-    const few = slots !== null && slots.length <= this.#slots.count * FEW;
-    return { rows: few ? this.#rowsOf(slots) : null, owners: all ? null : mask };
+    return { rows: slots === null ? null : this.#rowsOf(slots), owners: all ? null : mask };
   }
 
   /** For each slot the query times its best row. */
@@ -151,14 +141,15 @@ export class NamespaceIndex {
   }
 
   #rowsOf(slots: ArrayLike<number>): Int32Array {
+    const { cells: first } = this.#firstRow;
     let total = 0;
     for (let i = 0; i < slots.length; i += 1) total += this.#rowCount(slots[i] ?? 0);
     const rows = new Int32Array(total);
     let at = 0;
     for (let i = 0; i < slots.length; i += 1) {
       const slot = slots[i] ?? 0;
-      const first = this.#firstRow.cells[slot] ?? 0;
-      for (let row = first; row < first + this.#rowCount(slot); row += 1) {
+      const end = first[slot + 1] ?? 0;
+      for (let row = first[slot] ?? 0; row < end; row += 1) {
         rows[at] = row;
         at += 1;
       }

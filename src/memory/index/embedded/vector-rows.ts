@@ -4,21 +4,20 @@
  * products here lack the centre's part, which is the same for all rows.
  */
 import { openVector } from '../../truth/vector-blob.ts';
+import { FINE_PER_STEP, writeGrades } from './row-grades.ts';
 import { BLOCK, RANGES, RowLayout } from './row-layout.ts';
 import { newScan, type Scan } from './scan.ts';
 import { signTables } from './sign-tables.ts';
 
 /** Up to here comparing the bytes of all rows is as fast as choosing first. */
 const EXACT_ROWS = 5_000;
+/** Listed rows that are so few, of all, cost less one by one than going through the signs of all. */
+const FEW = 1 / 64;
 /** Of the rows, the share whose bytes are compared after their signs have been; recall depends on it. */
-const CANDIDATE_SHARE = 0.01;
+const CANDIDATE_SHARE = 0.005;
 const MIN_CANDIDATES = 2_000;
 /** Fits the products of a 384- to 4096-dimensional query into 32 bits. */
 const QUERY_LARGEST = 1_023;
-/** The largest of the 12 bits that are kept; a byte is what remains of it without the last four bits. */
-const FINE_LARGEST = 127 * 16 + 7;
-/** From the 16 bits of the truth to these 12. */
-const STEPS_PER_FINE = 32_767 / FINE_LARGEST;
 /** Estimates of products between -2 and 2 as 16-bit integers. */
 const ESTIMATE_SCALE = 16_384;
 const GROWTH = 1.5;
@@ -55,26 +54,17 @@ export class VectorRows {
   add(owner: number, blob: Uint8Array): void {
     if (this.#count === this.#layout.capacity) this.#grow();
     const row = this.#count;
-    const { signBytes, rowBytes } = this.#layout;
-    const { bytes, ...views } = this.#views;
+    const views = this.#views;
     const { scale, steps } = openVector(blob);
-    const byteAt = this.#layout.rows + row * rowBytes;
-    const tailAt = this.#layout.tails + (row * rowBytes) / 2;
-    const signAt = this.#layout.signsOf(row);
+    writeGrades(this.#layout, views.bytes, row, steps);
     let [sum, squares, centred] = [0, 0, 0];
-    for (let i = 0; i < signBytes; i += 1) bytes[signAt + i * BLOCK] = 0;
     for (let i = 0; i < this.dimensions; i += 1) {
       const step = steps[i] ?? 0;
       sum += Math.abs(step);
       squares += step * step;
       centred += step * (this.#centre[i] ?? 0);
-      if (step > 0) set(bytes, signAt + (i >> 3) * BLOCK, 1 << (i & 7));
-      const fine = Math.round(step / STEPS_PER_FINE);
-      const byte = (fine + 8) >> 4;
-      bytes[byteAt + i] = byte;
-      set(bytes, tailAt + (i >> 4) * 8 + (i & 7), (fine - byte * 16 + 8) << (i & 8 ? 4 : 0));
     }
-    views.scales[row] = scale * STEPS_PER_FINE;
+    views.scales[row] = scale / FINE_PER_STEP;
     // The row is about its signs times this: the length along them that gives the right product with itself.
     views.factors[row] = sum === 0 ? 0 : ((squares * scale) / sum) * ESTIMATE_SCALE;
     views.offsets[row] = centred * scale * ESTIMATE_SCALE;
@@ -87,28 +77,31 @@ export class VectorRows {
     this.#views.alive[row] = 0;
   }
 
-  /** The query times each row that is compared by its bytes; `visit` gets them in ascending order. */
-  search(query: Float32Array, wanted: Wanted, visit: (row: number, product: number) => void): void {
+  /** The query times each row that is compared by its bytes, rows ascending. Valid until the next question. */
+  search(query: Float32Array, wanted: Wanted): Compared {
     const { query: queryAt, rows, rowBytes, list, out } = this.#layout;
-    const queryScale = this.#writeQuery(query);
-    const { listed } = this.#views;
+    const queryScale = this.#writeQuery(query) * 16;
     const chosen = this.#choose(query, wanted);
     if (chosen === null) this.#scan.dots(queryAt, rows, this.#count, rowBytes, out);
     else this.#scan.dotsAt(queryAt, rows, list, chosen, rowBytes, out);
-    const { dots, scales, alive, owners } = this.#views;
+    const { dots, products, listed, scales } = this.#views;
+    let count = 0;
     for (let i = 0; i < (chosen ?? this.#count); i += 1) {
       const row = chosen === null ? i : (listed[i] ?? 0);
       // Chosen rows have been accepted already.
-      if (chosen === null && (wanted.owners === null ? alive[row] : wanted.owners[owners[row] ?? 0]) === 0)
-        continue;
-      visit(row, (dots[i] ?? 0) * 16 * (scales[row] ?? 0) * queryScale);
+      if (chosen === null && !this.#accepts(row, wanted.owners)) continue;
+      // In the place of the whole number, or of one before it.
+      products[count] = (dots[i] ?? 0) * (scales[row] ?? 0) * queryScale;
+      listed[count] = row;
+      count += 1;
     }
+    return { count, rows: listed, products };
   }
 
   /** The query times some rows, as exactly as they are kept here, in their order. */
   fineProducts(query: Float32Array, rows: ArrayLike<number>): Float32Array {
     const layout = this.#layout;
-    const { listed, fineQuery, fineDots, scales } = this.#views;
+    const { listed, fineQuery, products, scales } = this.#views;
     fineQuery.set(query);
     listed.set(rows);
     this.#scan.fineAt(
@@ -120,40 +113,53 @@ export class VectorRows {
       layout.rowBytes,
       layout.out,
     );
-    return fineDots.slice(0, rows.length).map((dot, i) => dot * (scales[rows[i] ?? 0] ?? 0));
+    return products.slice(0, rows.length).map((dot, i) => dot * (scales[rows[i] ?? 0] ?? 0));
   }
 
   /** Lists the rows worth comparing and gives their number; null when all are. */
-  #choose(query: Float32Array, { rows, owners }: Wanted): number | null {
-    if (rows !== null) {
-      this.#views.listed.set(rows);
-      return rows.length;
+  #choose(query: Float32Array, wanted: Wanted): number | null {
+    const few = Math.max(MIN_CANDIDATES, this.#count * FEW);
+    if (wanted.rows !== null && (wanted.rows.length <= few || this.#count <= EXACT_ROWS)) {
+      this.#views.listed.set(wanted.rows);
+      return wanted.rows.length;
     }
     if (this.#count <= EXACT_ROWS) return null;
     const { tables, signs, signBytes, factors, offsets, list, out, tally } = this.#layout;
     const { step, base } = signTables(query, this.#centre, this.#views.tables);
     const blocks = Math.ceil(this.#count / BLOCK);
-    const mask = owners === null ? this.#layout.alive : this.#accept(owners);
+    const mask = this.#mask(wanted);
     this.#scan.estimates(tables, signs, blocks, signBytes, mask, factors, offsets, step, base, out);
     this.#views.tally.fill(0);
     this.#scan.tally(out, this.#count, tally);
     return this.#scan.select(out, blocks, this.#limit(), list);
   }
 
-  #accept(owners: Uint8Array): number {
+  #accepts(row: number, owners: Uint8Array | null): boolean {
+    const { alive, owners: ownerOf } = this.#views;
+    return (owners === null ? alive[row] : owners[ownerOf[row] ?? 0]) !== 0;
+  }
+
+  #mask({ rows, owners }: Wanted): number {
     const { accepted, owners: ownerOf } = this.#views;
-    for (let row = 0; row < this.#count; row += 1) accepted[row] = owners[ownerOf[row] ?? 0] === 0 ? 0 : 255;
-    accepted.fill(0, this.#count);
+    if (rows !== null) {
+      accepted.fill(0);
+      for (let i = 0; i < rows.length; i += 1) accepted[rows[i] ?? 0] = 255;
+    } else if (owners !== null) {
+      for (let row = 0; row < this.#count; row += 1)
+        accepted[row] = owners[ownerOf[row] ?? 0] === 0 ? 0 : 255;
+      accepted.fill(0, this.#count);
+    } else return this.#layout.alive;
     return this.#layout.accepted;
   }
 
   /** The estimate that as many rows reach as are wanted. */
   #limit(): number {
     const { tally } = this.#views;
-    const want = Math.max(MIN_CANDIDATES, Math.ceil(this.#count * CANDIDATE_SHARE));
+    // The lowest range has the rows that are not accepted.
+    const accepted = this.#count - (tally[0] ?? 0);
+    const want = Math.max(MIN_CANDIDATES, Math.ceil(accepted * CANDIDATE_SHARE));
     let range = RANGES - 1;
     for (let total = tally[range] ?? 0; total < want && range > 0; total += tally[range] ?? 0) range -= 1;
-    // The lowest number of all is for rows that are not accepted.
     return Math.max(-32_767, range * (65_536 / RANGES) - 32_768);
   }
 
@@ -180,10 +186,16 @@ export class VectorRows {
   }
 }
 
-/** Which rows a search looks at: those listed, or those whose owner has not 0, or all that are alive. */
+/** Which rows a search looks at: those listed, or else those whose owner has not 0, or else all that are alive. */
 export interface Wanted {
   readonly rows: Int32Array | null;
   readonly owners: Uint8Array | null;
+}
+
+export interface Compared {
+  readonly count: number;
+  readonly rows: Int32Array;
+  readonly products: Float32Array;
 }
 
 /** Made once: there are as many as there are kinds of things, and a search needs most of them. */
@@ -195,7 +207,8 @@ interface Views {
   readonly tally: Uint32Array;
   readonly listed: Int32Array;
   readonly dots: Int32Array;
-  readonly fineDots: Float32Array;
+  /** Where `dots` are, too. */
+  readonly products: Float32Array;
   readonly alive: Uint8Array;
   readonly accepted: Uint8Array;
   readonly owners: Int32Array;
@@ -214,7 +227,7 @@ function viewsOf({ memory: { buffer } }: Scan, layout: RowLayout): Views {
     tally: new Uint32Array(buffer, layout.tally, RANGES),
     listed: new Int32Array(buffer, layout.list, capacity),
     dots: new Int32Array(buffer, layout.out, capacity),
-    fineDots: new Float32Array(buffer, layout.out, capacity),
+    products: new Float32Array(buffer, layout.out, capacity),
     alive: new Uint8Array(buffer, layout.alive, capacity),
     accepted: new Uint8Array(buffer, layout.accepted, capacity),
     owners: new Int32Array(buffer, layout.owners, capacity),
@@ -222,8 +235,4 @@ function viewsOf({ memory: { buffer } }: Scan, layout: RowLayout): Views {
     factors: new Float32Array(buffer, layout.factors, capacity),
     offsets: new Float32Array(buffer, layout.offsets, capacity),
   };
-}
-
-function set(bytes: Uint8Array, at: number, bits: number): void {
-  bytes[at] = (bytes[at] ?? 0) | bits;
 }

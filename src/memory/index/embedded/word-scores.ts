@@ -1,5 +1,6 @@
 /** Adds up BM25 by slot. Its arrays stay from search to search: as long as the namespace, mostly untouched. */
 import { saturation } from '../bm25.ts';
+import { Best } from './best.ts';
 import { countOf, type Posted, slotOf } from './postings.ts';
 
 export class WordScores {
@@ -42,12 +43,15 @@ export class WordScores {
     this.#count = count;
   }
 
-  /** In no order. */
-  each(visit: (slot: number, score: number) => void): void {
+  /** The best of the slots for which `mask` has not 0. */
+  best(mask: Uint8Array, size: number): Best {
+    const best = new Best(size);
     for (let i = 0; i < this.#count; i += 1) {
       const slot = this.#touched[i] ?? 0;
-      visit(slot, this.#scores[slot] ?? 0);
+      const score = this.#scores[slot] ?? 0;
+      if (mask[slot] !== 0 && score >= best.bar) best.add(slot, score);
     }
+    return best;
   }
 }
 
