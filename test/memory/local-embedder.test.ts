@@ -3,14 +3,13 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import { homedir } from 'node:os';
-import { describe, expect, it, type TestContext } from 'vitest';
-import { isGeodeError } from '../../src/core/errors.ts';
-import { fetchModel, modelFolder } from '../../src/memory/embed/fetch-model.ts';
+import { describe, expect, it } from 'vitest';
+import { fetchModel } from '../../src/memory/embed/fetch-model.ts';
 import { openLocalEmbedder } from '../../src/memory/embed/local-embedder.ts';
-import { type LocalModel, localModels } from '../../src/memory/embed/local-models.ts';
+import type { LocalModel } from '../../src/memory/embed/local-models.ts';
 import { openMemory } from '../../src/memory/open-memory.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
+import { modelOrSkip } from './model-or-skip.ts';
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 
@@ -88,6 +87,16 @@ describe('fetching a model (MEM-3)', () => {
     writeFileSync(weights, 'wei');
     await fetchModel(server.model, server.options);
     expect(readFileSync(weights, 'utf8')).toBe('weights');
+  });
+
+  it('leaves alone what another version keeps in the same cache, and does not take it for its own', async () => {
+    await using server = await sources({ npm: good, web: good });
+    const earlier = await fetchModel(server.model, server.options);
+    await using newer = await sources({ npm: { ...good, 'model.onnx': 'better' }, web: {} });
+    const model = { ...newer.model, weights: { path: 'model.onnx', sha256: sha256('better') } };
+    const { weights } = await fetchModel(model, { ...newer.options, folder: server.options.folder });
+    expect(readFileSync(weights, 'utf8')).toBe('better');
+    expect(readFileSync(earlier.weights, 'utf8')).toBe('weights');
   });
 
   it('says what was wrong with each source', async () => {
@@ -200,15 +209,3 @@ describe('memory without a model', () => {
     silent.close();
   }, 30_000);
 });
-
-/** Where the model is on this machine; the test is skipped when it is not there and cannot be fetched. */
-async function modelOrSkip(context: TestContext): Promise<string> {
-  const folder = modelFolder(process.env, homedir());
-  try {
-    await fetchModel(localModels[0], { folder });
-  } catch (thrown) {
-    if (!isGeodeError(thrown, 'model_unavailable')) throw thrown;
-    context.skip('the model is not cached and no source is reachable');
-  }
-  return folder;
-}

@@ -76,7 +76,8 @@ export async function cachedModel(model: LocalModel, folder: string): Promise<Mo
 function filesOf(model: LocalModel, folder: string): ModelFiles {
   return {
     tokenizer: join(folder, model.name, 'tokenizer.json'),
-    weights: join(folder, model.name, 'model-int8.onnx'),
+    // Versions that want different weights do not take each other's away.
+    weights: join(folder, model.name, `model-${weightsHash(model).slice(0, 8)}.onnx`),
   };
 }
 

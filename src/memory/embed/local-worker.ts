@@ -1,5 +1,6 @@
 /** The thread that runs the model: tokens in windows that it can read, the mean of its last layer out. */
 import { readFileSync } from 'node:fs';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { workerData } from 'node:worker_threads';
 import { Tokenizer } from '@huggingface/tokenizers';
 import { InferenceSession, Tensor } from 'onnxruntime-node';
@@ -7,8 +8,13 @@ import { serveCalls } from '../worker-calls.ts';
 import type { ModelFiles } from './fetch-model.ts';
 
 export type EmbedCalls = {
-  embed: { input: readonly string[]; output: readonly Float32Array[] };
+  embed: { input: EmbedCall; output: readonly Float32Array[] };
 };
+
+interface EmbedCall {
+  readonly texts: readonly string[];
+  readonly purpose: 'query' | 'entry';
+}
 
 export interface EmbedWorkerInput {
   readonly files: ModelFiles;
@@ -30,17 +36,38 @@ const session = InferenceSession.create(files.weights, {
   extra: { session: { intra_op: { allow_spinning: '0' } } },
 });
 
-serveCalls<EmbedCalls>({ embed });
+let queries: Promise<unknown> = Promise.resolve();
 
-async function embed(texts: readonly string[]): Promise<Float32Array[]> {
-  const windows = texts.map((text) => tokenWindows(tokenizer.encode(text).ids));
-  const sums = await lastLayerSums(windows.flat());
-  let at = 0;
-  return windows.map((own) => {
-    const mine = sums.slice(at, at + own.length);
-    at += own.length;
-    return unit(mine);
-  });
+serveCalls<EmbedCalls>({
+  embed({ texts, purpose }) {
+    const vectors = embed(texts, purpose);
+    if (purpose === 'query') queries = Promise.allSettled([queries, vectors]);
+    return vectors;
+  },
+});
+
+/**
+ * One window at a time: next to others it would be padded, its vector would depend on theirs, and a query
+ * would wait for all of them.
+ */
+async function embed(texts: readonly string[], purpose: EmbedCall['purpose']): Promise<Float32Array[]> {
+  const vectors: Float32Array[] = [];
+  for (const text of texts) {
+    const sum = new Float32Array(dimensions);
+    for (const window of tokenWindows(tokenizer.encode(text).ids)) {
+      if (purpose === 'entry') await letQueriesPass();
+      addTokens(sum, await lastLayer(window));
+    }
+    vectors.push(unit(sum));
+  }
+  return vectors;
+}
+
+/** The queries that wait now, and not those that come meanwhile: entries have their turn too. */
+async function letQueriesPass(): Promise<void> {
+  // A turn of the loop, in which the calls that wait are received.
+  await nextTurn();
+  await queries;
 }
 
 /** A text that is too long for the model is read in parts, each with its own start and end mark. */
@@ -52,39 +79,33 @@ function tokenWindows(ids: readonly number[]): number[][] {
   return Array.from({ length: count }, (_, i) => [start, ...inner.slice(i * size, (i + 1) * size), end]);
 }
 
-/** For each window the sum of its token vectors: windows of one text add up to their common mean. */
-async function lastLayerSums(windows: readonly (readonly number[])[]): Promise<Float32Array[]> {
-  const length = Math.max(...windows.map((ids) => ids.length));
-  const cells = windows.length * length;
-  const ids = new BigInt64Array(cells);
-  const mask = new BigInt64Array(cells);
-  for (const [row, window] of windows.entries()) {
-    for (const [i, id] of window.entries()) {
-      ids[row * length + i] = BigInt(id);
-      mask[row * length + i] = 1n;
-    }
-  }
-  const shape = [windows.length, length];
-  const outputs = await (await session).run({
-    input_ids: new Tensor('int64', ids, shape),
-    attention_mask: new Tensor('int64', mask, shape),
-    token_type_ids: new Tensor('int64', new BigInt64Array(cells), shape),
-  });
+/** A vector for each token, one after the other. */
+async function lastLayer(window: readonly number[]): Promise<Float32Array> {
+  const model = await session;
+  const rows: Readonly<Record<string, BigInt64Array>> = {
+    input_ids: BigInt64Array.from(window, BigInt),
+    attention_mask: new BigInt64Array(window.length).fill(1n),
+    token_type_ids: new BigInt64Array(window.length),
+  };
+  // Not every model asks for all of them.
+  const asked = model.inputNames.map((name) => [
+    name,
+    new Tensor('int64', rows[name] ?? [], [1, window.length]),
+  ]);
+  const outputs = await model.run(Object.fromEntries(asked));
   const layer = outputs.last_hidden_state?.data;
   if (!(layer instanceof Float32Array)) throw new Error('the model has no last_hidden_state');
-  return windows.map((window, row) => {
-    const sum = new Float32Array(dimensions);
-    for (let token = 0; token < window.length; token += 1) {
-      const from = (row * length + token) * dimensions;
-      for (let i = 0; i < dimensions; i += 1) sum[i] = (sum[i] ?? 0) + (layer[from + i] ?? 0);
-    }
-    return sum;
-  });
+  return layer;
 }
 
-function unit(sums: readonly Float32Array[]): Float32Array {
-  const total = new Float32Array(dimensions);
-  for (const sum of sums) for (let i = 0; i < dimensions; i += 1) total[i] = (total[i] ?? 0) + (sum[i] ?? 0);
-  const length = Math.hypot(...total) || 1;
-  return total.map((value) => value / length);
+/** Windows of one text add up to their common mean. */
+function addTokens(sum: Float32Array, layer: Float32Array): void {
+  for (let at = 0; at < layer.length; at += dimensions) {
+    for (let i = 0; i < dimensions; i += 1) sum[i] = (sum[i] ?? 0) + (layer[at + i] ?? 0);
+  }
+}
+
+function unit(sum: Float32Array): Float32Array {
+  const length = Math.sqrt(sum.reduce((total, value) => total + value * value, 0)) || 1;
+  return sum.map((value) => value / length);
 }

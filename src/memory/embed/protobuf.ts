@@ -48,6 +48,12 @@ export function fieldVarint(number: number, value: number): Uint8Array {
   return Uint8Array.from([...varintBytes(number * 8), ...varintBytes(value)]);
 }
 
+export function fieldFloat(number: number, value: number): Uint8Array {
+  const bytes = Buffer.alloc(4);
+  bytes.writeFloatLE(value);
+  return concatFields([Uint8Array.from(varintBytes(number * 8 + 5)), bytes]);
+}
+
 export function fieldText(number: number, text: string): Uint8Array {
   return fieldBytes(number, new TextEncoder().encode(text));
 }
