@@ -1,5 +1,5 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { errorsDocument } from '../scripts/errors-document.ts';
@@ -28,6 +28,20 @@ describe('documents and layers', () => {
     expect(readFileSync(join(root, 'docs/errors.md'), 'utf8'), 'run npm run docs').toBe(errorsDocument());
   });
 
+  it('every link and every path in a document leads somewhere', () => {
+    const dead = documents().flatMap((file) => {
+      const text = readFileSync(join(root, file), 'utf8');
+      const links = [...text.matchAll(/\]\((?!https?:)([^)#\s]+)/g)].map((match) =>
+        join(dirname(file), match[1] ?? ''),
+      );
+      const paths = [...text.matchAll(/`((?:src|guest|test|docs|examples|scripts|bench)\/[\w./-]+)`/g)];
+      return [...links, ...paths.map((match) => match[1] ?? '')]
+        .filter((target) => !existsSync(join(root, target)))
+        .map((target) => `${file} → ${target}`);
+    });
+    expect(dead).toEqual([]);
+  });
+
   it('imports go one way', () => {
     const wrong = sources().flatMap((file) => {
       const from = layerOf(file);
@@ -47,6 +61,14 @@ describe('documents and layers', () => {
     expect(readers).toEqual([]);
   });
 });
+
+function documents(): readonly string[] {
+  const below = (folder: string) =>
+    readdirSync(join(root, folder), { recursive: folder !== '', encoding: 'utf8' })
+      .filter((name) => name.endsWith('.md'))
+      .map((name) => join(folder, name));
+  return [...below(''), ...below('docs')];
+}
 
 function sources(): readonly string[] {
   return readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' }).filter((name) =>

@@ -139,7 +139,7 @@ export interface Answer {
   readonly results: readonly Result[];
   /** How many results all pages of this query have together. The same for every page. */
   readonly total: number;
-  /** `capped` when more entries match than are ranked (`Limits.depth` of each half). */
+  /** `capped` when more entries match than are ranked (`limits.depth` of each half). */
   readonly totalIs: 'exact' | 'capped';
   /** The halves that did not answer, and why. Empty when the answer is whole. */
   readonly degraded: readonly { readonly half: Half; readonly reason: string }[];
@@ -189,7 +189,7 @@ export interface Memory {
 export interface PartHealth {
   readonly name: 'truth' | 'index' | 'embedder';
   readonly state: 'up' | 'down' | 'working';
-  /** One sentence for a person: the engine, the model, or what is wrong. */
+  /** One sentence for a person: the index, the model, or what is wrong. */
   readonly detail: string;
 }
 

@@ -1,26 +1,19 @@
 import { type Cancel, finishing, throwIfCancelled, within } from '../core/cancel.ts';
 import { GeodeError, reasonOf } from '../core/errors.ts';
-import type { Available, HostWorkspaces, Runtime, SandboxFacts, Unavailable } from '../core/runtime.ts';
+import type { Available, HostWorkspaces, Runtime, Unavailable } from '../core/runtime.ts';
 import type { Sandbox, SandboxSpec } from '../core/sandbox.ts';
-import { Link } from '../link/link.ts';
-import { metricsSchema } from '../link/schemas.ts';
 import type { Vital } from '../link/watch.ts';
-import { checkDevice } from './disk.ts';
-import { freezerOf } from './freezer.ts';
-import { GuestSandbox } from './guest-sandbox.ts';
+import { censusOf } from './census.ts';
+import { enterRoom } from './enter-room.ts';
 import type { RuntimeOptions } from './options.ts';
-import { pauseMarkOf } from './pause-mark.ts';
 import { newRecord } from './plan.ts';
 import {
-  allRecords,
-  allRoomIds,
   claimRoom,
   makeRunFolder,
   newSandboxId,
   type Room,
   type RoomRecord,
   readRecord,
-  recordsOf,
   removeRoom,
   removeRunFolder,
   roomOf,
@@ -31,11 +24,9 @@ import type { Walls } from './walls.ts';
 import { Workspaces } from './workspaces.ts';
 
 const probeDeadlineMs = 5_000;
-const readyDeadlineMs = 20_000;
 const freshProbeMs = 10_000;
 const buildDeadlineMs = 60_000;
 const destroyDeadlineMs = 15_000;
-const vitalDeadlineMs = 5_000;
 
 /** How walls are raised, and what becomes of them when that fails. */
 interface Raising extends Cancel {
@@ -46,6 +37,7 @@ interface Raising extends Cancel {
 /** A runtime from its walls. */
 export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
   const workspaces = new Workspaces(options);
+  const census = censusOf(walls, options);
   let last: { at: number; found: Available } | undefined;
 
   const probe = async ({ signal }: Cancel = {}): Promise<Available | Unavailable> => {
@@ -80,8 +72,8 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
 
   const start = async (id: string, { signal }: Cancel = {}): Promise<Sandbox> => {
     const room = roomOf(options, id);
-    const before = await ownRecord(room);
-    const vital = await vitalOf(before, signal);
+    const before = await census.record(room);
+    const vital = await census.vital(before, { signal });
     if (vital.alive) return join(room, before, vital, { signal });
     // A host that died while it was building may have left something that no record names.
     if (!before.entered) await haltWalls(room, before.handle);
@@ -173,64 +165,19 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
     return enter(room, record, { paused, signal });
   };
 
-  const enter = async (
-    room: Room,
-    record: RoomRecord,
-    { paused = false, signal }: { paused?: boolean | undefined } & Cancel,
-  ): Promise<Sandbox> => {
-    const { secret, env, workdir, leaseMs, handle, entered } = record;
-    const frost = await walls.frost?.(room);
-    const link = await Link.open(
-      {
-        dialer: walls.dialer(room, handle),
-        claim: { secret, env, workdir, leaseMs },
-        fresh: !entered,
-        paused,
-        vital: (stop) => walls.vital(room, handle, stop),
-      },
-      { deadlineMs: readyDeadlineMs, signal },
-    );
-    const { id, grade, limits } = record;
-    const mark = pauseMarkOf(room);
-    const freezer = frost && freezerOf(link, frost, mark, readyDeadlineMs);
-    try {
-      // Its last host was killed while it held it still: nobody wants it paused.
-      if (paused && !(await mark.isSet())) await freezer?.resume({ signal });
-      if (!entered && limits.diskBytes != null) await checkDisk(room, link);
-      // Written down before anything can run in there.
-      if (!entered) await saveRecord(room, { ...record, entered: true });
-    } catch (error) {
-      await link.close();
-      throw error;
-    }
-    return new GuestSandbox({
-      id,
-      runtime: walls.name,
-      grade,
-      limits,
-      workdir,
-      link,
-      freezer,
-      journals: options.journals(room.journals),
-      halt: () => haltWalls(room, handle),
-      tearDown: () => tearDown(room, handle),
-    });
+  const enter = (room: Room, record: RoomRecord, state: { paused?: boolean | undefined } & Cancel) => {
+    const keeping = {
+      journals: options.journals,
+      halt: () => haltWalls(room, record.handle),
+      tearDown: () => tearDown(room, record.handle),
+    };
+    return enterRoom(walls, room, record, keeping, state);
   };
-
-  const ownRecord = async (room: Room): Promise<RoomRecord> => {
-    const record = await readRecord(room);
-    if (record?.runtime === walls.name) return record;
-    throw new GeodeError('sandbox_gone', `There is no ${walls.name} sandbox ${room.id} here.`);
-  };
-  const vitalOf = ({ id, handle }: RoomRecord, signal?: AbortSignal): Promise<Vital> =>
-    within({ ms: vitalDeadlineMs, what: `Asking for sandbox ${id}`, signal }, (stop) =>
-      walls.vital(roomOf(options, id), handle, stop),
-    );
 
   const hostWorkspaces: HostWorkspaces = {
     async hold(id) {
       const room = roomOf(options, id);
-      await ownRecord(room);
+      await census.record(room);
       return workspaces.hold(room);
     },
   };
@@ -243,45 +190,28 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
     start,
     async halt(id) {
       const room = roomOf(options, id);
-      await haltWalls(room, (await ownRecord(room)).handle);
+      await haltWalls(room, (await census.record(room)).handle);
     },
     async journals(id) {
       const room = roomOf(options, id);
-      await ownRecord(room);
+      await census.record(room);
       const journals = options.journals(room.journals);
       journals.close();
       return journals;
     },
     async assign(id, owner) {
       const room = roomOf(options, id);
-      await saveRecord(room, { ...(await ownRecord(room)), owner });
+      await saveRecord(room, { ...(await census.record(room)), owner });
     },
     async adopt(id, { signal } = {}) {
       const room = roomOf(options, id);
-      const record = await ownRecord(room);
-      const vital = await vitalOf(record, signal);
+      const record = await census.record(room);
+      const vital = await census.vital(record, { signal });
       if (!vital.alive) throw new GeodeError('sandbox_gone', `The sandbox ${id} has ended: ${vital.reason}.`);
       return join(room, record, vital, { signal });
     },
-    async list({ ids, signal } = {}) {
-      const records = await (ids === undefined ? allRecords(options) : recordsOf(options, ids));
-      const own = records.filter(({ runtime }) => runtime === walls.name);
-      const facts = own.map(async (record): Promise<SandboxFacts> => {
-        const { id, owner, grade, createdAt } = record;
-        const state = await vitalOf(record, signal)
-          .then((vital) => stateOf(vital, roomOf(options, id)))
-          .catch(() => 'unknown' as const);
-        return { id, owner, grade, createdAt, state };
-      });
-      return Promise.all(facts);
-    },
-    async traces() {
-      const foreign = new Set(
-        (await allRecords(options)).filter(({ runtime }) => runtime !== walls.name).map(({ id }) => id),
-      );
-      const ids = [...(await allRoomIds(options)), ...((await walls.traces?.()) ?? [])];
-      return [...new Set(ids)].filter((id) => !foreign.has(id));
-    },
+    list: census.list,
+    traces: census.traces,
     async remove(id) {
       const room = roomOf(options, id);
       const record = await readRecord(room);
@@ -295,16 +225,4 @@ async function allDone(works: readonly (Promise<void> | undefined)[]): Promise<v
   const outcomes = await Promise.allSettled(works);
   const failed = outcomes.find((outcome) => outcome.status === 'rejected');
   if (failed !== undefined) throw failed.reason;
-}
-
-/** Never pretend: what the guest sees at its workdir must be what was mounted for it. */
-async function checkDisk(room: Room, link: Link): Promise<void> {
-  const { disk } = await link.call('GET', '/v1/metrics', metricsSchema, { quiet: true });
-  await checkDevice(room, disk?.device);
-}
-
-/** One that is held still goes on in a moment, or with its next host. */
-async function stateOf(vital: Vital, room: Room): Promise<SandboxFacts['state']> {
-  if (!vital.alive) return 'stopped';
-  return vital.paused && (await pauseMarkOf(room).isSet()) ? 'paused' : 'running';
 }

@@ -1,4 +1,4 @@
-/** The ledger of memory. Every index is made from these tables and can be thrown away. */
+/** The tables of the memory file. Every index is made from them and can be thrown away. */
 import { GeodeError } from '../../core/errors.ts';
 import { Connection } from '../../ledger/connection.ts';
 import { truthFailure } from './failures.ts';

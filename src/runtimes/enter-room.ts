@@ -1,0 +1,72 @@
+import type { Cancel } from '../core/cancel.ts';
+import type { Journals } from '../core/journal.ts';
+import type { Sandbox } from '../core/sandbox.ts';
+import { Link } from '../link/link.ts';
+import { metricsSchema } from '../link/schemas.ts';
+import { checkDevice } from './disk.ts';
+import { freezerOf } from './freezer.ts';
+import { GuestSandbox } from './guest-sandbox.ts';
+import { pauseMarkOf } from './pause-mark.ts';
+import { type Room, type RoomRecord, saveRecord } from './rooms.ts';
+import type { Walls } from './walls.ts';
+
+const readyDeadlineMs = 20_000;
+
+/** What a sandbox needs of its runtime for as long as it is there. */
+interface Keeping {
+  readonly journals: (folder: string) => Journals;
+  readonly halt: () => Promise<void>;
+  readonly tearDown: () => Promise<void>;
+}
+
+/** From walls that stand to a sandbox whose guest has answered. */
+export async function enterRoom(
+  walls: Walls,
+  room: Room,
+  record: RoomRecord,
+  { journals, halt, tearDown }: Keeping,
+  { paused = false, signal }: { paused?: boolean | undefined } & Cancel,
+): Promise<Sandbox> {
+  const { id, grade, limits, secret, env, workdir, leaseMs, handle, entered } = record;
+  const frost = await walls.frost?.(room);
+  const link = await Link.open(
+    {
+      dialer: walls.dialer(room, handle),
+      claim: { secret, env, workdir, leaseMs },
+      fresh: !entered,
+      paused,
+      vital: (stop) => walls.vital(room, handle, stop),
+    },
+    { deadlineMs: readyDeadlineMs, signal },
+  );
+  const mark = pauseMarkOf(room);
+  const freezer = frost && freezerOf(link, frost, mark, readyDeadlineMs);
+  try {
+    // Its last host was killed while it held it still: nobody wants it paused.
+    if (paused && !(await mark.isSet())) await freezer?.resume({ signal });
+    if (!entered && limits.diskBytes != null) await checkDisk(room, link);
+    // Written down before anything can run in there.
+    if (!entered) await saveRecord(room, { ...record, entered: true });
+  } catch (error) {
+    await link.close();
+    throw error;
+  }
+  return new GuestSandbox({
+    id,
+    runtime: walls.name,
+    grade,
+    limits,
+    workdir,
+    link,
+    freezer,
+    journals: journals(room.journals),
+    halt,
+    tearDown,
+  });
+}
+
+/** Never pretend: what the guest sees at its workdir must be what was mounted for it. */
+async function checkDisk(room: Room, link: Link): Promise<void> {
+  const { disk } = await link.call('GET', '/v1/metrics', metricsSchema, { quiet: true });
+  await checkDevice(room, disk?.device);
+}
