@@ -166,7 +166,7 @@ function memoryText({ runtime, runs, every, rssBytes, heapBytes, held }: NonNull
   };
   const megabytes = (bytes: number) => `${(bytes / 1e6).toFixed(2)} MB`;
   return [
-    `The host over ${runs} runs in ${runtime}, looked at every ${every} runs after a collection. Growth is that of the line through the second half; below ${flatShare * 100} % over that half it is flat. V8's young generation is held at its smallest, since it grows by steps as it likes and would hide a leak.`,
+    `The host over ${runs} runs in ${runtime}, looked at every ${every} runs after a collection. Growth is that of the line through the second half; below ${flatShare * 100} % over that half it is flat. V8's young generation is held at its smallest and malloc at one arena, since both grow by steps as they like and would hide a leak. Each look keeps one object of its own.`,
     '',
     '| | half-way | at the end | per 1,000 runs | |',
     '|---|---|---|---|---|',

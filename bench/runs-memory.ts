@@ -1,8 +1,10 @@
 /**
- * What the host holds over many runs: `node --expose-gc --max-semi-space-size=1 bench/runs-memory.ts [--runs N]
- * [--runtime NAME]`. In a process of its own, so that nothing else counts. V8's young generation is held at its
- * smallest: otherwise it grows by steps of megabytes as it likes, up to a limit that thousands of runs do not
- * reach, and hides what is looked for. Kept in bench/results/runs.json.
+ * What the host holds over many runs: `npm run bench:runs`, or `MALLOC_ARENA_MAX=1 node --expose-gc
+ * --max-semi-space-size=1 bench/runs-memory.ts [--runs N] [--runtime NAME]`. In a process of its own, so that
+ * nothing else counts. Two things are held still, since they grow by steps of megabytes up to a limit that
+ * thousands of runs do not reach, and would hide what is looked for: V8's young generation is as large as V8
+ * likes, and each of its helper threads keeps what its largest compilation once took from malloc. Kept in
+ * bench/results/runs.json.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,18 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { type Cancel, within } from '../../core/cancel.ts';
 import { GeodeError, isGeodeError, reasonOf } from '../../core/errors.ts';
-import type { ExitFacts, Process } from '../../core/process.ts';
+import type { Process } from '../../core/process.ts';
 import type { Workspace } from '../../core/sandbox.ts';
+import { Ending, type InterpreterEnd, type RunEnd } from './ending.ts';
 import { broken, FrameReader } from './frames.ts';
 import { type KernelSpec, kernelSource } from './languages.ts';
 import { type InterpreterOptions, launch, notStarted } from './launch.ts';
 import { type CheckState, type KernelCommand, type KernelMessage, parseMessage, richOf } from './messages.ts';
 import { type ContextLimits, ResultRecord } from './result.ts';
-
-/** How an interpreter came to its end: with an exit (forced by a `violation` of the protocol, if there was one), or with its sandbox. */
-export type InterpreterEnd =
-  | { readonly type: 'exit'; readonly exit: ExitFacts; readonly violation: GeodeError | null }
-  | { readonly type: 'failure'; readonly error: GeodeError };
 
 const startDeadlineMs = 30_000;
 const checkDeadlineMs = 10_000;
@@ -35,14 +31,12 @@ export class Interpreter {
   readonly #process: Process;
   readonly #limits: ContextLimits;
   readonly #readers: Readonly<Record<Kind, FrameReader>>;
-  readonly #ended: Promise<InterpreterEnd>;
-  readonly #waiting = new Set<(end: InterpreterEnd) => void>();
+  readonly #ending: Ending;
   readonly #answers = new Map<string, (message: KernelMessage) => void>();
   #record: ResultRecord;
   #running: Running | undefined;
   #checks = 0;
   #wasInterrupted = false;
-  #end: InterpreterEnd | undefined;
   #violation: GeodeError | undefined;
   #closed = false;
   #written: Promise<void> = Promise.resolve();
@@ -63,11 +57,7 @@ export class Interpreter {
       stdout: new FrameReader(token, largestMessageBytes),
       stderr: new FrameReader(token, largestMessageBytes),
     };
-    this.#ended = this.#follow();
-    void this.#ended.then((end) => {
-      this.#end = end;
-      for (const tell of this.#waiting) tell(end);
-    });
+    this.#ending = new Ending(this.#follow());
   }
 
   /** Ready for code when it resolves; when it rejects nothing is left running. */
@@ -103,7 +93,7 @@ export class Interpreter {
   }
 
   get ended(): Promise<InterpreterEnd> {
-    return this.#ended;
+    return this.#ending.end;
   }
 
   /** It was asked to end: by a restart, or with its context. */
@@ -116,7 +106,7 @@ export class Interpreter {
     const record = this.#record;
     this.#wasInterrupted = false;
     const over = Promise.withResolvers<RunEnd>();
-    const forget = this.#atEnd(over.resolve);
+    const forget = this.#ending.tell(over.resolve);
     this.#running = {
       run,
       waitsFor: new Set(['stdout', 'stderr']),
@@ -159,7 +149,7 @@ export class Interpreter {
       await Promise.all([closed, this.#write({ type: 'close' })]).catch(() => {});
     }
     await this.kill();
-    await this.#ended;
+    await this.ended;
   }
 
   /** The interpreter and everything that it started. */
@@ -241,7 +231,7 @@ export class Interpreter {
     const answer = Promise.withResolvers<KernelMessage>();
     answer.promise.catch(() => {});
     this.#answers.set(key, answer.resolve);
-    const forget = this.#atEnd((end) => {
+    const forget = this.#ending.tell((end) => {
       answer.reject(end.type === 'failure' ? end.error : interpreterGone(this.#spec));
     });
     try {
@@ -253,13 +243,6 @@ export class Interpreter {
     }
   }
 
-  /** For who waits for something shorter as well: the promise of the end keeps whoever awaits it until then. */
-  #atEnd(tell: (end: InterpreterEnd) => void): () => void {
-    if (this.#end === undefined) this.#waiting.add(tell);
-    else tell(this.#end);
-    return () => this.#waiting.delete(tell);
-  }
-
   /** One line after the other: a long one takes several writes, and nothing may come in between. */
   #write(line: KernelCommand | object): Promise<void> {
     const writing = this.#written.then(() => this.#process.write(`${JSON.stringify(line)}\n`));
@@ -267,8 +250,6 @@ export class Interpreter {
     return writing;
   }
 }
-
-export type RunEnd = { readonly type: 'done'; readonly interrupted: boolean } | InterpreterEnd;
 
 function interpreterGone({ language }: KernelSpec): GeodeError {
   return new GeodeError('process_not_found', `The ${language} interpreter has ended.`, {
