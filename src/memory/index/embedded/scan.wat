@@ -13,28 +13,12 @@
       (local.set $out (i32.add (local.get $out) (i32.const 4)))
       (br $next))))
 
-  ;; The same for the rows whose numbers are listed at `list`. They lie far apart, so a few of them are touched ahead
-  ;; of the one that is read: their ways from memory overlap.
+  ;; The same for the rows whose numbers are listed at `list`.
   (func (export "dotsAt") (param $query i32) (param $rows i32) (param $list i32) (param $count i32) (param $dims i32) (param $out i32)
-    (local $end i32) (local $ahead i32) (local $row i32) (local $stop i32) (local $seen i32)
+    (local $end i32)
     (local.set $end (i32.add (local.get $out) (i32.shl (local.get $count) (i32.const 2))))
-    (local.set $ahead (local.get $out))
     (block $done (loop $next
       (br_if $done (i32.ge_u (local.get $out) (local.get $end)))
-      (block $touched (loop $touch
-        (br_if $touched (i32.ge_u (local.get $ahead) (local.get $end)))
-        (br_if $touched (i32.ge_u (local.get $ahead) (i32.add (local.get $out) (i32.const 64))))
-        (local.set $row (i32.add (local.get $rows) (i32.mul
-          (i32.load (i32.add (local.get $list) (i32.sub (local.get $ahead) (local.get $out))))
-          (local.get $dims))))
-        (local.set $stop (i32.add (local.get $row) (local.get $dims)))
-        (loop $line
-          (local.set $seen (i32.add (local.get $seen) (i32.load (local.get $row))))
-          (local.set $row (i32.add (local.get $row) (i32.const 64)))
-          (br_if $line (i32.lt_u (local.get $row) (local.get $stop))))
-        (local.set $ahead (i32.add (local.get $ahead) (i32.const 4)))
-        (br $touch)))
-      (i32.store (local.get $out) (local.get $seen))
       (i32.store (local.get $out)
         (call $dot (local.get $query)
           (i32.add (local.get $rows) (i32.mul (i32.load (local.get $list)) (local.get $dims)))
@@ -122,41 +106,48 @@
     (block $done (loop $next
       (br_if $done (i32.ge_u (local.get $out) (local.get $end)))
       (local.set $stop (i32.add (local.get $signs) (i32.shl (local.get $size) (i32.const 4))))
-      (local.set $table (local.get $tables))
-      (local.set $low (v128.const i64x2 0 0))
-      (local.set $high (v128.const i64x2 0 0))
-      (loop $more
-        (local.set $a (v128.load (local.get $signs)))
-        (local.set $b (v128.load offset=16 (local.get $signs)))
-        (local.set $a (i8x16.add
-          (i8x16.add
-            (i8x16.relaxed_swizzle (v128.load (local.get $table))
-              (v128.and (local.get $a) (local.get $four)))
-            (i8x16.relaxed_swizzle (v128.load offset=16 (local.get $table))
-              (v128.and (i16x8.shr_u (local.get $a) (i32.const 4)) (local.get $four))))
-          (i8x16.add
-            (i8x16.relaxed_swizzle (v128.load offset=32 (local.get $table))
-              (v128.and (local.get $b) (local.get $four)))
-            (i8x16.relaxed_swizzle (v128.load offset=48 (local.get $table))
-              (v128.and (i16x8.shr_u (local.get $b) (i32.const 4)) (local.get $four))))))
-        (local.set $low (i16x8.add (local.get $low) (i16x8.extend_low_i8x16_u (local.get $a))))
-        (local.set $high (i16x8.add (local.get $high) (i16x8.extend_high_i8x16_u (local.get $a))))
-        (local.set $table (i32.add (local.get $table) (i32.const 64)))
-        (local.set $signs (i32.add (local.get $signs) (i32.const 32)))
-        (br_if $more (i32.lt_u (local.get $signs) (local.get $stop))))
-      (local.set $a (v128.load (local.get $mask)))
-      (v128.store (local.get $out) (call $masked
-        (i16x8.extend_low_i8x16_s (local.get $a))
-        (call $product (i32x4.extend_low_i16x8_u (local.get $low)) (local.get $steps) (local.get $bases)
-          (v128.load (local.get $factors)) (v128.load (local.get $offsets)))
-        (call $product (i32x4.extend_high_i16x8_u (local.get $low)) (local.get $steps) (local.get $bases)
-          (v128.load offset=16 (local.get $factors)) (v128.load offset=16 (local.get $offsets)))))
-      (v128.store offset=16 (local.get $out) (call $masked
-        (i16x8.extend_high_i8x16_s (local.get $a))
-        (call $product (i32x4.extend_low_i16x8_u (local.get $high)) (local.get $steps) (local.get $bases)
-          (v128.load offset=32 (local.get $factors)) (v128.load offset=32 (local.get $offsets)))
-        (call $product (i32x4.extend_high_i16x8_u (local.get $high)) (local.get $steps) (local.get $bases)
-          (v128.load offset=48 (local.get $factors)) (v128.load offset=48 (local.get $offsets)))))
+      (if (v128.any_true (v128.load (local.get $mask)))
+        (then
+          (local.set $table (local.get $tables))
+          (local.set $low (v128.const i64x2 0 0))
+          (local.set $high (v128.const i64x2 0 0))
+          (loop $more
+            (local.set $a (v128.load (local.get $signs)))
+            (local.set $b (v128.load offset=16 (local.get $signs)))
+            (local.set $a (i8x16.add
+              (i8x16.add
+                (i8x16.relaxed_swizzle (v128.load (local.get $table))
+                  (v128.and (local.get $a) (local.get $four)))
+                (i8x16.relaxed_swizzle (v128.load offset=16 (local.get $table))
+                  (v128.and (i16x8.shr_u (local.get $a) (i32.const 4)) (local.get $four))))
+              (i8x16.add
+                (i8x16.relaxed_swizzle (v128.load offset=32 (local.get $table))
+                  (v128.and (local.get $b) (local.get $four)))
+                (i8x16.relaxed_swizzle (v128.load offset=48 (local.get $table))
+                  (v128.and (i16x8.shr_u (local.get $b) (i32.const 4)) (local.get $four))))))
+            (local.set $low (i16x8.add (local.get $low) (i16x8.extend_low_i8x16_u (local.get $a))))
+            (local.set $high (i16x8.add (local.get $high) (i16x8.extend_high_i8x16_u (local.get $a))))
+            (local.set $table (i32.add (local.get $table) (i32.const 64)))
+            (local.set $signs (i32.add (local.get $signs) (i32.const 32)))
+            (br_if $more (i32.lt_u (local.get $signs) (local.get $stop))))
+          (local.set $a (v128.load (local.get $mask)))
+          (v128.store (local.get $out) (call $masked
+            (i16x8.extend_low_i8x16_s (local.get $a))
+            (call $product (i32x4.extend_low_i16x8_u (local.get $low)) (local.get $steps) (local.get $bases)
+              (v128.load (local.get $factors)) (v128.load (local.get $offsets)))
+            (call $product (i32x4.extend_high_i16x8_u (local.get $low)) (local.get $steps) (local.get $bases)
+              (v128.load offset=16 (local.get $factors)) (v128.load offset=16 (local.get $offsets)))))
+          (v128.store offset=16 (local.get $out) (call $masked
+            (i16x8.extend_high_i8x16_s (local.get $a))
+            (call $product (i32x4.extend_low_i16x8_u (local.get $high)) (local.get $steps) (local.get $bases)
+              (v128.load offset=32 (local.get $factors)) (v128.load offset=32 (local.get $offsets)))
+            (call $product (i32x4.extend_high_i16x8_u (local.get $high)) (local.get $steps) (local.get $bases)
+              (v128.load offset=48 (local.get $factors)) (v128.load offset=48 (local.get $offsets))))))
+        (else
+          ;; Most blocks, under a filter that lets few rows through.
+          (v128.store (local.get $out) (v128.const i16x8 -32768 -32768 -32768 -32768 -32768 -32768 -32768 -32768))
+          (v128.store offset=16 (local.get $out) (v128.const i16x8 -32768 -32768 -32768 -32768 -32768 -32768 -32768 -32768))))
+      (local.set $signs (local.get $stop))
       (local.set $mask (i32.add (local.get $mask) (i32.const 16)))
       (local.set $factors (i32.add (local.get $factors) (i32.const 64)))
       (local.set $offsets (i32.add (local.get $offsets) (i32.const 64)))
@@ -176,17 +167,27 @@
       (v128.const i16x8 -32768 -32768 -32768 -32768 -32768 -32768 -32768 -32768)
       (local.get $mask)))
 
-  ;; How many of the estimates lie in each of 4096 equal ranges, added to the 32-bit counts at `tally`.
+  ;; How many of the estimates lie in each of 4096 equal ranges, added to the 32-bit counts at `tally`. Rows that `mask`
+  ;; left out are not counted; `count` is a multiple of 8.
   (func (export "tally") (param $estimates i32) (param $count i32) (param $tally i32)
-    (local $end i32) (local $at i32)
+    (local $end i32) (local $stop i32) (local $at i32)
     (local.set $end (i32.add (local.get $estimates) (i32.shl (local.get $count) (i32.const 1))))
     (block $done (loop $next
       (br_if $done (i32.ge_u (local.get $estimates) (local.get $end)))
-      (local.set $at (i32.add (local.get $tally) (i32.shl
-        (i32.shr_u (i32.add (i32.load16_s (local.get $estimates)) (i32.const 32768)) (i32.const 4))
-        (i32.const 2))))
-      (i32.store (local.get $at) (i32.add (i32.load (local.get $at)) (i32.const 1)))
-      (local.set $estimates (i32.add (local.get $estimates) (i32.const 2)))
+      (local.set $stop (i32.add (local.get $estimates) (i32.const 16)))
+      (if (v128.any_true (i16x8.ne (v128.load (local.get $estimates))
+          (v128.const i16x8 -32768 -32768 -32768 -32768 -32768 -32768 -32768 -32768)))
+        (then (loop $one
+          (local.set $at (i32.load16_s (local.get $estimates)))
+          (if (i32.ne (local.get $at) (i32.const -32768))
+            (then
+              (local.set $at (i32.add (local.get $tally) (i32.shl
+                (i32.shr_u (i32.add (local.get $at) (i32.const 32768)) (i32.const 4))
+                (i32.const 2))))
+              (i32.store (local.get $at) (i32.add (i32.load (local.get $at)) (i32.const 1)))))
+          (local.set $estimates (i32.add (local.get $estimates) (i32.const 2)))
+          (br_if $one (i32.lt_u (local.get $estimates) (local.get $stop))))))
+      (local.set $estimates (local.get $stop))
       (br $next))))
 
   ;; Lists the rows of `blocks` blocks whose estimate is at least `limit`; gives how many there are.

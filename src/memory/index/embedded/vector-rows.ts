@@ -11,11 +11,11 @@ import { signTables } from './sign-tables.ts';
 
 /** Up to here comparing the bytes of all rows is as fast as choosing first. */
 const EXACT_ROWS = 5_000;
-/** Listed rows that are so few, of all, cost less one by one than going through the signs of all. */
-const FEW = 1 / 64;
+/** So many listed rows cost less one by one than going through the signs of all. */
+const FEW_ROWS = 2_500;
 /** Of the rows, the share whose bytes are compared after their signs have been; recall depends on it. */
 const CANDIDATE_SHARE = 0.005;
-const MIN_CANDIDATES = 2_000;
+const MIN_CANDIDATES = 1_000;
 /** Fits the products of a 384- to 4096-dimensional query into 32 bits. */
 const QUERY_LARGEST = 1_023;
 /** Estimates of products between -2 and 2 as 16-bit integers. */
@@ -118,8 +118,7 @@ export class VectorRows {
 
   /** Lists the rows worth comparing and gives their number; null when all are. */
   #choose(query: Float32Array, wanted: Wanted): number | null {
-    const few = Math.max(MIN_CANDIDATES, this.#count * FEW);
-    if (wanted.rows !== null && (wanted.rows.length <= few || this.#count <= EXACT_ROWS)) {
+    if (wanted.rows !== null && (wanted.rows.length <= FEW_ROWS || this.#count <= EXACT_ROWS)) {
       this.#views.listed.set(wanted.rows);
       return wanted.rows.length;
     }
@@ -130,7 +129,7 @@ export class VectorRows {
     const mask = this.#mask(wanted);
     this.#scan.estimates(tables, signs, blocks, signBytes, mask, factors, offsets, step, base, out);
     this.#views.tally.fill(0);
-    this.#scan.tally(out, this.#count, tally);
+    this.#scan.tally(out, blocks * BLOCK, tally);
     return this.#scan.select(out, blocks, this.#limit(), list);
   }
 
@@ -155,11 +154,12 @@ export class VectorRows {
   /** The estimate that as many rows reach as are wanted. */
   #limit(): number {
     const { tally } = this.#views;
-    // The lowest range has the rows that are not accepted.
-    const accepted = this.#count - (tally[0] ?? 0);
+    let accepted = 0;
+    for (let range = 0; range < RANGES; range += 1) accepted += tally[range] ?? 0;
     const want = Math.max(MIN_CANDIDATES, Math.ceil(accepted * CANDIDATE_SHARE));
     let range = RANGES - 1;
     for (let total = tally[range] ?? 0; total < want && range > 0; total += tally[range] ?? 0) range -= 1;
+    // The lowest number of all stands for rows that are not accepted.
     return Math.max(-32_767, range * (65_536 / RANGES) - 32_768);
   }
 
