@@ -13,7 +13,7 @@ import type { EmbedCalls, EmbedWorkerInput } from './local-worker.ts';
 export interface LocalEmbedderOptions extends Omit<FetchOptions, 'signal'> {
   /** `gte-small` by default. */
   readonly model?: string;
-  /** Half of the cores by default, at most four: searches run beside it. */
+  /** All cores by default, at most four: a window is computed in milliseconds, and then they are free again. */
   readonly threads?: number;
 }
 
@@ -42,7 +42,7 @@ class LocalEmbedder implements Embedder {
   readonly model: string;
   readonly dimensions: number;
   readonly chunkLength = CHUNK_LENGTH;
-  /** One long text at a time: memory and the wait of a query behind it stay small. */
+  /** The texts of a call are computed one by one, so that larger calls would save nothing. */
   readonly batchLength = CHUNK_LENGTH;
   readonly #pinned: LocalModel;
   readonly #options: LocalEmbedderOptions;
@@ -131,5 +131,5 @@ class LocalEmbedder implements Embedder {
 }
 
 function defaultThreads(): number {
-  return Math.min(MOST_THREADS, Math.ceil(availableParallelism() / 2));
+  return Math.min(MOST_THREADS, availableParallelism());
 }

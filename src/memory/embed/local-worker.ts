@@ -30,10 +30,8 @@ const tokenizer = new Tokenizer(JSON.parse(readFileSync(files.tokenizer, 'utf8')
 const session = InferenceSession.create(files.weights, {
   intraOpNumThreads: threads,
   interOpNumThreads: 1,
-  // The arena keeps the largest batch for ever; batches differ too much in size for that.
-  enableCpuMemArena: false,
-  // Threads that spin while they wait take the cores from everyone else, the next call included.
-  extra: { session: { intra_op: { allow_spinning: '0' } } },
+  // An operator takes less time than waking a thread, so they spin, but only while a window is computed.
+  extra: { session: { intra_op: { allow_spinning: '1' }, force_spinning_stop: '1' } },
 });
 
 let queries: Promise<unknown> = Promise.resolve();
