@@ -4,6 +4,7 @@ import type { Grade, Workspace } from '../core/sandbox.ts';
 import { type CliContext, exitCodes, interruptedCode } from './command.ts';
 import { exitCodeOf } from './sandbox-options.ts';
 import { explainExit, type OnInterrupt, showProcess } from './show-process.ts';
+import type { Streams } from './streams.ts';
 
 type Place = Pick<Workspace, 'id' | 'exec' | 'spawn'> & { readonly runtime: string; readonly grade: Grade };
 
@@ -20,20 +21,19 @@ export async function runCommandIn(
     out(JSON.stringify({ ...result, sandbox: place.id, runtime: place.runtime, grade: place.grade }));
     return exitCodeOf(result);
   }
-  const exit = await showProcess(await place.spawn(command, { signal }), signal, onInterrupt);
+  const exit = await showProcess(await place.spawn(command, { signal }), context, onInterrupt);
   if (exit !== undefined) explainExit(exit, context);
   return exit === undefined || signal.aborted ? interruptedCode(signal.reason) : exitCodeOf(exit);
 }
 
 /** Nobody types a pipe: it is passed on. A terminal is not, unless someone asks for it. */
-export function stdinOf(wanted: 'pipes' | 'always' = 'pipes'): Pick<Command, 'stdin'> {
-  if (process.stdin.isTTY && wanted === 'pipes') return {};
-  return { stdin: process.stdin as AsyncIterable<Uint8Array> };
+export function stdinOf({ stdin }: Streams, wanted: 'pipes' | 'always' = 'pipes'): Pick<Command, 'stdin'> {
+  return stdin.isTTY && wanted === 'pipes' ? {} : { stdin };
 }
 
 /** What keeps a command from being run is told apart from what the command says by its exit code. */
 export async function orNotRun(
-  { json, out, err }: Pick<CliContext, 'json' | 'out' | 'err'>,
+  { json, out, err, streams }: Pick<CliContext, 'json' | 'out' | 'err' | 'streams'>,
   work: () => Promise<number>,
 ): Promise<number> {
   try {
@@ -45,6 +45,6 @@ export async function orNotRun(
     return exitCodes.notRun;
   } finally {
     // An open pipe that nobody writes to would keep this program waiting.
-    process.stdin.destroy();
+    streams.stdin.destroy();
   }
 }
