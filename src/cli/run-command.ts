@@ -1,5 +1,6 @@
+import { cancelled, throwIfCancelled } from '../core/cancel.ts';
 import { isGeodeError } from '../core/errors.ts';
-import type { Command } from '../core/process.ts';
+import type { Command, ExecResult } from '../core/process.ts';
 import type { Grade, Workspace } from '../core/sandbox.ts';
 import { type CliContext, exitCodes, interruptedCode } from './command.ts';
 import { exitCodeOf } from './sandbox-options.ts';
@@ -17,13 +18,30 @@ export async function runCommandIn(
 ): Promise<number> {
   const { signal, json, out } = context;
   if (json) {
-    const { bytes: _, ...result } = await place.exec(command, { signal });
+    const { bytes: _, ...result } = await execOrLeave(place, command, signal, onInterrupt);
     out(JSON.stringify({ ...result, sandbox: place.id, runtime: place.runtime, grade: place.grade }));
     return exitCodeOf(result);
   }
   const exit = await showProcess(await place.spawn(command, { signal }), context, onInterrupt);
   if (exit !== undefined) explainExit(exit, context);
   return exit === undefined || signal.aborted ? interruptedCode(signal.reason) : exitCodeOf(exit);
+}
+
+async function execOrLeave(
+  place: Place,
+  command: Command,
+  signal: AbortSignal,
+  onInterrupt: OnInterrupt = () => 'kill',
+): Promise<ExecResult> {
+  throwIfCancelled(signal, 'The command');
+  const kill = new AbortController();
+  const left = Promise.withResolvers<never>();
+  const stop = () => {
+    if (onInterrupt(signal.reason) === 'kill') kill.abort(signal.reason);
+    else left.reject(cancelled('Waiting for the command', signal.reason));
+  };
+  signal.addEventListener('abort', stop, { once: true });
+  return Promise.race([place.exec(command, { signal: kill.signal }), left.promise]);
 }
 
 /** Nobody types a pipe: it is passed on. A terminal is not, unless someone asks for it. */

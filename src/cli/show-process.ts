@@ -17,21 +17,29 @@ export async function showProcess(
   onInterrupt: OnInterrupt = () => 'kill',
 ): Promise<ExitFacts | undefined> {
   const left = Promise.withResolvers<undefined>();
+  let isLeft = false;
   const stop = () => {
-    if (onInterrupt(signal.reason) === 'leave') left.resolve(undefined);
+    isLeft = onInterrupt(signal.reason) === 'leave';
+    if (isLeft) left.resolve(undefined);
     else void running.kill().catch(() => {});
   };
   signal.addEventListener('abort', stop, { once: true });
   try {
-    return await Promise.race([showToEnd(running, streams, signal), left.promise]);
+    return await Promise.race([showToEnd(running, streams, signal, () => isLeft), left.promise]);
   } finally {
     signal.removeEventListener('abort', stop);
   }
 }
 
-async function showToEnd(running: Process, streams: Streams, signal: AbortSignal): Promise<ExitFacts> {
+async function showToEnd(
+  running: Process,
+  streams: Streams,
+  signal: AbortSignal,
+  isLeft: () => boolean,
+): Promise<ExitFacts | undefined> {
   const show = processOutput(streams, signal);
   for await (const event of running) {
+    if (isLeft()) return undefined;
     if (event.type === 'exit') return event;
     if (!signal.aborted) await show(event);
   }

@@ -39,7 +39,7 @@ export class CommandServer implements AsyncDisposable {
   readonly #running = new Map<Promise<void>, AbortController>();
   readonly #connections = new Set<Socket>();
   #idleSince = performance.now();
-  #yielded = false;
+  #leaving = false;
 
   constructor(options: CommandServerOptions) {
     this.#options = options;
@@ -50,15 +50,24 @@ export class CommandServer implements AsyncDisposable {
     return listenAt(path, this.#server);
   }
 
-  /** Since when nobody is here; 0 while somebody is, endless when it has yielded to another. */
+  /** For how long nobody has been here. */
   get idleMs(): number {
-    if (this.#connections.size > 0) return 0;
-    return this.#yielded ? Number.POSITIVE_INFINITY : performance.now() - this.#idleSince;
+    return this.#connections.size > 0 ? 0 : performance.now() - this.#idleSince;
+  }
+
+  /** It takes no more commands and has none. */
+  get hasLeft(): boolean {
+    return this.#leaving && this.#connections.size === 0;
+  }
+
+  /** Who comes from now on is sent away, unharmed; refused while somebody is here. */
+  leave(): void {
+    if (this.#connections.size === 0) this.#leaving = true;
   }
 
   /** What runs here is told to end as by SIGTERM: it leaves what it follows, which goes on. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#yielded = true;
+    this.#leaving = true;
     if (this.#server.listening) this.#server.close();
     for (const interrupt of this.#running.values()) interrupt.abort('SIGTERM');
     await Promise.race([Promise.all(this.#running.keys()), delay(endDeadlineMs, undefined, { ref: false })]);
@@ -90,7 +99,7 @@ export class CommandServer implements AsyncDisposable {
     obey(frames, streams, interrupt).catch(() => {});
     const code = await this.#run(command, request, streams, interrupt.signal);
     await streams.flush();
-    await wire.sendJson('exit', code);
+    wire.sendJson('exit', code);
     wire.end();
   }
 
@@ -101,20 +110,20 @@ export class CommandServer implements AsyncDisposable {
     const request = parseRequest(first.value.bytes);
     const refusal = this.#refusalOf(request);
     if (request === undefined || refusal !== undefined) {
-      await wire.sendJson('refused', refusal);
+      wire.sendJson('refused', refusal);
       return undefined;
     }
-    await wire.send('accepted');
+    wire.send('accepted');
     const second = await frames.next();
     return !second.done && second.value.kind === 'go' ? request : undefined;
   }
 
   #refusalOf(request: CommandRequest | undefined): Refusal | undefined {
-    if (this.#yielded) return { reason: 'is about to end', leaves: true };
+    if (this.#leaving) return { reason: 'is about to end', leaves: true };
     const reason = differenceFrom(request, settingsOf(this.#options.loaded.config));
     if (reason === undefined) return undefined;
-    this.#yielded = this.#options.yields && this.#connections.size === 1;
-    return { reason, leaves: this.#yielded };
+    this.#leaving = this.#options.yields && this.#connections.size === 1;
+    return { reason, leaves: this.#leaving };
   }
 
   async #run(
@@ -124,23 +133,27 @@ export class CommandServer implements AsyncDisposable {
     signal: AbortSignal,
   ): Promise<number> {
     const { host, commands, loaded, app, sandboxes } = this.#options;
-    const asked: Asking = { warn: (message) => streams.stderr.write(`warning: ${message}\n`) };
+    const asked: Asking = { isOver: false, warn: (message) => streams.stderr.write(`warning: ${message}\n`) };
     const hosted = (context: Pick<CliContext, 'json' | 'streams'>) => {
       asked.pull = pullOf(context);
       return { sandboxes, pull: asked.pull };
     };
     const typedAt = { ...host, user, variable: (name: string) => variables[name] };
-    return asking.run(asked, () =>
-      perform(command, argv, {
-        streams,
-        host: typedAt,
-        cwd,
-        colours,
-        signal,
-        commands,
-        within: { loaded, app, hosted },
-      }),
-    );
+    return asking
+      .run(asked, () =>
+        perform(command, argv, {
+          streams,
+          host: typedAt,
+          cwd,
+          colours,
+          signal,
+          commands,
+          within: { loaded, app, hosted },
+        }),
+      )
+      .finally(() => {
+        asked.isOver = true;
+      });
   }
 }
 

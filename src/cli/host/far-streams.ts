@@ -16,7 +16,7 @@ export class FarStreams implements Streams {
     this.stderr = new FarOutput(wire, 'errors', stderr.isTTY);
     this.stdout.setSize(stdout);
     // After all that was written before.
-    this.setRaw = (raw) => this.stdout.write('', () => void wire.sendJson('raw', raw));
+    this.setRaw = (raw) => this.stdout.write('', () => wire.sendJson('raw', raw));
   }
 
   /** When all that was written is on its way. */
@@ -39,7 +39,7 @@ class FarInput extends Readable {
   }
 
   override _read(): void {
-    void this.#wire.send('wants-input');
+    this.#wire.send('wants-input');
   }
 }
 
@@ -55,6 +55,8 @@ class FarOutput extends Writable {
     this.#wire = wire;
     this.#kind = kind;
     this.isTTY = isTTY;
+    // What a command says after its end is lost.
+    this.on('error', () => {});
   }
 
   setSize({ columns, rows }: { columns?: number | undefined; rows?: number | undefined }): void {
@@ -68,14 +70,12 @@ class FarOutput extends Writable {
     return new Promise((resolve) => this.end(resolve));
   }
 
-  override _write(bytes: Buffer, _: BufferEncoding, done: () => void): void {
-    void this.#inPieces(bytes).then(done);
-  }
-
-  /** A little at a time: the other end shows what comes before it reads on. */
-  async #inPieces(bytes: Buffer): Promise<void> {
-    for (let at = 0; at < bytes.length; at += pieceBytes)
-      await this.#wire.send(this.#kind, bytes.subarray(at, at + pieceBytes));
+  /** A little at a time, and not before there is room: the other end shows what comes before it reads on. */
+  override _write(bytes: Buffer, encoding: BufferEncoding, done: () => void): void {
+    const rest = bytes.subarray(pieceBytes);
+    const next = () => (rest.length === 0 ? done() : this._write(rest, encoding, done));
+    if (this.#wire.send(this.#kind, bytes.subarray(0, pieceBytes))) next();
+    else void this.#wire.room().then(next);
   }
 }
 

@@ -1,8 +1,8 @@
 import { lstat } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createApp } from '../../app.ts';
-import type { HostLockOptions } from '../../ledger/host-lock.ts';
-import { announceHost, namedHost } from '../../ledger/host-lock.ts';
+import { reasonOf } from '../../core/errors.ts';
+import { announceHost, type HostLockOptions, namedHost } from '../../ledger/host-lock.ts';
 import type { CliContext } from '../command.ts';
 import { asking } from './asking.ts';
 import { CommandServer } from './command-server.ts';
@@ -34,11 +34,15 @@ export async function openHost(
   const loaded = await context.loaded();
   const { state_dir: stateDir, run_dir: runDir } = loaded.config.sandbox;
   const socket = hostSocketIn({ stateDir, runDir });
-  const tell = (message: string) => (asking.getStore()?.warn ?? warn)(message);
+  const asked = () => {
+    const command = asking.getStore();
+    return command?.isOver ? undefined : command;
+  };
+  const tell = (message: string) => (asked()?.warn ?? warn)(message);
   const app = createApp(loaded.config, context.host, tell);
   await using opened = new AsyncDisposableStack();
   const sandboxes = opened.use(
-    await app.sandboxes({ tends, onPull: (event) => asking.getStore()?.pull?.show(event), ...lock }),
+    await app.sandboxes({ tends, onPull: (event) => asked()?.pull?.show(event), ...lock }),
   );
   const { host, commands } = context;
   const server = opened.use(
@@ -53,8 +57,13 @@ export async function openHost(
   return {
     socket,
     async over(signal) {
-      while (!signal.aborted && server.idleMs < (lingerMs ?? Number.POSITIVE_INFINITY) && (await isFound()))
-        await delay(lookEveryMs, undefined, { signal }).catch(() => {});
+      while (!signal.aborted && !server.hasLeft && (await isFound())) {
+        if (lingerMs !== null && server.idleMs >= lingerMs) {
+          // A last look at what is idle; it takes its time, and who comes meanwhile is welcome.
+          await sandboxes.sweep({ signal }).catch((error) => warn(`The sweep failed: ${reasonOf(error)}`));
+          if (server.idleMs >= lingerMs) server.leave();
+        } else await delay(lookEveryMs, undefined, { signal }).catch(() => {});
+      }
     },
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };

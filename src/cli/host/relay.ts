@@ -15,7 +15,7 @@ export async function relay({ wire, frames }: Reached, { streams, signal }: CliC
   const input = inputOf(streams, wire);
   const terminal = rawTerminal(streams);
   try {
-    void wire.send('go');
+    wire.send('go');
     for await (const { kind, bytes } of frames) {
       if (kind === 'output') await writeAll(streams.stdout, terminal.pass(bytes), signal);
       else if (kind === 'errors') await writeAll(streams.stderr, bytes, signal);
@@ -49,8 +49,8 @@ function rawTerminal({ stdout, setRaw }: Streams) {
 
 /** An interrupt and a new size of the window are for the command. */
 function tellOf(streams: Streams, signal: AbortSignal, wire: Wire): Disposable {
-  const interrupt = () => void wire.send('signal', Buffer.from(String(signal.reason)));
-  const resize = () => void wire.sendJson('resize', terminalSize(streams));
+  const interrupt = () => wire.send('signal', Buffer.from(String(signal.reason)));
+  const resize = () => wire.sendJson('resize', terminalSize(streams));
   if (signal.aborted) interrupt();
   signal.addEventListener('abort', interrupt);
   streams.stdout.on('resize', resize);
@@ -69,7 +69,8 @@ function inputOf(streams: Streams, wire: Wire) {
   const read = async () => {
     pieces ??= streams.stdin[Symbol.asyncIterator]();
     const { done, value } = await pieces.next();
-    await (done ? wire.send('input-end') : wire.send('input', value));
+    if (done) wire.send('input-end');
+    else wire.send('input', value);
   };
   return {
     want() {

@@ -65,10 +65,20 @@ export function requestOf({ name }: CliCommand, context: CliContext, config: Con
 /** Two of the same version may still be two. */
 export const program = `${version} in ${fileURLToPath(new URL('../../..', import.meta.url))}`;
 
-/** All that decides what a host does with sandboxes, by name. */
+/**
+ * What would make a command do something else in another process, by name. How long sandboxes stay and how many there
+ * may be is not in it: that is for their host to say.
+ */
 export function settingsOf({ runtime, docker, apple, sandbox, security, runs }: Config) {
-  const { linger: _, ...tended } = sandbox;
-  const sections = { runtime, docker, apple, sandbox: tended, security, runs };
+  const { state_dir, run_dir, memory, cpus, pids, disk, open_files, lease } = sandbox;
+  const sections = {
+    runtime,
+    docker,
+    apple,
+    sandbox: { state_dir, run_dir, memory, cpus, pids, disk, open_files, lease },
+    security,
+    runs: { pull_timeout: runs.pull_timeout },
+  };
   return Object.fromEntries(
     Object.entries(sections).flatMap(([section, keys]) =>
       Object.entries(keys).map(([key, value]): [string, unknown] => [`${section}.${key}`, value]),

@@ -89,7 +89,7 @@ async function askHost(
   if (connection === undefined) return undefined;
   const wire = new Wire(connection);
   const frames = wire.frames();
-  void wire.sendJson('request', requestOf(command, context, config));
+  wire.sendJson('request', requestOf(command, context, config));
   const deadline = { ms: answerDeadlineMs, what: 'The answer of the host', signal: context.signal };
   const { value: answer } = await within(deadline, () => frames.next()).catch((error) => {
     wire[Symbol.dispose]();

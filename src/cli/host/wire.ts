@@ -45,22 +45,29 @@ export class Wire implements Disposable {
     socket.on('error', () => {});
   }
 
-  get isOpen(): boolean {
-    return !this.#socket.destroyed;
-  }
-
-  /** Resolves when it is on its way, or dropped: who waits for that overtakes no slow reader. */
-  send(kind: FrameKind, bytes: Uint8Array = new Uint8Array()): Promise<void> {
+  /** False when the other end reads slower than this one sends: who sends much then waits for `room`. */
+  send(kind: FrameKind, bytes: Uint8Array = new Uint8Array()): boolean {
     const head = Buffer.alloc(headBytes);
     head.writeUInt8(kinds.indexOf(kind));
     head.writeUInt32BE(bytes.length, 1);
-    return new Promise((resolve) => {
-      this.#socket.write(Buffer.concat([head, bytes]), () => resolve());
-    });
+    return this.#socket.write(Buffer.concat([head, bytes]));
   }
 
-  sendJson(kind: FrameKind, value: unknown): Promise<void> {
-    return this.send(kind, Buffer.from(JSON.stringify(value)));
+  sendJson(kind: FrameKind, value: unknown): void {
+    this.send(kind, Buffer.from(JSON.stringify(value)));
+  }
+
+  /** Resolves when what was sent is on its way, or dropped. */
+  room(): Promise<void> {
+    const socket = this.#socket;
+    return new Promise((resolve) => {
+      const done = () => {
+        socket.off('drain', done).off('close', done);
+        resolve();
+      };
+      if (socket.destroyed || !socket.writableNeedDrain) return resolve();
+      socket.on('drain', done).on('close', done);
+    });
   }
 
   /** Until the other end closes, or says what nobody understands. One reader. */
