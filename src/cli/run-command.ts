@@ -1,5 +1,6 @@
 import { cancelled, throwIfCancelled } from '../core/cancel.ts';
 import { isGeodeError } from '../core/errors.ts';
+import type { PersistentSandbox } from '../core/persistent.ts';
 import type { Command, ExecResult } from '../core/process.ts';
 import type { Grade, Workspace } from '../core/sandbox.ts';
 import { type CliContext, exitCodes, interruptedCode } from './command.ts';
@@ -7,7 +8,8 @@ import { exitCodeOf } from './sandbox-options.ts';
 import { explainExit, type OnInterrupt, showProcess } from './show-process.ts';
 import type { Streams } from './streams.ts';
 
-type Place = Pick<Workspace, 'id' | 'exec' | 'spawn'> & { readonly runtime: string; readonly grade: Grade };
+type Place = Pick<Workspace, 'id' | 'exec'> &
+  Pick<PersistentSandbox, 'spawn'> & { readonly runtime: string; readonly grade: Grade };
 
 /** Runs a command as if it ran here: stdin, output and exit code pass through. */
 export async function runCommandIn(
@@ -22,7 +24,7 @@ export async function runCommandIn(
     out(JSON.stringify({ ...result, sandbox: place.id, runtime: place.runtime, grade: place.grade }));
     return exitCodeOf(result);
   }
-  const exit = await showProcess(await place.spawn(command, { signal }), context, onInterrupt);
+  const exit = await showProcess(await place.spawn(command, { signal, inStep: true }), context, onInterrupt);
   if (exit !== undefined) explainExit(exit, context);
   return exit === undefined || signal.aborted ? interruptedCode(signal.reason) : exitCodeOf(exit);
 }
