@@ -10,7 +10,7 @@ export interface Streams {
   readonly setRaw: (raw: boolean) => void;
 }
 
-export type Input = Readable & { readonly isTTY?: boolean };
+type Input = Readable & { readonly isTTY?: boolean };
 
 /** A terminal has a size, and emits `resize` when it gets another. */
 export type Output = Writable & {

@@ -184,15 +184,11 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: several commands at once${reason}
     child.stdout.pause();
     const words = once(child.stderr, 'data');
     const over = once(child, 'close');
-    await home.ok([
-      'sandbox',
-      'exec',
-      'slow',
-      '--',
-      'sh',
-      '-c',
-      'until [ "$(pgrep -c head)" = 0 ]; do sleep 0.1; done',
-    ]);
+    const far = async () => {
+      const { processes } = await home.json<ProcessList>(['sandbox', 'ps', 'slow']);
+      return processes.some(({ offset, state }) => state === 'running' && offset > 4 * 1024 * 1024);
+    };
+    await patiently(far, 'what is written ahead');
     const { pid } = await home.host();
     expect(await residentBytes(pid)).toBeLessThan(400 * 1024 * 1024);
     expect(await home.ok(['sandbox', 'exec', 'slow', '--', 'echo', 'quick'])).toBe('quick\n');

@@ -63,7 +63,7 @@ export function requestOf({ name }: CliCommand, context: CliContext, config: Con
 }
 
 /** Two of the same version may still be two. */
-export const program = `${version} in ${fileURLToPath(new URL('../../..', import.meta.url))}`;
+const program = `${version} in ${fileURLToPath(new URL('../../..', import.meta.url))}`;
 
 /**
  * What would make a command do something else in another process, by name. How long sandboxes stay and how many there
