@@ -150,6 +150,44 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: several commands at once${reason}
     await again.sees('scr1een');
   });
 
+  it('SBX-6: hosts that are killed again and again: every command ends, and none runs twice', async () => {
+    await home.ok(['sandbox', 'create', 'chaos']);
+    const killed = new Set<number>();
+    let isOver = false;
+    const killing = (async () => {
+      while (!isOver && killed.size < 5) {
+        const { pid, serves } = await home.host();
+        if (serves !== undefined && !killed.has(pid)) {
+          await home.run(['sandbox', 'logs', 'chaos']);
+          killed.add(pid);
+          try {
+            process.kill(pid, 'SIGKILL');
+          } catch {
+            // It ended by itself.
+          }
+        }
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+    })();
+    const one = (index: number) =>
+      home.run(['sandbox', 'exec', 'chaos', '--', 'sh', '-c', `echo ${index} >> ran; echo done ${index}`]);
+    const outcomes = [];
+    for (let round = 0; round < 5; round += 1)
+      outcomes.push(...(await Promise.all([0, 1, 2, 3, 4].map((index) => one(5 * round + index)))));
+    isOver = true;
+    await killing;
+    expect(killed.size).toBeGreaterThan(2);
+    const ran = (await home.ok(['sandbox', 'exec', 'chaos', '--', 'cat', 'ran']))
+      .trim()
+      .split('\n')
+      .map(Number);
+    expect(ran.length).toBe(new Set(ran).size);
+    for (const [index, { code, stdout, stderr }] of outcomes.entries()) {
+      if (code === 0) expect([index, stdout, ran.includes(index)]).toEqual([index, `done ${index}\n`, true]);
+      else expect([index, code, stderr]).toEqual([index, 125, expect.stringContaining('geode: ')]);
+    }
+  });
+
   it('a host that stands still is told of, runs nothing later, and can be replaced', async () => {
     await home.ok(['sandbox', 'create', 'still']);
     const { pid, start } = await home.host();

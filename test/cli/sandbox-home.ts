@@ -83,7 +83,13 @@ export async function sandboxHome(settings: Readonly<Record<string, string>>): P
     ok,
     json: async (args) => JSON.parse(await ok([...args, '--json'])),
     sit: (args, size = {}) => sitDown([process.execPath, geodeProgram, ...args], { env, ...size }),
-    host: async () => JSON.parse(await readFile(join(folder, '.local/state/geode/host.json'), 'utf8')),
+    host: () =>
+      patiently(async () => {
+        const words = await readFile(join(folder, '.local/state/geode/host.json'), 'utf8').catch(
+          () => undefined,
+        );
+        return words === undefined ? undefined : (JSON.parse(words) as HostFacts);
+      }, 'a host'),
     end,
     async [Symbol.asyncDispose]() {
       await end();

@@ -70,7 +70,14 @@ export class CommandServer implements AsyncDisposable {
     this.#leaving = true;
     if (this.#server.listening) this.#server.close();
     for (const interrupt of this.#running.values()) interrupt.abort('SIGTERM');
-    await Promise.race([Promise.all(this.#running.keys()), delay(endDeadlineMs, undefined, { ref: false })]);
+    // Each is gone when the other end has heard its exit code.
+    const gone = [...this.#connections].map(
+      (socket) => new Promise((resolve) => socket.once('close', resolve)),
+    );
+    await Promise.race([
+      Promise.all([...this.#running.keys(), ...gone]),
+      delay(endDeadlineMs, undefined, { ref: false }),
+    ]);
     for (const socket of this.#connections) socket.destroy();
   }
 
@@ -157,7 +164,7 @@ export class CommandServer implements AsyncDisposable {
   }
 }
 
-/** A client that is gone has hung up. */
+/** Whoever is gone has hung up. */
 async function obey(
   frames: AsyncGenerator<Frame>,
   { stdin, stdout }: FarStreams,

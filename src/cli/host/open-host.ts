@@ -8,7 +8,7 @@ import { asking } from './asking.ts';
 import { CommandServer } from './command-server.ts';
 import { hostSocketIn } from './host-socket.ts';
 
-const lookEveryMs = 250;
+const lookEveryMs = 500;
 
 export interface OpenHostOptions extends HostLockOptions {
   /** What a person started: `geode host`. */
