@@ -1,7 +1,9 @@
 import { once } from 'node:events';
 import { chmod, chown, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { frameOf as encoded, type Frame, type FrameKind, Wire } from '../../src/cli/host/wire.ts';
 import type { ProcessList } from '../../src/core/process.ts';
 import { isRunning } from '../../src/ledger/process-mark.ts';
 import { patience, patiently, type SandboxHome, sandboxHome } from './sandbox-home.ts';
@@ -283,6 +285,28 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: several commands at once${reason}
     expect(kept.code).toBe(0);
   });
 
+  it('what is no command of this Geode is turned away, and an idle host makes room for another version', async () => {
+    await home.ok(['sandbox', 'create', 'strange']);
+    const host = await home.host();
+    const say = (...pieces: readonly Buffer[]) =>
+      new Promise<Frame | undefined>((resolve, reject) => {
+        const socket = connect(host.serves?.socket ?? '', async () => {
+          for (const piece of pieces) socket.write(piece);
+          using wire = new Wire(socket);
+          resolve((await wire.frames().next()).value ?? undefined);
+        }).once('error', reject);
+      });
+    expect(await say(Buffer.from('GET / HTTP/1.1\r\n\r\n'))).toBeUndefined();
+    expect(await say(frameOf('go', ''))).toBeUndefined();
+    expect(await say(frameOf('request', '{'))).toBeUndefined();
+    expect(await home.ok(['sandbox', 'exec', 'strange', '--', 'echo', 'well'])).toBe('well\n');
+    expect((await home.host()).pid).toBe(host.pid);
+    const refused = await say(frameOf('request', JSON.stringify({ program: '9.9.9' })));
+    expect(refused?.kind).toBe('refused');
+    expect(JSON.parse(refused?.bytes.toString() ?? '')).toMatchObject({ leaves: true });
+    await patiently(async () => !isRunning(host), 'the end of the host');
+  });
+
   it("does not speak to a socket that may be another user's", async () => {
     await home.ok(['sandbox', 'create', 'safe']);
     const { serves } = await home.host();
@@ -424,6 +448,8 @@ describe.skipIf(!docker.available)('CLI-1: several commands at once on docker', 
     await again.sees('rea1dy');
   });
 });
+
+const frameOf = (kind: FrameKind, words: string) => encoded(kind, Buffer.from(words));
 
 async function residentBytes(pid: number): Promise<number> {
   const kilobytes = /VmRSS:\s+(\d+) kB/.exec(await readFile(`/proc/${pid}/status`, 'utf8'))?.[1];

@@ -47,10 +47,7 @@ export class Wire implements Disposable {
 
   /** False when the other end reads slower than this one sends: who sends much then waits for `room`. */
   send(kind: FrameKind, bytes: Uint8Array = new Uint8Array()): boolean {
-    const head = Buffer.alloc(headBytes);
-    head.writeUInt8(kinds.indexOf(kind));
-    head.writeUInt32BE(bytes.length, 1);
-    return this.#socket.write(Buffer.concat([head, bytes]));
+    return this.#socket.write(frameOf(kind, bytes));
   }
 
   sendJson(kind: FrameKind, value: unknown): void {
@@ -97,6 +94,13 @@ export class Wire implements Disposable {
   [Symbol.dispose](): void {
     this.#socket.destroy();
   }
+}
+
+export function frameOf(kind: FrameKind, bytes: Uint8Array): Buffer {
+  const head = Buffer.alloc(headBytes);
+  head.writeUInt8(kinds.indexOf(kind));
+  head.writeUInt32BE(bytes.length, 1);
+  return Buffer.concat([head, bytes]);
 }
 
 function firstFrame(bytes: Buffer): Frame | undefined {
