@@ -15,7 +15,8 @@ show() {
   geode "$@"
 }
 finish() {
-  geode sandbox rm --take-over "$chat" >/dev/null 2>&1 || true
+  geode sandbox rm "$chat" >/dev/null 2>&1 || true
+  geode host stop >/dev/null 2>&1 || true
   rm -f "$host_output"
 }
 trap finish EXIT
@@ -49,20 +50,21 @@ http.server.HTTPServer(('127.0.0.1', 8000), Counter).serve_forever()
 PYTHON
 visit="import urllib.request as r; print(r.urlopen('http://127.0.0.1:8000').read().decode(), end='')"
 
-say 'The server runs, as long as a command holds it: this one is the host now.'
+say 'The server runs, and whoever started it sees what it says.'
 echo "\$ geode sandbox exec --timeout 0 $chat -- python3 server.py &"
 geode sandbox exec --timeout 0 "$chat" -- python3 server.py >"$host_output" 2>&1 </dev/null &
 until grep -q open "$host_output"; do sleep 0.1; done
-show sandbox ls
 
-say 'Another command is refused meanwhile, and told who is in the way.'
-show sandbox ps --wait 0 "$chat" || true
-pid=$(geode sandbox ps --wait 0 --json "$chat" | sed -n 's/.*"pid":\([0-9]*\).*/\1/p')
+say 'Others work beside it. All commands are run by one host in the background.'
+show sandbox ps "$chat"
+geode status | grep '^Host'
+pid=$(geode status --json | sed -n '/"host":/,/}/s/.*"pid": \([0-9]*\).*/\1/p')
 
-say 'The worst that can happen to a host.'
+say 'The worst that can happen to a host; who waited for a command is told.'
 echo "\$ kill -9 $pid"
 kill -9 "$pid"
 wait || true
+cat "$host_output"
 
 say 'Come back: the server is where it was, and so is its memory.'
 show sandbox exec "$chat" -- python3 -c "$visit"

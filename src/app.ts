@@ -54,8 +54,8 @@ export interface App {
 }
 
 interface HostingOptions extends HostLockOptions {
-  /** For a single command: nothing is kept ready, and nothing is swept. */
-  readonly brief?: boolean;
+  /** What it does by itself: `nothing`, for a single command; stop what is `idle`; or (default) `all`: have blank ones ready too. */
+  readonly tends?: 'nothing' | 'idle' | 'all';
   readonly onPull?: (event: PullEvent) => void;
 }
 
@@ -125,21 +125,21 @@ export function createApp(config: Config, host: Host, warn: (message: string) =>
         mostWaiting: config.runs.queue,
         pullDeadlineMs: config.runs.pull_timeout * 1000,
       }),
-    sandboxes: ({ brief = false, onPull = () => {}, ...lock } = {}) =>
+    sandboxes: ({ tends = 'all', onPull = () => {}, ...lock } = {}) =>
       openSandboxes({
         runtimes,
         choose: runtime,
         image: (chosen, name, cancel) => imageOn(chosen, name, onPull, cancel),
         limits: configuredLimits(config),
         leaseMs: config.sandbox.lease * 1000,
-        pool: { floor: brief ? 0 : config.sandbox.ready, ceiling: brief ? 0 : mostReady(config) },
+        pool: tends === 'all' ? readyFor(config) : { floor: 0, ceiling: 0 },
         stateDir: config.sandbox.state_dir,
         most: { most: config.sandbox.most, mostPerUser: config.sandbox.most_per_user },
         policy: {
           idleMs: milliseconds(config.sandbox.idle_timeout),
           removeMs: milliseconds(config.sandbox.remove_after),
         },
-        sweepEveryMs: brief ? null : config.sandbox.sweep_every * 1000,
+        sweepEveryMs: tends === 'nothing' ? null : config.sandbox.sweep_every * 1000,
         warn,
         ...lock,
       }),
@@ -155,8 +155,8 @@ export function createApp(config: Config, host: Host, warn: (message: string) =>
 }
 
 /** New chats come in bursts; a kind that is in demand may have more than its floor. */
-function mostReady({ sandbox }: Config): number {
-  return sandbox.ready === 0 ? 0 : Math.max(sandbox.ready, 4);
+function readyFor({ sandbox: { ready } }: Config): { floor: number; ceiling: number } {
+  return { floor: ready, ceiling: ready === 0 ? 0 : Math.max(ready, 4) };
 }
 
 function milliseconds(seconds: number | null): number | null {

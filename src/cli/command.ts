@@ -1,7 +1,11 @@
 import { constants } from 'node:os';
+import type { styleText } from 'node:util';
 import type { App } from '../app.ts';
 import type { Host } from '../config/host.ts';
 import type { LoadedConfig } from '../config/load.ts';
+import type { Sandboxes } from '../core/persistent.ts';
+import type { PullDisplay } from './show-pull.ts';
+import type { Streams } from './streams.ts';
 
 /** One option: what `node:util`'s parseArgs takes, and what help says of it. */
 export interface CliOption {
@@ -15,10 +19,16 @@ export interface CliOption {
 
 export type CliValues = Readonly<Record<string, string | boolean | (string | boolean)[] | undefined>>;
 
+/** All that a command may touch: it may run in another process than the one in which it was typed. */
 export interface CliContext {
+  /** As it was typed, without the name of the command. */
+  readonly argv: readonly string[];
   readonly values: CliValues;
   readonly positionals: readonly string[];
   readonly host: Host;
+  /** Where local paths start. */
+  readonly cwd: string;
+  readonly streams: Streams;
   readonly json: boolean;
   readonly signal: AbortSignal;
   readonly loaded: () => Promise<LoadedConfig>;
@@ -27,6 +37,18 @@ export interface CliContext {
   readonly out: (line: string) => void;
   /** A line on stderr. */
   readonly err: (line: string) => void;
+  /** In colour where stdout shows colours. */
+  readonly paint: (style: Parameters<typeof styleText>[0], text: string) => string;
+  /** All that there are, for a command that runs others. */
+  readonly commands: readonly CliCommand[];
+  /** The sandboxes, where the command runs in their host. */
+  readonly hosted?: Hosted;
+}
+
+export interface Hosted {
+  readonly sandboxes: Sandboxes;
+  /** Shows how far the pulls are that this command waits for. */
+  readonly pull: PullDisplay;
 }
 
 /** A command is one file: its name, its help, its options and what it does. */
@@ -39,6 +61,10 @@ export interface CliCommand {
   readonly options: Readonly<Record<string, CliOption>>;
   /** Everything from the first positional on belongs to the positionals, options included. */
   readonly passThrough?: boolean;
+  /** It is run by the host of the sandboxes that stay; `wanted`: it can do without one. */
+  readonly host?: 'needed' | 'wanted';
+  /** Its exit code is that of what it runs, so a failure of its own is told apart as 125. */
+  readonly passesExitCode?: boolean;
   run(context: CliContext): Promise<number>;
 }
 

@@ -9,6 +9,7 @@ import type { Cancel } from '../core/cancel.ts';
 import { GeodeError, isGeodeError } from '../core/errors.ts';
 import type { FileFacts } from '../core/files.ts';
 import type { PersistentSandbox } from '../core/persistent.ts';
+import type { CliContext } from './command.ts';
 
 /** One side of a copy: a path in a sandbox, whose word comes before the first colon, or one here. */
 export interface Side {
@@ -24,6 +25,8 @@ export interface Copied {
 }
 
 type Place = Pick<PersistentSandbox, 'rootFiles' | 'workdir'>;
+/** The side of whoever copies: paths start at their folder, and - is their stdin or stdout. */
+type Here = Pick<CliContext, 'cwd' | 'streams' | 'signal'>;
 
 export function sideOf(given: string): Side {
   const at = given.indexOf(':');
@@ -31,25 +34,32 @@ export function sideOf(given: string): Side {
   return { word: given.slice(0, at), path: given.slice(at + 1) || '.' };
 }
 
-export async function copyOut(place: Place, from: string, to: string, cancel: Cancel): Promise<Copied> {
+export async function copyOut(place: Place, from: string, to: string, here: Here): Promise<Copied> {
   const { rootFiles: files } = place;
+  const cancel: Cancel = { signal: here.signal };
+  const local = (path: string) => resolve(here.cwd, path);
   const facts = await files.stat(from, { follow: true, ...cancel });
   if (to === '-') {
     refuseFolder(from, facts.type);
-    await pipeline(Readable.from(files.stream(from, cancel)), process.stdout, { end: false });
+    await pipeline(Readable.from(files.stream(from, cancel)), here.streams.stdout, { end: false });
     return { from, to, type: 'file', entries: 1 };
   }
-  const isInto = (await stat(to).catch(() => undefined))?.isDirectory() === true;
+  const isInto = (await stat(local(to)).catch(() => undefined))?.isDirectory() === true;
   const target = isInto ? join(to, nameOf(posix.resolve(place.workdir, from), from)) : to;
   if (facts.type === 'directory')
-    return { from, to: target, type: 'directory', entries: await files.download(from, target, cancel) };
-  await saveFile(files.stream(from, cancel), target, facts);
+    return {
+      from,
+      to: target,
+      type: 'directory',
+      entries: await files.download(from, local(target), cancel),
+    };
+  await saveFile(files.stream(from, cancel), local(target), facts);
   return { from, to: target, type: 'file', entries: 1 };
 }
 
 /** Beside its place first: a copy that is cut off leaves what was there. */
 async function saveFile(bytes: AsyncIterable<Uint8Array>, path: string, { mode }: FileFacts): Promise<void> {
-  const partial = `${resolve(path)}.partial-${randomBytes(4).toString('hex')}`;
+  const partial = `${path}.partial-${randomBytes(4).toString('hex')}`;
   try {
     await pipeline(bytes, createWriteStream(partial, { flags: 'wx', mode: mode & 0o777 }));
     await rename(partial, path);
@@ -59,9 +69,11 @@ async function saveFile(bytes: AsyncIterable<Uint8Array>, path: string, { mode }
   }
 }
 
-export async function copyIn(place: Place, from: string, to: string, cancel: Cancel): Promise<Copied> {
+export async function copyIn(place: Place, from: string, to: string, here: Here): Promise<Copied> {
   const { rootFiles: files, workdir } = place;
-  const isFolder = from !== '-' && (await localFacts(from)).isDirectory();
+  const cancel: Cancel = { signal: here.signal };
+  const local = resolve(here.cwd, from);
+  const isFolder = from !== '-' && (await localFacts(local)).isDirectory();
   const there = await files.stat(to, { follow: true, ...cancel }).catch((error) => {
     if (isGeodeError(error, 'file_not_found')) return undefined;
     throw error;
@@ -69,14 +81,14 @@ export async function copyIn(place: Place, from: string, to: string, cancel: Can
   const isInto = there?.type === 'directory';
   if (isInto && from === '-')
     throw new GeodeError('not_a_file', `${to} is a folder.`, { hint: 'Name the file: CHAT:FOLDER/FILE.' });
-  const target = isInto ? posix.join(to, nameOf(resolve(from), from)) : to;
+  const target = isInto ? posix.join(to, nameOf(local, from)) : to;
   if (isFolder) {
     await files.mkdir(target, cancel);
-    return { from, to: target, type: 'directory', entries: await files.upload(from, target, cancel) };
+    return { from, to: target, type: 'directory', entries: await files.upload(local, target, cancel) };
   }
-  const mode = from === '-' ? {} : { mode: (await localFacts(from)).mode & 0o777 };
-  const bytes = from === '-' ? process.stdin : createReadStream(from);
-  await files.write(posix.resolve(workdir, target), bytes as AsyncIterable<Uint8Array>, {
+  const mode = from === '-' ? {} : { mode: (await localFacts(local)).mode & 0o777 };
+  const bytes: AsyncIterable<Uint8Array> = from === '-' ? here.streams.stdin : createReadStream(local);
+  await files.write(posix.resolve(workdir, target), bytes, {
     ...mode,
     ...cancel,
   });

@@ -13,7 +13,9 @@ export function overviewHelp(commands: readonly CliCommand[]): string {
     '',
     'Exit codes: 0 done; 1 refused or failed, with the reason; 2 wrong usage; 130 interrupted.',
     'run, exec, sandbox exec and shell pass on the exit code of what they run: 124 it timed out,',
-    '125 it could not be run, 128+N it was killed by signal N.',
+    '125 it could not be run or the host was lost, 128+N it was killed by signal N.',
+    '',
+    'sandbox and shell are run by a host in the background, which ends when it is not needed: see host, status.',
   ].join('\n');
 }
 

@@ -1,24 +1,25 @@
-/** A command that works on sandboxes that stay is their host while it does. */
+/** The sandboxes that stay in the hands of a command: those of the host that runs it, or it is their host itself. */
 import { isGeodeError } from '../core/errors.ts';
 import type { PersistentSandbox, PersistentSpec, Sandboxes, UserSandboxes } from '../core/persistent.ts';
 import { type ChatName, chatOptions, findChat, notFound } from './chat-name.ts';
-import { type CliContext, type CliOption, exitCodes, text } from './command.ts';
-import { showPull } from './show-pull.ts';
+import { type CliContext, type CliOption, exitCodes, type Hosted, text } from './command.ts';
+import { type PullDisplay, showPull } from './show-pull.ts';
 import { showStatus } from './show-status.ts';
 import { somePositionals, wrongUsage } from './values.ts';
 
-export const hostingOptions = {
-  ...chatOptions,
+export const lockOptions = {
   'take-over': {
     type: 'boolean',
-    description: 'end the process that holds the sandboxes; what runs in them goes on',
+    description: 'end the process that holds the sandboxes first; what runs in them goes on',
   },
   wait: {
     type: 'string',
     value: 'SECONDS',
-    description: 'how long to wait for another command to finish (default 5)',
+    description: 'how long to wait for a process that holds the sandboxes for itself (default 5)',
   },
 } as const satisfies Record<string, CliOption>;
+
+export const hostingOptions = { ...chatOptions, ...lockOptions } as const;
 
 /** Letting go of it ends nothing: what runs in the sandboxes goes on. */
 export interface Hosting extends AsyncDisposable {
@@ -37,15 +38,8 @@ export interface HostedChat {
 
 /** `ledger_held`, with the other's pid, when another process is the host for longer than the wait. */
 export async function becomeHost(context: CliContext, waitMs = waitFrom(context)): Promise<Hosting> {
-  const { signal, json, values } = context;
-  const pull = showPull();
-  const sandboxes = await (await context.app()).sandboxes({
-    brief: true,
-    waitMs,
-    takeOver: values['take-over'] === true,
-    signal,
-    onPull: (event) => (json ? undefined : pull.show(event)),
-  });
+  const { signal } = context;
+  const { sandboxes, pull } = context.hosted ?? (await hostAlone(context, waitMs));
   return {
     sandboxes,
     async chat(word) {
@@ -59,8 +53,29 @@ export async function becomeHost(context: CliContext, waitMs = waitFrom(context)
         getOrCreate: (spec = {}) => ask((own, chat) => own.getOrCreate(chat, spec, { signal })),
       };
     },
-    [Symbol.asyncDispose]: () => sandboxes[Symbol.asyncDispose](),
+    async [Symbol.asyncDispose]() {
+      // Those of a host are its own to let go of.
+      if (context.hosted === undefined) await sandboxes[Symbol.asyncDispose]();
+    },
   };
+}
+
+/** For the time that the command takes. */
+async function hostAlone(context: CliContext, waitMs: number): Promise<Hosted> {
+  const pull = pullOf(context);
+  const sandboxes = await (await context.app()).sandboxes({
+    tends: 'nothing',
+    waitMs,
+    takeOver: context.values['take-over'] === true,
+    signal: context.signal,
+    onPull: pull.show,
+  });
+  return { sandboxes, pull };
+}
+
+/** For programs nothing is shown. */
+export function pullOf({ json, streams }: Pick<CliContext, 'json' | 'streams'>): PullDisplay {
+  return json ? { show: () => {}, end: () => {} } : showPull(streams.stderr);
 }
 
 /** Does the same to every sandbox that the command line names, and shows how each is then. */
@@ -78,7 +93,7 @@ export async function toEach(
   return exitCodes.done;
 }
 
-function waitFrom({ values }: CliContext): number {
+export function waitFrom({ values }: Pick<CliContext, 'values'>): number {
   const given = text(values, 'wait') ?? '5';
   if (/^\d{1,6}(\.\d+)?$/.test(given)) return Number(given) * 1000;
   throw wrongUsage(`--wait ${given} is not a number of seconds`);

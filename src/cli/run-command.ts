@@ -1,11 +1,15 @@
+import { cancelled, throwIfCancelled } from '../core/cancel.ts';
 import { isGeodeError } from '../core/errors.ts';
-import type { Command } from '../core/process.ts';
+import type { PersistentSandbox } from '../core/persistent.ts';
+import type { Command, ExecResult } from '../core/process.ts';
 import type { Grade, Workspace } from '../core/sandbox.ts';
 import { type CliContext, exitCodes, interruptedCode } from './command.ts';
 import { exitCodeOf } from './sandbox-options.ts';
 import { explainExit, type OnInterrupt, showProcess } from './show-process.ts';
+import type { Streams } from './streams.ts';
 
-type Place = Pick<Workspace, 'id' | 'exec' | 'spawn'> & { readonly runtime: string; readonly grade: Grade };
+type Place = Pick<Workspace, 'id' | 'exec'> &
+  Pick<PersistentSandbox, 'spawn'> & { readonly runtime: string; readonly grade: Grade };
 
 /** Runs a command as if it ran here: stdin, output and exit code pass through. */
 export async function runCommandIn(
@@ -16,24 +20,40 @@ export async function runCommandIn(
 ): Promise<number> {
   const { signal, json, out } = context;
   if (json) {
-    const { bytes: _, ...result } = await place.exec(command, { signal });
+    const { bytes: _, ...result } = await execOrLeave(place, command, signal, onInterrupt);
     out(JSON.stringify({ ...result, sandbox: place.id, runtime: place.runtime, grade: place.grade }));
     return exitCodeOf(result);
   }
-  const exit = await showProcess(await place.spawn(command, { signal }), signal, onInterrupt);
+  const exit = await showProcess(await place.spawn(command, { signal, inStep: true }), context, onInterrupt);
   if (exit !== undefined) explainExit(exit, context);
   return exit === undefined || signal.aborted ? interruptedCode(signal.reason) : exitCodeOf(exit);
 }
 
+async function execOrLeave(
+  place: Place,
+  command: Command,
+  signal: AbortSignal,
+  onInterrupt: OnInterrupt = () => 'kill',
+): Promise<ExecResult> {
+  throwIfCancelled(signal, 'The command');
+  const kill = new AbortController();
+  const left = Promise.withResolvers<never>();
+  const stop = () => {
+    if (onInterrupt(signal.reason) === 'kill') kill.abort(signal.reason);
+    else left.reject(cancelled('Waiting for the command', signal.reason));
+  };
+  signal.addEventListener('abort', stop, { once: true });
+  return Promise.race([place.exec(command, { signal: kill.signal }), left.promise]);
+}
+
 /** Nobody types a pipe: it is passed on. A terminal is not, unless someone asks for it. */
-export function stdinOf(wanted: 'pipes' | 'always' = 'pipes'): Pick<Command, 'stdin'> {
-  if (process.stdin.isTTY && wanted === 'pipes') return {};
-  return { stdin: process.stdin as AsyncIterable<Uint8Array> };
+export function stdinOf({ stdin }: Streams, wanted: 'pipes' | 'always' = 'pipes'): Pick<Command, 'stdin'> {
+  return stdin.isTTY && wanted === 'pipes' ? {} : { stdin };
 }
 
 /** What keeps a command from being run is told apart from what the command says by its exit code. */
 export async function orNotRun(
-  { json, out, err }: Pick<CliContext, 'json' | 'out' | 'err'>,
+  { json, out, err, streams }: Pick<CliContext, 'json' | 'out' | 'err' | 'streams'>,
   work: () => Promise<number>,
 ): Promise<number> {
   try {
@@ -45,6 +65,6 @@ export async function orNotRun(
     return exitCodes.notRun;
   } finally {
     // An open pipe that nobody writes to would keep this program waiting.
-    process.stdin.destroy();
+    streams.stdin.destroy();
   }
 }

@@ -4,6 +4,7 @@ import type { JournalReading } from '../sandboxes/journal-reading.ts';
 import type { CliContext } from './command.ts';
 import { printable } from './printable.ts';
 import { endText, processOutput } from './show-process.ts';
+import type { Streams } from './streams.ts';
 
 const pollMs = 100;
 
@@ -22,9 +23,9 @@ export async function showJournal(
   reading: JournalReading,
   processId: string,
   { follow, tail, ...part }: LogsPart,
-  { json, out, err, signal }: CliContext,
+  { json, out, err, signal, streams }: CliContext,
 ): Promise<void> {
-  const show = json ? async (event: RecordedEvent) => out(jsonOf(event)) : shower(signal);
+  const show = json ? async (event: RecordedEvent) => out(jsonOf(event)) : shower(streams, signal);
   const isRunning = () => !signal.aborted;
   let from = part.from ?? 0;
   if (tail !== undefined) {
@@ -46,8 +47,8 @@ export async function showJournal(
   }
 }
 
-function shower(signal: AbortSignal): (event: RecordedEvent) => Promise<void> {
-  const show = processOutput(signal);
+function shower(streams: Streams, signal: AbortSignal): (event: RecordedEvent) => Promise<void> {
+  const show = processOutput(streams, signal);
   return async (event) => {
     if (event.type !== 'exit') await show(event);
   };

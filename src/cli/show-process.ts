@@ -1,6 +1,7 @@
 import { GeodeError } from '../core/errors.ts';
 import type { ExitFacts, Process, ProcessEvent } from '../core/process.ts';
 import type { CliContext } from './command.ts';
+import type { Output, Streams } from './streams.ts';
 import { TerminalGuard } from './terminal-guard.ts';
 
 /** What becomes of a command when whoever waits for it is told to end. */
@@ -12,42 +13,50 @@ export type OnInterrupt = (reason: unknown) => 'kill' | 'leave';
  */
 export async function showProcess(
   running: Process,
-  signal: AbortSignal,
+  { signal, streams }: Pick<CliContext, 'signal' | 'streams'>,
   onInterrupt: OnInterrupt = () => 'kill',
 ): Promise<ExitFacts | undefined> {
   const left = Promise.withResolvers<undefined>();
+  let isLeft = false;
   const stop = () => {
-    if (onInterrupt(signal.reason) === 'leave') left.resolve(undefined);
+    isLeft = onInterrupt(signal.reason) === 'leave';
+    if (isLeft) left.resolve(undefined);
     else void running.kill().catch(() => {});
   };
   signal.addEventListener('abort', stop, { once: true });
   try {
-    return await Promise.race([showToEnd(running, signal), left.promise]);
+    return await Promise.race([showToEnd(running, streams, signal, () => isLeft), left.promise]);
   } finally {
     signal.removeEventListener('abort', stop);
   }
 }
 
-async function showToEnd(running: Process, signal: AbortSignal): Promise<ExitFacts> {
-  const show = processOutput(signal);
+async function showToEnd(
+  running: Process,
+  streams: Streams,
+  signal: AbortSignal,
+  isLeft: () => boolean,
+): Promise<ExitFacts | undefined> {
+  const show = processOutput(streams, signal);
   for await (const event of running) {
+    if (isLeft()) return undefined;
     if (event.type === 'exit') return event;
     if (!signal.aborted) await show(event);
   }
   throw new GeodeError('internal', 'The command ended without an exit record.');
 }
 
-type Output = Exclude<ProcessEvent, { type: 'exit' }>;
+type Written = Exclude<ProcessEvent, { type: 'exit' }>;
 
 /** Shows output as it comes; a terminal is guarded, a pipe or a file gets every byte. */
-export function processOutput(signal?: AbortSignal): (event: Output) => Promise<void> {
+export function processOutput(streams: Streams, signal?: AbortSignal): (event: Written) => Promise<void> {
   const guards = { stdout: new TerminalGuard(), stderr: new TerminalGuard() };
   return async (event) => {
     if (event.type === 'output-lost') {
-      process.stderr.write(`geode: ${event.length} bytes are lost here\n`);
+      streams.stderr.write(`geode: ${event.length} bytes are lost here\n`);
       return;
     }
-    const stream = process[event.type];
+    const stream = streams[event.type];
     await writeAll(stream, stream.isTTY ? guards[event.type].pass(event.bytes) : event.bytes, signal);
   };
 }
@@ -64,7 +73,7 @@ export function explainExit({ timedOut, oomKilled }: ExitFacts, { err }: Pick<Cl
 
 /** Until the reader has room again, or is gone. */
 export async function writeAll(
-  stream: NodeJS.WriteStream,
+  stream: Output,
   bytes: string | Uint8Array,
   signal?: AbortSignal,
 ): Promise<void> {

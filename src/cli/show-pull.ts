@@ -1,4 +1,5 @@
 import type { PullEvent } from '../runs/events.ts';
+import type { Output } from './streams.ts';
 
 const barWidth = 30;
 
@@ -9,7 +10,7 @@ export interface PullDisplay {
   end(): void;
 }
 
-export function showPull(stream: NodeJS.WriteStream = process.stderr): PullDisplay {
+export function showPull(stream: Output = process.stderr): PullDisplay {
   let pulling = false;
   return {
     show({ image, receivedBytes, totalBytes, status }) {

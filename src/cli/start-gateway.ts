@@ -20,6 +20,7 @@ export interface Gateway extends AsyncDisposable {
   readonly secret: string | null;
   /** Null without auth. */
   readonly keys: KeyStore | null;
+  readonly log: Logger;
 }
 
 export async function startGateway(config: Config, options: GatewayOptions): Promise<Gateway> {
@@ -46,6 +47,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     url: server.url,
     secret: keys && firstSecret(keys),
     keys,
+    log,
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
 }

@@ -1,10 +1,11 @@
-import { execFileSync } from 'node:child_process';
 import { isGeodeError } from '../core/errors.ts';
 import type { Journal } from '../core/journal.ts';
 import type { ExitFacts, Process, TerminalSize } from '../core/process.ts';
 import { screenOf } from '../sandboxes/screen.ts';
+import type { CliContext } from './command.ts';
 import { detachKeys } from './detach-keys.ts';
 import { writeAll } from './show-process.ts';
+import type { Streams } from './streams.ts';
 import { TerminalGuard } from './terminal-guard.ts';
 
 /** How a person left a terminal in a sandbox: it ended, or it goes on without them. */
@@ -21,12 +22,12 @@ export interface TerminalProcess {
 }
 
 /** Whether a person sits here. */
-export function hasTerminal(): boolean {
-  return process.stdin.isTTY === true && process.stdout.isTTY === true;
+export function hasTerminal({ stdin, stdout }: Streams): boolean {
+  return stdin.isTTY === true && stdout.isTTY === true;
 }
 
-export function terminalSize(): TerminalSize {
-  const { columns = 80, rows = 24 } = process.stdout;
+export function terminalSize({ stdout }: Streams): TerminalSize {
+  const { columns = 80, rows = 24 } = stdout;
   return { columns: Math.max(columns, 1), rows: Math.max(rows, 1) };
 }
 
@@ -36,20 +37,20 @@ export function terminalSize(): TerminalSize {
  */
 export async function joinTerminal(
   { running, journal, seenAt }: TerminalProcess,
-  signal: AbortSignal,
+  { streams, signal }: Pick<CliContext, 'streams' | 'signal'>,
 ): Promise<Left> {
   const guard = new TerminalGuard();
   const left = new AbortController();
   const stop = AbortSignal.any([signal, left.signal]);
-  using _terminal = takeTerminal(guard);
+  using _terminal = takeTerminal(streams, guard);
   try {
-    const from = seenAt === undefined ? 0 : await showAgain(journal, seenAt, guard, stop);
-    await running.resize(terminalSize()).catch(() => {});
+    const from = seenAt === undefined ? 0 : await showAgain(journal, seenAt, streams, guard, stop);
+    await running.resize(terminalSize(streams)).catch(() => {});
     // Not before: what is typed meanwhile is for the screen that is about to be there.
-    using _input = sendKeys(running, () => left.abort('detached'));
+    using _input = sendKeys(running, streams, () => left.abort('detached'));
     for await (const event of journal.follow(from, { signal: stop })) {
       if (event.type === 'exit') return { type: 'ended', exit: event };
-      if (event.type !== 'output-lost') await writeAll(process.stdout, guard.pass(event.bytes), stop);
+      if (event.type !== 'output-lost') await writeAll(streams.stdout, guard.pass(event.bytes), stop);
     }
   } catch (error) {
     if (!isGeodeError(error, 'cancelled')) throw error;
@@ -61,50 +62,44 @@ export async function joinTerminal(
 async function showAgain(
   journal: Journal,
   seenAt: TerminalSize,
+  streams: Streams,
   guard: TerminalGuard,
   signal: AbortSignal,
 ): Promise<number> {
-  const { content, offset } = await screenOf(journal, seenAt, { showAt: terminalSize(), signal });
-  await writeAll(process.stdout, guard.pass(Buffer.from(`\x1b[H\x1b[2J${content}`)), signal);
+  const { content, offset } = await screenOf(journal, seenAt, { showAt: terminalSize(streams), signal });
+  await writeAll(streams.stdout, guard.pass(Buffer.from(`\x1b[H\x1b[2J${content}`)), signal);
   return offset;
 }
 
 /** Raw, until it is given back as it was. */
-function takeTerminal(guard: TerminalGuard): Disposable {
-  process.stdin.setRawMode(true);
-  try {
-    // Raw is not all: line ends would still be translated on their way out, and inside they have been.
-    execFileSync('stty', ['-opost'], { stdio: ['inherit', 'ignore', 'ignore'] });
-  } catch {
-    // Without it full-screen programs may look crooked.
-  }
+function takeTerminal({ stdin, stdout, setRaw }: Streams, guard: TerminalGuard): Disposable {
+  setRaw(true);
   return {
     [Symbol.dispose]() {
-      process.stdout.write(guard.leave());
-      process.stdin.setRawMode(false);
-      process.stdin.pause();
+      stdout.write(guard.leave());
+      setRaw(false);
+      stdin.pause();
     },
   };
 }
 
 /** What is typed arrives in its order. A program that has ended takes no more, which its exit tells. */
-function sendKeys(running: Process, detach: () => void): Disposable {
+function sendKeys(running: Process, streams: Streams, detach: () => void): Disposable {
+  const { stdin, stdout } = streams;
   let sending = Promise.resolve();
   const send = (work: () => Promise<void>) => {
     sending = sending.then(work).catch(() => {});
   };
   const keys = detachKeys((bytes) => send(() => running.write(bytes)), detach);
   const type = (bytes: Uint8Array) => keys.type(bytes);
-  const resize = () => send(() => running.resize(terminalSize()));
-  process.stdin.on('data', type).on('end', detach).resume();
-  process.stdout.on('resize', resize);
-  process.on('SIGHUP', detach);
+  const resize = () => send(() => running.resize(terminalSize(streams)));
+  stdin.on('data', type).on('end', detach).resume();
+  stdout.on('resize', resize);
   return {
     [Symbol.dispose]() {
       keys.end();
-      process.stdin.off('data', type).off('end', detach);
-      process.stdout.off('resize', resize);
-      process.off('SIGHUP', detach);
+      stdin.off('data', type).off('end', detach);
+      stdout.off('resize', resize);
     },
   };
 }

@@ -73,6 +73,9 @@ export function configSchema(host: Host) {
         sweep_every: positive.default(60).describe('seconds between two looks at what is idle'),
         lease: positive.default(86_400).describe('seconds that a sandbox goes on without any host'),
         ready: count.default(1).describe('blank sandboxes kept ready for new chats'),
+        linger: count
+          .default(60)
+          .describe('seconds that the host of commands stays after the last; 0: each command is its own'),
       })
       .prefault({}),
     memory: z
@@ -123,6 +126,7 @@ export function configSchema(host: Host) {
           .default([])
           .describe('host names in URLs, beside localhost and addresses'),
         allowed_origins: z.array(z.string()).default([]).describe('pages of other origins that may call'),
+        sandboxes: z.boolean().default(true).describe('host the sandboxes that stay'),
         log_level: z
           .enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'])
           .default('info')

@@ -53,6 +53,10 @@ export const errorCatalogue = {
     status: 409,
     hint: 'Use the sandboxes through the host that holds the ledger, or take over.',
   },
+  host_lost: {
+    status: 502,
+    hint: 'What runs in the sandboxes goes on. Look at what became of the command before it is given again.',
+  },
   ledger_failed: {
     status: 503,
     hint: 'Look at the message. Moved aside, the ledger is made anew from what is found of the sandboxes.',

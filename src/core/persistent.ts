@@ -74,7 +74,7 @@ export interface UserSandboxes {
  * A sandbox that runs, for as long as it does: after a stop every call is `sandbox_stopped`, and starting it
  * again gives another handle. Letting a handle go costs nothing and stops nothing.
  */
-export interface PersistentSandbox extends Omit<Workspace, 'exec'> {
+export interface PersistentSandbox extends Omit<Workspace, 'exec' | 'spawn'> {
   readonly user: string;
   readonly chat: string;
   readonly runtime: string;
@@ -89,12 +89,21 @@ export interface PersistentSandbox extends Omit<Workspace, 'exec'> {
   readonly snapshots?: Snapshots;
   /** With `undoable` its files are marked before, so that `snapshots.undo` can take back what it changed. */
   exec(command: Command, options?: ExecOptions & { readonly undoable?: boolean }): Promise<ExecResult>;
+  spawn(command: Command, options?: SpawnOptions): Promise<Process>;
   processes(options?: Cancel): Promise<ProcessList>;
   /** Joins a process from a journal offset, also one that an earlier host started, also one that has ended. */
   attach(processId: string, options?: { readonly from?: number } & Cancel): Promise<Process>;
   signal(processId: string, name: SignalName, options?: { readonly tree?: boolean } & Cancel): Promise<void>;
   tunnel(port: number, options?: Cancel): Promise<Duplex>;
   metrics(options?: Cancel): Promise<Metrics>;
+}
+
+export interface SpawnOptions extends Cancel {
+  /**
+   * The process waits for whoever reads the handle, as it would for a pipe, until they stop reading. Otherwise it
+   * waits for nobody, and who is far behind is told what the journal has not kept.
+   */
+  readonly inStep?: boolean;
 }
 
 export interface SandboxStatus {

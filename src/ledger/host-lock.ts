@@ -33,14 +33,15 @@ export async function lockHost(folder: string, options: HostLockOptions = {}): P
     throwIfCancelled(signal, 'Waiting for the ledger');
     const lock = tryLock(join(folder, 'host.lock'));
     if (lock !== undefined) return named(lock, folder);
-    const holder = readHolder(folder);
+    const holder = namedHost(folder);
     if (performance.now() >= until) throw held(folder, holder);
-    if (takeOver && holder !== undefined) await end(holder, folder);
+    if (takeOver && holder !== undefined) await endHost(holder, folder);
     await delay(pauseMs);
   }
 }
 
-function tryLock(file: string): Disposable | undefined {
+/** The kernel's lock on a file; undefined while another has it. */
+export function tryLock(file: string): Disposable | undefined {
   const db = new DatabaseSync(file, { timeout: 0 });
   try {
     db.exec('BEGIN EXCLUSIVE');
@@ -52,13 +53,30 @@ function tryLock(file: string): Disposable | undefined {
   }
 }
 
-const holderSchema = z.object({ pid: z.number().int().positive(), start: z.string() });
+const holderSchema = z.object({
+  pid: z.number().int().positive(),
+  start: z.string(),
+  since: z.number(),
+  /** Where it runs the commands of others, if it does, and what a person started. */
+  serves: z.object({ socket: z.string(), as: z.string() }).optional(),
+});
+export type HostFacts = z.infer<typeof holderSchema>;
 const holderFile = (folder: string) => join(folder, 'host.json');
+
+/** For the holder of the lock: others may come to its socket from now on. */
+export function announceHost(folder: string, serves: NonNullable<HostFacts['serves']>): void {
+  writeHolder(folder, { serves });
+}
+
+function writeHolder(folder: string, more: Pick<HostFacts, 'serves'> = {}): void {
+  const facts: HostFacts = { ...thisProcess(), since: Date.now(), ...more };
+  writeFileSync(`${holderFile(folder)}.new`, JSON.stringify(facts), { mode: 0o600 });
+  renameSync(`${holderFile(folder)}.new`, holderFile(folder));
+}
 
 function named(lock: Disposable, folder: string): Disposable {
   try {
-    writeFileSync(`${holderFile(folder)}.new`, JSON.stringify(thisProcess()), { mode: 0o600 });
-    renameSync(`${holderFile(folder)}.new`, holderFile(folder));
+    writeHolder(folder);
     return lock;
   } catch (cause) {
     lock[Symbol.dispose]();
@@ -68,8 +86,16 @@ function named(lock: Disposable, folder: string): Disposable {
   }
 }
 
-/** Undefined in the moment between the lock and its name, and when the one named has ended. */
-function readHolder(folder: string): ProcessMark | undefined {
+/** Who holds the sandboxes of a folder, if anybody does. */
+export function currentHost(folder: string): HostFacts | undefined {
+  const holder = namedHost(folder);
+  if (holder === undefined) return undefined;
+  using free = tryLock(join(folder, 'host.lock'));
+  return free === undefined ? holder : undefined;
+}
+
+/** Undefined in the moment between the lock and its name. One that let go without ending is still named. */
+export function namedHost(folder: string): HostFacts | undefined {
   try {
     const holder = holderSchema.parse(JSON.parse(readFileSync(holderFile(folder), 'utf8')));
     return isRunning(holder) ? holder : undefined;
@@ -78,7 +104,8 @@ function readHolder(folder: string): ProcessMark | undefined {
   }
 }
 
-async function end(holder: ProcessMark, folder: string): Promise<void> {
+/** It is asked first, then killed. */
+export async function endHost(holder: ProcessMark, folder: string): Promise<void> {
   for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
     const until = performance.now() + politeMs;
     try {

@@ -20,15 +20,7 @@ const longestSocketPath = 107;
 
 /** The host listens and the guest dials in: the host never follows a path that the sandbox made. */
 export function socketDialer(path: string): Dialer {
-  if (Buffer.byteLength(path) > longestSocketPath) {
-    throw new GeodeError(
-      'invalid_config',
-      `The socket path ${path} is longer than ${longestSocketPath} bytes.`,
-      {
-        hint: 'Set `sandbox.run_dir` to a shorter folder.',
-      },
-    );
-  }
+  checkSocketPath(path);
   const open = new Set<Duplex>();
   const server = createServer();
   return {
@@ -58,6 +50,15 @@ export function socketDialer(path: string): Dialer {
       await rm(path, { force: true });
     },
   };
+}
+
+export function checkSocketPath(path: string): void {
+  if (Buffer.byteLength(path) <= longestSocketPath) return;
+  throw new GeodeError(
+    'invalid_config',
+    `The socket path ${path} is longer than ${longestSocketPath} bytes.`,
+    { hint: 'Set `sandbox.run_dir` to a shorter folder.' },
+  );
 }
 
 /** Somebody answers at a socket only while they live. */

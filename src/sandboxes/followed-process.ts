@@ -1,6 +1,7 @@
 import { GeodeError } from '../core/errors.ts';
 import type { Journal } from '../core/journal.ts';
 import type { Process, ProcessEvent } from '../core/process.ts';
+import type { Pace } from './pace.ts';
 
 export interface Followed {
   readonly id: string;
@@ -10,6 +11,8 @@ export interface Followed {
   readonly journal: Journal;
   /** The process itself, while it runs. */
   readonly live: () => Process | undefined;
+  /** It waits for the one who reads this handle. */
+  readonly pace: Pace | undefined;
 }
 
 /** A process that the host reads into its journal: each handle reads the journal, at its own pace. */
@@ -31,13 +34,16 @@ export class FollowedProcess implements Process {
     if (this.#reading)
       throw new GeodeError('invalid_input', `Process ${this.id} is being read through this handle.`);
     this.#reading = true;
+    const { journal, pace } = this.#followed;
     try {
-      for await (const event of this.#followed.journal.follow(this.#next)) {
+      for await (const event of journal.follow(this.#next)) {
+        pace?.readTo(this.#next);
         if (event.type !== 'exit')
           this.#next = event.offset + (event.type === 'output-lost' ? event.length : event.bytes.length);
         yield event;
       }
     } finally {
+      pace?.end();
       this.#reading = false;
     }
   }

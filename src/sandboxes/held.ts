@@ -1,11 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Cancel, throwIfCancelled, within } from '../core/cancel.ts';
 import { GeodeError, isGeodeError } from '../core/errors.ts';
+import type { SpawnOptions } from '../core/persistent.ts';
 import type { Command, Process } from '../core/process.ts';
 import type { Runtime } from '../core/runtime.ts';
 import type { Activity, Sandbox } from '../core/sandbox.ts';
 import type { Snapshots } from '../core/snapshots.ts';
 import { FollowedProcess } from './followed-process.ts';
+import { Pace } from './pace.ts';
 import { heldSnapshots } from './workspaces/held-snapshots.ts';
 
 const retryMs = 1_000;
@@ -60,10 +62,11 @@ export class Held {
     await Promise.all(strange.map(({ id }) => this.#join(id, cancel)));
   }
 
-  async spawn(command: Command, cancel: Cancel = {}): Promise<Process> {
+  async spawn(command: Command, { inStep = false, ...cancel }: SpawnOptions = {}): Promise<Process> {
     const process = await this.sandbox.spawn(command, cancel);
-    this.#follow(process);
-    return this.#handleOf(process.id, process.pid, 0);
+    const pace = inStep ? new Pace() : undefined;
+    this.#follow(process, pace);
+    return this.#handleOf(process.id, process.pid, 0, pace);
   }
 
   async attach(processId: string, options: { readonly from?: number } & Cancel = {}): Promise<Process> {
@@ -112,13 +115,14 @@ export class Held {
     return asking.catch(() => false);
   }
 
-  #handleOf(id: string, pid: number, from: number): Process {
+  #handleOf(id: string, pid: number, from: number, pace?: Pace): Process {
     return new FollowedProcess({
       id,
       pid,
       from,
       journal: this.sandbox.journals.open(id),
       live: () => this.#followed.get(id),
+      pace,
     });
   }
 
@@ -130,9 +134,9 @@ export class Held {
     return this.sandbox.attach(id, { from: this.sandbox.journals.open(id).length, ...cancel });
   }
 
-  #follow(process: Process): void {
+  #follow(process: Process, pace?: Pace): void {
     this.#followed.set(process.id, process);
-    const following = this.#readToEnd(process).finally(() => {
+    const following = this.#readToEnd(process, pace).finally(() => {
       this.#following.delete(following);
       this.#followed.delete(process.id);
     });
@@ -140,10 +144,10 @@ export class Held {
   }
 
   /** A full disk is waited out: the process stands still meanwhile, and loses nothing. */
-  async #readToEnd(process: Process): Promise<void> {
+  async #readToEnd(process: Process, pace: Pace | undefined): Promise<void> {
     for (let current = process; ; ) {
       try {
-        for await (const _ of current);
+        for await (const event of current) if (event.type !== 'exit') await pace?.writtenTo(event.offset);
         return;
       } catch (error) {
         // Whoever follows hears of the end by the closing of the journals.

@@ -1,12 +1,13 @@
 /** A home of its own with sandboxes in it, and the command line that works on them. */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import type { SandboxStatus } from '../../src/core/persistent.ts';
+import type { HostFacts } from '../../src/ledger/host-lock.ts';
 import { eventually } from '../contracts/harness.ts';
 import type { Outcome } from './geode.ts';
 import { type Person, type Seat, sitDown } from './person.ts';
@@ -24,12 +25,16 @@ export interface SandboxHome extends AsyncDisposable {
   readonly folder: string;
   readonly env: Readonly<Record<string, string>>;
   start(...args: readonly string[]): ChildProcessWithoutNullStreams;
-  run(args: readonly string[], stdin?: string): Promise<Outcome>;
+  /** With other variables. */
+  startWith(more: Readonly<Record<string, string>>, args: readonly string[]): ChildProcessWithoutNullStreams;
+  run(args: readonly string[], stdin?: string, more?: Readonly<Record<string, string>>): Promise<Outcome>;
   /** What it printed, when it succeeded; a failure fails the test. */
   ok(args: readonly string[], stdin?: string): Promise<string>;
   json<T>(args: readonly string[]): Promise<T>;
   /** Ends what a test left running, so that the next one finds no host in its way. */
   end(): Promise<void>;
+  /** The process that holds the sandboxes, as it says itself. */
+  host(): Promise<HostFacts>;
   /** At a real terminal. */
   sit(args: readonly string[], size?: Omit<Seat, 'env'>): Person;
 }
@@ -44,19 +49,20 @@ export async function sandboxHome(settings: Readonly<Record<string, string>>): P
     ...settings,
   };
   const started = new Set<ChildProcessWithoutNullStreams>();
-  const start = (...args: readonly string[]) => {
-    const child = spawn(process.execPath, [geodeProgram, ...args], { env, cwd: folder });
+  const startWith = (more: Readonly<Record<string, string>>, args: readonly string[]) => {
+    const child = spawn(process.execPath, [geodeProgram, ...args], { env: { ...env, ...more }, cwd: folder });
     started.add(child);
     child.once('close', () => started.delete(child));
     return child;
   };
+  const start = (...args: readonly string[]) => startWith({}, args);
   const end = async () => {
     const ending = [...started].map((child) => once(child, 'close'));
     for (const child of started) child.kill('SIGKILL');
     await Promise.all(ending);
   };
-  const run = async (args: readonly string[], stdin = ''): Promise<Outcome> => {
-    const child = start(...args);
+  const run = async (args: readonly string[], stdin = '', more = {}): Promise<Outcome> => {
+    const child = startWith(more, args);
     child.stdin.on('error', () => {}).end(stdin);
     const closed = once(child, 'close');
     const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
@@ -72,10 +78,18 @@ export async function sandboxHome(settings: Readonly<Record<string, string>>): P
     folder,
     env,
     start,
+    startWith,
     run,
     ok,
     json: async (args) => JSON.parse(await ok([...args, '--json'])),
     sit: (args, size = {}) => sitDown([process.execPath, geodeProgram, ...args], { env, ...size }),
+    host: () =>
+      patiently(async () => {
+        const words = await readFile(join(folder, '.local/state/geode/host.json'), 'utf8').catch(
+          () => undefined,
+        );
+        return words === undefined ? undefined : (JSON.parse(words) as HostFacts);
+      }, 'a host'),
     end,
     async [Symbol.asyncDispose]() {
       await end();
@@ -83,6 +97,7 @@ export async function sandboxHome(settings: Readonly<Record<string, string>>): P
         sandboxes: SandboxStatus[];
       };
       if (sandboxes.length > 0) await ok(['sandbox', 'rm', '--take-over', ...sandboxes.map(({ id }) => id)]);
+      await ok(['host', 'stop']);
       await rm(folder, { recursive: true, force: true });
     },
   };

@@ -18,6 +18,7 @@ export async function leftovers(facts: EngineFacts, stateFolders: readonly strin
     ...(await volumes('docker', facts.docker)),
     ...(await volumes('podman', facts.podman)),
     ...guests(),
+    ...stateFolders.flatMap(hosts),
     ...stateFolders.flatMap(mounts),
     ...stateFolders.flatMap(loopDevices),
     ...stateFolders.flatMap(entries),
@@ -48,6 +49,18 @@ async function volumes(name: string, engine: ContainerEngine | Unavailable): Pro
 
 function filters(wanted: Readonly<Record<string, readonly string[]>>): string {
   return encodeURIComponent(JSON.stringify(wanted));
+}
+
+/** Programs in the background that were started with a home in the folder. */
+function hosts(folder: string): string[] {
+  return readdirSync('/proc')
+    .filter((entry) => /^\d+$/.test(entry) && entry !== String(process.pid))
+    .flatMap((pid) => {
+      const argv = readOr(`/proc/${pid}/cmdline`, '').split('\0').slice(0, -1);
+      const isHost = basename(argv[1] ?? '') === 'geode.js' && argv[2] === 'host';
+      const isOurs = isHost && readOr(`/proc/${pid}/environ`, '').includes(folder);
+      return isOurs ? [`process ${pid}: ${argv.join(' ')}`] : [];
+    });
 }
 
 function guests(): string[] {

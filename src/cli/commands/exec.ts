@@ -54,7 +54,11 @@ export const execCommand: CliCommand = {
       if (!quiet) {
         context.err(`sandbox ${sandbox.id}: runtime ${sandbox.runtime}, isolation grade ${sandbox.grade}`);
       }
-      return await runCommandIn(sandbox, { argv: [program, ...rest], timeoutMs, ...stdinOf() }, context);
+      return await runCommandIn(
+        sandbox,
+        { argv: [program, ...rest], timeoutMs, ...stdinOf(context.streams) },
+        context,
+      );
     });
   },
 };

@@ -16,8 +16,9 @@ export const sandboxCpCommand: CliCommand = {
     ['geode sandbox cp ./a:b demo:', 'a local path with a colon begins with . or /'],
   ],
   options: hostingOptions,
+  host: 'needed',
   async run(context) {
-    const { positionals, json, out, err, signal } = context;
+    const { positionals, json, out, err } = context;
     const [from, to, ...more] = positionals.map(sideOf);
     if (from === undefined || to === undefined || more.length > 0)
       throw wrongUsage('Give one SOURCE and one TARGET');
@@ -28,8 +29,8 @@ export const sandboxCpCommand: CliCommand = {
     const { name, start } = await host.chat(from.word ?? to.word ?? '');
     const sandbox = await start();
     const copied = await (isOut
-      ? copyOut(sandbox, from.path, to.path, { signal })
-      : copyIn(sandbox, from.path, to.path, { signal }));
+      ? copyOut(sandbox, from.path, to.path, context)
+      : copyIn(sandbox, from.path, to.path, context));
     const target = isOut ? copied.to : `${shownName(name)}:${copied.to}`;
     if (!json) err(`copied ${said(copied)} to ${printableLine(target)}`);
     else if (to.path !== '-') out(JSON.stringify({ ...name, direction: isOut ? 'out' : 'in', ...copied }));

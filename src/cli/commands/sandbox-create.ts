@@ -33,6 +33,7 @@ export const sandboxCreateCommand: CliCommand = {
     ],
   ],
   options: { ...hostingOptions, ...creationOptions },
+  host: 'needed',
   async run(context) {
     const word = onePositional(context, '[USER/]CHAT');
     const spec = creationFrom(context);

@@ -1,4 +1,3 @@
-import { styleText } from 'node:util';
 import { isGeodeError } from '../../core/errors.ts';
 import type { Change, Snapshots } from '../../core/snapshots.ts';
 import { type CliCommand, type CliContext, exitCodes } from '../command.ts';
@@ -29,6 +28,7 @@ export const sandboxDiffCommand: CliCommand = {
     ...hostingOptions,
     text: { type: 'boolean', short: 't', description: 'show the lines that changed' },
   },
+  host: 'needed',
   async run(context) {
     const { positionals, values, json, out, signal } = context;
     const [word, since, to, ...more] = positionals;
@@ -41,35 +41,36 @@ export const sandboxDiffCommand: CliCommand = {
     const changes: Change[] = [];
     for await (const change of snapshots.diff(from, { to, signal })) changes.push(change);
     if (json) out(JSON.stringify({ from, to: to ?? null, changes }));
-    else if (values.text !== true) for (const change of changes) out(lineOf(change));
+    else if (values.text !== true) for (const change of changes) out(lineOf(change, context));
     else for (const change of changes) await showText(snapshots, change, { from, to }, context);
     return exitCodes.done;
   },
 };
 
-function lineOf({ change, path }: Change): string {
-  return styleText(colours[change], `${letters[change]} ${printableLine(path)}`);
+function lineOf({ change, path }: Change, { paint }: CliContext): string {
+  return paint(colours[change], `${letters[change]} ${printableLine(path)}`);
 }
 
 async function showText(
   snapshots: Snapshots,
   change: Change,
   { from, to }: { readonly from: string; readonly to: string | undefined },
-  { out, signal }: CliContext,
+  context: CliContext,
 ): Promise<void> {
+  const { out, signal } = context;
   const isFile = change.before?.type === 'file' || change.after?.type === 'file';
   try {
     const text = isFile ? await snapshots.textDiff(change.path, from, { to, signal }) : '';
-    if (text === '') out(lineOf(change));
-    else for (const line of text.trimEnd().split('\n')) out(coloured(printable(line)));
+    if (text === '') out(lineOf(change, context));
+    else for (const line of text.trimEnd().split('\n')) out(coloured(printable(line), context));
   } catch (error) {
     // Too large, or no text: that it changed is all that can be shown.
     if (!isGeodeError(error, 'too_large') && !isGeodeError(error, 'not_a_file')) throw error;
-    out(lineOf(change));
+    out(lineOf(change, context));
   }
 }
 
-function coloured(line: string): string {
-  if (line.startsWith('+')) return styleText('green', line);
-  return line.startsWith('-') ? styleText('red', line) : line;
+function coloured(line: string, { paint }: CliContext): string {
+  if (line.startsWith('+')) return paint('green', line);
+  return line.startsWith('-') ? paint('red', line) : line;
 }

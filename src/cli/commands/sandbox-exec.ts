@@ -48,6 +48,8 @@ export const sandboxExecCommand: CliCommand = {
       description: 'kill it after that long (default 60; never with --background or --pty; 0: never)',
     },
   },
+  host: 'needed',
+  passesExitCode: true,
   async run(context) {
     const [word, program, ...rest] = context.positionals;
     if (word === undefined || program === undefined)
@@ -58,7 +60,7 @@ export const sandboxExecCommand: CliCommand = {
       const sandbox = await (await host.chat(word)).start();
       if (context.values.undoable === true) await snapshotsOf(sandbox).mark({ signal: context.signal });
       if (context.values.background === true) return await startIn(sandbox, command, context);
-      if (command.pty === undefined || !hasTerminal())
+      if (command.pty === undefined || !hasTerminal(context.streams))
         return await runCommandIn(sandbox, command, context, onInterrupt);
       return await runInTerminal(sandbox, command, context);
     });
@@ -68,16 +70,17 @@ export const sandboxExecCommand: CliCommand = {
 /** Ctrl-C is for the command; who ends this program, to take over the sandboxes say, leaves it running. */
 const onInterrupt: OnInterrupt = (reason) => (reason === 'SIGINT' ? 'kill' : 'leave');
 
-function commandFrom(argv: Command['argv'], { values, host }: CliContext): Command {
+function commandFrom(argv: Command['argv'], { values, host, streams }: CliContext): Command {
   const { background, pty, interactive, cwd } = values;
   const isLong = background === true || pty === true;
-  const keys = pty === true && hasTerminal() ? {} : stdinOf(interactive === true ? 'always' : 'pipes');
+  const keys =
+    pty === true && hasTerminal(streams) ? {} : stdinOf(streams, interactive === true ? 'always' : 'pipes');
   return {
     argv,
     env: envFrom(values, host),
     timeoutMs: timeoutFrom({ ...(isLong ? { timeout: '0' } : {}), ...values }),
     ...(typeof cwd === 'string' ? { cwd } : {}),
-    ...(pty === true ? { pty: terminalSize() } : {}),
+    ...(pty === true ? { pty: terminalSize(streams) } : {}),
     ...(background === true ? {} : keys),
   };
 }
@@ -98,7 +101,7 @@ async function runInTerminal(
   context: CliContext,
 ): Promise<number> {
   const running = await sandbox.spawn(command, { signal: context.signal });
-  const left = await joinTerminal({ running, journal: sandbox.journals.open(running.id) }, context.signal);
+  const left = await joinTerminal({ running, journal: sandbox.journals.open(running.id) }, context);
   if (left.type === 'interrupted') return interruptedCode(left.reason);
   if (left.type === 'detached') {
     context.err(`detached from ${running.id}, which goes on`);

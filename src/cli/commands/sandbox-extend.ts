@@ -13,6 +13,7 @@ export const sandboxExtendCommand: CliCommand = {
     ['geode sandbox extend alice/demo 1d --json', 'a shorter time than it has already changes nothing'],
   ],
   options: hostingOptions,
+  host: 'needed',
   async run(context) {
     const { positionals, json, out } = context;
     const [word, time, ...more] = positionals;

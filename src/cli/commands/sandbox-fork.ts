@@ -15,6 +15,7 @@ export const sandboxForkCommand: CliCommand = {
     ...hostingOptions,
     snapshot: { type: 'string', value: 'NAME', description: 'the files of this snapshot' },
   },
+  host: 'needed',
   async run(context) {
     const [word, to, ...more] = context.positionals;
     if (word === undefined || to === undefined || more.length > 0)

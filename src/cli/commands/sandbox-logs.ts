@@ -39,6 +39,7 @@ export const sandboxLogsCommand: CliCommand = {
     regex: { type: 'boolean', description: 'TEXT is a regular expression' },
     raw: { type: 'boolean', description: 'as it was written: what looks like a secret is shown too' },
   },
+  host: 'wanted',
   async run(context) {
     const { app, positionals, signal, values } = context;
     const [word, processId, ...more] = positionals;

@@ -7,6 +7,7 @@ export const sandboxPauseCommand: CliCommand = {
   usage: '[OPTION …] [USER/]CHAT …',
   examples: [['geode sandbox pause demo', 'it uses no CPU; its memory and its processes stay as they are']],
   options: hostingOptions,
+  host: 'needed',
   run: (context) =>
     toEach(context, (chat) => chat.ask((own, name) => own.pause(name, { signal: context.signal }))),
 };

@@ -16,6 +16,7 @@ export const sandboxPsCommand: CliCommand = {
     ['geode sandbox ps --json alice/demo', 'for programs'],
   ],
   options: hostingOptions,
+  host: 'needed',
   async run(context) {
     const { json, out, signal } = context;
     const word = onePositional(context, '[USER/]CHAT');

@@ -9,6 +9,7 @@ export const sandboxRenameCommand: CliCommand = {
   usage: '[OPTION …] [USER/]CHAT NEW-CHAT',
   examples: [['geode sandbox rename alice/demo final', 'it is alice/final then; what runs in it goes on']],
   options: hostingOptions,
+  host: 'needed',
   async run(context) {
     const [word, to, ...more] = context.positionals;
     if (word === undefined || to === undefined || more.length > 0)

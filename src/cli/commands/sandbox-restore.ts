@@ -10,6 +10,7 @@ export const sandboxRestoreCommand: CliCommand = {
   usage: '[OPTION …] [USER/]CHAT NAME',
   examples: [['geode sandbox restore demo before', 'what came since is removed; what runs goes on']],
   options: hostingOptions,
+  host: 'needed',
   async run(context) {
     const { positionals, json, out, signal } = context;
     const [word, name, ...more] = positionals;

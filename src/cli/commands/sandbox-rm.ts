@@ -9,6 +9,7 @@ export const sandboxRmCommand: CliCommand = {
   usage: '[OPTION …] [USER/]CHAT …',
   examples: [['geode sandbox rm demo', 'running or not; nothing is left of it']],
   options: hostingOptions,
+  host: 'needed',
   async run(context) {
     const { json, out, signal } = context;
     const words = somePositionals(context, '[USER/]CHAT');

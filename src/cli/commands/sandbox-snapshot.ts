@@ -22,6 +22,7 @@ export const sandboxSnapshotCommand: CliCommand = {
     list: { type: 'boolean', short: 'l', description: 'list the snapshots' },
     rm: { type: 'string', value: 'NAME', description: 'remove this one' },
   },
+  host: 'needed',
   async run(context) {
     const { positionals, values, json, out, signal } = context;
     const [word, name, ...more] = positionals;

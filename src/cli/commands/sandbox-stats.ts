@@ -22,6 +22,7 @@ export const sandboxStatsCommand: CliCommand = {
     watch: { type: 'boolean', short: 'w', description: 'go on until Ctrl-C' },
     every: { type: 'string', value: 'SECONDS', description: 'between two looks (default 1)' },
   },
+  host: 'needed',
   async run(context) {
     const everyMs = periodFrom(context);
     await using host = await becomeHost(context);
@@ -78,7 +79,7 @@ async function chosen(
 
 const header = ['SANDBOX', 'CPU', 'MEMORY', 'TASKS', 'PROCESSES', 'DISK', 'OUT OF MEMORY'] as const;
 
-function show(seen: readonly Seen[], { json, values, out }: CliContext): void {
+function show(seen: readonly Seen[], { json, values, out, streams }: CliContext): void {
   if (json) {
     out(
       JSON.stringify({
@@ -87,7 +88,7 @@ function show(seen: readonly Seen[], { json, values, out }: CliContext): void {
     );
     return;
   }
-  if (values.watch === true && process.stdout.isTTY) process.stdout.write('\x1b[H\x1b[2J');
+  if (values.watch === true && streams.stdout.isTTY) streams.stdout.write('\x1b[H\x1b[2J');
   if (seen.length === 0) out('Nothing runs.');
   else for (const line of table([header, ...seen.map(rowOf)])) out(line);
 }

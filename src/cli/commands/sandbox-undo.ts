@@ -13,6 +13,7 @@ export const sandboxUndoCommand: CliCommand = {
     ['geode sandbox undo demo', 'again goes one further back'],
   ],
   options: hostingOptions,
+  host: 'needed',
   async run(context) {
     const { json, out, signal } = context;
     const word = onePositional(context, '[USER/]CHAT');

@@ -48,12 +48,14 @@ export const shellCommand: CliCommand = {
     env: { ...creationOptions.env, description: 'a variable of the new shell; may be repeated' },
     ...making,
   },
+  host: 'needed',
+  passesExitCode: true,
   async run(context) {
     const { values, positionals, json } = context;
     const [word = 'default', ...argv] = positionals;
     if (values.list === true) return list(word, context);
     if (json) throw wrongUsage('--json goes with --list only');
-    if (!hasTerminal()) {
+    if (!hasTerminal(context.streams)) {
       throw new GeodeError('invalid_input', 'geode shell needs a terminal; here is none.', {
         hint: 'geode sandbox exec CHAT -- COMMAND runs a command without one.',
         details: { usage: true },
@@ -65,7 +67,7 @@ export const shellCommand: CliCommand = {
       const { env: _, ...spec } = creationFrom(context);
       const sandbox = await chat.getOrCreate(spec);
       const terminal = await terminalIn(sandbox, argv, context);
-      return tell(await joinTerminal(terminal, context.signal), chat, context);
+      return tell(await joinTerminal(terminal, context), chat, context);
     });
   },
 };
@@ -105,14 +107,14 @@ async function terminalIn(
   argv: readonly string[],
   context: CliContext,
 ): Promise<TerminalProcess> {
-  const { values, signal } = context;
+  const { values, signal, streams } = context;
   const wanted = text(values, 'process');
   const isNew = values.new === true || (argv.length > 0 && wanted === undefined);
   const known = isNew ? [] : await running(sandbox);
   const found = known.find(({ id }) => wanted === undefined || id === wanted);
   if (found !== undefined) {
     const joined = await sandbox.attach(found.id, { signal });
-    const seenAt = found.terminal ?? terminalSize();
+    const seenAt = found.terminal ?? terminalSize(streams);
     return { running: joined, journal: sandbox.journals.open(found.id), seenAt };
   }
   if (wanted !== undefined) {
@@ -126,7 +128,7 @@ async function terminalIn(
 async function start(
   sandbox: PersistentSandbox,
   [program, ...rest]: readonly string[],
-  { values, host, signal, err }: CliContext,
+  { values, host, signal, err, streams }: CliContext,
 ): Promise<TerminalProcess> {
   err(
     `sandbox ${shownName(sandbox)}: runtime ${sandbox.runtime}, isolation grade ${sandbox.grade}; Ctrl-P Ctrl-Q leaves it running`,
@@ -135,7 +137,7 @@ async function start(
     {
       argv: program === undefined ? [await shellOf(sandbox)] : [program, ...rest],
       env: { TERM: terminalKind, ...envFrom(values, host) },
-      pty: terminalSize(),
+      pty: terminalSize(streams),
       timeoutMs: null,
     },
     { signal },

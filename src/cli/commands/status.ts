@@ -1,6 +1,8 @@
 import { defaultLimits } from '../../core/limits.ts';
 import type { Available } from '../../core/runtime.ts';
+import { currentHost, type HostFacts } from '../../ledger/host-lock.ts';
 import { describePolicy } from '../../shell/policy.ts';
+import { spanText } from '../ages.ts';
 import { type CliCommand, exitCodes } from '../command.ts';
 import { table } from '../table.ts';
 
@@ -31,10 +33,13 @@ export const statusCommand: CliCommand = {
       pids: config.sandbox.pids === undefined ? defaultLimits.pids : config.sandbox.pids,
       disk: config.sandbox.disk === undefined ? defaultLimits.diskBytes : config.sandbox.disk,
     };
+    const host = currentHost(config.sandbox.state_dir);
     const shell = describePolicy(geode.shellPolicy);
     if (json) {
       const runtimes = probed.map(({ runtime, found }) => ({ name: runtime.name, ...found }));
-      out(JSON.stringify({ runtime: chosen, runtimes, limits, shell, sandboxes }, null, 2));
+      out(
+        JSON.stringify({ runtime: chosen, runtimes, limits, shell, host: host ?? null, sandboxes }, null, 2),
+      );
       return exitCodes.done;
     }
     const rows = probed.map(({ runtime, found }) =>
@@ -52,6 +57,7 @@ export const statusCommand: CliCommand = {
       `Limits of a sandbox, where they can be enforced: memory ${size(limits.memory)}, CPUs ${shown(limits.cpus)}, processes ${shown(limits.pids)}, disk ${size(limits.disk)}.`,
     );
     out(`Command policy: ${shell}`);
+    out(hostText(host));
     out(sandboxes.length === 0 ? 'No sandboxes.' : '');
     for (const line of table(
       sandboxes.map(({ id, runtime, grade, state }) => [`  ${id}`, runtime, grade, state]),
@@ -60,6 +66,14 @@ export const statusCommand: CliCommand = {
     return exitCodes.done;
   },
 };
+
+function hostText(host: HostFacts | undefined): string {
+  if (host === undefined) return 'Host of the sandboxes that stay: none; a command that needs one starts it.';
+  const { pid, since, serves } = host;
+  const who = serves === undefined ? 'a command or a program of its own' : serves.as;
+  const end = serves?.as === 'geode host' ? '; geode host stop ends it' : '';
+  return `Host of the sandboxes that stay: process ${pid} (${who}), for ${spanText(Date.now() - since)}${end}.`;
+}
 
 function unlimited({ capabilities }: Available): string {
   const missing = Object.entries(capabilities.limits).flatMap(([name, can]) => (can ? [] : [name]));

@@ -1,0 +1,87 @@
+/** Every command, in the order of `geode --help`. */
+import type { CliCommand } from './command.ts';
+import { configCommand } from './commands/config.ts';
+import { doctorCommand } from './commands/doctor.ts';
+import { execCommand } from './commands/exec.ts';
+import { gatewayCommand } from './commands/gateway.ts';
+import { hostCommand } from './commands/host.ts';
+import { hostStopCommand } from './commands/host-stop.ts';
+import { keysCreateCommand } from './commands/keys-create.ts';
+import { keysListCommand } from './commands/keys-list.ts';
+import { keysRevokeCommand } from './commands/keys-revoke.ts';
+import { memoryAddCommand } from './commands/memory-add.ts';
+import { memoryExportCommand } from './commands/memory-export.ts';
+import { memoryGetCommand } from './commands/memory-get.ts';
+import { memoryImportCommand } from './commands/memory-import.ts';
+import { memoryLsCommand } from './commands/memory-ls.ts';
+import { memoryReindexCommand } from './commands/memory-reindex.ts';
+import { memoryRmCommand } from './commands/memory-rm.ts';
+import { memorySearchCommand } from './commands/memory-search.ts';
+import { memoryStatsCommand } from './commands/memory-stats.ts';
+import { replCommand } from './commands/repl.ts';
+import { runCommand as runCodeCommand } from './commands/run.ts';
+import { sandboxCpCommand } from './commands/sandbox-cp.ts';
+import { sandboxCreateCommand } from './commands/sandbox-create.ts';
+import { sandboxDiffCommand } from './commands/sandbox-diff.ts';
+import { sandboxExecCommand } from './commands/sandbox-exec.ts';
+import { sandboxExtendCommand } from './commands/sandbox-extend.ts';
+import { sandboxForkCommand } from './commands/sandbox-fork.ts';
+import { sandboxLogsCommand } from './commands/sandbox-logs.ts';
+import { sandboxLsCommand } from './commands/sandbox-ls.ts';
+import { sandboxPauseCommand } from './commands/sandbox-pause.ts';
+import { sandboxPsCommand } from './commands/sandbox-ps.ts';
+import { sandboxRenameCommand } from './commands/sandbox-rename.ts';
+import { sandboxRestoreCommand } from './commands/sandbox-restore.ts';
+import { sandboxResumeCommand } from './commands/sandbox-resume.ts';
+import { sandboxRmCommand } from './commands/sandbox-rm.ts';
+import { sandboxSnapshotCommand } from './commands/sandbox-snapshot.ts';
+import { sandboxStartCommand } from './commands/sandbox-start.ts';
+import { sandboxStatsCommand } from './commands/sandbox-stats.ts';
+import { sandboxStopCommand } from './commands/sandbox-stop.ts';
+import { sandboxUndoCommand } from './commands/sandbox-undo.ts';
+import { shellCommand } from './commands/shell.ts';
+import { statusCommand } from './commands/status.ts';
+
+export const commands: readonly CliCommand[] = [
+  runCodeCommand,
+  replCommand,
+  execCommand,
+  shellCommand,
+  sandboxCreateCommand,
+  sandboxLsCommand,
+  sandboxStartCommand,
+  sandboxStopCommand,
+  sandboxRmCommand,
+  sandboxExecCommand,
+  sandboxCpCommand,
+  sandboxLogsCommand,
+  sandboxPsCommand,
+  sandboxStatsCommand,
+  sandboxPauseCommand,
+  sandboxResumeCommand,
+  sandboxSnapshotCommand,
+  sandboxRestoreCommand,
+  sandboxDiffCommand,
+  sandboxUndoCommand,
+  sandboxForkCommand,
+  sandboxExtendCommand,
+  sandboxRenameCommand,
+  memoryAddCommand,
+  memoryExportCommand,
+  memoryGetCommand,
+  memoryImportCommand,
+  memoryLsCommand,
+  memoryReindexCommand,
+  memoryRmCommand,
+  memorySearchCommand,
+  memoryStatsCommand,
+  gatewayCommand,
+  hostStopCommand,
+  hostCommand,
+  keysCreateCommand,
+  keysListCommand,
+  keysRevokeCommand,
+  statusCommand,
+  doctorCommand,
+  configCommand,
+];

@@ -1,0 +1,95 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, fstatSync, ftruncateSync, openSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
+import { type Cancel, within } from '../../core/cancel.ts';
+import { type ErrorCode, errorCatalogue, GeodeError } from '../../core/errors.ts';
+import { type CliContext, text } from '../command.ts';
+
+const geode = fileURLToPath(new URL('../../../bin/geode.js', import.meta.url));
+const startDeadlineMs = 60_000;
+const mostWordsBytes = 1024 * 1024;
+
+export interface StartHostOptions extends Cancel {
+  readonly waitMs: number;
+  readonly takeOver: boolean;
+}
+
+/**
+ * Starts a host in the background, with the settings of this command, and waits until it serves. It outlives this
+ * command, and ends by itself when nobody has needed it for a while. Why there can be none is thrown.
+ */
+export async function startHost(
+  context: CliContext,
+  { waitMs, takeOver, signal }: StartHostOptions,
+): Promise<void> {
+  const { config } = await context.loaded();
+  const file = text(context.values, 'config') ?? context.host.overrides.GEODE_CONFIG;
+  const args = [
+    ...['host', '--json', '--linger', `${config.sandbox.linger}s`, '--wait', String(waitMs / 1000)],
+    ...(takeOver ? ['--take-over'] : []),
+    ...(file === undefined ? [] : ['--config', resolve(context.cwd, file)]),
+  ];
+  const words = openWords(join(config.sandbox.state_dir, 'host.words'));
+  const child = spawn(process.execPath, [geode, ...args], {
+    cwd: '/',
+    detached: true,
+    stdio: ['ignore', 'pipe', words],
+  });
+  closeSync(words);
+  const deadline = { ms: startDeadlineMs + waitMs, what: 'Starting the host of the sandboxes', signal };
+  try {
+    checkAnswer(await within(deadline, () => firstLine(child)));
+  } finally {
+    child.stdout?.destroy();
+    child.unref();
+  }
+}
+
+/** What a host says that nobody listens to. */
+function openWords(path: string): number {
+  const file = openSync(path, 'a', 0o600);
+  if (fstatSync(file).size > mostWordsBytes) ftruncateSync(file);
+  return file;
+}
+
+/** Empty when it ended without a word. */
+function firstLine({ stdout }: ChildProcess): Promise<string> {
+  return new Promise((resolve) => {
+    let said = '';
+    stdout?.setEncoding('utf8').on('data', (piece: string) => {
+      said += piece;
+      if (said.includes('\n')) resolve(said);
+    });
+    stdout?.once('close', () => resolve(said));
+  });
+}
+
+const answerSchema = z.union([
+  z.object({ pid: z.number() }),
+  z.object({
+    error: z.string(),
+    code: z.custom<ErrorCode>((code) => typeof code === 'string' && code in errorCatalogue),
+    hint: z.string(),
+    details: z.record(z.string(), z.unknown()).default({}),
+  }),
+]);
+
+function checkAnswer(said: string): void {
+  const answer = answerSchema.safeParse(parsed(said)).data;
+  if (answer === undefined) {
+    throw new GeodeError('internal', 'The host of the sandboxes could not be started.', {
+      hint: 'What it said is in the file host.words of the state folder; geode host shows it here.',
+    });
+  }
+  if ('error' in answer) throw new GeodeError(answer.code, answer.error, answer);
+}
+
+function parsed(said: string): unknown {
+  try {
+    return JSON.parse(said);
+  } catch {
+    return undefined;
+  }
+}

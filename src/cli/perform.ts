@@ -1,0 +1,146 @@
+import { parseArgs, styleText } from 'node:util';
+import { type App, createApp } from '../app.ts';
+import type { Host } from '../config/host.ts';
+import { type LoadedConfig, loadConfig } from '../config/load.ts';
+import { errorCatalogue, GeodeError, isGeodeError, reasonOf } from '../core/errors.ts';
+import {
+  type CliCommand,
+  type CliContext,
+  type CliOption,
+  exitCodes,
+  type Hosted,
+  interruptedCode,
+  text,
+} from './command.ts';
+import { commandHelp } from './help.ts';
+import { runInHost } from './host/run-in-host.ts';
+import type { Streams } from './streams.ts';
+
+/** Where a command was typed, and in what process it runs. */
+export interface Around {
+  readonly streams: Streams;
+  readonly host: Host;
+  readonly cwd: string;
+  readonly colours: boolean;
+  readonly signal: AbortSignal;
+  readonly commands: readonly CliCommand[];
+  /** Of a host, which has all of this once for many commands. */
+  readonly within?: {
+    readonly loaded: LoadedConfig;
+    readonly app: App;
+    readonly hosted: (context: Pick<CliContext, 'json' | 'streams'>) => Hosted;
+  };
+}
+
+const commonOptions: Readonly<Record<string, CliOption>> = {
+  help: { type: 'boolean', short: 'h', description: 'show this help' },
+  json: { type: 'boolean', description: 'print JSON for programs' },
+  config: { type: 'string', value: 'FILE', description: 'use this config file' },
+};
+
+/** Runs a command to its exit code; what goes wrong is told where it was typed. */
+export async function perform(command: CliCommand, argv: readonly string[], around: Around): Promise<number> {
+  try {
+    const options = { ...commonOptions, ...command.options };
+    const context = contextOf(argv, parse(command, argv, options), around);
+    if (context.values.help === true) {
+      context.out(commandHelp(command, options));
+      return exitCodes.done;
+    }
+    const elsewhere = command.host !== undefined && context.hosted === undefined;
+    return await (elsewhere ? runInHost(command, context) : command.run(context));
+  } catch (error) {
+    return report(withHelp(error, command), argv.includes('--json'), around.streams);
+  }
+}
+
+function contextOf(
+  argv: readonly string[],
+  { values, positionals }: Pick<CliContext, 'values' | 'positionals'>,
+  around: Around,
+): CliContext {
+  const { streams, host, cwd, colours, signal, commands, within } = around;
+  const json = values.json === true;
+  const err = (line: string) => streams.stderr.write(`${line}\n`);
+  const loaded = once(async () => within?.loaded ?? loadConfig(host, text(values, 'config')));
+  const warn = (message: string) => err(`warning: ${message}`);
+  return {
+    argv,
+    values,
+    positionals,
+    host,
+    cwd,
+    streams,
+    json,
+    signal,
+    loaded,
+    app: once(async () => within?.app ?? createApp((await loaded()).config, host, warn)),
+    out: (line) => streams.stdout.write(`${line}\n`),
+    err,
+    paint: (style, words) => (colours ? styleText(style, words, { validateStream: false }) : words),
+    commands,
+    ...(within === undefined ? {} : { hosted: within.hosted({ json, streams }) }),
+  };
+}
+
+function parse(command: CliCommand, argv: readonly string[], options: Readonly<Record<string, CliOption>>) {
+  const own = command.passThrough ? splitAtFirstPositional(argv, options) : { before: argv, after: [] };
+  try {
+    const { values, positionals } = parseArgs({
+      args: [...own.before],
+      options,
+      allowPositionals: true,
+      strict: true,
+    });
+    return { values, positionals: [...positionals, ...own.after] };
+  } catch (error) {
+    throw new GeodeError('invalid_input', reasonOf(error), {
+      hint: `See geode ${command.name} --help.`,
+      details: { usage: true },
+    });
+  }
+}
+
+/** `geode exec --runtime docker python3 -c …`: what follows the program is the program's. */
+function splitAtFirstPositional(argv: readonly string[], options: Readonly<Record<string, CliOption>>) {
+  for (let index = 0; index < argv.length; index += 1) {
+    const word = argv[index] ?? '';
+    if (word === '--') return { before: argv.slice(0, index), after: argv.slice(index + 1) };
+    if (!word.startsWith('-')) return { before: argv.slice(0, index), after: argv.slice(index) };
+    const last = /^-\w{2,}$/.test(word) ? `-${word.at(-1)}` : word;
+    const option = Object.entries(options).find(
+      ([name, { short }]) => last === `--${name}` || last === `-${short}`,
+    );
+    if (option?.[1].type === 'string') index += 1;
+  }
+  return { before: argv, after: [] };
+}
+
+/** Who used a command wrongly is shown the way to its help, unless there is something better to say. */
+function withHelp(error: unknown, { name }: CliCommand): unknown {
+  if (!isGeodeError(error) || error.details.usage !== true) return error;
+  if (error.hint !== errorCatalogue[error.code].hint) return error;
+  return new GeodeError(error.code, error.message, {
+    hint: `See geode ${name} --help.`,
+    details: error.details,
+  });
+}
+
+function report(error: unknown, json: boolean, { stdout, stderr }: Streams): number {
+  if (!isGeodeError(error)) {
+    stderr.write(`internal error: ${error instanceof Error ? error.stack : String(error)}\n`);
+    return exitCodes.failed;
+  }
+  if (json) stdout.write(`${JSON.stringify(error)}\n`);
+  else stderr.write(`geode: ${error.message}\n  ${error.hint}\n`);
+  if (error.code === 'cancelled') return interruptedCode(error.cause);
+  return error.details.usage === true ? exitCodes.usage : exitCodes.failed;
+}
+
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}

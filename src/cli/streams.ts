@@ -1,0 +1,44 @@
+import { execFileSync } from 'node:child_process';
+import type { Readable, Writable } from 'node:stream';
+
+/** The streams of whoever typed a command: those of this process, or of another that asks this one to run it. */
+export interface Streams {
+  readonly stdin: Input;
+  readonly stdout: Output;
+  readonly stderr: Output;
+  /** Every key as it is typed and every byte as it is written, until it is taken back. For a terminal only. */
+  readonly setRaw: (raw: boolean) => void;
+}
+
+type Input = Readable & { readonly isTTY?: boolean };
+
+/** A terminal has a size, and emits `resize` when it gets another. */
+export type Output = Writable & {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+  readonly rows?: number;
+};
+
+/** Those of this process. Who hangs up on a raw terminal is told to `hungUp`, so that it is given back first. */
+export function ownStreams(hungUp: () => void): Streams {
+  return {
+    // Looked at only by commands that read it.
+    get stdin() {
+      return process.stdin;
+    },
+    stdout: process.stdout,
+    stderr: process.stderr,
+    setRaw(raw) {
+      process.stdin.setRawMode(raw);
+      process.off('SIGHUP', hungUp);
+      if (!raw) return;
+      process.on('SIGHUP', hungUp);
+      try {
+        // Raw is not all: line ends would still be translated on their way out, and inside they have been.
+        execFileSync('stty', ['-opost'], { stdio: ['inherit', 'ignore', 'ignore'] });
+      } catch {
+        // Without it full-screen programs may look crooked.
+      }
+    },
+  };
+}
