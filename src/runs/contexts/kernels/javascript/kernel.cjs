@@ -54,6 +54,7 @@ exports.serve = ({ token, formLimitBytes, importModule, parts, loader }) => {
     run: (command) => start(command).catch(() => process.reallyExit(1)),
     interrupt: ({ run }) => finish(run, [], { cut: true }),
     nudge() {},
+    knock: ({ knock }) => control.postMessage({ type: 'free', knock }),
     check: ({ id, code }) => wire.send({ type: 'checked', id, state: state(code) }),
     close() {
       try {
