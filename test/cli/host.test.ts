@@ -6,9 +6,11 @@ import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vi
 import { frameOf as encoded, type Frame, type FrameKind, Wire } from '../../src/cli/host/wire.ts';
 import type { ProcessList } from '../../src/core/process.ts';
 import { isRunning } from '../../src/ledger/process-mark.ts';
+import { EngineApi } from '../engine/engine-api.ts';
+import { imageTag, startRegistry } from '../engine/index.ts';
 import { patience, patiently, type SandboxHome, sandboxHome } from './sandbox-home.ts';
 
-const { bubblewrap, docker } = inject('engines');
+const { bubblewrap, docker, registry } = inject('engines');
 const reason = bubblewrap.available ? '' : ` (skipped: ${bubblewrap.reason})`;
 const detach = '\x10\x11';
 
@@ -431,12 +433,38 @@ describe('CLI-1: the life of a host (native)', patience, () => {
 });
 
 describe.skipIf(!docker.available)('CLI-1: several commands at once on docker', patience, () => {
+  const socket = docker.available ? docker.socket : '';
+  const settings = {
+    GEODE_RUNTIME_NAME: 'docker',
+    GEODE_DOCKER_HOST: `unix://${socket}`,
+    GEODE_DOCKER_IMAGE: 'geode-test/python:1',
+  };
+
+  it.skipIf(!registry.available)(
+    'RUN-7: who waits for an image sees it pulled, and nobody else',
+    async () => {
+      await using store = await startRegistry();
+      const image = await store.push({ socket }, imageTag('busybox'));
+      await using home = await sandboxHome(settings);
+      const remove = () => new EngineApi(socket).delete(`/images/${image}?force=1`).catch(() => {});
+      await home.ok(['sandbox', 'create', 'there']);
+      await remove();
+      try {
+        const [pulling, other] = await Promise.all([
+          home.run(['sandbox', 'create', '--image', image, 'pulled']),
+          home.run(['sandbox', 'exec', 'there', '--', 'sleep', '2']),
+        ]);
+        expect(pulling).toMatchObject({ code: 0, stderr: `pulling ${image}\n` });
+        expect(other).toEqual({ code: 0, stdout: '', stderr: '' });
+        await home.ok(['sandbox', 'rm', 'pulled']);
+      } finally {
+        await remove();
+      }
+    },
+  );
+
   it('a shell and others share a sandbox, and a killed host loses neither', async () => {
-    await using home = await sandboxHome({
-      GEODE_RUNTIME_NAME: 'docker',
-      GEODE_DOCKER_HOST: `unix://${docker.available ? docker.socket : ''}`,
-      GEODE_DOCKER_IMAGE: 'geode-test/python:1',
-    });
+    await using home = await sandboxHome(settings);
     await using me = home.sit(['shell', 'demo']);
     me.type('echo here > file; echo rea$((1))dy\r');
     await me.sees('rea1dy');
