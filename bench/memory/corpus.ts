@@ -9,12 +9,15 @@ import type { SciFact } from './scifact.ts';
 
 export interface Corpus {
   readonly queries: readonly { readonly text: string; readonly vector: Float32Array }[];
+  /** As long as what people ask a memory; a claim of science is about twice that. */
+  readonly shortQueries: readonly { readonly text: string }[];
   item(number: number): { readonly text: string; readonly vector: Float32Array };
 }
 
 const SENTENCES = 2_000;
 const QUERIES = 300;
 const NOISE = 0.04;
+const SHORT_LENGTH = 50;
 
 export async function makeCorpus({ documents, claims }: SciFact, embedder: Embedder): Promise<Corpus> {
   const sentences = documents
@@ -27,6 +30,9 @@ export async function makeCorpus({ documents, claims }: SciFact, embedder: Embed
   const asked = await keptVectors(questions, embedder, 'query');
   return {
     queries: questions.map((text, i) => ({ text, vector: asked[i] ?? new Float32Array() })),
+    shortQueries: claims.train
+      .filter(({ text }) => text.length <= SHORT_LENGTH)
+      .flatMap(({ text }) => [',', ';', ':'].map((mark) => ({ text: `${text}${mark}` }))),
     item(number) {
       const random = seeded(number + 1);
       random();

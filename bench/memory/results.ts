@@ -24,6 +24,7 @@ const calls = run.extend({
   engine: z.string(),
   entries: z.number(),
   recall: timing,
+  recallShort: timing.optional(),
   recallFiltered: timing,
   embedQuery: timing,
   store: timing,
