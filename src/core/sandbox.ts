@@ -70,9 +70,14 @@ export interface Sandbox extends Workspace, AsyncDisposable {
   readonly limits: Limits;
   /** The whole file system of the sandbox, as far as its user may go. */
   readonly rootFiles: Files;
+  /** A folder outside of the workdir whose files go with the sandbox. */
+  readonly scratch: string;
+  /** What every command has in its environment, those of the image included, unless it says otherwise. */
+  readonly env: Readonly<Record<string, string>>;
   /**
-   * Starts a program before its command is known; it has to wait for the command's `opening` on stdin. The next
-   * command takes it or ends it, so that there is never more than one. Left out of sandboxes that several share.
+   * Starts a program before its command is known. It has to write a NUL byte to stdout and then to wait for the
+   * command's `opening` on stdin; this resolves when it waits, and rejects with `spawn_failed` when it does not. The
+   * next command takes it or ends it, so that there is never more than one. Left out of sandboxes that several share.
    */
   prepare?(command: Command, options?: Cancel): Promise<void>;
   processes(options?: Cancel): Promise<ProcessList>;

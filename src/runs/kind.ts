@@ -78,8 +78,13 @@ export async function* kindFor(
 
 /** One that cannot be started is no reason for a refusal here: the run's own start says what is wrong. */
 async function startInterpreter(sandbox: Sandbox, language: Language): Promise<void> {
-  const step = await language.ahead?.start(placesIn(sandbox.workdir, language));
-  if (step !== undefined) await sandbox.prepare?.({ ...step, rlimits, timeoutMs: null }).catch(() => {});
+  const waiting = await language.ahead?.start(placesIn(sandbox.workdir, language), sandbox);
+  if (waiting === undefined) return;
+  const { gate, ...step } = waiting;
+  try {
+    await sandbox.rootFiles.write(gate.path, gate.content);
+    await sandbox.prepare?.({ ...step, rlimits, timeoutMs: null });
+  } catch {}
 }
 
 /** Null where the runtime fetches its images itself, or has none and will say so. */

@@ -57,6 +57,8 @@ export async function enterRoom(
     grade,
     limits,
     workdir,
+    scratch: walls.scratch?.(room) ?? '/tmp',
+    env,
     link,
     freezer,
     journals: journals(room.journals),

@@ -28,6 +28,8 @@ export interface OpenRoom {
   readonly grade: Grade;
   readonly limits: Limits;
   readonly workdir: string;
+  readonly scratch: string;
+  readonly env: Readonly<Record<string, string>>;
   readonly link: Link;
   readonly freezer: Freezer | undefined;
   readonly journals: Journals;
@@ -66,6 +68,12 @@ export class GuestSandbox implements Sandbox {
   }
   get workdir(): string {
     return this.#room.workdir;
+  }
+  get scratch(): string {
+    return this.#room.scratch;
+  }
+  get env(): Readonly<Record<string, string>> {
+    return this.#room.env;
   }
   get journals(): Journals {
     return this.#room.journals;

@@ -14,6 +14,8 @@ export interface Walls {
   readonly name: RuntimeName;
   /** The workspace is the engine's, wherever that is: what the room's folder on this host holds is not it. */
   readonly hasNoHostFolder?: boolean;
+  /** Left out where the sandbox has a /tmp of its own. */
+  scratch?(room: Room): string;
   probe(signal: AbortSignal): Promise<Available | Unavailable>;
   /** Refuses what cannot be done; touches nothing. */
   plan(room: Room, spec: CheckedSpec, signal: AbortSignal): Promise<Plan>;

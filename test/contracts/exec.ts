@@ -346,7 +346,7 @@ export function execContract(harness: () => Harness): void {
     it('PROC-1: a prepared program becomes the next command that has an opening for it', async ({ skip }) => {
       await using own = await harness().open();
       if (own.prepare === undefined) return skip('several share such a sandbox');
-      const waits = { argv: sh('read -r line; echo "$line"; cat'), env: { WAITS: '1' } };
+      const waits = { argv: sh('printf "\\0"; read -r line; echo "$line"; cat'), env: { WAITS: '1' } };
       await own.prepare(waits);
       const opening = Buffer.from('hello\n');
       const taken = await own.exec({ argv: sh('echo another'), opening, stdin: 'stdin' });

@@ -85,6 +85,7 @@ for (const { name, missing, make, world } of places) {
       it('a variable that decides about its start gets an interpreter of its own', async () => {
         expect(await hasWaited(ahead, { env: decidedAtStart[language] })).toBe('false');
         expect(await hasWaited(ahead, { env: { PATH: '/usr/local/bin:/usr/bin:/bin' } })).toBe('false');
+        expect(await hasWaited(ahead, { env: { HOME: '/tmp' } })).toBe('false');
       });
 
       it('an environment that is too large to be told it is there all the same', async () => {
@@ -101,6 +102,24 @@ for (const { name, missing, make, world } of places) {
       );
       expect(one).toMatchObject({ stdout: '1 2 3\n', stderr: '' });
       expect(other).toMatchObject({ stdout: '1 2 3\n' });
+    });
+
+    it('RUN-8: threads of the code, and processes that it forks, start as without waiting', async () => {
+      const code = await fixtureText('tell/threads.js');
+      const [one, other] = await Promise.all(
+        [ahead, plain].map(({ runs }) => toldBy(runs, code, 'javascript', {})),
+      );
+      expect(one).toMatchObject({ stdout: other?.stdout, stderr: '', exitCode: 0 });
+      expect(one?.stdout).toBe('hooks\nforked []\nthread []\nthread with an environment\n');
+    });
+
+    it('files of the code may have the names of those that wait', async () => {
+      const files = { 'sitecustomize.py': 'mine = 1', '.geode-gate/gate.cjs': 'mine' };
+      const code =
+        'import sys; sys.modules.pop("sitecustomize", None)\nimport sitecustomize; print(sitecustomize.mine)';
+      expect(await ahead.runs.run(code, 'python', { files })).toMatchObject({ stdout: '1\n', stderr: '' });
+      const read = 'console.log(require("node:fs").readFileSync(".geode-gate/gate.cjs", "utf8"))';
+      expect(await ahead.runs.run(read, 'javascript', { files })).toMatchObject({ stdout: 'mine\n' });
     });
 
     it('RUN-8: a module of its own is one, and types are stripped, also by one that waited', async () => {

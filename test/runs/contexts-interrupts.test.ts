@@ -18,6 +18,7 @@ const endless = {
     'a loop beside an await':
       'async def busy():\n    while True: pass\nasyncio.ensure_future(busy())\nawait asyncio.sleep(1000)',
     'messages of many frames': 'while True: display("y" * 20_000)',
+    output: 'while True: print("y" * 20_000)',
     'the text of its value': 'class Slow:\n    def __repr__(self):\n        while True: pass\nSlow()',
   },
   javascript: {
@@ -30,6 +31,8 @@ const endless = {
     'a loop beside an await':
       'process.nextTick(() => { while (true); }); await new Promise((resolve) => setTimeout(resolve, 1e6))',
     'messages of many frames': 'while (true) display("y".repeat(20_000))',
+    output: 'while (true) console.log("y".repeat(20_000))',
+    'output in turns': 'for (;;) { process.stdout.write("y".repeat(20_000)); await null; }',
     'the text of its value': '({ [Symbol.for("nodejs.util.inspect.custom")]() { while (true); } })',
   },
 } as const satisfies Record<ContextLanguage, Readonly<Record<string, string>>>;
@@ -44,10 +47,12 @@ const short = {
 
 const rounds = Number(process.env.GEODE_INTERRUPT_ROUNDS ?? 10);
 
-/** The next run is right, in the same interpreter and with its variables. */
+/** The next run is right, in the same interpreter, with its variables and its output. */
 async function isUnharmed(context: Context): Promise<void> {
-  expect(await context.run('kept')).toMatchObject({
+  const says = context.language === 'python' ? 'print("heard")' : 'console.log("heard")';
+  expect(await context.run(`${says}\nkept`)).toMatchObject({
     status: 'done',
+    stdout: 'heard\n',
     value: { json: 42 },
     interpreter: 1,
   });
@@ -80,6 +85,20 @@ for (const language of contextLanguages) {
           }
         },
       );
+
+      it.runIf(language === 'python')('after code that wanted to hear of no signal', async () => {
+        const context = await openWithState(() => place.open({ graceMs: 30_000 }));
+        await context.run('import signal\nsignal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())');
+        const begun = Promise.withResolvers<unknown>();
+        const running = context.run(`print("begun")\n${endless.python['a loop']}`, {
+          timeoutMs: null,
+          onEvent: begun.resolve,
+        });
+        await begun.promise;
+        expect(await context.interrupt()).toBe('stopped');
+        expect((await running).status).toBe('interrupted');
+        await isUnharmed(context);
+      });
 
       it('while the code is still on its way', async () => {
         await using context = await openWithState(() => place.open({ graceMs: 30_000 }));

@@ -35,6 +35,8 @@ export async function openPersistentHarness(name: RuntimeName, world: World = {}
     };
     return {
       ...sandbox,
+      scratch: '/tmp',
+      env: {},
       get activity() {
         return sandbox.activity;
       },

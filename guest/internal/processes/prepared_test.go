@@ -13,7 +13,7 @@ import (
 func waiting(mark string) *Spec {
 	return &Spec{
 		ID:    fmt.Sprintf("p%d", ids.Add(1)),
-		Argv:  []string{"sh", "-c", `read -r line; echo "$line"; cat; : ` + mark},
+		Argv:  []string{"sh", "-c", `printf '\0'; read -r line; echo "$line"; cat; : ` + mark},
 		Stdin: "open",
 	}
 }
@@ -111,5 +111,26 @@ func TestPreparingAgainEndsTheOneBefore(t *testing.T) {
 func TestPreparingWithoutStdinIsRefused(t *testing.T) {
 	if err := table.Prepare(&Spec{ID: "x", Argv: []string{"true"}}); err == nil {
 		t.Error("it was not refused")
+	}
+}
+
+// A program that does not come to its wait must not be taken for one that did.
+func TestProgramThatDoesNotWait(t *testing.T) {
+	for name, script := range map[string]string{"ends": "exit 2", "does something else": "echo hello; cat"} {
+		t.Run(name, func(t *testing.T) {
+			mark := fmt.Sprintf("prepared-%d", ids.Add(1))
+			spec := waiting("")
+			spec.Argv = []string{"sh", "-c", script + "; : " + mark}
+			if err := table.Prepare(spec); err == nil {
+				t.Error("it was not refused")
+			}
+			if left := marked(mark); left != 0 || table.prepared != nil {
+				t.Errorf("%d of it live", left)
+			}
+			r := finish(t, start(t, Spec{Argv: []string{"echo", "another"}, Opening: []byte("hello\n")}))
+			if r.stdout.String() != "another\n" {
+				t.Errorf("%q %+v", r.stdout.String(), r.exit)
+			}
+		})
 	}
 }

@@ -1,17 +1,22 @@
-// Loaded by Node before the code: waits for the rest of the command, then leaves no trace of itself.
+// Loaded by Node before the code: waits for the rest of the command, then leaves no trace of itself. The file stays:
+// threads of the code inherit the option that names it, and find nothing to wait for.
 'use strict';
-const { readSync, rmSync } = require('node:fs');
+const { readSync, writeSync } = require('node:fs');
 
-rmSync(__dirname, { recursive: true });
 delete require.cache[__filename];
 process.execArgv.length = 0;
+if (process.env.GEODE_GATE !== undefined) wait();
 
-const [cwd, count, ...rest] = read(read(4).readUInt32BE()).toString().split('\0');
-process.chdir(cwd);
-process.argv.push(...rest.splice(0, Number(count)));
-while (rest.length > 0) {
-  const [name, value] = rest.splice(0, 2);
-  process.env[name] = value;
+function wait() {
+  delete process.env.GEODE_GATE;
+  writeSync(1, '\0');
+  const [cwd, count, ...rest] = read(read(4).readUInt32BE()).toString().split('\0');
+  process.chdir(cwd);
+  process.argv.push(...rest.splice(0, Number(count)));
+  while (rest.length > 0) {
+    const [name, value] = rest.splice(0, 2);
+    process.env[name] = value;
+  }
 }
 
 // Not a byte more than asked for: what follows is the stdin of the code.

@@ -1,35 +1,30 @@
 import { readFile } from 'node:fs/promises';
-import { posix } from 'node:path';
-import type { Ahead, Places } from '../languages/language.ts';
-
-const folder = '.geode-gate';
+import type { Ahead, Waiting } from '../languages/language.ts';
 
 export const nodeAhead: Ahead = {
-  async start(places) {
-    const gate = 'gate.cjs';
-    return {
-      argv: ['node', '--require', `${gateFolder(places)}/${gate}`, places.source],
-      files: await gateFile(gate),
-    };
+  async start({ source }, { scratch }) {
+    const gate = await gateIn(scratch, 'gate.cjs');
+    return { argv: ['node', '--require', gate.path, source], env: { GEODE_GATE: '1' }, gate };
   },
-  readsAtStart: /^(NODE|UV|V8|SSL|OPENSSL|ICU)_|^(TZ|NO_COLOR|FORCE_COLOR)$/,
+  readsAtStart: /^(NODE|UV|V8|SSL|OPENSSL|ICU)_|^(NO|FORCE)_COLOR$|^(HTTPS?|NO)_PROXY$/i,
 };
 
 export const pythonAhead: Ahead = {
-  async start(places) {
+  async start({ source }, { scratch, env: { PYTHONPATH: others } }) {
+    const gate = await gateIn(scratch, 'sitecustomize.py');
+    const path = gate.path.slice(0, gate.path.lastIndexOf('/'));
     return {
-      argv: ['python3', '-u', places.source],
-      env: { PYTHONDONTWRITEBYTECODE: '1', PYTHONPATH: gateFolder(places) },
-      files: await gateFile('sitecustomize.py'),
+      argv: ['python3', '-u', source],
+      env: { PYTHONDONTWRITEBYTECODE: '1', PYTHONPATH: others ? `${path}:${others}` : path },
+      gate,
     };
   },
-  readsAtStart: /^PYTHON|^TZ$/,
+  readsAtStart: /^PYTHON/,
 };
 
-function gateFolder({ source }: Places): string {
-  return posix.join(posix.dirname(source), folder);
-}
-
-async function gateFile(name: string): Promise<Readonly<Record<string, Uint8Array>>> {
-  return { [`${folder}/${name}`]: await readFile(new URL(name, import.meta.url)) };
+async function gateIn(scratch: string, name: string): Promise<Waiting['gate']> {
+  return {
+    path: `${scratch}/.geode-gate/${name}`,
+    content: await readFile(new URL(name, import.meta.url)),
+  };
 }

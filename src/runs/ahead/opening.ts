@@ -3,8 +3,8 @@ import type { RunOptions } from '../options.ts';
 
 /** It travels with the command, beside the command itself. */
 const mostBytes = 16 * 1024;
-/** Read by the loader and the C library of any program, before it can be told anything. */
-const readByAll = /^(PATH|LANG|LANGUAGE|GCONV_PATH)$|^(LC|LD|MALLOC|GLIBC)_/;
+/** Read by the loader, the C library or any interpreter, for its own modules, before it can be told anything. */
+const readByAll = /^(PATH|HOME|TZ|TZDIR|LANG|LANGUAGE|LOCPATH|GCONV_PATH)$|^(LC|LD|MALLOC|GLIBC)_/;
 
 /** What an interpreter has to hear to go on as this run; undefined where it has to know more from its start. */
 export function openingOf(

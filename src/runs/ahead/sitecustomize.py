@@ -5,15 +5,21 @@ import sys
 
 
 def wait():
-    folder = os.environ.pop("PYTHONPATH")
+    folder, _, others = os.environ.pop("PYTHONPATH").partition(":")
+    if others:
+        os.environ["PYTHONPATH"] = others
     os.remove(os.path.join(folder, "sitecustomize.py"))
     os.rmdir(folder)
     sys.path.remove(folder)
     sys.path_importer_cache.pop(folder, None)
 
+    os.write(1, b"\0")
     cwd, count, *rest = os.fsdecode(read(int.from_bytes(read(4), "big"))).split("\0")
     os.chdir(cwd)
-    sys.argv += rest[: int(count)]
+    arguments = rest[: int(count)]
+    sys.argv += arguments
+    if hasattr(sys, "orig_argv"):
+        sys.orig_argv += arguments
     names = rest[int(count) :: 2]
     os.environ.update(zip(names, rest[int(count) + 1 :: 2]))
 
@@ -31,9 +37,6 @@ def read(length):
 
 
 wait()
-# The image may have a module of this name, which this one has hidden.
-for spec in (finder.find_spec(__name__, None) for finder in sys.meta_path):
-    if spec is not None:
-        __spec__, __file__, __loader__ = spec, spec.origin, spec.loader
-        __loader__.exec_module(sys.modules[__name__])
-        break
+# The image may have a module of this name, which this one has hidden; if not, Python hears that there is none.
+del sys.modules[__name__]
+import sitecustomize

@@ -1,4 +1,4 @@
-import type { Command } from '../../core/process.ts';
+import type { Sandbox } from '../../core/sandbox.ts';
 
 export const languageNames = ['python', 'javascript', 'typescript', 'shell', 'rust', 'go'] as const;
 export type LanguageName = (typeof languageNames)[number];
@@ -18,10 +18,14 @@ export interface Places {
   readonly build: string;
 }
 
+/** The command of an interpreter that waits, and the file that it waits in. */
+export interface Waiting extends Step {
+  readonly gate: { readonly path: string; readonly content: Uint8Array };
+}
+
 /** An interpreter that is started, waits for the rest of its command, and then runs the source as it always does. */
 export interface Ahead {
-  /** Files are below the workdir; the interpreter removes them before it goes on. */
-  readonly start: (places: Places) => Promise<Step & Required<Pick<Command, 'files'>>>;
+  readonly start: (places: Places, around: Pick<Sandbox, 'scratch' | 'env'>) => Promise<Waiting>;
   /** Variables that an interpreter looks at while it starts: a run that sets one needs an interpreter of its own. */
   readonly readsAtStart: RegExp;
 }

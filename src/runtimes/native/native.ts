@@ -14,6 +14,7 @@ export function nativeRuntime(options: RuntimeOptions): Runtime {
   return runtimeOf(
     {
       name: 'native',
+      scratch: (room) => room.runFolder,
       async probe() {
         if (options.platform !== 'linux') {
           return {

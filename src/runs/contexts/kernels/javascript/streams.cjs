@@ -33,17 +33,37 @@ exports.replaceStreams = () => {
     ['stdout', 1],
     ['stderr', 2],
   ]) {
-    const stream = new Writable({
-      write(chunk, _encoding, written) {
-        writeWhole(fd, chunk, () => {});
-        written();
-      },
-    });
-    Object.assign(stream, { fd, isTTY: false });
+    const stream = new Straight(fd);
     Object.defineProperty(process, name, { configurable: true, enumerable: true, get: () => stream });
   }
   globalThis.console = new console.Console({ stdout: process.stdout, stderr: process.stderr });
 };
+
+class Straight extends Writable {
+  #put;
+
+  constructor(fd) {
+    const put = (bytes) => writeWhole(fd, bytes, () => {});
+    super({
+      write(chunk, _encoding, written) {
+        put(chunk);
+        written();
+      },
+    });
+    this.#put = put;
+    Object.assign(this, { fd, isTTY: false });
+  }
+
+  /** Without a note that a write is under way: an interrupt may end it anywhere, and the stream would wait for good. */
+  write(chunk, encoding, callback) {
+    const isText = typeof chunk === 'string';
+    if (!isText && !(chunk instanceof Uint8Array)) return super.write(chunk, encoding, callback);
+    const [coding, done] = typeof encoding === 'function' ? [undefined, encoding] : [encoding, callback];
+    this.#put(isText ? Buffer.from(chunk, coding) : chunk);
+    if (typeof done === 'function') process.nextTick(done);
+    return true;
+  }
+}
 
 exports.writeWhole = writeWhole;
 

@@ -32,9 +32,10 @@ class Interrupts:
         commands.ask_for_signals()
 
     def restore(self):
-        """The handlers are there at the start of every run, whatever the last one did to them."""
+        """The handlers are there and heard at the start of every run, whatever the last one did to them."""
         signal.signal(signal.SIGIO, self.on_command)
         signal.signal(signal.SIGINT, self.on_signal)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGIO, signal.SIGINT})
 
     def on_command(self, _signal, frame):
         if os.getpid() != self.home or self.commands.waiting:
