@@ -31,9 +31,10 @@ async function main(argv: readonly string[]): Promise<number> {
   });
 }
 
-/** A name is one word or two: `exec`, `memory search`. */
+/** A name is one word or two: `host`, `host stop`; of both the longer is meant. */
 function findCommand(argv: readonly string[]): CliCommand | undefined {
-  return commands.find(({ name }) => argv.slice(0, name.split(' ').length).join(' ') === name);
+  const named = (words: number) => commands.find(({ name }) => name === argv.slice(0, words).join(' '));
+  return named(2) ?? named(1);
 }
 
 /** One that was removed meanwhile is nowhere. */

@@ -1,14 +1,18 @@
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, chown, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
 import { frameOf as encoded, type Frame, type FrameKind, Wire } from '../../src/cli/host/wire.ts';
 import type { ProcessList } from '../../src/core/process.ts';
 import { isRunning } from '../../src/ledger/process-mark.ts';
-import { patience, patiently, type SandboxHome, sandboxHome } from './sandbox-home.ts';
+import { EngineApi } from '../engine/engine-api.ts';
+import { imageTag, startRegistry } from '../engine/index.ts';
+import { geodeProgram, patience, patiently, type SandboxHome, sandboxHome } from './sandbox-home.ts';
 
-const { bubblewrap, docker } = inject('engines');
+const { bubblewrap, docker, registry } = inject('engines');
 const reason = bubblewrap.available ? '' : ` (skipped: ${bubblewrap.reason})`;
 const detach = '\x10\x11';
 
@@ -258,10 +262,13 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: several commands at once${reason}
     expect(await home.ok(['sandbox', 'diff', 'typed'])).toBe('A new\n');
     const coloured = await home.run(['sandbox', 'diff', 'typed'], '', { FORCE_COLOR: '1', NO_COLOR: '' });
     expect(coloured.stdout).toBe('\x1b[32mA new\x1b[39m\n');
-    const piped = home.start('sandbox', 'stop', 'typed');
-    await once(piped, 'close');
-    expect(piped.stdin.writableLength).toBe(0);
-    expect(piped.exitCode).toBe(0);
+    const loop = 'while read line; do "$0" "$1" sandbox ps typed > out; echo $line; done';
+    const lines = spawn('sh', ['-c', loop, process.execPath, geodeProgram], {
+      env: home.env,
+      cwd: home.folder,
+    });
+    lines.stdin.end('one\ntwo\nthree\n');
+    expect(await text(lines.stdout)).toBe('one\ntwo\nthree\n');
   });
 
   it('another command with other settings replaces an idle host, and is refused by a busy one', async () => {
@@ -431,12 +438,38 @@ describe('CLI-1: the life of a host (native)', patience, () => {
 });
 
 describe.skipIf(!docker.available)('CLI-1: several commands at once on docker', patience, () => {
+  const socket = docker.available ? docker.socket : '';
+  const settings = {
+    GEODE_RUNTIME_NAME: 'docker',
+    GEODE_DOCKER_HOST: `unix://${socket}`,
+    GEODE_DOCKER_IMAGE: 'geode-test/python:1',
+  };
+
+  it.skipIf(!registry.available)(
+    'RUN-7: who waits for an image sees it pulled, and nobody else',
+    async () => {
+      await using store = await startRegistry();
+      const image = await store.push({ socket }, imageTag('busybox'));
+      await using home = await sandboxHome(settings);
+      const remove = () => new EngineApi(socket).delete(`/images/${image}?force=1`).catch(() => {});
+      await home.ok(['sandbox', 'create', 'there']);
+      await remove();
+      try {
+        const [pulling, other] = await Promise.all([
+          home.run(['sandbox', 'create', '--image', image, 'pulled']),
+          home.run(['sandbox', 'exec', 'there', '--', 'sleep', '2']),
+        ]);
+        expect(pulling).toMatchObject({ code: 0, stderr: `pulling ${image}\n` });
+        expect(other).toEqual({ code: 0, stdout: '', stderr: '' });
+        await home.ok(['sandbox', 'rm', 'pulled']);
+      } finally {
+        await remove();
+      }
+    },
+  );
+
   it('a shell and others share a sandbox, and a killed host loses neither', async () => {
-    await using home = await sandboxHome({
-      GEODE_RUNTIME_NAME: 'docker',
-      GEODE_DOCKER_HOST: `unix://${docker.available ? docker.socket : ''}`,
-      GEODE_DOCKER_IMAGE: 'geode-test/python:1',
-    });
+    await using home = await sandboxHome(settings);
     await using me = home.sit(['shell', 'demo']);
     me.type('echo here > file; echo rea$((1))dy\r');
     await me.sees('rea1dy');

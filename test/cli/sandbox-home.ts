@@ -19,7 +19,7 @@ export function patiently<T>(look: () => Promise<T | undefined | false>, what: s
   return eventually(look, what, 60_000);
 }
 
-const geodeProgram = fileURLToPath(new URL('../../bin/geode.js', import.meta.url));
+export const geodeProgram = fileURLToPath(new URL('../../bin/geode.js', import.meta.url));
 
 export interface SandboxHome extends AsyncDisposable {
   readonly folder: string;

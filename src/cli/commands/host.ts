@@ -21,7 +21,8 @@ export const hostCommand: CliCommand = {
     },
   },
   async run(context) {
-    const { json, out, err, signal, values } = context;
+    const { json, out, err, signal, values, positionals } = context;
+    if (positionals.length > 0) throw wrongUsage(`geode host takes no ${positionals.join(' ')}`);
     const lingerMs = lingerFrom(context);
     await using host = await openHost(context, {
       as: 'geode host',

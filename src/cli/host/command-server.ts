@@ -174,6 +174,7 @@ async function obey(
     for await (const { kind, bytes } of frames) {
       if (kind === 'input') stdin.push(bytes);
       else if (kind === 'input-end') stdin.push(null);
+      else if (kind === 'input-failed') stdin.destroy(new Error(bytes.toString()));
       else if (kind === 'resize') stdout.setSize(sizeSchema.parse(JSON.parse(bytes.toString())));
       else if (kind === 'signal') interrupt.abort(bytes.toString());
     }

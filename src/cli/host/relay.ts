@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { GeodeError } from '../../core/errors.ts';
+import { throwIfCancelled } from '../../core/cancel.ts';
+import { GeodeError, reasonOf } from '../../core/errors.ts';
 import type { CliContext } from '../command.ts';
 import { writeAll } from '../show-process.ts';
 import type { Streams } from '../streams.ts';
@@ -11,11 +12,12 @@ import type { Wire } from './wire.ts';
 /** Lends the streams of this process to a command that the host runs, until it has its exit code. */
 export async function relay({ wire, frames }: Reached, { streams, signal }: CliContext): Promise<number> {
   using _wire = wire;
+  throwIfCancelled(signal, 'The command');
+  wire.send('go');
   using _told = tellOf(streams, signal, wire);
   const input = inputOf(streams, wire);
   const terminal = rawTerminal(streams);
   try {
-    wire.send('go');
     for await (const { kind, bytes } of frames) {
       if (kind === 'output') await writeAll(streams.stdout, terminal.pass(bytes), signal);
       else if (kind === 'errors') await writeAll(streams.stderr, bytes, signal);
@@ -51,7 +53,6 @@ function rawTerminal({ stdout, setRaw }: Streams) {
 function tellOf(streams: Streams, signal: AbortSignal, wire: Wire): Disposable {
   const interrupt = () => wire.send('signal', Buffer.from(String(signal.reason)));
   const resize = () => wire.sendJson('resize', terminalSize(streams));
-  if (signal.aborted) interrupt();
   signal.addEventListener('abort', interrupt);
   streams.stdout.on('resize', resize);
   return {
@@ -74,7 +75,9 @@ function inputOf(streams: Streams, wire: Wire) {
   };
   return {
     want() {
-      reading = reading.then(read).catch(() => {});
+      reading = reading
+        .then(read)
+        .catch((error) => void wire.send('input-failed', Buffer.from(reasonOf(error))));
     },
     end() {
       // An open pipe that nobody writes to would keep this program waiting.

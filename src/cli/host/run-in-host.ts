@@ -19,7 +19,7 @@ const pauseMs = 25;
 const startMs = 60_000;
 /** An end of another host that is under way is not refused. */
 const leastWaitMs = 1_000;
-const answerDeadlineMs = 10_000;
+const answerDeadlineMs = 20_000;
 
 /**
  * Has a command run by the host of the sandboxes, which is started if there is none. Without one that serves, the
@@ -37,7 +37,7 @@ export async function runInHost(command: CliCommand, context: CliContext): Promi
 }
 
 /** A host that has taken the command and waits for the word to begin. */
-export interface Reached extends Disposable {
+export interface Reached {
   readonly wire: Wire;
   readonly frames: AsyncGenerator<Frame>;
 }
@@ -47,11 +47,11 @@ async function reachHost(command: CliCommand, context: CliContext): Promise<Reac
   const { config } = await context.loaded();
   const { state_dir: stateDir, linger } = config.sandbox;
   const { signal } = context;
-  const waitMs = waitFrom(context);
+  const waitMs = command.host === 'wanted' ? 0 : waitFrom(context);
   const until = performance.now() + waitMs + startMs;
   let takeOver = context.values['take-over'] === true;
   let refusal: string | undefined;
-  /** Whoever asks for it anew wants another host than the one that is there. */
+  /** Who takes over wants another host than the one that is there. */
   const ask = async () => {
     const answer = takeOver ? undefined : await askHost(command, context, config);
     if (answer === undefined || !('refusal' in answer)) return answer;
@@ -63,17 +63,20 @@ async function reachHost(command: CliCommand, context: CliContext): Promise<Reac
     throwIfCancelled(signal, 'Waiting for the host of the sandboxes');
     const reached = await ask();
     if (reached !== undefined || linger === 0) return reached;
+    if (refusal !== undefined && command.host === 'wanted') return undefined;
     // Of many that find no host, one starts it.
     using turn = tryLock(join(stateDir, 'start.lock'));
-    if (turn !== undefined) {
-      const meanwhile = await ask();
-      if (meanwhile !== undefined) return meanwhile;
-      await startHost(context, { waitMs: Math.max(waitMs, leastWaitMs), takeOver, signal }).catch((error) => {
-        throw refusal === undefined ? error : withReason(error, refusal);
-      });
-      takeOver = false;
-    } else if (performance.now() > until) throw unanswered(stateDir);
-    await delay(turn === undefined ? pauseMs : 0);
+    if (turn === undefined) {
+      if (performance.now() > until) throw unanswered(stateDir);
+      await delay(pauseMs);
+      continue;
+    }
+    const meanwhile = await ask();
+    if (meanwhile !== undefined) return meanwhile;
+    await startHost(context, { waitMs: Math.max(waitMs, leastWaitMs), takeOver, signal }).catch((error) => {
+      throw refusal === undefined ? error : withReason(error, refusal);
+    });
+    takeOver = false;
   }
 }
 
@@ -95,7 +98,7 @@ async function askHost(
     wire[Symbol.dispose]();
     throw isGeodeError(error, 'timed_out') ? unanswered(stateDir) : error;
   });
-  if (answer?.kind === 'accepted') return { wire, frames, [Symbol.dispose]: () => wire[Symbol.dispose]() };
+  if (answer?.kind === 'accepted') return { wire, frames };
   wire[Symbol.dispose]();
   if (answer?.kind !== 'refused') return undefined;
   const { reason, leaves } = refusalSchema.parse(JSON.parse(answer.bytes.toString()));

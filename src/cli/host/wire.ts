@@ -6,7 +6,7 @@ import { GeodeError } from '../../core/errors.ts';
  *
  * The command sends `request`; the host answers `accepted` or `refused`, and does nothing before it hears `go`: so
  * whoever has lost the host before that may ask another, and whoever loses it later must not. From then on `input`,
- * one piece for each `wants-input`, `input-end`, `resize` and `signal` go there, and `output`, `errors`, `raw` and in
+ * one piece for each `wants-input`, `input-end` or `input-failed`, `resize` and `signal` go there, and `output`, `errors`, `raw` and in
  * the end `exit` come back. A frame is its kind (1 byte), its length (4 bytes) and that many bytes.
  */
 const kinds = [
@@ -16,6 +16,7 @@ const kinds = [
   'go',
   'input',
   'input-end',
+  'input-failed',
   'wants-input',
   'resize',
   'signal',
