@@ -66,6 +66,14 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: several commands at once${reason}
     expect(await me.over).toBeGreaterThan(0);
   });
 
+  it('a terminal that has no size is a terminal', async () => {
+    await home.ok(['sandbox', 'create', 'sizeless']);
+    const { pid } = await home.host();
+    await using me = home.sit(['sandbox', 'exec', 'sizeless', '--', 'echo', 'well'], { columns: 0, rows: 0 });
+    expect([await me.over, me.written()]).toEqual([0, 'well\r\n']);
+    expect((await home.host()).pid).toBe(pid);
+  });
+
   it('SBX-6: 20 commands at once, with no host before, have one host and their own results', async () => {
     await home.ok(['sandbox', 'create', 'many']);
     await home.ok(['host', 'stop']);

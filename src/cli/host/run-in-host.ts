@@ -61,13 +61,13 @@ async function reachHost(command: CliCommand, context: CliContext): Promise<Reac
   mkdirSync(stateDir, { recursive: true, mode: 0o700 });
   for (;;) {
     throwIfCancelled(signal, 'Waiting for the host of the sandboxes');
+    if (performance.now() > until) throw unanswered(stateDir);
     const reached = await ask();
     if (reached !== undefined || linger === 0) return reached;
     if (refusal !== undefined && command.host === 'wanted') return undefined;
     // Of many that find no host, one starts it.
     using turn = tryLock(join(stateDir, 'start.lock'));
     if (turn === undefined) {
-      if (performance.now() > until) throw unanswered(stateDir);
       await delay(pauseMs);
       continue;
     }
