@@ -253,6 +253,18 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: several commands at once${reason}
     expect([seen, child.exitCode]).toEqual([bytes, 0]);
   });
 
+  it('a reader that goes away ends its command as on a pipe, and a full disk is told', async () => {
+    await home.ok(['sandbox', 'create', 'pipe']);
+    const shell = (script: string) =>
+      spawn('bash', ['-c', script, process.execPath, geodeProgram], { env: home.env, cwd: home.folder });
+    const headed = shell('"$0" "$1" sandbox exec pipe -- yes | head -n 1; echo $PIPESTATUS');
+    expect(await text(headed.stdout)).toBe('y\n141\n');
+    expect(await running(home, 'pipe')).toEqual([]);
+    const full = shell('"$0" "$1" sandbox exec pipe -- echo word > /dev/full; echo $?');
+    const words = await Promise.all([text(full.stdout), text(full.stderr)]);
+    expect(words).toEqual(['1\n', expect.stringContaining('ENOSPC')]);
+  });
+
   it('takes paths, variables and colours from where the command is typed, and leaves stdin alone', async () => {
     await home.ok(['sandbox', 'create', 'typed']);
     const shown = await home.run(
