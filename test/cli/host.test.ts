@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, chown, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -299,12 +299,16 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: several commands at once${reason}
     expect(await home.run(args, '', other)).toMatchObject({ code: 0 });
     const second = await home.host();
     expect(second.pid).not.toBe(pid);
+    const three = await Promise.all([1, 2, 3].map(() => home.run(args)));
+    expect(three.map(({ code, stderr }) => [code, stderr])).toEqual([1, 2, 3].map(() => [0, '']));
+    expect(await home.run(args, '', other)).toMatchObject({ code: 0 });
+    const third = await home.host();
     const busy = home.startWith(other, ['sandbox', 'exec', 'rules', '--', 'sh', '-c', 'echo up; sleep 1000']);
     await once(busy.stdout, 'data');
     const refused = await home.run([...args, '--json']);
     expect(JSON.parse(refused.stdout)).toMatchObject({
       code: 'ledger_held',
-      details: { pid: second.pid },
+      details: { pid: third.pid },
       error: expect.stringContaining('runs with other settings: sandbox.memory'),
     });
     // Those that are for the host to say are not compared.
@@ -350,6 +354,20 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: several commands at once${reason}
     expect(await home.run(['sandbox', 'ps', 'safe'])).toMatchObject(refusal);
     await chmod(dirname(socket), 0o700);
     await home.ok(['sandbox', 'ps', 'safe']);
+  });
+
+  it('ends in good order when it is stopped, though a command does not listen', async () => {
+    await home.ok(['sandbox', 'create', 'deaf']);
+    const deaf = await started(home, 'sandbox', 'exec', '--timeout', '0', 'deaf', '--', 'yes');
+    const state = join(home.folder, '.local/state/geode');
+    deaf.child.kill('SIGSTOP');
+    expect(await readdir(state)).toContain('ledger.db-wal');
+    await home.ok(['host', 'stop']);
+    expect(await readdir(state)).not.toContain('ledger.db-wal');
+    deaf.child.kill('SIGCONT');
+    await deaf.over;
+    expect(deaf.child.exitCode).toBe(125);
+    await home.ok(['sandbox', 'stop', 'deaf']);
   });
 
   it('is seen in geode status, stopped with geode host stop, and ends when its folders are gone', async () => {
