@@ -39,7 +39,7 @@ function notWritten(error: NodeJS.ErrnoException): void {
   const isLeft = error.code === 'EPIPE';
   if (!isLeft) process.stderr.write(`geode: What it says cannot be written: ${error.message}\n`);
   process.once('exit', () => {
-    if (!process.exitCode) process.exitCode = isLeft ? signalCode('SIGPIPE') : exitCodes.failed;
+    process.exitCode = isLeft ? signalCode('SIGPIPE') : exitCodes.failed;
   });
 }
 

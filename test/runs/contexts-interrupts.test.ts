@@ -68,7 +68,7 @@ for (const language of contextLanguages) {
         'in the midst of %s',
         { timeout: 300_000 },
         async ([, code]) => {
-          const context = await openWithState(() => place.open({ graceMs: 30_000 }));
+          await using context = await openWithState(() => place.open({ graceMs: 30_000 }));
           for (let round = 0; round < rounds; round += 1) {
             const running = context.run(code, { timeoutMs: null });
             // From before the kernel has heard of the run to long after.
@@ -82,7 +82,7 @@ for (const language of contextLanguages) {
       );
 
       it('while the code is still on its way', async () => {
-        const context = await openWithState(() => place.open({ graceMs: 30_000 }));
+        await using context = await openWithState(() => place.open({ graceMs: 30_000 }));
         const comment = language === 'python' ? '#' : '//';
         const code = `${comment}${'x'.repeat(5_000_000)}\n${endless[language]['a loop']}`;
         const running = context.run(code, { timeoutMs: null });
@@ -92,7 +92,7 @@ for (const language of contextLanguages) {
       });
 
       it('while its interpreter is still starting', async () => {
-        const context = await place.open({ graceMs: 30_000 });
+        await using context = await place.open({ graceMs: 30_000 });
         const restarting = context.restart();
         const running = context.run(endless[language]['a loop'], { timeoutMs: null });
         expect(await context.interrupt()).toBe('stopped');
@@ -103,7 +103,7 @@ for (const language of contextLanguages) {
 
     describe('RUN-10: an interrupt does nothing to any other run', () => {
       it('around the end of a run', { timeout: 300_000 }, async () => {
-        const context = await openWithState(() => place.open({ graceMs: 30_000 }));
+        await using context = await openWithState(() => place.open({ graceMs: 30_000 }));
         for (let round = 0; round < 6 * rounds; round += 1) {
           const ms = (round % 10) * 25;
           const running = context.run(short[language](ms), { timeoutMs: null });

@@ -52,6 +52,8 @@ export function keepingContract(scene: () => MemoryScene): void {
       expect(await all(copy.export())).toEqual(kept);
       expect(await copy.list()).toEqual(await memory.list());
       expect(await copy.history('port')).toEqual(await memory.history('port'));
+      // Both answers from the same half: until it is filled, the memory file answers in its stead.
+      await store.settled();
       const found = await copy.recall({ text: 'which port', fusion: { kind: 'weighted', dense: 0 } });
       const original = await memory.recall({ text: 'which port', fusion: { kind: 'weighted', dense: 0 } });
       expect(found.results.map((result) => result.entry)).toEqual(

@@ -78,7 +78,9 @@ export class QdrantIndex implements SearchIndex {
     if (search.words.length === 0) return { hits: [], cut: false, ceiling: 1 };
     const query = queryWords(search.words);
     const hits = await this.#query({ query, using: 'words', limit: search.depth + 1 }, search);
-    const ceiling = this.#truth.read((sql) => wordCeiling(sql, search.words, K1));
+    const reachable = this.#truth.read((sql) => wordCeiling(sql, search.words, K1));
+    // Qdrant counts by its points, of which it may have some more or fewer than there are entries.
+    const ceiling = Math.max(reachable, hits[0]?.score ?? 0);
     return { hits: hits.slice(0, search.depth), cut: hits.length > search.depth, ceiling };
   }
 

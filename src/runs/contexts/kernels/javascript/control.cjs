@@ -12,6 +12,7 @@ const { parentPort, workerData } = require('node:worker_threads');
 const { makeFrames } = require('./frames.cjs');
 
 const patienceMs = 100;
+const strayPatienceMs = 1000;
 const nudgeMs = 20;
 const slowestNudgeMs = 1000;
 const lastWordsMs = 2000;
@@ -21,26 +22,58 @@ const written = new Int32Array(workerData.written);
 let current = 0; // the run that is under way; 0 between runs
 let interrupted = false; // the run that is under way is to end
 let ending = false; // an execution is being ended, and V8 has not said yet that it is
+let stray = false; // code that awaited something when it was interrupted may go on one day
+let knocks = 0;
+let onFree; // there while the main thread is asked whether it is free
 let held = []; // commands that came meanwhile: they must not run into it
 
 readLines(workerData.descriptors.commands, (line) => take(JSON.parse(line)));
 parentPort.on('message', (said) => {
   if (said.type === 'message') write(said);
-  else end(said);
+  else if (said.type === 'end') end(said);
+  else if (said.knock === knocks) onFree?.();
 });
 frames.send(JSON.stringify({ type: 'ready', version: process.versions.node }));
 
 function take(command) {
-  if (ending) {
+  if (ending || onFree !== undefined) {
     held.push(command);
   } else if (command.type === 'interrupt') {
     if (command.run !== current) return; // it came too late
     interrupted = true;
     ask(command.run);
+  } else if (command.type === 'run' && stray) {
+    whenFree(() => pass(command));
   } else {
-    if (command.type === 'run') [current, interrupted] = [command.run, false];
-    parentPort.postMessage(command);
+    pass(command);
   }
+}
+
+function pass(command) {
+  if (command.type === 'run') [current, interrupted] = [command.run, false];
+  parentPort.postMessage(command);
+}
+
+/** Nothing stops what awaits. But when it goes on it may not keep the next run from beginning. */
+function whenFree(then) {
+  knocks += 1;
+  parentPort.postMessage({ type: 'knock', knock: knocks });
+  const timer = setTimeout(() => {
+    onFree = undefined;
+    endExecution(() => whenFree(then));
+  }, strayPatienceMs);
+  onFree = () => {
+    clearTimeout(timer);
+    onFree = undefined;
+    then();
+    release();
+  };
+}
+
+function release() {
+  const waiting = held;
+  held = [];
+  for (const command of waiting) take(command);
 }
 
 function write({ number, json }) {
@@ -53,6 +86,7 @@ function write({ number, json }) {
 function end({ run, messages, cut }) {
   if (run !== current) return;
   current = 0;
+  stray ||= cut;
   for (const json of cut && interrupted ? [interruption(run)] : messages) frames.send(json);
   frames.endRun(run);
 }
@@ -85,9 +119,7 @@ function endExecution(then) {
     inspector.disconnect();
     ending = false;
     then();
-    const waiting = held;
-    held = [];
-    for (const command of waiting) take(command);
+    release();
   });
 }
 

@@ -6,6 +6,7 @@
  */
 const { Session } = require('node:inspector');
 const { inspect } = require('node:util');
+const { promiseHooks } = require('node:v8');
 
 const receiver = Symbol.for('geode.receiver');
 const group = 'run';
@@ -17,6 +18,25 @@ exports.makeEvaluate = () => {
   const post = (method, parameters) =>
     new Promise((resolve, reject) => {
       session.post(method, parameters, (error, answer) => (error ? reject(error) : resolve(answer)));
+    });
+
+  /** The promise of the latest code, which the inspector awaits. */
+  let latest;
+  const kept = [];
+
+  /** Hands the code over; the first promise that is made thereby is its own. */
+  const start = (expression) =>
+    new Promise((resolve, reject) => {
+      const unhook = promiseHooks.onInit((made) => {
+        unhook();
+        latest = new WeakRef(made);
+      });
+      const parameters = { expression, replMode: true, objectGroup: group };
+      session.post('Runtime.evaluate', parameters, (error, answer) => {
+        if (error) reject(error);
+        else resolve(answer);
+      });
+      unhook();
     });
 
   /** The real value behind the inspector's description of it. */
@@ -45,12 +65,8 @@ exports.makeEvaluate = () => {
   };
 
   /** `{ value }` or `{ thrown }`; rejects when the execution is terminated. */
-  return async (code, name) => {
-    const { result, exceptionDetails } = await post('Runtime.evaluate', {
-      expression: `${code}\n//# sourceURL=${name}`,
-      replMode: true,
-      objectGroup: group,
-    });
+  const evaluate = async (code, name) => {
+    const { result, exceptionDetails } = await start(`${code}\n//# sourceURL=${name}`);
     try {
       return exceptionDetails === undefined
         ? { value: await realValue(result) }
@@ -59,6 +75,17 @@ exports.makeEvaluate = () => {
       await post('Runtime.releaseObjectGroup', { objectGroup: group });
     }
   };
+
+  /**
+   * For code that was ended, whose promise nothing can settle any more. V8 would tell the inspector so in the
+   * middle of collecting it, where no javascript may run, and the process would end: it is not collected.
+   */
+  const keep = () => {
+    const promise = latest?.deref();
+    if (promise !== undefined) kept.push(promise);
+  };
+
+  return { evaluate, keep };
 };
 
 /** Name, message and stack of anything thrown, without the kernel's own frames. */

@@ -1,0 +1,24 @@
+/** What goes on beside a command. */
+import { once } from 'node:events';
+import type { ProcessList } from '../../src/core/process.ts';
+import { patiently, type SandboxHome } from './sandbox-home.ts';
+
+/** A command that has said its first word. */
+export async function started(home: SandboxHome, ...args: readonly string[]) {
+  const child = home.start(...args);
+  const said = { stdout: '', stderr: '' };
+  child.stdout.on('data', (piece) => {
+    said.stdout += piece;
+  });
+  child.stderr.on('data', (piece) => {
+    said.stderr += piece;
+  });
+  await patiently(async () => said.stdout !== '', `a word of ${args.join(' ')}`);
+  return { child, said, over: once(child, 'close') };
+}
+
+/** The last words of the command lines of what runs. */
+export const running = async (home: SandboxHome, chat: string) => {
+  const { processes } = await home.json<ProcessList>(['sandbox', 'ps', chat]);
+  return processes.filter(({ state }) => state === 'running').map(({ argv }) => argv.at(-1));
+};
