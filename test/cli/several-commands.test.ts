@@ -185,8 +185,22 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: several commands at once${reason}
   it('a host that stands still is told of, runs nothing later, and can be replaced', async () => {
     await home.ok(['sandbox', 'create', 'still']);
     const { pid, start } = await home.host();
+    const open = await started(
+      home,
+      'sandbox',
+      'exec',
+      'still',
+      '--',
+      'sh',
+      '-c',
+      'echo up; exec sleep 1000',
+    );
     process.kill(pid, 'SIGSTOP');
     try {
+      open.child.kill('SIGTERM');
+      await open.over;
+      expect(open.child.exitCode).toBe(125);
+      expect(open.said.stderr).toContain('does not answer an interrupt');
       const refused = await home.run(['sandbox', 'exec', 'still', '--', 'sh', '-c', 'echo ran > late'], '');
       expect(refused).toMatchObject({
         code: 125,
