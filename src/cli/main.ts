@@ -1,7 +1,7 @@
 import { styleText } from 'node:util';
 import { thisHost } from '../config/host.ts';
 import { nearest } from '../config/schema.ts';
-import { type CliCommand, exitCodes } from './command.ts';
+import { type CliCommand, exitCodes, signalCode } from './command.ts';
 import { commands } from './command-list.ts';
 import { overviewHelp } from './help.ts';
 import { perform } from './perform.ts';
@@ -19,8 +19,11 @@ async function main(argv: readonly string[]): Promise<number> {
   if (command === undefined) return withoutCommand(argv);
   const interrupt = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupt.abort(signal));
-  // `geode … | head`: nobody reads any more, which ends the command as it would end any other.
-  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => interrupt.abort('SIGPIPE'));
+  for (const stream of [process.stdout, process.stderr])
+    stream.on('error', (error) => {
+      interrupt.abort('SIGPIPE');
+      notWritten(error);
+    });
   return perform(command, argv.slice(command.name.split(' ').length), {
     streams: ownStreams(() => interrupt.abort('SIGHUP')),
     host: thisHost(),
@@ -28,6 +31,15 @@ async function main(argv: readonly string[]): Promise<number> {
     colours: styleText('bold', 'x') !== 'x',
     signal: interrupt.signal,
     commands,
+  });
+}
+
+/** `geode … | head`: nobody reads any more, which ends a command as it would end any other. A full disk is told. */
+function notWritten(error: NodeJS.ErrnoException): void {
+  const isLeft = error.code === 'EPIPE';
+  if (!isLeft) process.stderr.write(`geode: What it says cannot be written: ${error.message}\n`);
+  process.once('exit', () => {
+    process.exitCode = isLeft ? signalCode('SIGPIPE') : exitCodes.failed;
   });
 }
 

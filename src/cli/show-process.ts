@@ -77,7 +77,7 @@ export async function writeAll(
   bytes: string | Uint8Array,
   signal?: AbortSignal,
 ): Promise<void> {
-  if (stream.write(bytes)) return;
+  if (stream.write(bytes) || signal?.aborted) return;
   await new Promise<void>((resolve) => {
     const done = () => {
       stream.off('drain', done);

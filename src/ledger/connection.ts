@@ -1,8 +1,8 @@
-import { DatabaseSync, type SQLTagStore } from 'node:sqlite';
+import { DatabaseSync } from 'node:sqlite';
+import { Sql } from './sql.ts';
 
-export type Sql = SQLTagStore;
+export type { Sql };
 
-const STATEMENTS = 100;
 const SQLITE_BUSY = 5;
 const SQLITE_FULL = 13;
 
@@ -20,7 +20,7 @@ export class Connection implements Disposable {
 
   constructor(file: string, { timeoutMs = 0, readOnly = false }: ConnectionOptions = {}) {
     this.#db = new DatabaseSync(file, { timeout: timeoutMs, readOnly });
-    this.sql = this.#db.createTagStore(STATEMENTS);
+    this.sql = new Sql(this.#db);
     this.#timeoutMs = timeoutMs;
   }
 

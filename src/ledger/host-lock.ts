@@ -1,5 +1,5 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
@@ -27,7 +27,7 @@ export interface HostLockOptions extends Cancel {
 export async function lockHost(folder: string, options: HostLockOptions = {}): Promise<Disposable> {
   const { takeOver = false, signal } = options;
   const waitMs = Math.max(options.waitMs ?? 0, takeOver ? takeOverMs : 0);
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeStateFolder(folder);
   const until = performance.now() + waitMs;
   for (;;) {
     throwIfCancelled(signal, 'Waiting for the ledger');
@@ -40,16 +40,27 @@ export async function lockHost(folder: string, options: HostLockOptions = {}): P
   }
 }
 
+/** Of this user alone; one that is there already stays as it is. */
+export function makeStateFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+  } catch (cause) {
+    throw unusable(folder, cause);
+  }
+}
+
 /** The kernel's lock on a file; undefined while another has it. */
 export function tryLock(file: string): Disposable | undefined {
-  const db = new DatabaseSync(file, { timeout: 0 });
+  let db: DatabaseSync | undefined;
   try {
+    db = new DatabaseSync(file, { timeout: 0 });
     db.exec('BEGIN EXCLUSIVE');
-    return { [Symbol.dispose]: () => db.close() };
+    const held = db;
+    return { [Symbol.dispose]: () => held.close() };
   } catch (thrown) {
-    db.close();
+    db?.close();
     if (thrown instanceof Error && 'errcode' in thrown && thrown.errcode === SQLITE_BUSY) return undefined;
-    throw thrown;
+    throw unusable(dirname(file), thrown);
   }
 }
 
@@ -80,10 +91,15 @@ function named(lock: Disposable, folder: string): Disposable {
     return lock;
   } catch (cause) {
     lock[Symbol.dispose]();
-    throw new GeodeError('ledger_failed', `The folder ${folder} cannot be written to: ${reasonOf(cause)}.`, {
-      cause,
-    });
+    throw unusable(folder, cause);
   }
+}
+
+function unusable(folder: string, cause: unknown): GeodeError {
+  return new GeodeError('ledger_failed', `The folder ${folder} cannot be written to: ${reasonOf(cause)}.`, {
+    hint: 'Make room in it or give it to this user, or set sandbox.state_dir to another.',
+    cause,
+  });
 }
 
 /** Who holds the sandboxes of a folder, if anybody does. */

@@ -26,7 +26,8 @@ export class Ledger implements Disposable {
       return;
     }
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    this.#connection = this.#open();
+    // Who looks at it without being the host has it for a moment when it is closed.
+    this.#connection = this.#open({ timeoutMs: 1_000 });
     this.read((sql) => {
       chmodSync(file, 0o600);
       // NORMAL: the death of the process loses nothing; after a power cut reality says what the last moments were.

@@ -4,7 +4,7 @@ import { chmod, chown, lstat, mkdir, readdir, readFile, rename, rm, writeFile } 
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { z } from 'zod';
-import { GeodeError } from '../core/errors.ts';
+import { GeodeError, reasonOf } from '../core/errors.ts';
 import type { Limits } from '../core/limits.ts';
 import { runtimeNames } from '../core/runtime.ts';
 import { grades, networks, type SandboxSpec } from '../core/sandbox.ts';
@@ -112,13 +112,19 @@ export async function claimRoom(room: Room): Promise<void> {
 
 /** A folder of ours alone: in one that a stranger made or may write to, sockets and records could be swapped. */
 export async function ownFolder(path: string): Promise<void> {
-  await mkdir(path, { recursive: true, mode: 0o700 });
-  const facts = await lstat(path);
+  const refused = (reason: string, cause?: unknown) =>
+    new GeodeError('invalid_config', `${path} ${reason}.`, {
+      hint: `Remove it or set its mode to 0700, or set sandbox.state_dir and sandbox.run_dir to folders of your own.`,
+      cause,
+    });
+  const facts = await mkdir(path, { recursive: true, mode: 0o700 })
+    .then(() => lstat(path))
+    .catch((cause) => {
+      throw refused(`cannot be made: ${reasonOf(cause)}`, cause);
+    });
   const ours = process.getuid === undefined || facts.uid === process.getuid();
   if (facts.isDirectory() && ours && (facts.mode & 0o022) === 0) return;
-  throw new GeodeError('invalid_config', `${path} is not a folder that only this user may write to.`, {
-    hint: `Remove it or set its mode to 0700, or set sandbox.state_dir and sandbox.run_dir to folders of your own.`,
-  });
+  throw refused('is not a folder that only this user may write to');
 }
 
 /** `owner` is the user that the sandbox's commands run as on the host's disk. */

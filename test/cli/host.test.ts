@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, inject, it } from 'vitest';
 import { isRunning } from '../../src/ledger/process-mark.ts';
 import { EngineApi } from '../engine/engine-api.ts';
@@ -15,6 +17,19 @@ describe('CLI-1: the life of a host (native)', patience, () => {
     const host = await home.host();
     await patiently(async () => !isRunning(host), 'the end of the host');
     expect(await running(home, 'short')).toEqual(['1111']);
+  });
+
+  it('folders that cannot be used are told', async () => {
+    await using home = await sandboxHome({ GEODE_RUNTIME_NAME: 'native' });
+    const file = join(home.folder, 'file');
+    await writeFile(file, '');
+    for (const [setting, code] of [
+      ['GEODE_SANDBOX_STATE_DIR', 'ledger_failed'],
+      ['GEODE_SANDBOX_RUN_DIR', 'invalid_config'],
+    ] as const) {
+      const refused = await home.run(['sandbox', 'create', 'nowhere', '--json'], '', { [setting]: file });
+      expect(JSON.parse(refused.stdout)).toMatchObject({ code, error: expect.stringContaining(file) });
+    }
   });
 
   it('without lingering each command is the host itself: a second waits, and is then refused', async () => {

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, chown, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -44,6 +44,14 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: several commands at once${reason}
     await me.sees('resi42zed');
     expect(await home.ok(['sandbox', 'stop', 'shared'])).toContain('stopped');
     expect(await me.over).toBeGreaterThan(0);
+  });
+
+  it('a terminal that has no size is a terminal', async () => {
+    await home.ok(['sandbox', 'create', 'sizeless']);
+    const { pid } = await home.host();
+    await using me = home.sit(['sandbox', 'exec', 'sizeless', '--', 'echo', 'well'], { columns: 0, rows: 0 });
+    expect([await me.over, me.written()]).toEqual([0, 'well\r\n']);
+    expect((await home.host()).pid).toBe(pid);
   });
 
   it('SBX-6: 20 commands at once, with no host before, have one host and their own results', async () => {
@@ -177,8 +185,22 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: several commands at once${reason}
   it('a host that stands still is told of, runs nothing later, and can be replaced', async () => {
     await home.ok(['sandbox', 'create', 'still']);
     const { pid, start } = await home.host();
+    const open = await started(
+      home,
+      'sandbox',
+      'exec',
+      'still',
+      '--',
+      'sh',
+      '-c',
+      'echo up; exec sleep 1000',
+    );
     process.kill(pid, 'SIGSTOP');
     try {
+      open.child.kill('SIGTERM');
+      await open.over;
+      expect(open.child.exitCode).toBe(125);
+      expect(open.said.stderr).toContain('does not answer an interrupt');
       const refused = await home.run(['sandbox', 'exec', 'still', '--', 'sh', '-c', 'echo ran > late'], '');
       expect(refused).toMatchObject({
         code: 125,
@@ -225,6 +247,18 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: several commands at once${reason}
     expect([seen, child.exitCode]).toEqual([bytes, 0]);
   });
 
+  it('a reader that goes away ends its command as on a pipe, and a full disk is told', async () => {
+    await home.ok(['sandbox', 'create', 'pipe']);
+    const shell = (script: string) =>
+      spawn('bash', ['-c', script, process.execPath, geodeProgram], { env: home.env, cwd: home.folder });
+    const headed = shell('"$0" "$1" sandbox exec pipe -- yes | head -n 1; echo $PIPESTATUS');
+    expect(await text(headed.stdout)).toBe('y\n141\n');
+    expect(await running(home, 'pipe')).toEqual([]);
+    const full = shell('"$0" "$1" sandbox exec pipe -- echo word > /dev/full; echo $?');
+    const words = await Promise.all([text(full.stdout), text(full.stderr)]);
+    expect(words).toEqual(['1\n', expect.stringContaining('ENOSPC')]);
+  });
+
   it('takes paths, variables and colours from where the command is typed, and leaves stdin alone', async () => {
     await home.ok(['sandbox', 'create', 'typed']);
     const shown = await home.run(
@@ -259,12 +293,16 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: several commands at once${reason}
     expect(await home.run(args, '', other)).toMatchObject({ code: 0 });
     const second = await home.host();
     expect(second.pid).not.toBe(pid);
+    const three = await Promise.all([1, 2, 3].map(() => home.run(args)));
+    expect(three.map(({ code, stderr }) => [code, stderr])).toEqual([1, 2, 3].map(() => [0, '']));
+    expect(await home.run(args, '', other)).toMatchObject({ code: 0 });
+    const third = await home.host();
     const busy = home.startWith(other, ['sandbox', 'exec', 'rules', '--', 'sh', '-c', 'echo up; sleep 1000']);
     await once(busy.stdout, 'data');
     const refused = await home.run([...args, '--json']);
     expect(JSON.parse(refused.stdout)).toMatchObject({
       code: 'ledger_held',
-      details: { pid: second.pid },
+      details: { pid: third.pid },
       error: expect.stringContaining('runs with other settings: sandbox.memory'),
     });
     // Those that are for the host to say are not compared.
@@ -310,6 +348,20 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: several commands at once${reason}
     expect(await home.run(['sandbox', 'ps', 'safe'])).toMatchObject(refusal);
     await chmod(dirname(socket), 0o700);
     await home.ok(['sandbox', 'ps', 'safe']);
+  });
+
+  it('ends in good order when it is stopped, though a command does not listen', async () => {
+    await home.ok(['sandbox', 'create', 'deaf']);
+    const deaf = await started(home, 'sandbox', 'exec', '--timeout', '0', 'deaf', '--', 'yes');
+    const state = join(home.folder, '.local/state/geode');
+    deaf.child.kill('SIGSTOP');
+    expect(await readdir(state)).toContain('ledger.db-wal');
+    await home.ok(['host', 'stop']);
+    expect(await readdir(state)).not.toContain('ledger.db-wal');
+    deaf.child.kill('SIGCONT');
+    await deaf.over;
+    expect(deaf.child.exitCode).toBe(125);
+    await home.ok(['sandbox', 'stop', 'deaf']);
   });
 
   it('is seen in geode status, stopped with geode host stop, and ends when its folders are gone', async () => {

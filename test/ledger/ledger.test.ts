@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -32,6 +32,15 @@ describe('the ledger', () => {
       using ledger = new Ledger(file, [second]);
       expect(ledger.read((sql) => sql.all`SELECT * FROM things`)).toMatchObject([{ name: "it's", age: 7 }]);
     }
+  });
+
+  it('is closed when it is let go of: its write-ahead log is then in the file', () => {
+    const file = join(folder, 'ledger.db');
+    const ledger = new Ledger(file, [first]);
+    ledger.write((sql) => sql.run`INSERT INTO things (name) VALUES ('one')`);
+    expect(readdirSync(folder)).toContain('ledger.db-wal');
+    ledger[Symbol.dispose]();
+    expect(readdirSync(folder)).toEqual(['ledger.db']);
   });
 
   it('refuses a file of a newer version, and one that is no ledger, and leaves them as they are', () => {

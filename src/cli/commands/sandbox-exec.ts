@@ -67,8 +67,11 @@ export const sandboxExecCommand: CliCommand = {
   },
 };
 
-/** Ctrl-C is for the command; who ends this program, to take over the sandboxes say, leaves it running. */
-const onInterrupt: OnInterrupt = (reason) => (reason === 'SIGINT' ? 'kill' : 'leave');
+/**
+ * Ctrl-C is for the command, and so is a reader that goes away, as on a pipe; who ends this program, to take over the
+ * sandboxes say, leaves it running.
+ */
+const onInterrupt: OnInterrupt = (reason) => (reason === 'SIGINT' || reason === 'SIGPIPE' ? 'kill' : 'leave');
 
 function commandFrom(argv: Command['argv'], { values, host, streams }: CliContext): Command {
   const { background, pty, interactive, cwd } = values;

@@ -21,8 +21,8 @@ import { type Frame, Wire } from './wire.ts';
 
 /** A connection that does not say what it wants is closed after that long. */
 const requestDeadlineMs = 30_000;
-/** Commands that are told to end are waited for that long. */
-const endDeadlineMs = 10_000;
+/** Commands that are told to end are waited for that long: less than whoever ends a host waits before it kills. */
+const endDeadlineMs = 5_000;
 
 export interface CommandServerOptions extends Pick<CliContext, 'host' | 'commands'> {
   readonly loaded: LoadedConfig;
@@ -38,6 +38,8 @@ export class CommandServer implements AsyncDisposable {
   readonly #server = createServer();
   readonly #running = new Map<Promise<void>, AbortController>();
   readonly #connections = new Set<Socket>();
+  /** Whose command was accepted: who only asks keeps nobody from making room. */
+  readonly #accepted = new Set<Wire>();
   #idleSince = performance.now();
   #leaving = false;
 
@@ -88,9 +90,13 @@ export class CommandServer implements AsyncDisposable {
       this.#idleSince = performance.now();
     });
     const interrupt = new AbortController();
-    const serving = this.#serve(new Wire(socket), interrupt)
+    const wire = new Wire(socket);
+    const serving = this.#serve(wire, interrupt)
       .catch(() => void socket.destroy())
-      .finally(() => this.#running.delete(serving));
+      .finally(() => {
+        this.#running.delete(serving);
+        this.#accepted.delete(wire);
+      });
     this.#running.set(serving, interrupt);
   }
 
@@ -120,6 +126,7 @@ export class CommandServer implements AsyncDisposable {
       wire.sendJson('refused', refusal);
       return undefined;
     }
+    this.#accepted.add(wire);
     wire.send('accepted');
     const second = await frames.next();
     return !second.done && second.value.kind === 'go' ? request : undefined;
@@ -129,7 +136,7 @@ export class CommandServer implements AsyncDisposable {
     if (this.#leaving) return { reason: 'is about to end', leaves: true };
     const reason = differenceFrom(request, settingsOf(this.#options.loaded.config));
     if (reason === undefined) return undefined;
-    this.#leaving = this.#options.yields && this.#connections.size === 1;
+    this.#leaving = this.#options.yields && this.#accepted.size === 0;
     return { reason, leaves: this.#leaving };
   }
 

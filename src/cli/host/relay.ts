@@ -14,7 +14,7 @@ export async function relay({ wire, frames }: Reached, { streams, signal }: CliC
   using _wire = wire;
   throwIfCancelled(signal, 'The command');
   wire.send('go');
-  using _told = tellOf(streams, signal, wire);
+  using told = tellOf(streams, signal, wire);
   const input = inputOf(streams, wire);
   const terminal = rawTerminal(streams);
   try {
@@ -29,7 +29,8 @@ export async function relay({ wire, frames }: Reached, { streams, signal }: CliC
     terminal.giveBack();
     input.end();
   }
-  throw new GeodeError('host_lost', 'The host of the sandboxes ended in the middle of this command.');
+  const how = told.inVain() ? 'does not answer an interrupt' : 'ended in the middle of this command';
+  throw new GeodeError('host_lost', `The host of the sandboxes ${how}.`);
 }
 
 /** What a program does to the terminal is watched here too, so that it can be given back when the host is lost. */
@@ -49,14 +50,34 @@ function rawTerminal({ stdout, setRaw }: Streams) {
   };
 }
 
+/** A command that is interrupted has that long to end. */
+const interruptDeadlineMs = 10_000;
+
 /** An interrupt and a new size of the window are for the command. */
-function tellOf(streams: Streams, signal: AbortSignal, wire: Wire): Disposable {
-  const interrupt = () => wire.send('signal', Buffer.from(String(signal.reason)));
+function tellOf(
+  streams: Streams,
+  signal: AbortSignal,
+  wire: Wire,
+): Disposable & {
+  /** An interrupt was not answered, so the wire was cut. */
+  inVain(): boolean;
+} {
+  let isInVain = false;
+  let deadline: NodeJS.Timeout | undefined;
+  const interrupt = () => {
+    wire.send('signal', Buffer.from(String(signal.reason)));
+    deadline = setTimeout(() => {
+      isInVain = true;
+      wire[Symbol.dispose]();
+    }, interruptDeadlineMs);
+  };
   const resize = () => wire.sendJson('resize', terminalSize(streams));
   signal.addEventListener('abort', interrupt);
   streams.stdout.on('resize', resize);
   return {
+    inVain: () => isInVain,
     [Symbol.dispose]() {
+      clearTimeout(deadline);
       signal.removeEventListener('abort', interrupt);
       streams.stdout.off('resize', resize);
     },

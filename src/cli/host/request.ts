@@ -4,9 +4,10 @@ import type { Config } from '../../config/schema.ts';
 import { type CliCommand, type CliContext, texts } from '../command.ts';
 import { version } from '../version.ts';
 
+/** A terminal that nobody has given a size has 0. */
 const size = {
-  columns: z.number().int().positive().optional(),
-  rows: z.number().int().positive().optional(),
+  columns: z.number().int().nonnegative().optional(),
+  rows: z.number().int().nonnegative().optional(),
 };
 export const sizeSchema = z.object(size);
 

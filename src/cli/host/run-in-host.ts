@@ -1,10 +1,9 @@
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Config } from '../../config/schema.ts';
 import { throwIfCancelled, within } from '../../core/cancel.ts';
 import { GeodeError, isGeodeError } from '../../core/errors.ts';
-import { namedHost, tryLock } from '../../ledger/host-lock.ts';
+import { makeStateFolder, namedHost, tryLock } from '../../ledger/host-lock.ts';
 import type { CliCommand, CliContext } from '../command.ts';
 import { waitFrom } from '../hosting.ts';
 import { orNotRun } from '../run-command.ts';
@@ -58,16 +57,16 @@ async function reachHost(command: CliCommand, context: CliContext): Promise<Reac
     refusal = answer.refusal;
     return undefined;
   };
-  mkdirSync(stateDir, { recursive: true, mode: 0o700 });
+  makeStateFolder(stateDir);
   for (;;) {
     throwIfCancelled(signal, 'Waiting for the host of the sandboxes');
+    if (performance.now() > until) throw unanswered(stateDir);
     const reached = await ask();
     if (reached !== undefined || linger === 0) return reached;
     if (refusal !== undefined && command.host === 'wanted') return undefined;
     // Of many that find no host, one starts it.
     using turn = tryLock(join(stateDir, 'start.lock'));
     if (turn === undefined) {
-      if (performance.now() > until) throw unanswered(stateDir);
       await delay(pauseMs);
       continue;
     }

@@ -41,6 +41,10 @@ export async function startHost(
   const deadline = { ms: startDeadlineMs + waitMs, what: 'Starting the host of the sandboxes', signal };
   try {
     checkAnswer(await within(deadline, () => firstLine(child)));
+  } catch (error) {
+    // One that does not get to serve is of use to nobody; it may have ended by itself.
+    child.kill('SIGKILL');
+    throw error;
   } finally {
     child.stdout?.destroy();
     child.unref();

@@ -1,6 +1,7 @@
 /** The thread that searches: it reads the truth through a connection of its own and keeps recent namespaces. */
 import { DatabaseSync } from 'node:sqlite';
 import { workerData } from 'node:worker_threads';
+import { Sql } from '../../../ledger/sql.ts';
 import { changesOf, countIn, indexedEntries, indexedEntry, lastChange } from '../../truth/indexed-entries.ts';
 import { modelById } from '../../truth/models.ts';
 import { serveCalls } from '../../worker-calls.ts';
@@ -30,7 +31,7 @@ interface Open {
 
 const { file }: IndexWorkerInput = workerData;
 const db = new DatabaseSync(file, { readOnly: true, timeout: 10_000 });
-const sql = db.createTagStore(50);
+const sql = new Sql(db);
 const open = new Map<string, Open>();
 const dataVersion = db.prepare('PRAGMA data_version');
 
