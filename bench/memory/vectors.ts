@@ -21,6 +21,7 @@ const SIZES = [10_000, 100_000, 1_000_000];
 /** Filling a server with a million points takes longer than the rest of the bench: a smaller number leaves that out. */
 const LARGEST_IN_QDRANT = Number(process.env.GEODE_BENCH_LARGEST ?? SIZES.at(-1));
 const POINTS_PER_CALL = 1_000;
+const MOST_TRIES = 5;
 const CALLS_AT_ONCE = 4;
 /** Building graphs begins a moment after the last point; so long must the server have nothing to do. */
 const QUIET_MS = 3_000;
@@ -162,7 +163,7 @@ async function fillQdrant(
         vector: [...vectors.subarray((at + i) * dimensions, (at + i + 1) * dimensions)],
         payload: { category: (at + i) % RARE === 0 ? 'rare' : 'core' },
       }));
-      await client.upsert('bench', { points, wait: true });
+      await insistently(() => client.upsert('bench', { points, wait: true }));
     }
   };
   await Promise.all(Array.from({ length: CALLS_AT_ONCE }, fill));
@@ -170,6 +171,19 @@ async function fillQdrant(
     if ((await client.getCollection('bench')).status !== 'green') quietSince = Date.now();
   }
   process.stderr.write('\n');
+}
+
+/** A server closes a connection that was idle, also in the moment in which the next call is sent over it. */
+async function insistently(call: () => Promise<unknown>): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      await call();
+      return;
+    } catch (thrown) {
+      if (tries === MOST_TRIES) throw thrown;
+      await delay(500);
+    }
+  }
 }
 
 /** Afterwards, because an exact search throws everything else out of the processor's caches. */
