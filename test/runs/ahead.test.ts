@@ -1,3 +1,6 @@
+import { execFile } from 'node:child_process';
+import { copyFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { Runs } from '../../src/runs/index.ts';
 import type { RunOptions } from '../../src/runs/options.ts';
@@ -6,6 +9,7 @@ import { dockerRuntime } from '../../src/runtimes/docker/docker.ts';
 import type { RuntimesOptions } from '../../src/runtimes/index.ts';
 import { nativeRuntime } from '../../src/runtimes/native/native.ts';
 import { fixtureText } from '../contracts/harness.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 import { openRuns, type RunsHarness } from './harness.ts';
 
 const { docker, bubblewrap } = inject('engines');
@@ -24,6 +28,21 @@ const places = [
   },
   { name: 'native', missing: undefined, make: nativeRuntime, world: {} },
 ];
+
+describe('an interpreter that could not go on as the run that comes', () => {
+  it('does not say that it waits: a Python that has no arguments yet', async () => {
+    using folder = temporaryFolder();
+    await copyFile(
+      new URL('../../src/runs/ahead/sitecustomize.py', import.meta.url),
+      `${folder.path}/sitecustomize.py`,
+    );
+    const code = 'import sys; del sys.argv; import sitecustomize';
+    const env = { ...process.env, PYTHONPATH: folder.path };
+    const starting = promisify(execFile)('python3', ['-S', '-c', code], { env });
+    starting.child.stdin?.end();
+    await expect(starting).rejects.toMatchObject({ code: 1, stdout: '' });
+  });
+});
 
 /** A run whose output does not say in which sandbox it was, where a workdir is a path of the host. */
 async function toldBy(runs: Runs, code: string, language: string, options: RunOptions) {
