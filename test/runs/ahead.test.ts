@@ -132,6 +132,13 @@ for (const { name, missing, make, world } of places) {
       expect(one?.stdout).toBe('hooks\nforked []\nthread []\nthread with an environment\n');
     });
 
+    it('RUN-8: a package of the code is one', async () => {
+      const description = { type: 'module', imports: { '#part': './part.js' } };
+      const files = { 'package.json': JSON.stringify(description), 'part.js': 'export default 7' };
+      const code = 'console.log(typeof require, await import("#part").then((part) => part.default))';
+      expect(await ahead.runs.run(code, 'javascript', { files })).toMatchObject({ stdout: 'undefined 7\n' });
+    });
+
     it('files of the code may have the names of those that wait', async () => {
       const files = { 'sitecustomize.py': 'mine = 1', '.geode-gate/gate.cjs': 'mine' };
       const code =
