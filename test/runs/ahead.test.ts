@@ -1,3 +1,6 @@
+import { execFile } from 'node:child_process';
+import { copyFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { Runs } from '../../src/runs/index.ts';
 import type { RunOptions } from '../../src/runs/options.ts';
@@ -6,6 +9,7 @@ import { dockerRuntime } from '../../src/runtimes/docker/docker.ts';
 import type { RuntimesOptions } from '../../src/runtimes/index.ts';
 import { nativeRuntime } from '../../src/runtimes/native/native.ts';
 import { fixtureText } from '../contracts/harness.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 import { openRuns, type RunsHarness } from './harness.ts';
 
 const { docker, bubblewrap } = inject('engines');
@@ -24,6 +28,21 @@ const places = [
   },
   { name: 'native', missing: undefined, make: nativeRuntime, world: {} },
 ];
+
+describe('an interpreter that could not go on as the run that comes', () => {
+  it('does not say that it waits: a Python that has no arguments yet', async () => {
+    using folder = temporaryFolder();
+    await copyFile(
+      new URL('../../src/runs/ahead/sitecustomize.py', import.meta.url),
+      `${folder.path}/sitecustomize.py`,
+    );
+    const code = 'import sys; del sys.argv; import sitecustomize';
+    const env = { ...process.env, PYTHONPATH: folder.path };
+    const starting = promisify(execFile)('python3', ['-S', '-c', code], { env });
+    starting.child.stdin?.end();
+    await expect(starting).rejects.toMatchObject({ code: 1, stdout: '' });
+  });
+});
 
 /** A run whose output does not say in which sandbox it was, where a workdir is a path of the host. */
 async function toldBy(runs: Runs, code: string, language: string, options: RunOptions) {
@@ -111,6 +130,13 @@ for (const { name, missing, make, world } of places) {
       );
       expect(one).toMatchObject({ stdout: other?.stdout, stderr: '', exitCode: 0 });
       expect(one?.stdout).toBe('hooks\nforked []\nthread []\nthread with an environment\n');
+    });
+
+    it('RUN-8: a package of the code is one', async () => {
+      const description = { type: 'module', imports: { '#part': './part.js' } };
+      const files = { 'package.json': JSON.stringify(description), 'part.js': 'export default 7' };
+      const code = 'console.log(typeof require, await import("#part").then((part) => part.default))';
+      expect(await ahead.runs.run(code, 'javascript', { files })).toMatchObject({ stdout: 'undefined 7\n' });
     });
 
     it('files of the code may have the names of those that wait', async () => {

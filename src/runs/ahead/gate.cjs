@@ -2,6 +2,7 @@
 // threads of the code inherit the option that names it, and find nothing to wait for.
 'use strict';
 const { readSync, writeSync } = require('node:fs');
+const { dirname, resolve } = require('node:path');
 
 delete require.cache[__filename];
 process.execArgv.length = 0;
@@ -11,7 +12,7 @@ function wait() {
   delete process.env.GEODE_GATE;
   writeSync(1, '\0');
   const [cwd, count, ...rest] = read(read(4).readUInt32BE()).toString().split('\0');
-  process.chdir(cwd);
+  process.chdir(resolve(dirname(process.argv[1]), cwd));
   process.argv.push(...rest.splice(0, Number(count)));
   while (rest.length > 0) {
     const [name, value] = rest.splice(0, 2);

@@ -1,10 +1,13 @@
 import { readFile } from 'node:fs/promises';
+import { posix } from 'node:path';
 import type { Ahead, Waiting } from '../languages/language.ts';
 
 export const nodeAhead: Ahead = {
   async start({ source }, { scratch }) {
     const gate = await gateIn(scratch, 'gate.cjs');
-    return { argv: ['node', '--require', gate.path, source], env: { GEODE_GATE: '1' }, gate };
+    // Node looks for a package.json where it starts, and would remember that there was none beside the code.
+    const cwd = posix.dirname(gate.path);
+    return { argv: ['node', '--require', gate.path, source], env: { GEODE_GATE: '1' }, cwd, gate };
   },
   readsAtStart: /^(NODE|UV|V8|SSL|OPENSSL|ICU)_|^(NO|FORCE)_COLOR$|^(HTTPS?|NO)_PROXY$/i,
 };
@@ -12,7 +15,7 @@ export const nodeAhead: Ahead = {
 export const pythonAhead: Ahead = {
   async start({ source }, { scratch, env: { PYTHONPATH: others } }) {
     const gate = await gateIn(scratch, 'sitecustomize.py');
-    const path = gate.path.slice(0, gate.path.lastIndexOf('/'));
+    const path = posix.dirname(gate.path);
     return {
       argv: ['python3', '-u', source],
       env: { PYTHONDONTWRITEBYTECODE: '1', PYTHONPATH: others ? `${path}:${others}` : path },

@@ -13,13 +13,13 @@ def wait():
     sys.path.remove(folder)
     sys.path_importer_cache.pop(folder, None)
 
+    lists = [sys.argv] + ([sys.orig_argv] if hasattr(sys, "orig_argv") else [])
+    # Before Python 3.7 there is no sys.argv yet: such a one does not come to here, and no command is given to it.
     os.write(1, b"\0")
     cwd, count, *rest = os.fsdecode(read(int.from_bytes(read(4), "big"))).split("\0")
     os.chdir(cwd)
-    arguments = rest[: int(count)]
-    sys.argv += arguments
-    if hasattr(sys, "orig_argv"):
-        sys.orig_argv += arguments
+    for words in lists:
+        words += rest[: int(count)]
     names = rest[int(count) :: 2]
     os.environ.update(zip(names, rest[int(count) + 1 :: 2]))
 

@@ -1,3 +1,4 @@
+import type { Command } from '../../core/process.ts';
 import type { Sandbox } from '../../core/sandbox.ts';
 
 export const languageNames = ['python', 'javascript', 'typescript', 'shell', 'rust', 'go'] as const;
@@ -19,7 +20,7 @@ export interface Places {
 }
 
 /** The command of an interpreter that waits, and the file that it waits in. */
-export interface Waiting extends Step {
+export interface Waiting extends Step, Pick<Command, 'cwd'> {
   readonly gate: { readonly path: string; readonly content: Uint8Array };
 }
 
