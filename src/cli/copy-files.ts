@@ -1,7 +1,7 @@
 /** Copies between this machine and a sandbox, as `cp -r` would. */
 import { randomBytes } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
-import { lstat, rename, rm, stat } from 'node:fs/promises';
+import { chmod, lstat, rename, rm, stat } from 'node:fs/promises';
 import { basename, join, posix, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -26,7 +26,7 @@ export interface Copied {
 
 type Place = Pick<PersistentSandbox, 'rootFiles' | 'workdir'>;
 /** The side of whoever copies: paths start at their folder, and - is their stdin or stdout. */
-type Here = Pick<CliContext, 'cwd' | 'streams' | 'signal'>;
+type Here = Pick<CliContext, 'cwd' | 'streams' | 'signal' | 'host'>;
 
 export function sideOf(given: string): Side {
   const at = given.indexOf(':');
@@ -53,15 +53,17 @@ export async function copyOut(place: Place, from: string, to: string, here: Here
       type: 'directory',
       entries: await files.download(from, local(target), cancel),
     };
-  await saveFile(files.stream(from, cancel), local(target), facts);
+  await saveFile(files.stream(from, cancel), local(target), facts.mode & 0o777 & ~here.host.umask);
   return { from, to: target, type: 'file', entries: 1 };
 }
 
 /** Beside its place first: a copy that is cut off leaves what was there. */
-async function saveFile(bytes: AsyncIterable<Uint8Array>, path: string, { mode }: FileFacts): Promise<void> {
+async function saveFile(bytes: AsyncIterable<Uint8Array>, path: string, mode: number): Promise<void> {
   const partial = `${path}.partial-${randomBytes(4).toString('hex')}`;
   try {
-    await pipeline(bytes, createWriteStream(partial, { flags: 'wx', mode: mode & 0o777 }));
+    await pipeline(bytes, createWriteStream(partial, { flags: 'wx', mode }));
+    // The umask of whoever copies, not of this process.
+    await chmod(partial, mode);
     await rename(partial, path);
   } catch (error) {
     await rm(partial, { force: true });

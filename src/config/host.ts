@@ -7,6 +7,8 @@ export interface Host {
   readonly arch: string;
   readonly uid: number;
   readonly gid: number;
+  /** Permissions that new files do not get. */
+  readonly umask: number;
   /** The name that this user logs in by. */
   readonly user: string;
   readonly home: string;
@@ -32,6 +34,7 @@ export function thisHost(env: NodeJS.ProcessEnv = process.env): Host {
     arch: process.arch,
     uid,
     gid: process.getgid?.() ?? 0,
+    umask: process.umask(),
     user: loginName(env, uid),
     home,
     path: env.PATH || '/usr/local/bin:/usr/bin:/bin',

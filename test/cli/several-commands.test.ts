@@ -261,6 +261,18 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: several commands at once${reason}
 
   it('takes paths, variables and colours from where the command is typed, and leaves stdin alone', async () => {
     await home.ok(['sandbox', 'create', 'typed']);
+    await home.ok(['sandbox', 'exec', 'typed', '--', 'sh', '-c', 'echo word > file; chmod 664 file']);
+    const copy = 'umask $2; "$0" "$1" sandbox cp typed:file to-$2 2> /dev/null; stat -c %a to-$2';
+    for (const [umask, mode] of [
+      ['077', '600\n'],
+      ['002', '664\n'],
+    ] as const) {
+      const copied = spawn('sh', ['-c', copy, process.execPath, geodeProgram, umask], {
+        env: home.env,
+        cwd: home.folder,
+      });
+      expect(await text(copied.stdout)).toBe(mode);
+    }
     const shown = await home.run(
       ['sandbox', 'exec', '-e', 'WORD', 'typed', '--', 'sh', '-c', 'echo $WORD'],
       '',

@@ -19,6 +19,7 @@ const requestSchema = z.object({
   argv: z.array(z.string()),
   cwd: z.string(),
   user: z.string(),
+  umask: z.number().int().min(0).max(0o777),
   /** The few that the command line names. */
   variables: z.record(z.string(), z.string()),
   colours: z.boolean(),
@@ -55,6 +56,7 @@ export function requestOf({ name }: CliCommand, context: CliContext, config: Con
     argv: [...argv],
     cwd,
     user: host.user,
+    umask: host.umask,
     variables: Object.fromEntries(named),
     colours: paint('bold', '') !== '',
     stdin: { isTTY: stdin.isTTY === true },
