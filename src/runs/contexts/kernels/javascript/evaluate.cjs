@@ -12,15 +12,10 @@ const group = 'run';
 const tracebackLimit = 100_000;
 
 exports.makeEvaluate = () => {
-  const session = new Session();
-  session.connect();
-  const post = (method, parameters) =>
-    new Promise((resolve, reject) => {
-      session.post(method, parameters, (error, answer) => (error ? reject(error) : resolve(answer)));
-    });
+  let session = connected();
 
   /** The real value behind the inspector's description of it. */
-  const realValue = async (remote) => {
+  const realValue = async (post, remote) => {
     if (remote.objectId === undefined) {
       if (remote.unserializableValue === undefined) return remote.subtype === 'null' ? null : remote.value;
       return remote.type === 'bigint'
@@ -44,8 +39,9 @@ exports.makeEvaluate = () => {
     return value;
   };
 
-  /** `{ value }` or `{ thrown }`; rejects when the execution is terminated. */
-  return async (code, name) => {
+  /** `{ value }` or `{ thrown }`; rejects when the execution is terminated or abandoned. */
+  const evaluate = async (code, name) => {
+    const post = postOf(session);
     const { result, exceptionDetails } = await post('Runtime.evaluate', {
       expression: `${code}\n//# sourceURL=${name}`,
       replMode: true,
@@ -53,13 +49,36 @@ exports.makeEvaluate = () => {
     });
     try {
       return exceptionDetails === undefined
-        ? { value: await realValue(result) }
-        : { thrown: await realValue(exceptionDetails.exception ?? result) };
+        ? { value: await realValue(post, result) }
+        : { thrown: await realValue(post, exceptionDetails.exception ?? result) };
     } finally {
       await post('Runtime.releaseObjectGroup', { objectGroup: group });
     }
   };
+
+  /**
+   * Nobody waits for what is being evaluated any more. With its session: V8 would tell of an awaited promise that
+   * nothing can settle in the midst of collecting it, where no code may run, and the process would abort. In an
+   * order that leaves a whole session behind, wherever an interrupt ends it.
+   */
+  const abandon = () => {
+    const former = session;
+    session = connected();
+    former.disconnect();
+  };
+  return { evaluate, abandon };
 };
+
+function connected() {
+  const session = new Session();
+  session.connect();
+  return session;
+}
+
+const postOf = (session) => (method, parameters) =>
+  new Promise((resolve, reject) => {
+    session.post(method, parameters, (error, answer) => (error ? reject(error) : resolve(answer)));
+  });
 
 /** Name, message and stack of anything thrown, without the kernel's own frames. */
 exports.describeThrown = (thrown, shortened) => {

@@ -14,7 +14,7 @@ const { makeWire } = require('./wire.cjs');
 exports.serve = ({ token, formLimitBytes, importModule, parts, loader }) => {
   const descriptors = takeDescriptors();
   replaceStreams();
-  const evaluate = makeEvaluate();
+  const { evaluate, abandon } = makeEvaluate();
   const written = new Int32Array(new SharedArrayBuffer(4));
   const control = new Worker(
     `(${loader})(require('node:worker_threads').workerData.parts, require)('./control.cjs');`,
@@ -52,7 +52,10 @@ exports.serve = ({ token, formLimitBytes, importModule, parts, loader }) => {
   const handlers = {
     // One that the code has broken so that it cannot tell of an end any more comes to its own.
     run: (command) => start(command).catch(() => process.reallyExit(1)),
-    interrupt: ({ run }) => finish(run, [], { cut: true }),
+    interrupt({ run }) {
+      if (current === run) abandon();
+      finish(run, [], { cut: true });
+    },
     nudge() {},
     check: ({ id, code }) => wire.send({ type: 'checked', id, state: state(code) }),
     close() {
