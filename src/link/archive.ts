@@ -89,8 +89,17 @@ async function entryOf(path: string, name: string): Promise<Put> {
   if (!facts.isFile()) return async () => {};
   if (facts.size > smallBytes) return (tar) => streamed(tar, path, header);
   await using file = await openPlain(path);
-  const { buffer, bytesRead } = await file.read(Buffer.alloc(facts.size), 0, facts.size, 0);
-  return whole({ ...header, type: 'file' }, buffer.subarray(0, bytesRead));
+  return whole({ ...header, type: 'file' }, await upTo(file, facts.size));
+}
+
+/** A file system may give less than was asked for, and more later. */
+async function upTo(file: FileHandle, size: number): Promise<Buffer> {
+  const content = Buffer.alloc(size);
+  for (let at = 0; ; ) {
+    const { bytesRead } = await file.read(content, at, size - at, at);
+    at += bytesRead;
+    if (bytesRead === 0 || at === size) return content.subarray(0, at);
+  }
 }
 
 function whole(header: Partial<Header> & { name: string }, content: Buffer = Buffer.alloc(0)): Put {

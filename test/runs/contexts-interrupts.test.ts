@@ -100,6 +100,23 @@ for (const language of contextLanguages) {
         await isUnharmed(context);
       });
 
+      it.runIf(language === 'javascript')('also when it awaits what nothing can settle', async () => {
+        const context = await openWithState(() => place.open({ graceMs: 30_000 }));
+        const collect =
+          'require("node:v8").setFlagsFromString("--expose-gc"); require("node:vm").runInNewContext("gc")()';
+        for (let round = 0; round < rounds; round += 1) {
+          const begun = Promise.withResolvers<unknown>();
+          const onEvent = begun.resolve;
+          const code = 'console.log("begun"); await new Promise(() => {})';
+          const running = context.run(code, { timeoutMs: null, onEvent });
+          await begun.promise;
+          expect(await context.interrupt()).toBe('stopped');
+          expect((await running).status).toBe('interrupted');
+          expect(await context.run(collect)).toMatchObject({ status: 'done', interpreter: 1 });
+          await isUnharmed(context);
+        }
+      });
+
       it('while the code is still on its way', async () => {
         await using context = await openWithState(() => place.open({ graceMs: 30_000 }));
         const comment = language === 'python' ? '#' : '//';

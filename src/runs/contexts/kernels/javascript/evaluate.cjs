@@ -6,41 +6,16 @@
  */
 const { Session } = require('node:inspector');
 const { inspect } = require('node:util');
-const { promiseHooks } = require('node:v8');
 
 const receiver = Symbol.for('geode.receiver');
 const group = 'run';
 const tracebackLimit = 100_000;
 
 exports.makeEvaluate = () => {
-  const session = new Session();
-  session.connect();
-  const post = (method, parameters) =>
-    new Promise((resolve, reject) => {
-      session.post(method, parameters, (error, answer) => (error ? reject(error) : resolve(answer)));
-    });
-
-  /** The promise of the latest code, which the inspector awaits. */
-  let latest;
-  const kept = [];
-
-  /** Hands the code over; the first promise that is made thereby is its own. */
-  const start = (expression) =>
-    new Promise((resolve, reject) => {
-      const unhook = promiseHooks.onInit((made) => {
-        unhook();
-        latest = new WeakRef(made);
-      });
-      const parameters = { expression, replMode: true, objectGroup: group };
-      session.post('Runtime.evaluate', parameters, (error, answer) => {
-        if (error) reject(error);
-        else resolve(answer);
-      });
-      unhook();
-    });
+  let session = connected();
 
   /** The real value behind the inspector's description of it. */
-  const realValue = async (remote) => {
+  const realValue = async (post, remote) => {
     if (remote.objectId === undefined) {
       if (remote.unserializableValue === undefined) return remote.subtype === 'null' ? null : remote.value;
       return remote.type === 'bigint'
@@ -64,29 +39,46 @@ exports.makeEvaluate = () => {
     return value;
   };
 
-  /** `{ value }` or `{ thrown }`; rejects when the execution is terminated. */
+  /** `{ value }` or `{ thrown }`; rejects when the execution is terminated or abandoned. */
   const evaluate = async (code, name) => {
-    const { result, exceptionDetails } = await start(`${code}\n//# sourceURL=${name}`);
+    const post = postOf(session);
+    const { result, exceptionDetails } = await post('Runtime.evaluate', {
+      expression: `${code}\n//# sourceURL=${name}`,
+      replMode: true,
+      objectGroup: group,
+    });
     try {
       return exceptionDetails === undefined
-        ? { value: await realValue(result) }
-        : { thrown: await realValue(exceptionDetails.exception ?? result) };
+        ? { value: await realValue(post, result) }
+        : { thrown: await realValue(post, exceptionDetails.exception ?? result) };
     } finally {
       await post('Runtime.releaseObjectGroup', { objectGroup: group });
     }
   };
 
   /**
-   * For code that was ended, whose promise nothing can settle any more. V8 would tell the inspector so in the
-   * middle of collecting it, where no javascript may run, and the process would end: it is not collected.
+   * Nobody waits for what is being evaluated any more. With its session: V8 would tell of an awaited promise that
+   * nothing can settle in the midst of collecting it, where no code may run, and the process would abort. In an
+   * order that leaves a whole session behind, wherever an interrupt ends it.
    */
-  const keep = () => {
-    const promise = latest?.deref();
-    if (promise !== undefined) kept.push(promise);
+  const abandon = () => {
+    const former = session;
+    session = connected();
+    former.disconnect();
   };
-
-  return { evaluate, keep };
+  return { evaluate, abandon };
 };
+
+function connected() {
+  const session = new Session();
+  session.connect();
+  return session;
+}
+
+const postOf = (session) => (method, parameters) =>
+  new Promise((resolve, reject) => {
+    session.post(method, parameters, (error, answer) => (error ? reject(error) : resolve(answer)));
+  });
 
 /** Name, message and stack of anything thrown, without the kernel's own frames. */
 exports.describeThrown = (thrown, shortened) => {

@@ -14,7 +14,7 @@ const { makeWire } = require('./wire.cjs');
 exports.serve = ({ token, formLimitBytes, importModule, parts, loader }) => {
   const descriptors = takeDescriptors();
   replaceStreams();
-  const { evaluate, keep } = makeEvaluate();
+  const { evaluate, abandon } = makeEvaluate();
   const written = new Int32Array(new SharedArrayBuffer(4));
   const control = new Worker(
     `(${loader})(require('node:worker_threads').workerData.parts, require)('./control.cjs');`,
@@ -53,7 +53,7 @@ exports.serve = ({ token, formLimitBytes, importModule, parts, loader }) => {
     // One that the code has broken so that it cannot tell of an end any more comes to its own.
     run: (command) => start(command).catch(() => process.reallyExit(1)),
     interrupt({ run }) {
-      keep();
+      if (current === run) abandon();
       finish(run, [], { cut: true });
     },
     nudge() {},
