@@ -19,11 +19,14 @@ async function main(argv: readonly string[]): Promise<number> {
   if (command === undefined) return withoutCommand(argv);
   const interrupt = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupt.abort(signal));
-  for (const stream of [process.stdout, process.stderr])
-    stream.on('error', (error) => {
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.once('error', (error) => {
       interrupt.abort('SIGPIPE');
       notWritten(error);
     });
+    // Each write after that fails too.
+    stream.on('error', () => {});
+  }
   return perform(command, argv.slice(command.name.split(' ').length), {
     streams: ownStreams(() => interrupt.abort('SIGHUP')),
     host: thisHost(),
@@ -36,10 +39,11 @@ async function main(argv: readonly string[]): Promise<number> {
 
 /** `geode … | head`: nobody reads any more, which ends a command as it would end any other. A full disk is told. */
 function notWritten(error: NodeJS.ErrnoException): void {
-  const isLeft = error.code === 'EPIPE';
+  // A terminal that is gone gives EIO.
+  const isLeft = error.code === 'EPIPE' || error.code === 'EIO';
   if (!isLeft) process.stderr.write(`geode: What it says cannot be written: ${error.message}\n`);
   process.once('exit', () => {
-    process.exitCode = isLeft ? signalCode('SIGPIPE') : exitCodes.failed;
+    process.exitCode = isLeft ? process.exitCode || signalCode('SIGPIPE') : exitCodes.failed;
   });
 }
 

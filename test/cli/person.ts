@@ -9,6 +9,8 @@ export interface Person extends AsyncDisposable {
   readonly over: Promise<number | null>;
   type(keys: string): void;
   resize(columns: number, rows: number): void;
+  /** Closes the window. */
+  close(): void;
   signal(name: 'SIGKILL' | 'SIGTERM' | 'SIGHUP' | 'SIGINT'): void;
   /** The lines that the terminal shows now. */
   screen(): string;
@@ -56,6 +58,7 @@ export function sitDown(argv: readonly string[], { env, columns = 80, rows = 24 
       terminal.resize(width, height);
       order({ resize: [width, height] });
     },
+    close: () => order({ close: true }),
     signal: (name) => order({ signal: name }),
     async sees(words) {
       const isThere = async () =>

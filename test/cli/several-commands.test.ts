@@ -54,6 +54,15 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: several commands at once${reason}
     expect((await home.host()).pid).toBe(pid);
   });
 
+  it('a window that is closed ends its command, and what runs in it goes on', async () => {
+    await using me = home.sit(['shell', 'window']);
+    me.type('echo rea$((1))dy\r');
+    await me.sees('rea1dy');
+    me.close();
+    expect(await me.over).toBeGreaterThan(0);
+    expect(await running(home, 'window')).toHaveLength(1);
+  });
+
   it('SBX-6: 20 commands at once, with no host before, have one host and their own results', async () => {
     await home.ok(['sandbox', 'create', 'many']);
     await home.ok(['host', 'stop']);
