@@ -8,6 +8,7 @@ awaited. All of this happens in the main thread, where python runs signal handle
 import os
 import signal
 import threading
+from time import sleep
 
 
 class Interrupts:
@@ -17,6 +18,7 @@ class Interrupts:
         self.commands = None
         self.run = 0  # the run whose code is under way
         self.wanted = 0  # the run that is to end
+        self.insisting = 0  # the run whose interrupt is repeated until it has ended
         self.holds = 0  # parts of the kernel that must not be left half-way
         self.loop = None
         self.task = None  # what the run awaits on the loop
@@ -62,8 +64,22 @@ class Interrupts:
             if not self.task.done():
                 self.task.cancel()
                 self.loop.call_soon_threadsafe(lambda: None)
+                self.insist()
             return
         self.check()
+
+    def insist(self):
+        """The loop may give other code its turn before it hears of the cancel, and not get it back."""
+        if self.insisting != self.run:
+            self.insisting = self.run
+            threading.Thread(target=self.strike_again, args=(self.run,), daemon=True).start()
+
+    def strike_again(self, run):
+        pause = 0.02
+        while self.wanted == self.run == run:
+            sleep(pause)
+            pause = min(2 * pause, 1)
+            signal.pthread_kill(self.main, signal.SIGIO)
 
     def due(self):
         return self.run != 0 and self.wanted == self.run and not self.holds and not self.commands.taking
