@@ -172,7 +172,7 @@ describe('rows of vectors', () => {
     const dimensions = 100;
     const centre = vectorOf(9, dimensions).map((value) => value * 0.8);
     const rows = new VectorRows(centre, 0);
-    const count = 12_345;
+    const count = 22_345;
     const vectors = Array.from({ length: count }, (_, i) => {
       const mixed = vectorOf(i, dimensions).map((value, at) => value * 0.5 + (centre[at] ?? 0));
       const length = Math.hypot(...mixed);
@@ -207,9 +207,9 @@ describe('rows of vectors', () => {
     const rows = new VectorRows(centre, 0);
     expect(found(rows, centre).size).toBe(0);
     expect(rows.fineProducts(centre, []).length).toBe(0);
-    for (let i = 0; i < 6_000; i += 1) rows.add(i, packVector(centre, centre));
+    for (let i = 0; i < 21_000; i += 1) rows.add(i, packVector(centre, centre));
     const products = found(rows, vectorOf(2, 384));
-    expect(products.size).toBe(6_000);
+    expect(products.size).toBe(21_000);
     expect([...products.values()].every((product) => product === 0)).toBe(true);
   });
 
@@ -249,12 +249,12 @@ describe('one namespace', () => {
       index.put(one);
       alive.set(one.id, one);
     };
-    for (let id = 0; id < 9_000; id += 1) put(entry(id));
-    for (let id = 0; id < 9_000; id += 7) {
+    for (let id = 0; id < 21_000; id += 1) put(entry(id));
+    for (let id = 0; id < 21_000; id += 7) {
       index.remove(id);
       alive.delete(id);
     }
-    for (let id = 1; id < 9_000; id += 11) put(entry(id, { labels: ['tag:even'] }));
+    for (let id = 1; id < 21_000; id += 11) put(entry(id, { labels: ['tag:even'] }));
     for (const filter of [
       {},
       { strict: true },

@@ -9,13 +9,13 @@ import { BLOCK, RANGES, RowLayout } from './row-layout.ts';
 import { newScan, type Scan } from './scan.ts';
 import { signTables } from './sign-tables.ts';
 
-/** Up to here comparing the bytes of all rows is as fast as choosing first. */
-const EXACT_ROWS = 5_000;
+/** Up to here all rows are compared by their bytes: it takes less than half a millisecond, and no crowd of similar rows can hide one. */
+const EXACT_ROWS = 20_000;
 /** So many listed rows cost less one by one than going through the signs of all. */
 const FEW_ROWS = 2_500;
 /** Of the rows, the share whose bytes are compared after their signs have been; recall depends on it. */
 const CANDIDATE_SHARE = 0.005;
-const MIN_CANDIDATES = 1_000;
+const MIN_CANDIDATES = 2_000;
 /** Fits the products of a 384- to 4096-dimensional query into 32 bits. */
 const QUERY_LARGEST = 1_023;
 /** Estimates of products between -2 and 2 as 16-bit integers. */
