@@ -15,7 +15,7 @@ const EXACT_ROWS = 20_000;
 const FEW_ROWS = 2_500;
 /** Of the rows, the share whose bytes are compared after their signs have been; recall depends on it. */
 const CANDIDATE_SHARE = 0.005;
-const MIN_CANDIDATES = 2_000;
+const MIN_CANDIDATES = 1_000;
 /** Fits the products of a 384- to 4096-dimensional query into 32 bits. */
 const QUERY_LARGEST = 1_023;
 /** Estimates of products between -2 and 2 as 16-bit integers. */
