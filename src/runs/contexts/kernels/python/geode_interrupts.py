@@ -5,6 +5,7 @@ be half-way, and not in the event loop's, which would be left in disorder. There
 awaited. All of this happens in the main thread, where python runs signal handlers.
 """
 
+import _thread
 import os
 import signal
 import threading
@@ -72,7 +73,10 @@ class Interrupts:
         """The loop may give other code its turn before it hears of the cancel, and not get it back."""
         if self.insisting != self.run:
             self.insisting = self.run
-            threading.Thread(target=self.strike_again, args=(self.run,), daemon=True).start()
+            try:
+                _thread.start_new_thread(self.strike_again, (self.run,))
+            except RuntimeError:
+                pass  # code that has used up all threads is told once
 
     def strike_again(self, run):
         pause = 0.02
