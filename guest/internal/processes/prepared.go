@@ -3,7 +3,6 @@ package processes
 import (
 	"context"
 	"maps"
-	"syscall"
 	"time"
 
 	"geode/guest/internal/fault"
@@ -97,15 +96,13 @@ func (w *prepared) fits(spec *Spec) bool {
 		spec.Pty == nil && spec.User == w.spec.User && maps.Equal(spec.Rlimits, w.spec.Rlimits)
 }
 
+// discard ends the program and whatever it started.
 func (w *prepared) discard() {
 	if w == nil {
 		return
 	}
-	if w.process.table.killRoot(w.process, syscall.SIGKILL) {
-		select {
-		case <-w.process.exited:
-		case <-time.After(killDeadline):
-		}
-	}
+	table := w.process.table
+	table.killTree(w.process)
+	table.inherit(w.process)
 	w.process.wires.close()
 }

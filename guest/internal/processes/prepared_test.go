@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -116,11 +117,15 @@ func TestPreparingWithoutStdinIsRefused(t *testing.T) {
 
 // A program that does not come to its wait must not be taken for one that did.
 func TestProgramThatDoesNotWait(t *testing.T) {
-	for name, script := range map[string]string{"ends": "exit 2", "does something else": "echo hello; cat"} {
+	for name, script := range map[string]string{
+		"ends":                "exit 2",
+		"does something else": "echo hello; cat",
+		"leaves a child":      "sh -c 'sleep 60; : MARK' & echo hello",
+	} {
 		t.Run(name, func(t *testing.T) {
 			mark := fmt.Sprintf("prepared-%d", ids.Add(1))
 			spec := waiting("")
-			spec.Argv = []string{"sh", "-c", script + "; : " + mark}
+			spec.Argv = []string{"sh", "-c", strings.ReplaceAll(script, "MARK", mark) + "; : " + mark}
 			if err := table.Prepare(spec); err == nil {
 				t.Error("it was not refused")
 			}
