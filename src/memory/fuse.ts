@@ -5,13 +5,24 @@
  * by the most that any entry could reach for these words. The share of each half is a prior moved towards
  * the half whose best hits stand out; bench/memory holds the measurements behind the numbers.
  */
-import type { Explanation, Fusion, HalfScore } from '../core/memory.ts';
-import type { Hit, Hits } from './index/search-index.ts';
+import type { Explanation, Fusion } from '../core/memory.ts';
+import type { Hits } from './index/search-index.ts';
 
 export interface Ranked {
   readonly id: number;
   readonly score: number;
-  readonly why: Omit<Explanation, 'words'>;
+  readonly exact: Explanation['exact'];
+  /** Its place in each half that found it. */
+  readonly dense: Place | null;
+  readonly keyword: Place | null;
+  /** The share of the dense half; the other has the rest. */
+  readonly share: number;
+}
+
+interface Place {
+  readonly rank: number;
+  readonly raw: number;
+  readonly normalised: number;
 }
 
 export interface Halves {
@@ -30,16 +41,20 @@ export function fuse(halves: Halves, fusion: Fusion): Ranked[] {
     fusion.kind === 'rrf' ? 0.5 : renormalised(fusion.dense ?? chosenShare(dense, keyword), dense, keyword);
   const score = fusion.kind === 'rrf' ? byRank(fusion.k ?? RRF_K) : byScore(share, dense, keyword);
   const ids = new Set([...halves.exact.keys(), ...dense.byId.keys(), ...keyword.byId.keys()]);
-  return [...ids]
-    .map((id) => {
-      const why: Ranked['why'] = {
-        exact: halves.exact.get(id) ?? null,
-        dense: explained(dense, id, share),
-        keyword: explained(keyword, id, 1 - share),
-      };
-      return { id, score: score(why), why };
-    })
-    .sort((a, b) => exactRank(b.why.exact) - exactRank(a.why.exact) || b.score - a.score || a.id - b.id);
+  return Array.from(ids, (id): Ranked => {
+    const [inDense, inKeyword] = [dense.byId.get(id) ?? null, keyword.byId.get(id) ?? null];
+    const exact = halves.exact.get(id) ?? null;
+    return { id, score: score(inDense, inKeyword), exact, dense: inDense, keyword: inKeyword, share };
+  }).sort((a, b) => exactRank(b.exact) - exactRank(a.exact) || b.score - a.score || a.id - b.id);
+}
+
+/** Only for what is shown: many more are ranked. */
+export function explained({ exact, dense, keyword, share }: Ranked): Omit<Explanation, 'words'> {
+  return {
+    exact,
+    dense: dense && { ...dense, share },
+    keyword: keyword && { ...keyword, share: 1 - share },
+  };
 }
 
 const RRF_K = 60;
@@ -53,25 +68,25 @@ const DENSE_CONTRAST = 2;
 const FIELD = 50;
 
 interface ScoredHalf {
-  readonly byId: ReadonlyMap<
-    number,
-    { readonly hit: Hit; readonly rank: number; readonly normalised: number }
-  >;
+  readonly byId: ReadonlyMap<number, Place>;
   /** What an entry that the half did not find can have at most. */
   readonly floor: number;
   readonly standsOut: number;
 }
 
 function scored(hits: Hits | null, normalise: (raw: number, ceiling: number) => number): ScoredHalf {
-  const list = (hits?.hits ?? []).map((hit, i) => ({
-    hit,
-    rank: i + 1,
-    normalised: Math.min(1, Math.max(0, normalise(hit.score, hits?.ceiling ?? 1) || 0)),
-  }));
+  const found = hits?.hits ?? [];
+  const list = found.map(
+    ({ score: raw }, i): Place => ({
+      rank: i + 1,
+      raw,
+      normalised: Math.min(1, Math.max(0, normalise(raw, hits?.ceiling ?? 1) || 0)),
+    }),
+  );
   const field = list.slice(0, FIELD);
   const mean = field.reduce((sum, { normalised }) => sum + normalised, 0) / Math.max(1, field.length);
   return {
-    byId: new Map(list.map((item) => [item.hit.id, item])),
+    byId: new Map(list.map((place, i) => [found[i]?.id ?? 0, place])),
     floor: hits?.cut === true ? (list.at(-1)?.normalised ?? 0) : 0,
     standsOut: (list[0]?.normalised ?? 0) - mean,
   };
@@ -89,20 +104,16 @@ function renormalised(share: number, dense: ScoredHalf, keyword: ScoredHalf): nu
   return keyword.byId.size === 0 ? 1 : share;
 }
 
-function byScore(share: number, dense: ScoredHalf, keyword: ScoredHalf): (why: Ranked['why']) => number {
-  return (why) =>
-    share * (why.dense?.normalised ?? dense.floor) + (1 - share) * (why.keyword?.normalised ?? keyword.floor);
+type Score = (dense: Place | null, keyword: Place | null) => number;
+
+function byScore(share: number, dense: ScoredHalf, keyword: ScoredHalf): Score {
+  return (inDense, inKeyword) =>
+    share * (inDense?.normalised ?? dense.floor) + (1 - share) * (inKeyword?.normalised ?? keyword.floor);
 }
 
-function byRank(k: number): (why: Ranked['why']) => number {
-  const worth = (half: HalfScore | null) => (half === null ? 0 : (k + 1) / (k + half.rank) / 2);
-  return (why) => worth(why.dense) + worth(why.keyword);
-}
-
-function explained(half: ScoredHalf, id: number, share: number): HalfScore | null {
-  const found = half.byId.get(id);
-  if (found === undefined) return null;
-  return { rank: found.rank, raw: found.hit.score, normalised: found.normalised, share };
+function byRank(k: number): Score {
+  const worth = (place: Place | null) => (place === null ? 0 : (k + 1) / (k + place.rank) / 2);
+  return (inDense, inKeyword) => worth(inDense) + worth(inKeyword);
 }
 
 function exactRank(exact: Explanation['exact']): number {

@@ -6,7 +6,7 @@ import { throwIfCancelled } from '../core/cancel.ts';
 import { GeodeError, reasonOf } from '../core/errors.ts';
 import { type Answer, type Half, limits, type Query, type Result } from '../core/memory.ts';
 import type { EmbedQueue } from './embed/embed-queue.ts';
-import { fuse, type Ranked } from './fuse.ts';
+import { explained, fuse, type Ranked } from './fuse.ts';
 import type { Hits, Search, SearchIndex } from './index/search-index.ts';
 import type { Indexer } from './indexer.ts';
 import { type CheckedQuery, checkedQuery } from './prepare.ts';
@@ -44,11 +44,15 @@ export async function recall(
   const fusion = query.fusion ?? { kind: 'weighted' };
   // A half without a share is not asked: it would only add entries that it alone found.
   const share = fusion.kind === 'weighted' ? fusion.dense : undefined;
-  // The embedding takes longest, so it begins first and everything else happens beside it.
-  const byMeaning = share === 0 ? notAsked : denseHalf(parts, search, asked.text, options);
+  // The embedding takes longest, and all cores, so it begins first.
+  const embedded = share === 0 ? null : embedQuery(parts, asked.text, options);
+  const byMeaning = embedded === null ? notAsked : denseHalf(parts, search, embedded, options);
   const queryWords = [...new Set(words(asked.text))];
   const byWords = share === 1 ? notAsked : keywordHalf(parts, search, queryWords);
-  const exact = othersFirst().then(() => namedEntries(parts, search, asked));
+  // While the index searches, in another thread.
+  const exact = Promise.resolve(embedded)
+    .then(() => othersFirst())
+    .then(() => namedEntries(parts, search, asked));
   const [dense, keyword, named] = await Promise.all([byMeaning, byWords, exact]);
   if (keyword.hits === null && dense.hits === null) {
     throw new GeodeError(
@@ -107,26 +111,38 @@ async function keywordHalf(
   }
 }
 
-async function denseHalf(
-  { indexer, queue, index }: RecallParts,
-  search: Search,
-  text: string,
-  options: Cancel,
-): Promise<HalfAnswer> {
+/** The query as a vector of the model, or why there is none. */
+type Embedded = { readonly vector: Float32Array; readonly model: number } | { readonly trouble: string };
+
+async function embedQuery({ indexer, queue }: RecallParts, text: string, options: Cancel): Promise<Embedded> {
   const model = await indexer.modelSoon();
   if (model === null) {
-    return {
-      hits: null,
-      trouble: `The embedder has not answered yet: ${reasonOf(indexer.trouble ?? 'starting')}.`,
-    };
+    return { trouble: `The embedder has not answered yet: ${reasonOf(indexer.trouble ?? 'starting')}.` };
   }
   try {
     const [vector] = await queue.embed([text.slice(0, queue.embedder.chunkLength)], 'query', options);
     if (vector === undefined)
       throw new GeodeError('embedder_failed', 'The embedder gave no vector for the query.');
+    return { vector, model: model.id };
+  } catch (thrown) {
+    throwIfCancelled(options.signal, 'The call');
+    indexer.wake();
+    return { trouble: reasonOf(thrown) };
+  }
+}
+
+async function denseHalf(
+  { indexer, index }: RecallParts,
+  search: Search,
+  embedded: Promise<Embedded>,
+  options: Cancel,
+): Promise<HalfAnswer> {
+  const query = await embedded;
+  if ('trouble' in query) return { hits: null, trouble: query.trouble };
+  try {
     // Afterwards: an embedder that has just been started does not use up the moment.
     const whole = await indexer.vectorsSoon(search.namespace);
-    const hits = await index.dense({ ...search, vector, model: model.id });
+    const hits = await index.dense({ ...search, ...query });
     return { hits, trouble: whole ? null : 'Some entries are still being embedded or indexed.' };
   } catch (thrown) {
     throwIfCancelled(options.signal, 'The call');
@@ -142,7 +158,7 @@ function degraded(half: Half, { trouble }: HalfAnswer): { half: Half; reason: st
 /** A name: one word that is more than a word, such as `parseHeader`, `max_size`, `E0382` or `fs.open`. */
 const NAME = /^(?=.*(?:\p{Ll}\p{Lu}|[_\d.:#/$-]))[^\s]+$/u;
 
-type Exact = Map<number, NonNullable<Ranked['why']['exact']>>;
+type Exact = Map<number, NonNullable<Ranked['exact']>>;
 
 /** Entries whose key is the query, or that carry one of its names or its error. */
 function namedEntries({ truth }: RecallParts, search: Search, { text }: CheckedQuery): Exact {
@@ -189,21 +205,22 @@ function stillThere(
 
 function page(
   { truth }: RecallParts,
-  ranked: readonly Ranked[],
+  all: readonly Ranked[],
   { namespace, now }: Search,
   { limit, offset }: CheckedQuery,
   queryWords: readonly string[],
 ): { results: Result[]; total: number } {
   return truth.read((sql) => {
-    const shown = ranked.slice(offset, offset + limit);
+    const shown = all.slice(offset, offset + limit);
     const ids = shown.map(({ id }) => id);
     const found = readWithWords(sql, namespace, ids, now);
-    const results = shown.flatMap(({ id, score, why }) => {
-      const there = found.get(id);
+    const results = shown.flatMap((ranked) => {
+      const there = found.get(ranked.id);
       if (there === undefined) return [];
       const shared = queryWords.filter((word) => there.words.has(wordHash(word)));
-      return [{ entry: there.entry, score, why: { ...why, words: shared } }];
+      const why = { ...explained(ranked), words: shared };
+      return [{ entry: there.entry, score: ranked.score, why }];
     });
-    return { results, total: ranked.length };
+    return { results, total: all.length };
   });
 }

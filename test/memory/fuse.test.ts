@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { fuse, type Halves } from '../../src/memory/fuse.ts';
+import { explained, fuse, type Halves } from '../../src/memory/fuse.ts';
 import type { Hits } from '../../src/memory/index/search-index.ts';
 
 const hits = (scores: Record<number, number>, more: Partial<Hits> = {}): Hits => ({
@@ -22,11 +22,8 @@ const ids = (more: Partial<Halves>, fusion: Parameters<typeof fuse>[1] = { kind:
 
 it('gives all of the score to the half that answered', () => {
   const [first] = fuse(halves({ keyword: hits({ 1: 10, 2: 5 }) }), { kind: 'weighted' });
-  expect(first).toMatchObject({
-    id: 1,
-    score: 1,
-    why: { dense: null, keyword: { share: 1, normalised: 1 } },
-  });
+  expect(first).toMatchObject({ id: 1, score: 1 });
+  expect(first && explained(first)).toMatchObject({ dense: null, keyword: { share: 1, normalised: 1 } });
 });
 
 it('measures a cosine from what unrelated texts have', () => {
@@ -45,7 +42,7 @@ it('puts exact hits first, keys before names', () => {
 it('leans towards the half whose best hit stands out', () => {
   const flat = { 1: 0.5, 2: 0.5, 3: 0.5, 4: 0.5 };
   const share = (dense: Hits, keyword: Hits) =>
-    fuse(halves({ dense, keyword }), { kind: 'weighted' })[0]?.why.dense?.share ?? -1;
+    fuse(halves({ dense, keyword }), { kind: 'weighted' })[0]?.share ?? -1;
   expect(share(hits({ ...flat, 1: 0.9 }), hits({ 1: 5, 2: 5, 3: 5 }))).toBeGreaterThan(0.8);
   expect(share(hits(flat), hits({ 1: 9, 2: 1, 3: 1 }))).toBeLessThan(0.4);
 });

@@ -33,11 +33,15 @@ export class Best {
     this.#put(at, row, score);
   }
 
-  sorted(): { row: number; score: number }[] {
-    return Array.from({ length: this.#count }, (_, i) => ({
-      row: this.#rows[i] ?? 0,
-      score: this.#scores[i] ?? 0,
-    })).sort((a, b) => b.score - a.score || a.row - b.row);
+  /** Empties it, which is faster than any sort that must call back. */
+  takeSorted(): { row: number; score: number }[] {
+    const sorted: { row: number; score: number }[] = [];
+    for (let size = this.#count - 1; size >= 0; size -= 1) {
+      sorted.push({ row: this.#rows[0] ?? 0, score: this.#scores[0] ?? 0 });
+      this.#sink(this.#rows[size] ?? 0, this.#scores[size] ?? 0, size);
+    }
+    this.#count = 0;
+    return sorted.reverse();
   }
 
   #sink(row: number, score: number, size: number): void {

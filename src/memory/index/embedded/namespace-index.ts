@@ -80,7 +80,7 @@ export class NamespaceIndex {
 
   dense(search: DenseSearch): Hits {
     const query = search.vector;
-    const found = this.#nearest(search).sorted();
+    const found = this.#nearest(search).takeSorted();
     const fine = this.#fineProducts(
       query,
       found.slice(0, REFINED).map(({ row }) => row),
@@ -103,7 +103,7 @@ export class NamespaceIndex {
       ceiling += weight * (K1 + 1);
       scores.add(posted, weight, lengths, averageLength);
     }
-    const found = scores.best(this.#slots.allowed(search).mask, search.depth + 1).sorted();
+    const found = scores.best(this.#slots.allowed(search).mask, search.depth + 1).takeSorted();
     const hits = found.slice(0, search.depth).map(({ row, score }) => ({ id: this.#slots.idOf(row), score }));
     return { hits: hits.sort(byScore), cut: found.length > search.depth, ceiling };
   }

@@ -7,13 +7,17 @@ export interface PackedHits extends Omit<Hits, 'hits'> {
 }
 
 export function packHits({ hits, ...rest }: Hits): PackedHits {
-  return {
-    ...rest,
-    ids: Float64Array.from(hits, ({ id }) => id),
-    scores: Float64Array.from(hits, ({ score }) => score),
-  };
+  const ids = new Float64Array(hits.length);
+  const scores = new Float64Array(hits.length);
+  for (const [i, hit] of hits.entries()) {
+    ids[i] = hit.id;
+    scores[i] = hit.score;
+  }
+  return { ...rest, ids, scores };
 }
 
 export function unpackHits({ ids, scores, ...rest }: PackedHits): Hits {
-  return { ...rest, hits: Array.from(ids, (id, i) => ({ id, score: scores[i] ?? 0 })) };
+  const hits: Hits['hits'][number][] = [];
+  for (const [i, id] of ids.entries()) hits.push({ id, score: scores[i] ?? 0 });
+  return { ...rest, hits };
 }

@@ -5,6 +5,7 @@ export interface Scan {
   readonly memory: WebAssembly.Memory;
   dots(query: number, rows: number, count: number, dims: number, out: number): void;
   dotsAt(query: number, rows: number, list: number, count: number, dims: number, out: number): void;
+  fetchAt(rows: number, list: number, count: number, dims: number, scales: number, owners: number): number;
   fineAt(
     query: number,
     rows: number,
@@ -47,6 +48,7 @@ export function newScan(bytes: number): Scan {
     memory,
     dots: loop('dots'),
     dotsAt: loop('dotsAt'),
+    fetchAt: loop('fetchAt'),
     fineAt: loop('fineAt'),
     estimates: loop('estimates'),
     tally: loop('tally'),

@@ -27,6 +27,29 @@
       (local.set $out (i32.add (local.get $out) (i32.const 4)))
       (br $next))))
 
+  ;; Has listed rows, and two numbers of each, come into the processor's cache: they lie far apart, and nothing here
+  ;; waits for what is read, so that many are on their way at a time. Gives a sum that is good for nothing.
+  (func (export "fetchAt") (param $rows i32) (param $list i32) (param $count i32) (param $dims i32)
+    (param $scales i32) (param $owners i32) (result i32)
+    (local $end i32) (local $at i32) (local $row i32) (local $stop i32) (local $sum i32)
+    (local.set $end (i32.add (local.get $list) (i32.shl (local.get $count) (i32.const 2))))
+    (block $done (loop $next
+      (br_if $done (i32.ge_u (local.get $list) (local.get $end)))
+      (local.set $at (i32.load (local.get $list)))
+      (local.set $row (i32.add (local.get $rows) (i32.mul (local.get $at) (local.get $dims))))
+      (local.set $stop (i32.add (local.get $row) (local.get $dims)))
+      (local.set $at (i32.shl (local.get $at) (i32.const 2)))
+      (local.set $sum (i32.add (local.get $sum) (i32.add
+        (i32.load (i32.add (local.get $scales) (local.get $at)))
+        (i32.load (i32.add (local.get $owners) (local.get $at))))))
+      (loop $more
+        (local.set $sum (i32.add (local.get $sum) (i32.load (local.get $row))))
+        (local.set $row (i32.add (local.get $row) (i32.const 64)))
+        (br_if $more (i32.lt_u (local.get $row) (local.get $stop))))
+      (local.set $list (i32.add (local.get $list) (i32.const 4)))
+      (br $next)))
+    (local.get $sum))
+
   (func $dot (param $query i32) (param $row i32) (param $dims i32) (result i32)
     (local $end i32) (local $bytes v128) (local $low v128) (local $high v128)
     (local.set $end (i32.add (local.get $row) (local.get $dims)))
@@ -95,10 +118,11 @@
   ;; Signs lie in blocks of 16 rows: first the first byte of each, then the second, and so on. For every four signs
   ;; `tables` has 16 sums of the query's places, at most 63 each, so that four of them fit into a byte. Looking up is
   ;; `relaxed`, which differs only for numbers above 15, and `four` is no constant, which would be loaded anew each time.
+  ;; A read some blocks ahead has the next page of memory ready in time. The tables are used up afterwards.
   (func (export "estimates") (param $tables i32) (param $signs i32) (param $blocks i32) (param $size i32) (param $mask i32)
     (param $factors i32) (param $offsets i32) (param $step f32) (param $base f32) (param $out i32)
     (local $end i32) (local $stop i32) (local $table i32) (local $a v128) (local $b v128) (local $low v128) (local $high v128)
-    (local $steps v128) (local $bases v128) (local $four v128)
+    (local $steps v128) (local $bases v128) (local $four v128) (local $ahead v128)
     (local.set $four (i8x16.splat (i32.const 15)))
     (local.set $steps (f32x4.splat (local.get $step)))
     (local.set $bases (f32x4.splat (local.get $base)))
@@ -108,6 +132,7 @@
       (local.set $stop (i32.add (local.get $signs) (i32.shl (local.get $size) (i32.const 4))))
       (if (v128.any_true (v128.load (local.get $mask)))
         (then
+          (local.set $ahead (v128.or (local.get $ahead) (v128.load offset=3072 (local.get $signs))))
           (local.set $table (local.get $tables))
           (local.set $low (v128.const i64x2 0 0))
           (local.set $high (v128.const i64x2 0 0))
@@ -152,7 +177,9 @@
       (local.set $factors (i32.add (local.get $factors) (i32.const 64)))
       (local.set $offsets (i32.add (local.get $offsets) (i32.const 64)))
       (local.set $out (i32.add (local.get $out) (i32.const 32)))
-      (br $next))))
+      (br $next)))
+    ;; Stored only so that it is read.
+    (v128.store (local.get $tables) (local.get $ahead)))
 
   (func $product (param $sums v128) (param $steps v128) (param $bases v128) (param $factors v128) (param $offsets v128) (result v128)
     (i32x4.trunc_sat_f32x4_s (f32x4.add (local.get $offsets)

@@ -20,6 +20,8 @@ const MIN_CANDIDATES = 1_000;
 const QUERY_LARGEST = 1_023;
 /** Estimates of products between -2 and 2 as 16-bit integers. */
 const ESTIMATE_SCALE = 16_384;
+/** Rows that are fetched at a time and then compared: they fit into the nearest caches. */
+const FETCHED = 1_024;
 const GROWTH = 1.5;
 
 export class VectorRows {
@@ -79,11 +81,9 @@ export class VectorRows {
 
   /** The query times each row that is compared by its bytes, rows ascending. Valid until the next question. */
   search(query: Float32Array, wanted: Wanted): Compared {
-    const { query: queryAt, rows, rowBytes, list, out } = this.#layout;
     const queryScale = this.#writeQuery(query) * 16;
     const chosen = this.#choose(query, wanted);
-    if (chosen === null) this.#scan.dots(queryAt, rows, this.#count, rowBytes, out);
-    else this.#scan.dotsAt(queryAt, rows, list, chosen, rowBytes, out);
+    this.#compare(chosen);
     const { dots, products, listed, scales } = this.#views;
     let count = 0;
     for (let i = 0; i < (chosen ?? this.#count); i += 1) {
@@ -131,6 +131,16 @@ export class VectorRows {
     this.#views.tally.fill(0);
     this.#scan.tally(out, blocks * BLOCK, tally);
     return this.#scan.select(out, blocks, this.#limit(), list);
+  }
+
+  #compare(chosen: number | null): void {
+    const { query, rows, rowBytes, list, out, scales, owners } = this.#layout;
+    if (chosen === null) this.#scan.dots(query, rows, this.#count, rowBytes, out);
+    for (let from = 0; from < (chosen ?? 0); from += FETCHED) {
+      const count = Math.min(FETCHED, (chosen ?? 0) - from);
+      this.#scan.fetchAt(rows, list + from * 4, count, rowBytes, scales, owners);
+      this.#scan.dotsAt(query, rows, list + from * 4, count, rowBytes, out + from * 4);
+    }
   }
 
   #accepts(row: number, owners: Uint8Array | null): boolean {
