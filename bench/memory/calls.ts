@@ -6,7 +6,7 @@ import { qdrantMissing, startQdrant } from '../../test/memory/qdrant-server.ts';
 import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { knowing, openModel } from './bench-memory.ts';
 import { type Corpus, makeCorpus } from './corpus.ts';
-import { round, timed, timing } from './measure.ts';
+import { round, type Timing, timed, timing } from './measure.ts';
 import { keepPart, type Parts } from './results.ts';
 import type { SciFact } from './scifact.ts';
 
@@ -14,6 +14,8 @@ const ENTRIES = 100_000;
 const BATCH = 1_000;
 const STORED = 300;
 const WARM_UP = 50;
+/** What makes a query another one in each round, so that none is in the cache. */
+const ROUNDS = ['?', '!', '…', ' ?', ' !'];
 
 export async function benchCalls(scifact: SciFact): Promise<void> {
   keepPart('calls', await calls(scifact, null));
@@ -72,13 +74,12 @@ async function measure(store: MemoryStore, corpus: Corpus, model: Embedder): Pro
   const before = process.memoryUsage.rss();
   const firstRecallMs = await timed(() => memory.recall({ text: 'the very first question' }));
   const memoryBytesPerEntry = round((process.memoryUsage.rss() - before) / ENTRIES, 0);
-  // Changed a little each time, so that no query is in the cache.
-  const recall = await timeEach(corpus.queries, ({ text }) => memory.recall({ text: `${text}?` }));
-  const recallShort = await timeEach(corpus.shortQueries, ({ text }) => memory.recall({ text }));
-  const recallFiltered = await timeEach(corpus.queries, ({ text }) =>
-    memory.recall({ text: `${text}!`, category: 'daily' }),
+  const recall = await inRounds(corpus.queries, (text) => memory.recall({ text }));
+  const recallShort = await inRounds(corpus.shortQueries, (text) => memory.recall({ text }));
+  const recallFiltered = await inRounds(corpus.queries, (text) =>
+    memory.recall({ text: `${text} #`, category: 'daily' }),
   );
-  const embedQuery = await timeEach(corpus.queries, ({ text }) => model.embed([`${text} .`], 'query'));
+  const embedQuery = await inRounds(corpus.queries, (text) => model.embed([text], 'query'));
   const stored = await storeSome(memory, corpus);
   await store.settled();
   const { bytesOnDisk, entries } = await store.stats();
@@ -86,10 +87,10 @@ async function measure(store: MemoryStore, corpus: Corpus, model: Embedder): Pro
     model: model.model,
     engine: store.name,
     entries: ENTRIES,
-    recall: timing(recall),
-    recallShort: timing(recallShort),
-    recallFiltered: timing(recallFiltered),
-    embedQuery: timing(embedQuery),
+    recall,
+    recallShort,
+    recallFiltered,
+    embedQuery,
     store: timing(stored),
     firstRecallMs: round(firstRecallMs, 0),
     memoryBytesPerEntry,
@@ -97,13 +98,22 @@ async function measure(store: MemoryStore, corpus: Corpus, model: Embedder): Pro
   };
 }
 
-async function timeEach<Query>(
-  queries: readonly Query[],
-  ask: (query: Query) => Promise<unknown>,
-): Promise<number[]> {
-  const times: number[] = [];
-  for (const query of queries) times.push(await timed(() => ask(query)));
-  return times.slice(WARM_UP);
+/**
+ * The quietest of the rounds counts, and all are kept: a machine that is shared lends its two cores as one for seconds
+ * at a time, and then the model takes twice as long.
+ */
+async function inRounds(
+  queries: readonly { readonly text: string }[],
+  ask: (text: string) => Promise<unknown>,
+): Promise<Parts['calls']['recall']> {
+  const rounds: Timing[] = [];
+  for (const mark of ROUNDS) {
+    const times: number[] = [];
+    for (const { text } of queries) times.push(await timed(() => ask(`${text}${mark}`)));
+    rounds.push(timing(times.slice(WARM_UP)));
+  }
+  const quietest = rounds.toSorted((a, b) => a.p50 - b.p50)[0] ?? timing([]);
+  return { ...quietest, rounds: rounds.map(({ p50 }) => p50) };
 }
 
 /** New texts, embedded by the model behind the calls, one call after the other. */

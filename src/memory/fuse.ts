@@ -42,7 +42,8 @@ export function fuse(halves: Halves, fusion: Fusion): Ranked[] {
   const score = fusion.kind === 'rrf' ? byRank(fusion.k ?? RRF_K) : byScore(share, dense, keyword);
   const ids = new Set([...halves.exact.keys(), ...dense.byId.keys(), ...keyword.byId.keys()]);
   return Array.from(ids, (id): Ranked => {
-    const [inDense, inKeyword] = [dense.byId.get(id) ?? null, keyword.byId.get(id) ?? null];
+    const inDense = dense.byId.get(id) ?? null;
+    const inKeyword = keyword.byId.get(id) ?? null;
     const exact = halves.exact.get(id) ?? null;
     return { id, score: score(inDense, inKeyword), exact, dense: inDense, keyword: inKeyword, share };
   }).sort((a, b) => exactRank(b.exact) - exactRank(a.exact) || b.score - a.score || a.id - b.id);

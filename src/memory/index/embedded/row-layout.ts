@@ -74,7 +74,7 @@ export class RowLayout {
 }
 
 /** Rows whose signs lie together. */
-export const BLOCK = 16;
+export const BLOCK = 32;
 /** Ranges of estimates that `tally` tells apart. */
 export const RANGES = 4_096;
 const SMALLEST_CAPACITY = 256;

@@ -115,71 +115,106 @@
         (f32x4.convert_i32x4_s (i32x4.extend_high_i16x8_s (local.get $steps))))))
 
   ;; What each row's product is about, from its signs alone, as 16-bit integers; -32768 where `mask` is 0.
-  ;; Signs lie in blocks of 16 rows: first the first byte of each, then the second, and so on. For every four signs
+  ;; Signs lie in blocks of 32 rows: first the first byte of each, then the second, and so on. For every four signs
   ;; `tables` has 16 sums of the query's places, at most 63 each, so that four of them fit into a byte. Looking up is
   ;; `relaxed`, which differs only for numbers above 15, and `four` is no constant, which would be loaded anew each time.
   ;; A read some blocks ahead has the next page of memory ready in time. The tables are used up afterwards.
   (func (export "estimates") (param $tables i32) (param $signs i32) (param $blocks i32) (param $size i32) (param $mask i32)
     (param $factors i32) (param $offsets i32) (param $step f32) (param $base f32) (param $out i32)
-    (local $end i32) (local $stop i32) (local $table i32) (local $a v128) (local $b v128) (local $low v128) (local $high v128)
-    (local $steps v128) (local $bases v128) (local $four v128) (local $ahead v128)
+    (local $end i32) (local $stop i32) (local $table i32) (local $four v128) (local $ahead v128) (local $a v128) (local $b v128)
+    (local $first v128) (local $second v128) (local $third v128) (local $fourth v128)
+    (local $all v128) (local $odd v128) (local $all2 v128) (local $odd2 v128)
     (local.set $four (i8x16.splat (i32.const 15)))
-    (local.set $steps (f32x4.splat (local.get $step)))
-    (local.set $bases (f32x4.splat (local.get $base)))
-    (local.set $end (i32.add (local.get $out) (i32.shl (local.get $blocks) (i32.const 5))))
+    (local.set $end (i32.add (local.get $out) (i32.shl (local.get $blocks) (i32.const 6))))
     (block $done (loop $next
       (br_if $done (i32.ge_u (local.get $out) (local.get $end)))
-      (local.set $stop (i32.add (local.get $signs) (i32.shl (local.get $size) (i32.const 4))))
-      (if (v128.any_true (v128.load (local.get $mask)))
+      (local.set $stop (i32.add (local.get $signs) (i32.shl (local.get $size) (i32.const 5))))
+      (if (v128.any_true (v128.or (v128.load (local.get $mask)) (v128.load offset=16 (local.get $mask))))
         (then
           (local.set $ahead (v128.or (local.get $ahead) (v128.load offset=3072 (local.get $signs))))
           (local.set $table (local.get $tables))
-          (local.set $low (v128.const i64x2 0 0))
-          (local.set $high (v128.const i64x2 0 0))
+          (local.set $all (v128.const i64x2 0 0))
+          (local.set $odd (v128.const i64x2 0 0))
+          (local.set $all2 (v128.const i64x2 0 0))
+          (local.set $odd2 (v128.const i64x2 0 0))
+          ;; Two bytes of signs of all 32 rows.
           (loop $more
+            (local.set $first (v128.load (local.get $table)))
+            (local.set $second (v128.load offset=16 (local.get $table)))
+            (local.set $third (v128.load offset=32 (local.get $table)))
+            (local.set $fourth (v128.load offset=48 (local.get $table)))
             (local.set $a (v128.load (local.get $signs)))
-            (local.set $b (v128.load offset=16 (local.get $signs)))
+            (local.set $b (v128.load offset=32 (local.get $signs)))
             (local.set $a (i8x16.add
               (i8x16.add
-                (i8x16.relaxed_swizzle (v128.load (local.get $table))
-                  (v128.and (local.get $a) (local.get $four)))
-                (i8x16.relaxed_swizzle (v128.load offset=16 (local.get $table))
+                (i8x16.relaxed_swizzle (local.get $first) (v128.and (local.get $a) (local.get $four)))
+                (i8x16.relaxed_swizzle (local.get $second)
                   (v128.and (i16x8.shr_u (local.get $a) (i32.const 4)) (local.get $four))))
               (i8x16.add
-                (i8x16.relaxed_swizzle (v128.load offset=32 (local.get $table))
-                  (v128.and (local.get $b) (local.get $four)))
-                (i8x16.relaxed_swizzle (v128.load offset=48 (local.get $table))
+                (i8x16.relaxed_swizzle (local.get $third) (v128.and (local.get $b) (local.get $four)))
+                (i8x16.relaxed_swizzle (local.get $fourth)
                   (v128.and (i16x8.shr_u (local.get $b) (i32.const 4)) (local.get $four))))))
-            (local.set $low (i16x8.add (local.get $low) (i16x8.extend_low_i8x16_u (local.get $a))))
-            (local.set $high (i16x8.add (local.get $high) (i16x8.extend_high_i8x16_u (local.get $a))))
+            (local.set $all (i16x8.add (local.get $all) (local.get $a)))
+            (local.set $odd (i16x8.add (local.get $odd) (i16x8.shr_u (local.get $a) (i32.const 8))))
+            (local.set $a (v128.load offset=16 (local.get $signs)))
+            (local.set $b (v128.load offset=48 (local.get $signs)))
+            (local.set $a (i8x16.add
+              (i8x16.add
+                (i8x16.relaxed_swizzle (local.get $first) (v128.and (local.get $a) (local.get $four)))
+                (i8x16.relaxed_swizzle (local.get $second)
+                  (v128.and (i16x8.shr_u (local.get $a) (i32.const 4)) (local.get $four))))
+              (i8x16.add
+                (i8x16.relaxed_swizzle (local.get $third) (v128.and (local.get $b) (local.get $four)))
+                (i8x16.relaxed_swizzle (local.get $fourth)
+                  (v128.and (i16x8.shr_u (local.get $b) (i32.const 4)) (local.get $four))))))
+            (local.set $all2 (i16x8.add (local.get $all2) (local.get $a)))
+            (local.set $odd2 (i16x8.add (local.get $odd2) (i16x8.shr_u (local.get $a) (i32.const 8))))
             (local.set $table (i32.add (local.get $table) (i32.const 64)))
-            (local.set $signs (i32.add (local.get $signs) (i32.const 32)))
+            (local.set $signs (i32.add (local.get $signs) (i32.const 64)))
             (br_if $more (i32.lt_u (local.get $signs) (local.get $stop))))
-          (local.set $a (v128.load (local.get $mask)))
-          (v128.store (local.get $out) (call $masked
-            (i16x8.extend_low_i8x16_s (local.get $a))
-            (call $product (i32x4.extend_low_i16x8_u (local.get $low)) (local.get $steps) (local.get $bases)
-              (v128.load (local.get $factors)) (v128.load (local.get $offsets)))
-            (call $product (i32x4.extend_high_i16x8_u (local.get $low)) (local.get $steps) (local.get $bases)
-              (v128.load offset=16 (local.get $factors)) (v128.load offset=16 (local.get $offsets)))))
-          (v128.store offset=16 (local.get $out) (call $masked
-            (i16x8.extend_high_i8x16_s (local.get $a))
-            (call $product (i32x4.extend_low_i16x8_u (local.get $high)) (local.get $steps) (local.get $bases)
-              (v128.load offset=32 (local.get $factors)) (v128.load offset=32 (local.get $offsets)))
-            (call $product (i32x4.extend_high_i16x8_u (local.get $high)) (local.get $steps) (local.get $bases)
-              (v128.load offset=48 (local.get $factors)) (v128.load offset=48 (local.get $offsets))))))
+          (call $sixteen (local.get $all) (local.get $odd) (local.get $mask) (local.get $factors) (local.get $offsets)
+            (local.get $step) (local.get $base) (local.get $out))
+          (call $sixteen (local.get $all2) (local.get $odd2)
+            (i32.add (local.get $mask) (i32.const 16)) (i32.add (local.get $factors) (i32.const 64))
+            (i32.add (local.get $offsets) (i32.const 64))
+            (local.get $step) (local.get $base) (i32.add (local.get $out) (i32.const 32))))
         (else
           ;; Most blocks, under a filter that lets few rows through.
           (v128.store (local.get $out) (v128.const i16x8 -32768 -32768 -32768 -32768 -32768 -32768 -32768 -32768))
-          (v128.store offset=16 (local.get $out) (v128.const i16x8 -32768 -32768 -32768 -32768 -32768 -32768 -32768 -32768))))
+          (v128.store offset=16 (local.get $out) (v128.const i16x8 -32768 -32768 -32768 -32768 -32768 -32768 -32768 -32768))
+          (v128.store offset=32 (local.get $out) (v128.const i16x8 -32768 -32768 -32768 -32768 -32768 -32768 -32768 -32768))
+          (v128.store offset=48 (local.get $out) (v128.const i16x8 -32768 -32768 -32768 -32768 -32768 -32768 -32768 -32768))))
       (local.set $signs (local.get $stop))
-      (local.set $mask (i32.add (local.get $mask) (i32.const 16)))
-      (local.set $factors (i32.add (local.get $factors) (i32.const 64)))
-      (local.set $offsets (i32.add (local.get $offsets) (i32.const 64)))
-      (local.set $out (i32.add (local.get $out) (i32.const 32)))
+      (local.set $mask (i32.add (local.get $mask) (i32.const 32)))
+      (local.set $factors (i32.add (local.get $factors) (i32.const 128)))
+      (local.set $offsets (i32.add (local.get $offsets) (i32.const 128)))
+      (local.set $out (i32.add (local.get $out) (i32.const 64)))
       (br $next)))
     ;; Stored only so that it is read.
     (v128.store (local.get $tables) (local.get $ahead)))
+
+  ;; Sixteen estimates from sums: `odd` has those of every other row, `all` has them too, times 256, beside the others'.
+  (func $sixteen (param $all v128) (param $odd v128) (param $mask i32) (param $factors i32) (param $offsets i32)
+    (param $step f32) (param $base f32) (param $out i32)
+    (local $even v128) (local $low v128) (local $high v128) (local $steps v128) (local $bases v128) (local $bytes v128)
+    (local.set $even (i16x8.sub (local.get $all) (i16x8.shl (local.get $odd) (i32.const 8))))
+    (local.set $low (i8x16.shuffle 0 1 16 17 2 3 18 19 4 5 20 21 6 7 22 23 (local.get $even) (local.get $odd)))
+    (local.set $high (i8x16.shuffle 8 9 24 25 10 11 26 27 12 13 28 29 14 15 30 31 (local.get $even) (local.get $odd)))
+    (local.set $steps (f32x4.splat (local.get $step)))
+    (local.set $bases (f32x4.splat (local.get $base)))
+    (local.set $bytes (v128.load (local.get $mask)))
+    (v128.store (local.get $out) (call $masked
+      (i16x8.extend_low_i8x16_s (local.get $bytes))
+      (call $product (i32x4.extend_low_i16x8_u (local.get $low)) (local.get $steps) (local.get $bases)
+        (v128.load (local.get $factors)) (v128.load (local.get $offsets)))
+      (call $product (i32x4.extend_high_i16x8_u (local.get $low)) (local.get $steps) (local.get $bases)
+        (v128.load offset=16 (local.get $factors)) (v128.load offset=16 (local.get $offsets)))))
+    (v128.store offset=16 (local.get $out) (call $masked
+      (i16x8.extend_high_i8x16_s (local.get $bytes))
+      (call $product (i32x4.extend_low_i16x8_u (local.get $high)) (local.get $steps) (local.get $bases)
+        (v128.load offset=32 (local.get $factors)) (v128.load offset=32 (local.get $offsets)))
+      (call $product (i32x4.extend_high_i16x8_u (local.get $high)) (local.get $steps) (local.get $bases)
+        (v128.load offset=48 (local.get $factors)) (v128.load offset=48 (local.get $offsets))))))
 
   (func $product (param $sums v128) (param $steps v128) (param $bases v128) (param $factors v128) (param $offsets v128) (result v128)
     (i32x4.trunc_sat_f32x4_s (f32x4.add (local.get $offsets)
@@ -222,7 +257,7 @@
     (local $start i32) (local $row i32) (local $count i32) (local $bits i32) (local $limits v128)
     (local.set $start (local.get $list))
     (local.set $limits (i16x8.splat (local.get $limit)))
-    (local.set $count (i32.shl (local.get $blocks) (i32.const 4)))
+    (local.set $count (i32.shl (local.get $blocks) (i32.const 5)))
     (block $done (loop $next
       (br_if $done (i32.ge_u (local.get $row) (local.get $count)))
       (local.set $bits (i8x16.bitmask (i8x16.narrow_i16x8_s

@@ -9,10 +9,10 @@ import { BLOCK, RANGES, RowLayout } from './row-layout.ts';
 import { newScan, type Scan } from './scan.ts';
 import { signTables } from './sign-tables.ts';
 
-/** Up to here all rows are compared by their bytes: it takes less than half a millisecond, and no crowd of similar rows can hide one. */
+/** Up to here all rows are compared by their bytes: it takes a millisecond or two, and no crowd of similar rows can hide one. */
 const EXACT_ROWS = 20_000;
-/** So many listed rows cost less one by one than going through the signs of all. */
-const FEW_ROWS = 2_500;
+/** Listed rows up to this share of all cost less one by one than going through the signs of all. */
+const FEW_SHARE = 0.04;
 /** Of the rows, the share whose bytes are compared after their signs have been; recall depends on it. */
 const CANDIDATE_SHARE = 0.005;
 const MIN_CANDIDATES = 1_000;
@@ -118,7 +118,7 @@ export class VectorRows {
 
   /** Lists the rows worth comparing and gives their number; null when all are. */
   #choose(query: Float32Array, wanted: Wanted): number | null {
-    if (wanted.rows !== null && (wanted.rows.length <= FEW_ROWS || this.#count <= EXACT_ROWS)) {
+    if (wanted.rows !== null && wanted.rows.length <= Math.max(EXACT_ROWS, this.#count * FEW_SHARE)) {
       this.#views.listed.set(wanted.rows);
       return wanted.rows.length;
     }
