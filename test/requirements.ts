@@ -16,7 +16,7 @@ const groups: Readonly<Record<string, { readonly count: number; readonly claimed
   AGT: { count: 6, claimed: [] },
   SLV: { count: 4, claimed: [] },
   CRY: { count: 5, claimed: [] },
-  MEM: { count: 8, claimed: [1, 2, 3, 4, 5, 6, 8] },
+  MEM: { count: 8, claimed: [1, 2, 3, 4, 5, 6, 7, 8] },
   CTX: { count: 4, claimed: [1, 2, 3, 4] },
   GW: { count: 5, claimed: [] },
   CH: { count: 1, claimed: [] },

@@ -6,9 +6,9 @@ import { qdrantMissing, startQdrant } from '../../test/memory/qdrant-server.ts';
 import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { knowing, openModel } from './bench-memory.ts';
 import { type Corpus, makeCorpus } from './corpus.ts';
+import type { BenchData } from './data.ts';
 import { round, type Timing, timed, timing } from './measure.ts';
 import { keepPart, type Parts } from './results.ts';
-import type { SciFact } from './scifact.ts';
 
 const ENTRIES = 100_000;
 const BATCH = 1_000;
@@ -17,11 +17,11 @@ const WARM_UP = 50;
 /** What makes a query another one in each round, so that none is in the cache. */
 const ROUNDS = ['?', '!', '…', ' ?', ' !'];
 
-export async function benchCalls(scifact: SciFact): Promise<void> {
+export async function benchCalls({ scifact }: BenchData): Promise<void> {
   keepPart('calls', await calls(scifact, null));
 }
 
-export async function benchCallsInQdrant(scifact: SciFact): Promise<void> {
+export async function benchCallsInQdrant({ scifact }: BenchData): Promise<void> {
   if (qdrantMissing !== null) return console.log(`calls-qdrant: left out, ${qdrantMissing}`);
   await using server = await startQdrant();
   keepPart('calls-qdrant', await calls(scifact, { url: server.url, timeoutMs: 60_000 }));
@@ -29,7 +29,7 @@ export async function benchCallsInQdrant(scifact: SciFact): Promise<void> {
 
 type Calls = Omit<Parts['calls'], 'measuredOn' | 'load'>;
 
-async function calls(scifact: SciFact, qdrant: QdrantOptions | null): Promise<Calls> {
+async function calls(scifact: BenchData['scifact'], qdrant: QdrantOptions | null): Promise<Calls> {
   await using model = await openModel();
   const corpus = await makeCorpus(scifact, model);
   using files = temporaryFolder();

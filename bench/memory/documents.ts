@@ -2,6 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { barPlot } from './bar-plot.ts';
 import { type Parts, readResults } from './results.ts';
+import { fusions } from './retrieval.ts';
 
 const document = new URL('../../docs/memory.md', import.meta.url);
 
@@ -25,23 +26,34 @@ export function writeDocuments(): void {
   put('vectors', vectorTable(vectors));
   put('calls', callTable(calls));
   writeFileSync(document, text);
-  draw('memory-quality', 'SciFact test, nDCG@10', qualityBars(quality));
+  draw('memory-quality', 'nDCG@10', qualityBars(quality));
   draw('memory-vectors', 'Search by meaning, p50 in ms (p99; recall@10)', vectors.map(vectorBar));
 }
 
-function qualityTable({ test, train }: Parts['quality']): string {
-  const rows = Object.entries(test).map(
-    ([name, score]) => `| ${name} | ${score.toFixed(3)} | ${train[name]?.toFixed(3) ?? ''} |`,
-  );
-  return ['| | test | train |', '|---|---|---|', ...rows].join('\n');
+function qualityTable({ sets }: Parts['quality']): string {
+  const names = Object.keys(sets);
+  const cells = (values: readonly string[]) => `| ${values.join(' | ')} |`;
+  return [
+    cells(['', ...names]),
+    cells(['---', ...names.map(() => '---')]),
+    ...Object.keys(fusions).map((way) => cells([way, ...names.map((name) => score(sets[name]?.[way]))])),
+  ].join('\n');
+}
+
+function score(value: number | undefined): string {
+  return value?.toFixed(3) ?? '';
 }
 
 function qualityBars(quality: Parts['quality'] | undefined) {
-  return Object.entries(quality?.test ?? {}).map(([label, value]) => ({
-    label,
-    value,
-    note: value.toFixed(3),
-  }));
+  return Object.entries(quality?.sets ?? {})
+    .filter(([name]) => !name.endsWith('train'))
+    .flatMap(([name, scores]) =>
+      Object.keys(fusions).map((way) => ({
+        label: `${name}: ${way}`,
+        value: scores[way] ?? 0,
+        note: score(scores[way]),
+      })),
+    );
 }
 
 type VectorResult = Parts['vectors']['results'][number];

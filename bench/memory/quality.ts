@@ -1,63 +1,59 @@
 /**
- * How well recall finds: nDCG@10 on SciFact. Shares are compared on the train claims only; the test claims
- * are asked with what was chosen, with each half alone, and with RRF-60.
+ * How well recall finds: nDCG@10 on public sets. Shares are compared on SciFact's train claims only; its test claims
+ * and HumanEval are asked with what was chosen, with each half alone, and with RRF-60.
  */
-import type { Fusion, Memory } from '../../src/core/memory.ts';
+import type { Embedder, Memory } from '../../src/core/memory.ts';
 import { openMemory } from '../../src/memory/open-memory.ts';
 import { chunks } from '../../src/memory/text/chunks.ts';
 import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { keptVectors, knowing, openModel } from './bench-memory.ts';
-import { ndcg10, round } from './measure.ts';
+import type { BenchData } from './data.ts';
 import { keepPart } from './results.ts';
-import type { SciFact } from './scifact.ts';
+import { fusions, quality, type RetrievalQuery, type RetrievalSet, storeDocuments } from './retrieval.ts';
 
-const fusions: Readonly<Record<string, Fusion>> = {
-  hybrid: { kind: 'weighted' },
-  'RRF-60': { kind: 'rrf', k: 60 },
-  'meaning alone': { kind: 'weighted', dense: 1 },
-  'words alone': { kind: 'weighted', dense: 0 },
-};
 const trainShares = [0.3, 0.5, 0.6, 0.65, 0.7, 0.8];
-const BATCH = 500;
 
-export async function benchQuality(scifact: SciFact): Promise<void> {
+export async function benchQuality({ scifact, humanEval }: BenchData): Promise<void> {
   await using model = await openModel();
-  const pieces = scifact.documents.flatMap(({ text }) => chunks(text, model.chunkLength));
+  const sets: Record<string, Record<string, number>> = {};
+  const claims: RetrievalSet = { documents: scifact.documents, queries: scifact.claims.test };
+  await withMemory(claims, model, async (memory) => {
+    sets['SciFact test'] = await all(memory, claims.queries);
+    sets['SciFact train'] = await all(memory, scifact.claims.train);
+    for (const dense of trainShares)
+      sets['SciFact train'][`share ${dense}`] = await quality(memory, scifact.claims.train, {
+        kind: 'weighted',
+        dense,
+      });
+  });
+  await withMemory(humanEval, model, async (memory) => {
+    sets['HumanEval as code search'] = await all(memory, humanEval.queries);
+  });
+  console.log('nDCG@10:', sets);
+  keepPart('quality', { model: model.model, sets });
+}
+
+async function all(memory: Memory, queries: readonly RetrievalQuery[]): Promise<Record<string, number>> {
+  const found: Record<string, number> = {};
+  for (const [name, fusion] of Object.entries(fusions)) found[name] = await quality(memory, queries, fusion);
+  return found;
+}
+
+async function withMemory(
+  set: RetrievalSet,
+  model: Embedder,
+  ask: (memory: Memory) => Promise<void>,
+): Promise<void> {
+  const pieces = set.documents.flatMap(({ text }) => chunks(text, model.chunkLength));
   const vectors = await keptVectors(pieces, model, 'entry');
   const known = new Map(pieces.map((piece, i) => [piece, vectors[i]]));
   using folder = temporaryFolder();
   await using store = openMemory({
-    file: `${folder.path}/scifact.db`,
+    file: `${folder.path}/memory.db`,
     embedder: knowing(model, (text) => known.get(text)),
   });
-  const memory = store.in('scifact');
-  for (let at = 0; at < scifact.documents.length; at += BATCH) {
-    const batch = scifact.documents.slice(at, at + BATCH);
-    await memory.storeMany(
-      batch.map(({ id, text }) => ({ key: id, content: text, category: 'core', source: 'scifact' })),
-    );
-  }
+  const memory = store.in('bench');
+  await storeDocuments(memory, set);
   await store.settled();
-  const train: Record<string, number> = {};
-  const test: Record<string, number> = {};
-  for (const dense of trainShares)
-    train[`share ${dense}`] = await score(memory, scifact.claims.train, { kind: 'weighted', dense });
-  for (const [name, fusion] of Object.entries(fusions)) {
-    train[name] = await score(memory, scifact.claims.train, fusion);
-    test[name] = await score(memory, scifact.claims.test, fusion);
-  }
-  console.log('SciFact nDCG@10:', { train, test });
-  keepPart('quality', { set: 'SciFact', model: model.model, train, test });
-}
-
-async function score(memory: Memory, claims: SciFact['claims']['test'], fusion: Fusion): Promise<number> {
-  let sum = 0;
-  for (const { text, relevant } of claims) {
-    const { results } = await memory.recall({ text, fusion });
-    sum += ndcg10(
-      results.map(({ entry }) => entry.key),
-      relevant,
-    );
-  }
-  return round(sum / claims.length, 4);
+  await ask(memory);
 }

@@ -36,11 +36,8 @@ const calls = run.extend({
 });
 
 const partsSchema = z.object({
-  quality: run.extend({
-    set: z.string(),
-    train: z.record(z.string(), z.number()),
-    test: z.record(z.string(), z.number()),
-  }),
+  /** For each set the score of each way to rank. */
+  quality: run.extend({ sets: z.record(z.string(), z.record(z.string(), z.number())) }),
   vectors,
   'vectors-qdrant': vectors,
   calls,

@@ -2,22 +2,20 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
+import type { RetrievalQuery, RetrievalSet } from './retrieval.ts';
 
 export interface SciFact {
-  readonly documents: readonly { readonly id: string; readonly text: string }[];
+  readonly documents: RetrievalSet['documents'];
   /** For each split the claims with the ids of their abstracts. */
-  readonly claims: Readonly<
-    Record<'train' | 'test', readonly { readonly text: string; readonly relevant: ReadonlySet<string> }[]>
-  >;
+  readonly claims: Readonly<Record<'train' | 'test', readonly RetrievalQuery[]>>;
 }
 
 const line = z.object({ _id: z.string(), title: z.string().optional(), text: z.string() });
 
-/** The folder comes from the command line or from GEODE_BENCH_DATA. */
-export function loadSciFact(folder: string | undefined): SciFact {
-  if (folder === undefined || !existsSync(join(folder, 'corpus.jsonl'))) {
+export function loadSciFact(folder: string): SciFact {
+  if (!existsSync(join(folder, 'corpus.jsonl'))) {
     throw new Error(
-      `SciFact is not in ${folder ?? '(no folder given)'}. Get it from https://public.ukp.informatik.tu-darmstadt.de/thakur/BEIR/datasets/scifact.zip, unpack it, and give its folder as the last argument or in GEODE_BENCH_DATA.`,
+      `SciFact is not in ${folder}. Get it from https://public.ukp.informatik.tu-darmstadt.de/thakur/BEIR/datasets/scifact.zip and unpack it there.`,
     );
   }
   const lines = (file: string) =>

@@ -11,9 +11,9 @@ import { qdrantMissing, startQdrant } from '../../test/memory/qdrant-server.ts';
 import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { openModel } from './bench-memory.ts';
 import { type Corpus, makeCorpus } from './corpus.ts';
+import type { BenchData } from './data.ts';
 import { round, timed, timing } from './measure.ts';
 import { keepPart, type Parts } from './results.ts';
-import type { SciFact } from './scifact.ts';
 
 type VectorResult = Parts['vectors']['results'][number];
 
@@ -34,7 +34,7 @@ const COMPARED = 100;
 const RARE = 50;
 const filters = ['none', '2 %'] as const;
 
-export async function benchVectors(scifact: SciFact): Promise<void> {
+export async function benchVectors({ scifact }: BenchData): Promise<void> {
   await using model = await openModel();
   const corpus = await makeCorpus(scifact, model);
   const space = await spaceOf(model);
@@ -45,7 +45,7 @@ export async function benchVectors(scifact: SciFact): Promise<void> {
   keepPart('vectors', { model: model.model, results });
 }
 
-export async function benchVectorsInQdrant(scifact: SciFact): Promise<void> {
+export async function benchVectorsInQdrant({ scifact }: BenchData): Promise<void> {
   if (qdrantMissing !== null) return console.log(`vectors-qdrant: left out, ${qdrantMissing}`);
   await using model = await openModel();
   const corpus = await makeCorpus(scifact, model);
