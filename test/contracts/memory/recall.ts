@@ -43,6 +43,19 @@ export function recallContract(scene: () => MemoryScene): void {
       for (const { score } of byName.results) expect(score).toBeGreaterThanOrEqual(0);
     });
 
+    it('finds others beside an entry whose every chunk is nearer (MEM-4)', async () => {
+      const { memory, store, keysOf } = scene();
+      // Each chunk is the query and nothing else; the others share half of it.
+      await memory.storeMany([
+        entry('apple pear '.repeat(40_000), { key: 'long' }),
+        ...Array.from({ length: 20 }, (_, i) => entry(`apple ${i}`, { key: `short-${i}` })),
+      ]);
+      await store.settled();
+      const found = await keysOf('apple pear', { fusion: { kind: 'weighted', dense: 1 }, limit: 50 });
+      expect(found[0]).toBe('long');
+      expect(found).toHaveLength(21);
+    });
+
     it('applies filters before the limit (MEM-2)', async () => {
       const { memory, keysOf } = scene();
       await memory.storeMany([

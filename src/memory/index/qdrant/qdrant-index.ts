@@ -38,8 +38,9 @@ const DEFAULT_TIMEOUT_MS = 5_000;
 const BATCH = 128;
 /** How long a search waits for an index that is being filled before it goes on without it. */
 const FILL_WAIT_MS = 1_000;
-/** Chunks asked for each entry that is wanted: an entry with many near chunks must not crowd others out. */
-const CHUNKS_PER_ENTRY = 3;
+/** So much further each time, while an entry with many near chunks crowds others out. */
+const FURTHER = 4;
+const MOST_POINTS = 10_000;
 
 /** A compressed answer comes in pieces, and the network waits 40 ms between two of them. */
 export const PLAIN_ANSWERS = { 'accept-encoding': 'identity' };
@@ -69,15 +70,18 @@ export class QdrantIndex implements SearchIndex {
   }
 
   async dense(search: DenseSearch): Promise<Hits> {
-    const limit = (search.depth + 1) * CHUNKS_PER_ENTRY;
-    const hits = await this.#query({ query: [...search.vector], using: 'meaning', limit }, search);
-    return { hits: hits.slice(0, search.depth), cut: hits.length > search.depth, ceiling: 1 };
+    const query = [...search.vector];
+    for (let limit = search.depth + 1; ; limit *= FURTHER) {
+      const { hits, points } = await this.#query({ query, using: 'meaning', limit }, search);
+      if (hits.length > search.depth || points < limit || limit * FURTHER > MOST_POINTS)
+        return { hits: hits.slice(0, search.depth), cut: points === limit, ceiling: 1 };
+    }
   }
 
   async keyword(search: KeywordSearch): Promise<Hits> {
     if (search.words.length === 0) return { hits: [], cut: false, ceiling: 1 };
     const query = queryWords(search.words);
-    const hits = await this.#query({ query, using: 'words', limit: search.depth + 1 }, search);
+    const { hits } = await this.#query({ query, using: 'words', limit: search.depth + 1 }, search);
     const reachable = this.#truth.read((sql) => wordCeiling(sql, search.words, K1));
     // Qdrant counts by its points, of which it may have some more or fewer than there are entries.
     const ceiling = Math.max(reachable, hits[0]?.score ?? 0);
@@ -134,7 +138,7 @@ export class QdrantIndex implements SearchIndex {
   async #query(
     ask: { query: number[] | ReturnType<typeof queryWords>; using: string; limit: number },
     search: DenseSearch | KeywordSearch,
-  ): Promise<Hit[]> {
+  ): Promise<{ hits: Hit[]; points: number }> {
     const model = this.#model();
     const collection = this.#nameFor(model);
     if (collection === null)
@@ -152,7 +156,8 @@ export class QdrantIndex implements SearchIndex {
       const hit = entryOf(point, search);
       if (hit !== null && !best.has(hit.id)) best.set(hit.id, hit);
     }
-    return [...best.values()].sort((a, b) => b.score - a.score || a.id - b.id);
+    const hits = [...best.values()].sort((a, b) => b.score - a.score || a.id - b.id);
+    return { hits, points: found.points.length };
   }
 
   /** An index that lacks entries must not answer as if it had them all. */
