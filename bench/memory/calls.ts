@@ -1,4 +1,5 @@
 /** Whole calls over 100,000 entries: recall with the embedding of the query, store, and what an entry costs. */
+import { QdrantClient } from '@qdrant/js-client-rest';
 import type { Embedder, Memory, MemoryStore } from '../../src/core/memory.ts';
 import type { QdrantOptions } from '../../src/memory/index/qdrant/qdrant-index.ts';
 import { openMemory } from '../../src/memory/open-memory.ts';
@@ -8,6 +9,7 @@ import { knowing, openModel } from './bench-memory.ts';
 import { type Corpus, makeCorpus } from './corpus.ts';
 import type { BenchData } from './data.ts';
 import { round, type Timing, timed, timing } from './measure.ts';
+import { quietQdrant } from './quiet-qdrant.ts';
 import { keepPart, type Parts } from './results.ts';
 
 const ENTRIES = 100_000;
@@ -45,6 +47,7 @@ async function calls(scifact: BenchData['scifact'], qdrant: QdrantOptions | null
   // Opened again, so that loading is part of the first recall, and Qdrant gets all of it in one go.
   await using store = openMemory({ file, embedder, ...(qdrant === null ? {} : { qdrant }) });
   await store.settled();
+  if (qdrant !== null) await quietQdrant(new QdrantClient({ url: qdrant.url, checkCompatibility: false }));
   const found = await measure(store, corpus, model);
   console.dir(found, { depth: 3 });
   return found;

@@ -13,6 +13,7 @@ import { openModel } from './bench-memory.ts';
 import { type Corpus, makeCorpus } from './corpus.ts';
 import type { BenchData } from './data.ts';
 import { round, timed, timing } from './measure.ts';
+import { quietQdrant } from './quiet-qdrant.ts';
 import { keepPart, type Parts } from './results.ts';
 
 type VectorResult = Parts['vectors']['results'][number];
@@ -23,8 +24,6 @@ const LARGEST_IN_QDRANT = Number(process.env.GEODE_BENCH_LARGEST ?? SIZES.at(-1)
 const POINTS_PER_CALL = 1_000;
 const MOST_TRIES = 5;
 const CALLS_AT_ONCE = 4;
-/** Building graphs begins a moment after the last point; so long must the server have nothing to do. */
-const QUIET_MS = 3_000;
 /** The server's default. */
 const GRAPH_FROM_KB = 10_000;
 const WARM_UP = 10;
@@ -174,9 +173,7 @@ async function fillQdrant(
   };
   await Promise.all(Array.from({ length: CALLS_AT_ONCE }, fill));
   await client.updateCollection('bench', { optimizers_config: { indexing_threshold: GRAPH_FROM_KB } });
-  for (let quietSince = Date.now(); Date.now() - quietSince < QUIET_MS; await delay(500)) {
-    if ((await client.getCollection('bench')).status !== 'green') quietSince = Date.now();
-  }
+  await quietQdrant(client);
   process.stderr.write('\n');
 }
 
