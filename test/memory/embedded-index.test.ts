@@ -202,6 +202,38 @@ describe('rows of vectors', () => {
     }
   }, 60_000);
 
+  it('finds what is nearer than a crowd of thousands that are all the same', () => {
+    const centre = new Float32Array(384);
+    /** Spread as the places of real vectors are: around zero, with a few far out. */
+    const bellVector = (seed: number) => {
+      const random = randomFrom(seed);
+      return Float32Array.from({ length: 384 }, () => random() + random() + random() + random() - 2);
+    };
+    const whole = bellVector(1);
+    const query = whole.map((value) => value / Math.hypot(...whole));
+    /** A vector whose product with the query is given, in a direction of its own otherwise. */
+    const withProduct = (product: number, seed: number) => {
+      const raw = bellVector(seed);
+      const along = dot(raw, query);
+      const across = raw.map((value, at) => value - along * (query[at] ?? 0));
+      const share = Math.sqrt(1 - product ** 2) / Math.hypot(...across);
+      return packVector(
+        across.map((value, at) => share * value + product * (query[at] ?? 0)),
+        centre,
+      );
+    };
+    for (const crowded of [2, 3, 4, 5, 6]) {
+      const rows = new VectorRows(centre, 0);
+      const crowd = withProduct(0.45, crowded);
+      const nearer = (i: number) => i >= 8_000 && i % 2_000 === 0;
+      for (let i = 0; i < 24_000; i += 1)
+        rows.add(i, i < 8_000 ? crowd : withProduct(nearer(i) ? 0.47 : (i % 200) / 1_000, i));
+      const products = found(rows, query);
+      expect([...products.keys()].filter(nearer)).toHaveLength(8);
+      expect(products.size).toBeLessThan(12_000);
+    }
+  }, 60_000);
+
   it('takes vectors that are nothing but the centre, and none at all', () => {
     const centre = vectorOf(1, 384);
     const rows = new VectorRows(centre, 0);

@@ -4,8 +4,10 @@
  * products here lack the centre's part, which is the same for all rows.
  */
 import { openVector } from '../../truth/vector-blob.ts';
+import { Best } from './best.ts';
 import { FINE_PER_STEP, writeGrades } from './row-grades.ts';
 import { BLOCK, RANGES, RowLayout } from './row-layout.ts';
+import { type Views, viewsOf } from './row-views.ts';
 import { newScan, type Scan } from './scan.ts';
 import { signTables } from './sign-tables.ts';
 
@@ -20,6 +22,10 @@ const MIN_CANDIDATES = 1_000;
 const QUERY_LARGEST = 1_023;
 /** Estimates of products between -2 and 2 as 16-bit integers. */
 const ESTIMATE_SCALE = 16_384;
+/** The length of what a row's signs say wrongly about it, in lengths of the row. */
+const SPREAD = Math.sqrt(Math.PI / 2 - 1);
+/** So many of the nearest must not be hidden. */
+const NEAREST = 10;
 /** Rows that are fetched at a time and then compared: they fit into the nearest caches. */
 const FETCHED = 1_024;
 const GROWTH = 1.5;
@@ -31,6 +37,8 @@ export class VectorRows {
   #scan: Scan;
   #views: Views;
   #count = 0;
+  /** Of all rows together. */
+  #lengths = 0;
 
   constructor(centre: Float32Array, capacity: number) {
     this.dimensions = centre.length;
@@ -72,6 +80,7 @@ export class VectorRows {
     views.offsets[row] = centred * scale * ESTIMATE_SCALE;
     views.owners[row] = owner;
     views.alive[row] = 255;
+    this.#lengths += Math.sqrt(squares) * scale;
     this.#count += 1;
   }
 
@@ -81,21 +90,15 @@ export class VectorRows {
 
   /** The query times each row that is compared by its bytes, rows ascending. Valid until the next question. */
   search(query: Float32Array, wanted: Wanted): Compared {
-    const queryScale = this.#writeQuery(query) * 16;
-    const chosen = this.#choose(query, wanted);
-    this.#compare(chosen);
-    const { dots, products, listed, scales } = this.#views;
-    let count = 0;
-    for (let i = 0; i < (chosen ?? this.#count); i += 1) {
-      const row = chosen === null ? i : (listed[i] ?? 0);
-      // Chosen rows have been accepted already.
-      if (chosen === null && !this.#accepts(row, wanted.owners)) continue;
-      // In the place of the whole number, or of one before it.
-      products[count] = (dots[i] ?? 0) * (scales[row] ?? 0) * queryScale;
-      listed[count] = row;
-      count += 1;
-    }
-    return { count, rows: listed, products };
+    const scale = this.#writeQuery(query) * 16;
+    if (wanted.rows === null)
+      return this.#count <= EXACT_ROWS
+        ? this.#compareAll(wanted, scale)
+        : this.#bySigns(query, wanted, scale);
+    if (wanted.rows.length > Math.max(EXACT_ROWS, this.#count * FEW_SHARE))
+      return this.#bySigns(query, wanted, scale);
+    this.#views.listed.set(wanted.rows);
+    return this.#compareListed(wanted.rows.length, scale);
   }
 
   /** The query times some rows, as exactly as they are kept here, in their order. */
@@ -116,31 +119,72 @@ export class VectorRows {
     return products.slice(0, rows.length).map((dot, i) => dot * (scales[rows[i] ?? 0] ?? 0));
   }
 
-  /** Lists the rows worth comparing and gives their number; null when all are. */
-  #choose(query: Float32Array, wanted: Wanted): number | null {
-    if (wanted.rows !== null && wanted.rows.length <= Math.max(EXACT_ROWS, this.#count * FEW_SHARE)) {
-      this.#views.listed.set(wanted.rows);
-      return wanted.rows.length;
-    }
-    if (this.#count <= EXACT_ROWS) return null;
-    const { tables, signs, signBytes, factors, offsets, list, out, tally } = this.#layout;
-    const { step, base } = signTables(query, this.#centre, this.#views.tables);
-    const blocks = Math.ceil(this.#count / BLOCK);
-    const mask = this.#mask(wanted);
-    this.#scan.estimates(tables, signs, blocks, signBytes, mask, factors, offsets, step, base, out);
-    this.#views.tally.fill(0);
-    this.#scan.tally(out, blocks * BLOCK, tally);
-    return this.#scan.select(out, blocks, this.#limit(), list);
+  /**
+   * Compares those whose signs promise most. They may all be of one crowd, with better rows hidden just below it: then
+   * the nearest of them are no better than what was left out, and more are compared.
+   */
+  #bySigns(query: Float32Array, wanted: Wanted, scale: number): Compared {
+    this.#estimate(query, wanted);
+    const limit = this.#limit();
+    const found = this.#compareListed(this.#select(limit), scale);
+    const spread = this.#spread(query);
+    const reached = bestOf(found);
+    if (reached - spread >= limit / ESTIMATE_SCALE) return found;
+    // Again, because the products took their place.
+    this.#estimate(query, wanted);
+    return this.#compareListed(this.#select((reached - 2 * spread) * ESTIMATE_SCALE), scale);
   }
 
-  #compare(chosen: number | null): void {
-    const { query, rows, rowBytes, list, out, scales, owners } = this.#layout;
-    if (chosen === null) this.#scan.dots(query, rows, this.#count, rowBytes, out);
-    for (let from = 0; from < (chosen ?? 0); from += FETCHED) {
-      const count = Math.min(FETCHED, (chosen ?? 0) - from);
-      this.#scan.fetchAt(rows, list + from * 4, count, rowBytes, scales, owners);
-      this.#scan.dotsAt(query, rows, list + from * 4, count, rowBytes, out + from * 4);
+  #estimate(query: Float32Array, wanted: Wanted): void {
+    const { tables, signs, signBytes, factors, offsets, out } = this.#layout;
+    const { step, base } = signTables(query, this.#centre, this.#views.tables);
+    const mask = this.#mask(wanted);
+    this.#scan.estimates(tables, signs, this.#blocks(), signBytes, mask, factors, offsets, step, base, out);
+  }
+
+  /** Lists the rows whose estimate reaches it, and gives their number. */
+  #select(limit: number): number {
+    // The lowest number of all stands for rows that are not accepted.
+    const lowest = Math.max(-32_767, Math.floor(limit));
+    return this.#scan.select(this.#layout.out, this.#blocks(), lowest, this.#layout.list);
+  }
+
+  #blocks(): number {
+    return Math.ceil(this.#count / BLOCK);
+  }
+
+  /** How far an estimate is from the truth, as a rule. */
+  #spread(query: Float32Array): number {
+    const rest = query.map((value, i) => value - (this.#centre[i] ?? 0));
+    return (SPREAD * Math.hypot(...rest) * (this.#lengths / this.#count)) / Math.sqrt(this.dimensions);
+  }
+
+  #compareListed(count: number, scale: number): Compared {
+    const { query, rows, rowBytes, list, out, scales: scalesAt, owners } = this.#layout;
+    for (let from = 0; from < count; from += FETCHED) {
+      const next = Math.min(FETCHED, count - from);
+      this.#scan.fetchAt(rows, list + from * 4, next, rowBytes, scalesAt, owners);
+      this.#scan.dotsAt(query, rows, list + from * 4, next, rowBytes, out + from * 4);
     }
+    const { dots, products, listed, scales } = this.#views;
+    // Each in the place of its whole number.
+    for (let i = 0; i < count; i += 1) products[i] = (dots[i] ?? 0) * (scales[listed[i] ?? 0] ?? 0) * scale;
+    return { count, rows: listed, products };
+  }
+
+  #compareAll(wanted: Wanted, scale: number): Compared {
+    const { query, rows, rowBytes, out } = this.#layout;
+    this.#scan.dots(query, rows, this.#count, rowBytes, out);
+    const { dots, products, listed, scales } = this.#views;
+    let count = 0;
+    for (let row = 0; row < this.#count; row += 1) {
+      if (!this.#accepts(row, wanted.owners)) continue;
+      // In the place of the whole number, or of one before it.
+      products[count] = (dots[row] ?? 0) * (scales[row] ?? 0) * scale;
+      listed[count] = row;
+      count += 1;
+    }
+    return { count, rows: listed, products };
   }
 
   #accepts(row: number, owners: Uint8Array | null): boolean {
@@ -164,13 +208,14 @@ export class VectorRows {
   /** The estimate that as many rows reach as are wanted. */
   #limit(): number {
     const { tally } = this.#views;
+    tally.fill(0);
+    this.#scan.tally(this.#layout.out, this.#blocks() * BLOCK, this.#layout.tally);
     let accepted = 0;
     for (let range = 0; range < RANGES; range += 1) accepted += tally[range] ?? 0;
     const want = Math.max(MIN_CANDIDATES, Math.ceil(accepted * CANDIDATE_SHARE));
     let range = RANGES - 1;
     for (let total = tally[range] ?? 0; total < want && range > 0; total += tally[range] ?? 0) range -= 1;
-    // The lowest number of all stands for rows that are not accepted.
-    return Math.max(-32_767, range * (65_536 / RANGES) - 32_768);
+    return range * (65_536 / RANGES) - 32_768;
   }
 
   #writeQuery(query: Float32Array): number {
@@ -208,41 +253,12 @@ export interface Compared {
   readonly products: Float32Array;
 }
 
-/** Made once: there are as many as there are kinds of things, and a search needs most of them. */
-interface Views {
-  readonly bytes: Uint8Array;
-  readonly query: Int16Array;
-  readonly fineQuery: Float32Array;
-  readonly tables: Uint8Array;
-  readonly tally: Uint32Array;
-  readonly listed: Int32Array;
-  readonly dots: Int32Array;
-  /** Where `dots` are, too. */
-  readonly products: Float32Array;
-  readonly alive: Uint8Array;
-  readonly accepted: Uint8Array;
-  readonly owners: Int32Array;
-  readonly scales: Float32Array;
-  readonly factors: Float32Array;
-  readonly offsets: Float32Array;
-}
-
-function viewsOf({ memory: { buffer } }: Scan, layout: RowLayout): Views {
-  const { capacity, rowBytes } = layout;
-  return {
-    bytes: new Uint8Array(buffer),
-    query: new Int16Array(buffer, layout.query, rowBytes),
-    fineQuery: new Float32Array(buffer, layout.fineQuery, rowBytes),
-    tables: new Uint8Array(buffer, layout.tables, rowBytes * 4),
-    tally: new Uint32Array(buffer, layout.tally, RANGES),
-    listed: new Int32Array(buffer, layout.list, capacity),
-    dots: new Int32Array(buffer, layout.out, capacity),
-    products: new Float32Array(buffer, layout.out, capacity),
-    alive: new Uint8Array(buffer, layout.alive, capacity),
-    accepted: new Uint8Array(buffer, layout.accepted, capacity),
-    owners: new Int32Array(buffer, layout.owners, capacity),
-    scales: new Float32Array(buffer, layout.scales, capacity),
-    factors: new Float32Array(buffer, layout.factors, capacity),
-    offsets: new Float32Array(buffer, layout.offsets, capacity),
-  };
+/** What the nearest rows reach. */
+function bestOf({ count, products }: Compared): number {
+  const best = new Best(NEAREST);
+  for (let i = 0; i < count; i += 1) {
+    const product = products[i] ?? 0;
+    if (product >= best.bar) best.add(i, product);
+  }
+  return best.bar;
 }
