@@ -126,14 +126,16 @@ describe('the loops, against plain JavaScript', () => {
       // What rounding the tables may cost.
       else expect(Math.abs(estimate - exact)).toBeLessThan((factors[row] ?? 0) * step * Math.sqrt(dims));
     }
-    scan.tally(out, count, tally);
-    const ranges = new Uint32Array(buffer, tally, RANGES);
-    const counted = new Uint32Array(RANGES);
-    for (const [row, estimate] of estimates.entries()) {
-      const range = (estimate + 32_768) >> 4;
-      if (mask[row] !== 0) counted[range] = (counted[range] ?? 0) + 1;
+    for (const stride of [8, 32]) {
+      const ranges = new Uint32Array(buffer, tally, RANGES).fill(0);
+      scan.tally(out, count, stride, tally);
+      const counted = new Uint32Array(RANGES);
+      for (const [row, estimate] of estimates.entries()) {
+        const range = (estimate + 32_768) >> 4;
+        if (mask[row] !== 0 && row % stride < 8) counted[range] = (counted[range] ?? 0) + 1;
+      }
+      expect(ranges).toEqual(counted);
     }
-    expect(ranges).toEqual(counted);
     for (const limit of [-32_767, 0, 1_000, 32_767]) {
       const chosen = scan.select(out, blocks, limit, list);
       expect([...new Int32Array(buffer, list, chosen)]).toEqual(

@@ -27,7 +27,7 @@ export interface Scan {
     base: number,
     out: number,
   ): void;
-  tally(estimates: number, count: number, tally: number): void;
+  tally(estimates: number, count: number, stride: number, tally: number): void;
   /** Gives how many it listed. */
   select(estimates: number, blocks: number, limit: number, list: number): number;
 }

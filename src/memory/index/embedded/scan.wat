@@ -230,13 +230,14 @@
       (local.get $mask)))
 
   ;; How many of the estimates lie in each of 4096 equal ranges, added to the 32-bit counts at `tally`. Rows that `mask`
-  ;; left out are not counted; `count` is a multiple of 8.
-  (func (export "tally") (param $estimates i32) (param $count i32) (param $tally i32)
-    (local $end i32) (local $stop i32) (local $at i32)
+  ;; left out are not counted. Eight of every `stride` are looked at; `count` is a multiple of 8.
+  (func (export "tally") (param $estimates i32) (param $count i32) (param $stride i32) (param $tally i32)
+    (local $end i32) (local $stop i32) (local $at i32) (local $next i32)
     (local.set $end (i32.add (local.get $estimates) (i32.shl (local.get $count) (i32.const 1))))
     (block $done (loop $next
       (br_if $done (i32.ge_u (local.get $estimates) (local.get $end)))
       (local.set $stop (i32.add (local.get $estimates) (i32.const 16)))
+      (local.set $next (i32.add (local.get $estimates) (i32.shl (local.get $stride) (i32.const 1))))
       (if (v128.any_true (i16x8.ne (v128.load (local.get $estimates))
           (v128.const i16x8 -32768 -32768 -32768 -32768 -32768 -32768 -32768 -32768)))
         (then (loop $one
@@ -249,7 +250,7 @@
               (i32.store (local.get $at) (i32.add (i32.load (local.get $at)) (i32.const 1)))))
           (local.set $estimates (i32.add (local.get $estimates) (i32.const 2)))
           (br_if $one (i32.lt_u (local.get $estimates) (local.get $stop))))))
-      (local.set $estimates (local.get $stop))
+      (local.set $estimates (local.get $next))
       (br $next))))
 
   ;; Lists the rows of `blocks` blocks whose estimate is at least `limit`; gives how many there are.

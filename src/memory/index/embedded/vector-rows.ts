@@ -18,6 +18,9 @@ const FEW_SHARE = 0.04;
 /** Of the rows, the share whose bytes are compared after their signs have been; recall depends on it. */
 const CANDIDATE_SHARE = 0.005;
 const MIN_CANDIDATES = 1_000;
+/** A quarter of the rows tells well enough what share of all reaches an estimate, unless a filter left few of them. */
+const SAMPLE_STRIDE = 32;
+const LEAST_SAMPLE = 10_000;
 /** Fits the products of a 384- to 4096-dimensional query into 32 bits. */
 const QUERY_LARGEST = 1_023;
 /** Estimates of products between -2 and 2 as 16-bit integers. */
@@ -155,8 +158,9 @@ export class VectorRows {
 
   /** How far an estimate is from the truth, as a rule. */
   #spread(query: Float32Array): number {
-    const rest = query.map((value, i) => value - (this.#centre[i] ?? 0));
-    return (SPREAD * Math.hypot(...rest) * (this.#lengths / this.#count)) / Math.sqrt(this.dimensions);
+    let squares = 0;
+    for (let i = 0; i < this.dimensions; i += 1) squares += ((query[i] ?? 0) - (this.#centre[i] ?? 0)) ** 2;
+    return SPREAD * Math.sqrt(squares / this.dimensions) * (this.#lengths / this.#count);
   }
 
   #compareListed(count: number, scale: number): Compared {
@@ -208,14 +212,26 @@ export class VectorRows {
   /** The estimate that as many rows reach as are wanted. */
   #limit(): number {
     const { tally } = this.#views;
-    tally.fill(0);
-    this.#scan.tally(this.#layout.out, this.#blocks() * BLOCK, this.#layout.tally);
-    let accepted = 0;
-    for (let range = 0; range < RANGES; range += 1) accepted += tally[range] ?? 0;
-    const want = Math.max(MIN_CANDIDATES, Math.ceil(accepted * CANDIDATE_SHARE));
+    let stride = SAMPLE_STRIDE;
+    let accepted = this.#tally(stride);
+    if (accepted < LEAST_SAMPLE) {
+      stride = 8;
+      accepted = this.#tally(stride);
+    }
+    const want = Math.max((MIN_CANDIDATES * 8) / stride, Math.ceil(accepted * CANDIDATE_SHARE));
     let range = RANGES - 1;
     for (let total = tally[range] ?? 0; total < want && range > 0; total += tally[range] ?? 0) range -= 1;
     return range * (65_536 / RANGES) - 32_768;
+  }
+
+  /** Counts estimates by their range, of eight rows in every `stride`, and gives how many there are. */
+  #tally(stride: number): number {
+    const { tally } = this.#views;
+    tally.fill(0);
+    this.#scan.tally(this.#layout.out, this.#blocks() * BLOCK, stride, this.#layout.tally);
+    let accepted = 0;
+    for (let range = 0; range < RANGES; range += 1) accepted += tally[range] ?? 0;
+    return accepted;
   }
 
   #writeQuery(query: Float32Array): number {
