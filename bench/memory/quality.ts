@@ -1,6 +1,6 @@
 /**
- * How well recall finds: nDCG@10 on public sets. Shares are compared on SciFact's train claims only; its test claims
- * and HumanEval are asked with what was chosen, with each half alone, and with RRF-60.
+ * How well recall finds: nDCG@10 on public sets, with the share that recall chooses, with each half alone, and with
+ * RRF-60. Fixed shares are compared on SciFact's train claims, never on its test claims.
  */
 import type { Embedder, Memory } from '../../src/core/memory.ts';
 import { openMemory } from '../../src/memory/open-memory.ts';
