@@ -94,14 +94,12 @@ export class VectorRows {
   /** The query times each row that is compared by its bytes, rows ascending. Valid until the next question. */
   search(query: Float32Array, wanted: Wanted): Compared {
     const scale = this.#writeQuery(query) * 16;
-    if (wanted.rows === null)
-      return this.#count <= EXACT_ROWS
-        ? this.#compareAll(wanted, scale)
-        : this.#bySigns(query, wanted, scale);
-    if (wanted.rows.length > Math.max(EXACT_ROWS, this.#count * FEW_SHARE))
+    const { rows } = wanted;
+    if (rows === null && this.#count <= EXACT_ROWS) return this.#compareAll(wanted, scale);
+    if (rows === null || rows.length > Math.max(EXACT_ROWS, this.#count * FEW_SHARE))
       return this.#bySigns(query, wanted, scale);
-    this.#views.listed.set(wanted.rows);
-    return this.#compareListed(wanted.rows.length, scale);
+    this.#views.listed.set(rows);
+    return this.#compareListed(rows.length, scale);
   }
 
   /** The query times some rows, as exactly as they are kept here, in their order. */
