@@ -25,6 +25,8 @@ func (t *Table) Signal(p *Process, signal syscall.Signal, tree bool) {
 		t.killTree(p)
 		return
 	}
+	// Deaths that nobody has looked at yet may have left something.
+	t.reapAll()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if signal == syscall.SIGKILL {

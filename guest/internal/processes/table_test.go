@@ -14,6 +14,7 @@ import (
 
 	"geode/guest/internal/fault"
 	"geode/guest/internal/nofile"
+	"geode/guest/internal/proctree"
 )
 
 func TestCommandTellsTheTruth(t *testing.T) {
@@ -184,9 +185,17 @@ func TestLeftoversBelongToTheirCommand(t *testing.T) {
 	leave := func(mark string) *Process {
 		p := start(t, shell("setsid setsid sleep "+mark+" & exit 0"))
 		<-p.ended
-		eventually(t, "it is left", func() bool {
-			listed := table.List().Disowned
-			return len(listed) > 0 && slices.ContainsFunc(listed, func(c Child) bool { return c.Command == "sleep "+mark })
+		eventually(t, "it is listed", func() bool {
+			return slices.ContainsFunc(table.List().Disowned, func(c Child) bool { return c.Command == "sleep "+mark })
+		})
+		// Not sooner: what is left at the same moment as something else's is shared.
+		eventually(t, "it is known whose it is", func() bool {
+			table.mu.Lock()
+			defer table.mu.Unlock()
+			return slices.ContainsFunc(table.roots(p), func(pid int) bool {
+				process, _ := proctree.Read(pid)
+				return process.CommandLine(4096) == "sleep "+mark
+			})
 		})
 		return p
 	}

@@ -1,0 +1,221 @@
+import { once } from 'node:events';
+import { chmod, chown, readdir, rm, stat } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { dirname, join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { frameOf as encoded, type Frame, type FrameKind, Wire } from '../../src/cli/host/wire.ts';
+import { isRunning } from '../../src/ledger/process-mark.ts';
+import { running, started } from './beside.ts';
+import { patience, patiently, type SandboxHome, sandboxHome } from './sandbox-home.ts';
+
+const { bubblewrap } = inject('engines');
+const reason = bubblewrap.available ? '' : ` (skipped: ${bubblewrap.reason})`;
+
+describe.skipIf(!bubblewrap.available)(`CLI-1: the host of several commands${reason}`, patience, () => {
+  let home: SandboxHome;
+  beforeAll(async () => {
+    home = await sandboxHome({ GEODE_RUNTIME_NAME: 'bubblewrap' });
+  });
+  afterEach(() => home.end());
+  afterAll(() => home[Symbol.asyncDispose]());
+
+  it('SBX-6: kill -9 of the host is told to whoever waits, gives terminals back, and ends nothing', async () => {
+    await home.ok(['sandbox', 'create', 'lost']);
+    const script = 'echo once >> starts; echo up; exec sleep 3333';
+    const waiting = await started(
+      home,
+      'sandbox',
+      'exec',
+      '--timeout',
+      '0',
+      'lost',
+      '--',
+      'sh',
+      '-c',
+      script,
+    );
+    await using me = home.sit(['shell', 'lost']);
+    me.type("printf '\\033[?1049h'; echo full scr$((1))een\r");
+    await me.sees('scr1een');
+    const before = await home.host();
+    process.kill(before.pid, 'SIGKILL');
+    await waiting.over;
+    expect(waiting.child.exitCode).toBe(125);
+    expect(waiting.said.stderr).toContain('ended in the middle of this command');
+    expect(await me.over).toBe(125);
+    expect(me.written()).toContain('\x1b[?1049l');
+    expect(me.screen()).toContain('ended in the middle');
+    expect((await stat(before.serves?.socket ?? '')).isSocket()).toBe(true);
+    expect(await running(home, 'lost')).toHaveLength(2);
+    expect((await home.host()).pid).not.toBe(before.pid);
+    expect(await home.ok(['sandbox', 'exec', 'lost', '--', 'cat', 'starts'])).toBe('once\n');
+    await using again = home.sit(['shell', 'lost']);
+    await again.sees('scr1een');
+  });
+
+  it('SBX-6: hosts that are killed again and again: every command ends, and none runs twice', async () => {
+    await home.ok(['sandbox', 'create', 'chaos']);
+    const killed = new Set<number>();
+    let isOver = false;
+    const killing = (async () => {
+      while (!isOver && killed.size < 5) {
+        const { pid, serves } = await home.host();
+        if (serves !== undefined && !killed.has(pid)) {
+          await home.run(['sandbox', 'logs', 'chaos']);
+          killed.add(pid);
+          try {
+            process.kill(pid, 'SIGKILL');
+          } catch {
+            // It ended by itself.
+          }
+        }
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+    })();
+    const one = (index: number) =>
+      home.run(['sandbox', 'exec', 'chaos', '--', 'sh', '-c', `echo ${index} >> ran; echo done ${index}`]);
+    const outcomes = [];
+    for (let round = 0; round < 5; round += 1)
+      outcomes.push(...(await Promise.all([0, 1, 2, 3, 4].map((index) => one(5 * round + index)))));
+    isOver = true;
+    await killing;
+    expect(killed.size).toBeGreaterThan(2);
+    const ran = (await home.ok(['sandbox', 'exec', 'chaos', '--', 'cat', 'ran']))
+      .trim()
+      .split('\n')
+      .map(Number);
+    expect(ran.length).toBe(new Set(ran).size);
+    for (const [index, { code, stdout, stderr }] of outcomes.entries()) {
+      if (code === 0) expect([index, stdout, ran.includes(index)]).toEqual([index, `done ${index}\n`, true]);
+      else expect([index, code, stderr]).toEqual([index, 125, expect.stringContaining('geode: ')]);
+    }
+  });
+
+  it('a host that stands still is told of, runs nothing later, and can be replaced', async () => {
+    await home.ok(['sandbox', 'create', 'still']);
+    const { pid, start } = await home.host();
+    const open = await started(
+      home,
+      'sandbox',
+      'exec',
+      'still',
+      '--',
+      'sh',
+      '-c',
+      'echo up; exec sleep 1000',
+    );
+    process.kill(pid, 'SIGSTOP');
+    try {
+      open.child.kill('SIGTERM');
+      await open.over;
+      expect(open.child.exitCode).toBe(125);
+      expect(open.said.stderr).toContain('does not answer an interrupt');
+      const refused = await home.run(['sandbox', 'exec', 'still', '--', 'sh', '-c', 'echo ran > late'], '');
+      expect(refused).toMatchObject({
+        code: 125,
+        stderr: expect.stringContaining(`process ${pid}, does not answer`),
+      });
+    } finally {
+      process.kill(pid, 'SIGCONT');
+    }
+    expect((await home.run(['sandbox', 'exec', 'still', '--', 'cat', 'late'])).code).toBe(1);
+    process.kill(pid, 'SIGSTOP');
+    await home.ok(['sandbox', 'ps', '--take-over', 'still']);
+    expect(isRunning({ pid, start })).toBe(false);
+  });
+
+  it('another command with other settings replaces an idle host, and is refused by a busy one', async () => {
+    await home.ok(['sandbox', 'create', 'rules']);
+    const { pid } = await home.host();
+    const other = { GEODE_SANDBOX_MEMORY: '256m' };
+    const args = ['sandbox', 'ps', '--wait', '0', 'rules'] as const;
+    expect(await home.run(args, '', other)).toMatchObject({ code: 0 });
+    const second = await home.host();
+    expect(second.pid).not.toBe(pid);
+    const three = await Promise.all([1, 2, 3].map(() => home.run(args)));
+    expect(three.map(({ code, stderr }) => [code, stderr])).toEqual([1, 2, 3].map(() => [0, '']));
+    expect(await home.run(args, '', other)).toMatchObject({ code: 0 });
+    const third = await home.host();
+    const busy = home.startWith(other, ['sandbox', 'exec', 'rules', '--', 'sh', '-c', 'echo up; sleep 1000']);
+    await once(busy.stdout, 'data');
+    const refused = await home.run([...args, '--json']);
+    expect(JSON.parse(refused.stdout)).toMatchObject({
+      code: 'ledger_held',
+      details: { pid: third.pid },
+      error: expect.stringContaining('runs with other settings: sandbox.memory'),
+    });
+    // Those that are for the host to say are not compared.
+    const kept = await home.run(args, '', { ...other, GEODE_SANDBOX_IDLE_TIMEOUT: '77' });
+    expect(kept.code).toBe(0);
+  });
+
+  it('what is no command of this Geode is turned away, and an idle host makes room for another version', async () => {
+    await home.ok(['sandbox', 'create', 'strange']);
+    const host = await home.host();
+    const say = (...pieces: readonly Buffer[]) =>
+      new Promise<Frame | undefined>((resolve, reject) => {
+        const socket = connect(host.serves?.socket ?? '', async () => {
+          for (const piece of pieces) socket.write(piece);
+          using wire = new Wire(socket);
+          resolve((await wire.frames().next()).value ?? undefined);
+        }).once('error', reject);
+      });
+    expect(await say(Buffer.from('GET / HTTP/1.1\r\n\r\n'))).toBeUndefined();
+    expect(await say(frameOf('go', ''))).toBeUndefined();
+    expect(await say(frameOf('request', '{'))).toBeUndefined();
+    expect(await home.ok(['sandbox', 'exec', 'strange', '--', 'echo', 'well'])).toBe('well\n');
+    expect((await home.host()).pid).toBe(host.pid);
+    const refused = await say(frameOf('request', JSON.stringify({ program: '9.9.9' })));
+    expect(refused?.kind).toBe('refused');
+    expect(JSON.parse(refused?.bytes.toString() ?? '')).toMatchObject({ leaves: true });
+    await patiently(async () => !isRunning(host), 'the end of the host');
+  });
+
+  it("does not speak to a socket that may be another user's", async () => {
+    await home.ok(['sandbox', 'create', 'safe']);
+    const { serves } = await home.host();
+    const socket = serves?.socket ?? '';
+    expect((await stat(dirname(socket))).mode & 0o777).toBe(0o700);
+    expect((await stat(socket)).mode & 0o777).toBe(0o600);
+    const refusal = { code: 1, stderr: expect.stringContaining("may be another user's") };
+    if (process.getuid?.() === 0) {
+      await chown(socket, 12345, 12345);
+      expect(await home.run(['sandbox', 'ps', 'safe'])).toMatchObject(refusal);
+      await chown(socket, 0, 0);
+    }
+    await chmod(dirname(socket), 0o755);
+    expect(await home.run(['sandbox', 'ps', 'safe'])).toMatchObject(refusal);
+    await chmod(dirname(socket), 0o700);
+    await home.ok(['sandbox', 'ps', 'safe']);
+  });
+
+  it('ends in good order when it is stopped, though a command does not listen', async () => {
+    await home.ok(['sandbox', 'create', 'deaf']);
+    const deaf = await started(home, 'sandbox', 'exec', '--timeout', '0', 'deaf', '--', 'yes');
+    const state = join(home.folder, '.local/state/geode');
+    deaf.child.kill('SIGSTOP');
+    expect(await readdir(state)).toContain('ledger.db-wal');
+    await home.ok(['host', 'stop']);
+    expect(await readdir(state)).not.toContain('ledger.db-wal');
+    deaf.child.kill('SIGCONT');
+    await deaf.over;
+    expect(deaf.child.exitCode).toBe(125);
+    await home.ok(['sandbox', 'stop', 'deaf']);
+  });
+
+  it('is seen in geode status, stopped with geode host stop, and ends when its folders are gone', async () => {
+    await home.ok(['sandbox', 'create', 'seen']);
+    const { pid, serves } = await home.host();
+    expect(await home.ok(['status'])).toContain(`process ${pid} (geode host)`);
+    expect(await home.ok(['host', 'stop'])).toContain(`Process ${pid}`);
+    expect(await home.ok(['status'])).toContain('none; a command that needs one starts it');
+    expect(await home.ok(['host', 'stop'])).toBe('No host runs.\n');
+    await home.ok(['sandbox', 'ps', 'seen']);
+    const next = await home.host();
+    expect(next.serves?.socket).toBe(serves?.socket);
+    await rm(next.serves?.socket ?? '');
+    await patiently(async () => !isRunning(next), 'the end of a host that cannot be found');
+  });
+});
+
+const frameOf = (kind: FrameKind, words: string) => encoded(kind, Buffer.from(words));
