@@ -1,9 +1,8 @@
 import type Docker from 'dockerode';
-import { GeodeError, reasonOf } from '../../core/errors.ts';
-import type { Available, Runtime, Unavailable } from '../../core/runtime.ts';
+import type { Runtime } from '../../core/runtime.ts';
 import type { Grade } from '../../core/sandbox.ts';
 import { bridgeDialer, socketDialer } from '../../link/dial.ts';
-import { diskOf, whyNoDisks } from '../disk.ts';
+import { diskOf } from '../disk.ts';
 import { findGuest } from '../guest-binary.ts';
 import { homeOf } from '../home.ts';
 import { checkMounts } from '../mounts.ts';
@@ -21,8 +20,10 @@ import {
   statusOf,
   stopContainer,
 } from './engine.ts';
+import { checkImage, rememberedEnv } from './image-env.ts';
 import { dockerImages } from './images.ts';
 import type { DockerOptions } from './options.ts';
+import { probe } from './probe.ts';
 import { homeLabel, labelledRooms, roomLabel } from './traces.ts';
 import { fillVolumes, makeDiskVolume, removeVolumes, removeWorkspaceVolume } from './volumes.ts';
 
@@ -178,126 +179,6 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
 }
 
 const nameOf = ({ id }: Pick<Room, 'id'>) => `geode-${id}`;
-
-async function probe(
-  options: RuntimeOptions,
-  { host, ociRuntime }: DockerOptions,
-  engine: Docker,
-  { grade, overSocket }: { readonly grade: Grade; readonly overSocket: boolean },
-): Promise<Available | Unavailable> {
-  const answer = await engine.version().then(
-    (version) => ({ version }),
-    (error: NodeJS.ErrnoException) => ({ error }),
-  );
-  if ('error' in answer) return unreachable(host, answer.error);
-  const info = await engine.info();
-  const guest = await findGuest({ ...options, arch: info.Architecture ?? options.arch });
-  if (guest.missing !== undefined) return { available: false, reason: guest.missing, fix: guest.fix };
-  const known = Object.keys(info.Runtimes ?? {});
-  if (ociRuntime !== undefined && known.length > 0 && !known.includes(ociRuntime)) {
-    return {
-      available: false,
-      reason: `the engine has no OCI runtime ${JSON.stringify(ociRuntime)} (it has ${known.join(', ')})`,
-      fix: 'Install it and add it to the engine, or leave docker.oci_runtime out.',
-    };
-  }
-  return {
-    available: true,
-    grade,
-    version: `${engineName(answer.version)} ${answer.version.Version}, ${ociRuntime ?? info.DefaultRuntime ?? 'its default runtime'}`,
-    capabilities: {
-      isolation: true,
-      limits: {
-        memory: info.MemoryLimit !== false,
-        cpus: info.CpuCfsQuota !== false,
-        pids: info.PidsLimit !== false,
-        disk: overSocket && !isRootless(info) && (await whyNoDisks(options)) === undefined,
-      },
-      images: true,
-      networks: ['none', 'bridge'],
-      mounts: true,
-      users: 'root-access',
-      adoption: true,
-      pause: true,
-    },
-  };
-}
-
-/** An engine in a user namespace mounts no file system of ours. */
-function isRootless({ SecurityOptions }: { SecurityOptions?: readonly string[] | null }): boolean {
-  return (SecurityOptions ?? []).some((option) => option.includes('rootless'));
-}
-
-function unreachable(host: string, error: NodeJS.ErrnoException): Unavailable {
-  const reasons: Readonly<Record<string, Omit<Unavailable, 'available'>>> = {
-    ENOENT: {
-      reason: `no engine listens at ${host}`,
-      fix: 'Start it with `systemctl start docker`, or set docker.host.',
-    },
-    ECONNREFUSED: {
-      reason: `the engine at ${host} is not running`,
-      fix: 'Start it with `systemctl start docker`, or set docker.host.',
-    },
-    EACCES: {
-      reason: `this user may not talk to ${host}`,
-      fix: 'Add the user to the docker group, then log in again.',
-    },
-  };
-  const known = reasons[error.code ?? ''];
-  return {
-    available: false,
-    reason: known?.reason ?? reasonOf(error),
-    fix: known?.fix ?? 'Check docker.host in the config.',
-  };
-}
-
-function engineName(version: Docker.DockerVersion): string {
-  const components = (version as { Components?: readonly { Name?: string }[] }).Components ?? [];
-  return components.some(({ Name }) => Name?.startsWith('Podman')) ? 'Podman' : 'Docker';
-}
-
-/** A name that starts with "-" would be read as an option by some engine, some day. */
-function checkImage(image: string): string {
-  if (/^[a-z0-9][\w./:@-]{0,254}$/i.test(image)) return image;
-  throw new GeodeError('invalid_input', `${JSON.stringify(image)} is not the name of an image.`);
-}
-
-type Env = Readonly<Record<string, string>>;
-const mostRemembered = 100;
-
-/** An image that is named by its content is looked at once: that cannot change. A name can mean another one soon. */
-function rememberedEnv(engine: () => Promise<Docker>): (image: string) => Promise<Env> {
-  const known = new Map<string, Env>();
-  return async (image) => {
-    const before = known.get(image);
-    if (before !== undefined) return before;
-    const env = await envOf(await engine(), image);
-    if (known.size >= mostRemembered) known.clear();
-    if (/^sha256:[0-9a-f]{64}$/.test(image)) known.set(image, env);
-    return env;
-  };
-}
-
-/** The environment that the image's makers gave its programs; also the proof that the image is there. */
-async function envOf(engine: Docker, image: string): Promise<Env> {
-  const facts = await engine
-    .getImage(image)
-    .inspect()
-    .catch((cause) => {
-      if (statusOf(cause) !== 404)
-        throw new GeodeError('engine_failed', `The engine could not look at ${image}: ${reasonOf(cause)}`, {
-          cause,
-        });
-      throw new GeodeError('image_missing', `The image ${image} is not on this engine.`, {
-        hint: `Run \`docker pull ${image}\`, or name another image.`,
-        cause,
-      });
-    });
-  const pairs = (facts.Config?.Env ?? []).map(
-    (pair) => [pair.split('=', 1)[0] ?? '', pair.slice(pair.indexOf('=') + 1)] as const,
-  );
-  return Object.fromEntries(pairs);
-}
 
 function labels(options: RuntimeOptions, { id }: Room, spec: CheckedSpec): Readonly<Record<string, string>> {
   return {

@@ -1,0 +1,47 @@
+/** What an image gives to the programs in it. */
+import type Docker from 'dockerode';
+import { GeodeError, reasonOf } from '../../core/errors.ts';
+import { statusOf } from './engine.ts';
+
+/** A name that starts with "-" would be read as an option by some engine, some day. */
+export function checkImage(image: string): string {
+  if (/^[a-z0-9][\w./:@-]{0,254}$/i.test(image)) return image;
+  throw new GeodeError('invalid_input', `${JSON.stringify(image)} is not the name of an image.`);
+}
+
+type Env = Readonly<Record<string, string>>;
+const mostRemembered = 100;
+
+/** An image that is named by its content is looked at once: that cannot change. A name can mean another one soon. */
+export function rememberedEnv(engine: () => Promise<Docker>): (image: string) => Promise<Env> {
+  const known = new Map<string, Env>();
+  return async (image) => {
+    const before = known.get(image);
+    if (before !== undefined) return before;
+    const env = await envOf(await engine(), image);
+    if (known.size >= mostRemembered) known.clear();
+    if (/^sha256:[0-9a-f]{64}$/.test(image)) known.set(image, env);
+    return env;
+  };
+}
+
+/** The environment that the image's makers gave its programs; also the proof that the image is there. */
+async function envOf(engine: Docker, image: string): Promise<Env> {
+  const facts = await engine
+    .getImage(image)
+    .inspect()
+    .catch((cause) => {
+      if (statusOf(cause) !== 404)
+        throw new GeodeError('engine_failed', `The engine could not look at ${image}: ${reasonOf(cause)}`, {
+          cause,
+        });
+      throw new GeodeError('image_missing', `The image ${image} is not on this engine.`, {
+        hint: `Run \`docker pull ${image}\`, or name another image.`,
+        cause,
+      });
+    });
+  const pairs = (facts.Config?.Env ?? []).map(
+    (pair) => [pair.split('=', 1)[0] ?? '', pair.slice(pair.indexOf('=') + 1)] as const,
+  );
+  return Object.fromEntries(pairs);
+}

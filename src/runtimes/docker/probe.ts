@@ -1,0 +1,86 @@
+/** Whether an engine answers, and what it can enforce. */
+import type Docker from 'dockerode';
+import { reasonOf } from '../../core/errors.ts';
+import type { Available, Unavailable } from '../../core/runtime.ts';
+import type { Grade } from '../../core/sandbox.ts';
+import { whyNoDisks } from '../disk.ts';
+import { findGuest } from '../guest-binary.ts';
+import type { RuntimeOptions } from '../options.ts';
+import type { DockerOptions } from './options.ts';
+
+export async function probe(
+  options: RuntimeOptions,
+  { host, ociRuntime }: DockerOptions,
+  engine: Docker,
+  { grade, overSocket }: { readonly grade: Grade; readonly overSocket: boolean },
+): Promise<Available | Unavailable> {
+  const answer = await engine.version().then(
+    (version) => ({ version }),
+    (error: NodeJS.ErrnoException) => ({ error }),
+  );
+  if ('error' in answer) return unreachable(host, answer.error);
+  const info = await engine.info();
+  const guest = await findGuest({ ...options, arch: info.Architecture ?? options.arch });
+  if (guest.missing !== undefined) return { available: false, reason: guest.missing, fix: guest.fix };
+  const known = Object.keys(info.Runtimes ?? {});
+  if (ociRuntime !== undefined && known.length > 0 && !known.includes(ociRuntime)) {
+    return {
+      available: false,
+      reason: `the engine has no OCI runtime ${JSON.stringify(ociRuntime)} (it has ${known.join(', ')})`,
+      fix: 'Install it and add it to the engine, or leave docker.oci_runtime out.',
+    };
+  }
+  return {
+    available: true,
+    grade,
+    version: `${engineName(answer.version)} ${answer.version.Version}, ${ociRuntime ?? info.DefaultRuntime ?? 'its default runtime'}`,
+    capabilities: {
+      isolation: true,
+      limits: {
+        memory: info.MemoryLimit !== false,
+        cpus: info.CpuCfsQuota !== false,
+        pids: info.PidsLimit !== false,
+        disk: overSocket && !isRootless(info) && (await whyNoDisks(options)) === undefined,
+      },
+      images: true,
+      networks: ['none', 'bridge'],
+      mounts: true,
+      users: 'root-access',
+      adoption: true,
+      pause: true,
+    },
+  };
+}
+
+/** An engine in a user namespace mounts no file system of ours. */
+function isRootless({ SecurityOptions }: { SecurityOptions?: readonly string[] | null }): boolean {
+  return (SecurityOptions ?? []).some((option) => option.includes('rootless'));
+}
+
+function unreachable(host: string, error: NodeJS.ErrnoException): Unavailable {
+  const reasons: Readonly<Record<string, Omit<Unavailable, 'available'>>> = {
+    ENOENT: {
+      reason: `no engine listens at ${host}`,
+      fix: 'Start it with `systemctl start docker`, or set docker.host.',
+    },
+    ECONNREFUSED: {
+      reason: `the engine at ${host} is not running`,
+      fix: 'Start it with `systemctl start docker`, or set docker.host.',
+    },
+    EACCES: {
+      reason: `this user may not talk to ${host}`,
+      fix: 'Add the user to the docker group, then log in again.',
+    },
+  };
+  const known = reasons[error.code ?? ''];
+  return {
+    available: false,
+    reason: known?.reason ?? reasonOf(error),
+    fix: known?.fix ?? 'Check docker.host in the config.',
+  };
+}
+
+function engineName(version: Docker.DockerVersion): string {
+  const components = (version as { Components?: readonly { Name?: string }[] }).Components ?? [];
+  return components.some(({ Name }) => Name?.startsWith('Podman')) ? 'Podman' : 'Docker';
+}
