@@ -21,7 +21,8 @@ export function hostsContract(open: () => Promise<SandboxWorld>): void {
         const script =
           'i=0; while [ $i -lt 2000 ]; do echo $WORD $i; i=$((i+1)); done; until [ -e go ]; do sleep 0.05; done; echo last; exit 4';
         const process = await sandbox.spawn({ argv: ['/bin/sh', '-c', script], timeoutMs: null });
-        for await (const event of process) if (event.type === 'stdout' && event.offset > 1000) break;
+        for await (const event of process)
+          if (event.type === 'stdout' && event.offset + event.bytes.length > 1000) break;
         const reading = events(await sandbox.attach(process.id));
         reading.catch(() => {});
         await sandboxes[Symbol.asyncDispose]();
