@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { Images } from '../../src/core/images.ts';
 import { checkImageName, RunImages } from '../../src/runs/images.ts';
 import { dockerRuntime } from '../../src/runtimes/docker/docker.ts';
+import { eventually } from '../contracts/harness.ts';
 import { EngineApi } from '../engine/engine-api.ts';
 import { imageTag, type Registry, startRegistry } from '../engine/index.ts';
 import { openRuns, type RunsHarness } from './harness.ts';
@@ -78,14 +79,16 @@ for (const engineName of ['docker', 'podman'] as const) {
 
       it('once for any number of waiters; one who gives up does not stop it for the others', async () => {
         await absent();
-        let pulls = 0;
-        const begun = Promise.withResolvers<void>();
+        let [looked, pulls] = [0, 0];
         const left = Promise.withResolvers<void>();
         const counting: Images = {
-          find: (wanted, options) => images.find(wanted, options),
+          async find(wanted, options) {
+            const facts = await images.find(wanted, options);
+            looked += 1;
+            return facts;
+          },
           async *pull(wanted, options) {
             pulls += 1;
-            begun.resolve();
             await left.promise;
             yield* images.pull(wanted, options);
           },
@@ -94,7 +97,8 @@ for (const engineName of ['docker', 'podman'] as const) {
         const stop = new AbortController();
         const waiters = Array.from({ length: 20 }, () => drain(shared.resolve(counting, name)));
         const leaver = drain(shared.resolve(counting, name, { signal: stop.signal }));
-        await begun.promise;
+        // All of them wait for the same pull then: one that was alone with it would end it.
+        await eventually(async () => looked === 21, 'a look for each');
         stop.abort();
         await expect(leaver).rejects.toMatchObject({ code: 'cancelled' });
         left.resolve();
