@@ -3,6 +3,7 @@
 /** A javascript interpreter that keeps its state between runs, and speaks with its host through a wire. */
 const { createRequire } = require('node:module');
 const path = require('node:path');
+const { setImmediate } = require('node:timers');
 const { inspect } = require('node:util');
 const { Worker } = require('node:worker_threads');
 const { describeThrown, makeEvaluate } = require('./evaluate.cjs');
@@ -57,7 +58,8 @@ exports.serve = ({ token, formLimitBytes, importModule, parts, loader }) => {
       finish(run, [], { cut: true });
     },
     nudge() {},
-    knock: ({ knock }) => control.postMessage({ type: 'free', knock }),
+    // A whole turn of the loop later: what is due has gone on by then, and is ended if it does not come to an end.
+    knock: ({ knock }) => setImmediate(() => setImmediate(() => control.postMessage({ type: 'free', knock }))),
     check: ({ id, code }) => wire.send({ type: 'checked', id, state: state(code) }),
     close() {
       try {
