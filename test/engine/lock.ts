@@ -9,8 +9,11 @@ export interface Lock {
   release(): Promise<void>;
 }
 
-/** `setup`: one at a time may install, start, stop or build. `use`: held shared by every run that needs the engines. */
-type LockName = 'setup' | 'use';
+/**
+ * `setup`: one at a time may install, start, stop or build. `use`: held shared by every run that needs the engines.
+ * `registry`: one at a time may choose a port for a registry.
+ */
+type LockName = 'setup' | 'use' | 'registry';
 
 /** Waits for the lock. It is gone when this process is, however that ends. */
 export async function holdLock(name: LockName, mode: 'shared' | 'exclusive'): Promise<Lock> {

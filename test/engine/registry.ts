@@ -32,6 +32,11 @@ export async function installRegistry(): Promise<void> {
 /** Starts an empty registry for the caller alone. It ends with the caller, at the latest. */
 export async function startRegistry(): Promise<Registry> {
   await locked('setup', installRegistry);
+  // One at a time: a port that was free is taken only when the registry listens.
+  return locked('registry', serve);
+}
+
+async function serve(): Promise<Registry> {
   const folder = mkdtempSync(join(tmpdir(), 'geode-test-registry-'));
   const host = `127.0.0.1:${await freePort()}`;
   const configuration = join(folder, 'config.yml');
