@@ -59,7 +59,8 @@ exports.serve = ({ token, formLimitBytes, importModule, parts, loader }) => {
     },
     nudge() {},
     // A whole turn of the loop later: what is due has gone on by then, and is ended if it does not come to an end.
-    knock: ({ knock }) => setImmediate(() => setImmediate(() => control.postMessage({ type: 'free', knock }))),
+    knock: ({ knock }) =>
+      setImmediate(() => setImmediate(() => control.postMessage({ type: 'free', knock }))),
     check: ({ id, code }) => wire.send({ type: 'checked', id, state: state(code) }),
     close() {
       try {
