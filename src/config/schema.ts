@@ -2,6 +2,7 @@ import { isAbsolute, join } from 'node:path';
 import { z } from 'zod';
 import { GeodeError, reasonOf } from '../core/errors.ts';
 import { parseSize } from '../core/limits.ts';
+import { providerKinds } from '../core/model.ts';
 import { runtimeNames } from '../core/runtime.ts';
 import { languageNames } from '../runs/languages/language.ts';
 import { defaultStrictPrograms } from '../shell/policy.ts';
@@ -131,6 +132,38 @@ export function configSchema(host: Host) {
           .enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'])
           .default('info')
           .describe('logs go to stderr'),
+      })
+      .prefault({}),
+    providers: z
+      .strictObject({
+        services: z
+          .record(
+            z.string().regex(/^[a-z0-9][a-z0-9_-]*$/, 'a name has lower-case letters, digits, - and _'),
+            z.strictObject({
+              kind: z.enum(providerKinds).describe('the wire that it speaks'),
+              base_url: z.url().optional().describe('for openai-compatible: Ollama, vLLM, OpenRouter, …'),
+              api_key: z.string().min(1).optional().describe('its key'),
+            }),
+          )
+          .default({})
+          .describe('where models come from, by a name of your own'),
+        default: z.string().min(1).optional().describe('the usual model: SERVICE/MODEL'),
+        cheap: z.string().min(1).optional().describe('for reflection and tags; the default one if not set'),
+        timeout: positive.default(120).describe('seconds that an answer may take, retries included'),
+        retries: count.default(2).describe('tries again after a limit or a failure, as the provider asks'),
+        daily_budget: z
+          .number()
+          .nonnegative()
+          .nullable()
+          .default(null)
+          .describe('US dollars for each user and day (UTC); null: no limit'),
+        prices: z
+          .record(
+            z.string(),
+            z.strictObject({ input: z.number(), output: z.number(), cached: z.number().optional() }),
+          )
+          .default({})
+          .describe('US dollars for a million tokens by model, beside and before the known ones'),
       })
       .prefault({}),
     runs: z
