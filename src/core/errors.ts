@@ -181,6 +181,7 @@ export const errorCatalogue = {
     status: 502,
     hint: 'The model did not answer in the form that was asked for. Try again, or choose another model.',
   },
+  solve_not_found: { status: 404, hint: 'Run `geode solve ls` to see which there are.' },
   budget_spent: { status: 402, hint: 'Raise `providers.daily_budget`, or wait until tomorrow (UTC).' },
   // waiting
   timed_out: { status: 504, hint: 'Give it a longer deadline, or look at what it is waiting for.' },
