@@ -13,7 +13,7 @@ import type { TokenUsage } from './prices.ts';
 export const providerKinds = ['anthropic', 'openai', 'openai-compatible'] as const;
 export type ProviderKind = (typeof providerKinds)[number];
 
-export interface ModelMessage {
+interface ModelMessage {
   readonly role: 'user' | 'assistant';
   readonly text: string;
 }

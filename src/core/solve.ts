@@ -30,7 +30,7 @@ export interface SolveRequest {
 }
 
 /** What decided: given tests, given output, checks that the model wrote before it saw a result, a judge, or only the exit code. */
-export type Verification = 'tests' | 'expected-output' | 'own-checks' | 'judge' | 'exit-code';
+type Verification = 'tests' | 'expected-output' | 'own-checks' | 'judge' | 'exit-code';
 
 export interface Verdict {
   /** `unverified`: it ran to its end, and nothing else was checked. */
@@ -40,7 +40,7 @@ export interface Verdict {
   readonly reason: string;
 }
 
-export interface Reflection {
+interface Reflection {
   readonly analysis: string;
   readonly cause: string;
   /** What to do differently. */

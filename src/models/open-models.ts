@@ -9,7 +9,7 @@ import type { Accounting } from './accounting.ts';
 import { SdkModel } from './language-model.ts';
 
 /** One place to get models from. */
-export interface Service {
+interface Service {
   readonly kind: ProviderKind;
   readonly baseUrl?: string | undefined;
   readonly apiKey?: string | undefined;

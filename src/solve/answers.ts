@@ -22,7 +22,6 @@ export const solutionShape = z.object({
     .default('')
     .describe('what only a person can give, such as a password or a decision; otherwise empty'),
 });
-export type Solution = z.infer<typeof solutionShape>;
 
 export const reflectionShape = z.object({
   analysis: z.string().describe('what happened, from the evidence'),
@@ -102,7 +101,7 @@ type Parsed<T> =
   | { readonly success: false; readonly reason: string };
 
 /** The first JSON object of a text that fits the shape; models like to wrap it in words or a code fence. */
-export function parseAnswer<T>(text: string, shape: z.ZodType<T>): Parsed<T> {
+function parseAnswer<T>(text: string, shape: z.ZodType<T>): Parsed<T> {
   const begin = text.indexOf('{');
   const end = text.lastIndexOf('}');
   if (begin < 0 || end < begin) return { success: false, reason: 'it holds no JSON object' };

@@ -152,7 +152,7 @@ export class Crystals {
 }
 
 /** From 0 to 1; one half when nothing is known. */
-export function trustOf({ successes, failures }: Pick<Crystal, 'successes' | 'failures'>): number {
+function trustOf({ successes, failures }: Pick<Crystal, 'successes' | 'failures'>): number {
   return (successes + 1) / (successes + failures + 2);
 }
 

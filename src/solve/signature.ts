@@ -27,7 +27,7 @@ export function signatureOf(output: string): string | null {
 }
 
 /** Takes out paths, numbers, addresses and quoted values. */
-export function normalise(line: string): string {
+function normalise(line: string): string {
   return line
     .replace(/0x[0-9a-f]+/gi, '<address>')
     .replace(/(?:\.{0,2}\/)?(?:[\w.-]+\/)+[\w.-]+/g, '<path>')
