@@ -1,6 +1,7 @@
 /** What the server says of itself, its keys and its store. */
 import { z } from '@hono/zod-openapi';
-import { scopes, userPattern } from './keys.ts';
+import { userPattern } from '../core/identity.ts';
+import { scopes } from './keys.ts';
 import { endEvent, pathId, problemEvent, progressEvent } from './schemas.ts';
 
 export const reindexEventSchema = z
