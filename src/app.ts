@@ -141,6 +141,7 @@ export function createApp(config: Config, host: Host, warn: (message: string) =>
         },
         sweepEveryMs: tends === 'nothing' ? null : config.sandbox.sweep_every * 1000,
         warn,
+        formerUser: host.user,
         ...lock,
       }),
     glance: (cancel) => glance(config.sandbox.state_dir, runtimes, cancel),

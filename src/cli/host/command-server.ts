@@ -142,7 +142,7 @@ export class CommandServer implements AsyncDisposable {
 
   async #run(
     command: CliCommand,
-    { argv, cwd, user, umask, variables, colours }: CommandRequest,
+    { argv, cwd, umask, variables, colours }: CommandRequest,
     streams: FarStreams,
     signal: AbortSignal,
   ): Promise<number> {
@@ -152,7 +152,7 @@ export class CommandServer implements AsyncDisposable {
       asked.pull = pullOf(context);
       return { sandboxes, pull: asked.pull };
     };
-    const typedAt = { ...host, user, umask, variable: (name: string) => variables[name] };
+    const typedAt = { ...host, umask, variable: (name: string) => variables[name] };
     return asking
       .run(asked, () =>
         perform(command, argv, {

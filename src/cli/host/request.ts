@@ -18,7 +18,6 @@ const requestSchema = z.object({
   command: z.string(),
   argv: z.array(z.string()),
   cwd: z.string(),
-  user: z.string(),
   umask: z.number().int().min(0).max(0o777),
   /** The few that the command line names. */
   variables: z.record(z.string(), z.string()),
@@ -55,7 +54,6 @@ export function requestOf({ name }: CliCommand, context: CliContext, config: Con
     command: name,
     argv: [...argv],
     cwd,
-    user: host.user,
     umask: host.umask,
     variables: Object.fromEntries(named),
     colours: paint('bold', '') !== '',
