@@ -9,11 +9,9 @@ import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { GeodeError } from '../core/errors.ts';
 import { Connection } from '../ledger/connection.ts';
+import { type Scope, scopes } from './schemas/keys.ts';
 
-export const scopes = ['memory:read', 'memory:write', 'admin'] as const;
-
-/** `admin` manages keys and the store itself, for all users; it opens nobody's memory. */
-export type Scope = (typeof scopes)[number];
+export { type Scope, scopes };
 
 /** Whoever works on this machine without naming a user: the CLI, the first key, a server without auth. */
 export const localUser = 'local';
