@@ -7,13 +7,14 @@ import { once } from 'node:events';
 import { accessSync, constants } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { localUser, scopes } from '../src/api/keys.ts';
+import { scopes } from '../src/api/keys.ts';
 import { createApp } from '../src/app.ts';
 import { type Gateway, startGateway } from '../src/cli/start-gateway.ts';
 import { version } from '../src/cli/version.ts';
 import { thisHost } from '../src/config/host.ts';
 import { loadConfig } from '../src/config/load.ts';
 import { isGeodeError } from '../src/core/errors.ts';
+import { localUser } from '../src/core/identity.ts';
 import type { RuntimeName } from '../src/core/runtime.ts';
 import { formatResult } from '../src/shell/format.ts';
 

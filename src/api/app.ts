@@ -15,16 +15,16 @@ import { bulk } from './routes/context/bulk.ts';
 import { categories } from './routes/context/categories.ts';
 import { files } from './routes/context/files.ts';
 import { get } from './routes/context/get.ts';
-import { health } from './routes/server/health.ts';
 import { ingest } from './routes/context/ingest.ts';
-import { keyRoutes } from './routes/keys/keys.ts';
 import { list } from './routes/context/list.ts';
 import { put } from './routes/context/put.ts';
-import { ready } from './routes/server/ready.ts';
-import { reindex } from './routes/memory/reindex.ts';
 import { remove } from './routes/context/remove.ts';
 import { search } from './routes/context/search.ts';
+import { keyRoutes } from './routes/keys/keys.ts';
+import { reindex } from './routes/memory/reindex.ts';
 import { stats } from './routes/memory/stats.ts';
+import { health } from './routes/server/health.ts';
+import { ready } from './routes/server/ready.ts';
 
 export function createApp(parts: ApiParts, options: ApiOptions, stopping: AbortSignal): OpenAPIHono<ApiEnv> {
   const app = new OpenAPIHono<ApiEnv>({ defaultHook: refuseInvalid });

@@ -1,11 +1,12 @@
 /** The whole server of a config: keys, memory, HTTP. It answers at once; a model that is missing comes later. */
 import type { Logger } from 'pino';
-import { type KeyStore, localUser, openKeys, scopes } from '../api/keys.ts';
+import { type KeyStore, openKeys, scopes } from '../api/keys.ts';
 import { createLog } from '../api/log.ts';
 import { startApi } from '../api/server.ts';
 import { type OpenedMemory, openConfiguredMemory } from '../app.ts';
 import type { Config } from '../config/schema.ts';
 import { isGeodeError } from '../core/errors.ts';
+import { localUser } from '../core/identity.ts';
 
 export interface GatewayOptions {
   readonly host?: string | undefined;

@@ -1,7 +1,30 @@
 /** Geode's context API from TypeScript. Each failure is a `GeodeError` with the code that the server gave. */
 import type { ZodType } from 'zod';
-import { type Answer, answerSchema, type Categories, categoriesSchema, entryWithVersionsSchema, type IngestEvent, ingestEventSchema, manyStoredSchema, type Page, pageSchema, storedSchema, type WireContent, type WireEntryWithVersions, type WireNewEntry, type WireStored } from '../api/schemas/context.ts';
-import { type Readiness, type ReindexEvent, readinessSchema, reindexEventSchema, type Stats, statsSchema } from '../api/schemas/server.ts';
+import {
+  type Answer,
+  answerSchema,
+  type Categories,
+  categoriesSchema,
+  entryWithVersionsSchema,
+  type IngestEvent,
+  ingestEventSchema,
+  manyStoredSchema,
+  type Page,
+  pageSchema,
+  storedSchema,
+  type WireContent,
+  type WireEntryWithVersions,
+  type WireNewEntry,
+  type WireStored,
+} from '../api/schemas/context.ts';
+import {
+  type Readiness,
+  type ReindexEvent,
+  readinessSchema,
+  reindexEventSchema,
+  type Stats,
+  statsSchema,
+} from '../api/schemas/server.ts';
 import type { Cancel } from '../core/cancel.ts';
 
 import { readEvents } from './events.ts';

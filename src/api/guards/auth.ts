@@ -5,8 +5,9 @@
 import type { Context } from 'hono';
 import { createMiddleware } from 'hono/factory';
 import { GeodeError } from '../../core/errors.ts';
+import { localUser } from '../../core/identity.ts';
 import type { ApiEnv, ApiOptions, ApiParts, Caller } from '../environment.ts';
-import { type KeyStore, keyPattern, localUser, type Scope, scopes } from '../keys.ts';
+import { type KeyStore, keyPattern, type Scope, scopes } from '../keys.ts';
 import { createRateLimiter, type RateLimiter } from './rate-limit.ts';
 
 export function authenticate({ keys, memory }: ApiParts, { rate, failureRate }: ApiOptions) {

@@ -169,7 +169,6 @@ export const storedSchema = z
 
 export const manyStoredSchema = z.object({ stored: z.array(storedSchema) }).meta({ id: 'ManyStored' });
 
-
 /** The last event is `end` or `problem`. */
 export const ingestEventSchema = z
   .discriminatedUnion('type', [

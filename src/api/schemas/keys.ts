@@ -37,10 +37,7 @@ export const newKeySchema = z
   .meta({ id: 'NewKey' });
 
 export const keyParamSchema = z.object({
-  id: z
-    .string()
-    .regex(/^[0-9a-f]{12}$/)
-    ,
+  id: z.string().regex(/^[0-9a-f]{12}$/),
 });
 
 export type WireKey = z.infer<typeof keySchema>;
