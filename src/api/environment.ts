@@ -1,12 +1,44 @@
 import type { HttpBindings } from '@hono/node-server';
 import type { Logger } from 'pino';
+import type { Setting } from '../config/load.ts';
+import type { Cancel } from '../core/cancel.ts';
+import type { ImageFacts } from '../core/images.ts';
 import type { Memory, MemoryStore } from '../core/memory.ts';
+import type { Sandboxes, UserSandboxes } from '../core/persistent.ts';
+import type { RuntimeName } from '../core/runtime.ts';
+import type { Sandbox, SandboxSpec } from '../core/sandbox.ts';
+import type { PullEvent } from '../runs/events.ts';
+import type { Runs } from '../runs/index.ts';
+import type { ProbedRuntime } from '../runtimes/index.ts';
+import type { JournalReading } from '../sandboxes/journal-reading.ts';
 import type { RateLimit } from './guards/rate-limit.ts';
 import type { KeyStore, Scope } from './keys.ts';
 
-/** What the server is made of. Whoever starts it owns the parts and closes them after `stop`. */
+/**
+ * What the server is made of. Whoever starts it owns the parts and closes them after `stop`. The routes of a part that
+ * is left out are not there.
+ */
 export interface ApiParts {
   readonly memory: MemoryStore;
+  /** With `journals`: the sandboxes that stay, their processes, files and snapshots. */
+  readonly sandboxes?: Sandboxes;
+  /** What processes of a sandbox wrote, by the sandbox's id; `raw` shows secrets too. */
+  readonly journals?: (sandboxId: string, show: 'redacted' | 'raw') => JournalReading;
+  readonly runs?: Runs;
+  /** A fresh sandbox with the config's limits, for one command or a context; the caller disposes of it. */
+  readonly open?: (
+    spec: SandboxSpec,
+    options: { readonly runtime?: RuntimeName; readonly onPull?: (event: PullEvent) => void } & Cancel,
+  ) => Promise<Sandbox>;
+  /** Every runtime with what it promises here, or why it cannot. */
+  readonly probe?: () => Promise<readonly ProbedRuntime[]>;
+  /** Finds an image and fetches one that is missing: the progress, then the image. */
+  readonly image?: (
+    name: string,
+    options: { readonly runtime?: RuntimeName } & Cancel,
+  ) => AsyncGenerator<PullEvent, ImageFacts>;
+  /** Every setting as it is in force; the API masks the secrets among them. */
+  readonly settings?: () => readonly Setting[];
   /** `off` lets everyone in as the local user; `startApi` refuses that on a public address. */
   readonly keys: KeyStore | 'off';
   readonly log: Logger;
@@ -61,5 +93,7 @@ export interface ApiEnv {
     caller: Caller;
     /** The caller's own namespace: the only memory that a route can reach. */
     memory: Memory;
+    /** The caller's own sandboxes: the only ones that a route can reach. */
+    sandboxes: UserSandboxes;
   };
 }

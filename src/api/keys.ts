@@ -10,11 +10,9 @@ import { dirname } from 'node:path';
 import { GeodeError } from '../core/errors.ts';
 import { checkUser } from '../core/identity.ts';
 import { Connection } from '../ledger/connection.ts';
+import { type Scope, scopes } from './schemas/keys.ts';
 
-export const scopes = ['memory:read', 'memory:write', 'admin'] as const;
-
-/** `admin` manages keys and the store itself, for all users; it opens nobody's memory. */
-export type Scope = (typeof scopes)[number];
+export { type Scope, scopes };
 
 export interface ApiKey {
   readonly id: string;

@@ -4,7 +4,7 @@ import type { Context } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import { type ErrorCode, errorCatalogue, GeodeError, reasonOf } from '../core/errors.ts';
 import type { ApiEnv } from './environment.ts';
-import type { Problem } from './schemas.ts';
+import type { Problem } from './schemas/problem.ts';
 
 export function answerProblem(thrown: unknown, context: Context<ApiEnv>): Response {
   const error = errorOf(thrown, context);

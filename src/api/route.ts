@@ -4,7 +4,7 @@ import { bodyLimit } from 'hono/body-limit';
 import type { ZodType } from 'zod';
 import { GeodeError } from '../core/errors.ts';
 import type { ApiEnv } from './environment.ts';
-import { problemSchema } from './schemas.ts';
+import { problemSchema } from './schemas/problem.ts';
 
 /** One route: what the OpenAPI file says about it, and what it does. */
 export function defineRoute<R extends RouteConfig>(route: R, handler: RouteHandler<R, ApiEnv>) {

@@ -16,7 +16,7 @@ import {
   type WireEntryWithVersions,
   type WireNewEntry,
   type WireStored,
-} from '../api/schemas.ts';
+} from '../api/schemas/context.ts';
 import {
   type Readiness,
   type ReindexEvent,
@@ -24,7 +24,7 @@ import {
   reindexEventSchema,
   type Stats,
   statsSchema,
-} from '../api/server-schemas.ts';
+} from '../api/schemas/server.ts';
 import type { Cancel } from '../core/cancel.ts';
 
 import { readEvents } from './events.ts';

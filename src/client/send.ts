@@ -1,5 +1,5 @@
 /** One request, and its refusal as a `GeodeError`. */
-import { problemSchema } from '../api/schemas.ts';
+import { problemSchema } from '../api/schemas/problem.ts';
 import { type ErrorCode, errorCatalogue, GeodeError, reasonOf } from '../core/errors.ts';
 
 export interface Target {

@@ -1,8 +1,8 @@
-import { requireScope } from '../guards/auth.ts';
-import { defineRoute, jsonBody, limitBulkBody, security, writeRefusals } from '../route.ts';
-import { bulkSchema } from '../schemas.ts';
-import { manyStored, storeMany } from '../store-many.ts';
-import { newEntryOf } from '../wire.ts';
+import { requireScope } from '../../guards/auth.ts';
+import { defineRoute, jsonBody, limitBulkBody, security, writeRefusals } from '../../route.ts';
+import { bulkSchema } from '../../schemas/context.ts';
+import { newEntryOf } from '../../wire.ts';
+import { manyStored, storeMany } from './store-many.ts';
 
 export const bulk = defineRoute(
   {

@@ -1,11 +1,11 @@
 /** How the routes that store many entries answer: with all of them at once, or batch after batch. */
 import { setImmediate } from 'node:timers/promises';
 import type { Context } from 'hono';
-import type { Memory, NewEntry } from '../core/memory.ts';
-import type { ApiEnv } from './environment.ts';
-import { streamEvents, wantsEvents } from './events.ts';
-import { type IngestEvent, ingestEventSchema, manyStoredSchema } from './schemas.ts';
-import { wireStored } from './wire.ts';
+import type { Memory, NewEntry } from '../../../core/memory.ts';
+import type { ApiEnv } from '../../environment.ts';
+import { streamEvents, wantsEvents } from '../../events.ts';
+import { type IngestEvent, ingestEventSchema, manyStoredSchema } from '../../schemas/context.ts';
+import { wireStored } from '../../wire.ts';
 
 type Batches = Iterable<readonly NewEntry[]> | AsyncIterable<readonly NewEntry[]>;
 

@@ -1,7 +1,7 @@
-import { requireScope } from '../guards/auth.ts';
-import { defineRoute, json, refusals, security } from '../route.ts';
-import { listQuerySchema, pageSchema } from '../schemas.ts';
-import { filterOf, wireEntry } from '../wire.ts';
+import { requireScope } from '../../guards/auth.ts';
+import { defineRoute, json, refusals, security } from '../../route.ts';
+import { listQuerySchema, pageSchema } from '../../schemas/context.ts';
+import { filterOf, wireEntry } from '../../wire.ts';
 
 export const list = defineRoute(
   {

@@ -1,7 +1,8 @@
-import { requireScope } from '../guards/auth.ts';
-import { defineRoute, json, refusals, security } from '../route.ts';
-import { answerSchema, problemSchema, searchQuerySchema } from '../schemas.ts';
-import { filterOf, fusionOf, wireResult } from '../wire.ts';
+import { requireScope } from '../../guards/auth.ts';
+import { defineRoute, json, refusals, security } from '../../route.ts';
+import { answerSchema, searchQuerySchema } from '../../schemas/context.ts';
+import { problemSchema } from '../../schemas/problem.ts';
+import { filterOf, fusionOf, wireResult } from '../../wire.ts';
 
 export const search = defineRoute(
   {

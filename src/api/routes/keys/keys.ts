@@ -1,5 +1,5 @@
-import { requireScope } from '../guards/auth.ts';
-import type { KeyStore } from '../keys.ts';
+import { requireScope } from '../../guards/auth.ts';
+import type { KeyStore } from '../../keys.ts';
 import {
   bodyRefusals,
   defineRoute,
@@ -9,9 +9,9 @@ import {
   notFoundRefusal,
   refusals,
   security,
-} from '../route.ts';
-import { createdKeySchema, keyParamSchema, keysSchema, newKeySchema } from '../server-schemas.ts';
-import { wireKey } from '../wire.ts';
+} from '../../route.ts';
+import { createdKeySchema, keyParamSchema, keysSchema, newKeySchema } from '../../schemas/keys.ts';
+import { wireKey } from '../../wire.ts';
 
 export function keyRoutes(keys: KeyStore) {
   const list = defineRoute(

@@ -1,5 +1,5 @@
-import { defineRoute, json } from '../route.ts';
-import { healthSchema } from '../server-schemas.ts';
+import { defineRoute, json } from '../../route.ts';
+import { healthSchema } from '../../schemas/server.ts';
 
 export function health(version: string) {
   return defineRoute(

@@ -1,18 +1,7 @@
-/**
- * What goes over the wire, written once: it checks requests, makes the OpenAPI file and types the client.
- * Entries are here; what is about the server itself is in `server-schemas.ts`.
- */
-import { z } from '@hono/zod-openapi';
-import { limits } from '../core/memory.ts';
-
-export const problemSchema = z
-  .object({
-    error: z.string().describe('What is wrong, for a person.'),
-    code: z.string().describe('What is wrong, for a program: a code from the catalogue of errors.'),
-    hint: z.string().describe('What to do next.'),
-    details: z.record(z.string(), z.unknown()).optional(),
-  })
-  .openapi('Problem');
+/** Entries of memory as they go over the wire. */
+import { z } from 'zod';
+import { limits } from '../../core/memory.ts';
+import { endEvent, problemEvent, progressEvent } from './problem.ts';
 
 const requiredText = z.string({ error: ({ input }) => (input === undefined ? 'is missing' : undefined) });
 
@@ -24,34 +13,33 @@ const idSchema = z
   .min(1)
   .max(limits.keyLength)
   .describe('Any text, slashes too. In a path, percent-encode it or write it plainly.')
-  .openapi({ example: 'notes/deploy.md' });
+  .meta({ example: 'notes/deploy.md' });
 
 export const newIdSchema = idSchema.refine((id) => !reservedIds.includes(id) && !id.includes('\0'), {
   error: `An id has no NUL and is none of ${reservedIds.join(', ')}`,
 });
 
-export const pathId = { param: { name: 'id', in: 'path' } } as const;
-export const idParamSchema = z.object({ id: idSchema.openapi(pathId) });
-export const newIdParamSchema = z.object({ id: newIdSchema.openapi(pathId) });
+export const idParamSchema = z.object({ id: idSchema });
+export const newIdParamSchema = z.object({ id: newIdSchema });
 
 const categorySchema = requiredText
   .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, 'use lower-case letters, digits, - and _, at most 64')
   .describe('core, project, conversation, daily, scratch, or a name of your own.')
-  .openapi({ example: 'project' });
+  .meta({ example: 'project' });
 
 const tagSchema = z.string().min(1).max(limits.tagLength);
 const tagsSchema = z.array(tagSchema).max(limits.tags);
 const sourceSchema = requiredText.min(1).max(limits.sourceLength).describe('Where it comes from.');
-const dateSchema = z.iso.datetime({ offset: true }).openapi({ example: '2031-01-31T12:00:00Z' });
+const dateSchema = z.iso.datetime({ offset: true }).meta({ example: '2031-01-31T12:00:00Z' });
 
 // Both schemas are closed, and a closed one cannot be extended by `allOf`, so they share their shape.
 const contentShape = {
   content: requiredText
     .min(1)
     .max(limits.contentLength)
-    .openapi({ example: 'Deploys run from the release branch.' }),
+    .meta({ example: 'Deploys run from the release branch.' }),
   category: categorySchema,
-  source: sourceSchema.openapi({ example: 'https://example.com/runbook' }),
+  source: sourceSchema.meta({ example: 'https://example.com/runbook' }),
   tags: tagsSchema.optional(),
   identifiers: z
     .array(z.string().min(1).max(limits.identifierLength))
@@ -62,18 +50,18 @@ const contentShape = {
   supersedes: z.array(idSchema).max(100).optional().describe('Ids of entries that this one replaces.'),
 };
 
-export const contentSchema = z.strictObject(contentShape).openapi('Content');
+export const contentSchema = z.strictObject(contentShape).meta({ id: 'Content' });
 
 export const newEntrySchema = z
   .strictObject({
     id: newIdSchema.optional().describe('Without an id one is made, and repeated content is merged.'),
     ...contentShape,
   })
-  .openapi('NewEntry');
+  .meta({ id: 'NewEntry' });
 
 export const bulkSchema = z
   .strictObject({ entries: z.array(newEntrySchema).min(1).max(limits.entriesPerStore) })
-  .openapi('Bulk');
+  .meta({ id: 'Bulk' });
 
 const entrySchema = z
   .object({
@@ -91,11 +79,11 @@ const entrySchema = z
     superseded_by: z.string().nullable(),
     stale: z.enum(['expired', 'superseded']).nullable().describe('Why this may no longer be true.'),
   })
-  .openapi('Entry');
+  .meta({ id: 'Entry' });
 
 const halfScoreSchema = z
   .object({ rank: z.int(), raw: z.number(), normalised: z.number(), share: z.number() })
-  .openapi('HalfScore');
+  .meta({ id: 'HalfScore' });
 
 const whySchema = z
   .object({
@@ -104,11 +92,11 @@ const whySchema = z
     keyword: halfScoreSchema.nullable(),
     words: z.array(z.string()),
   })
-  .openapi('Why');
+  .meta({ id: 'Why' });
 
 const resultSchema = entrySchema
   .extend({ score: z.number(), why: whySchema.describe('Why the result stands where it does.') })
-  .openapi('Result');
+  .meta({ id: 'Result' });
 
 const flagSchema = z
   .enum(['true', 'false'])
@@ -129,7 +117,7 @@ const filterShape = {
 export const listQuerySchema = z.strictObject(filterShape);
 
 export const searchQuerySchema = z.strictObject({
-  q: requiredText.min(1).max(limits.queryLength).openapi({ example: 'how do we deploy' }),
+  q: requiredText.min(1).max(limits.queryLength).meta({ example: 'how do we deploy' }),
   ...filterShape,
   fusion: z.enum(['weighted', 'rrf']).default('weighted').describe('How the two halves are joined.'),
   dense: z.coerce.number().min(0).max(1).optional().describe('The share of meaning in a weighted search.'),
@@ -143,9 +131,9 @@ export const answerSchema = z
     degraded: z.array(z.enum(['dense', 'keyword'])).describe('The halves that did not answer.'),
     query_time_ms: z.number(),
   })
-  .openapi('Answer');
+  .meta({ id: 'Answer' });
 
-export const pageSchema = z.object({ entries: z.array(entrySchema), total: z.int() }).openapi('Page');
+export const pageSchema = z.object({ entries: z.array(entrySchema), total: z.int() }).meta({ id: 'Page' });
 
 const versionSchema = entrySchema
   .pick({
@@ -157,7 +145,7 @@ const versionSchema = entrySchema
     valid_until: true,
     updated_at: true,
   })
-  .openapi('Version');
+  .meta({ id: 'Version' });
 
 export const getQuerySchema = z.strictObject({
   versions: flagSchema.describe('Adds the earlier versions, newest first.'),
@@ -165,7 +153,7 @@ export const getQuerySchema = z.strictObject({
 
 export const entryWithVersionsSchema = entrySchema
   .extend({ versions: z.array(versionSchema).optional() })
-  .openapi('EntryWithVersions');
+  .meta({ id: 'EntryWithVersions' });
 
 export const storedSchema = z
   .object({
@@ -177,13 +165,9 @@ export const storedSchema = z
       .boolean()
       .describe('False until it is found by meaning too, a moment later; by its words it is found at once.'),
   })
-  .openapi('Stored');
+  .meta({ id: 'Stored' });
 
-export const manyStoredSchema = z.object({ stored: z.array(storedSchema) }).openapi('ManyStored');
-
-export const endEvent = z.object({ type: z.literal('end'), done: z.int() });
-export const problemEvent = problemSchema.extend({ type: z.literal('problem') });
-export const progressEvent = z.object({ type: z.literal('progress'), done: z.int(), total: z.int() });
+export const manyStoredSchema = z.object({ stored: z.array(storedSchema) }).meta({ id: 'ManyStored' });
 
 /** The last event is `end` or `problem`. */
 export const ingestEventSchema = z
@@ -192,13 +176,13 @@ export const ingestEventSchema = z
     endEvent,
     problemEvent,
   ])
-  .openapi('IngestEvent');
+  .meta({ id: 'IngestEvent' });
 
 export const filesSchema = z
   .strictObject({
     file: z
       .union([z.file(), z.array(z.file()).max(100)])
-      .openapi({ type: 'array', items: { type: 'string', format: 'binary' } })
+      .meta({ type: 'array', items: { type: 'string', format: 'binary' } })
       .describe(
         "Text, Markdown, code, HTML or PDF. A file's name is its id; sent again, it is the next version.",
       ),
@@ -206,16 +190,15 @@ export const filesSchema = z
     tag: z.union([tagSchema, tagsSchema]).optional(),
     prefix: z.string().max(200).optional().describe('Put before each name, such as `docs/`.'),
   })
-  .openapi('Files');
+  .meta({ id: 'Files' });
 
 export const categoriesSchema = z
   .object({ categories: z.array(z.object({ name: z.string(), count: z.int() })), total: z.int() })
-  .openapi('Categories');
+  .meta({ id: 'Categories' });
 
 export type Answer = z.infer<typeof answerSchema>;
 export type Page = z.infer<typeof pageSchema>;
 export type Categories = z.infer<typeof categoriesSchema>;
-export type Problem = z.infer<typeof problemSchema>;
 export type WireEntry = z.infer<typeof entrySchema>;
 export type WireResult = z.infer<typeof resultSchema>;
 export type WireVersion = z.infer<typeof versionSchema>;
