@@ -23,6 +23,8 @@ import { search } from './routes/context/search.ts';
 import { keyRoutes } from './routes/keys/keys.ts';
 import { reindex } from './routes/memory/reindex.ts';
 import { stats } from './routes/memory/stats.ts';
+import { processRoutes } from './routes/processes/index.ts';
+import { sandboxRoutes } from './routes/sandboxes/index.ts';
 import { health } from './routes/server/health.ts';
 import { ready } from './routes/server/ready.ts';
 
@@ -36,6 +38,10 @@ export function createApp(parts: ApiParts, options: ApiOptions, stopping: AbortS
     ),
   );
 
+  app.use(async (context, next) => {
+    context.set('stopping', stopping);
+    await next();
+  });
   app.use(requestId({ limitLength: 64 }));
   app.use(logRequests(parts.log));
   app.use(closeWhen(stopping));
@@ -49,6 +55,10 @@ export function createApp(parts: ApiParts, options: ApiOptions, stopping: AbortS
   // The paths with a name come before the one that takes any id.
   app.openapiRoutes([search, ingest, bulk, files, categories, list, get, put, remove]);
   app.openapiRoutes([stats(parts.memory), reindex(parts.memory)]);
+  if (parts.sandboxes !== undefined) {
+    app.openapiRoutes(sandboxRoutes(parts.sandboxes, parts.image));
+    app.openapiRoutes(processRoutes);
+  }
   if (parts.keys !== 'off') app.openapiRoutes(keyRoutes(parts.keys));
 
   const document = describeApi(app, parts.version);

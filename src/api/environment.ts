@@ -2,6 +2,8 @@ import type { HttpBindings } from '@hono/node-server';
 import type { Logger } from 'pino';
 import type { Setting } from '../config/load.ts';
 import type { Cancel } from '../core/cancel.ts';
+import type { Events } from '../core/events.ts';
+import type { User } from '../core/identity.ts';
 import type { ImageFacts } from '../core/images.ts';
 import type { Memory, MemoryStore } from '../core/memory.ts';
 import type { Sandboxes, UserSandboxes } from '../core/persistent.ts';
@@ -11,6 +13,7 @@ import type { PullEvent } from '../runs/events.ts';
 import type { Runs } from '../runs/index.ts';
 import type { ProbedRuntime } from '../runtimes/index.ts';
 import type { JournalReading } from '../sandboxes/journal-reading.ts';
+import type { Conversation } from './conversation.ts';
 import type { RateLimit } from './guards/rate-limit.ts';
 import type { KeyStore, Scope } from './keys.ts';
 
@@ -39,6 +42,8 @@ export interface ApiParts {
   ) => AsyncGenerator<PullEvent, ImageFacts>;
   /** Every setting as it is in force; the API masks the secrets among them. */
   readonly settings?: () => readonly Setting[];
+  /** What happens on this host. */
+  readonly events?: Events;
   /** `off` lets everyone in as the local user; `startApi` refuses that on a public address. */
   readonly keys: KeyStore | 'off';
   readonly log: Logger;
@@ -47,6 +52,11 @@ export interface ApiParts {
 }
 
 export interface ApiOptions {
+  /**
+   * Who a caller is. `keys`: the user whose key is sent. `socket`: the local user, who runs this host, may do
+   * everything and may act for any user; only for a socket that nobody else can connect to.
+   */
+  readonly callers: 'keys' | 'socket';
   readonly host: string;
   /** 0 takes a free one. */
   readonly port: number;
@@ -67,27 +77,38 @@ export interface ApiOptions {
 }
 
 export const defaultApiOptions: ApiOptions = {
+  callers: 'keys',
   host: '127.0.0.1',
   port: 4430,
   allowedHosts: [],
   allowedOrigins: [],
-  rate: { perMinute: 1200, burst: 240 },
+  rate: { perMinute: 6000, burst: 1000 },
   failureRate: { perMinute: 30, burst: 30 },
   connections: 1024,
   headersTimeoutMs: 10_000,
-  requestTimeoutMs: 120_000,
+  requestTimeoutMs: 600_000,
   stopTimeoutMs: 10_000,
 };
 
 export interface Caller {
-  readonly user: string;
+  readonly user: User;
   readonly keyId: string;
   readonly scopes: readonly Scope[];
+  /** `anyone`: whoever runs the host, on its own socket. */
+  readonly actsFor: 'self' | 'anyone';
+}
+
+/** There where the request asks for a WebSocket. */
+export interface Upgrade {
+  /** The request becomes a conversation, which this leads from its first to its last message. */
+  accept(lead: (conversation: Conversation) => Promise<void>): void;
 }
 
 export interface ApiEnv {
-  Bindings: HttpBindings;
+  Bindings: HttpBindings & { upgrade?: Upgrade };
   Variables: {
+    /** Fires when the server stops. */
+    stopping: AbortSignal;
     requestId: string;
     log: Logger;
     caller: Caller;
