@@ -26,6 +26,7 @@ import { stats } from './routes/memory/stats.ts';
 import { processRoutes } from './routes/processes/index.ts';
 import { sandboxRoutes } from './routes/sandboxes/index.ts';
 import { health } from './routes/server/health.ts';
+import { leave } from './routes/server/leave.ts';
 import { ready } from './routes/server/ready.ts';
 
 export function createApp(parts: ApiParts, options: ApiOptions, stopping: AbortSignal): OpenAPIHono<ApiEnv> {
@@ -60,6 +61,7 @@ export function createApp(parts: ApiParts, options: ApiOptions, stopping: AbortS
     app.openapiRoutes(processRoutes);
   }
   if (parts.keys !== 'off') app.openapiRoutes(keyRoutes(parts.keys));
+  if (parts.leave !== undefined) app.openapiRoutes([leave(parts.leave)]);
 
   const document = describeApi(app, parts.version);
   app.get('/openapi.json', (context) => context.json(document));

@@ -32,6 +32,8 @@ export type Happening =
       readonly key: string;
       readonly outcome: 'created' | 'updated' | 'merged';
     }
+  /** Many at once, such as an import. */
+  | { readonly type: 'entries-stored'; readonly count: number }
   | { readonly type: 'entry-removed'; readonly key: string }
   | { readonly type: 'key-create'; readonly key: string }
   | { readonly type: 'key-revoke'; readonly key: string };
