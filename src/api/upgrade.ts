@@ -11,7 +11,7 @@ import { GeodeError } from '../core/errors.ts';
 import { Conversation } from './conversation.ts';
 import type { ApiEnv, Upgrade } from './environment.ts';
 import { errorOf, problemOf } from './problems.ts';
-import { socketProtocol } from './schemas/sockets.ts';
+import { socketProtocol } from './schemas/socket-frames.ts';
 
 /** A run may bring its files in one message. */
 const largestMessageBytes = 64 * 1024 ** 2;

@@ -8,7 +8,7 @@ import { GeodeError } from '../../core/errors.ts';
 import { checkUser, localUser } from '../../core/identity.ts';
 import type { ApiEnv, ApiOptions, ApiParts, Caller } from '../environment.ts';
 import { type KeyStore, keyPattern, type Scope, scopes } from '../keys.ts';
-import { keyProtocol } from '../schemas/sockets.ts';
+import { keyProtocol } from '../schemas/socket-frames.ts';
 import { createRateLimiter, type RateLimiter } from './rate-limit.ts';
 
 export function authenticate(

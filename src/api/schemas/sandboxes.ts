@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { runtimeNames } from '../../core/runtime.ts';
 import { grades, networks } from '../../core/sandbox.ts';
+import { chatOf } from './encoding.ts';
 import { endEvent, problemEvent } from './problem.ts';
 
 /**
@@ -23,25 +24,6 @@ export const chatSchema = z
   .meta({ example: 'demo' });
 
 export const chatParams = z.object({ chat: chatSchema });
-
-const plain = /^(?!~|\.{1,2}$)/;
-
-export function chatSegment(chat: string): string {
-  if (plain.test(chat)) return encodeURIComponent(chat);
-  const binary = String.fromCharCode(...new TextEncoder().encode(chat));
-  return `~${btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')}`;
-}
-
-function chatOf(segment: string): string | undefined {
-  if (!segment.startsWith('~')) return segment;
-  try {
-    const binary = atob(segment.slice(1).replaceAll('-', '+').replaceAll('_', '/'));
-    const bytes = Uint8Array.from(binary, (character) => character.charCodeAt(0));
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    return undefined;
-  }
-}
 
 const amount = z.number().nonnegative().nullable().optional();
 

@@ -4,13 +4,7 @@
  */
 import { z } from 'zod';
 import { signalNames } from '../../core/process.ts';
-import { type execSchema, spawnSchema, terminalSizeSchema } from './processes.ts';
-
-/** The subprotocol that both sides speak, and how a page sends its key beside it. */
-export const socketProtocol = 'geode.v1';
-export const keyProtocol = 'geode.key.';
-
-export const streamBytes = { stdout: 1, stderr: 2 } as const;
+import { spawnSchema, terminalSizeSchema } from './processes.ts';
 
 /** What a client may say about a process while it runs. */
 export const processMessageSchema = z
@@ -42,6 +36,4 @@ export const joinQuery = z.strictObject({
   rows: z.coerce.number().int().min(1).max(10_000).optional(),
 });
 
-export type ProcessMessage = z.infer<typeof processMessageSchema>;
 export type ExecMessage = z.input<typeof execMessageSchema>;
-export type WireExec = z.infer<typeof execSchema>;

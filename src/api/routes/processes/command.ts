@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { GeodeError } from '../../../core/errors.ts';
 import type { PersistentSandbox } from '../../../core/persistent.ts';
 import type { Command } from '../../../core/process.ts';
-import { bytesOf } from '../../schemas/bytes.ts';
+import { bytesOf } from '../../schemas/encoding.ts';
 import { fromWire } from '../../schemas/names.ts';
 import type { spawnSchema } from '../../schemas/processes.ts';
 

@@ -6,7 +6,7 @@ import type { ApiEnv } from '../../environment.ts';
 import { lastEventId, signalOf, streamEvents } from '../../events.ts';
 import { requireScope } from '../../guards/auth.ts';
 import { defineRoute, eventStream, sandboxRefusals, security } from '../../route.ts';
-import { wireBytes } from '../../schemas/bytes.ts';
+import { wireBytes } from '../../schemas/encoding.ts';
 import { toWire } from '../../schemas/names.ts';
 import { type OutputEvent, outputEventSchema, outputQuery, processParams } from '../../schemas/processes.ts';
 
