@@ -1,6 +1,6 @@
 /** Options that several memory commands share. */
 import { z } from 'zod';
-import { localUser } from '../api/keys.ts';
+import { localUser } from '../core/identity.ts';
 import type { CliOption } from './command.ts';
 
 export const userOption = {

@@ -163,6 +163,10 @@ export const errorCatalogue = {
     status: 422,
     hint: 'Send text in UTF-8 or UTF-16, Markdown, code, HTML, or a PDF that has text in it.',
   },
+  upgrade_required: {
+    status: 426,
+    hint: 'Open this path as a WebSocket, or use the path beside it that streams events.',
+  },
   key_not_found: { status: 404, hint: 'Run `geode keys list` to see which keys exist.' },
   server_unreachable: { status: 503, hint: 'Start it with `geode gateway`, or correct the URL.' },
   stopping: { status: 503, hint: 'The server is going down. Send the request again when it is back.' },
