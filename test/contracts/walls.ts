@@ -77,6 +77,17 @@ export function wallsContract(harness: () => Harness): void {
       expect(stdout).not.toMatch(/Uid:\s+0\s/);
     });
 
+    it('the user has a name, a group and a home that every program finds', async ({ skip }) => {
+      const { runtime } = harness();
+      if (runtime.name === 'native') skip("the user is the host's own");
+      if (runtime.name === 'apple') skip("Apple's program mounts folders only");
+      const script =
+        'import os, pwd, grp, getpass; u = pwd.getpwuid(os.getuid()); print(u.pw_name, grp.getgrgid(os.getgid()).gr_name, u.pw_dir, os.path.expanduser("~sandbox"), getpass.getuser(), pwd.getpwnam("root").pw_uid)';
+      const { stdout, stderr } = await sandbox.exec({ argv: ['python3', '-c', script] });
+      expect(stdout + stderr).toBe('sandbox sandbox /workspace /workspace sandbox 0\n');
+      expect((await sandbox.exec({ argv: ['whoami'] })).stdout).toBe('sandbox\n');
+    });
+
     it('RT-6: the root file system is read-only, the workspace and /tmp are not', async () => {
       if (!harness().capabilities.isolation) return;
       const writable = async (path: string) =>
