@@ -10,6 +10,7 @@ import {
   exitCodes,
   type Hosted,
   interruptedCode,
+  signalCode,
   text,
 } from './command.ts';
 import { commandHelp } from './help.ts';
@@ -131,6 +132,8 @@ function report(error: unknown, json: boolean, { stdout, stderr }: Streams): num
     stderr.write(`internal error: ${error instanceof Error ? error.stack : String(error)}\n`);
     return exitCodes.failed;
   }
+  // `geode … | head`: whoever took the first lines has seen enough, which is no failure.
+  if (error.code === 'cancelled' && error.cause === 'SIGPIPE') return signalCode('SIGPIPE');
   if (json) stdout.write(`${JSON.stringify(error)}\n`);
   else stderr.write(`geode: ${error.message}\n  ${error.hint}\n`);
   if (error.code === 'cancelled') return interruptedCode(error.cause);

@@ -78,11 +78,12 @@ async function runAndShow(
   code: Uint8Array,
   language: string,
   options: RunOptions,
-  { json, values, out, err }: CliContext,
+  context: CliContext,
 ): Promise<number> {
+  const { json, values, out, err } = context;
   const events = runs.stream(code, language, options);
   const quiet = values.quiet === true || json;
-  const { bytes: _, artifacts, ...result } = await foldRun(json ? events : showRun(events, quiet));
+  const { bytes: _, artifacts, ...result } = await foldRun(json ? events : showRun(events, quiet, context));
   const folder = text(values, 'output') ?? 'artifacts';
   const saved = await saveArtifacts(folder, artifacts);
   if (json) {
