@@ -7,6 +7,7 @@ import { watchForEnd } from './ending.ts';
 import { overviewHelp } from './help.ts';
 import { perform } from './perform.ts';
 import { ownStreams } from './streams.ts';
+import { version } from './version.ts';
 
 const ending = watchForEnd();
 process.exitCode = await main(process.argv.slice(2));
@@ -17,6 +18,10 @@ async function main(argv: readonly string[]): Promise<number> {
   if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
     process.stdout.write(`${overviewHelp(commands)}\n`);
     return name === undefined ? exitCodes.usage : exitCodes.done;
+  }
+  if (name === '--version' || name === '-V' || name === 'version') {
+    process.stdout.write(`geode ${version}\n`);
+    return exitCodes.done;
   }
   const command = findCommand(argv);
   if (command === undefined) return withoutCommand(argv);

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { z } from 'zod';
+import { decimal } from '../../api/decimal.ts';
 import { type CliCommand, exitCodes } from '../command.ts';
 import { hostBeside } from '../host/host-beside.ts';
 import { type Gateway, startGateway } from '../start-gateway.ts';
@@ -55,7 +56,7 @@ export const gatewayCommand: CliCommand = {
 
 const gatewayValues = z.object({
   host: z.string().optional(),
-  port: z.coerce.number().int().min(0).max(65_535).optional(),
+  port: decimal(z.number().int().min(0).max(65_535).optional()),
   'no-auth': z.boolean().default(false),
   'no-sandboxes': z.boolean().default(false),
 });
