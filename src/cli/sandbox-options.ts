@@ -61,6 +61,15 @@ function limitFrom(
   }
 }
 
+/** `64m` or `2g`, of an option that is no limit of a sandbox. */
+export function sizeFrom(given: string, option: string): number {
+  try {
+    return parseSize(given, option);
+  } catch (error) {
+    throw wrongUsage(reasonOf(error).replace(', or null for no limit', ''));
+  }
+}
+
 function parseCpus(given: string, field: string): number {
   if (/^\d+(\.\d+)?$/.test(given)) return Number(given);
   throw wrongUsage(`${field} ${given} is not a number of CPUs such as 0.5 or 2, or "none" for no limit`);
