@@ -4,6 +4,7 @@ import type { PersistentSandbox } from '../core/persistent.ts';
 import type { Command, ExecResult } from '../core/process.ts';
 import type { Grade, Workspace } from '../core/sandbox.ts';
 import { type CliContext, exitCodes, interruptedCode } from './command.ts';
+import { errorText, visibleJson } from './printable.ts';
 import { exitCodeOf } from './sandbox-options.ts';
 import { explainExit, type OnInterrupt, showProcess } from './show-process.ts';
 import type { Streams } from './streams.ts';
@@ -60,8 +61,8 @@ export async function orNotRun(
     return await work();
   } catch (error) {
     if (!isGeodeError(error) || error.code === 'cancelled' || error.details.usage === true) throw error;
-    if (json) out(JSON.stringify(error));
-    else err(`geode: ${error.message}\n  ${error.hint}`);
+    if (json) out(visibleJson(error));
+    else err(errorText(error));
     return exitCodes.notRun;
   } finally {
     // An open pipe that nobody writes to would keep this program waiting.

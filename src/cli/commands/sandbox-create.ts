@@ -1,5 +1,4 @@
 import { GeodeError } from '../../core/errors.ts';
-import type { Limits } from '../../core/limits.ts';
 import type { PersistentSpec } from '../../core/persistent.ts';
 import { networks } from '../../core/sandbox.ts';
 import { type CliCommand, type CliContext, exitCodes, text, texts } from '../command.ts';
@@ -51,7 +50,7 @@ export function creationFrom({ values, host }: Pick<CliContext, 'values' | 'host
   const image = text(values, 'image');
   const env = envFrom(values, host);
   const labels = labelsFrom(texts(values, 'label'));
-  const limits = { ...limitsFrom(values), ...cpusFrom(text(values, 'cpus')) };
+  const limits = limitsFrom(values);
   return {
     ...(runtime === undefined ? {} : { runtime }),
     ...(image === undefined ? {} : { image }),
@@ -60,10 +59,6 @@ export function creationFrom({ values, host }: Pick<CliContext, 'values' | 'host
     ...(Object.keys(limits).length === 0 ? {} : { limits }),
     ...networkFrom(text(values, 'network')),
   };
-}
-
-function cpusFrom(cpus: string | undefined): Limits {
-  return cpus === undefined ? {} : { cpus: cpus === 'none' ? null : Number(cpus) };
 }
 
 function networkFrom(name: string | undefined): Pick<PersistentSpec, 'network'> {
