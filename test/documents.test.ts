@@ -13,6 +13,7 @@ const layers = [
   'app.ts',
   'api',
   'config',
+  'egress',
   'shell',
   'memory',
   'runs',

@@ -139,6 +139,8 @@ export interface OpenHatch extends Disposable {
 
 /** Opens hatches, and remembers those of the sandboxes that stay. */
 export interface Egress {
+  /** For sandboxes and runs that name nothing; undefined: they may reach nothing. */
+  readonly initial: EgressSpec | undefined;
   open(
     sandbox: Pick<Sandbox, 'runtime' | 'hatch'>,
     owner: EgressOwner,

@@ -1,4 +1,4 @@
-import type { AuditRecord, Egress } from '../core/egress.ts';
+import type { AuditRecord, Egress, EgressSpec } from '../core/egress.ts';
 import { isGeodeError } from '../core/errors.ts';
 import { Ledger } from '../ledger/ledger.ts';
 import { Audit, type AuditLimits, type AuditQuery } from './audit.ts';
@@ -12,6 +12,8 @@ export interface EgressOptions {
   readonly audit: AuditLimits;
   readonly warn: (message: string) => void;
   readonly resolve?: Resolve;
+  /** For sandboxes and runs that name nothing. */
+  readonly initial?: EgressSpec | undefined;
 }
 
 /** The host's side of every hatch, with what it remembers. */
@@ -21,7 +23,10 @@ export interface EgressHost extends Egress, Disposable {
 
 export function openEgress(options: EgressOptions): EgressHost {
   let opened: { ledger: Ledger; audit: Audit; policies: PolicyTable } | undefined;
+  /** After its end nothing late opens the ledger again; a new hatch or a question does. */
+  let isClosed = false;
   const tables = () => {
+    isClosed = false;
     if (opened !== undefined) return opened;
     const ledger = new Ledger(options.ledgerFile, [egressChapter]);
     opened = { ledger, audit: new Audit(ledger, options.audit), policies: new PolicyTable(ledger) };
@@ -29,6 +34,7 @@ export function openEgress(options: EgressOptions): EgressHost {
   };
   /** What crosses does not wait for a full disk. */
   const note = (record: AuditRecord) => {
+    if (isClosed) return;
     try {
       tables().audit.add(record);
     } catch (error) {
@@ -37,15 +43,19 @@ export function openEgress(options: EgressOptions): EgressHost {
     }
   };
   return {
-    open: (sandbox, owner, spec, cancel) =>
-      openHatch(
+    initial: options.initial,
+    open(sandbox, owner, spec, cancel) {
+      isClosed = false;
+      return openHatch(
         { sandbox, owner, spec, audit: note, ...(options.resolve && { resolve: options.resolve }) },
         cancel,
-      ),
+      );
+    },
     remembered: (sandboxId) => tables().policies.get(sandboxId),
     remember: (sandboxId, spec) => tables().policies.set(sandboxId, spec),
     search: (query) => tables().audit.search(query),
     [Symbol.dispose]() {
+      isClosed = true;
       opened?.ledger[Symbol.dispose]();
       opened = undefined;
     },

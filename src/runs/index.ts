@@ -1,4 +1,5 @@
 import type { Cancel } from '../core/cancel.ts';
+import type { Egress } from '../core/egress.ts';
 import { GeodeError } from '../core/errors.ts';
 import type { Limits } from '../core/limits.ts';
 import type { Available, Runtime, RuntimeName } from '../core/runtime.ts';
@@ -30,6 +31,8 @@ export interface RunsOptions {
   readonly concurrency: number;
   readonly mostWaiting: number;
   readonly pullDeadlineMs: number;
+  /** Opens the hatches of runs that may reach something. */
+  readonly egress?: Egress;
 }
 
 interface RunsMetrics {
@@ -63,6 +66,7 @@ export function createRuns(options: RunsOptions): Runs {
   const workshop: Workshop = {
     queue,
     pool,
+    egress: options.egress,
     images: new RunImages(options),
     runtime: remembered(options.choose),
     limits: options.limits ?? {},

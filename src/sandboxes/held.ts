@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Cancel, throwIfCancelled, within } from '../core/cancel.ts';
+import type { OpenHatch } from '../core/egress.ts';
 import { GeodeError, isGeodeError } from '../core/errors.ts';
 import type { SpawnOptions } from '../core/persistent.ts';
 import type { Command, Process } from '../core/process.ts';
@@ -22,6 +23,8 @@ export class Held {
   readonly sandbox: Sandbox;
   readonly user: string;
   readonly snapshots: Snapshots | undefined;
+  /** Its way out, once it is open. */
+  hatch: OpenHatch | undefined;
   #pausedSince = Date.now();
   readonly #followed = new Map<string, Process>();
   readonly #following = new Set<Promise<void>>();

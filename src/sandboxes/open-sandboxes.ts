@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { Egress } from '../core/egress.ts';
 import { reasonOf } from '../core/errors.ts';
 import type { Sandboxes } from '../core/persistent.ts';
 import { type HostLockOptions, lockHost } from '../ledger/host-lock.ts';
@@ -20,6 +21,8 @@ export interface SandboxesOptions extends SupplyOptions, HostLockOptions {
   /** Between two sweeps; `null`: only when asked. */
   readonly sweepEveryMs: number | null;
   readonly warn: (message: string) => void;
+  /** It is closed with the host. */
+  readonly egress: Egress & Disposable;
 }
 
 /**
@@ -27,12 +30,15 @@ export interface SandboxesOptions extends SupplyOptions, HostLockOptions {
  * reality and adopts everything that runs. On failure nothing is held.
  */
 export async function openSandboxes(options: SandboxesOptions): Promise<Sandboxes> {
-  const { stateDir, most, policy, sweepEveryMs, runtimes, warn, signal } = options;
+  const { stateDir, most, policy, sweepEveryMs, runtimes, warn, egress, signal } = options;
   await using held = new AsyncDisposableStack();
   held.use(await lockHost(stateDir, options));
   const book = new Book(held.use(new Ledger(join(stateDir, 'ledger.db'), [sandboxChapter])));
+  held.use(egress);
+  // Its tables are there before anything depends on them.
+  egress.remembered('');
   const supply = held.use(new Supply(options));
-  const registry = held.use(new Registry({ book, supply, limits: most }));
+  const registry = held.use(new Registry({ book, supply, limits: most, egress }));
   const closing = new AbortController();
   const sides = { registry, runtimes, warn };
   const { reaping } = await reconcile(sides, closing.signal, { signal });

@@ -1,4 +1,5 @@
 import { type Cancel, throwIfCancelled, within } from '../core/cancel.ts';
+import type { Egress, EgressSpec } from '../core/egress.ts';
 import { GeodeError, isGeodeError } from '../core/errors.ts';
 import { KeyedTurns } from '../core/keyed-turns.ts';
 import type { PersistentSandbox, PersistentSpec, SandboxStatus } from '../core/persistent.ts';
@@ -19,6 +20,8 @@ export interface RegistryOptions {
   readonly book: Book;
   readonly supply: Supply;
   readonly limits: AdmissionLimits;
+  /** Opens the hatches of those that have a policy. */
+  readonly egress: Egress;
 }
 
 /**
@@ -27,6 +30,7 @@ export interface RegistryOptions {
  */
 export class Registry implements AsyncDisposable {
   readonly book: Book;
+  readonly egress: Egress;
   readonly #supply: Supply;
   readonly #admission: Admission;
   readonly #holdings = new Holdings();
@@ -34,8 +38,9 @@ export class Registry implements AsyncDisposable {
   readonly #working = new Set<Promise<unknown>>();
   #closing: Promise<void> | undefined;
 
-  constructor({ book, supply, limits }: RegistryOptions) {
+  constructor({ book, supply, limits, egress }: RegistryOptions) {
     this.book = book;
+    this.egress = egress;
     this.#supply = supply;
     this.#admission = new Admission(limits, () => this.#holdings.running().map(({ user }) => user));
   }
@@ -65,7 +70,9 @@ export class Registry implements AsyncDisposable {
   /** Takes a sandbox that runs, with everything that runs in it. */
   async adopt(entry: Entry, cancel: Cancel = {}): Promise<void> {
     const runtime = this.#supply.runtime(entry.runtime);
-    await this.#holdings.take(entry, await runtime.adopt(entry.id, cancel), runtime, cancel);
+    const held = await this.#holdings.take(entry, await runtime.adopt(entry.id, cancel), runtime, cancel);
+    // What runs in it goes on without a way out if that fails; whoever asks for the sandbox hears why.
+    if (!held.paused) await this.#openHatch(entry, held, cancel).catch(() => {});
   }
 
   /** In the chat's turn: ends what runs and keeps the rest. It counts as running until it has ended. */
@@ -96,7 +103,17 @@ export class Registry implements AsyncDisposable {
     await this.#supply.runtime(runtime).remove(id);
     this.#holdings.drop(id);
     this.book.remove(id);
+    this.#forgetEgress(id);
     this.unsettled.delete(id);
+  }
+
+  /** What is left of it on a full disk belongs to an id that is never used again. */
+  #forgetEgress(id: string): void {
+    try {
+      if (this.egress.remembered(id) !== undefined) this.egress.remember(id, undefined);
+    } catch (error) {
+      if (!isGeodeError(error, 'disk_full')) throw error;
+    }
   }
 
   /** Writes down how far the activity of everything that runs has come. On a full disk that can wait. */
@@ -197,23 +214,46 @@ export class Registry implements AsyncDisposable {
     };
     const held = this.heldOf(entry) ?? (await this.#admission.admit(user, start));
     if (held.paused) await held.resume(cancel);
+    await this.#openHatch(entry, held, cancel);
     return handleOf(entry, held);
+  }
+
+  /** As its policy says, if it has one and is not open yet. */
+  async #openHatch(
+    { id, user, chat }: Pick<Entry, 'id' | 'user' | 'chat'>,
+    held: Held,
+    cancel: Cancel,
+  ): Promise<void> {
+    const spec = held.hatch === undefined ? this.egress.remembered(id) : undefined;
+    if (spec === undefined) return;
+    held.hatch = await this.egress.open(held.sandbox, { sandboxId: id, user, chat }, spec, cancel);
+  }
+
+  /** In the chat's turn: what it may reach from now on. */
+  async setEgress(entry: Entry, spec: EgressSpec | undefined, cancel: Cancel): Promise<void> {
+    checkNetwork(entry.spec, spec);
+    const held = this.heldOf(entry);
+    if (held?.hatch !== undefined) await held.hatch.change(spec ?? nothing, cancel);
+    this.egress.remember(entry.id, spec);
+    if (held !== undefined && !held.paused) await this.#openHatch(entry, held, cancel);
   }
 
   /** Reality first: the sandbox says whose it is before the ledger does. */
   create(
     user: string,
     chat: string,
-    spec: PersistentSpec,
+    { egress = this.egress.initial, ...spec }: PersistentSpec,
     cancel: Cancel,
     fill: (id: string) => Promise<void> = async () => {},
   ): Promise<PersistentSandbox> {
     const labels = checkLabels(spec.labels ?? {});
+    checkNetwork(spec, egress);
     return this.#admission.admit(user, async () => {
       const { runtime, sandbox } = await this.#supply.claim(spec, cancel);
       try {
         throwIfCancelled(cancel.signal, 'Making the sandbox');
         await fill(sandbox.id);
+        if (egress !== undefined) this.egress.remember(sandbox.id, egress);
         await runtime.assign(sandbox.id, ownerText({ user, chat, spec }));
         const now = Date.now();
         const entry = {
@@ -226,16 +266,33 @@ export class Registry implements AsyncDisposable {
           createdAt: now,
           activeAt: now,
         };
-        this.book.add(entry);
         const held = new Held(sandbox, user, runtime);
+        if (egress !== undefined) await this.#openHatch(entry, held, cancel);
+        this.book.add(entry);
         this.#holdings.put(held);
         return handleOf({ ...entry, keptUntil: 0, thinkingUntil: 0, removing: false }, held);
       } catch (error) {
+        if (egress !== undefined) this.egress.remember(sandbox.id, undefined);
         await sandbox.stop().catch(() => {});
         throw error;
       }
     });
   }
+}
+
+/** What a sandbox without a policy may reach. */
+const nothing: EgressSpec = { policy: { mode: 'deny-all', allow: [], deny: [] }, bindings: [] };
+
+/** A sandbox with a network of its own goes around every policy. */
+function checkNetwork({ network = 'none' }: PersistentSpec, egress: EgressSpec | undefined): void {
+  if (network === 'none' || egress === undefined) return;
+  throw new GeodeError(
+    'cannot_enforce',
+    `A policy cannot be held to in a sandbox with the network "${network}".`,
+    {
+      hint: 'Leave the network out: the policy is the way out.',
+    },
+  );
 }
 
 function notFound(chat: string): never {
