@@ -193,6 +193,20 @@ export function configSchema(host: Host) {
         pull_timeout: positive.default(600).describe('seconds that fetching an image may take'),
       })
       .prefault({}),
+    egress: z
+      .strictObject({
+        allow: z
+          .array(z.string())
+          .default([])
+          .describe('what runs and new sandboxes may reach that name nothing: hosts and presets'),
+        deny: z
+          .array(z.string())
+          .default([])
+          .describe('what none of these may reach, whatever else allows it'),
+        audit_records: positive.int().default(100_000).describe('connections that the audit keeps'),
+        audit_days: positive.default(30).describe('days that it keeps them'),
+      })
+      .prefault({}),
     security: z
       .strictObject({
         shell: z

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Cancel, throwIfCancelled, within } from '../core/cancel.ts';
+import type { OpenHatch } from '../core/egress.ts';
 import { GeodeError, isGeodeError } from '../core/errors.ts';
 import type { EventSink } from '../core/events.ts';
 import type { Log } from '../core/log.ts';
@@ -32,6 +33,8 @@ export class Held {
   readonly #events: EventSink;
   readonly #log: Log;
   readonly snapshots: Snapshots | undefined;
+  /** Its way out, once it is open. */
+  hatch: OpenHatch | undefined;
   #pausedSince = Date.now();
   #left = false;
   readonly #followed = new Map<string, Process>();

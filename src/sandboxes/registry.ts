@@ -1,4 +1,5 @@
 import { type Cancel, throwIfCancelled, within } from '../core/cancel.ts';
+import type { Egress, EgressSpec } from '../core/egress.ts';
 import { GeodeError, isGeodeError } from '../core/errors.ts';
 import { type EventSink, noEvents } from '../core/events.ts';
 import { checkUser } from '../core/identity.ts';
@@ -25,6 +26,8 @@ export interface RegistryOptions {
   /** Hears of everything that is done to a sandbox. */
   readonly events?: EventSink;
   readonly log?: Log;
+  /** Opens the hatches of those that have a policy. */
+  readonly egress: Egress;
 }
 
 /**
@@ -33,6 +36,7 @@ export interface RegistryOptions {
  */
 export class Registry implements AsyncDisposable {
   readonly book: Book;
+  readonly egress: Egress;
   readonly #supply: Supply;
   readonly #admission: Admission;
   readonly #holdings: Holdings;
@@ -41,8 +45,9 @@ export class Registry implements AsyncDisposable {
   readonly #working = new Set<Promise<unknown>>();
   #closing: Promise<void> | undefined;
 
-  constructor({ book, supply, limits, events = noEvents, log = noLog }: RegistryOptions) {
+  constructor({ book, supply, limits, egress, events = noEvents, log = noLog }: RegistryOptions) {
     this.book = book;
+    this.egress = egress;
     this.#events = events;
     this.#holdings = new Holdings({ events, log });
     this.#supply = supply;
@@ -74,7 +79,9 @@ export class Registry implements AsyncDisposable {
   /** Takes a sandbox that runs, with everything that runs in it. */
   async adopt(entry: Entry, cancel: Cancel = {}): Promise<void> {
     const runtime = this.#supply.runtime(entry.runtime);
-    await this.#holdings.take(entry, await runtime.adopt(entry.id, cancel), runtime, cancel);
+    const held = await this.#holdings.take(entry, await runtime.adopt(entry.id, cancel), runtime, cancel);
+    // What runs in it goes on without a way out if that fails; whoever asks for the sandbox hears why.
+    if (!held.paused) await this.#openHatch(entry, held, cancel).catch(() => {});
   }
 
   /** In the chat's turn: ends what runs and keeps the rest. It counts as running until it has ended. */
@@ -107,6 +114,7 @@ export class Registry implements AsyncDisposable {
     await this.#supply.runtime(runtime).remove(id);
     this.#holdings.drop(id);
     this.book.remove(id);
+    this.#forgetEgress(id);
     this.unsettled.delete(id);
     this.#events.tell(entry.user, { type: 'sandbox-remove', ...named(entry) });
   }
@@ -123,6 +131,15 @@ export class Registry implements AsyncDisposable {
       throw new GeodeError('sandbox_stopped', 'A sandbox that does not run cannot be paused.');
     await held.pause(cancel);
     this.#events.tell(entry.user, { type: 'sandbox-pause', ...named(entry) });
+  }
+
+  /** What is left of it on a full disk belongs to an id that is never used again. */
+  #forgetEgress(id: string): void {
+    try {
+      if (this.egress.remembered(id) !== undefined) this.egress.remember(id, undefined);
+    } catch (error) {
+      if (!isGeodeError(error, 'disk_full')) throw error;
+    }
   }
 
   /** Writes down how far the activity of everything that runs has come. On a full disk that can wait. */
@@ -228,24 +245,47 @@ export class Registry implements AsyncDisposable {
       await held.resume(cancel);
       this.#events.tell(user, { type: 'sandbox-resume', ...named(entry) });
     }
+    await this.#openHatch(entry, held, cancel);
     return handleOf(entry, held);
+  }
+
+  /** As its policy says, if it has one and is not open yet. */
+  async #openHatch(
+    { id, user, chat }: Pick<Entry, 'id' | 'user' | 'chat'>,
+    held: Held,
+    cancel: Cancel,
+  ): Promise<void> {
+    const spec = held.hatch === undefined ? this.egress.remembered(id) : undefined;
+    if (spec === undefined) return;
+    held.hatch = await this.egress.open(held.sandbox, { sandboxId: id, user, chat }, spec, cancel);
+  }
+
+  /** In the chat's turn: what it may reach from now on. */
+  async setEgress(entry: Entry, spec: EgressSpec | undefined, cancel: Cancel): Promise<void> {
+    checkNetwork(entry.spec, spec);
+    const held = this.heldOf(entry);
+    if (held?.hatch !== undefined) await held.hatch.change(spec ?? nothing, cancel);
+    this.egress.remember(entry.id, spec);
+    if (held !== undefined && !held.paused) await this.#openHatch(entry, held, cancel);
   }
 
   /** Reality first: the sandbox says whose it is before the ledger does. */
   create(
     user: string,
     chat: string,
-    spec: PersistentSpec,
+    { egress = this.egress.initial, ...spec }: PersistentSpec,
     cancel: Cancel,
     fill: (id: string) => Promise<void> = async () => {},
   ): Promise<PersistentSandbox> {
     checkUser(user);
     const labels = checkLabels(spec.labels ?? {});
+    checkNetwork(spec, egress);
     return this.#admission.admit(user, async () => {
       const { runtime, sandbox } = await this.#supply.claim(spec, cancel);
       try {
         throwIfCancelled(cancel.signal, 'Making the sandbox');
         await fill(sandbox.id);
+        if (egress !== undefined) this.egress.remember(sandbox.id, egress);
         await runtime.assign(sandbox.id, ownerText({ user, chat, spec }));
         const now = Date.now();
         const entry = {
@@ -258,12 +298,14 @@ export class Registry implements AsyncDisposable {
           createdAt: now,
           activeAt: now,
         };
-        this.book.add(entry);
         const held = this.#holdings.hold(entry, sandbox, runtime);
+        if (egress !== undefined) await this.#openHatch(entry, held, cancel);
+        this.book.add(entry);
         this.#holdings.put(held);
         this.#events.tell(user, { type: 'sandbox-start', made: true, ...named(entry) });
         return handleOf({ ...entry, keptUntil: 0, thinkingUntil: 0, removing: false }, held);
       } catch (error) {
+        if (egress !== undefined) this.egress.remember(sandbox.id, undefined);
         await sandbox.stop().catch(() => {});
         throw error;
       }
@@ -273,6 +315,21 @@ export class Registry implements AsyncDisposable {
 
 function named({ id, chat }: Pick<Entry, 'id' | 'chat'>) {
   return { sandbox: id, chat };
+}
+
+/** What a sandbox without a policy may reach. */
+const nothing: EgressSpec = { policy: { mode: 'deny-all', allow: [], deny: [] }, bindings: [] };
+
+/** A sandbox with a network of its own goes around every policy. */
+function checkNetwork({ network = 'none' }: PersistentSpec, egress: EgressSpec | undefined): void {
+  if (network === 'none' || egress === undefined) return;
+  throw new GeodeError(
+    'cannot_enforce',
+    `A policy cannot be held to in a sandbox with the network "${network}".`,
+    {
+      hint: 'Leave the network out: the policy is the way out.',
+    },
+  );
 }
 
 function notFound(chat: string): never {
