@@ -28,6 +28,8 @@ import { sandboxRoutes } from './routes/sandboxes/index.ts';
 import { health } from './routes/server/health.ts';
 import { leave } from './routes/server/leave.ts';
 import { ready } from './routes/server/ready.ts';
+import { crystalRoutes } from './routes/solve/crystals.ts';
+import { solveRoutes } from './routes/solve/solves.ts';
 
 export function createApp(parts: ApiParts, options: ApiOptions, stopping: AbortSignal): OpenAPIHono<ApiEnv> {
   const app = new OpenAPIHono<ApiEnv>({ defaultHook: refuseInvalid });
@@ -59,6 +61,10 @@ export function createApp(parts: ApiParts, options: ApiOptions, stopping: AbortS
   if (parts.sandboxes !== undefined) {
     app.openapiRoutes(sandboxRoutes(parts.sandboxes, parts.image));
     app.openapiRoutes(processRoutes);
+  }
+  if (parts.solves !== undefined) {
+    app.openapiRoutes(solveRoutes(parts.solves.of));
+    app.openapiRoutes(crystalRoutes(parts.solves.crystals));
   }
   if (parts.keys !== 'off') app.openapiRoutes(keyRoutes(parts.keys));
   if (parts.leave !== undefined) app.openapiRoutes([leave(parts.leave)]);

@@ -5,12 +5,14 @@
 import { type RemoteMemory, remoteMemory } from './memory.ts';
 import { type RemoteSandboxes, remoteSandboxes } from './sandboxes.ts';
 import type { Connection } from './send.ts';
+import { type RemoteSolves, remoteSolves } from './solve.ts';
 import { httpTransport, type Target, type Transport } from './transport.ts';
 
 export { GeodeError, isGeodeError } from '../core/errors.ts';
 
 export interface GeodeClient extends RemoteMemory {
   readonly sandboxes: RemoteSandboxes;
+  readonly solves: RemoteSolves;
   /** The same host, asked for another user: only for whoever runs it, on its own socket. */
   as(user: string): GeodeClient;
 }
@@ -24,6 +26,7 @@ function clientOf(connection: Connection): GeodeClient {
   return {
     ...remoteMemory(connection),
     sandboxes: remoteSandboxes(connection),
+    solves: remoteSolves(connection),
     as: (user) => clientOf({ ...connection, headers: { ...connection.headers, 'geode-user': user } }),
   };
 }
