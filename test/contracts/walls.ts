@@ -88,6 +88,21 @@ export function wallsContract(harness: () => Harness): void {
       expect((await sandbox.exec({ argv: ['whoami'] })).stdout).toBe('sandbox\n');
     });
 
+    it("RT-6: mount tables do not tell where the operator's state lies", async ({ skip }) => {
+      if (!harness().capabilities.isolation) skip('there are no walls');
+      const { stateDir, guestDir } = harness().options;
+      const read = async (path: string) => (await sandbox.exec({ argv: ['cat', path] })).stdout;
+      const mounts = await read('/proc/mounts');
+      expect(mounts).toContain(' /workspace ');
+      for (const place of [stateDir, guestDir]) expect(mounts).not.toContain(place);
+      // Where no disk can be made the workspace is a folder of the host, and this table names it.
+      if (harness().capabilities.limits.disk) {
+        expect(await read('/proc/self/mountinfo')).not.toContain(stateDir);
+      }
+      const { stdout: disks } = await sandbox.exec({ argv: ['df'] });
+      for (const place of [stateDir, guestDir]) expect(disks).not.toContain(place);
+    });
+
     it('RT-6: the root file system is read-only, the workspace and /tmp are not', async () => {
       if (!harness().capabilities.isolation) return;
       const writable = async (path: string) =>
