@@ -1,10 +1,19 @@
 import { createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import type { Network, Sandbox, SandboxSpec } from '../../src/core/sandbox.ts';
 import { eventually, fixtureText, type Harness } from './harness.ts';
 
 const megabyte = 1024 ** 2;
+const outcomesSchema = z.record(z.string(), z.string());
+/** What `try-calls.py` prints. */
+const callsSchema = z.object({
+  refused: outcomesSchema,
+  hidden: outcomesSchema,
+  usual: outcomesSchema,
+  passed: outcomesSchema,
+});
 
 /** RT-5, RT-6, RT-7, RT-10, NET-2's ground: what a sandbox cannot do, and what is refused. */
 export function wallsContract(harness: () => Harness): void {
@@ -101,6 +110,25 @@ export function wallsContract(harness: () => Harness): void {
       }
       const { stdout: disks } = await sandbox.exec({ argv: ['df'] });
       for (const place of [stateDir, guestDir]) expect(disks).not.toContain(place);
+    });
+
+    it('RT-6: calls that lead around the walls are refused, and ordinary ones are not', async ({ skip }) => {
+      const { runtime, capabilities } = harness();
+      if (!capabilities.isolation) skip('there are no walls');
+      if (runtime.name === 'apple') skip('a virtual machine has a kernel of its own to be called');
+      const { stdout, stderr } = await sandbox.exec({
+        argv: ['python3', '-'],
+        stdin: await fixtureText('try-calls.py'),
+      });
+      if (stdout === '') throw new Error(stderr);
+      const { refused, hidden, usual, passed } = callsSchema.parse(JSON.parse(stdout));
+      const outcomes = (calls: Readonly<Record<string, string>>, expected: readonly string[]) =>
+        Object.entries(calls).filter(([, outcome]) => !expected.includes(outcome));
+      expect(outcomes(refused, ['EPERM', 'ENOSYS', 'SIGSYS'])).toEqual([]);
+      expect(outcomes(hidden, ['ENOSYS'])).toEqual([]);
+      expect(outcomes(usual, ['done'])).toEqual([]);
+      expect(Object.entries(passed).filter(([, outcome]) => outcome === 'EPERM')).toEqual([]);
+      expect(Object.keys(refused).length).toBeGreaterThan(25);
     });
 
     it('RT-6: the root file system is read-only, the workspace and /tmp are not', async () => {
