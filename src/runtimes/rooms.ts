@@ -145,7 +145,7 @@ export async function makeRunFolder(room: Room): Promise<void> {
 }
 
 /** For the sandbox's user to enter, whatever the umask; the folder above is closed to everyone else. */
-export async function openFolder(path: string): Promise<void> {
+async function openFolder(path: string): Promise<void> {
   await mkdir(path);
   await chmod(path, 0o755);
 }

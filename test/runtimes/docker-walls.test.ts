@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { dockerRuntime } from '../../src/runtimes/docker/docker.ts';
 import { connectEngine } from '../../src/runtimes/docker/engine.ts';
+import { seccompProfile } from '../../src/runtimes/seccomp/profile.ts';
 import { events } from '../contracts/exec.ts';
 import { eventually, type Harness, openHarness, testOptions, type World } from '../contracts/harness.ts';
 
@@ -27,7 +28,7 @@ describe.skipIf(!docker.available)(`docker's own walls${why}`, () => {
     expect(HostConfig).toMatchObject({
       NetworkMode: 'none',
       CapDrop: ['ALL'],
-      SecurityOpt: ['no-new-privileges'],
+      SecurityOpt: ['no-new-privileges', `seccomp=${seccompProfile()}`],
       ReadonlyRootfs: true,
       Privileged: false,
       PidsLimit: 256,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { dockerRuntime } from '../../src/runtimes/docker/docker.ts';
-import { type Harness, openHarness } from '../contracts/harness.ts';
+import { fixtureText, type Harness, openHarness } from '../contracts/harness.ts';
 import { ensureGvisor } from '../engine/index.ts';
 
 const { docker } = inject('engines');
@@ -41,6 +41,25 @@ describe.skipIf(!docker.available)(
         argv: ['/busybox/sh', '-c', 'read line < /etc/passwd; echo $line'],
       });
       expect(line).toMatch(/^sandbox:x:1000:1000:/);
+    });
+
+    it('RT-6: what leads around the walls does not exist in its kernel', async () => {
+      const sandbox = await harness.open();
+      const { stdout, stderr } = await sandbox.exec({
+        argv: ['python3', '-'],
+        stdin: await fixtureText('try-calls.py'),
+      });
+      if (stdout === '') throw new Error(stderr);
+      expect(JSON.parse(stdout)).toMatchObject({
+        refused: {
+          vsock: 'EAFNOSUPPORT',
+          'vsock with high bits': 'EAFNOSUPPORT',
+          io_uring_setup: 'ENOSYS',
+          userfaultfd: 'ENOSYS',
+          bpf: 'EPERM',
+          mount: 'EPERM',
+        },
+      });
     });
 
     it('PROC-3: a timeout is final there too', async () => {

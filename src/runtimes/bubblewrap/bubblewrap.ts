@@ -13,6 +13,7 @@ import { checkMounts } from '../mounts.ts';
 import type { RuntimeOptions } from '../options.ts';
 import type { Room } from '../rooms.ts';
 import { runtimeOf } from '../runtime-of.ts';
+import { seccompFilter } from '../seccomp/filter.ts';
 import { workdir } from '../spec.ts';
 import { bubblewrapArguments, systemArguments } from './arguments.ts';
 import {
@@ -26,7 +27,6 @@ import {
   removeCgroup,
 } from './cgroups.ts';
 import { frostOf, isFrozen } from './freezing.ts';
-import { seccompFilter } from './seccomp.ts';
 
 /** Whom commands run as on the host's disk when the host itself is root: nobody else's number. */
 const unprivilegedUser = { uid: 61_000, gid: 61_000 };

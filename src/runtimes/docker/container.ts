@@ -18,6 +18,8 @@ export interface ContainerPlan {
   readonly user: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly ociRuntime: string | undefined;
+  /** The security option that names our profile. */
+  readonly seccomp: string | undefined;
   readonly mounts: readonly Required<Mount>[];
   /** Host folders when the engine shares this kernel; volumes of the engine's own otherwise. */
   readonly shared:
@@ -52,7 +54,7 @@ export function containerOptions(plan: ContainerPlan, spec: CheckedSpec): Contai
       NetworkMode: spec.network ?? 'none',
       CapDrop: ['ALL'],
       CapAdd: spec.rootAccess ? rootCapabilities : [],
-      SecurityOpt: ['no-new-privileges'],
+      SecurityOpt: ['no-new-privileges', ...(plan.seccomp === undefined ? [] : [plan.seccomp])],
       ReadonlyRootfs: !spec.rootAccess,
       Tmpfs: { '/tmp': `${tmpOptions},size=${Math.min(memoryBytes ?? largestTmpBytes, largestTmpBytes)}` },
       PidsLimit: pids ?? 0,

@@ -27,6 +27,7 @@ import { checkImage, rememberedContent } from './image-env.ts';
 import { dockerImages } from './images.ts';
 import type { DockerOptions } from './options.ts';
 import { probe } from './probe.ts';
+import { seccompOption } from './seccomp.ts';
 import { homeLabel, labelledRooms, roomLabel } from './traces.ts';
 import { fillVolumes, makeDiskVolume, putAccounts, removeVolumes, removeWorkspaceVolume } from './volumes.ts';
 
@@ -45,6 +46,7 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
   const imageAccounts = rememberedAccounts(engine);
   const container = async (handle: string) => (await engine()).getContainer(handle);
   const local = docker.host.startsWith('unix:') && options.platform === 'linux';
+  const seccomp = seccompOption(engine, local);
   const grade: Grade = kernelRuntimes.test(docker.ociRuntime ?? '') ? 'kernel' : 'container';
   // Another machine, or another kernel on this one, reaches no socket of ours.
   const overSocket = docker.link === 'auto' ? local && grade !== 'kernel' : docker.link === 'socket';
@@ -85,6 +87,7 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
         user: `${user.uid}:${user.gid}`,
         labels: labels(options, room, spec),
         ociRuntime: docker.ociRuntime,
+        seccomp: await seccomp(room.runFolder),
         mounts: await checkMounts(spec.mounts ?? [], options.mounts),
         shared: overSocket
           ? {
@@ -211,8 +214,8 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
       },
 
       async destroy(room, _handle, signal) {
-        await removeContainer(await container(nameOf(room)), signal);
-        await removeContainer(await container(readerOf(nameOf(room))), signal);
+        const names = [nameOf(room), readerOf(nameOf(room))];
+        await Promise.all(names.map(async (name) => removeContainer(await container(name), signal)));
         if (overSocket) await removeWorkspaceVolume(await engine(), nameOf(room), signal);
         else await removeVolumes(await engine(), nameOf(room), signal);
       },
