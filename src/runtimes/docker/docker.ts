@@ -4,7 +4,7 @@ import type { Grade } from '../../core/sandbox.ts';
 import { bridgeDialer, socketDialer } from '../../link/dial.ts';
 import { diskOf } from '../disk.ts';
 import { findGuest } from '../guest-binary.ts';
-import { homeOf } from '../home.ts';
+import { containerName, homeOf } from '../home.ts';
 import { checkMounts } from '../mounts.ts';
 import type { RuntimeOptions } from '../options.ts';
 import type { Room } from '../rooms.ts';
@@ -24,7 +24,7 @@ import { checkImage, rememberedEnv } from './image-env.ts';
 import { dockerImages } from './images.ts';
 import type { DockerOptions } from './options.ts';
 import { probe } from './probe.ts';
-import { homeLabel, labelledRooms, roomLabel } from './traces.ts';
+import { homeLabel, labelledRooms, removeLabelled, roomLabel } from './traces.ts';
 import { fillVolumes, makeDiskVolume, removeVolumes, removeWorkspaceVolume } from './volumes.ts';
 
 const fallbackPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
@@ -101,7 +101,7 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
         const image = checkImage(spec.image ?? docker.defaultImage);
         const env = await imageEnv(image);
         return {
-          handle: nameOf(room),
+          handle: containerName(options, room.id),
           // A bridge reaches the network around the host's policy: the walls are no longer a container's.
           grade: spec.network === 'bridge' ? 'os' : grade,
           workdir,
@@ -121,8 +121,8 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
       },
 
       /** What was installed outside of the workspace stays too, until its engine or its guest is replaced. */
-      async halt(room, _handle, signal) {
-        await stopContainer(await container(nameOf(room)), signal);
+      async halt(room, handle, signal) {
+        await stopContainer(await container(handle || containerName(options, room.id)), signal);
       },
 
       async rebuild(room, spec, plan, signal) {
@@ -143,9 +143,11 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
         return bridgeDialer(async (signal) => bridgeInto(await container(handle), signal));
       },
 
-      async vital(room, _handle, signal) {
+      async vital(room, handle, signal) {
         try {
-          const { State } = await (await container(nameOf(room))).inspect({ abortSignal: signal });
+          const { State } = await (await container(handle || containerName(options, room.id))).inspect({
+            abortSignal: signal,
+          });
           if (State.Running) return { alive: true, paused: State.Paused };
           const why = State.OOMKilled
             ? 'its memory limit was reached'
@@ -157,18 +159,20 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
         }
       },
 
-      async frost(room) {
-        const one = await container(nameOf(room));
+      async frost(_room, handle) {
+        const one = await container(handle);
         return {
           pause: (signal) => pauseContainer(one, true, signal),
           resume: (signal) => pauseContainer(one, false, signal),
         };
       },
 
-      async destroy(room, _handle, signal) {
-        await removeContainer(await container(nameOf(room)), signal);
-        if (overSocket) await removeWorkspaceVolume(await engine(), nameOf(room), signal);
-        else await removeVolumes(await engine(), nameOf(room), signal);
+      async destroy(room, handle, signal) {
+        // Without a record nothing says what it is called: an older version had other names.
+        if (handle === '') return removeLabelled(await engine(), homeOf(options), room.id, signal);
+        await removeContainer(await container(handle), signal);
+        if (overSocket) await removeWorkspaceVolume(await engine(), handle, signal);
+        else await removeVolumes(await engine(), handle, signal);
       },
 
       traces: async () => labelledRooms(await engine(), homeOf(options)),
@@ -177,8 +181,6 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
   );
   return { ...runtime, images: dockerImages(engine) };
 }
-
-const nameOf = ({ id }: Pick<Room, 'id'>) => `geode-${id}`;
 
 function labels(options: RuntimeOptions, { id }: Room, spec: CheckedSpec): Readonly<Record<string, string>> {
   return {
