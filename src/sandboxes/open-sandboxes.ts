@@ -24,7 +24,7 @@ export interface SandboxesOptions extends SupplyOptions, HostLockOptions {
 
 /**
  * Becomes the host of the sandboxes in a folder: takes the lock, reads the ledger, makes it agree with
- * reality and adopts everything that runs. On failure nothing is held.
+ * what is written down; what runs is adopted in the background. On failure nothing is held.
  */
 export async function openSandboxes(options: SandboxesOptions): Promise<Sandboxes> {
   const { stateDir, most, policy, sweepEveryMs, runtimes, warn, signal } = options;
@@ -35,7 +35,7 @@ export async function openSandboxes(options: SandboxesOptions): Promise<Sandboxe
   const registry = held.use(new Registry({ book, supply, limits: most }));
   const closing = new AbortController();
   const sides = { registry, runtimes, warn };
-  const { reaping } = await reconcile(sides, closing.signal, { signal });
+  const { settled, reaping } = await reconcile(sides, closing.signal, { signal });
 
   const tend = async () => {
     await reconcileUnsettled(sides, { signal: closing.signal });
@@ -45,6 +45,7 @@ export async function openSandboxes(options: SandboxesOptions): Promise<Sandboxe
   held.defer(async () => {
     closing.abort();
     await tending;
+    await settled;
     await reaping;
   });
   if (sweepEveryMs !== null) {

@@ -4,6 +4,7 @@ import { KeyedTurns } from '../core/keyed-turns.ts';
 import type { PersistentSandbox, PersistentSpec, SandboxStatus } from '../core/persistent.ts';
 import type { Runtime } from '../core/runtime.ts';
 import { Admission, type AdmissionLimits } from './admission.ts';
+import { Arrivals } from './arrivals.ts';
 import type { Book, Entry } from './book.ts';
 import { handleOf } from './handle.ts';
 import { Held } from './held.ts';
@@ -30,6 +31,7 @@ export class Registry implements AsyncDisposable {
   readonly #supply: Supply;
   readonly #admission: Admission;
   readonly #holdings = new Holdings();
+  readonly #arrivals = new Arrivals();
   readonly #turns = new KeyedTurns();
   readonly #working = new Set<Promise<unknown>>();
   #closing: Promise<void> | undefined;
@@ -37,7 +39,11 @@ export class Registry implements AsyncDisposable {
   constructor({ book, supply, limits }: RegistryOptions) {
     this.book = book;
     this.#supply = supply;
-    this.#admission = new Admission(limits, () => this.#holdings.running().map(({ user }) => user));
+    this.#admission = new Admission(limits, {
+      running: () => this.#holdings.running().map(({ user }) => user),
+      unknown: () => this.#arrivals.users(),
+      known: (cancel) => this.#arrivals.fewer(cancel),
+    });
   }
 
   async inspect(user: string, chat: string, cancel: Cancel = {}): Promise<SandboxStatus> {
@@ -60,6 +66,11 @@ export class Registry implements AsyncDisposable {
   /** If it runs under this host. */
   heldOf({ id }: Pick<Entry, 'id'>): Held | undefined {
     return this.#holdings.get(id);
+  }
+
+  /** Those that an earlier host left. Each is settled before anything else is done to it, in its chat's turn. */
+  expect(entries: readonly Entry[], settle: (entry: Entry, cancel: Cancel) => Promise<void>): void {
+    this.#arrivals.expect(entries, settle);
   }
 
   /** Takes a sandbox that runs, with everything that runs in it. */
@@ -113,6 +124,11 @@ export class Registry implements AsyncDisposable {
     return this.#holdings.unsettled;
   }
 
+  /** Whether it runs is not known, or nobody has looked yet. */
+  isUnknown({ id }: Pick<Entry, 'id'>): boolean {
+    return this.unsettled.has(id) || this.#arrivals.has(id);
+  }
+
   /** Something is being done to it, or waits to be. */
   isBusy({ user, chat }: Pick<Entry, 'user' | 'chat'>): boolean {
     return this.#turns.has(keyOf(user, chat));
@@ -132,6 +148,7 @@ export class Registry implements AsyncDisposable {
     const begin = async () => {
       if (this.#closing !== undefined)
         throw new GeodeError('stopping', 'This host is letting go of its sandboxes.');
+      for (const chat of chats) await this.#arrivals.settle(this.book.find(user, chat), { signal });
       return work();
     };
     const turn = this.#turns.in(keys, begin, { what: 'Waiting for the sandbox', signal });
@@ -148,6 +165,7 @@ export class Registry implements AsyncDisposable {
   async #close(): Promise<void> {
     // Who waits for a turn is refused; who has one finishes.
     await Promise.resolve();
+    this.#arrivals.end();
     const working = within({ ms: closeDeadlineMs, what: 'The last calls' }, () =>
       Promise.allSettled(this.#working),
     );
@@ -195,7 +213,7 @@ export class Registry implements AsyncDisposable {
       const sandbox = await this.#supply.start(id, runtime, spec, cancel);
       return this.#holdings.take(entry, sandbox, this.#supply.runtime(runtime), cancel);
     };
-    const held = this.heldOf(entry) ?? (await this.#admission.admit(user, start));
+    const held = this.heldOf(entry) ?? (await this.#admission.admit(user, cancel, start));
     if (held.paused) await held.resume(cancel);
     return handleOf(entry, held);
   }
@@ -209,7 +227,7 @@ export class Registry implements AsyncDisposable {
     fill: (id: string) => Promise<void> = async () => {},
   ): Promise<PersistentSandbox> {
     const labels = checkLabels(spec.labels ?? {});
-    return this.#admission.admit(user, async () => {
+    return this.#admission.admit(user, cancel, async () => {
       const { runtime, sandbox } = await this.#supply.claim(spec, cancel);
       try {
         throwIfCancelled(cancel.signal, 'Making the sandbox');
