@@ -55,7 +55,7 @@ export function configSchema(host: Host) {
     sandbox: z
       .strictObject({
         state_dir: folder.default(host.stateDir).describe('records, workspaces and journals'),
-        run_dir: folder.default(host.runDir).describe('sockets; keep it short'),
+        run_dir: folder.default(host.runDir).describe('sockets; 45 bytes at most'),
         memory: size.nullable().optional().describe('"512m", "2g"; null: no limit'),
         cpus: positive.nullable().optional().describe('may be a fraction; null: no limit'),
         pids: positive.int().nullable().optional().describe('processes; null: no limit'),
