@@ -4,10 +4,13 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/setup.ts'],
+    setupFiles: ['test/own-folder.ts'],
     pool: 'forks',
     maxWorkers: 2,
     testTimeout: 90_000,
     hookTimeout: 120_000,
+    // The engines have to stop, and what is left behind has to be found.
+    teardownTimeout: 180_000,
     reporters: ['default', './test/requirements-reporter.ts'],
   },
 });
