@@ -184,6 +184,7 @@ export async function openConfiguredMemory(
     file: memory.file,
     embedder,
     indexing,
+    pendingText: memory.pending_text,
     ...(memory.index === 'qdrant' && {
       qdrant: {
         url: qdrant.url,
