@@ -98,6 +98,8 @@ export function chatsContract(open: () => Promise<SandboxWorld>): void {
           label: () => eve.label('chat', { mine: 'yes' }),
           rename: () => eve.rename('chat', 'mine'),
           journals: () => eve.journals('chat'),
+          egress: () => eve.egress('chat'),
+          setEgress: () => eve.setEgress('chat', undefined),
         };
         for (const [verb, attempt] of Object.entries(attempts)) {
           await expect(attempt(), verb).rejects.toMatchObject({ code: 'sandbox_not_found' });
