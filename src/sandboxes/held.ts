@@ -11,6 +11,8 @@ import { Pace } from './pace.ts';
 import { heldSnapshots } from './workspaces/held-snapshots.ts';
 
 const retryMs = 1_000;
+/** A full disk that is emptied by then is nobody's trouble. */
+const patientTries = 3;
 const politeMs = 2_000;
 const askDeadlineMs = 5_000;
 
@@ -143,16 +145,25 @@ export class Held {
     this.#following.add(following);
   }
 
-  /** A full disk is waited out: the process stands still meanwhile, and loses nothing. */
+  /**
+   * A full disk is waited out: the process stands still meanwhile, and loses nothing. Whoever follows it hears of a
+   * disk that stays full.
+   */
   async #readToEnd(process: Process, pace: Pace | undefined): Promise<void> {
+    let tries = 0;
     for (let current = process; ; ) {
       try {
-        for await (const event of current) if (event.type !== 'exit') await pace?.writtenTo(event.offset);
+        for await (const event of current) {
+          tries = 0;
+          if (event.type !== 'exit') await pace?.writtenTo(event.offset);
+        }
         return;
       } catch (error) {
         // Whoever follows hears of the end by the closing of the journals.
         if (this.sandbox.end !== undefined) return this.sandbox.release();
         if (!isGeodeError(error, 'disk_full')) return;
+        tries += 1;
+        if (tries >= patientTries) this.sandbox.journals.open(process.id).interrupt(error);
       }
       await delay(retryMs, undefined, { ref: false });
       current = await this.#attachAtEnd(process.id, {}).catch(() => current);
