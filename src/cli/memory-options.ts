@@ -1,7 +1,7 @@
 /** Options that several memory commands share. */
 import { z } from 'zod';
-import { decimal } from '../api/decimal.ts';
-import { localUser } from '../api/keys.ts';
+import { decimal } from '../api/schemas/decimal.ts';
+import { localUser } from '../core/identity.ts';
 import type { CliOption } from './command.ts';
 
 export const userOption = {

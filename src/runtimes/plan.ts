@@ -1,6 +1,7 @@
 import type { RuntimeName } from '../core/runtime.ts';
 import type { Grade } from '../core/sandbox.ts';
 import { newSecret } from '../link/handshake.ts';
+import type { SandboxUser } from './accounts.ts';
 import type { RoomRecord } from './rooms.ts';
 import type { CheckedSpec } from './spec.ts';
 
@@ -11,8 +12,10 @@ export interface Plan {
   readonly workdir: string;
   /** The base environment of commands, the spec's own included. */
   readonly env: Readonly<Record<string, string>>;
+  /** Whom commands run as inside, unless one asks for another user. */
+  readonly user: SandboxUser;
   /** Owner of the workspace folder on the host; left out when that is this process's user. */
-  readonly workspaceOwner?: { readonly uid: number; readonly gid: number };
+  readonly workspaceOwner?: SandboxUser;
 }
 
 export function newRecord(runtime: RuntimeName, id: string, spec: CheckedSpec, plan: Plan): RoomRecord {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { answerSchema } from '../../src/api/schemas.ts';
+import { answerSchema } from '../../src/api/schemas/context.ts';
 import { limits } from '../../src/core/memory.ts';
 import { type Caller, startTestServer, type TestServer } from './server-fixture.ts';
 

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { listQuerySchema, searchQuerySchema } from '../../src/api/schemas.ts';
+import { listQuerySchema, searchQuerySchema } from '../../src/api/schemas/context.ts';
 import { commands } from '../../src/cli/command-list.ts';
 import { errorText, visible, visibleJson } from '../../src/cli/printable.ts';
 import { atCode } from '../../src/cli/split-arguments.ts';

@@ -141,8 +141,10 @@ describe.skipIf(!docker.available)(`docker's own walls${why}`, () => {
     ).rejects.toMatchObject({ code: 'mount_refused' });
   });
 
-  it('SBX-8: a workspace that the engine takes from elsewhere is refused, not pretended to be limited', async () => {
-    if (!harness.capabilities.limits.disk) return;
+  it('SBX-8: a workspace that the engine takes from elsewhere is refused, not pretended to be limited', async ({
+    skip,
+  }) => {
+    skip(!harness.capabilities.limits.disk, 'this runtime cannot limit the disk');
     const engine = await connectEngine(harness.options.docker.host);
     const id = 'other-disk';
     // A volume of that name is there already: the engine keeps it, and what it holds is the engine's own disk.

@@ -30,6 +30,19 @@ describe.skipIf(!docker.available)(
       expect(loud).toMatchObject({ stdout: 'out\n', stderr: 'err\n', exitCode: 7 });
     });
 
+    it('the user has a name and a home there too, also in an image without accounts', async () => {
+      const sandbox = await harness.open();
+      const { stdout } = await sandbox.exec({
+        argv: ['python3', '-c', 'import os, pwd; print(*pwd.getpwuid(os.getuid())[::5])'],
+      });
+      expect(stdout).toBe('sandbox /workspace\n');
+      const bare = await harness.open({ image: 'geode-test/distroless:1' });
+      const { stdout: line } = await bare.exec({
+        argv: ['/busybox/sh', '-c', 'read line < /etc/passwd; echo $line'],
+      });
+      expect(line).toMatch(/^sandbox:x:1000:1000:/);
+    });
+
     it('PROC-3: a timeout is final there too', async () => {
       const sandbox = await harness.open();
       const result = await sandbox.exec({

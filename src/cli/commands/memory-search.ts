@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { decimal } from '../../api/decimal.ts';
+import { decimal } from '../../api/schemas/decimal.ts';
 import { filterOf, fusionOf, wireResult } from '../../api/wire.ts';
 import { GeodeError } from '../../core/errors.ts';
 import { type CliCommand, exitCodes } from '../command.ts';

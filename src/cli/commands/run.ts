@@ -2,11 +2,13 @@ import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { GeodeError } from '../../core/errors.ts';
+import { localUser } from '../../core/identity.ts';
 import type { Runs } from '../../runs/index.ts';
 import { languageOf, languageOfFile, languages } from '../../runs/languages/index.ts';
 import type { RunOptions } from '../../runs/options.ts';
 import { foldRun } from '../../runs/result.ts';
 import { type CliCommand, type CliContext, text, texts } from '../command.ts';
+import { egressFrom, egressOptions, showDenied, warnIfAdvice } from '../egress-options.ts';
 import { orNotRun } from '../run-command.ts';
 import {
   envFrom,
@@ -32,9 +34,11 @@ export const runCommand: CliCommand = {
     ],
     ['echo "echo hi" | geode run shell -', 'code from stdin'],
     ['geode run script.py -- --timeout 3', 'what follows -- is for the code, options included'],
+    ['geode run --allow pypi,example.com fetch.py', 'it may reach these hosts and no others'],
   ],
   options: {
     ...sandboxOptions,
+    ...egressOptions,
     image: { type: 'string', value: 'IMAGE', description: "instead of the language's own" },
     timeout: {
       type: 'string',
@@ -98,6 +102,8 @@ async function runAndShow(
   } else if (!quiet) {
     for (const path of saved) err(`geode: saved ${path}`);
     for (const { path, reason } of result.missedArtifacts) err(`geode: ${path} was not saved: ${reason}`);
+    showDenied(result.denied ?? [], { err });
+    if (result.denied !== undefined) warnIfAdvice(result.sandbox.runtime !== 'native', { err });
     if (result.timedOut) err('geode: timed out; everything it started was killed');
     if (result.oomKilled) err('geode: the memory limit was reached');
     if (result.outcome === 'compile-failed') err('geode: it does not compile');
@@ -138,7 +144,8 @@ function usage(message: string): GeodeError {
   });
 }
 
-async function optionsFrom({ values, host, signal }: CliContext): Promise<RunOptions> {
+async function optionsFrom({ values, host, signal, loaded }: CliContext): Promise<RunOptions> {
+  const egress = egressFrom(values, (await loaded()).config);
   const image = text(values, 'image');
   const runtime = runtimeFrom(values);
   return {
@@ -150,6 +157,7 @@ async function optionsFrom({ values, host, signal }: CliContext): Promise<RunOpt
     limits: limitsFrom(values),
     ...(image === undefined ? {} : { image }),
     ...(runtime === undefined ? {} : { runtime }),
+    ...(egress === undefined ? {} : { egress, user: localUser }),
   };
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { decimal } from '../../api/decimal.ts';
+import { decimal } from '../../api/schemas/decimal.ts';
 import type { JournalSummary } from '../../sandboxes/journal-list.ts';
 import type { JournalReading } from '../../sandboxes/journal-reading.ts';
 import { agoText, parseSpan } from '../ages.ts';

@@ -7,6 +7,7 @@ import { GeodeError, reasonOf } from '../../core/errors.ts';
 import type { Available, Runtime, Unavailable } from '../../core/runtime.ts';
 import { bridgeDialer } from '../../link/dial.ts';
 import type { Vital } from '../../link/watch.ts';
+import { userName } from '../accounts.ts';
 import { findGuest } from '../guest-binary.ts';
 import { checkMounts } from '../mounts.ts';
 import type { RuntimeOptions } from '../options.ts';
@@ -42,17 +43,18 @@ export function appleRuntime(options: RuntimeOptions, apple: AppleOptions): Runt
       async plan(room, spec) {
         await checkMounts(spec.mounts ?? [], options.mounts);
         if (spec.limits.cpus != null) wholeCpus(spec.limits.cpus);
-        const env = { PATH: path, HOME: workdir, USER: 'sandbox', LANG: 'C.UTF-8', ...spec.env };
-        return { handle: `geode-${room.id}`, grade: 'kernel', workdir, env };
+        const user = { uid: options.uid, gid: options.gid };
+        const env = { PATH: path, HOME: workdir, USER: userName(user), LANG: 'C.UTF-8', ...spec.env };
+        return { handle: `geode-${room.id}`, grade: 'kernel', workdir, env, user };
       },
 
-      async build(room, spec, { handle }, signal) {
+      async build(room, spec, { handle, user }, signal) {
         const binary = (await guest()).path;
         const args = runArguments(
           {
             name: handle,
             image: spec.image ?? apple.defaultImage,
-            user: { uid: options.uid, gid: options.gid },
+            user,
             labels: { 'dev.geode.owner': spec.owner ?? '', 'dev.geode.sandbox': room.id },
             guestFolder: dirname(binary),
             guestName: basename(binary),
