@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { createClient, type GeodeClient } from '../../src/client/client.ts';
 import { everyone } from '../../src/core/events.ts';
 import { clientOfHost } from '../../src/host/host-client.ts';
+import { eventually } from '../contracts/harness.ts';
 import { hostWorld, type OpenedHost } from './world.ts';
 
 const entry = (content: string) => ({ content, category: 'core', source: 'test' });
@@ -87,6 +88,38 @@ describe('one host', () => {
     await opened[Symbol.asyncDispose]();
     const next = await world.open();
     expect(next.host.events.latest).toBe(latest);
+  });
+
+  it('events are heard through the API by their user alone, and go on behind a restart of the host', async () => {
+    await using world = hostWorld();
+    const opened = await world.open();
+    const mine = await atSocket(opened);
+    const reader = opened.host.keys.create({ user: 'local', scopes: ['sandboxes:read'] }).secret;
+    await mine.as('ann').ingest({ ...entry('not heard'), id: 'x' });
+    await mine.ingest({ ...entry('one'), id: 'a' });
+    const stop = new AbortController();
+    const heard: string[] = [];
+    const hearing = (async () => {
+      for await (const event of mine.events({ after: 0, signal: stop.signal, patienceMs: 60_000 }))
+        heard.push('key' in event ? event.key : event.type);
+    })().catch((error: unknown) => error);
+    await eventually(async () => heard.length === 1, 'the first event', 60_000);
+    await opened[Symbol.asyncDispose]();
+    const next = await world.open();
+    await (await atSocket(next)).ingest({ ...entry('two'), id: 'b' });
+    await next.host.sandboxes.of('local').getOrCreate('demo');
+    await eventually(async () => heard.length === 3, 'what came later', 60_000);
+    stop.abort();
+    await hearing;
+    expect(heard).toEqual(['a', 'b', 'sandbox-start']);
+    const again = createClient({ url: next.gateway.url, key: reader });
+    expect((await again.events({ after: 0 }).next()).value).toMatchObject({
+      type: 'sandbox-start',
+      made: true,
+    });
+    await expect(again.events({ after: 0, whose: 'everyone' }).next()).rejects.toMatchObject({
+      code: 'forbidden',
+    });
   });
 
   it('a host that nobody asks for memory opens none', async () => {
