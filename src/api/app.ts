@@ -20,6 +20,8 @@ import { list } from './routes/context/list.ts';
 import { put } from './routes/context/put.ts';
 import { remove } from './routes/context/remove.ts';
 import { search } from './routes/context/search.ts';
+import { fileRoutes } from './routes/files/index.ts';
+import { journalRoutes } from './routes/journals/journals.ts';
 import { keyRoutes } from './routes/keys/keys.ts';
 import { reindex } from './routes/memory/reindex.ts';
 import { stats } from './routes/memory/stats.ts';
@@ -27,6 +29,7 @@ import { processRoutes } from './routes/processes/index.ts';
 import { sandboxRoutes } from './routes/sandboxes/index.ts';
 import { health } from './routes/server/health.ts';
 import { ready } from './routes/server/ready.ts';
+import { snapshotRoutes } from './routes/snapshots/snapshots.ts';
 
 export function createApp(parts: ApiParts, options: ApiOptions, stopping: AbortSignal): OpenAPIHono<ApiEnv> {
   const app = new OpenAPIHono<ApiEnv>({ defaultHook: refuseInvalid });
@@ -58,6 +61,9 @@ export function createApp(parts: ApiParts, options: ApiOptions, stopping: AbortS
   if (parts.sandboxes !== undefined) {
     app.openapiRoutes(sandboxRoutes(parts.sandboxes, parts.image));
     app.openapiRoutes(processRoutes);
+    app.openapiRoutes(fileRoutes);
+    app.openapiRoutes(snapshotRoutes);
+    if (parts.journals !== undefined) app.openapiRoutes(journalRoutes(parts.journals));
   }
   if (parts.keys !== 'off') app.openapiRoutes(keyRoutes(parts.keys));
 

@@ -100,6 +100,7 @@ export const errorCatalogue = {
     status: 409,
     hint: 'The path is of another kind (a folder, a link, a device) than the call needs.',
   },
+  invalid_range: { status: 416, hint: 'Ask for bytes that the file has; its size is in the message.' },
   disk_full: { status: 507, hint: 'The sandbox has no space left. Remove files, or raise its disk limit.' },
   archive_refused: {
     status: 400,
