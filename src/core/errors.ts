@@ -172,6 +172,7 @@ export const errorCatalogue = {
   server_unreachable: { status: 503, hint: 'Start it with `geode gateway`, or correct the URL.' },
   stopping: { status: 503, hint: 'The server is going down. Send the request again when it is back.' },
   // runs
+  context_not_found: { status: 404, hint: 'List the contexts, or open a new one; idle ones are closed.' },
   queue_full: { status: 429, hint: 'Too many runs are waiting. Try again later, or raise `runs.queue`.' },
   // waiting
   timed_out: { status: 504, hint: 'Give it a longer deadline, or look at what it is waiting for.' },
