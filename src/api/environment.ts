@@ -17,6 +17,7 @@ import type { OpenedSolves } from '../solve/open-solves.ts';
 import type { Conversation } from './conversation.ts';
 import type { RateLimit } from './guards/rate-limit.ts';
 import type { KeyStore, Scope } from './keys.ts';
+import type { LiveContexts } from './live-contexts.ts';
 
 /**
  * What the server is made of. Whoever starts it owns the parts and closes them after `stop`. The routes of a part that
@@ -35,6 +36,8 @@ export interface ApiParts {
     spec: SandboxSpec,
     options: { readonly runtime?: RuntimeName; readonly onPull?: (event: PullEvent) => void } & Cancel,
   ) => Promise<Sandbox>;
+  /** Interpreters that callers opened. Shared by all servers of a host. */
+  readonly contexts?: LiveContexts;
   /** Every runtime with what it promises here, or why it cannot. */
   readonly probe?: () => Promise<readonly ProbedRuntime[]>;
   /** Finds an image and fetches one that is missing: the progress, then the image. */

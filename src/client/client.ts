@@ -2,9 +2,9 @@
  * Geode's API from TypeScript, for Node and for browsers: nothing here needs more than `fetch` and `WebSocket`. Each
  * failure is a `GeodeError` with the code and the hint that the server gave.
  */
-import type { EventGap, HostEvent } from '../core/events.ts';
-import { type EventsOptions, hostEvents } from './host-events.ts';
+import { type RemoteHost, remoteHost } from './host.ts';
 import { type RemoteMemory, remoteMemory } from './memory.ts';
+import { type RemoteContexts, type RemoteRuns, remoteContexts, remoteRuns } from './runs.ts';
 import { type RemoteSandboxes, remoteSandboxes } from './sandboxes.ts';
 import type { Connection } from './send.ts';
 import { type RemoteSolves, remoteSolves } from './solve.ts';
@@ -12,11 +12,11 @@ import { httpTransport, type Target, type Transport } from './transport.ts';
 
 export { GeodeError, isGeodeError } from '../core/errors.ts';
 
-export interface GeodeClient extends RemoteMemory {
+export interface GeodeClient extends RemoteMemory, RemoteHost {
   readonly sandboxes: RemoteSandboxes;
   readonly solves: RemoteSolves;
-  /** What happens on the host; see `EventsOptions`. */
-  events(options?: EventsOptions): AsyncGenerator<HostEvent | EventGap>;
+  readonly runs: RemoteRuns;
+  readonly contexts: RemoteContexts;
   /** The same host, asked for another user: only for whoever runs it, on its own socket. */
   as(user: string): GeodeClient;
 }
@@ -29,9 +29,11 @@ export function createClient(target: Target | Transport): GeodeClient {
 function clientOf(connection: Connection): GeodeClient {
   return {
     ...remoteMemory(connection),
+    ...remoteHost(connection),
+    runs: remoteRuns(connection),
+    contexts: remoteContexts(connection),
     sandboxes: remoteSandboxes(connection),
     solves: remoteSolves(connection),
-    events: (options) => hostEvents(connection, options),
     as: (user) => clientOf({ ...connection, headers: { ...connection.headers, 'geode-user': user } }),
   };
 }

@@ -100,6 +100,7 @@ export const errorCatalogue = {
     status: 409,
     hint: 'The path is of another kind (a folder, a link, a device) than the call needs.',
   },
+  invalid_range: { status: 416, hint: 'Ask for bytes that the file has; its size is in the message.' },
   disk_full: { status: 507, hint: 'The sandbox has no space left. Remove files, or raise its disk limit.' },
   archive_refused: {
     status: 400,
@@ -175,6 +176,7 @@ export const errorCatalogue = {
   server_unreachable: { status: 503, hint: 'Start it with `geode gateway`, or correct the URL.' },
   stopping: { status: 503, hint: 'The server is going down. Send the request again when it is back.' },
   // runs
+  context_not_found: { status: 404, hint: 'List the contexts, or open a new one; idle ones are closed.' },
   queue_full: { status: 429, hint: 'Too many runs are waiting. Try again later, or raise `runs.queue`.' },
   // models
   no_provider: {
