@@ -9,6 +9,7 @@ import { GeodeError } from './core/errors.ts';
 import type { Limits } from './core/limits.ts';
 import type { Embedder, MemoryStore } from './core/memory.ts';
 import type { Sandboxes, SandboxStatus } from './core/persistent.ts';
+import { modelPrices } from './core/prices.ts';
 import type { Runtime, RuntimeName } from './core/runtime.ts';
 import type { Sandbox, SandboxSpec } from './core/sandbox.ts';
 import { type EgressHost, openEgress } from './egress/open-egress.ts';
@@ -83,6 +84,7 @@ export function createApp(config: Config, host: Host, warn: (message: string) =>
         config.sandbox.run_dir,
         config.memory.file,
         config.gateway.keys_file,
+        config.egress.secrets_key,
         host.configDir,
       ],
     },
@@ -98,6 +100,11 @@ export function createApp(config: Config, host: Host, warn: (message: string) =>
   const egress = openEgress({
     ledgerFile: join(config.sandbox.state_dir, 'ledger.db'),
     audit: { mostRecords: config.egress.audit_records, keepMs: config.egress.audit_days * 24 * 3_600_000 },
+    secretsKeyFile: config.egress.secrets_key,
+    usage: {
+      prices: { ...modelPrices, ...config.egress.prices },
+      budgetPerDay: config.egress.budget_per_day,
+    },
     warn,
     initial: initialEgress(config),
   });

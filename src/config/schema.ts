@@ -18,6 +18,7 @@ const size = z.union([z.string(), z.number()]).transform((value, context) => {
 const folder = z.string().refine(isAbsolute, 'must be an absolute path');
 const positive = z.number().positive();
 const count = z.number().int().nonnegative();
+const price = z.number().nonnegative();
 
 /** The whole config: one section a part, every key with its meaning and default. Unknown keys are refused. */
 export function configSchema(host: Host) {
@@ -161,6 +162,19 @@ export function configSchema(host: Host) {
           .array(z.string())
           .default([])
           .describe('what none of these may reach, whatever else allows it'),
+        secrets_key: folder
+          .default(join(host.configDir, 'secrets.key'))
+          .describe('the file with the key of the secrets; it is made when the first is set'),
+        budget_per_day: positive
+          .nullable()
+          .default(null)
+          .describe('US dollars that the models of one user may cost in a day; null: no limit'),
+        prices: z
+          .record(z.string(), z.strictObject({ input: price, output: price, cachedInput: price }))
+          .default({})
+          .describe(
+            'US dollars for a million tokens, by the beginning of the name of a model; beside the known ones',
+          ),
         audit_records: positive.int().default(100_000).describe('connections that the audit keeps'),
         audit_days: positive.default(30).describe('days that it keeps them'),
       })
