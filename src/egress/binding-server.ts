@@ -113,12 +113,9 @@ export class BindingServer implements Disposable {
       const rule = `bind ${binding.name}`;
       const verdict = status === null ? 'failed' : 'allowed';
       broker.audit({ request: asked, via: 'binding', rule, verdict, status, ...counted, startedAt });
-      if (meter !== undefined)
-        onUsage({
-          binding: binding.name,
-          model: meter.model,
-          ...meter.end(counted.bytesOut, counted.bytesIn),
-        });
+      if (meter === undefined) return;
+      const tokens = meter.end(counted.bytesOut, counted.bytesIn);
+      onUsage({ binding: binding.name, model: meter.model, ...tokens });
     });
     upstream.on('timeout', () => upstream.destroy(new Error('the upstream is silent')));
     upstream.on('error', (error) =>
