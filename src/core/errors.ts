@@ -82,6 +82,11 @@ export const errorCatalogue = {
     status: 409,
     hint: 'This sandbox was made by another version of Geode. Stop it and open it again.',
   },
+  // egress
+  secret_missing: {
+    status: 404,
+    hint: 'Run `geode secrets ls` to see which there are; `geode secrets set` stores one.',
+  },
   // processes
   process_not_found: { status: 404, hint: 'List the processes of the sandbox to see which ids exist.' },
   spawn_failed: {
