@@ -191,7 +191,8 @@ async function makeOld(options: TestOptions, name: RuntimeName, id: string): Pro
   const { runFolder: _, ...record } = JSON.parse(await readFile(file, 'utf8'));
   const old = name === 'docker' ? { ...record, handle: `geode-${id}` } : record;
   await writeFile(file, JSON.stringify(old), { mode: 0o600 });
-  if (name !== 'docker') return;
-  const engine = await connectEngine(options.docker.host);
-  await engine.getContainer(containerName(options, id)).rename({ name: `geode-${id}` });
+  if (name === 'docker') {
+    const engine = await connectEngine(options.docker.host);
+    await engine.getContainer(containerName(options, id)).rename({ name: `geode-${id}` });
+  }
 }
