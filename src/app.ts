@@ -10,6 +10,7 @@ import type { ImageFacts } from './core/images.ts';
 import type { Limits } from './core/limits.ts';
 import type { Embedder, MemoryStore } from './core/memory.ts';
 import type { Sandboxes, SandboxStatus } from './core/persistent.ts';
+import { knownPrices } from './core/prices.ts';
 import type { Runtime, RuntimeName } from './core/runtime.ts';
 import type { Sandbox, SandboxSpec } from './core/sandbox.ts';
 import { type EgressHost, openEgress } from './egress/open-egress.ts';
@@ -97,6 +98,7 @@ export function createApp(config: Config, host: Host, warn: (message: string) =>
         config.sandbox.run_dir,
         config.memory.file,
         config.gateway.keys_file,
+        config.egress.secrets_key,
         host.configDir,
       ],
     },
@@ -112,6 +114,11 @@ export function createApp(config: Config, host: Host, warn: (message: string) =>
   const egress = openEgress({
     ledgerFile: join(config.sandbox.state_dir, 'ledger.db'),
     audit: { mostRecords: config.egress.audit_records, keepMs: config.egress.audit_days * 24 * 3_600_000 },
+    secretsKeyFile: config.egress.secrets_key,
+    usage: {
+      prices: { ...knownPrices, ...config.providers.prices },
+      budgetPerDay: config.providers.daily_budget,
+    },
     warn,
     initial: initialEgress(config),
   });
@@ -227,6 +234,7 @@ export async function openConfiguredMemory(
     file: memory.file,
     embedder,
     indexing,
+    pendingText: memory.pending_text,
     ...(memory.index === 'qdrant' && {
       qdrant: {
         url: qdrant.url,

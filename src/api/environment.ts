@@ -13,9 +13,11 @@ import type { PullEvent } from '../runs/events.ts';
 import type { Runs } from '../runs/index.ts';
 import type { ProbedRuntime } from '../runtimes/index.ts';
 import type { JournalReading } from '../sandboxes/journal-reading.ts';
+import type { OpenedSolves } from '../solve/open-solves.ts';
 import type { Conversation } from './conversation.ts';
 import type { RateLimit } from './guards/rate-limit.ts';
 import type { KeyStore, Scope } from './keys.ts';
+import type { LiveContexts } from './live-contexts.ts';
 
 /**
  * What the server is made of. Whoever starts it owns the parts and closes them after `stop`. The routes of a part that
@@ -28,11 +30,14 @@ export interface ApiParts {
   /** What processes of a sandbox wrote, by the sandbox's id; `raw` shows secrets too. */
   readonly journals?: (sandboxId: string, show: 'redacted' | 'raw') => JournalReading;
   readonly runs?: Runs;
+  readonly solves?: OpenedSolves;
   /** A fresh sandbox with the config's limits, for one command or a context; the caller disposes of it. */
   readonly open?: (
     spec: SandboxSpec,
     options: { readonly runtime?: RuntimeName; readonly onPull?: (event: PullEvent) => void } & Cancel,
   ) => Promise<Sandbox>;
+  /** Interpreters that callers opened. Shared by all servers of a host. */
+  readonly contexts?: LiveContexts;
   /** Every runtime with what it promises here, or why it cannot. */
   readonly probe?: () => Promise<readonly ProbedRuntime[]>;
   /** Finds an image and fetches one that is missing: the progress, then the image. */

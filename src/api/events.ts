@@ -14,34 +14,52 @@ export function signalOf(context: Context<ApiEnv>): AbortSignal {
   return AbortSignal.any([context.req.raw.signal, context.var.stopping]);
 }
 
-type StreamedEvent = { readonly type: string };
+type StreamedEvent = { readonly type: string; readonly [field: string]: unknown };
+
+interface NumberedEvent {
+  readonly event: StreamedEvent;
+  /** Where a caller that reconnects goes on: it sends it back as `Last-Event-ID`. */
+  readonly next?: number | undefined;
+}
+
+export function streamEvents(
+  context: Context<ApiEnv>,
+  status: 200 | 201,
+  events: AsyncIterable<StreamedEvent>,
+): Response {
+  return streamAll(context, status, events, (event) => ({ event }));
+}
+
+/** A stream that a caller can come back to. */
+export function streamNumbered(context: Context<ApiEnv>, events: AsyncIterable<NumberedEvent>): Response {
+  return streamAll(context, 200, events, (numbered) => numbered);
+}
 
 /**
  * After the first byte no status is left to say a refusal with: it is the last event, `problem`. A slow reader holds
  * the events up. Comments between them tell a proxy, and a caller that has gone, that the stream is alive.
  */
-export function streamEvents<E extends StreamedEvent>(
+function streamAll<T>(
   context: Context<ApiEnv>,
   status: 200 | 201,
-  events: AsyncIterable<E>,
-  /** Where a caller that reconnects goes on: it sends it back as `Last-Event-ID`. */
-  idOf: (event: E) => number | undefined = () => undefined,
+  source: AsyncIterable<T>,
+  numberedOf: (item: T) => NumberedEvent,
 ): Response {
   context.status(status);
   return streamSSE(context, async (stream) => {
-    const send = (event: StreamedEvent, id?: number) =>
+    const send = ({ event, next }: NumberedEvent) =>
       stream.writeSSE({
         event: event.type,
         data: JSON.stringify(event),
-        ...(id !== undefined && { id: String(id) }),
+        ...(next !== undefined && { id: String(next) }),
       });
     const beat = setInterval(() => void stream.write(': alive\n\n'), beatMs);
     try {
-      for await (const event of events) await send(event, idOf(event));
+      for await (const item of source) await send(numberedOf(item));
     } catch (thrown) {
       const error = errorOf(thrown, context);
       context.var.log[error.status >= 500 ? 'error' : 'info']({ err: error }, 'stream ended');
-      await send({ type: 'problem', ...problemOf(error) });
+      await send({ event: { type: 'problem', ...problemOf(error) } });
     } finally {
       clearInterval(beat);
     }

@@ -2,15 +2,21 @@
  * Geode's API from TypeScript, for Node and for browsers: nothing here needs more than `fetch` and `WebSocket`. Each
  * failure is a `GeodeError` with the code and the hint that the server gave.
  */
+import { type RemoteHost, remoteHost } from './host.ts';
 import { type RemoteMemory, remoteMemory } from './memory.ts';
+import { type RemoteContexts, type RemoteRuns, remoteContexts, remoteRuns } from './runs.ts';
 import { type RemoteSandboxes, remoteSandboxes } from './sandboxes.ts';
 import type { Connection } from './send.ts';
+import { type RemoteSolves, remoteSolves } from './solve.ts';
 import { httpTransport, type Target, type Transport } from './transport.ts';
 
 export { GeodeError, isGeodeError } from '../core/errors.ts';
 
-export interface GeodeClient extends RemoteMemory {
+export interface GeodeClient extends RemoteMemory, RemoteHost {
   readonly sandboxes: RemoteSandboxes;
+  readonly solves: RemoteSolves;
+  readonly runs: RemoteRuns;
+  readonly contexts: RemoteContexts;
   /** The same host, asked for another user: only for whoever runs it, on its own socket. */
   as(user: string): GeodeClient;
 }
@@ -23,7 +29,11 @@ export function createClient(target: Target | Transport): GeodeClient {
 function clientOf(connection: Connection): GeodeClient {
   return {
     ...remoteMemory(connection),
+    ...remoteHost(connection),
+    runs: remoteRuns(connection),
+    contexts: remoteContexts(connection),
     sandboxes: remoteSandboxes(connection),
+    solves: remoteSolves(connection),
     as: (user) => clientOf({ ...connection, headers: { ...connection.headers, 'geode-user': user } }),
   };
 }

@@ -14,8 +14,11 @@ import type {
 } from '../core/process.ts';
 import type { Usage } from '../sandboxes/metrics.ts';
 import { followEvents } from './events.ts';
+import { type RemoteFiles, remoteFiles } from './files.ts';
+import { type RemoteJournals, remoteJournals } from './journals.ts';
 import { type RemoteProcess, remoteProcess } from './process.ts';
 import { ask, type Connection, queryText, send } from './send.ts';
+import { type RemoteSnapshots, remoteSnapshots } from './snapshots.ts';
 import { openSocketProcess, type SocketProcess } from './socket-process.ts';
 
 /** Stdin is sent with the command; what is longer is written to a process over its own connection. */
@@ -27,6 +30,11 @@ export interface RemoteCommand extends Omit<Command, 'stdin' | 'files' | 'sole' 
 
 export interface RemoteSandbox {
   readonly chat: string;
+  /** Paths of these cannot leave the workspace. */
+  readonly files: RemoteFiles;
+  readonly rootFiles: RemoteFiles;
+  readonly snapshots: RemoteSnapshots;
+  readonly journals: RemoteJournals;
   exec(command: Omit<RemoteCommand, 'interactive'>, options?: ExecOptions): Promise<ExecResult>;
   /** Goes on without its caller. */
   spawn(command: RemoteCommand, options?: Cancel): Promise<RemoteProcess>;
@@ -54,6 +62,10 @@ export function remoteSandbox(connection: Connection, chat: string): RemoteSandb
   const path = sandboxPath(chat);
   return {
     chat,
+    files: remoteFiles(connection, path, 'workspace'),
+    rootFiles: remoteFiles(connection, path, 'root'),
+    snapshots: remoteSnapshots(connection, path),
+    journals: remoteJournals(connection, path),
     async exec(command, { outputLimitBytes, signal } = {}) {
       const json = { ...wireCommand(command), output_limit_bytes: outputLimitBytes };
       return execResult(await ask<WireExecResult>(connection, 'POST', `${path}/exec`, { json, signal }));

@@ -19,6 +19,7 @@ const size = z.union([z.string(), z.number()]).transform((value, context) => {
 const folder = z.string().refine(isAbsolute, 'must be an absolute path');
 const positive = z.number().positive();
 const count = z.number().int().nonnegative();
+const price = z.number().nonnegative();
 
 /** The whole config: one section a part, every key with its meaning and default. Unknown keys are refused. */
 export function configSchema(host: Host) {
@@ -55,7 +56,7 @@ export function configSchema(host: Host) {
     sandbox: z
       .strictObject({
         state_dir: folder.default(host.stateDir).describe('records, workspaces and journals'),
-        run_dir: folder.default(host.runDir).describe('sockets; keep it short'),
+        run_dir: folder.default(host.runDir).describe('sockets; 45 bytes at most'),
         memory: size.nullable().optional().describe('"512m", "2g"; null: no limit'),
         cpus: positive.nullable().optional().describe('may be a fraction; null: no limit'),
         pids: positive.int().nullable().optional().describe('processes; null: no limit'),
@@ -106,6 +107,9 @@ export function configSchema(host: Host) {
           .describe("the embedder's address, for openai-compatible services and ollama"),
         api_key: z.string().min(1).optional().describe("the embedder's key"),
         model_dir: folder.default(join(host.cacheDir, 'models')).describe('where local models are kept'),
+        pending_text: size
+          .default(256 * 2 ** 20)
+          .describe('text of one user that may wait to be indexed: "256m"; more is refused until it is done'),
       })
       .prefault({}),
     qdrant: z
@@ -167,10 +171,7 @@ export function configSchema(host: Host) {
           .default(null)
           .describe('US dollars for each user and day (UTC); null: no limit'),
         prices: z
-          .record(
-            z.string(),
-            z.strictObject({ input: z.number(), output: z.number(), cached: z.number().optional() }),
-          )
+          .record(z.string(), z.strictObject({ input: price, output: price, cached: price.optional() }))
           .default({})
           .describe('US dollars for a million tokens by model, beside and before the known ones'),
       })
@@ -203,6 +204,9 @@ export function configSchema(host: Host) {
           .array(z.string())
           .default([])
           .describe('what none of these may reach, whatever else allows it'),
+        secrets_key: folder
+          .default(join(host.configDir, 'secrets.key'))
+          .describe('the file with the key of the secrets; it is made when the first is set'),
         audit_records: positive.int().default(100_000).describe('connections that the audit keeps'),
         audit_days: positive.default(30).describe('days that it keeps them'),
       })

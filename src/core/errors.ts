@@ -82,6 +82,11 @@ export const errorCatalogue = {
     status: 409,
     hint: 'This sandbox was made by another version of Geode. Stop it and open it again.',
   },
+  // egress
+  secret_missing: {
+    status: 404,
+    hint: 'Run `geode secrets ls` to see which there are; `geode secrets set` stores one.',
+  },
   // processes
   process_not_found: { status: 404, hint: 'List the processes of the sandbox to see which ids exist.' },
   spawn_failed: {
@@ -100,6 +105,7 @@ export const errorCatalogue = {
     status: 409,
     hint: 'The path is of another kind (a folder, a link, a device) than the call needs.',
   },
+  invalid_range: { status: 416, hint: 'Ask for bytes that the file has; its size is in the message.' },
   disk_full: { status: 507, hint: 'The sandbox has no space left. Remove files, or raise its disk limit.' },
   archive_refused: {
     status: 400,
@@ -129,6 +135,10 @@ export const errorCatalogue = {
     hint: 'List the categories to see which exist; storing an entry in a new one makes it.',
   },
   entry_not_found: { status: 404, hint: 'List the entries, or search for it by its words.' },
+  too_much_pending: {
+    status: 429,
+    hint: 'Wait until indexing has caught up (`geode memory stats` shows what waits), or raise `memory.pending_text`.',
+  },
   memory_down: { status: 503, hint: 'Run `geode doctor` to see which part of memory is down and why.' },
   embedder_failed: {
     status: 502,
@@ -171,6 +181,7 @@ export const errorCatalogue = {
   server_unreachable: { status: 503, hint: 'Start it with `geode gateway`, or correct the URL.' },
   stopping: { status: 503, hint: 'The server is going down. Send the request again when it is back.' },
   // runs
+  context_not_found: { status: 404, hint: 'List the contexts, or open a new one; idle ones are closed.' },
   queue_full: { status: 429, hint: 'Too many runs are waiting. Try again later, or raise `runs.queue`.' },
   // models
   no_provider: {

@@ -34,10 +34,8 @@ const closedInside2000: readonly (readonly [word: string, network: string, prefi
   ['documentation', '3fff::', 20],
 ];
 
-const words: readonly (readonly [string, BlockList])[] = [
-  ...privateRanges.map((range) => [range[0], listOf(range, 'ipv4')] as const),
-  ...closedInside2000.map((range) => [range[0], listOf(range, 'ipv6')] as const),
-];
+const closed4 = privateRanges.map((range) => [range[0], listOf(range, 'ipv4')] as const);
+const closed6 = closedInside2000.map((range) => [range[0], listOf(range, 'ipv6')] as const);
 const public6 = new BlockList();
 public6.addSubnet('2000::', 3, 'ipv6');
 const namedOutside: readonly (readonly [string, BlockList])[] = (
@@ -58,12 +56,18 @@ export function closedRangeOf(
   own: ReadonlySet<string> = ownAddresses(),
 ): string | undefined {
   const family = isIP(address);
-  if (family === 0) return 'unreadable';
-  if (own.has(address)) return "this machine's";
-  if (family === 4) return words.find(([, list]) => list.check(address, 'ipv4'))?.[0];
-  if (!public6.check(address, 'ipv6'))
-    return namedOutside.find(([, list]) => list.check(address, 'ipv6'))?.[0] ?? 'not public';
-  return words.slice(privateRanges.length).find(([, list]) => list.check(address, 'ipv6'))?.[0];
+  const range = family === 4 ? rangeOf4(address) : family === 6 ? rangeOf6(address) : 'unreadable';
+  return range ?? (own.has(address) ? "this machine's" : undefined);
+}
+
+function rangeOf4(address: string): string | undefined {
+  return closed4.find(([, list]) => list.check(address, 'ipv4'))?.[0];
+}
+
+function rangeOf6(address: string): string | undefined {
+  const isInside = public6.check(address, 'ipv6');
+  const range = (isInside ? closed6 : namedOutside).find(([, list]) => list.check(address, 'ipv6'))?.[0];
+  return range ?? (isInside ? undefined : 'not public');
 }
 
 /** A public address of this machine is as near as its loopback. Read anew: addresses come and go. */

@@ -39,6 +39,8 @@ export class HttpProxy implements Disposable {
       requestTimeout: 0,
       keepAliveTimeout: keepAliveMs,
       insecureHTTPParser: false,
+      // The URL of the request decides, not this header.
+      requireHostHeader: false,
       joinDuplicateHeaders: false,
     });
     this.#server.on('request', (request, response) => void this.#forward(request, response));

@@ -1,4 +1,5 @@
 import type { Door } from '../core/egress.ts';
+import type { Binding } from './bindings.ts';
 
 /**
  * How programs find the proxy: each name in both cases, since curl reads `http_proxy` in lower case alone and others
@@ -20,5 +21,17 @@ export function proxyVariables({ port, path }: Door): Readonly<Record<string, st
     // Node's own fetch and http look at the variables only when they are told to.
     NODE_USE_ENV_PROXY: '1',
     ...socket,
+  };
+}
+
+/** Where tools look for the service; its socket too, for those that need no loopback. */
+export function bindingVariables(
+  { name, upstream, variables }: Binding,
+  { port, path }: Door,
+): Readonly<Record<string, string>> {
+  const socket = `GEODE_${name.toUpperCase().replaceAll('-', '_')}_SOCKET`;
+  return {
+    ...(port === null ? {} : variables(`http://127.0.0.1:${port}${upstream.pathname.replace(/\/$/, '')}`)),
+    ...(path === null ? {} : { [socket]: path }),
   };
 }

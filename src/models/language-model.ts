@@ -1,4 +1,4 @@
-import { type FinishReason, type LanguageModel, type LanguageModelUsage, Output, streamText } from 'ai';
+import type { FinishReason, LanguageModel, LanguageModelUsage } from 'ai';
 import { type Cancel, cancelled, throwIfCancelled } from '../core/cancel.ts';
 import { GeodeError } from '../core/errors.ts';
 import type { Model, ModelAnswer, ModelEvent, ModelFinish, ModelRequest } from '../core/model.ts';
@@ -8,7 +8,8 @@ import { providerError } from './provider-errors.ts';
 
 export interface LanguageModelOptions {
   readonly id: string;
-  readonly model: LanguageModel;
+  /** Loaded with the first call: a host that asks no model does not pay for the library. */
+  readonly load: () => Promise<LanguageModel>;
   readonly prices: PriceTable;
   readonly accounting: Accounting;
   /** Of one whole answer, retries included. */
@@ -56,7 +57,7 @@ export class SdkModel implements Model {
           cause: thrown,
         });
       }
-      throw providerError(this.id, thrown);
+      throw await providerError(this.id, thrown);
     } finally {
       abandoned.abort();
       const { usage, cost } = answer ?? { usage: noUsage, cost: null };
@@ -65,7 +66,8 @@ export class SdkModel implements Model {
   }
 
   async *#call(request: ModelRequest, abortSignal: AbortSignal): AsyncGenerator<ModelEvent> {
-    const { model, retries, prices } = this.#options;
+    const { load, retries, prices } = this.#options;
+    const [{ Output, streamText }, model] = await Promise.all([import('ai'), load()]);
     const result = streamText({
       model,
       ...(request.instructions === undefined ? {} : { instructions: request.instructions }),

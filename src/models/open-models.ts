@@ -1,6 +1,3 @@
-import { createAnthropic } from '@ai-sdk/anthropic';
-import { createOpenAI } from '@ai-sdk/openai';
-import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import type { LanguageModel } from 'ai';
 import { GeodeError } from '../core/errors.ts';
 import type { Model, Models, ProviderKind } from '../core/model.ts';
@@ -58,10 +55,11 @@ function makeModel(id: string, options: ModelsOptions): Model {
       `There is no model ${JSON.stringify(id)}: it is written SERVICE/MODEL, and the services are: ${known}.`,
     );
   }
+  checkService(name, service);
   const { prices, accounting, timeoutMs, retries } = options;
   return new SdkModel({
     id,
-    model: languageModel(name, service, model),
+    load: () => loadModel(name, service, model),
     prices: { ...knownPrices, ...prices },
     accounting,
     timeoutMs,
@@ -69,23 +67,28 @@ function makeModel(id: string, options: ModelsOptions): Model {
   });
 }
 
-function languageModel(name: string, { kind, baseUrl, apiKey = '' }: Service, model: string): LanguageModel {
-  const base = baseUrl === undefined ? {} : { baseURL: baseUrl };
-  if (kind === 'openai-compatible') {
-    if (baseUrl === undefined) {
-      throw new GeodeError('invalid_config', `providers.services.${name} needs a base_url.`);
-    }
-    return createOpenAICompatible({
-      name,
-      baseURL: baseUrl,
-      includeUsage: true,
-      ...(apiKey === '' ? {} : { apiKey }),
-    })(model);
-  }
-  if (apiKey === '') {
+function checkService(name: string, { kind, baseUrl, apiKey = '' }: Service): void {
+  if (kind === 'openai-compatible' && baseUrl === undefined)
+    throw new GeodeError('invalid_config', `providers.services.${name} needs a base_url.`);
+  if (kind !== 'openai-compatible' && apiKey === '')
     throw new GeodeError('no_provider', `providers.services.${name} has no api_key.`);
+}
+
+async function loadModel(
+  name: string,
+  { kind, baseUrl = '', apiKey = '' }: Service,
+  model: string,
+): Promise<LanguageModel> {
+  const base = baseUrl === '' ? {} : { baseURL: baseUrl };
+  if (kind === 'anthropic') {
+    const { createAnthropic } = await import('@ai-sdk/anthropic');
+    return createAnthropic({ ...base, apiKey })(model);
   }
-  return kind === 'anthropic'
-    ? createAnthropic({ ...base, apiKey })(model)
-    : createOpenAI({ ...base, apiKey })(model);
+  if (kind === 'openai') {
+    const { createOpenAI } = await import('@ai-sdk/openai');
+    return createOpenAI({ ...base, apiKey })(model);
+  }
+  const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible');
+  const key = apiKey === '' ? {} : { apiKey };
+  return createOpenAICompatible({ name, baseURL: baseUrl, includeUsage: true, ...key })(model);
 }

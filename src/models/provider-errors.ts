@@ -1,13 +1,14 @@
-import { APICallError, RetryError, StreamProviderError } from 'ai';
 import { GeodeError, isGeodeError, reasonOf } from '../core/errors.ts';
 
 /** Turns what a provider's library throws into an error of the catalogue. The provider's own words are kept, shortened. */
-export function providerError(model: string, thrown: unknown): GeodeError {
+export async function providerError(model: string, thrown: unknown): Promise<GeodeError> {
   if (isGeodeError(thrown)) return thrown;
+  const { APICallError, RetryError, StreamProviderError } = await import('ai');
   const cause = RetryError.isInstance(thrown) ? thrown.lastError : thrown;
   const reason = reasonOf(cause).slice(0, 500) || 'it gave no reason';
   const say = (rest: string) => `${model}: ${rest}`;
-  const status = statusOf(cause);
+  const status =
+    APICallError.isInstance(cause) || StreamProviderError.isInstance(cause) ? cause.statusCode : undefined;
   if (status === 429 || status === 529) {
     return new GeodeError('provider_limited', say(`the provider is overloaded or limits us: ${reason}`), {
       cause: thrown,
@@ -29,9 +30,4 @@ export function providerError(model: string, thrown: unknown): GeodeError {
     });
   }
   return new GeodeError('provider_failed', say(reason), { cause: thrown });
-}
-
-function statusOf(thrown: unknown): number | undefined {
-  if (APICallError.isInstance(thrown) || StreamProviderError.isInstance(thrown)) return thrown.statusCode;
-  return undefined;
 }

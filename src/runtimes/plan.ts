@@ -2,7 +2,7 @@ import type { RuntimeName } from '../core/runtime.ts';
 import type { Grade } from '../core/sandbox.ts';
 import { newSecret } from '../link/handshake.ts';
 import type { SandboxUser } from './accounts.ts';
-import type { RoomRecord } from './rooms.ts';
+import type { Room, RoomRecord } from './rooms.ts';
 import type { CheckedSpec } from './spec.ts';
 
 /** What a room is to be built with, settled before anything is made. */
@@ -18,9 +18,9 @@ export interface Plan {
   readonly workspaceOwner?: SandboxUser;
 }
 
-export function newRecord(runtime: RuntimeName, id: string, spec: CheckedSpec, plan: Plan): RoomRecord {
+export function newRecord(runtime: RuntimeName, room: Room, spec: CheckedSpec, plan: Plan): RoomRecord {
   return {
-    id,
+    id: room.id,
     runtime,
     owner: spec.owner ?? null,
     createdAt: Date.now(),
@@ -31,6 +31,7 @@ export function newRecord(runtime: RuntimeName, id: string, spec: CheckedSpec, p
     workdir: plan.workdir,
     env: plan.env,
     handle: plan.handle,
+    runFolder: room.runFolder,
     entered: false,
     wanted: {
       env: spec.env,

@@ -69,7 +69,7 @@ export async function sandboxesIn(ledger: Ledger, options: HostedOptions): Promi
   // Before anything is adopted, and once more for what only reality knew of.
   const former = formerUser === undefined ? undefined : new FormerUser(sides, formerUser);
   await former?.move({ signal });
-  const { reaping } = await reconcile(sides, closing.signal, { signal });
+  const { settled, reaping } = await reconcile(sides, closing.signal, { signal });
   await former?.moveRest({ signal });
 
   const tend = async () => {
@@ -80,6 +80,7 @@ export async function sandboxesIn(ledger: Ledger, options: HostedOptions): Promi
   held.defer(async () => {
     closing.abort();
     await tending;
+    await settled;
     await reaping;
   });
   if (sweepEveryMs !== null) {

@@ -8,6 +8,7 @@ import { type Log, noLog } from '../core/log.ts';
 import type { PersistentSandbox, PersistentSpec, SandboxStatus } from '../core/persistent.ts';
 import type { Runtime } from '../core/runtime.ts';
 import { Admission, type AdmissionLimits } from './admission.ts';
+import { Arrivals } from './arrivals.ts';
 import type { Book, Entry } from './book.ts';
 import { handleOf } from './handle.ts';
 import type { Held } from './held.ts';
@@ -41,6 +42,7 @@ export class Registry implements AsyncDisposable {
   readonly #admission: Admission;
   readonly #holdings: Holdings;
   readonly #events: EventSink;
+  readonly #arrivals = new Arrivals();
   readonly #turns = new KeyedTurns();
   readonly #working = new Set<Promise<unknown>>();
   #closing: Promise<void> | undefined;
@@ -51,7 +53,11 @@ export class Registry implements AsyncDisposable {
     this.#events = events;
     this.#holdings = new Holdings({ events, log });
     this.#supply = supply;
-    this.#admission = new Admission(limits, () => this.#holdings.running().map(({ user }) => user));
+    this.#admission = new Admission(limits, {
+      running: () => this.#holdings.running().map(({ user }) => user),
+      unknown: () => this.#arrivals.users(),
+      known: (cancel) => this.#arrivals.fewer(cancel),
+    });
   }
 
   async inspect(user: string, chat: string, cancel: Cancel = {}): Promise<SandboxStatus> {
@@ -74,6 +80,11 @@ export class Registry implements AsyncDisposable {
   /** If it runs under this host. */
   heldOf({ id }: Pick<Entry, 'id'>): Held | undefined {
     return this.#holdings.get(id);
+  }
+
+  /** Those that an earlier host left. Each is settled before anything else is done to it, in its chat's turn. */
+  expect(entries: readonly Entry[], settle: (entry: Entry, cancel: Cancel) => Promise<void>): void {
+    this.#arrivals.expect(entries, settle);
   }
 
   /** Takes a sandbox that runs, with everything that runs in it. */
@@ -156,6 +167,11 @@ export class Registry implements AsyncDisposable {
     return this.#holdings.unsettled;
   }
 
+  /** Whether it runs is not known, or nobody has looked yet. */
+  isUnknown({ id }: Pick<Entry, 'id'>): boolean {
+    return this.unsettled.has(id) || this.#arrivals.has(id);
+  }
+
   /** Something is being done to it, or waits to be. */
   isBusy({ user, chat }: Pick<Entry, 'user' | 'chat'>): boolean {
     return this.#turns.has(keyOf(user, chat));
@@ -175,6 +191,7 @@ export class Registry implements AsyncDisposable {
     const begin = async () => {
       if (this.#closing !== undefined)
         throw new GeodeError('stopping', 'This host is letting go of its sandboxes.');
+      for (const chat of chats) await this.#arrivals.settle(this.book.find(user, chat), { signal });
       return work();
     };
     const turn = this.#turns.in(keys, begin, { what: 'Waiting for the sandbox', signal });
@@ -191,6 +208,7 @@ export class Registry implements AsyncDisposable {
   async #close(): Promise<void> {
     // Who waits for a turn is refused; who has one finishes.
     await Promise.resolve();
+    this.#arrivals.end();
     const working = within({ ms: closeDeadlineMs, what: 'The last calls' }, () =>
       Promise.allSettled(this.#working),
     );
@@ -240,7 +258,7 @@ export class Registry implements AsyncDisposable {
       this.#events.tell(user, { type: 'sandbox-start', made: false, ...named(entry) });
       return held;
     };
-    const held = this.heldOf(entry) ?? (await this.#admission.admit(user, start));
+    const held = this.heldOf(entry) ?? (await this.#admission.admit(user, cancel, start));
     if (held.paused) {
       await held.resume(cancel);
       this.#events.tell(user, { type: 'sandbox-resume', ...named(entry) });
@@ -280,7 +298,7 @@ export class Registry implements AsyncDisposable {
     checkUser(user);
     const labels = checkLabels(spec.labels ?? {});
     checkNetwork(spec, egress);
-    return this.#admission.admit(user, async () => {
+    return this.#admission.admit(user, cancel, async () => {
       const { runtime, sandbox } = await this.#supply.claim(spec, cancel);
       try {
         throwIfCancelled(cancel.signal, 'Making the sandbox');

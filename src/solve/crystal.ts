@@ -121,13 +121,11 @@ export class Crystals {
     await this.#save({ ...crystal, failures: crystal.failures + 1, lastFailure });
   }
 
-  async pin(key: string, pinned: boolean): Promise<Crystal> {
-    const crystal = { ...(await this.get(key)), pinned };
-    await this.#save(crystal);
-    return crystal;
-  }
-
-  async edit(key: string, change: Partial<Pick<Crystal, 'problem' | 'solution'>>): Promise<Crystal> {
+  /** What a person says of it: pins it, or corrects it. */
+  async edit(
+    key: string,
+    change: Partial<Pick<Crystal, 'pinned' | 'problem' | 'solution'>>,
+  ): Promise<Crystal> {
     const crystal = { ...(await this.get(key)), ...change };
     await this.#save(crystal);
     return crystal;
@@ -152,7 +150,7 @@ export class Crystals {
 }
 
 /** From 0 to 1; one half when nothing is known. */
-function trustOf({ successes, failures }: Pick<Crystal, 'successes' | 'failures'>): number {
+export function trustOf({ successes, failures }: Pick<Crystal, 'successes' | 'failures'>): number {
   return (successes + 1) / (successes + failures + 2);
 }
 

@@ -1,7 +1,7 @@
 /** A real server on a free loopback port with a real memory, and callers with keys of their own. */
 
 import { join } from 'node:path';
-import type { ApiOptions } from '../../src/api/environment.ts';
+import type { ApiOptions, ApiParts } from '../../src/api/environment.ts';
 import { type KeyStore, openKeys, type Scope, scopes } from '../../src/api/keys.ts';
 import { createLog } from '../../src/api/log.ts';
 import { type ApiServer, startApi } from '../../src/api/server.ts';
@@ -15,6 +15,8 @@ export interface TestServer extends AsyncDisposable {
   readonly api: ApiServer;
   readonly keys: KeyStore;
   readonly memory: MemoryStore;
+  /** What the server was started with. */
+  readonly given: ApiParts;
   /** Each line that was logged. */
   readonly log: string[];
   /** A new key's secret. */
@@ -45,11 +47,13 @@ interface Reply {
 
 export interface TestServerOptions extends Partial<ApiOptions> {
   readonly auth?: 'keys' | 'off';
+  /** More parts than memory; the test owns them. */
+  readonly parts?: Partial<ApiParts>;
   readonly openMemory?: (dir: string) => Promise<MemoryStore>;
 }
 
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
-  const { auth = 'keys', openMemory = openTestMemory, ...overrides } = options;
+  const { auth = 'keys', openMemory = openTestMemory, parts: more = {}, ...overrides } = options;
   const folder = temporaryFolder();
   const memory = await openMemory(folder.path);
   const keys = openKeys(join(folder.path, 'keys.db'));
@@ -59,6 +63,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     keys: auth === 'off' ? ('off' as const) : keys,
     log: createLog('info', (line) => log.push(line)),
     version: '0.0.0-test',
+    ...more,
   };
   const api = await startApi(parts, { port: 0, ...unlimited, ...overrides });
   const key = (user: string, granted: readonly Scope[] = scopes) =>
@@ -73,6 +78,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     api,
     keys,
     memory,
+    given: parts,
     log,
     key,
     client,

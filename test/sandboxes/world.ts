@@ -80,6 +80,8 @@ function hostOptions(runtime: Runtime, { stateDir }: TestOptions): SandboxesOpti
     warn: (line) => process.stderr.write(`${line}\n`),
     egress: openEgress({
       ledgerFile: join(stateDir, 'ledger.db'),
+      secretsKeyFile: join(stateDir, 'secrets.key'),
+      usage: { prices: {}, budgetPerDay: null },
       audit: { mostRecords: 1_000, keepMs: 3_600_000 },
       warn: (line) => process.stderr.write(`${line}\n`),
     }),

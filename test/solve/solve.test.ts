@@ -285,7 +285,7 @@ describe.skipIf(!bubblewrap.available)(`solving by trying${skipped}`, () => {
     await using shop = await open(answers(solution(right)));
     const { result } = await shop.solve({ problem, tests, language: 'python' });
     const crystals = shop.solves.crystals('alice');
-    expect((await crystals.pin(result.crystal ?? '', true)).pinned).toBe(true);
+    expect((await crystals.edit(result.crystal ?? '', { pinned: true })).pinned).toBe(true);
     expect((await crystals.edit(result.crystal ?? '', { problem: 'Twice.' })).problem).toBe('Twice.');
     await crystals.remove(result.crystal ?? '');
     await expect(crystals.get(result.crystal ?? '')).rejects.toMatchObject({ code: 'entry_not_found' });

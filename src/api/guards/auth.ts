@@ -73,12 +73,15 @@ function actingFor(user: string | undefined, caller: Caller): Caller {
 /** Lets only keys with this scope through. */
 export function requireScope(scope: Scope) {
   return createMiddleware<ApiEnv>(async (context, next) => {
-    if (!context.var.caller.scopes.includes(scope)) {
-      throw new GeodeError('forbidden', `This key does not have the scope ${scope}`);
-    }
+    refuseWithout(context, scope);
     context.var.spendScope(scope);
     await next();
   });
+}
+
+export function refuseWithout({ var: { caller } }: Context<ApiEnv>, scope: Scope): void {
+  if (caller.scopes.includes(scope)) return;
+  throw new GeodeError('forbidden', `This key does not have the scope ${scope}`);
 }
 
 function spend(limiter: RateLimiter, caller: string, complaint: string): void {

@@ -5,7 +5,7 @@ import { bridgeDialer, socketDialer } from '../../link/dial.ts';
 import { type Accounts, namesUser, userName, withUser, writeAccounts } from '../accounts.ts';
 import { diskOf } from '../disk.ts';
 import { findGuest } from '../guest-binary.ts';
-import { homeOf } from '../home.ts';
+import { containerName, homeOf } from '../home.ts';
 import { checkMounts } from '../mounts.ts';
 import type { RuntimeOptions } from '../options.ts';
 import type { Plan } from '../plan.ts';
@@ -29,7 +29,7 @@ import { dockerImages } from './images.ts';
 import type { DockerOptions } from './options.ts';
 import { probe } from './probe.ts';
 import { seccompOption } from './seccomp.ts';
-import { homeLabel, labelledRooms, roomLabel } from './traces.ts';
+import { homeLabel, labelledRooms, removeLabelled, roomLabel } from './traces.ts';
 import { fillVolumes, makeDiskVolume, putAccounts, removeVolumes, removeWorkspaceVolume } from './volumes.ts';
 
 const fallbackPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
@@ -62,7 +62,7 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
   /** The image's accounts with the sandbox's user; undefined where the image's own files stay. */
   const accountsOf = async (room: Room, spec: CheckedSpec, plan: Plan): Promise<Accounts | undefined> => {
     const { id } = await imageContent(spec.image ?? docker.defaultImage);
-    const reader = { container: nameOf(room), labels: labels(options, room, spec) };
+    const reader = { container: containerName(options, room.id), labels: labels(options, room, spec) };
     const found = await imageAccounts(id, reader);
     const isNamed = spec.rootAccess === true && found !== undefined && namesUser(found, plan.user);
     return found === undefined || isNamed ? undefined : withUser(found, plan.user);
@@ -140,7 +140,7 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
         const { env } = await imageContent(image);
         const user = userOf(spec);
         return {
-          handle: nameOf(room),
+          handle: containerName(options, room.id),
           // A bridge reaches the network around the host's policy: the walls are no longer a container's.
           grade: spec.network === 'bridge' ? 'os' : grade,
           workdir,
@@ -168,8 +168,8 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
       },
 
       /** What was installed outside of the workspace stays too, until its engine or its guest is replaced. */
-      async halt(room, _handle, signal) {
-        await stopContainer(await container(nameOf(room)), signal);
+      async halt(room, handle, signal) {
+        await stopContainer(await container(handle || containerName(options, room.id)), signal);
       },
 
       async rebuild(room, spec, plan, signal) {
@@ -193,9 +193,11 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
         return bridgeDialer(async (signal) => bridgeInto(await container(handle), signal));
       },
 
-      async vital(room, _handle, signal) {
+      async vital(room, handle, signal) {
         try {
-          const { State } = await (await container(nameOf(room))).inspect({ abortSignal: signal });
+          const { State } = await (await container(handle || containerName(options, room.id))).inspect({
+            abortSignal: signal,
+          });
           if (State.Running) return { alive: true, paused: State.Paused };
           const why = State.OOMKilled
             ? 'its memory limit was reached'
@@ -207,19 +209,21 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
         }
       },
 
-      async frost(room) {
-        const one = await container(nameOf(room));
+      async frost(_room, handle) {
+        const one = await container(handle);
         return {
           pause: (signal) => pauseContainer(one, true, signal),
           resume: (signal) => pauseContainer(one, false, signal),
         };
       },
 
-      async destroy(room, _handle, signal) {
-        const names = [nameOf(room), readerOf(nameOf(room))];
+      async destroy(room, handle, signal) {
+        // Without a record nothing says what it is called: an older version had other names.
+        if (handle === '') return removeLabelled(await engine(), homeOf(options), room.id, signal);
+        const names = [handle, readerOf(handle)];
         await Promise.all(names.map(async (name) => removeContainer(await container(name), signal)));
-        if (overSocket) await removeWorkspaceVolume(await engine(), nameOf(room), signal);
-        else await removeVolumes(await engine(), nameOf(room), signal);
+        if (overSocket) await removeWorkspaceVolume(await engine(), handle, signal);
+        else await removeVolumes(await engine(), handle, signal);
       },
 
       traces: async () => labelledRooms(await engine(), homeOf(options)),
@@ -228,8 +232,6 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
   );
   return { ...runtime, images: dockerImages(engine) };
 }
-
-const nameOf = ({ id }: Pick<Room, 'id'>) => `geode-${id}`;
 
 function labels(options: RuntimeOptions, { id }: Room, spec: CheckedSpec): Readonly<Record<string, string>> {
   return {

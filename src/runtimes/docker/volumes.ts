@@ -135,7 +135,7 @@ export async function removeVolumes(engine: Docker, container: string, signal: A
   for (const name of Object.values(volumesOf(container))) await removeVolume(engine, name, signal);
 }
 
-async function removeVolume(engine: Docker, name: string, signal: AbortSignal): Promise<void> {
+export async function removeVolume(engine: Docker, name: string, signal: AbortSignal): Promise<void> {
   const removing = engine.getVolume(name).remove({ abortSignal: signal });
   await removing.catch((error) => {
     // 409: its container is being removed by somebody else, who will come to the volume too.

@@ -3,7 +3,7 @@ import { GeodeError } from '../../../core/errors.ts';
 import type { Journal } from '../../../core/journal.ts';
 import type { ProcessEvent } from '../../../core/process.ts';
 import type { ApiEnv } from '../../environment.ts';
-import { lastEventId, signalOf, streamEvents } from '../../events.ts';
+import { lastEventId, signalOf, streamNumbered } from '../../events.ts';
 import { requireScope } from '../../guards/auth.ts';
 import { defineRoute, eventStream, sandboxRefusals, security } from '../../route.ts';
 import { wireBytes } from '../../schemas/encoding.ts';
@@ -33,7 +33,7 @@ export const output = defineRoute(
     const events = isLive
       ? journal.follow(from, { signal: signalOf(context) })
       : recorded(journal, from, process);
-    return streamEvents(context, 200, outputEvents(events), nextOffset);
+    return streamNumbered(context, numbered(events));
   },
 );
 
@@ -61,24 +61,19 @@ function* recorded(journal: Journal, from: number, process: string): Generator<P
     );
 }
 
-async function* outputEvents(
-  events: AsyncIterable<ProcessEvent> | Iterable<ProcessEvent>,
-): AsyncGenerator<OutputEvent> {
-  for await (const event of events) yield wireEvent(event);
+async function* numbered(events: AsyncIterable<ProcessEvent> | Iterable<ProcessEvent>) {
+  for await (const event of events) {
+    if (event.type === 'exit') yield { event: wireEvent(event) };
+    else {
+      const length = event.type === 'output-lost' ? event.length : event.bytes.length;
+      yield { event: wireEvent(event), next: event.offset + length };
+    }
+  }
 }
 
-export function wireEvent(event: ProcessEvent): OutputEvent {
+function wireEvent(event: ProcessEvent): OutputEvent {
   if (event.type === 'exit') return toWire(event);
   if (event.type === 'output-lost') return event;
   const { type, offset, bytes } = event;
-  // The client counts bytes, not characters.
   return { type, offset, ...wireBytes(bytes) };
-}
-
-function nextOffset(event: OutputEvent): number | undefined {
-  if (event.type === 'output-lost') return event.offset + event.length;
-  if (event.type !== 'stdout' && event.type !== 'stderr') return undefined;
-  const { text, base64 } = event;
-  const length = text === undefined ? Buffer.byteLength(base64 ?? '', 'base64') : Buffer.byteLength(text);
-  return event.offset + length;
 }

@@ -1,0 +1,126 @@
+/** The contexts that callers opened, each its user's own. One that nobody uses for long is closed. */
+import { randomBytes } from 'node:crypto';
+import type { Cancel } from '../core/cancel.ts';
+import { GeodeError } from '../core/errors.ts';
+import type { User } from '../core/identity.ts';
+import type { Sandboxes } from '../core/persistent.ts';
+import type { RuntimeName } from '../core/runtime.ts';
+import type { Grade, SandboxSpec, Workspace } from '../core/sandbox.ts';
+import { type Context, type ContextOptions, openContext } from '../runs/contexts/context.ts';
+import type { ContextLanguage } from '../runs/contexts/languages.ts';
+import type { ApiParts } from './environment.ts';
+
+export interface NewContext extends Omit<ContextOptions, 'signal'> {
+  readonly language: ContextLanguage;
+  /** In the sandbox of this chat; else in a fresh one that ends with the context. */
+  readonly chat?: string;
+  readonly runtime?: RuntimeName;
+  readonly spec?: SandboxSpec;
+}
+
+export interface ContextFacts {
+  readonly id: string;
+  readonly language: ContextLanguage;
+  readonly sandbox: string;
+  readonly chat: string | null;
+  readonly runtime: string;
+  readonly grade: Grade;
+  readonly createdAt: number;
+}
+
+export interface LiveContexts extends AsyncDisposable {
+  open(user: User, wanted: NewContext, cancel: Cancel): Promise<ContextFacts>;
+  list(user: User): readonly ContextFacts[];
+  /** Works with one while it is kept open; `context_not_found` for those of others too. */
+  use<T>(user: User, id: string, work: (context: Context) => Promise<T>): Promise<T>;
+  close(user: User, id: string): Promise<void>;
+}
+
+interface Live extends AsyncDisposable {
+  readonly user: User;
+  readonly facts: ContextFacts;
+  readonly context: Context;
+  using: number;
+  usedAt: number;
+}
+
+const defaultIdleMs = 30 * 60_000;
+const mostPerUser = 32;
+
+export function openLiveContexts(
+  { sandboxes, open }: { readonly sandboxes: Sandboxes; readonly open: NonNullable<ApiParts['open']> },
+  { idleMs = defaultIdleMs }: { readonly idleMs?: number } = {},
+): LiveContexts {
+  const live = new Map<string, Live>();
+  const end = async (id: string) => {
+    const found = live.get(id);
+    live.delete(id);
+    await found?.[Symbol.asyncDispose]();
+  };
+  const tend = () => {
+    const idle = [...live].filter(([, one]) => one.using === 0 && Date.now() - one.usedAt > idleMs);
+    // What cannot be closed has ended with its sandbox.
+    for (const [id] of idle) void end(id).catch(() => {});
+  };
+  const timer = setInterval(tend, Math.min(idleMs, 60_000)).unref();
+  const find = (user: User, id: string): Live => {
+    const found = live.get(id);
+    if (found?.user === user) return found;
+    throw new GeodeError('context_not_found', `There is no context ${id}`);
+  };
+
+  return {
+    async open(user, { language, chat, runtime, spec = {}, ...options }, cancel) {
+      if ([...live.values()].filter((one) => one.user === user).length >= mostPerUser)
+        throw new GeodeError('queue_full', `There are ${mostPerUser} contexts of this user already`, {
+          hint: 'Close one that is not needed.',
+        });
+      await using held = new AsyncDisposableStack();
+      const place: Workspace & { readonly runtime: string; readonly grade: Grade } =
+        chat === undefined
+          ? held.use(await open(spec, { ...(runtime !== undefined && { runtime }), ...cancel }))
+          : await sandboxes.of(user).start(chat, cancel);
+      const context = held.use(await openContext(place, language, { ...options, ...cancel }));
+      const opened = held.move();
+      const id = randomBytes(12).toString('hex');
+      const now = Date.now();
+      const facts = {
+        id,
+        language,
+        sandbox: place.id,
+        chat: chat ?? null,
+        runtime: place.runtime,
+        grade: place.grade,
+        createdAt: now,
+      };
+      live.set(id, {
+        user,
+        facts,
+        context,
+        using: 0,
+        usedAt: now,
+        [Symbol.asyncDispose]: () => opened.disposeAsync(),
+      });
+      return facts;
+    },
+    list: (user) => [...live.values()].filter((one) => one.user === user).map(({ facts }) => facts),
+    async use(user, id, work) {
+      const found = find(user, id);
+      found.using += 1;
+      try {
+        return await work(found.context);
+      } finally {
+        found.using -= 1;
+        found.usedAt = Date.now();
+      }
+    },
+    async close(user, id) {
+      find(user, id);
+      await end(id);
+    },
+    async [Symbol.asyncDispose]() {
+      clearInterval(timer);
+      await Promise.all([...live.keys()].map((id) => end(id).catch(() => {})));
+    },
+  };
+}

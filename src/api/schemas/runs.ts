@@ -1,0 +1,103 @@
+/** Code executed once, as it goes over the wire. */
+import { z } from 'zod';
+import { bytesSchema, bytesShape } from './bytes.ts';
+import { problemEvent } from './problem.ts';
+import { exitSchema } from './processes.ts';
+import { envSchema, gradeSchema, limitsSchema, pullProgress, runtimeSchema } from './sandboxes.ts';
+
+export const runSchema = z
+  .strictObject({
+    language: z.string().min(1).meta({ example: 'python' }),
+    code: z.string().meta({ example: 'print(6 * 7)' }),
+    argv: z.array(z.string()).optional(),
+    stdin: bytesSchema.optional(),
+    env: envSchema.optional(),
+    files: z
+      .record(z.string(), bytesSchema)
+      .optional()
+      .describe('Content by path, below the folder of the code.'),
+    artifacts: z.array(z.string()).optional().describe('Paths, folders or globs of files to bring back.'),
+    cwd: z.string().optional(),
+    timeout_ms: z.number().positive().nullable().optional(),
+    limits: limitsSchema.optional(),
+    image: z.string().min(1).optional(),
+    runtime: runtimeSchema.optional(),
+    minimum_grade: gradeSchema.optional(),
+    output_limit_bytes: z
+      .int()
+      .nonnegative()
+      .max(64 * 1024 ** 2)
+      .optional(),
+  })
+  .meta({ id: 'Run' });
+
+const sandbox = z.object({ id: z.string(), runtime: z.string(), grade: gradeSchema, warm: z.boolean() });
+const image = z.object({ name: z.string(), id: z.string(), digest: z.string().nullable() }).nullable();
+const timings = z.object({
+  pull_ms: z.number(),
+  queue_ms: z.number(),
+  sandbox_ms: z.number(),
+  prepare_ms: z.number(),
+  total_ms: z.number(),
+});
+
+const denialSchema = z
+  .object({
+    host: z.string(),
+    port: z.int(),
+    at: z.number(),
+    rule: z.string(),
+    reason: z.string(),
+    ask: z.string().describe('The command that would allow it.'),
+  })
+  .meta({ id: 'Denial' });
+
+export const runEventSchema = z
+  .discriminatedUnion('type', [
+    pullProgress,
+    z.object({ type: z.literal('queue-place'), place: z.int() }),
+    z.object({ type: z.literal('sandbox-ready'), language: z.string(), sandbox, image }),
+    z.object({ type: z.literal('compile-start') }),
+    z.object({ type: z.literal('compile-output'), stream: z.enum(['stdout', 'stderr']), ...bytesShape }),
+    exitSchema.extend({ type: z.literal('compile-exit') }),
+    z.object({ type: z.literal('code-start') }),
+    z.object({ type: z.literal('stdout'), ...bytesShape }),
+    z.object({ type: z.literal('stderr'), ...bytesShape }),
+    exitSchema.extend({ type: z.literal('exit') }),
+    z.object({ type: z.literal('artifact'), path: z.string(), ...bytesShape }),
+    z.object({ type: z.literal('artifact-missed'), path: z.string(), reason: z.string() }),
+    z.object({ type: z.literal('egress-denied'), denied: z.array(denialSchema) }),
+    timings.extend({ type: z.literal('end') }),
+    problemEvent,
+  ])
+  .meta({ id: 'RunEvent' });
+
+const endedShape = {
+  ...exitSchema.shape,
+  stdout: z.string(),
+  stderr: z.string(),
+  truncated: z.boolean(),
+  dropped: z.object({ stdout: z.int(), stderr: z.int() }),
+};
+
+export const runResultSchema = z
+  .object({
+    ...endedShape,
+    stdout_base64: z.base64().optional().describe('The bytes of stdout, where they are not UTF-8.'),
+    stderr_base64: z.base64().optional(),
+    outcome: z.enum(['succeeded', 'failed', 'killed', 'timed-out', 'out-of-memory', 'compile-failed']),
+    success: z.boolean(),
+    language: z.string(),
+    compile: z.object(endedShape).nullable(),
+    artifacts: z.array(z.object({ path: z.string(), ...bytesShape })),
+    missed_artifacts: z.array(z.object({ path: z.string(), reason: z.string() })),
+    sandbox,
+    image,
+    timings,
+    denied: z.array(denialSchema).optional().describe('What it tried to reach and was refused.'),
+  })
+  .meta({ id: 'RunResult' });
+
+export type WireRun = z.infer<typeof runSchema>;
+export type WireRunEvent = z.infer<typeof runEventSchema>;
+export type WireRunResult = z.infer<typeof runResultSchema>;

@@ -1,0 +1,103 @@
+/** What a host can do, how it is set, who may ask, and what happens on it. */
+import type { Scope, WireKey } from '../api/schemas/keys.ts';
+import { fromWire, type Own, type Wire } from '../api/schemas/names.ts';
+import type { PullEvent as WirePullEvent } from '../api/schemas/sandboxes.ts';
+import type { Setting } from '../config/load.ts';
+import type { Cancel } from '../core/cancel.ts';
+import { GeodeError } from '../core/errors.ts';
+import type { EventGap, HostEvent } from '../core/events.ts';
+import type { ImageFacts } from '../core/images.ts';
+import type { Available, RuntimeName, Unavailable } from '../core/runtime.ts';
+import type { PullEvent } from '../runs/events.ts';
+import { followEvents, streamEvents } from './events.ts';
+import { ask, type Connection, send } from './send.ts';
+
+export type RemoteRuntime = { readonly name: RuntimeName } & (Available | Unavailable);
+
+export interface RemoteKeys {
+  list(options?: Cancel): Promise<readonly Own<WireKey>[]>;
+  /** The only answer that holds the secret. */
+  create(
+    key: { readonly user: string; readonly scopes: readonly Scope[]; readonly label?: string },
+    options?: Cancel,
+  ): Promise<Own<WireKey> & { readonly secret: string }>;
+  revoke(id: string, options?: Cancel): Promise<void>;
+}
+
+export interface RemoteHost {
+  health(options?: Cancel): Promise<{ readonly status: 'up'; readonly version: string }>;
+  runtimes(options?: Cancel): Promise<readonly RemoteRuntime[]>;
+  /** Secrets are masked. Needs the scope `admin`. */
+  settings(options?: Cancel): Promise<readonly Setting[]>;
+  pull(
+    image: string,
+    options?: { readonly runtime?: RuntimeName; readonly onPull?: (event: PullEvent) => void } & Cancel,
+  ): Promise<ImageFacts>;
+  /** Needs the scope `admin`. */
+  readonly keys: RemoteKeys;
+  /** What happens from now on, or after a number; goes on after a lost connection and loses nothing that is kept. */
+  events(
+    options?: {
+      readonly after?: number;
+      readonly follow?: boolean;
+      readonly users?: 'all';
+      /** How long a host may be away before the reading fails; default 30 s. */
+      readonly patienceMs?: number;
+    } & Cancel,
+  ): AsyncGenerator<HostEvent | EventGap>;
+}
+
+export function remoteHost(connection: Connection): RemoteHost {
+  return {
+    health: ({ signal } = {}) =>
+      ask<{ status: 'up'; version: string }>(connection, 'GET', '/health', { signal }),
+    async runtimes({ signal } = {}) {
+      type Answer = { runtimes: Wire<RemoteRuntime>[] };
+      const { runtimes } = await ask<Answer>(connection, 'GET', '/api/v1/runtimes', { signal });
+      return runtimes.map((each) => fromWire(each));
+    },
+    async settings({ signal } = {}) {
+      return (await ask<{ settings: Setting[] }>(connection, 'GET', '/api/v1/settings', { signal })).settings;
+    },
+    async pull(image, { runtime, onPull = () => {}, signal } = {}) {
+      type Step = Exclude<WirePullEvent, { type: 'problem' }>;
+      const sending = { json: { image, runtime }, signal };
+      for await (const event of streamEvents<Step>(connection, 'POST', '/api/v1/images/pull', sending)) {
+        if (event.type === 'image-ready') return { id: event.id, digest: event.digest };
+        onPull(fromWire(event));
+      }
+      throw new GeodeError('pull_failed', `The pull of ${image} ended without the image`);
+    },
+    keys: remoteKeys(connection),
+    async *events({ signal, follow = true, patienceMs, ...query } = {}) {
+      const path = '/api/v1/events';
+      type Told = Wire<HostEvent | EventGap> | { readonly type: 'ready' };
+      const events = follow
+        ? followEvents<Told>(connection, path, {
+            query,
+            isLast: () => false,
+            ...(patienceMs !== undefined && { patienceMs }),
+            signal,
+          })
+        : streamEvents<Told>(connection, 'GET', path, { query: { ...query, follow }, signal });
+      for await (const event of events) if (event.type !== 'ready') yield fromWire(event);
+    },
+  };
+}
+
+function remoteKeys(connection: Connection): RemoteKeys {
+  const base = '/api/v1/keys';
+  return {
+    async list({ signal } = {}) {
+      const { keys } = await ask<{ keys: WireKey[] }>(connection, 'GET', base, { signal });
+      return keys.map((each) => fromWire(each));
+    },
+    async create(key, { signal } = {}) {
+      const made = await ask<WireKey & { secret: string }>(connection, 'POST', base, { json: key, signal });
+      return fromWire(made);
+    },
+    async revoke(id, { signal } = {}) {
+      await send(connection, 'DELETE', `${base}/${encodeURIComponent(id)}`, { signal });
+    },
+  };
+}
