@@ -50,6 +50,37 @@ describe.skipIf(!docker.available)(`docker's own walls${why}`, () => {
     });
   });
 
+  it('RT-6: limits of processes hold inside, labels say whose it is, and what is orphaned is reaped', async () => {
+    const sandbox = await harness.open({ owner: 'somebody', leaseMs: 90_000 });
+    const { Config, HostConfig } = await inspect(sandbox.id);
+    expect(Config.Labels).toMatchObject({
+      'dev.geode.owner': 'somebody',
+      'dev.geode.sandbox': sandbox.id,
+      'dev.geode.version': '1',
+      'dev.geode.lease-ms': '90000',
+    });
+    const told = Object.fromEntries(
+      (HostConfig.Ulimits ?? []).map(({ Name, Soft, Hard }) => [Name, [Soft, Hard]]),
+    );
+    const script = `
+import json, os, resource
+orphan = os.fork()
+if orphan == 0:
+    os.fork()
+    os._exit(0)
+os.waitpid(orphan, 0)
+limits = {name: resource.getrlimit(getattr(resource, "RLIMIT_" + name.upper())) for name in ("nofile", "nproc", "core")}
+print(json.dumps(limits))`;
+    const { stdout } = await sandbox.exec({ argv: ['python3', '-c', script] });
+    expect(JSON.parse(stdout)).toEqual(told);
+    expect(told).toEqual({ nofile: [4096, 4096], nproc: [32_768, 32_768], core: [0, 0] });
+    const states = ['/bin/sh', '-c', 'cat /proc/[0-9]*/stat 2>/dev/null'] as const;
+    await eventually(
+      async () => !/ \(.*\) Z /.test((await sandbox.exec({ argv: states })).stdout),
+      'the end of every zombie',
+    );
+  });
+
   it('RT-6: a seccomp filter is on', async () => {
     const sandbox = await harness.open();
     const { stdout } = await sandbox.exec({ argv: ['cat', '/proc/self/status'] });

@@ -22,6 +22,7 @@ import {
   statusOf,
   stopContainer,
 } from './engine.ts';
+import { refuseCommas, rememberedKind } from './engine-kind.ts';
 import { readerOf, rememberedAccounts } from './image-accounts.ts';
 import { checkImage, rememberedContent } from './image-env.ts';
 import { dockerImages } from './images.ts';
@@ -46,7 +47,7 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
   const imageAccounts = rememberedAccounts(engine);
   const container = async (handle: string) => (await engine()).getContainer(handle);
   const local = docker.host.startsWith('unix:') && options.platform === 'linux';
-  const seccomp = seccompOption(engine, local);
+  const kind = rememberedKind(engine);
   const grade: Grade = kernelRuntimes.test(docker.ociRuntime ?? '') ? 'kernel' : 'container';
   // Another machine, or another kernel on this one, reaches no socket of ours.
   const overSocket = docker.link === 'auto' ? local && grade !== 'kernel' : docker.link === 'socket';
@@ -87,7 +88,7 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
         user: `${user.uid}:${user.gid}`,
         labels: labels(options, room, spec),
         ociRuntime: docker.ociRuntime,
-        seccomp: await seccomp(room.runFolder),
+        seccomp: await seccompOption(await kind(), { isLocal: local, runFolder: room.runFolder }),
         mounts: await checkMounts(spec.mounts ?? [], options.mounts),
         shared: overSocket
           ? {
@@ -133,7 +134,8 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
       probe: async () => probe(options, docker, await engine(), { grade, overSocket }),
 
       async plan(room, spec) {
-        await checkMounts(spec.mounts ?? [], options.mounts);
+        const mounts = await checkMounts(spec.mounts ?? [], options.mounts);
+        if (mounts.length > 0 && (await kind()) === 'podman') refuseCommas(mounts);
         const image = checkImage(spec.image ?? docker.defaultImage);
         const { env } = await imageContent(image);
         const user = userOf(spec);
