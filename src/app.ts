@@ -233,6 +233,7 @@ export async function openConfiguredMemory(
     file: memory.file,
     embedder,
     indexing,
+    pendingText: memory.pending_text,
     ...(memory.index === 'qdrant' && {
       qdrant: {
         url: qdrant.url,

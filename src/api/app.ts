@@ -25,6 +25,7 @@ import { reindex } from './routes/memory/reindex.ts';
 import { stats } from './routes/memory/stats.ts';
 import { processRoutes } from './routes/processes/index.ts';
 import { sandboxRoutes } from './routes/sandboxes/index.ts';
+import { hostEvents } from './routes/server/events.ts';
 import { health } from './routes/server/health.ts';
 import { leave } from './routes/server/leave.ts';
 import { ready } from './routes/server/ready.ts';
@@ -67,6 +68,7 @@ export function createApp(parts: ApiParts, options: ApiOptions, stopping: AbortS
     app.openapiRoutes(crystalRoutes(parts.solves.crystals));
   }
   if (parts.keys !== 'off') app.openapiRoutes(keyRoutes(parts.keys));
+  if (parts.events !== undefined) app.openapiRoutes([hostEvents(parts.events)]);
   if (parts.leave !== undefined) app.openapiRoutes([leave(parts.leave)]);
 
   const document = describeApi(app, parts.version);

@@ -2,6 +2,8 @@
  * Geode's API from TypeScript, for Node and for browsers: nothing here needs more than `fetch` and `WebSocket`. Each
  * failure is a `GeodeError` with the code and the hint that the server gave.
  */
+import type { EventGap, HostEvent } from '../core/events.ts';
+import { type EventsOptions, hostEvents } from './host-events.ts';
 import { type RemoteMemory, remoteMemory } from './memory.ts';
 import { type RemoteSandboxes, remoteSandboxes } from './sandboxes.ts';
 import type { Connection } from './send.ts';
@@ -13,6 +15,8 @@ export { GeodeError, isGeodeError } from '../core/errors.ts';
 export interface GeodeClient extends RemoteMemory {
   readonly sandboxes: RemoteSandboxes;
   readonly solves: RemoteSolves;
+  /** What happens on the host; see `EventsOptions`. */
+  events(options?: EventsOptions): AsyncGenerator<HostEvent | EventGap>;
   /** The same host, asked for another user: only for whoever runs it, on its own socket. */
   as(user: string): GeodeClient;
 }
@@ -27,6 +31,7 @@ function clientOf(connection: Connection): GeodeClient {
     ...remoteMemory(connection),
     sandboxes: remoteSandboxes(connection),
     solves: remoteSolves(connection),
+    events: (options) => hostEvents(connection, options),
     as: (user) => clientOf({ ...connection, headers: { ...connection.headers, 'geode-user': user } }),
   };
 }

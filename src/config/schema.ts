@@ -115,6 +115,9 @@ export function configSchema(host: Host) {
           .describe("the embedder's address, for openai-compatible services and ollama"),
         api_key: z.string().min(1).optional().describe("the embedder's key"),
         model_dir: folder.default(join(host.cacheDir, 'models')).describe('where local models are kept'),
+        pending_text: size
+          .default(256 * 2 ** 20)
+          .describe('text of one user that may wait to be indexed: "256m"; more is refused until it is done'),
       })
       .prefault({}),
     qdrant: z

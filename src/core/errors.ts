@@ -129,6 +129,10 @@ export const errorCatalogue = {
     hint: 'List the categories to see which exist; storing an entry in a new one makes it.',
   },
   entry_not_found: { status: 404, hint: 'List the entries, or search for it by its words.' },
+  too_much_pending: {
+    status: 429,
+    hint: 'Wait until indexing has caught up (`geode memory stats` shows what waits), or raise `memory.pending_text`.',
+  },
   memory_down: { status: 503, hint: 'Run `geode doctor` to see which part of memory is down and why.' },
   embedder_failed: {
     status: 502,

@@ -34,9 +34,7 @@ export type Happening =
     }
   /** Many at once, such as an import. */
   | { readonly type: 'entries-stored'; readonly count: number }
-  | { readonly type: 'entry-removed'; readonly key: string }
-  | { readonly type: 'key-create'; readonly key: string }
-  | { readonly type: 'key-revoke'; readonly key: string };
+  | { readonly type: 'entry-removed'; readonly key: string };
 
 interface OfSandbox {
   readonly sandbox: string;

@@ -5,6 +5,7 @@ import type { Sandbox, SandboxSpec } from '../core/sandbox.ts';
 import type { Vital } from '../link/watch.ts';
 import type { SandboxUser } from './accounts.ts';
 import { censusOf } from './census.ts';
+import { orDiskFull } from './disk-full.ts';
 import { enterRoom } from './enter-room.ts';
 import type { RuntimeOptions } from './options.ts';
 import { giveBackUser, withOwnUser, withUser } from './own-users.ts';
@@ -202,8 +203,8 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
     name: walls.name,
     ...(hasWorkspaces ? { workspaces: hostWorkspaces } : {}),
     probe,
-    open,
-    start,
+    open: (spec, cancel) => orDiskFull(() => open(spec, cancel)),
+    start: (id, cancel) => orDiskFull(() => start(id, cancel)),
     async halt(id) {
       const { room, record } = await census.find(id);
       await haltWalls(room, record.handle);
@@ -216,7 +217,7 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
     },
     async assign(id, owner) {
       const { room, record } = await census.find(id);
-      await saveRecord(room, { ...record, owner });
+      await orDiskFull(() => saveRecord(room, { ...record, owner }));
     },
     async adopt(id, { signal } = {}) {
       const { room, record } = await census.find(id);

@@ -15,8 +15,9 @@ import { installToolchains } from './toolchains.ts';
 export type { ContainerEngine, EngineFacts } from './facts.ts';
 export { ensureGvisor } from './gvisor.ts';
 export { ensureImages, imageTag } from './images.ts';
-export { leftovers } from './leftovers.ts';
+export { leftBehind, leftovers } from './leftovers.ts';
 export { type Registry, startRegistry } from './registry.ts';
+export { RunFolder } from './run-folder.ts';
 
 export interface Engines extends AsyncDisposable {
   readonly facts: EngineFacts;

@@ -12,7 +12,7 @@ describe('events of sandboxes', () => {
     const ann = sandboxes.of('ann');
     const sandbox = await ann.getOrCreate('demo');
     await sandbox.spawn({ argv: ['sh', '-c', 'echo secret-word; exit 3'] });
-    await eventually(async () => types().includes('process-exit'), 'the end of the process');
+    await eventually(async () => types().includes('process-exit'), 'the end of the process', 60_000);
     await sandbox.exec({ argv: ['false'] });
     await ann.rename('demo', 'other');
     await ann.stop('other');
@@ -46,7 +46,7 @@ describe('events of sandboxes', () => {
     const sandboxes = await world.host({ events: { tell: (_, event) => void told.push(event) } });
     const sandbox = await sandboxes.of('ann').getOrCreate('demo');
     await world.runtime.halt(sandbox.id);
-    await eventually(async () => sandbox.end !== undefined, 'the end of the sandbox');
+    await eventually(async () => sandbox.end !== undefined, 'the end of the sandbox', 60_000);
     await sandboxes.all();
     expect(told.at(-1)).toMatchObject({ type: 'sandbox-stop', cause: 'ended', chat: 'demo' });
     await sandboxes.of('ann').remove('demo');

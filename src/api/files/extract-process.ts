@@ -72,6 +72,7 @@ async function runParser(
   );
   const kill = () => child.kill('SIGKILL');
   signal.addEventListener('abort', kill, { once: true });
+  if (signal.aborted) kill();
   let output = '';
   child.stdout.setEncoding('utf8').on('data', (piece: string) => {
     output += piece;
