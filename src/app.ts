@@ -24,6 +24,7 @@ import type { PullEvent } from './runs/events.ts';
 import { RunImages } from './runs/images.ts';
 import { createRuns, type Runs } from './runs/index.ts';
 import { allRuntimes, availableRuntimes, chooseRuntime, type ProbedRuntime } from './runtimes/index.ts';
+import type { UidRange } from './runtimes/own-users.ts';
 import { roomOf } from './runtimes/rooms.ts';
 import { glance } from './sandboxes/glance.ts';
 import { journalFiles } from './sandboxes/journal-files.ts';
@@ -86,6 +87,7 @@ export function createApp(config: Config, host: Host, warn: (message: string) =>
     guestDir: fileURLToPath(new URL('../guest/dist', import.meta.url)),
     uid: host.uid,
     gid: host.gid,
+    uids: uidsOf(config),
     platform: host.platform,
     arch: host.arch,
     path: host.path,
@@ -197,6 +199,10 @@ export function createApp(config: Config, host: Host, warn: (message: string) =>
       return chosen.open({ ...spec, limits: { ...configuredLimits(config), ...spec.limits } }, { signal });
     },
   };
+}
+
+function uidsOf({ sandbox: { first_uid: first, uids: count } }: Config): UidRange | undefined {
+  return first === null ? undefined : { first, count };
 }
 
 /** Undefined where the config names nothing: then nothing leads out. */

@@ -57,6 +57,15 @@ export function configSchema(host: Host) {
       .strictObject({
         state_dir: folder.default(host.stateDir).describe('records, workspaces and journals'),
         run_dir: folder.default(host.runDir).describe('sockets; 45 bytes at most'),
+        first_uid: z
+          .number()
+          .int()
+          .min(1_000)
+          .max(2_000_000_000)
+          .nullable()
+          .default(1_900_000)
+          .describe('first of the users that sandboxes of a root host run as, one each; null: all share one'),
+        uids: positive.int().max(1_000_000).default(65_536).describe('how many such users there are'),
         memory: size.nullable().optional().describe('"512m", "2g"; null: no limit'),
         cpus: positive.nullable().optional().describe('may be a fraction; null: no limit'),
         pids: positive.int().nullable().optional().describe('processes; null: no limit'),

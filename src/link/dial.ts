@@ -14,7 +14,7 @@ export interface Dialer {
 }
 
 /** Resolves when the connection has proven to be the guest's, or was turned away. */
-export type Offer = (connection: Duplex) => Promise<void>;
+type Offer = (connection: Duplex) => Promise<void>;
 
 /** Unproven connections at once. Anything in the sandbox can connect, so it must stay cheap. */
 const mostUnproven = 16;

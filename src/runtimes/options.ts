@@ -1,5 +1,6 @@
 import type { Journals } from '../core/journal.ts';
 import type { MountPolicy } from './mounts.ts';
+import type { UidRange } from './own-users.ts';
 
 /** What every runtime is given by the composition root. Nothing here is read from the environment. */
 export interface RuntimeOptions {
@@ -12,6 +13,8 @@ export interface RuntimeOptions {
   /** The user of this process. */
   readonly uid: number;
   readonly gid: number;
+  /** Where the users of sandboxes come from; left out, all of a runtime share one. */
+  readonly uids?: UidRange | undefined;
   readonly platform: NodeJS.Platform;
   readonly arch: string;
   /** Where programs such as bwrap and container are looked for. */

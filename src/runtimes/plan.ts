@@ -14,6 +14,8 @@ export interface Plan {
   readonly env: Readonly<Record<string, string>>;
   /** Whom commands run as inside, unless one asks for another user. */
   readonly user: SandboxUser;
+  /** These walls can give it a user that no other sandbox has, in place of `user`. */
+  readonly canHaveOwnUser?: boolean;
   /** Owner of the workspace folder on the host; left out when that is this process's user. */
   readonly workspaceOwner?: SandboxUser;
 }
@@ -32,6 +34,7 @@ export function newRecord(runtime: RuntimeName, room: Room, spec: CheckedSpec, p
     env: plan.env,
     handle: plan.handle,
     runFolder: room.runFolder,
+    user: plan.canHaveOwnUser ? plan.user : undefined,
     entered: false,
     wanted: {
       env: spec.env,

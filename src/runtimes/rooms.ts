@@ -28,6 +28,8 @@ const recordSchema = z.object({
   handle: z.string(),
   /** Where its socket is. Older versions had one folder for all and did not write it down: `<run_dir>/<id>`. */
   runFolder: z.string().optional(),
+  /** A user that is only this sandbox's; left out where all share one. */
+  user: z.object({ uid: z.number(), gid: z.number() }).optional(),
   /** A host has been inside. Before that nothing ran there but the guest, and the first to answer is it. */
   entered: z.boolean(),
   /** What was asked for, to build the walls again. */

@@ -3,10 +3,12 @@ import { GeodeError, reasonOf } from '../core/errors.ts';
 import type { Available, HostWorkspaces, Runtime, Unavailable } from '../core/runtime.ts';
 import type { Sandbox, SandboxSpec } from '../core/sandbox.ts';
 import type { Vital } from '../link/watch.ts';
+import type { SandboxUser } from './accounts.ts';
 import { censusOf } from './census.ts';
 import { orDiskFull } from './disk-full.ts';
 import { enterRoom } from './enter-room.ts';
 import type { RuntimeOptions } from './options.ts';
+import { giveBackUser, withOwnUser, withUser } from './own-users.ts';
 import { newRecord } from './plan.ts';
 import {
   claimRoom,
@@ -57,8 +59,12 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
 
   const open = async (spec: SandboxSpec, { signal }: Cancel = {}): Promise<Sandbox> => {
     const room = roomOf(options, spec.id ?? newSandboxId());
-    const { checked, plan } = await prepare(room, spec, { signal });
+    const { checked, plan: planned } = await prepare(room, spec, { signal });
     await claimRoom(room);
+    const plan = await withOwnUser(options, room, planned).catch(async (error) => {
+      await removeRoom(room);
+      throw error;
+    });
     return raise(room, newRecord(walls.name, room, checked, plan), {
       build: async (stop) => {
         await allDone([
@@ -67,7 +73,7 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
         ]);
         return walls.build(room, checked, plan, stop);
       },
-      giveUp: (handle) => tearDown(room, handle),
+      giveUp: (handle) => tearDown(room, { handle, user: plan.user }),
       signal,
     });
   };
@@ -90,7 +96,9 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
     };
     const { checked, plan: planned } = await prepare(room, spec, { signal });
     // A name is kept for good, a process id is not.
-    const plan = planned.handle === '' ? planned : { ...planned, handle: before.handle };
+    const named = planned.handle === '' ? planned : { ...planned, handle: before.handle };
+    // Its files belong to the user that it had.
+    const plan = withUser(named, before.user);
     const runFolder = before.runFolder && room.runFolder;
     return raise(
       room,
@@ -155,10 +163,14 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
   };
 
   /** The record goes last: what could not be destroyed is still listed, and can be removed later. */
-  const tearDown = async (room: Room, handle: string): Promise<void> => {
+  const tearDown = async (
+    room: Room,
+    { handle, user }: { readonly handle: string; readonly user?: SandboxUser | undefined },
+  ): Promise<void> => {
     const deadline = { ms: destroyDeadlineMs, what: `Removing sandbox ${room.id}` };
     await within(deadline, (stop) => walls.destroy(room, handle, stop));
     await workspaces.drop(room);
+    await giveBackUser(options, room, user);
     await removeRoom(room);
   };
 
@@ -176,7 +188,7 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
     const keeping = {
       journals: options.journals,
       halt: () => haltWalls(room, record.handle),
-      tearDown: () => tearDown(room, record.handle),
+      tearDown: () => tearDown(room, record),
     };
     return enterRoom(walls, room, record, keeping, state);
   };
@@ -219,8 +231,8 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
     async remove(id) {
       const room = roomOf(options, id);
       const record = await readRecord(room);
-      if (record === undefined) await tearDown(room, '');
-      else if (record.runtime === walls.name) await tearDown(roomOfRecord(options, record), record.handle);
+      if (record === undefined) await tearDown(room, { handle: '' });
+      else if (record.runtime === walls.name) await tearDown(roomOfRecord(options, record), record);
     },
   };
 }

@@ -53,6 +53,7 @@ export async function optionsIn(folder: string, world: World): Promise<TestOptio
     guestDir: fileURLToPath(new URL('../../guest/dist', import.meta.url)),
     uid: world.user?.uid ?? process.getuid?.() ?? 0,
     gid: world.user?.gid ?? process.getgid?.() ?? 0,
+    uids: { first: 1_900_000, count: 65_536 },
     platform: world.platform ?? process.platform,
     arch: process.arch,
     path: process.env.PATH ?? '',

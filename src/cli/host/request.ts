@@ -72,12 +72,12 @@ const program = `${version} in ${fileURLToPath(new URL('../../..', import.meta.u
  * may be is not in it: that is for their host to say.
  */
 export function settingsOf({ runtime, docker, apple, sandbox, security, runs }: Config) {
-  const { state_dir, run_dir, memory, cpus, pids, disk, open_files, lease } = sandbox;
+  const { state_dir, run_dir, first_uid, uids, memory, cpus, pids, disk, open_files, lease } = sandbox;
   const sections = {
     runtime,
     docker,
     apple,
-    sandbox: { state_dir, run_dir, memory, cpus, pids, disk, open_files, lease },
+    sandbox: { state_dir, run_dir, first_uid, uids, memory, cpus, pids, disk, open_files, lease },
     security,
     runs: { pull_timeout: runs.pull_timeout },
   };

@@ -28,7 +28,7 @@ import {
 } from './cgroups.ts';
 import { frostOf, isFrozen } from './freezing.ts';
 
-/** Whom commands run as on the host's disk when the host itself is root: nobody else's number. */
+/** Whom commands run as on the host's disk when the host itself is root and has no user for each sandbox. */
 const unprivilegedUser = { uid: 61_000, gid: 61_000 };
 const insideUser = { uid: 1000, gid: 1000 };
 const defaultTmpBytes = 256 * 1024 ** 2;
@@ -52,7 +52,7 @@ export function bubblewrapRuntime(options: RuntimeOptions): Runtime {
           workdir,
           env,
           user,
-          ...(asRoot ? { workspaceOwner: user } : {}),
+          ...(asRoot ? { workspaceOwner: user, canHaveOwnUser: true } : {}),
         };
       },
       async build(room, spec, plan) {

@@ -27,7 +27,7 @@ import { readerOf, rememberedAccounts } from './image-accounts.ts';
 import { checkImage, rememberedContent } from './image-env.ts';
 import { dockerImages } from './images.ts';
 import type { DockerOptions } from './options.ts';
-import { probe } from './probe.ts';
+import { mapsUsersOf, probe } from './probe.ts';
 import { seccompOption } from './seccomp.ts';
 import { homeLabel, labelledRooms, removeLabelled, roomLabel } from './traces.ts';
 import { fillVolumes, makeDiskVolume, putAccounts, removeVolumes, removeWorkspaceVolume } from './volumes.ts';
@@ -44,6 +44,14 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
     return client;
   };
   const imageContent = rememberedContent(engine);
+  let mapping: Promise<boolean> | undefined;
+  const mapsUsers = () => {
+    mapping ??= engine().then(mapsUsersOf);
+    mapping.catch(() => {
+      mapping = undefined;
+    });
+    return mapping;
+  };
   const imageAccounts = rememberedAccounts(engine);
   const container = async (handle: string) => (await engine()).getContainer(handle);
   const local = docker.host.startsWith('unix:') && options.platform === 'linux';
@@ -62,7 +70,7 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
   /** The image's accounts with the sandbox's user; undefined where the image's own files stay. */
   const accountsOf = async (room: Room, spec: CheckedSpec, plan: Plan): Promise<Accounts | undefined> => {
     const { id } = await imageContent(spec.image ?? docker.defaultImage);
-    const reader = { container: containerName(options, room.id), labels: labels(options, room, spec) };
+    const reader = { container: plan.handle, labels: labels(options, room, spec) };
     const found = await imageAccounts(id, reader);
     const isNamed = spec.rootAccess === true && found !== undefined && namesUser(found, plan.user);
     return found === undefined || isNamed ? undefined : withUser(found, plan.user);
@@ -154,6 +162,7 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
           },
           user,
           ...(overSocket && options.uid === 0 ? { workspaceOwner: user } : {}),
+          canHaveOwnUser: overSocket && options.uid === 0 && !spec.rootAccess && !(await mapsUsers()),
         };
       },
 
