@@ -1,16 +1,21 @@
 import { mkdir } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Host } from './config/host.ts';
 import type { Config } from './config/schema.ts';
 import type { Cancel } from './core/cancel.ts';
+import type { EgressSpec } from './core/egress.ts';
 import { GeodeError } from './core/errors.ts';
+import type { ImageFacts } from './core/images.ts';
 import type { Limits } from './core/limits.ts';
 import type { Embedder, MemoryStore } from './core/memory.ts';
 import type { Sandboxes, SandboxStatus } from './core/persistent.ts';
 import type { Runtime, RuntimeName } from './core/runtime.ts';
 import type { Sandbox, SandboxSpec } from './core/sandbox.ts';
+import { type EgressHost, openEgress } from './egress/open-egress.ts';
+import { policyOf } from './egress/rules.ts';
 import type { HostLockOptions } from './ledger/host-lock.ts';
+import type { Ledger } from './ledger/ledger.ts';
 import { type LocalEmbedderOptions, openLocalEmbedder } from './memory/embed/local-embedder.ts';
 import { openRemoteEmbedder } from './memory/embed/remote-embedder.ts';
 import { type MemoryOptions, openMemory } from './memory/open-memory.ts';
@@ -22,13 +27,20 @@ import { roomOf } from './runtimes/rooms.ts';
 import { glance } from './sandboxes/glance.ts';
 import { journalFiles } from './sandboxes/journal-files.ts';
 import { type JournalReading, journalReading } from './sandboxes/journal-reading.ts';
-import { openSandboxes } from './sandboxes/open-sandboxes.ts';
+import {
+  type HostedOptions,
+  openSandboxes,
+  type SandboxesOptions,
+  sandboxesIn,
+} from './sandboxes/open-sandboxes.ts';
 import type { ShellPolicy } from './shell/policy.ts';
 
 /** Everything that Geode does, put together from a config. Nothing starts until it is asked for. */
 export interface App {
   readonly runtimes: readonly Runtime[];
   readonly shellPolicy: ShellPolicy;
+  /** The host's side of every hatch: policies, audit. */
+  readonly egress: EgressHost;
   /** Every runtime with what it promises here, or why it cannot. */
   probe(): Promise<readonly ProbedRuntime[]>;
   /** The configured runtime, or the one named. */
@@ -41,6 +53,11 @@ export interface App {
   glance(options?: Cancel): Promise<readonly SandboxStatus[]>;
   /** The journals of one of them, likewise; without what looks like a secret, unless they are read raw. */
   journals(sandboxId: string, show?: 'redacted' | 'raw'): JournalReading;
+  /** Finds an image on the configured runtime, or the one named, and fetches one that is missing. */
+  image(
+    name: string,
+    options: { readonly runtime?: RuntimeName } & Cancel,
+  ): AsyncGenerator<PullEvent, ImageFacts>;
   /** A sandbox with the config's limits, where the spec says nothing else. */
   open(
     spec?: SandboxSpec,
@@ -53,10 +70,12 @@ export interface App {
   ): Promise<Sandbox>;
 }
 
-interface HostingOptions extends HostLockOptions {
+interface HostingOptions extends HostLockOptions, Pick<HostedOptions, 'events' | 'log'> {
   /** What it does by itself: `nothing`, for a single command; stop what is `idle`; or (default) `all`: have blank ones ready too. */
   readonly tends?: 'nothing' | 'idle' | 'all';
   readonly onPull?: (event: PullEvent) => void;
+  /** Of a host that has its lock already. Without it the lock is taken and the ledger opened. */
+  readonly ledger?: Ledger;
 }
 
 export function createApp(config: Config, host: Host, warn: (message: string) => void): App {
@@ -90,6 +109,12 @@ export function createApp(config: Config, host: Host, warn: (message: string) =>
     },
     apple: { program: config.apple.program, defaultImage: config.apple.image },
   });
+  const egress = openEgress({
+    ledgerFile: join(config.sandbox.state_dir, 'ledger.db'),
+    audit: { mostRecords: config.egress.audit_records, keepMs: config.egress.audit_days * 24 * 3_600_000 },
+    warn,
+    initial: initialEgress(config),
+  });
   const images = new RunImages({ pullDeadlineMs: config.runs.pull_timeout * 1000 });
   const shellPolicy: ShellPolicy = { mode: config.security.shell, programs: config.security.shell_programs };
   const runtime = (name: RuntimeName | 'auto' = config.runtime.name) =>
@@ -111,6 +136,7 @@ export function createApp(config: Config, host: Host, warn: (message: string) =>
   return {
     runtimes,
     shellPolicy,
+    egress,
     probe: () => availableRuntimes(runtimes),
     runtime,
     runs: ({ pool = 'on' } = {}) =>
@@ -124,9 +150,11 @@ export function createApp(config: Config, host: Host, warn: (message: string) =>
         concurrency: config.runs.concurrency,
         mostWaiting: config.runs.queue,
         pullDeadlineMs: config.runs.pull_timeout * 1000,
+        imageCache: images,
+        egress,
       }),
-    sandboxes: ({ tends = 'all', onPull = () => {}, ...lock } = {}) =>
-      openSandboxes({
+    sandboxes: ({ tends = 'all', onPull = () => {}, ledger, ...lock } = {}) => {
+      const options: SandboxesOptions = {
         runtimes,
         choose: runtime,
         image: (chosen, name, cancel) => imageOn(chosen, name, onPull, cancel),
@@ -141,17 +169,32 @@ export function createApp(config: Config, host: Host, warn: (message: string) =>
         },
         sweepEveryMs: tends === 'nothing' ? null : config.sandbox.sweep_every * 1000,
         warn,
+        formerUser: host.user,
+        egress,
         ...lock,
-      }),
+      };
+      return ledger === undefined ? openSandboxes(options) : sandboxesIn(ledger, options);
+    },
     glance: (cancel) => glance(config.sandbox.state_dir, runtimes, cancel),
     journals: (id, show = 'redacted') =>
       journalReading(roomOf(places, id).journals, show === 'raw' ? null : []),
+    async *image(name, { runtime: wanted, signal }) {
+      const chosen = await runtime(wanted);
+      if (chosen.images === undefined)
+        throw new GeodeError('cannot_enforce', `The ${chosen.name} runtime has no images.`);
+      return yield* images.resolve(chosen.images, name, { signal });
+    },
     async open(spec = {}, { runtime: name, signal, onPull } = {}) {
       const chosen = await runtime(name);
       if (onPull !== undefined) await imageOn(chosen, spec.image, onPull, { signal });
       return chosen.open({ ...spec, limits: { ...configuredLimits(config), ...spec.limits } }, { signal });
     },
   };
+}
+
+/** Undefined where the config names nothing: then nothing leads out. */
+function initialEgress({ egress: { allow, deny } }: Config): EgressSpec | undefined {
+  return allow.length === 0 ? undefined : { policy: policyOf({ allow, deny }), bindings: [] };
 }
 
 /** New chats come in bursts; a kind that is in demand may have more than its floor. */
@@ -184,6 +227,7 @@ export async function openConfiguredMemory(
     file: memory.file,
     embedder,
     indexing,
+    pendingText: memory.pending_text,
     ...(memory.index === 'qdrant' && {
       qdrant: {
         url: qdrant.url,

@@ -2,6 +2,10 @@
 import type { CliCommand } from './command.ts';
 import { configCommand } from './commands/config.ts';
 import { doctorCommand } from './commands/doctor.ts';
+import { egressAllowCommand } from './commands/egress-allow.ts';
+import { egressDenyCommand } from './commands/egress-deny.ts';
+import { egressLogCommand } from './commands/egress-log.ts';
+import { egressLsCommand } from './commands/egress-ls.ts';
 import { execCommand } from './commands/exec.ts';
 import { gatewayCommand } from './commands/gateway.ts';
 import { hostCommand } from './commands/host.ts';
@@ -66,6 +70,10 @@ export const commands: readonly CliCommand[] = [
   sandboxForkCommand,
   sandboxExtendCommand,
   sandboxRenameCommand,
+  egressLsCommand,
+  egressAllowCommand,
+  egressDenyCommand,
+  egressLogCommand,
   memoryAddCommand,
   memoryExportCommand,
   memoryGetCommand,

@@ -1,10 +1,19 @@
 import { createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import type { Network, Sandbox, SandboxSpec } from '../../src/core/sandbox.ts';
 import { eventually, fixtureText, type Harness } from './harness.ts';
 
 const megabyte = 1024 ** 2;
+const outcomesSchema = z.record(z.string(), z.string());
+/** What `try-calls.py` prints. */
+const callsSchema = z.object({
+  refused: outcomesSchema,
+  hidden: outcomesSchema,
+  usual: outcomesSchema,
+  passed: outcomesSchema,
+});
 
 /** RT-5, RT-6, RT-7, RT-10, NET-2's ground: what a sandbox cannot do, and what is refused. */
 export function wallsContract(harness: () => Harness): void {
@@ -77,6 +86,51 @@ export function wallsContract(harness: () => Harness): void {
       for (const set of ['CapPrm', 'CapEff', 'CapAmb', 'CapInh'])
         expect(stdout).toMatch(new RegExp(`${set}:\\s+0+\n`));
       expect(stdout).not.toMatch(/Uid:\s+0\s/);
+    });
+
+    it('the user has a name, a group and a home that every program finds', async ({ skip }) => {
+      const { runtime } = harness();
+      skip(runtime.name === 'native', "the user is the host's own");
+      skip(runtime.name === 'apple', "Apple's program mounts folders only");
+      const script =
+        'import os, pwd, grp, getpass; u = pwd.getpwuid(os.getuid()); print(u.pw_name, grp.getgrgid(os.getgid()).gr_name, u.pw_dir, os.path.expanduser("~sandbox"), getpass.getuser(), pwd.getpwnam("root").pw_uid)';
+      const { stdout, stderr } = await sandbox.exec({ argv: ['python3', '-c', script] });
+      expect(stdout + stderr).toBe('sandbox sandbox /workspace /workspace sandbox 0\n');
+      expect((await sandbox.exec({ argv: ['whoami'] })).stdout).toBe('sandbox\n');
+    });
+
+    it("RT-6: mount tables do not tell where the operator's state lies", async ({ skip }) => {
+      skip(!harness().capabilities.isolation, 'this runtime has no walls');
+      const { stateDir, guestDir } = harness().options;
+      const read = async (path: string) => (await sandbox.exec({ argv: ['cat', path] })).stdout;
+      const mounts = await read('/proc/mounts');
+      expect(mounts).toContain(' /workspace ');
+      for (const place of [stateDir, guestDir]) expect(mounts).not.toContain(place);
+      // Where no disk can be made the workspace is a folder of the host, and this table names it.
+      if (harness().capabilities.limits.disk) {
+        expect(await read('/proc/self/mountinfo')).not.toContain(stateDir);
+      }
+      const { stdout: disks } = await sandbox.exec({ argv: ['df'] });
+      for (const place of [stateDir, guestDir]) expect(disks).not.toContain(place);
+    });
+
+    it('RT-6: calls that lead around the walls are refused, and ordinary ones are not', async ({ skip }) => {
+      const { runtime, capabilities } = harness();
+      skip(!capabilities.isolation, 'this runtime has no walls');
+      skip(runtime.name === 'apple', 'a virtual machine has a kernel of its own to be called');
+      const { stdout, stderr } = await sandbox.exec({
+        argv: ['python3', '-'],
+        stdin: await fixtureText('try-calls.py'),
+      });
+      if (stdout === '') throw new Error(stderr);
+      const { refused, hidden, usual, passed } = callsSchema.parse(JSON.parse(stdout));
+      const outcomes = (calls: Readonly<Record<string, string>>, expected: readonly string[]) =>
+        Object.entries(calls).filter(([, outcome]) => !expected.includes(outcome));
+      expect(outcomes(refused, ['EPERM', 'ENOSYS', 'SIGSYS'])).toEqual([]);
+      expect(outcomes(hidden, ['ENOSYS'])).toEqual([]);
+      expect(outcomes(usual, ['done'])).toEqual([]);
+      expect(Object.entries(passed).filter(([, outcome]) => outcome === 'EPERM')).toEqual([]);
+      expect(Object.keys(refused).length).toBeGreaterThan(25);
     });
 
     it('RT-6: the root file system is read-only, the workspace and /tmp are not', async ({ skip }) => {

@@ -79,8 +79,21 @@ async function pose(
       clearInterval(timer);
     }
   };
+  /** Connects and says nothing; resolves when it is let in, with the wait for its end. */
+  const silent = async () => {
+    for (;;) {
+      const connection = connect(socket).resume();
+      const closed = new Promise<void>((resolve) => connection.once('close', () => resolve()));
+      connection.on('error', () => {});
+      const isIn = new Promise<boolean>((resolve) => {
+        connection.once('connect', () => resolve(true)).once('close', () => resolve(false));
+      });
+      if (await isIn) return { closed };
+    }
+  };
   return {
     open,
+    silent,
     heard,
     cut: () => {
       for (const session of sessions) session.destroy();
@@ -102,6 +115,16 @@ const run = async (link: Link) => {
 };
 
 describe('a hostile guest', () => {
+  it('SEC-1: connections that stay silent do not keep the guest out: the oldest of them go', async () => {
+    await using guest = await pose(() => {});
+    const opening = guest.open(20_000);
+    const silent = await Promise.all(Array.from({ length: 40 }, () => guest.silent()));
+    const link = await opening;
+    await Promise.race(silent.map(({ closed }) => closed));
+    await link.close();
+    await Promise.all(silent.map(({ closed }) => closed));
+  });
+
   it('GL-6: another protocol is refused at once, with what to do', async () => {
     await using hostile = await pose(() => {}, { protocol: 2 });
     await expect(hostile.open()).rejects.toMatchObject({

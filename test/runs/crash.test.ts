@@ -2,11 +2,13 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, inject, it } from 'vitest';
 import type { RuntimeName } from '../../src/core/runtime.ts';
 import { cgroupIds, cgroupVersion } from '../../src/runtimes/bubblewrap/cgroups.ts';
 import { allRuntimes } from '../../src/runtimes/index.ts';
+import { roomOf } from '../../src/runtimes/rooms.ts';
 import { isOrphan } from '../../src/sandboxes/host-mark.ts';
 import { reap } from '../../src/sandboxes/reap.ts';
 import { fixture, optionsIn, testOptions, type World } from '../contracts/harness.ts';
@@ -71,7 +73,10 @@ describe('RUN-6: hosts that are killed at any moment', () => {
         const version = await cgroupVersion();
         expect({
           traces: (await runtime?.traces())?.filter((id) => reaped.includes(id)),
-          folders: [...entries(`${folder}/state/sandboxes`), ...entries(`${folder}/run`)],
+          folders: [
+            ...entries(`${folder}/state/sandboxes`),
+            ...entries(dirname(roomOf(options, 'any').runFolder)),
+          ],
           groups: version === undefined ? [] : await cgroupIds(version, options),
           processes: processesNaming(folder),
         }).toEqual({ traces: [], folders: [], groups: [], processes: [] });

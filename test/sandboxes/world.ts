@@ -1,5 +1,8 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Sandboxes } from '../../src/core/persistent.ts';
 import type { Runtime, RuntimeName } from '../../src/core/runtime.ts';
+import { openEgress } from '../../src/egress/open-egress.ts';
 import { allRuntimes } from '../../src/runtimes/index.ts';
 import { openSandboxes, type SandboxesOptions } from '../../src/sandboxes/open-sandboxes.ts';
 import { optionsIn, type TestOptions, testOptions, type World } from '../contracts/harness.ts';
@@ -11,6 +14,8 @@ export interface SandboxWorld extends AsyncDisposable {
   readonly warnings: string[];
   /** Becomes the host; the world's end lets go of all and removes everything. */
   host(options?: Partial<SandboxesOptions>): Promise<Sandboxes>;
+  /** While there is no host. */
+  loseLedger(): Promise<void>;
 }
 
 export async function sandboxWorld(name: RuntimeName, world: World = {}): Promise<SandboxWorld> {
@@ -30,6 +35,10 @@ export async function sandboxWorld(name: RuntimeName, world: World = {}): Promis
       });
       hosts.push(sandboxes);
       return sandboxes;
+    },
+    async loseLedger() {
+      for (const end of ['', '-wal', '-shm'])
+        await rm(join(options.stateDir, `ledger.db${end}`), { force: true });
     },
     async [Symbol.asyncDispose]() {
       for (const host of hosts) await host[Symbol.asyncDispose]();
@@ -69,5 +78,10 @@ function hostOptions(runtime: Runtime, { stateDir }: TestOptions): SandboxesOpti
     policy: { idleMs: null, removeMs: null },
     sweepEveryMs: null,
     warn: (line) => process.stderr.write(`${line}\n`),
+    egress: openEgress({
+      ledgerFile: join(stateDir, 'ledger.db'),
+      audit: { mostRecords: 1_000, keepMs: 3_600_000 },
+      warn: (line) => process.stderr.write(`${line}\n`),
+    }),
   };
 }

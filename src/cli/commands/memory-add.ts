@@ -1,6 +1,6 @@
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
-import { newIdSchema } from '../../api/schemas.ts';
+import { newIdSchema } from '../../api/schemas/context.ts';
 import { wireStored } from '../../api/wire.ts';
 import { type CliCommand, exitCodes } from '../command.ts';
 import { finishIndexing, openSearchableMemory } from '../local-files.ts';

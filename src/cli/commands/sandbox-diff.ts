@@ -29,6 +29,7 @@ export const sandboxDiffCommand: CliCommand = {
     text: { type: 'boolean', short: 't', description: 'show the lines that changed' },
   },
   host: 'needed',
+  reads: true,
   async run(context) {
     const { positionals, values, json, out, signal } = context;
     const [word, since, to, ...more] = positionals;
