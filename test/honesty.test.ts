@@ -12,20 +12,31 @@ const folder = dirname(fileURLToPath(import.meta.url));
 const capability =
   /capabilit|isolat|available|missing|reason|getuid|platform|images\b|freezer|canMount|runtime\.name|\bname [!=]==|\broot\b/i;
 
-/** A bare return on a capability: the test would end at once and count as passed. */
+/** How the function of a test begins: on the line of its name, or below it. */
+const testFunction = /\b(it|test)(\.\w+)*\(|^\s*(async )?\([^)]*\) => \{$/;
+
+/** A bare return on a capability in a test: it would end at once and count as passed. A helper may return. */
 function silentReturns(source: string): string[] {
-  return [...source.matchAll(/\bif \(([^\n]*)\)\s*\{?\s*return;/g)]
-    .map(([, condition = '']) => condition)
-    .filter((condition) => capability.test(condition));
+  const lines = source.split('\n');
+  return lines.flatMap((line, at) => {
+    const condition = /^\s*if \((.*)\) (return;|\{)$/.exec(line);
+    const returns = condition?.[2] === 'return;' || lines[at + 1]?.trim() === 'return;';
+    if (condition?.[1] === undefined || !returns || !capability.test(condition[1])) return [];
+    const indent = (text: string) => text.length - text.trimStart().length;
+    const head = lines.slice(0, at).findLast((above) => above.trim() !== '' && indent(above) < indent(line));
+    return testFunction.test(head ?? '') ? [condition[1]] : [];
+  });
 }
 
 test.each([
   'if (!harness().capabilities.pause) return;',
-  'if (!docker.available) {\n  return;\n}',
-  "if (name !== 'docker') return;",
+  'if (!docker.available) {\n    return;\n  }',
+  "const some = 1;\n  if (name !== 'docker') return;",
   'if (process.getuid?.() !== 0) return;',
-])('finds %j', (line) => {
+])('finds %j in a test, and leaves helpers alone', (line) => {
   expect(silentReturns(`it('x', async () => {\n  ${line}\n});`)).toHaveLength(1);
+  expect(silentReturns(`it.skipIf(x)(\n'x',\nasync ({ skip }) => {\n  ${line}\n});`)).toHaveLength(1);
+  expect(silentReturns(`async function helper() {\n  ${line}\n}`)).toEqual([]);
 });
 
 test('no test ends early where something is missing: it says `skip(condition, reason)`', () => {
