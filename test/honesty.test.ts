@@ -12,8 +12,8 @@ const folder = dirname(fileURLToPath(import.meta.url));
 const capability =
   /capabilit|isolat|available|missing|reason|getuid|platform|images\b|freezer|canMount|runtime\.name|\bname [!=]==|\broot\b/i;
 
-/** How the function of a test begins: on the line of its name, or below it. */
-const testFunction = /\b(it|test)(\.\w+)*\(|^\s*(async )?\([^)]*\) => \{$/;
+/** The head of a function that is handed on, as a test's is; a helper has a name. */
+const handedOn = /^(?!\s*(const|let|export|return)\b).*=> \{$/;
 
 /** A bare return on a capability in a test: it would end at once and count as passed. A helper may return. */
 function silentReturns(source: string): string[] {
@@ -24,7 +24,7 @@ function silentReturns(source: string): string[] {
     if (condition?.[1] === undefined || !returns || !capability.test(condition[1])) return [];
     const indent = (text: string) => text.length - text.trimStart().length;
     const head = lines.slice(0, at).findLast((above) => above.trim() !== '' && indent(above) < indent(line));
-    return testFunction.test(head ?? '') ? [condition[1]] : [];
+    return handedOn.test(head ?? '') ? [condition[1]] : [];
   });
 }
 
@@ -36,6 +36,7 @@ test.each([
 ])('finds %j in a test, and leaves helpers alone', (line) => {
   expect(silentReturns(`it('x', async () => {\n  ${line}\n});`)).toHaveLength(1);
   expect(silentReturns(`it.skipIf(x)(\n'x',\nasync ({ skip }) => {\n  ${line}\n});`)).toHaveLength(1);
+  expect(silentReturns(`])('x %s', async ([, spec]) => {\n  ${line}\n});`)).toHaveLength(1);
   expect(silentReturns(`async function helper() {\n  ${line}\n}`)).toEqual([]);
 });
 
