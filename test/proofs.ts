@@ -62,7 +62,11 @@ export const proofs: Readonly<Record<string, readonly string[]>> = {
   'RUN-7': runs('pull'),
   'RUN-8': [...runs('ahead', 'queue'), ...sandboxes('pool')],
   'RUN-9': oneShot,
-  'RUN-10': [...contexts, ...runs('contexts-interrupts', 'contexts-python', 'contexts-javascript')],
+  'RUN-10': [
+    ...contexts,
+    ...runs('contexts-interrupts', 'contexts-python', 'contexts-javascript'),
+    ...['pandas', 'matplotlib'].map((name) => `test/runs/contexts-python.test.ts > ${name}`),
+  ],
   'SBX-1': persistent,
   'SBX-2': persistent,
   'SBX-3': persistent,

@@ -4,7 +4,7 @@ import type { Runtime } from '../../src/core/runtime.ts';
 import type { RuntimesOptions } from '../../src/runtimes/index.ts';
 
 const usualPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
-const mountedAt = '/node';
+const mountedAt = '/opt/node';
 
 type Make = (options: RuntimesOptions) => Runtime;
 

@@ -8,10 +8,12 @@ const systemFolders = ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'];
 const systemFiles = [
   '/etc/alternatives',
   '/etc/ca-certificates',
+  '/etc/fonts',
   '/etc/ld.so.cache',
   '/etc/ld.so.conf',
   '/etc/ld.so.conf.d',
   '/etc/localtime',
+  '/etc/matplotlibrc',
   '/etc/mime.types',
   '/etc/os-release',
   '/etc/ssl/certs',
@@ -78,6 +80,8 @@ export async function bubblewrapArguments(room: BubblewrapRoom): Promise<readonl
     ...['--bind', room.workspace, workdir],
     ...['--ro-bind', room.guest, '/.geode/guest', '--ro-bind', room.linkFolder, '/.geode/link'],
     ...(room.cgroup === undefined ? [] : ['--ro-bind', room.cgroup, '/.geode/cgroup']),
+    // Without this bwrap makes them for itself alone, and the sandbox's user cannot pass.
+    ...foldersAbove(room.mounts).flatMap((path) => ['--perms', '0755', '--dir', path]),
     ...room.mounts.flatMap(({ source, target, writable }) => [
       writable ? '--bind' : '--ro-bind',
       source,
@@ -87,6 +91,15 @@ export async function bubblewrapArguments(room: BubblewrapRoom): Promise<readonl
     ...(room.cgroup === undefined ? [] : ['--cgroup', '/.geode/cgroup']),
     ...(room.asRoot ? ['--user', `${uid}:${gid}`] : []),
   ];
+}
+
+/** The folders that lead to where something is mounted, each after the one above it. */
+function foldersAbove(mounts: BubblewrapRoom['mounts']): readonly string[] {
+  const all = mounts.flatMap(({ target }) => {
+    const names = target.split('/').slice(1, -1);
+    return names.map((_, index) => `/${names.slice(0, index + 1).join('/')}`);
+  });
+  return [...new Set(all)];
 }
 
 /** The machine's own programs. On merged-usr systems the other folders are links into /usr; they stay links. */
