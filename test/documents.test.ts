@@ -9,6 +9,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 /** Each layer may import from those after it, and from itself. */
 const layers = [
   'cli',
+  'host',
   'client',
   'app.ts',
   'api',

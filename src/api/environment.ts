@@ -52,6 +52,8 @@ export interface ApiParts {
   readonly log: Logger;
   /** Geode's own version. */
   readonly version: string;
+  /** Asks this host to make room for another, on its socket only; false while it has work. */
+  readonly leave?: () => boolean;
 }
 
 export interface ApiOptions {
@@ -69,6 +71,8 @@ export interface ApiOptions {
   readonly allowedOrigins: readonly string[];
   /** Requests of one key. */
   readonly rate: RateLimit;
+  /** Of these, requests that need a scope. */
+  readonly scopeRates: Readonly<Partial<Record<Scope, RateLimit>>>;
   /** Attempts with a wrong key from one address. */
   readonly failureRate: RateLimit;
   readonly connections: number;
@@ -86,6 +90,7 @@ export const defaultApiOptions: ApiOptions = {
   allowedHosts: [],
   allowedOrigins: [],
   rate: { perMinute: 6000, burst: 1000 },
+  scopeRates: {},
   failureRate: { perMinute: 30, burst: 30 },
   connections: 1024,
   headersTimeoutMs: 10_000,
@@ -115,6 +120,8 @@ export interface ApiEnv {
     requestId: string;
     log: Logger;
     caller: Caller;
+    /** Counts a request that needs the scope; `rate_limited` when there were too many. */
+    spendScope: (scope: Scope) => void;
     /** The caller's own namespace: the only memory that a route can reach. */
     memory: Memory;
     /** The caller's own sandboxes: the only ones that a route can reach. */

@@ -126,6 +126,15 @@ export function configSchema(host: Host) {
           .default([])
           .describe('host names in URLs, beside localhost and addresses'),
         allowed_origins: z.array(z.string()).default([]).describe('pages of other origins that may call'),
+        rate: positive
+          .default(100)
+          .describe('requests a second of one key; ten times as many may come at once'),
+        scope_rates: z
+          .record(z.string(), positive)
+          .default({})
+          .describe('fewer for what one scope allows: { "memory:write": 20 }'),
+        failure_rate: positive.default(0.5).describe('attempts a second with a wrong key from one address'),
+        keep_events: positive.int().default(50_000).describe('events that readers can catch up with'),
         sandboxes: z.boolean().default(true).describe('host the sandboxes that stay'),
         log_level: z
           .enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'])

@@ -32,9 +32,9 @@ export type Happening =
       readonly key: string;
       readonly outcome: 'created' | 'updated' | 'merged';
     }
-  | { readonly type: 'entry-removed'; readonly key: string }
-  | { readonly type: 'key-create'; readonly key: string }
-  | { readonly type: 'key-revoke'; readonly key: string };
+  /** Many at once, such as an import. */
+  | { readonly type: 'entries-stored'; readonly count: number }
+  | { readonly type: 'entry-removed'; readonly key: string };
 
 interface OfSandbox {
   readonly sandbox: string;

@@ -30,6 +30,8 @@ export interface RunsOptions {
   readonly concurrency: number;
   readonly mostWaiting: number;
   readonly pullDeadlineMs: number;
+  /** What is known of images, where others share it. */
+  readonly imageCache?: RunImages;
 }
 
 interface RunsMetrics {
@@ -63,7 +65,7 @@ export function createRuns(options: RunsOptions): Runs {
   const workshop: Workshop = {
     queue,
     pool,
-    images: new RunImages(options),
+    images: options.imageCache ?? new RunImages(options),
     runtime: remembered(options.choose),
     limits: options.limits ?? {},
     startAhead: options.startAhead ?? true,

@@ -1,12 +1,15 @@
 import { type Cancel, throwIfCancelled, within } from '../core/cancel.ts';
 import { GeodeError, isGeodeError } from '../core/errors.ts';
+import { type EventSink, noEvents } from '../core/events.ts';
+import { checkUser } from '../core/identity.ts';
 import { KeyedTurns } from '../core/keyed-turns.ts';
+import { type Log, noLog } from '../core/log.ts';
 import type { PersistentSandbox, PersistentSpec, SandboxStatus } from '../core/persistent.ts';
 import type { Runtime } from '../core/runtime.ts';
 import { Admission, type AdmissionLimits } from './admission.ts';
 import type { Book, Entry } from './book.ts';
 import { handleOf } from './handle.ts';
-import { Held } from './held.ts';
+import type { Held } from './held.ts';
 import { Holdings } from './holdings.ts';
 import { checkLabels, checkName, keyOf, ownerText } from './owner.ts';
 import { rollCall } from './roll-call.ts';
@@ -19,6 +22,9 @@ export interface RegistryOptions {
   readonly book: Book;
   readonly supply: Supply;
   readonly limits: AdmissionLimits;
+  /** Hears of everything that is done to a sandbox. */
+  readonly events?: EventSink;
+  readonly log?: Log;
 }
 
 /**
@@ -29,13 +35,16 @@ export class Registry implements AsyncDisposable {
   readonly book: Book;
   readonly #supply: Supply;
   readonly #admission: Admission;
-  readonly #holdings = new Holdings();
+  readonly #holdings: Holdings;
+  readonly #events: EventSink;
   readonly #turns = new KeyedTurns();
   readonly #working = new Set<Promise<unknown>>();
   #closing: Promise<void> | undefined;
 
-  constructor({ book, supply, limits }: RegistryOptions) {
+  constructor({ book, supply, limits, events = noEvents, log = noLog }: RegistryOptions) {
     this.book = book;
+    this.#events = events;
+    this.#holdings = new Holdings({ events, log });
     this.#supply = supply;
     this.#admission = new Admission(limits, () => this.#holdings.running().map(({ user }) => user));
   }
@@ -69,13 +78,14 @@ export class Registry implements AsyncDisposable {
   }
 
   /** In the chat's turn: ends what runs and keeps the rest. It counts as running until it has ended. */
-  async halt(entry: Entry): Promise<void> {
+  async halt(entry: Entry, cause: 'asked' | 'idle' = 'asked'): Promise<void> {
     const held = this.heldOf(entry);
     this.noteActivity();
     try {
       if (held !== undefined) await held.halt();
       else await this.#supply.runtime(entry.runtime).halt(entry.id);
       this.unsettled.delete(entry.id);
+      if (held !== undefined) this.#events.tell(entry.user, { type: 'sandbox-stop', cause, ...named(entry) });
     } catch (error) {
       this.unsettled.add(entry.id);
       throw error;
@@ -85,18 +95,34 @@ export class Registry implements AsyncDisposable {
   }
 
   /** In the chat's turn: removes it for good. Once begun it is finished, by a later host if need be. */
-  async discard({ id, runtime }: Entry): Promise<void> {
+  async discard(entry: Entry): Promise<void> {
+    const { id, runtime } = entry;
     try {
       this.book.markRemoving(id);
     } catch (error) {
       // What frees the disk must be possible on a full one.
       if (!isGeodeError(error, 'disk_full')) throw error;
     }
-    await this.#holdings.get(id)?.sandbox.release();
+    await this.#holdings.get(id)?.release();
     await this.#supply.runtime(runtime).remove(id);
     this.#holdings.drop(id);
     this.book.remove(id);
     this.unsettled.delete(id);
+    this.#events.tell(entry.user, { type: 'sandbox-remove', ...named(entry) });
+  }
+
+  /** In the chats' turns: the sandbox itself says so already. */
+  rename(entry: Entry, to: string): void {
+    this.book.rename(entry.id, to);
+    this.#events.tell(entry.user, { type: 'sandbox-rename', from: entry.chat, sandbox: entry.id, chat: to });
+  }
+
+  async pause(entry: Entry, cancel: Cancel): Promise<void> {
+    const held = this.heldOf(entry);
+    if (held === undefined)
+      throw new GeodeError('sandbox_stopped', 'A sandbox that does not run cannot be paused.');
+    await held.pause(cancel);
+    this.#events.tell(entry.user, { type: 'sandbox-pause', ...named(entry) });
   }
 
   /** Writes down how far the activity of everything that runs has come. On a full disk that can wait. */
@@ -193,10 +219,15 @@ export class Registry implements AsyncDisposable {
     const { id, user, runtime, spec } = entry;
     const start = async () => {
       const sandbox = await this.#supply.start(id, runtime, spec, cancel);
-      return this.#holdings.take(entry, sandbox, this.#supply.runtime(runtime), cancel);
+      const held = await this.#holdings.take(entry, sandbox, this.#supply.runtime(runtime), cancel);
+      this.#events.tell(user, { type: 'sandbox-start', made: false, ...named(entry) });
+      return held;
     };
     const held = this.heldOf(entry) ?? (await this.#admission.admit(user, start));
-    if (held.paused) await held.resume(cancel);
+    if (held.paused) {
+      await held.resume(cancel);
+      this.#events.tell(user, { type: 'sandbox-resume', ...named(entry) });
+    }
     return handleOf(entry, held);
   }
 
@@ -208,6 +239,7 @@ export class Registry implements AsyncDisposable {
     cancel: Cancel,
     fill: (id: string) => Promise<void> = async () => {},
   ): Promise<PersistentSandbox> {
+    checkUser(user);
     const labels = checkLabels(spec.labels ?? {});
     return this.#admission.admit(user, async () => {
       const { runtime, sandbox } = await this.#supply.claim(spec, cancel);
@@ -227,8 +259,9 @@ export class Registry implements AsyncDisposable {
           activeAt: now,
         };
         this.book.add(entry);
-        const held = new Held(sandbox, user, runtime);
+        const held = this.#holdings.hold(entry, sandbox, runtime);
         this.#holdings.put(held);
+        this.#events.tell(user, { type: 'sandbox-start', made: true, ...named(entry) });
         return handleOf({ ...entry, keptUntil: 0, thinkingUntil: 0, removing: false }, held);
       } catch (error) {
         await sandbox.stop().catch(() => {});
@@ -236,6 +269,10 @@ export class Registry implements AsyncDisposable {
       }
     });
   }
+}
+
+function named({ id, chat }: Pick<Entry, 'id' | 'chat'>) {
+  return { sandbox: id, chat };
 }
 
 function notFound(chat: string): never {

@@ -42,7 +42,7 @@ export async function sweep(
     if (verdict === 'remove') await registry.discard(entry);
     if (verdict !== 'stop') return verdict;
     if (await registry.heldOf(entry)?.isWorking({ signal })) return 'keep';
-    await registry.halt(entry);
+    await registry.halt(entry, 'idle');
     return 'stop';
   }
 }

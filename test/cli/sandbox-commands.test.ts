@@ -72,12 +72,14 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: geode sandbox${reason}`, patience
 
   it('names: the first "/" divides, --user takes the whole word, and what is shown cannot speak to the terminal', async () => {
     await home.ok(['sandbox', 'create', 'bob/a/b']);
-    await home.ok(['sandbox', 'create', '--user', 'bob/a', 'b']);
+    const odd = await home.run(['sandbox', 'create', '--user', 'bob/a', 'b']);
+    expect(odd).toMatchObject({ code: 1, stderr: expect.stringContaining('user name') });
+    await home.ok(['sandbox', 'create', '--user', 'bob', 'c/d']);
     await home.ok(['sandbox', 'create', '--user', 'bob', 'x\u001b]0;hi\u0007\ny']);
     const { sandboxes } = await home.json<Sandboxes>(['sandbox', 'ls']);
     const names = sandboxes.map(({ user, chat }) => [user, chat]);
     expect(names).toContainEqual(['bob', 'a/b']);
-    expect(names).toContainEqual(['bob/a', 'b']);
+    expect(names).toContainEqual(['bob', 'c/d']);
     expect(names).toContainEqual(['bob', 'x\u001b]0;hi\u0007\ny']);
     const shown = await home.ok(['sandbox', 'ls']);
     expect(shown).not.toContain('\u001b');

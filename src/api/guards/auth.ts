@@ -13,15 +13,22 @@ import { createRateLimiter, type RateLimiter } from './rate-limit.ts';
 
 export function authenticate(
   { keys, memory, sandboxes }: ApiParts,
-  { callers, rate, failureRate }: ApiOptions,
+  { callers, rate, scopeRates, failureRate }: ApiOptions,
 ) {
   const requests = createRateLimiter(rate);
   const failures = createRateLimiter(failureRate);
+  const ofScope = new Map(
+    Object.entries(scopeRates).map(([scope, limit]) => [scope, createRateLimiter(limit)]),
+  );
 
   return createMiddleware<ApiEnv>(async (context, next) => {
     const caller = actingFor(context.req.header('geode-user'), who(context));
     spend(requests, caller.keyId, 'This key sends too many requests');
     context.set('caller', caller);
+    context.set('spendScope', (scope) => {
+      const limiter = ofScope.get(scope);
+      if (limiter) spend(limiter, caller.keyId, `This key sends too many requests that need ${scope}`);
+    });
     context.set('memory', memory.in(caller.user));
     if (sandboxes !== undefined) context.set('sandboxes', sandboxes.of(caller.user));
     await next();
@@ -67,6 +74,7 @@ function actingFor(user: string | undefined, caller: Caller): Caller {
 export function requireScope(scope: Scope) {
   return createMiddleware<ApiEnv>(async (context, next) => {
     refuseWithout(context, scope);
+    context.var.spendScope(scope);
     await next();
   });
 }

@@ -32,3 +32,5 @@ export const readinessSchema = z
 export type ReindexEvent = z.infer<typeof reindexEventSchema>;
 export type Stats = z.infer<typeof statsSchema>;
 export type Readiness = z.infer<typeof readinessSchema>;
+
+export const leaveSchema = z.object({ leaves: z.boolean() }).meta({ id: 'Leave' });

@@ -2,13 +2,20 @@ import { createHash } from 'node:crypto';
 import { chmod, lstat, rm } from 'node:fs/promises';
 import { connect, type Server, type Socket } from 'node:net';
 import { dirname, join } from 'node:path';
-import { GeodeError } from '../../core/errors.ts';
-import { checkSocketPath } from '../../link/dial.ts';
-import { ownFolder, type RoomPlaces } from '../../runtimes/rooms.ts';
+import { GeodeError } from '../core/errors.ts';
+import { checkSocketPath } from '../link/dial.ts';
+import { ownFolder, type RoomPlaces } from '../runtimes/rooms.ts';
 
 /** Beside those of the rooms, and by the name of the state folder: several may share a run folder. */
 export function hostSocketIn({ stateDir, runDir }: RoomPlaces): string {
   const path = join(runDir, '.host', createHash('sha256').update(stateDir).digest('hex').slice(0, 12));
+  checkSocketPath(path);
+  return path;
+}
+
+/** The API's own, beside it. */
+export function apiSocketIn(places: RoomPlaces): string {
+  const path = `${hostSocketIn(places)}.api`;
   checkSocketPath(path);
   return path;
 }
@@ -29,8 +36,17 @@ export async function listenAt(path: string, server: Server): Promise<void> {
 
 /** Undefined when nobody listens there. Who could listen in another's place is not spoken to. */
 export async function connectTo(path: string): Promise<Socket | undefined> {
+  if (!(await isOwnSocket(path))) return undefined;
+  return new Promise((resolve) => {
+    const connection = connect(path);
+    connection.once('connect', () => resolve(connection)).once('error', () => resolve(undefined));
+  });
+}
+
+/** False when there is none; `invalid_config` when it may be another user's. */
+export async function isOwnSocket(path: string): Promise<boolean> {
   const [folder, socket] = await Promise.all([lstat(dirname(path)), lstat(path)]).catch(() => []);
-  if (folder === undefined || socket === undefined) return undefined;
+  if (folder === undefined || socket === undefined) return false;
   const isOurs = [folder, socket].every(
     ({ uid, mode }) => uid === process.getuid?.() && (mode & 0o077) === 0,
   );
@@ -39,8 +55,5 @@ export async function connectTo(path: string): Promise<Socket | undefined> {
       hint: `Remove it, or set sandbox.run_dir to a folder of your own.`,
     });
   }
-  return new Promise((resolve) => {
-    const connection = connect(path);
-    connection.once('connect', () => resolve(connection)).once('error', () => resolve(undefined));
-  });
+  return true;
 }
