@@ -2,7 +2,9 @@
  * Geode's API from TypeScript, for Node and for browsers: nothing here needs more than `fetch` and `WebSocket`. Each
  * failure is a `GeodeError` with the code and the hint that the server gave.
  */
+import type { EventGap, HostEvent } from '../core/events.ts';
 import { type RemoteHost, remoteHost } from './host.ts';
+import { type EventsOptions, hostEvents } from './host-events.ts';
 import { type RemoteMemory, remoteMemory } from './memory.ts';
 import { type RemoteContexts, type RemoteRuns, remoteContexts, remoteRuns } from './runs.ts';
 import { type RemoteSandboxes, remoteSandboxes } from './sandboxes.ts';
@@ -17,6 +19,8 @@ export interface GeodeClient extends RemoteMemory, RemoteHost {
   readonly solves: RemoteSolves;
   readonly runs: RemoteRuns;
   readonly contexts: RemoteContexts;
+  /** What happens on the host; see `EventsOptions`. */
+  events(options?: EventsOptions): AsyncGenerator<HostEvent | EventGap>;
   /** The same host, asked for another user: only for whoever runs it, on its own socket. */
   as(user: string): GeodeClient;
 }
@@ -34,6 +38,7 @@ function clientOf(connection: Connection): GeodeClient {
     contexts: remoteContexts(connection),
     sandboxes: remoteSandboxes(connection),
     solves: remoteSolves(connection),
+    events: (options) => hostEvents(connection, options),
     as: (user) => clientOf({ ...connection, headers: { ...connection.headers, 'geode-user': user } }),
   };
 }

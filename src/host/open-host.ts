@@ -5,6 +5,7 @@
 import { join } from 'node:path';
 import type { ApiParts } from '../api/environment.ts';
 import { type KeyStore, openKeys } from '../api/keys.ts';
+import { openLiveContexts } from '../api/live-contexts.ts';
 import { createLog } from '../api/log.ts';
 import { type App, createApp, openConfiguredMemory } from '../app.ts';
 import type { Host as Machine } from '../config/host.ts';
@@ -75,6 +76,13 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
   const solves = openSolves({ ledger, runs, models, memory });
   const keys = opened.use(openKeys(config.gateway.keys_file));
 
+  const open: NonNullable<ApiParts['open']> = (spec, { runtime, onPull: pulled, signal }) =>
+    app.open(spec, {
+      ...(runtime && { runtime }),
+      ...(pulled && { onPull: pulled }),
+      ...(signal && { signal }),
+    });
+  const contexts = opened.use(openLiveContexts({ sandboxes, open }));
   const parts: ApiParts = {
     version,
     log,
@@ -85,12 +93,8 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
     solves,
     memory,
     keys,
-    open: (spec, { runtime, onPull: pulled, signal }) =>
-      app.open(spec, {
-        ...(runtime && { runtime }),
-        ...(pulled && { onPull: pulled }),
-        ...(signal && { signal }),
-      }),
+    open,
+    contexts,
     probe: () => app.probe(),
     image: (name, asked) => app.image(name, asked),
     settings: () => loaded.settings,
