@@ -7,14 +7,15 @@ import { once } from 'node:events';
 import { accessSync, constants } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { localUser, scopes } from '../src/api/keys.ts';
+import { type KeyStore, scopes } from '../src/api/keys.ts';
 import { createApp } from '../src/app.ts';
-import { type Gateway, startGateway } from '../src/cli/start-gateway.ts';
 import { version } from '../src/cli/version.ts';
 import { thisHost } from '../src/config/host.ts';
 import { loadConfig } from '../src/config/load.ts';
 import { isGeodeError } from '../src/core/errors.ts';
+import { localUser } from '../src/core/identity.ts';
 import type { RuntimeName } from '../src/core/runtime.ts';
+import { openWithoutSandboxes, startGateway } from '../src/host/gateway.ts';
 import { formatResult } from '../src/shell/format.ts';
 
 const { values } = parseArgs({
@@ -60,8 +61,11 @@ async function firstRun(
 
 async function serve(): Promise<void> {
   const port = values.once ? 0 : values.port === undefined ? undefined : Number(values.port);
-  await using gateway = await startGateway(config, { port, version });
-  console.log(walkThrough(gateway.url, gateway.secret ?? freshSecret(gateway)));
+  await using served = openWithoutSandboxes(config, version);
+  await using gateway = await startGateway(served, config, { port });
+  const secret =
+    config.gateway.auth === 'off' ? 'none-is-needed' : (gateway.secret ?? freshSecret(served.keys));
+  console.log(walkThrough(gateway.url, secret));
   if (values.once) return;
   console.log('Ctrl-C stops it. More: bin/geode.js --help, bin/geode.js status');
   const stop = new AbortController();
@@ -72,8 +76,7 @@ async function serve(): Promise<void> {
 const KEY_LABEL = 'made by npm start';
 
 /** A key is shown once and then forgotten, so each start has its own, and the one before ends. */
-function freshSecret({ keys }: Gateway): string {
-  if (keys === null) return 'none-is-needed';
+function freshSecret(keys: KeyStore): string {
   for (const { id, label, revokedAt } of keys.list())
     if (label === KEY_LABEL && revokedAt === null) keys.revoke(id);
   return keys.create({ user: localUser, scopes, label: KEY_LABEL }).secret;

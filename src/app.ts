@@ -6,15 +6,17 @@ import type { Config } from './config/schema.ts';
 import type { Cancel } from './core/cancel.ts';
 import type { EgressSpec } from './core/egress.ts';
 import { GeodeError } from './core/errors.ts';
+import type { ImageFacts } from './core/images.ts';
 import type { Limits } from './core/limits.ts';
 import type { Embedder, MemoryStore } from './core/memory.ts';
 import type { Sandboxes, SandboxStatus } from './core/persistent.ts';
-import { modelPrices } from './core/prices.ts';
+import { knownPrices } from './core/prices.ts';
 import type { Runtime, RuntimeName } from './core/runtime.ts';
 import type { Sandbox, SandboxSpec } from './core/sandbox.ts';
 import { type EgressHost, openEgress } from './egress/open-egress.ts';
 import { policyOf } from './egress/rules.ts';
 import type { HostLockOptions } from './ledger/host-lock.ts';
+import type { Ledger } from './ledger/ledger.ts';
 import { type LocalEmbedderOptions, openLocalEmbedder } from './memory/embed/local-embedder.ts';
 import { openRemoteEmbedder } from './memory/embed/remote-embedder.ts';
 import { type MemoryOptions, openMemory } from './memory/open-memory.ts';
@@ -26,7 +28,12 @@ import { roomOf } from './runtimes/rooms.ts';
 import { glance } from './sandboxes/glance.ts';
 import { journalFiles } from './sandboxes/journal-files.ts';
 import { type JournalReading, journalReading } from './sandboxes/journal-reading.ts';
-import { openSandboxes } from './sandboxes/open-sandboxes.ts';
+import {
+  type HostedOptions,
+  openSandboxes,
+  type SandboxesOptions,
+  sandboxesIn,
+} from './sandboxes/open-sandboxes.ts';
 import type { ShellPolicy } from './shell/policy.ts';
 
 /** Everything that Geode does, put together from a config. Nothing starts until it is asked for. */
@@ -47,6 +54,11 @@ export interface App {
   glance(options?: Cancel): Promise<readonly SandboxStatus[]>;
   /** The journals of one of them, likewise; without what looks like a secret, unless they are read raw. */
   journals(sandboxId: string, show?: 'redacted' | 'raw'): JournalReading;
+  /** Finds an image on the configured runtime, or the one named, and fetches one that is missing. */
+  image(
+    name: string,
+    options: { readonly runtime?: RuntimeName } & Cancel,
+  ): AsyncGenerator<PullEvent, ImageFacts>;
   /** A sandbox with the config's limits, where the spec says nothing else. */
   open(
     spec?: SandboxSpec,
@@ -59,10 +71,12 @@ export interface App {
   ): Promise<Sandbox>;
 }
 
-interface HostingOptions extends HostLockOptions {
+interface HostingOptions extends HostLockOptions, Pick<HostedOptions, 'events' | 'log'> {
   /** What it does by itself: `nothing`, for a single command; stop what is `idle`; or (default) `all`: have blank ones ready too. */
   readonly tends?: 'nothing' | 'idle' | 'all';
   readonly onPull?: (event: PullEvent) => void;
+  /** Of a host that has its lock already. Without it the lock is taken and the ledger opened. */
+  readonly ledger?: Ledger;
 }
 
 export function createApp(config: Config, host: Host, warn: (message: string) => void): App {
@@ -102,8 +116,8 @@ export function createApp(config: Config, host: Host, warn: (message: string) =>
     audit: { mostRecords: config.egress.audit_records, keepMs: config.egress.audit_days * 24 * 3_600_000 },
     secretsKeyFile: config.egress.secrets_key,
     usage: {
-      prices: { ...modelPrices, ...config.egress.prices },
-      budgetPerDay: config.egress.budget_per_day,
+      prices: { ...knownPrices, ...config.providers.prices },
+      budgetPerDay: config.providers.daily_budget,
     },
     warn,
     initial: initialEgress(config),
@@ -143,10 +157,11 @@ export function createApp(config: Config, host: Host, warn: (message: string) =>
         concurrency: config.runs.concurrency,
         mostWaiting: config.runs.queue,
         pullDeadlineMs: config.runs.pull_timeout * 1000,
+        imageCache: images,
         egress,
       }),
-    sandboxes: ({ tends = 'all', onPull = () => {}, ...lock } = {}) =>
-      openSandboxes({
+    sandboxes: ({ tends = 'all', onPull = () => {}, ledger, ...lock } = {}) => {
+      const options: SandboxesOptions = {
         runtimes,
         choose: runtime,
         image: (chosen, name, cancel) => imageOn(chosen, name, onPull, cancel),
@@ -161,12 +176,21 @@ export function createApp(config: Config, host: Host, warn: (message: string) =>
         },
         sweepEveryMs: tends === 'nothing' ? null : config.sandbox.sweep_every * 1000,
         warn,
+        formerUser: host.user,
         egress,
         ...lock,
-      }),
+      };
+      return ledger === undefined ? openSandboxes(options) : sandboxesIn(ledger, options);
+    },
     glance: (cancel) => glance(config.sandbox.state_dir, runtimes, cancel),
     journals: (id, show = 'redacted') =>
       journalReading(roomOf(places, id).journals, show === 'raw' ? null : []),
+    async *image(name, { runtime: wanted, signal }) {
+      const chosen = await runtime(wanted);
+      if (chosen.images === undefined)
+        throw new GeodeError('cannot_enforce', `The ${chosen.name} runtime has no images.`);
+      return yield* images.resolve(chosen.images, name, { signal });
+    },
     async open(spec = {}, { runtime: name, signal, onPull } = {}) {
       const chosen = await runtime(name);
       if (onPull !== undefined) await imageOn(chosen, spec.image, onPull, { signal });
@@ -210,6 +234,7 @@ export async function openConfiguredMemory(
     file: memory.file,
     embedder,
     indexing,
+    pendingText: memory.pending_text,
     ...(memory.index === 'qdrant' && {
       qdrant: {
         url: qdrant.url,

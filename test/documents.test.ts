@@ -9,10 +9,13 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 /** Each layer may import from those after it, and from itself. */
 const layers = [
   'cli',
+  'host',
   'client',
   'app.ts',
   'api',
+  'solve',
   'config',
+  'models',
   'egress',
   'shell',
   'memory',

@@ -11,20 +11,26 @@ import { logRequests } from './log.ts';
 import { describeApi } from './openapi.ts';
 import { answerProblem, refuseInvalid } from './problems.ts';
 import { reference } from './reference.ts';
-import { bulk } from './routes/bulk.ts';
-import { categories } from './routes/categories.ts';
-import { files } from './routes/files.ts';
-import { get } from './routes/get.ts';
-import { health } from './routes/health.ts';
-import { ingest } from './routes/ingest.ts';
-import { keyRoutes } from './routes/keys.ts';
-import { list } from './routes/list.ts';
-import { put } from './routes/put.ts';
-import { ready } from './routes/ready.ts';
-import { reindex } from './routes/reindex.ts';
-import { remove } from './routes/remove.ts';
-import { search } from './routes/search.ts';
-import { stats } from './routes/stats.ts';
+import { bulk } from './routes/context/bulk.ts';
+import { categories } from './routes/context/categories.ts';
+import { files } from './routes/context/files.ts';
+import { get } from './routes/context/get.ts';
+import { ingest } from './routes/context/ingest.ts';
+import { list } from './routes/context/list.ts';
+import { put } from './routes/context/put.ts';
+import { remove } from './routes/context/remove.ts';
+import { search } from './routes/context/search.ts';
+import { keyRoutes } from './routes/keys/keys.ts';
+import { reindex } from './routes/memory/reindex.ts';
+import { stats } from './routes/memory/stats.ts';
+import { processRoutes } from './routes/processes/index.ts';
+import { sandboxRoutes } from './routes/sandboxes/index.ts';
+import { hostEvents } from './routes/server/events.ts';
+import { health } from './routes/server/health.ts';
+import { leave } from './routes/server/leave.ts';
+import { ready } from './routes/server/ready.ts';
+import { crystalRoutes } from './routes/solve/crystals.ts';
+import { solveRoutes } from './routes/solve/solves.ts';
 
 export function createApp(parts: ApiParts, options: ApiOptions, stopping: AbortSignal): OpenAPIHono<ApiEnv> {
   const app = new OpenAPIHono<ApiEnv>({ defaultHook: refuseInvalid });
@@ -36,6 +42,10 @@ export function createApp(parts: ApiParts, options: ApiOptions, stopping: AbortS
     ),
   );
 
+  app.use(async (context, next) => {
+    context.set('stopping', stopping);
+    await next();
+  });
   app.use(requestId({ limitLength: 64 }));
   app.use(logRequests(parts.log));
   app.use(closeWhen(stopping));
@@ -49,7 +59,17 @@ export function createApp(parts: ApiParts, options: ApiOptions, stopping: AbortS
   // The paths with a name come before the one that takes any id.
   app.openapiRoutes([search, ingest, bulk, files, categories, list, get, put, remove]);
   app.openapiRoutes([stats(parts.memory), reindex(parts.memory)]);
+  if (parts.sandboxes !== undefined) {
+    app.openapiRoutes(sandboxRoutes(parts.sandboxes, parts.image));
+    app.openapiRoutes(processRoutes);
+  }
+  if (parts.solves !== undefined) {
+    app.openapiRoutes(solveRoutes(parts.solves.of));
+    app.openapiRoutes(crystalRoutes(parts.solves.crystals));
+  }
   if (parts.keys !== 'off') app.openapiRoutes(keyRoutes(parts.keys));
+  if (parts.events !== undefined) app.openapiRoutes([hostEvents(parts.events)]);
+  if (parts.leave !== undefined) app.openapiRoutes([leave(parts.leave)]);
 
   const document = describeApi(app, parts.version);
   app.get('/openapi.json', (context) => context.json(document));

@@ -1,20 +1,66 @@
 import type { HttpBindings } from '@hono/node-server';
 import type { Logger } from 'pino';
+import type { Setting } from '../config/load.ts';
+import type { Cancel } from '../core/cancel.ts';
+import type { Events } from '../core/events.ts';
+import type { User } from '../core/identity.ts';
+import type { ImageFacts } from '../core/images.ts';
 import type { Memory, MemoryStore } from '../core/memory.ts';
+import type { Sandboxes, UserSandboxes } from '../core/persistent.ts';
+import type { RuntimeName } from '../core/runtime.ts';
+import type { Sandbox, SandboxSpec } from '../core/sandbox.ts';
+import type { PullEvent } from '../runs/events.ts';
+import type { Runs } from '../runs/index.ts';
+import type { ProbedRuntime } from '../runtimes/index.ts';
+import type { JournalReading } from '../sandboxes/journal-reading.ts';
+import type { OpenedSolves } from '../solve/open-solves.ts';
+import type { Conversation } from './conversation.ts';
 import type { RateLimit } from './guards/rate-limit.ts';
 import type { KeyStore, Scope } from './keys.ts';
 
-/** What the server is made of. Whoever starts it owns the parts and closes them after `stop`. */
+/**
+ * What the server is made of. Whoever starts it owns the parts and closes them after `stop`. The routes of a part that
+ * is left out are not there.
+ */
 export interface ApiParts {
   readonly memory: MemoryStore;
+  /** With `journals`: the sandboxes that stay, their processes, files and snapshots. */
+  readonly sandboxes?: Sandboxes;
+  /** What processes of a sandbox wrote, by the sandbox's id; `raw` shows secrets too. */
+  readonly journals?: (sandboxId: string, show: 'redacted' | 'raw') => JournalReading;
+  readonly runs?: Runs;
+  readonly solves?: OpenedSolves;
+  /** A fresh sandbox with the config's limits, for one command or a context; the caller disposes of it. */
+  readonly open?: (
+    spec: SandboxSpec,
+    options: { readonly runtime?: RuntimeName; readonly onPull?: (event: PullEvent) => void } & Cancel,
+  ) => Promise<Sandbox>;
+  /** Every runtime with what it promises here, or why it cannot. */
+  readonly probe?: () => Promise<readonly ProbedRuntime[]>;
+  /** Finds an image and fetches one that is missing: the progress, then the image. */
+  readonly image?: (
+    name: string,
+    options: { readonly runtime?: RuntimeName } & Cancel,
+  ) => AsyncGenerator<PullEvent, ImageFacts>;
+  /** Every setting as it is in force; the API masks the secrets among them. */
+  readonly settings?: () => readonly Setting[];
+  /** What happens on this host. */
+  readonly events?: Events;
   /** `off` lets everyone in as the local user; `startApi` refuses that on a public address. */
   readonly keys: KeyStore | 'off';
   readonly log: Logger;
   /** Geode's own version. */
   readonly version: string;
+  /** Asks this host to make room for another, on its socket only; false while it has work. */
+  readonly leave?: () => boolean;
 }
 
 export interface ApiOptions {
+  /**
+   * Who a caller is. `keys`: the user whose key is sent. `socket`: the local user, who runs this host, may do
+   * everything and may act for any user; only for a socket that nobody else can connect to.
+   */
+  readonly callers: 'keys' | 'socket';
   readonly host: string;
   /** 0 takes a free one. */
   readonly port: number;
@@ -24,6 +70,8 @@ export interface ApiOptions {
   readonly allowedOrigins: readonly string[];
   /** Requests of one key. */
   readonly rate: RateLimit;
+  /** Of these, requests that need a scope. */
+  readonly scopeRates: Readonly<Partial<Record<Scope, RateLimit>>>;
   /** Attempts with a wrong key from one address. */
   readonly failureRate: RateLimit;
   readonly connections: number;
@@ -35,31 +83,47 @@ export interface ApiOptions {
 }
 
 export const defaultApiOptions: ApiOptions = {
+  callers: 'keys',
   host: '127.0.0.1',
   port: 4430,
   allowedHosts: [],
   allowedOrigins: [],
-  rate: { perMinute: 1200, burst: 240 },
+  rate: { perMinute: 6000, burst: 1000 },
+  scopeRates: {},
   failureRate: { perMinute: 30, burst: 30 },
   connections: 1024,
   headersTimeoutMs: 10_000,
-  requestTimeoutMs: 120_000,
+  requestTimeoutMs: 600_000,
   stopTimeoutMs: 10_000,
 };
 
 export interface Caller {
-  readonly user: string;
+  readonly user: User;
   readonly keyId: string;
   readonly scopes: readonly Scope[];
+  /** `anyone`: whoever runs the host, on its own socket. */
+  readonly actsFor: 'self' | 'anyone';
+}
+
+/** There where the request asks for a WebSocket. */
+export interface Upgrade {
+  /** The request becomes a conversation, which this leads from its first to its last message. */
+  accept(lead: (conversation: Conversation) => Promise<void>): void;
 }
 
 export interface ApiEnv {
-  Bindings: HttpBindings;
+  Bindings: HttpBindings & { upgrade?: Upgrade };
   Variables: {
+    /** Fires when the server stops. */
+    stopping: AbortSignal;
     requestId: string;
     log: Logger;
     caller: Caller;
+    /** Counts a request that needs the scope; `rate_limited` when there were too many. */
+    spendScope: (scope: Scope) => void;
     /** The caller's own namespace: the only memory that a route can reach. */
     memory: Memory;
+    /** The caller's own sandboxes: the only ones that a route can reach. */
+    sandboxes: UserSandboxes;
   };
 }

@@ -8,15 +8,11 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { GeodeError } from '../core/errors.ts';
+import { checkUser } from '../core/identity.ts';
 import { Connection } from '../ledger/connection.ts';
+import { type Scope, scopes } from './schemas/keys.ts';
 
-export const scopes = ['memory:read', 'memory:write', 'admin'] as const;
-
-/** `admin` manages keys and the store itself, for all users; it opens nobody's memory. */
-export type Scope = (typeof scopes)[number];
-
-/** Whoever works on this machine without naming a user: the CLI, the first key, a server without auth. */
-export const localUser = 'local';
+export { type Scope, scopes };
 
 export interface ApiKey {
   readonly id: string;
@@ -79,17 +75,6 @@ export function openKeys(path: string): KeyStore {
 
 /** Finds keys in text, so that none is written to a log. */
 export const keyPattern = /geode_([0-9a-f]{12})_[\w-]{43}/;
-
-export const userPattern = /^[a-z0-9][a-z0-9._@-]{0,63}$/;
-
-function checkUser(user: string): void {
-  if (!userPattern.test(user)) {
-    throw new GeodeError(
-      'invalid_input',
-      `The user name ${JSON.stringify(user)} is not valid: use up to 64 lower-case letters, digits, '.', '_', '@' and '-'`,
-    );
-  }
-}
 
 function openPrivate(path: string): Connection {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });

@@ -14,15 +14,25 @@ export function describeApi(app: OpenAPIHono<ApiEnv>, version: string) {
       title: 'Geode',
       version,
       license: { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
-      description: 'What agents learned, found by meaning and by word.',
+      description: 'Sandboxes for agents, code that runs in them, and a memory of what they learned.',
     },
     // Relative, so that the document is right under whatever name the server is reached.
     servers: [{ url: '/' }],
     tags: [
+      {
+        name: 'sandboxes',
+        description: 'Sandboxes that stay: one for each chat of the user whose key asks.',
+      },
+      { name: 'processes', description: 'Commands in a sandbox, their input and output.' },
+      { name: 'files', description: 'Files of a sandbox.' },
+      { name: 'journals', description: 'What processes wrote, without what looks like a secret.' },
+      { name: 'snapshots', description: 'Workspaces as they were.' },
+      { name: 'runs', description: 'Code executed once, in a fresh sandbox.' },
+      { name: 'contexts', description: 'Interpreters that keep their variables between runs.' },
       { name: 'context', description: 'Entries of the memory of the user whose key asks.' },
       { name: 'memory', description: 'The store behind all memories.' },
       { name: 'keys', description: 'Who may ask, and for what.' },
-      { name: 'server', description: 'How the server is doing.' },
+      { name: 'server', description: 'How the server is doing, what it can do and what happens.' },
     ],
   });
   const paths = Object.entries(document.paths ?? {});

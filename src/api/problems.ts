@@ -2,9 +2,9 @@
 import type { Hook } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { HTTPException } from 'hono/http-exception';
-import { type ErrorCode, errorCatalogue, GeodeError, reasonOf } from '../core/errors.ts';
+import { type ErrorCode, errorCatalogue, GeodeError, isGeodeError, reasonOf } from '../core/errors.ts';
 import type { ApiEnv } from './environment.ts';
-import type { Problem } from './schemas.ts';
+import type { Problem } from './schemas/problem.ts';
 
 export function answerProblem(thrown: unknown, context: Context<ApiEnv>): Response {
   const error = errorOf(thrown, context);
@@ -16,8 +16,11 @@ export function answerProblem(thrown: unknown, context: Context<ApiEnv>): Respon
   return context.json(problemOf(error), status === 499 ? 408 : status);
 }
 
-export function errorOf(thrown: unknown, { req }: Context<ApiEnv>): GeodeError {
+export function errorOf(thrown: unknown, context: Context<ApiEnv>): GeodeError {
+  const { req } = context;
   if (req.raw.signal.aborted) return new GeodeError('cancelled', 'The caller left', { cause: thrown });
+  if (context.var.stopping.aborted && isGeodeError(thrown, 'cancelled'))
+    return new GeodeError('stopping', 'The server is stopping', { cause: thrown });
   if (thrown instanceof GeodeError) return thrown;
   if (thrown instanceof HTTPException) {
     const code = thrown.status === 415 ? 'unsupported_type' : 'invalid_input';

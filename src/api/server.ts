@@ -6,6 +6,7 @@ import { GeodeError, reasonOf } from '../core/errors.ts';
 import { createApp } from './app.ts';
 import { type ApiOptions, type ApiParts, defaultApiOptions } from './environment.ts';
 import { problemOf } from './problems.ts';
+import { serveUpgrades } from './upgrade.ts';
 
 export interface ApiServer extends AsyncDisposable {
   readonly url: string;
@@ -13,13 +14,14 @@ export interface ApiServer extends AsyncDisposable {
   stop(): Promise<void>;
 }
 
-export async function startApi(parts: ApiParts, overrides: Partial<ApiOptions> = {}): Promise<ApiServer> {
+export interface UnboundServer extends Pick<ApiServer, 'stop'>, AsyncDisposable {
+  /** Not listening yet: on a port or on a socket is for the caller to say. */
+  readonly server: Server;
+}
+
+/** The API on an HTTP server, WebSockets included. */
+export function createApiServer(parts: ApiParts, overrides: Partial<ApiOptions> = {}): UnboundServer {
   const options = { ...defaultApiOptions, ...overrides };
-  if (parts.keys === 'off' && !isLoopback(options.host)) {
-    throw new GeodeError('invalid_config', `Without auth the server does not listen on ${options.host}`, {
-      hint: 'Turn `gateway.auth` on, or listen on 127.0.0.1.',
-    });
-  }
   const stopping = new AbortController();
   const app = createApp(parts, options, stopping.signal);
   const server = createServer(
@@ -33,14 +35,27 @@ export async function startApi(parts: ApiParts, overrides: Partial<ApiOptions> =
     getRequestListener(app.fetch, { errorHandler: refuseMalformed }),
   );
   server.maxConnections = options.connections;
-  await listen(server, options);
+  const upgrades = serveUpgrades(server, app.fetch, refuseMalformed);
 
   let stopped: Promise<void> | undefined;
   const stop = () => {
     stopping.abort();
-    stopped ??= close(server, options.stopTimeoutMs);
+    stopped ??= Promise.all([upgrades.stop(), close(server, options.stopTimeoutMs)]).then(() => {});
     return stopped;
   };
+  return { server, stop, [Symbol.asyncDispose]: stop };
+}
+
+/** The API on a TCP port. */
+export async function startApi(parts: ApiParts, overrides: Partial<ApiOptions> = {}): Promise<ApiServer> {
+  const options = { ...defaultApiOptions, ...overrides };
+  if (parts.keys === 'off' && !isLoopback(options.host)) {
+    throw new GeodeError('invalid_config', `Without auth the server does not listen on ${options.host}`, {
+      hint: 'Turn `gateway.auth` on, or listen on 127.0.0.1.',
+    });
+  }
+  const { server, stop } = createApiServer(parts, { ...overrides, callers: 'keys' });
+  await listen(server, options);
   return { url: urlOf(server), stop, [Symbol.asyncDispose]: stop };
 }
 
@@ -80,6 +95,7 @@ async function listen(server: Server, { host, port }: ApiOptions): Promise<void>
 
 async function close(server: Server, timeoutMs: number): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
+  if (!server.listening) return;
   server.close(() => resolve());
   const deadline = setTimeout(() => server.closeAllConnections(), timeoutMs);
   await promise;

@@ -10,8 +10,8 @@ import type {
   Stored,
 } from '../core/memory.ts';
 import type { ApiKey } from './keys.ts';
-import type { WireEntry, WireNewEntry, WireResult, WireStored, WireVersion } from './schemas.ts';
-import type { WireKey } from './server-schemas.ts';
+import type { WireEntry, WireNewEntry, WireResult, WireStored, WireVersion } from './schemas/context.ts';
+import type { WireKey } from './schemas/keys.ts';
 
 export function newEntryOf(wire: WireNewEntry): NewEntry {
   const { id, valid_until, tags, identifiers, supersedes, ...rest } = wire;

@@ -1,6 +1,6 @@
 /** How a person names the sandbox of a chat: `alice/demo`, `demo`, or its id from `geode sandbox ls`. */
-import type { Host } from '../config/host.ts';
 import { GeodeError } from '../core/errors.ts';
+import { localUser } from '../core/identity.ts';
 import type { Sandboxes, SandboxStatus } from '../core/persistent.ts';
 import { type CliContext, type CliOption, text } from './command.ts';
 import { printableLine } from './printable.ts';
@@ -15,7 +15,7 @@ export const chatOptions = {
     type: 'string',
     short: 'u',
     value: 'USER',
-    description: 'whose sandbox; the whole name is then the chat, "/" included (default: your login)',
+    description: 'whose sandbox; the whole name is then the chat, "/" included (default: local)',
   },
 } as const satisfies Record<string, CliOption>;
 
@@ -23,14 +23,11 @@ export const chatOptions = {
 const idPattern = /^(room-\d+-\d+-[0-9a-f]{12}|[0-9a-f]{20})$/;
 
 /** The first "/" divides the user from the chat. */
-export function chatNamed(
-  word: string,
-  { values, host }: Pick<CliContext, 'values'> & { host: Pick<Host, 'user'> },
-): ChatName {
+export function chatNamed(word: string, { values }: Pick<CliContext, 'values'>): ChatName {
   const user = text(values, 'user');
   if (user !== undefined) return { user, chat: word };
   const at = word.indexOf('/');
-  return at === -1 ? { user: host.user, chat: word } : { user: word.slice(0, at), chat: word.slice(at + 1) };
+  return at === -1 ? { user: localUser, chat: word } : { user: word.slice(0, at), chat: word.slice(at + 1) };
 }
 
 /** The same, where the word may be an id. */

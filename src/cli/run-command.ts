@@ -5,6 +5,7 @@ import type { Command, ExecResult } from '../core/process.ts';
 import type { Grade, Sandbox, Workspace } from '../core/sandbox.ts';
 import { type CliContext, exitCodes, interruptedCode } from './command.ts';
 import { showDenied } from './egress-options.ts';
+import { errorText, visibleJson } from './printable.ts';
 import { exitCodeOf } from './sandbox-options.ts';
 import { explainExit, type OnInterrupt, showProcess } from './show-process.ts';
 import type { Streams } from './streams.ts';
@@ -67,8 +68,8 @@ export async function orNotRun(
     return await work();
   } catch (error) {
     if (!isGeodeError(error) || error.code === 'cancelled' || error.details.usage === true) throw error;
-    if (json) out(JSON.stringify(error));
-    else err(`geode: ${error.message}\n  ${error.hint}`);
+    if (json) out(visibleJson(error));
+    else err(errorText(error));
     return exitCodes.notRun;
   } finally {
     // An open pipe that nobody writes to would keep this program waiting.

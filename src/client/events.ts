@@ -1,15 +1,128 @@
-/** The data of each server-sent event, parsed from JSON. Leaving the loop ends the request. */
-export async function* readEvents(response: Response): AsyncGenerator<unknown> {
-  if (!response.body) return;
-  let rest = '';
-  for await (const text of response.body.pipeThrough(new TextDecoderStream())) {
-    const events = (rest + text).split('\n\n');
-    rest = events.pop() ?? '';
-    for (const event of events) yield JSON.parse(dataOf(event));
+/** Server-sent events, read once or for as long as it takes. */
+import type { Cancel } from '../core/cancel.ts';
+import { GeodeError, isGeodeError } from '../core/errors.ts';
+import { type Connection, problemError, type Query, type Sending, send, unreachable } from './send.ts';
+
+interface ServerEvent<T> {
+  readonly event: T;
+  /** Where to go on after it; undefined where the event has none. */
+  readonly id: string | undefined;
+}
+
+type AnyEvent = { readonly type: string };
+
+/** The events of one request, a `problem` among them thrown. Leaving the loop ends the request. */
+export async function* streamEvents<T extends AnyEvent>(
+  connection: Connection,
+  method: string,
+  path: string,
+  sending: Sending,
+): AsyncGenerator<T> {
+  for await (const { event } of eventsOf<T>(connection, method, path, sending)) yield event;
+}
+
+export interface Following extends Cancel {
+  readonly query?: Query;
+  /** The event behind which nothing comes. */
+  readonly isLast: (type: string) => boolean;
+  /** How long a host may be away before the reading fails; default 30 s. */
+  readonly patienceMs?: number;
+}
+
+/**
+ * The events of a stream that goes on: when the connection is lost, or the host restarts, it is opened again where it
+ * was. Ends behind the last event.
+ */
+export async function* followEvents<T extends AnyEvent>(
+  connection: Connection,
+  path: string,
+  { query, isLast, patienceMs = 30_000, signal }: Following,
+): AsyncGenerator<T> {
+  let last: string | undefined;
+  let lostAt: number | undefined;
+  for (;;) {
+    try {
+      const headers = last === undefined ? {} : { 'last-event-id': last };
+      for await (const { event, id } of eventsOf<T>(connection, 'GET', path, {
+        ...(query && { query }),
+        headers,
+        signal,
+      })) {
+        lostAt = undefined;
+        if (id !== undefined) last = id;
+        yield event;
+        if (isLast(event.type)) return;
+      }
+      throw new GeodeError('server_unreachable', 'The stream ended before its last event');
+    } catch (error) {
+      if (!isGeodeError(error, 'server_unreachable') && !isGeodeError(error, 'stopping')) throw error;
+      lostAt ??= Date.now();
+      if (Date.now() - lostAt > patienceMs) throw error;
+    }
+    await pause(retryMs, signal);
   }
 }
 
-function dataOf(event: string): string {
-  const lines = event.split('\n').filter((line) => line.startsWith('data: '));
-  return lines.map((line) => line.slice('data: '.length)).join('\n');
+const retryMs = 200;
+
+async function* eventsOf<T extends AnyEvent>(
+  connection: Connection,
+  method: string,
+  path: string,
+  sending: Sending,
+): AsyncGenerator<ServerEvent<T>> {
+  const response = await send(connection, method, path, { ...sending, accept: 'text/event-stream' });
+  try {
+    for await (const { event, id } of readEvents<T>(response)) {
+      if (event.type === 'problem')
+        throw problemError(event) ?? new GeodeError('internal', 'The stream failed');
+      yield { event, id };
+    }
+  } catch (error) {
+    throw isGeodeError(error) ? error : unreachable(connection.transport, error, sending.signal);
+  }
+}
+
+/** The data of each event, parsed from JSON. */
+export function readEvents<T>(response: Response): AsyncGenerator<ServerEvent<T>>;
+export async function* readEvents(response: Response): AsyncGenerator<ServerEvent<unknown>> {
+  if (!response.body) return;
+  // What has come of the next event: a large one comes in many pieces.
+  let pieces: string[] = [];
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      pieces.push(value);
+      if (!value.includes('\n')) continue;
+      const events = pieces.join('').split('\n\n');
+      pieces = [events.pop() ?? ''];
+      for (const event of events) {
+        const data = fieldOf(event, 'data');
+        if (data !== undefined) yield { event: JSON.parse(data), id: fieldOf(event, 'id') };
+      }
+    }
+  } finally {
+    await reader.cancel().catch(() => {});
+  }
+}
+
+function fieldOf(event: string, name: string): string | undefined {
+  const lines = event.split('\n').filter((line) => line.startsWith(`${name}: `));
+  return lines.length === 0 ? undefined : lines.map((line) => line.slice(name.length + 2)).join('\n');
+}
+
+/** Until the time is up; throws `cancelled` on the signal. */
+export async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, ms);
+  const leave = () => resolve();
+  signal?.addEventListener('abort', leave, { once: true });
+  if (signal?.aborted) leave();
+  await promise;
+  clearTimeout(timer);
+  signal?.removeEventListener('abort', leave);
+  if (signal?.aborted)
+    throw new GeodeError('cancelled', 'The reading was cancelled', { cause: signal.reason });
 }

@@ -1,73 +1,142 @@
 /** One request, and its refusal as a `GeodeError`. */
-import { problemSchema } from '../api/schemas.ts';
 import { type ErrorCode, errorCatalogue, GeodeError, reasonOf } from '../core/errors.ts';
+import type { Transport } from './transport.ts';
 
-export interface Target {
-  /** Such as `http://127.0.0.1:4430`. */
-  readonly url: string;
-  /** Not needed where the server's auth is off. */
-  readonly key?: string | undefined;
+/** A host, and for whom it is asked. */
+export interface Connection {
+  readonly transport: Transport;
+  /** Sent with every request. */
+  readonly headers: Readonly<Record<string, string>>;
 }
 
+export type Query = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
+
 export interface Sending {
-  readonly query?: Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
+  readonly query?: Query;
   readonly json?: unknown;
   readonly form?: FormData;
+  readonly body?: string | Uint8Array | Blob | AsyncIterable<Uint8Array>;
   readonly accept?: string;
+  readonly headers?: Readonly<Record<string, string>>;
   /** Statuses that are an answer although they look like a failure. */
   readonly accepted?: readonly number[];
   readonly signal?: AbortSignal | undefined;
 }
 
 export async function send(
-  target: Target,
+  connection: Connection,
   method: string,
   path: string,
-  sending: Sending,
+  sending: Sending = {},
 ): Promise<Response> {
-  const url = new URL(path, target.url);
-  for (const [name, value] of Object.entries(sending.query ?? {})) {
-    for (const each of [value].flat()) if (each !== undefined) url.searchParams.append(name, String(each));
-  }
-  const response = await request(url, {
+  const body = bodyOf(sending);
+  const response = await request(connection, path + queryText(sending.query), {
     method,
     headers: {
+      ...connection.headers,
       accept: sending.accept ?? 'application/json',
-      ...(target.key !== undefined && { authorization: `Bearer ${target.key}` }),
       ...(sending.json !== undefined && { 'content-type': 'application/json' }),
+      ...(sending.body !== undefined && { 'content-type': 'application/octet-stream' }),
+      ...sending.headers,
     },
-    body: sending.form ?? (sending.json === undefined ? null : JSON.stringify(sending.json)),
+    body,
+    ...(body instanceof ReadableStream && { duplex: 'half' as const }),
     signal: sending.signal ?? null,
   });
   if (response.ok || sending.accepted?.includes(response.status)) return response;
   throw await refusalOf(response);
 }
 
-async function request(url: URL, init: RequestInit): Promise<Response> {
-  try {
-    return await fetch(url, init);
-  } catch (thrown) {
-    if (init.signal?.aborted)
-      throw new GeodeError('cancelled', 'The request was cancelled', { cause: thrown });
-    const reason = thrown instanceof Error && thrown.cause ? reasonOf(thrown.cause) : reasonOf(thrown);
-    throw new GeodeError('server_unreachable', `${url.origin} does not answer: ${reason}`, { cause: thrown });
+/** The server is of this package and its answers are checked where they are made: they are not parsed again here. */
+export async function ask<T>(
+  connection: Connection,
+  method: string,
+  path: string,
+  sending?: Sending,
+): Promise<T> {
+  const response = await send(connection, method, path, sending);
+  return jsonOf<T>(response);
+}
+
+async function jsonOf<T>(response: Response): Promise<T>;
+async function jsonOf(response: Response): Promise<unknown> {
+  const text = await response.text().catch((thrown) => {
+    throw new GeodeError('server_unreachable', `The answer was cut off: ${reasonOf(thrown)}`, {
+      cause: thrown,
+    });
+  });
+  const parsed = parseJson(text);
+  if (parsed === undefined) throw notGeode(response);
+  return parsed;
+}
+
+export function queryText(query: Query = {}): string {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    for (const each of [value].flat()) if (each !== undefined) search.append(name, String(each));
   }
+  return search.size > 0 ? `?${search}` : '';
+}
+
+function bodyOf({ json, form, body }: Sending): NonNullable<RequestInit['body']> | null {
+  if (json !== undefined) return JSON.stringify(json);
+  if (form !== undefined) return form;
+  if (body === undefined || typeof body === 'string' || body instanceof Blob) return body ?? null;
+  if (body instanceof Uint8Array) return new Uint8Array(body);
+  const iterator = body[Symbol.asyncIterator]();
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const step = await iterator.next();
+      if (step.done) controller.close();
+      else controller.enqueue(step.value);
+    },
+    async cancel() {
+      await iterator.return?.();
+    },
+  });
+}
+
+async function request({ transport }: Connection, path: string, init: RequestInit): Promise<Response> {
+  try {
+    return await transport.fetch(path, init);
+  } catch (thrown) {
+    throw unreachable(transport, thrown, init.signal);
+  }
+}
+
+export function unreachable(
+  { name }: Transport,
+  thrown: unknown,
+  signal: AbortSignal | null | undefined,
+): GeodeError {
+  if (signal?.aborted) return new GeodeError('cancelled', 'The request was cancelled', { cause: thrown });
+  const reason = thrown instanceof Error && thrown.cause ? reasonOf(thrown.cause) : reasonOf(thrown);
+  return new GeodeError('server_unreachable', `${name} does not answer: ${reason}`, { cause: thrown });
 }
 
 async function refusalOf(response: Response): Promise<GeodeError> {
-  const text = await response.text();
-  const { data: problem } = problemSchema.safeParse(parseJson(text));
-  if (!problem || !isErrorCode(problem.code)) {
-    return new GeodeError(
-      'server_unreachable',
-      `The server answered ${response.status}, which is no answer of Geode`,
-    );
-  }
-  const { error, hint, details } = problem;
-  return new GeodeError(problem.code, error, { hint, ...(details && { details }) });
+  return problemError(parseJson(await response.text())) ?? notGeode(response);
 }
 
-function parseJson(text: string): unknown {
+function notGeode({ status }: Response): GeodeError {
+  return new GeodeError('server_unreachable', `The server answered ${status}, which is no answer of Geode`);
+}
+
+/** A refusal that came over the wire; undefined for anything else. */
+export function problemError(problem: unknown): GeodeError | undefined {
+  if (typeof problem !== 'object' || problem === null || !('code' in problem) || !('error' in problem))
+    return undefined;
+  const { error, code } = problem;
+  if (typeof error !== 'string' || typeof code !== 'string' || !isErrorCode(code)) return undefined;
+  const hint = 'hint' in problem && typeof problem.hint === 'string' ? { hint: problem.hint } : {};
+  const details =
+    'details' in problem && typeof problem.details === 'object' && problem.details !== null
+      ? { details: { ...problem.details } }
+      : {};
+  return new GeodeError(code, error, { ...hint, ...details });
+}
+
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

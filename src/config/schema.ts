@@ -2,6 +2,7 @@ import { isAbsolute, join } from 'node:path';
 import { z } from 'zod';
 import { GeodeError, reasonOf } from '../core/errors.ts';
 import { parseSize } from '../core/limits.ts';
+import { providerKinds } from '../core/model.ts';
 import { runtimeNames } from '../core/runtime.ts';
 import { languageNames } from '../runs/languages/language.ts';
 import { defaultStrictPrograms } from '../shell/policy.ts';
@@ -18,7 +19,6 @@ const size = z.union([z.string(), z.number()]).transform((value, context) => {
 const folder = z.string().refine(isAbsolute, 'must be an absolute path');
 const positive = z.number().positive();
 const count = z.number().int().nonnegative();
-const price = z.number().nonnegative();
 
 /** The whole config: one section a part, every key with its meaning and default. Unknown keys are refused. */
 export function configSchema(host: Host) {
@@ -55,7 +55,7 @@ export function configSchema(host: Host) {
     sandbox: z
       .strictObject({
         state_dir: folder.default(host.stateDir).describe('records, workspaces and journals'),
-        run_dir: folder.default(host.runDir).describe('sockets; keep it short'),
+        run_dir: folder.default(host.runDir).describe('sockets; 45 bytes at most'),
         memory: size.nullable().optional().describe('"512m", "2g"; null: no limit'),
         cpus: positive.nullable().optional().describe('may be a fraction; null: no limit'),
         pids: positive.int().nullable().optional().describe('processes; null: no limit'),
@@ -106,6 +106,9 @@ export function configSchema(host: Host) {
           .describe("the embedder's address, for openai-compatible services and ollama"),
         api_key: z.string().min(1).optional().describe("the embedder's key"),
         model_dir: folder.default(join(host.cacheDir, 'models')).describe('where local models are kept'),
+        pending_text: size
+          .default(256 * 2 ** 20)
+          .describe('text of one user that may wait to be indexed: "256m"; more is refused until it is done'),
       })
       .prefault({}),
     qdrant: z
@@ -127,11 +130,52 @@ export function configSchema(host: Host) {
           .default([])
           .describe('host names in URLs, beside localhost and addresses'),
         allowed_origins: z.array(z.string()).default([]).describe('pages of other origins that may call'),
+        rate: positive
+          .default(100)
+          .describe('requests a second of one key; ten times as many may come at once'),
+        scope_rates: z
+          .record(z.string(), positive)
+          .default({})
+          .describe('fewer for what one scope allows: { "memory:write": 20 }'),
+        failure_rate: positive.default(0.5).describe('attempts a second with a wrong key from one address'),
+        keep_events: positive.int().default(50_000).describe('events that readers can catch up with'),
         sandboxes: z.boolean().default(true).describe('host the sandboxes that stay'),
         log_level: z
           .enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'])
           .default('info')
           .describe('logs go to stderr'),
+      })
+      .prefault({}),
+    providers: z
+      .strictObject({
+        services: z
+          .record(
+            z.string().regex(/^[a-z0-9][a-z0-9_-]*$/, 'a name has lower-case letters, digits, - and _'),
+            z.strictObject({
+              kind: z.enum(providerKinds).describe('the wire that it speaks'),
+              base_url: z.url().optional().describe('for openai-compatible: Ollama, vLLM, OpenRouter, …'),
+              api_key: z.string().min(1).optional().describe('its key'),
+            }),
+          )
+          .default({})
+          .describe('where models come from, by a name of your own'),
+        default: z.string().min(1).optional().describe('the usual model: SERVICE/MODEL'),
+        cheap: z.string().min(1).optional().describe('for reflection and tags; the default one if not set'),
+        timeout: positive.default(120).describe('seconds that an answer may take, retries included'),
+        retries: count.default(2).describe('tries again after a limit or a failure, as the provider asks'),
+        daily_budget: z
+          .number()
+          .nonnegative()
+          .nullable()
+          .default(null)
+          .describe('US dollars for each user and day (UTC); null: no limit'),
+        prices: z
+          .record(
+            z.string(),
+            z.strictObject({ input: z.number(), output: z.number(), cached: z.number().optional() }),
+          )
+          .default({})
+          .describe('US dollars for a million tokens by model, beside and before the known ones'),
       })
       .prefault({}),
     runs: z
@@ -165,16 +209,6 @@ export function configSchema(host: Host) {
         secrets_key: folder
           .default(join(host.configDir, 'secrets.key'))
           .describe('the file with the key of the secrets; it is made when the first is set'),
-        budget_per_day: positive
-          .nullable()
-          .default(null)
-          .describe('US dollars that the models of one user may cost in a day; null: no limit'),
-        prices: z
-          .record(z.string(), z.strictObject({ input: price, output: price, cachedInput: price }))
-          .default({})
-          .describe(
-            'US dollars for a million tokens, by the beginning of the name of a model; beside the known ones',
-          ),
         audit_records: positive.int().default(100_000).describe('connections that the audit keeps'),
         audit_days: positive.default(30).describe('days that it keeps them'),
       })

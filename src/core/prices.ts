@@ -1,50 +1,58 @@
-/** US dollars for a million tokens. */
-export interface ModelPrice {
-  readonly input: number;
-  readonly output: number;
-  /** Input that the provider had kept from before. */
-  readonly cachedInput: number;
-}
+/** What models cost. One table for every place that counts money; the operator's config adds to it and wins. */
 
-/** Tokens of one call, as its answer says. `input` counts the cached ones too. */
+/** Tokens of one call. `cachedTokens` are part of `inputTokens`. */
 export interface TokenUsage {
   readonly inputTokens: number;
-  readonly outputTokens: number;
   readonly cachedTokens: number;
+  readonly outputTokens: number;
 }
 
-export type PriceTable = Readonly<Record<string, ModelPrice>>;
+export const noUsage: TokenUsage = { inputTokens: 0, cachedTokens: 0, outputTokens: 0 };
 
-/** By the beginning of a model's name; the longest beginning counts. The config can replace and add lines. */
-export const modelPrices: PriceTable = {
-  'claude-opus': { input: 15, output: 75, cachedInput: 1.5 },
-  'claude-sonnet': { input: 3, output: 15, cachedInput: 0.3 },
-  'claude-haiku': { input: 1, output: 5, cachedInput: 0.1 },
-  'claude-3-5-haiku': { input: 0.8, output: 4, cachedInput: 0.08 },
-  'gpt-5': { input: 1.25, output: 10, cachedInput: 0.125 },
-  'gpt-5-mini': { input: 0.25, output: 2, cachedInput: 0.025 },
-  'gpt-4.1': { input: 2, output: 8, cachedInput: 0.5 },
-  'gpt-4o': { input: 2.5, output: 10, cachedInput: 1.25 },
-  'gpt-4o-mini': { input: 0.15, output: 0.6, cachedInput: 0.075 },
-  o3: { input: 2, output: 8, cachedInput: 0.5 },
+export function addUsage(a: TokenUsage, b: TokenUsage): TokenUsage {
+  return {
+    inputTokens: a.inputTokens + b.inputTokens,
+    cachedTokens: a.cachedTokens + b.cachedTokens,
+    outputTokens: a.outputTokens + b.outputTokens,
+  };
+}
+
+/** US dollars for a million tokens. */
+export interface Price {
+  readonly input: number;
+  readonly output: number;
+  /** Input that the provider had in its cache; as `input` when absent. */
+  readonly cached?: number | undefined;
+}
+
+/** By the beginning of the model's name; the longest that fits counts. */
+export type PriceTable = Readonly<Record<string, Price>>;
+
+export const knownPrices: PriceTable = {
+  'claude-opus': { input: 5, output: 25, cached: 0.5 },
+  'claude-sonnet': { input: 3, output: 15, cached: 0.3 },
+  'claude-haiku': { input: 1, output: 5, cached: 0.1 },
+  'gpt-5': { input: 1.25, output: 10, cached: 0.125 },
+  'gpt-5-mini': { input: 0.25, output: 2, cached: 0.025 },
+  'gpt-5-nano': { input: 0.05, output: 0.4, cached: 0.005 },
+  'gpt-4.1': { input: 2, output: 8, cached: 0.5 },
+  'gpt-4o': { input: 2.5, output: 10, cached: 1.25 },
+  'gpt-4o-mini': { input: 0.15, output: 0.6, cached: 0.075 },
+  'gemini-2.5-pro': { input: 1.25, output: 10, cached: 0.31 },
+  'gemini-2.5-flash': { input: 0.3, output: 2.5, cached: 0.075 },
 };
 
-/** Of a model that no line names: as much as the dearest, so that a budget is never overrun unseen. */
-function dearest(table: PriceTable): ModelPrice {
-  const prices = Object.values(table);
-  const most = (part: keyof ModelPrice) => Math.max(0, ...prices.map((price) => price[part]));
-  return { input: most('input'), output: most('output'), cachedInput: most('cachedInput') };
-}
-
-/** In millionths of a dollar, rounded up. */
-export function costMicros(model: string, usage: TokenUsage, table: PriceTable = modelPrices): number {
-  // "anthropic/claude-sonnet-4" at a reseller is the same model.
+/** In US dollars; null for a model that the table does not know. */
+export function costOf(model: string, usage: TokenUsage, table: PriceTable = knownPrices): number | null {
   const name = model.slice(model.lastIndexOf('/') + 1);
-  const known = Object.keys(table).filter((beginning) => name.startsWith(beginning));
-  const [longest] = known.sort((a, b) => b.length - a.length);
-  const price = (longest === undefined ? undefined : table[longest]) ?? dearest(table);
+  const prefixes = Object.keys(table).filter((prefix) => name.startsWith(prefix) || model === prefix);
+  const [longest] = prefixes.sort((a, b) => b.length - a.length);
+  const price = longest === undefined ? undefined : table[longest];
+  if (price === undefined) return null;
   const fresh = Math.max(0, usage.inputTokens - usage.cachedTokens);
-  return Math.ceil(
-    fresh * price.input + usage.cachedTokens * price.cachedInput + usage.outputTokens * price.output,
-  );
+  const dollars =
+    fresh * price.input +
+    usage.cachedTokens * (price.cached ?? price.input) +
+    usage.outputTokens * price.output;
+  return dollars / 1_000_000;
 }

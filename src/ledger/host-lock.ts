@@ -69,7 +69,16 @@ const holderSchema = z.object({
   start: z.string(),
   since: z.number(),
   /** Where it runs the commands of others, if it does, and what a person started. */
-  serves: z.object({ socket: z.string(), as: z.string() }).optional(),
+  serves: z
+    .object({
+      socket: z.string(),
+      as: z.string(),
+      /** The socket of its API. */
+      api: z.string().optional(),
+      /** A mark of each setting that it goes by. */
+      settings: z.record(z.string(), z.string()).optional(),
+    })
+    .optional(),
 });
 export type HostFacts = z.infer<typeof holderSchema>;
 const holderFile = (folder: string) => join(folder, 'host.json');

@@ -31,6 +31,8 @@ export interface RunsOptions {
   readonly concurrency: number;
   readonly mostWaiting: number;
   readonly pullDeadlineMs: number;
+  /** What is known of images, where others share it. */
+  readonly imageCache?: RunImages;
   /** Opens the hatches of runs that may reach something. */
   readonly egress?: Egress;
 }
@@ -66,8 +68,8 @@ export function createRuns(options: RunsOptions): Runs {
   const workshop: Workshop = {
     queue,
     pool,
+    images: options.imageCache ?? new RunImages(options),
     egress: options.egress,
-    images: new RunImages(options),
     runtime: remembered(options.choose),
     limits: options.limits ?? {},
     startAhead: options.startAhead ?? true,

@@ -37,6 +37,8 @@ export const sandboxChapter: Chapter = {
       removing INTEGER NOT NULL DEFAULT 0,
       UNIQUE (user, chat)
     ) STRICT`,
+    // Users whose sandboxes were given to another, once and for all.
+    'CREATE TABLE moved_users (name TEXT PRIMARY KEY) STRICT',
   ],
 };
 
@@ -127,6 +129,19 @@ export class Book {
     this.#ledger.write(
       (sql) => sql.run`UPDATE sandboxes SET labels = ${JSON.stringify(labels)} WHERE id = ${id}`,
     );
+  }
+
+  /** Gives a sandbox to another user. */
+  give(id: string, user: string): void {
+    this.#ledger.write((sql) => sql.run`UPDATE sandboxes SET user = ${user} WHERE id = ${id}`);
+  }
+
+  hasMoved(user: string): boolean {
+    return this.#ledger.read((sql) => sql.get`SELECT 1 FROM moved_users WHERE name = ${user}`) !== undefined;
+  }
+
+  noteMoved(user: string): void {
+    this.#ledger.write((sql) => sql.run`INSERT OR IGNORE INTO moved_users VALUES (${user})`);
   }
 
   rename(id: string, chat: string): void {

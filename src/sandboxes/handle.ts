@@ -41,7 +41,7 @@ export function handleOf({ user, chat, spec }: Entry, held: Held): PersistentSan
     ...(snapshots === undefined ? {} : { snapshots }),
     async exec(command, { undoable = false, ...options } = {}) {
       if (undoable) await mark(options);
-      return sandbox.exec(inside(command), options);
+      return held.exec(inside(command), options);
     },
     spawn: (command, options) => held.spawn(inside(command), options),
     attach: (processId, options) => held.attach(processId, options),

@@ -2,8 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Cancel, throwIfCancelled, within } from '../core/cancel.ts';
 import type { OpenHatch } from '../core/egress.ts';
 import { GeodeError, isGeodeError } from '../core/errors.ts';
+import type { EventSink } from '../core/events.ts';
+import type { Log } from '../core/log.ts';
 import type { SpawnOptions } from '../core/persistent.ts';
-import type { Command, Process } from '../core/process.ts';
+import type { Command, ExecOptions, ExecResult, ExitFacts, Process } from '../core/process.ts';
 import type { Runtime } from '../core/runtime.ts';
 import type { Activity, Sandbox } from '../core/sandbox.ts';
 import type { Snapshots } from '../core/snapshots.ts';
@@ -12,8 +14,15 @@ import { Pace } from './pace.ts';
 import { heldSnapshots } from './workspaces/held-snapshots.ts';
 
 const retryMs = 1_000;
+/** A full disk that is emptied by then is nobody's trouble. */
+const patientTries = 3;
 const politeMs = 2_000;
 const askDeadlineMs = 5_000;
+
+export interface HeldOptions {
+  readonly events: EventSink;
+  readonly log: Log;
+}
 
 /**
  * A sandbox in this host's hands. Every process that is not waited for is read to its end into its journal,
@@ -22,16 +31,28 @@ const askDeadlineMs = 5_000;
 export class Held {
   readonly sandbox: Sandbox;
   readonly user: string;
+  readonly chat: string;
+  readonly #events: EventSink;
+  readonly #log: Log;
   readonly snapshots: Snapshots | undefined;
   /** Its way out, once it is open. */
   hatch: OpenHatch | undefined;
   #pausedSince = Date.now();
+  #left = false;
   readonly #followed = new Map<string, Process>();
   readonly #following = new Set<Promise<void>>();
 
-  constructor(sandbox: Sandbox, user: string, runtime: Runtime) {
+  constructor(
+    sandbox: Sandbox,
+    { user, chat }: { readonly user: string; readonly chat: string },
+    runtime: Runtime,
+    { events, log }: HeldOptions,
+  ) {
     this.sandbox = sandbox;
     this.user = user;
+    this.chat = chat;
+    this.#events = events;
+    this.#log = log.child({ sandbox: sandbox.id });
     this.snapshots = snapshotsIn(sandbox, runtime);
   }
 
@@ -67,6 +88,8 @@ export class Held {
 
   async spawn(command: Command, { inStep = false, ...cancel }: SpawnOptions = {}): Promise<Process> {
     const process = await this.sandbox.spawn(command, cancel);
+    const program = command.argv[0] ?? '';
+    this.#events.tell(this.user, { type: 'process-start', process: process.id, program, ...this.#named });
     const pace = inStep ? new Pace() : undefined;
     this.#follow(process, pace);
     return this.#handleOf(process.id, process.pid, 0, pace);
@@ -98,8 +121,27 @@ export class Held {
     });
   }
 
+  /** Commands that are waited for; their end is told, since only then is it known which process it was. */
+  async exec(command: Command, options: ExecOptions = {}): Promise<ExecResult> {
+    const result = await this.sandbox.exec(command, options);
+    this.#tellExit(result.processId, result);
+    return result;
+  }
+
+  /** Lets go of it on purpose; it goes on. */
+  async release(): Promise<void> {
+    this.#left = true;
+    await this.sandbox.release();
+  }
+
+  /** It has ended, and nobody here asked for that. */
+  get endedByItself(): boolean {
+    return this.sandbox.end !== undefined && !this.#left;
+  }
+
   /** Processes are asked to end before they are made to, and have their last words on record. */
   async halt(): Promise<void> {
+    this.#left = true;
     for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
       if (this.sandbox.end !== undefined || !(await this.#signalAll(signal))) break;
       await Promise.race([Promise.all(this.#following), delay(politeMs, undefined, { ref: false })]);
@@ -116,6 +158,15 @@ export class Held {
       return running.length > 0;
     });
     return asking.catch(() => false);
+  }
+
+  get #named() {
+    return { sandbox: this.sandbox.id, chat: this.chat };
+  }
+
+  #tellExit(process: string, { exitCode, signal, timedOut, oomKilled, durationMs }: ExitFacts): void {
+    const facts = { exitCode, signal, timedOut, oomKilled, durationMs };
+    this.#events.tell(this.user, { type: 'process-exit', process, ...facts, ...this.#named });
   }
 
   #handleOf(id: string, pid: number, from: number, pace?: Pace): Process {
@@ -146,16 +197,29 @@ export class Held {
     this.#following.add(following);
   }
 
-  /** A full disk is waited out: the process stands still meanwhile, and loses nothing. */
+  /**
+   * A full disk is waited out: the process stands still meanwhile, and loses nothing. Whoever follows it hears of a
+   * disk that stays full.
+   */
   async #readToEnd(process: Process, pace: Pace | undefined): Promise<void> {
+    let tries = 0;
     for (let current = process; ; ) {
       try {
-        for await (const event of current) if (event.type !== 'exit') await pace?.writtenTo(event.offset);
+        for await (const event of current) {
+          tries = 0;
+          if (event.type === 'exit') this.#tellExit(process.id, event);
+          else await pace?.writtenTo(event.offset);
+        }
         return;
       } catch (error) {
         // Whoever follows hears of the end by the closing of the journals.
         if (this.sandbox.end !== undefined) return this.sandbox.release();
-        if (!isGeodeError(error, 'disk_full')) return;
+        if (!isGeodeError(error, 'disk_full')) {
+          this.#log.warn({ err: error, process: process.id }, 'A process is no longer followed');
+          return;
+        }
+        tries += 1;
+        if (tries >= patientTries) this.sandbox.journals.open(process.id).interrupt(error);
       }
       await delay(retryMs, undefined, { ref: false });
       current = await this.#attachAtEnd(process.id, {}).catch(() => current);

@@ -2,13 +2,18 @@ import type { Cancel } from '../core/cancel.ts';
 import type { Runtime } from '../core/runtime.ts';
 import type { Sandbox } from '../core/sandbox.ts';
 import type { Entry } from './book.ts';
-import { Held } from './held.ts';
+import { Held, type HeldOptions } from './held.ts';
 
 /** The sandboxes that run in this host's hands. */
 export class Holdings {
   /** Of these it is not known whether they run: what ended by itself, and what could not be reached. */
   readonly unsettled = new Set<string>();
   readonly #held = new Map<string, Held>();
+  readonly #options: HeldOptions;
+
+  constructor(options: HeldOptions) {
+    this.#options = options;
+  }
 
   /** One that has ended is let go of. */
   get(id: string): Held | undefined {
@@ -16,12 +21,23 @@ export class Holdings {
     if (held?.sandbox.end === undefined) return held;
     this.drop(id);
     this.unsettled.add(id);
+    if (held.endedByItself)
+      this.#options.events.tell(held.user, {
+        type: 'sandbox-stop',
+        cause: 'ended',
+        sandbox: id,
+        chat: held.chat,
+      });
     void held.sandbox.release();
     return undefined;
   }
 
   running(): readonly Held[] {
     return [...this.#held.values()].filter(({ sandbox }) => sandbox.end === undefined);
+  }
+
+  hold({ user, chat }: Pick<Entry, 'user' | 'chat'>, sandbox: Sandbox, runtime: Runtime): Held {
+    return new Held(sandbox, { user, chat }, runtime, this.#options);
   }
 
   put(held: Held): void {
@@ -34,9 +50,9 @@ export class Holdings {
   }
 
   /** With everything that goes on in it, if an earlier host left it running. One that is paused stays so. */
-  async take({ user }: Entry, sandbox: Sandbox, runtime: Runtime, cancel: Cancel): Promise<Held> {
+  async take(entry: Entry, sandbox: Sandbox, runtime: Runtime, cancel: Cancel): Promise<Held> {
     try {
-      const held = new Held(sandbox, user, runtime);
+      const held = this.hold(entry, sandbox, runtime);
       if (!held.paused) await held.resume(cancel);
       this.put(held);
       return held;
@@ -58,7 +74,7 @@ export class Holdings {
 
   /** Lets go of all; they live on. */
   async release(): Promise<void> {
-    await Promise.all([...this.#held.values()].map(({ sandbox }) => sandbox.release()));
+    await Promise.all([...this.#held.values()].map((held) => held.release()));
     this.#held.clear();
   }
 }

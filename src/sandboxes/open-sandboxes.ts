@@ -1,11 +1,15 @@
 import { join } from 'node:path';
+import type { Cancel } from '../core/cancel.ts';
 import type { Egress } from '../core/egress.ts';
 import { reasonOf } from '../core/errors.ts';
+import type { EventSink } from '../core/events.ts';
+import type { Log } from '../core/log.ts';
 import type { Sandboxes } from '../core/persistent.ts';
 import { type HostLockOptions, lockHost } from '../ledger/host-lock.ts';
 import { Ledger } from '../ledger/ledger.ts';
 import type { AdmissionLimits } from './admission.ts';
 import { Book, sandboxChapter } from './book.ts';
+import { FormerUser } from './former-user.ts';
 import type { SweepPolicy } from './idle.ts';
 import { reconcile, reconcileUnsettled } from './reconcile.ts';
 import { Registry } from './registry.ts';
@@ -13,35 +17,60 @@ import { Supply, type SupplyOptions } from './supply.ts';
 import { sweep } from './sweep.ts';
 import { userSandboxes } from './user-sandboxes.ts';
 
-export interface SandboxesOptions extends SupplyOptions, HostLockOptions {
+export interface SandboxesOptions extends HostedOptions, HostLockOptions {
   /** Where the ledger is. */
   readonly stateDir: string;
+}
+
+export interface HostedOptions extends SupplyOptions, Cancel {
   readonly most: AdmissionLimits;
   readonly policy: SweepPolicy;
   /** Between two sweeps; `null`: only when asked. */
   readonly sweepEveryMs: number | null;
   readonly warn: (message: string) => void;
+  /** The login name to which earlier versions gave the sandboxes of the local user. */
+  readonly formerUser?: string;
+  readonly events?: EventSink;
+  readonly log?: Log;
   /** It is closed with the host. */
   readonly egress: Egress & Disposable;
 }
 
 /**
- * Becomes the host of the sandboxes in a folder: takes the lock, reads the ledger, makes it agree with
- * reality and adopts everything that runs. On failure nothing is held.
+ * Becomes the host of the sandboxes in a folder: takes the lock and opens the ledger, for a program that wants nothing
+ * but the sandboxes. On failure nothing is held.
  */
 export async function openSandboxes(options: SandboxesOptions): Promise<Sandboxes> {
-  const { stateDir, most, policy, sweepEveryMs, runtimes, warn, egress, signal } = options;
   await using held = new AsyncDisposableStack();
-  held.use(await lockHost(stateDir, options));
-  const book = new Book(held.use(new Ledger(join(stateDir, 'ledger.db'), [sandboxChapter])));
+  held.use(await lockHost(options.stateDir, options));
+  const ledger = held.use(new Ledger(join(options.stateDir, 'ledger.db'), [sandboxChapter]));
+  const sandboxes = held.use(await sandboxesIn(ledger, options));
+  const opened = held.move();
+  return { ...sandboxes, [Symbol.asyncDispose]: () => opened.disposeAsync() };
+}
+
+/**
+ * The sandboxes of a ledger, for the holder of its lock: makes the ledger agree with reality and adopts everything
+ * that runs. On failure nothing is held.
+ */
+export async function sandboxesIn(ledger: Ledger, options: HostedOptions): Promise<Sandboxes> {
+  const { most, policy, sweepEveryMs, runtimes, warn, signal, events, log, formerUser, egress } = options;
+  await using held = new AsyncDisposableStack();
+  const book = new Book(ledger);
   held.use(egress);
   // Its tables are there before anything depends on them.
   egress.remembered('');
   const supply = held.use(new Supply(options));
-  const registry = held.use(new Registry({ book, supply, limits: most, egress }));
+  const registry = held.use(
+    new Registry({ book, supply, limits: most, egress, ...(events && { events }), ...(log && { log }) }),
+  );
   const closing = new AbortController();
   const sides = { registry, runtimes, warn };
-  const { reaping } = await reconcile(sides, closing.signal, { signal });
+  // Before anything is adopted, and once more for what only reality knew of.
+  const former = formerUser === undefined ? undefined : new FormerUser(sides, formerUser);
+  await former?.move({ signal });
+  const { settled, reaping } = await reconcile(sides, closing.signal, { signal });
+  await former?.moveRest({ signal });
 
   const tend = async () => {
     await reconcileUnsettled(sides, { signal: closing.signal });
@@ -51,6 +80,7 @@ export async function openSandboxes(options: SandboxesOptions): Promise<Sandboxe
   held.defer(async () => {
     closing.abort();
     await tending;
+    await settled;
     await reaping;
   });
   if (sweepEveryMs !== null) {

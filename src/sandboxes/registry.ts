@@ -1,13 +1,17 @@
 import { type Cancel, throwIfCancelled, within } from '../core/cancel.ts';
 import type { Egress, EgressSpec } from '../core/egress.ts';
 import { GeodeError, isGeodeError } from '../core/errors.ts';
+import { type EventSink, noEvents } from '../core/events.ts';
+import { checkUser } from '../core/identity.ts';
 import { KeyedTurns } from '../core/keyed-turns.ts';
+import { type Log, noLog } from '../core/log.ts';
 import type { PersistentSandbox, PersistentSpec, SandboxStatus } from '../core/persistent.ts';
 import type { Runtime } from '../core/runtime.ts';
 import { Admission, type AdmissionLimits } from './admission.ts';
+import { Arrivals } from './arrivals.ts';
 import type { Book, Entry } from './book.ts';
 import { handleOf } from './handle.ts';
-import { Held } from './held.ts';
+import type { Held } from './held.ts';
 import { Holdings } from './holdings.ts';
 import { checkLabels, checkName, keyOf, ownerText } from './owner.ts';
 import { rollCall } from './roll-call.ts';
@@ -20,6 +24,9 @@ export interface RegistryOptions {
   readonly book: Book;
   readonly supply: Supply;
   readonly limits: AdmissionLimits;
+  /** Hears of everything that is done to a sandbox. */
+  readonly events?: EventSink;
+  readonly log?: Log;
   /** Opens the hatches of those that have a policy. */
   readonly egress: Egress;
 }
@@ -33,16 +40,24 @@ export class Registry implements AsyncDisposable {
   readonly egress: Egress;
   readonly #supply: Supply;
   readonly #admission: Admission;
-  readonly #holdings = new Holdings();
+  readonly #holdings: Holdings;
+  readonly #events: EventSink;
+  readonly #arrivals = new Arrivals();
   readonly #turns = new KeyedTurns();
   readonly #working = new Set<Promise<unknown>>();
   #closing: Promise<void> | undefined;
 
-  constructor({ book, supply, limits, egress }: RegistryOptions) {
+  constructor({ book, supply, limits, egress, events = noEvents, log = noLog }: RegistryOptions) {
     this.book = book;
     this.egress = egress;
+    this.#events = events;
+    this.#holdings = new Holdings({ events, log });
     this.#supply = supply;
-    this.#admission = new Admission(limits, () => this.#holdings.running().map(({ user }) => user));
+    this.#admission = new Admission(limits, {
+      running: () => this.#holdings.running().map(({ user }) => user),
+      unknown: () => this.#arrivals.users(),
+      known: (cancel) => this.#arrivals.fewer(cancel),
+    });
   }
 
   async inspect(user: string, chat: string, cancel: Cancel = {}): Promise<SandboxStatus> {
@@ -67,6 +82,11 @@ export class Registry implements AsyncDisposable {
     return this.#holdings.get(id);
   }
 
+  /** Those that an earlier host left. Each is settled before anything else is done to it, in its chat's turn. */
+  expect(entries: readonly Entry[], settle: (entry: Entry, cancel: Cancel) => Promise<void>): void {
+    this.#arrivals.expect(entries, settle);
+  }
+
   /** Takes a sandbox that runs, with everything that runs in it. */
   async adopt(entry: Entry, cancel: Cancel = {}): Promise<void> {
     const runtime = this.#supply.runtime(entry.runtime);
@@ -76,13 +96,14 @@ export class Registry implements AsyncDisposable {
   }
 
   /** In the chat's turn: ends what runs and keeps the rest. It counts as running until it has ended. */
-  async halt(entry: Entry): Promise<void> {
+  async halt(entry: Entry, cause: 'asked' | 'idle' = 'asked'): Promise<void> {
     const held = this.heldOf(entry);
     this.noteActivity();
     try {
       if (held !== undefined) await held.halt();
       else await this.#supply.runtime(entry.runtime).halt(entry.id);
       this.unsettled.delete(entry.id);
+      if (held !== undefined) this.#events.tell(entry.user, { type: 'sandbox-stop', cause, ...named(entry) });
     } catch (error) {
       this.unsettled.add(entry.id);
       throw error;
@@ -92,19 +113,35 @@ export class Registry implements AsyncDisposable {
   }
 
   /** In the chat's turn: removes it for good. Once begun it is finished, by a later host if need be. */
-  async discard({ id, runtime }: Entry): Promise<void> {
+  async discard(entry: Entry): Promise<void> {
+    const { id, runtime } = entry;
     try {
       this.book.markRemoving(id);
     } catch (error) {
       // What frees the disk must be possible on a full one.
       if (!isGeodeError(error, 'disk_full')) throw error;
     }
-    await this.#holdings.get(id)?.sandbox.release();
+    await this.#holdings.get(id)?.release();
     await this.#supply.runtime(runtime).remove(id);
     this.#holdings.drop(id);
     this.book.remove(id);
     this.#forgetEgress(id);
     this.unsettled.delete(id);
+    this.#events.tell(entry.user, { type: 'sandbox-remove', ...named(entry) });
+  }
+
+  /** In the chats' turns: the sandbox itself says so already. */
+  rename(entry: Entry, to: string): void {
+    this.book.rename(entry.id, to);
+    this.#events.tell(entry.user, { type: 'sandbox-rename', from: entry.chat, sandbox: entry.id, chat: to });
+  }
+
+  async pause(entry: Entry, cancel: Cancel): Promise<void> {
+    const held = this.heldOf(entry);
+    if (held === undefined)
+      throw new GeodeError('sandbox_stopped', 'A sandbox that does not run cannot be paused.');
+    await held.pause(cancel);
+    this.#events.tell(entry.user, { type: 'sandbox-pause', ...named(entry) });
   }
 
   /** What is left of it on a full disk belongs to an id that is never used again. */
@@ -130,6 +167,11 @@ export class Registry implements AsyncDisposable {
     return this.#holdings.unsettled;
   }
 
+  /** Whether it runs is not known, or nobody has looked yet. */
+  isUnknown({ id }: Pick<Entry, 'id'>): boolean {
+    return this.unsettled.has(id) || this.#arrivals.has(id);
+  }
+
   /** Something is being done to it, or waits to be. */
   isBusy({ user, chat }: Pick<Entry, 'user' | 'chat'>): boolean {
     return this.#turns.has(keyOf(user, chat));
@@ -149,6 +191,7 @@ export class Registry implements AsyncDisposable {
     const begin = async () => {
       if (this.#closing !== undefined)
         throw new GeodeError('stopping', 'This host is letting go of its sandboxes.');
+      for (const chat of chats) await this.#arrivals.settle(this.book.find(user, chat), { signal });
       return work();
     };
     const turn = this.#turns.in(keys, begin, { what: 'Waiting for the sandbox', signal });
@@ -165,6 +208,7 @@ export class Registry implements AsyncDisposable {
   async #close(): Promise<void> {
     // Who waits for a turn is refused; who has one finishes.
     await Promise.resolve();
+    this.#arrivals.end();
     const working = within({ ms: closeDeadlineMs, what: 'The last calls' }, () =>
       Promise.allSettled(this.#working),
     );
@@ -210,10 +254,15 @@ export class Registry implements AsyncDisposable {
     const { id, user, runtime, spec } = entry;
     const start = async () => {
       const sandbox = await this.#supply.start(id, runtime, spec, cancel);
-      return this.#holdings.take(entry, sandbox, this.#supply.runtime(runtime), cancel);
+      const held = await this.#holdings.take(entry, sandbox, this.#supply.runtime(runtime), cancel);
+      this.#events.tell(user, { type: 'sandbox-start', made: false, ...named(entry) });
+      return held;
     };
-    const held = this.heldOf(entry) ?? (await this.#admission.admit(user, start));
-    if (held.paused) await held.resume(cancel);
+    const held = this.heldOf(entry) ?? (await this.#admission.admit(user, cancel, start));
+    if (held.paused) {
+      await held.resume(cancel);
+      this.#events.tell(user, { type: 'sandbox-resume', ...named(entry) });
+    }
     await this.#openHatch(entry, held, cancel);
     return handleOf(entry, held);
   }
@@ -246,9 +295,10 @@ export class Registry implements AsyncDisposable {
     cancel: Cancel,
     fill: (id: string) => Promise<void> = async () => {},
   ): Promise<PersistentSandbox> {
+    checkUser(user);
     const labels = checkLabels(spec.labels ?? {});
     checkNetwork(spec, egress);
-    return this.#admission.admit(user, async () => {
+    return this.#admission.admit(user, cancel, async () => {
       const { runtime, sandbox } = await this.#supply.claim(spec, cancel);
       try {
         throwIfCancelled(cancel.signal, 'Making the sandbox');
@@ -266,10 +316,11 @@ export class Registry implements AsyncDisposable {
           createdAt: now,
           activeAt: now,
         };
-        const held = new Held(sandbox, user, runtime);
+        const held = this.#holdings.hold(entry, sandbox, runtime);
         if (egress !== undefined) await this.#openHatch(entry, held, cancel);
         this.book.add(entry);
         this.#holdings.put(held);
+        this.#events.tell(user, { type: 'sandbox-start', made: true, ...named(entry) });
         return handleOf({ ...entry, keptUntil: 0, thinkingUntil: 0, removing: false }, held);
       } catch (error) {
         if (egress !== undefined) this.egress.remember(sandbox.id, undefined);
@@ -278,6 +329,10 @@ export class Registry implements AsyncDisposable {
       }
     });
   }
+}
+
+function named({ id, chat }: Pick<Entry, 'id' | 'chat'>) {
+  return { sandbox: id, chat };
 }
 
 /** What a sandbox without a policy may reach. */

@@ -73,12 +73,7 @@ export function userSandboxes(registry: Registry, name: string): UserSandboxes {
       }),
 
     pause: (chat, cancel = {}) =>
-      inTurn(chat, cancel, async () => {
-        const held = registry.heldOf(await registry.get(user, chat));
-        if (held === undefined)
-          throw new GeodeError('sandbox_stopped', 'A sandbox that does not run cannot be paused.');
-        await held.pause(cancel);
-      }),
+      inTurn(chat, cancel, async () => registry.pause(await registry.get(user, chat), cancel)),
 
     list: (cancel) => registry.list(user, cancel),
     inspect: (chat, cancel) => registry.inspect(user, chat, cancel),
@@ -109,7 +104,7 @@ export function userSandboxes(registry: Registry, name: string): UserSandboxes {
         const entry = await registry.get(user, chat);
         await registry.checkFree(user, to);
         await sign(entry, { chat: to, labels: entry.labels });
-        registry.book.rename(entry.id, to);
+        registry.rename(entry, to);
         return registry.inspect(user, to);
       }),
 

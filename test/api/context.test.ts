@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { SearchOptions } from '../../src/client/client.ts';
+import type { SearchOptions } from '../../src/client/memory.ts';
 import { limits } from '../../src/core/memory.ts';
 import { type Caller, collect, startTestServer, type TestServer } from './server-fixture.ts';
 

@@ -1,4 +1,5 @@
 /** What goes on beside a command. */
+import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
 import type { ProcessList } from '../../src/core/process.ts';
 import { patiently, type SandboxHome } from './sandbox-home.ts';
@@ -22,3 +23,13 @@ export const running = async (home: SandboxHome, chat: string) => {
   const { processes } = await home.json<ProcessList>(['sandbox', 'ps', chat]);
   return processes.filter(({ state }) => state === 'running').map(({ argv }) => argv.at(-1));
 };
+
+/** All that a command has said so far. */
+export function wordsOf({ stdout, stderr }: ChildProcessWithoutNullStreams): () => string {
+  let said = '';
+  for (const stream of [stdout, stderr])
+    stream.on('data', (piece) => {
+      said += piece;
+    });
+  return () => said;
+}

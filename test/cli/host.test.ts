@@ -4,7 +4,7 @@ import { describe, expect, inject, it } from 'vitest';
 import { isRunning } from '../../src/ledger/process-mark.ts';
 import { EngineApi } from '../engine/engine-api.ts';
 import { imageTag, startRegistry } from '../engine/index.ts';
-import { running, started } from './beside.ts';
+import { running, started, wordsOf } from './beside.ts';
 import { patience, patiently, sandboxHome } from './sandbox-home.ts';
 
 const { docker, registry } = inject('engines');
@@ -93,22 +93,29 @@ describe('CLI-1: the life of a host (native)', patience, () => {
     expect(await running(home, 'busy')).toHaveLength(1);
   });
 
-  it('a gateway that comes second serves at once, and is the host when the first has ended', async () => {
-    await using home = await sandboxHome({ GEODE_RUNTIME_NAME: 'native' });
+  it('a gateway takes the place of a host in the background, after the commands that run in it', async () => {
+    await using home = await sandboxHome({ GEODE_RUNTIME_NAME: 'native', GEODE_SANDBOX_READY: '0' });
     await home.ok(['sandbox', 'create', 'first']);
     const first = await home.host();
-    const gateway = await started(home, 'gateway', '--port', '0', '--no-auth');
-    await patiently(async () => gateway.said.stderr.includes(`held by process ${first.pid}`), 'its word');
-    await home.ok(['host', 'stop']);
-    await patiently(async () => (await home.host()).pid === gateway.child.pid, 'the gateway as host');
+    const busy = await started(home, 'sandbox', 'exec', 'first', '--', 'sh', '-c', 'echo up; read line');
+    const waiting = home.start('gateway', '--port', '0', '--no-auth');
+    const said = wordsOf(waiting);
+    await patiently(async () => said().includes(`process ${first.pid}`), 'its word');
+    expect((await home.host()).pid).toBe(first.pid);
+    busy.child.stdin.end('go on\n');
+    await busy.over;
+    await patiently(async () => (await home.host()).pid === waiting.pid, 'the gateway as host');
+    await patiently(async () => !isRunning(first), 'the end of the first');
     await home.ok(['sandbox', 'exec', 'first', '--', 'true']);
-    gateway.child.kill('SIGTERM');
-    await gateway.over;
+    const second = await home.run(['gateway', '--port', '0', '--no-auth', '--wait', '0']);
+    expect(second).toMatchObject({ code: 1, stderr: expect.stringContaining(`process ${waiting.pid}`) });
     const alone = await started(home, 'gateway', '--port', '0', '--no-auth', '--no-sandboxes');
     await home.ok(['sandbox', 'exec', 'first', '--', 'true']);
-    expect((await home.host()).serves?.as).toBe('geode host');
-    alone.child.kill('SIGTERM');
+    expect((await home.host()).pid).toBe(waiting.pid);
+    for (const child of [alone.child, waiting]) child.kill('SIGTERM');
     await alone.over;
+    await patiently(async () => waiting.exitCode !== null, 'the end of the gateway');
+    expect(waiting.exitCode).toBe(0);
   });
 });
 

@@ -72,12 +72,14 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: geode sandbox${reason}`, patience
 
   it('names: the first "/" divides, --user takes the whole word, and what is shown cannot speak to the terminal', async () => {
     await home.ok(['sandbox', 'create', 'bob/a/b']);
-    await home.ok(['sandbox', 'create', '--user', 'bob/a', 'b']);
+    const odd = await home.run(['sandbox', 'create', '--user', 'bob/a', 'b']);
+    expect(odd).toMatchObject({ code: 1, stderr: expect.stringContaining('user name') });
+    await home.ok(['sandbox', 'create', '--user', 'bob', 'c/d']);
     await home.ok(['sandbox', 'create', '--user', 'bob', 'x\u001b]0;hi\u0007\ny']);
     const { sandboxes } = await home.json<Sandboxes>(['sandbox', 'ls']);
     const names = sandboxes.map(({ user, chat }) => [user, chat]);
     expect(names).toContainEqual(['bob', 'a/b']);
-    expect(names).toContainEqual(['bob/a', 'b']);
+    expect(names).toContainEqual(['bob', 'c/d']);
     expect(names).toContainEqual(['bob', 'x\u001b]0;hi\u0007\ny']);
     const shown = await home.ok(['sandbox', 'ls']);
     expect(shown).not.toContain('\u001b');
@@ -294,6 +296,17 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: geode sandbox${reason}`, patience
     await home.ok(['sandbox', 'exec', 'snap', '--', 'rm', 'a']);
     expect(await home.ok(['sandbox', 'restore', 'snap', 'before'])).toMatch(/1 written, 0 removed/);
     expect(await home.ok(['sandbox', 'snapshot', '--rm', 'before', 'snap'])).toBe('before: removed\n');
+  });
+
+  it('SBX-7: a file name that is not UTF-8 does not hide other changes from diff --text', async () => {
+    await home.ok(['sandbox', 'create', 'names']);
+    const inside = (script: string) => home.ok(['sandbox', 'exec', 'names', '--', 'sh', '-c', script]);
+    await inside('name=$(printf "a\\377b"); echo one > "$name"; echo one > after');
+    await home.ok(['sandbox', 'snapshot', 'names', 'before']);
+    await inside('name=$(printf "a\\377b"); echo two > "$name"; echo two > after');
+    const shown = await home.ok(['sandbox', 'diff', '--text', 'names', 'before']);
+    expect(shown.match(/^[-+](one|two)$/gm)).toEqual(['-one', '+two', '-one', '+two']);
+    expect(shown).toContain('+++ b/after');
   });
 
   it('SBX-9 SBX-10: stats, once and again and again; pause and resume', async () => {

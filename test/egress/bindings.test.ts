@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { EgressSpec } from '../../src/core/egress.ts';
-import { modelPrices } from '../../src/core/prices.ts';
+import { knownPrices } from '../../src/core/prices.ts';
 import type { Sandbox } from '../../src/core/sandbox.ts';
 import { type EgressHost, openEgress } from '../../src/egress/open-egress.ts';
 import { policyOf } from '../../src/egress/rules.ts';
@@ -70,7 +70,7 @@ describe.skipIf(!bubblewrap.available)(
         ledgerFile: join(folder, 'ledger.db'),
         secretsKeyFile: join(folder, 'keys', 'secrets.key'),
         audit: { mostRecords: 1_000, keepMs: 3_600_000 },
-        usage: { prices: modelPrices, budgetPerDay },
+        usage: { prices: knownPrices, budgetPerDay },
         warn: () => {},
       });
     beforeAll(async () => {

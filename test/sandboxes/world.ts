@@ -1,3 +1,4 @@
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Sandboxes } from '../../src/core/persistent.ts';
 import type { Runtime, RuntimeName } from '../../src/core/runtime.ts';
@@ -13,6 +14,8 @@ export interface SandboxWorld extends AsyncDisposable {
   readonly warnings: string[];
   /** Becomes the host; the world's end lets go of all and removes everything. */
   host(options?: Partial<SandboxesOptions>): Promise<Sandboxes>;
+  /** While there is no host. */
+  loseLedger(): Promise<void>;
 }
 
 export async function sandboxWorld(name: RuntimeName, world: World = {}): Promise<SandboxWorld> {
@@ -32,6 +35,10 @@ export async function sandboxWorld(name: RuntimeName, world: World = {}): Promis
       });
       hosts.push(sandboxes);
       return sandboxes;
+    },
+    async loseLedger() {
+      for (const end of ['', '-wal', '-shm'])
+        await rm(join(options.stateDir, `ledger.db${end}`), { force: true });
     },
     async [Symbol.asyncDispose]() {
       for (const host of hosts) await host[Symbol.asyncDispose]();

@@ -1,31 +1,49 @@
 /**
- * Finds out who asks, and hands the routes that user's memory and nothing else: a route cannot name a
- * namespace, so no mistake in a route shows one user's entries to another.
+ * Finds out who asks, and hands the routes that user's memory and sandboxes and nothing else: a route cannot name a
+ * user, so no mistake in a route shows one user's things to another.
  */
 import type { Context } from 'hono';
 import { createMiddleware } from 'hono/factory';
 import { GeodeError } from '../../core/errors.ts';
+import { checkUser, localUser } from '../../core/identity.ts';
 import type { ApiEnv, ApiOptions, ApiParts, Caller } from '../environment.ts';
-import { type KeyStore, keyPattern, localUser, type Scope, scopes } from '../keys.ts';
+import { type KeyStore, keyPattern, type Scope, scopes } from '../keys.ts';
+import { keyProtocol } from '../schemas/socket-frames.ts';
 import { createRateLimiter, type RateLimiter } from './rate-limit.ts';
 
-export function authenticate({ keys, memory }: ApiParts, { rate, failureRate }: ApiOptions) {
+export function authenticate(
+  { keys, memory, sandboxes }: ApiParts,
+  { callers, rate, scopeRates, failureRate }: ApiOptions,
+) {
   const requests = createRateLimiter(rate);
   const failures = createRateLimiter(failureRate);
+  const ofScope = new Map(
+    Object.entries(scopeRates).map(([scope, limit]) => [scope, createRateLimiter(limit)]),
+  );
 
   return createMiddleware<ApiEnv>(async (context, next) => {
-    const caller = keys === 'off' ? everyone : identify(keys, context);
+    const caller = actingFor(context.req.header('geode-user'), who(context));
     spend(requests, caller.keyId, 'This key sends too many requests');
     context.set('caller', caller);
+    context.set('spendScope', (scope) => {
+      const limiter = ofScope.get(scope);
+      if (limiter) spend(limiter, caller.keyId, `This key sends too many requests that need ${scope}`);
+    });
     context.set('memory', memory.in(caller.user));
+    if (sandboxes !== undefined) context.set('sandboxes', sandboxes.of(caller.user));
     await next();
   });
 
+  function who(context: Context<ApiEnv>): Caller {
+    if (callers === 'socket') return { ...everyone, keyId: 'socket', actsFor: 'anyone' };
+    return keys === 'off' ? everyone : identify(keys, context);
+  }
+
   function identify(known: KeyStore, { req, env }: Context<ApiEnv>): Caller {
-    const header = req.header('authorization');
+    const header = req.header('authorization') ?? keyOfBrowser(req.header('sec-websocket-protocol'));
     const isInUrl = keyPattern.test(req.url);
     const key = isInUrl ? null : known.verify(/^Bearer +(\S+)$/i.exec(header ?? '')?.[1] ?? '');
-    if (key) return { user: key.user, keyId: key.id, scopes: key.scopes };
+    if (key) return { user: key.user, keyId: key.id, scopes: key.scopes, actsFor: 'self' };
     spend(failures, env.incoming.socket.remoteAddress ?? '', 'Too many requests without a good key');
     if (isInUrl) throw new GeodeError('unauthorized', 'A key in a URL ends up in logs, so it is not taken');
     if (header === undefined) throw new GeodeError('unauthorized', 'This path needs an API key');
@@ -33,7 +51,24 @@ export function authenticate({ keys, memory }: ApiParts, { rate, failureRate }: 
   }
 }
 
-const everyone: Caller = { user: localUser, keyId: 'none', scopes };
+const everyone: Caller = { user: localUser, keyId: 'none', scopes, actsFor: 'self' };
+
+/** A page cannot give a WebSocket any header but this one: the key is one of the protocols that it offers. */
+function keyOfBrowser(protocols = ''): string | undefined {
+  const key = protocols
+    .split(',')
+    .map((name) => name.trim())
+    .find((name) => name.startsWith(keyProtocol));
+  return key && `Bearer ${key.slice(keyProtocol.length)}`;
+}
+
+function actingFor(user: string | undefined, caller: Caller): Caller {
+  if (user === undefined || user === caller.user) return caller;
+  if (caller.actsFor === 'anyone') return { ...caller, user: checkUser(user) };
+  throw new GeodeError('forbidden', 'A key acts for its own user only', {
+    hint: 'Leave the header Geode-User out, or use a key of that user.',
+  });
+}
 
 /** Lets only keys with this scope through. */
 export function requireScope(scope: Scope) {
@@ -41,6 +76,7 @@ export function requireScope(scope: Scope) {
     if (!context.var.caller.scopes.includes(scope)) {
       throw new GeodeError('forbidden', `This key does not have the scope ${scope}`);
     }
+    context.var.spendScope(scope);
     await next();
   });
 }

@@ -9,13 +9,15 @@ import { createMiddleware } from 'hono/factory';
 import { GeodeError } from '../../core/errors.ts';
 import type { ApiEnv, ApiOptions } from '../environment.ts';
 
-export function checkOrigin({ allowedHosts, allowedOrigins }: ApiOptions) {
+export function checkOrigin({ callers, allowedHosts, allowedOrigins }: ApiOptions) {
   const allowCrossOrigin = cors({
     origin: [...allowedOrigins],
     exposeHeaders: ['X-Request-Id', 'Retry-After'],
   });
 
   return createMiddleware<ApiEnv>(async (context, next) => {
+    // No page of a browser can reach a Unix socket.
+    if (callers === 'socket') return next();
     const host = context.req.header('host') ?? '';
     if (!isTrustedHost(host, allowedHosts)) {
       throw new GeodeError(

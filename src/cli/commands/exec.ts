@@ -6,6 +6,7 @@ import { egressFrom, egressOptions, warnIfAdvice } from '../egress-options.ts';
 import { orNotRun, runCommandIn, stdinOf } from '../run-command.ts';
 import { envFrom, limitsFrom, runtimeFrom, sandboxOptions, timeoutFrom } from '../sandbox-options.ts';
 import { showPull } from '../show-pull.ts';
+import { atProgram } from '../split-arguments.ts';
 
 export const execCommand: CliCommand = {
   name: 'exec',
@@ -30,7 +31,7 @@ export const execCommand: CliCommand = {
     },
     quiet: { type: 'boolean', short: 'q', description: 'do not name the sandbox on stderr' },
   },
-  passThrough: true,
+  split: atProgram,
   async run(context) {
     const [program, ...rest] = context.positionals;
     if (program === undefined) {

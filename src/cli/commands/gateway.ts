@@ -1,14 +1,17 @@
 import { once } from 'node:events';
 import { z } from 'zod';
+import { decimal } from '../../api/schemas/decimal.ts';
+import { type Gateway, openWithoutSandboxes, startGateway } from '../../host/gateway.ts';
 import { type CliCommand, exitCodes } from '../command.ts';
-import { hostBeside } from '../host/host-beside.ts';
-import { type Gateway, startGateway } from '../start-gateway.ts';
+import type { CommandHost } from '../host/command-host.ts';
+import { openInPlaceOf } from '../host/gateway-host.ts';
+import { lockOptions, waitFrom } from '../hosting.ts';
 import { parseValues } from '../values.ts';
 import { version } from '../version.ts';
 
 export const gatewayCommand: CliCommand = {
   name: 'gateway',
-  summary: 'serve the HTTP API and host the sandboxes until it is told to stop',
+  summary: 'be the host and serve the HTTP API on a port until it is told to stop',
   usage: '',
   examples: [
     ['geode gateway', 'on 127.0.0.1:4430, with API keys'],
@@ -23,42 +26,55 @@ export const gatewayCommand: CliCommand = {
     },
     'no-sandboxes': {
       type: 'boolean',
-      description:
-        'leave the sandboxes that stay to others; by default it is their host, and stops those that are idle',
+      description: 'serve memory and keys only, and leave the sandboxes to another host',
     },
+    ...lockOptions,
   },
   async run(context) {
-    const { loaded, json, out, signal } = context;
+    const { loaded, json, out, err, signal, values } = context;
     const {
-      host,
+      host: address,
       port,
       'no-auth': noAuth,
       'no-sandboxes': noSandboxes,
     } = parseValues(gatewayValues, context);
     const { config } = await loaded();
-    await using gateway = await startGateway(config, {
-      host,
-      port,
-      ...(noAuth && { auth: 'off' }),
-      version,
-    });
-    await using hosting = new AsyncDisposableStack();
+    await using opened = new AsyncDisposableStack();
+    let host: CommandHost | undefined;
     if (config.gateway.sandboxes && !noSandboxes) {
-      const warn = (message: string) => gateway.log.warn(message);
-      hosting.use(hostBeside(context, { as: 'geode gateway', warn }));
+      const options = {
+        as: 'geode gateway',
+        tends: 'all',
+        lingerMs: null,
+        waitMs: waitFrom(context),
+        takeOver: values['take-over'] === true,
+        signal,
+      } as const;
+      host = opened.use(await openInPlaceOf(context, options, (pid) => err(waitsFor(pid))));
     }
+    const served = host?.host ?? opened.use(openWithoutSandboxes(config, version));
+    const gateway = opened.use(
+      await startGateway(served, config, { host: address, port, ...(noAuth && { auth: 'off' }) }),
+    );
     out(json ? JSON.stringify({ url: gateway.url, key: gateway.secret }) : greeting(gateway));
-    if (!signal.aborted) await once(signal, 'abort');
-    return exitCodes.done;
+    if (host !== undefined) await host.over(signal);
+    else if (!signal.aborted) await once(signal, 'abort');
+    if (signal.aborted) return exitCodes.done;
+    err('geode: The folders of this host are gone, or are held by another process.');
+    return exitCodes.failed;
   },
 };
 
 const gatewayValues = z.object({
   host: z.string().optional(),
-  port: z.coerce.number().int().min(0).max(65_535).optional(),
+  port: decimal(z.number().int().min(0).max(65_535).optional()),
   'no-auth': z.boolean().default(false),
   'no-sandboxes': z.boolean().default(false),
 });
+
+function waitsFor(pid: number): string {
+  return `Waiting for the commands that run in process ${pid}, the host in the background; --take-over ends it.`;
+}
 
 function greeting({ url, secret }: Gateway): string {
   const lines = [`Geode listens on ${url}, and explains itself on ${url}/reference`];

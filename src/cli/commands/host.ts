@@ -1,6 +1,6 @@
 import { parseSpan, spanText } from '../ages.ts';
 import { type CliCommand, type CliContext, exitCodes, text } from '../command.ts';
-import { openHost } from '../host/open-host.ts';
+import { openCommandHost } from '../host/command-host.ts';
 import { lockOptions, waitFrom } from '../hosting.ts';
 import { wrongUsage } from '../values.ts';
 
@@ -24,10 +24,11 @@ export const hostCommand: CliCommand = {
     const { json, out, err, signal, values, positionals } = context;
     if (positionals.length > 0) throw wrongUsage(`geode host takes no ${positionals.join(' ')}`);
     const lingerMs = lingerFrom(context);
-    await using host = await openHost(context, {
+    await using host = await openCommandHost(context, {
       as: 'geode host',
       tends: 'idle',
       lingerMs,
+      logLevel: 'warn',
       waitMs: waitFrom(context),
       takeOver: values['take-over'] === true,
       signal,

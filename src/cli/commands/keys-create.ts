@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { localUser, scopes } from '../../api/keys.ts';
+import { scopes } from '../../api/keys.ts';
 import { wireKey } from '../../api/wire.ts';
+import { localUser } from '../../core/identity.ts';
 import { type CliCommand, exitCodes } from '../command.ts';
 import { openLocalKeys } from '../local-files.ts';
 import { parseValues } from '../values.ts';

@@ -1,7 +1,8 @@
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
-import { newIdSchema } from '../../api/schemas.ts';
+import { newIdSchema } from '../../api/schemas/context.ts';
 import { wireStored } from '../../api/wire.ts';
+import { checkUser } from '../../core/identity.ts';
 import { type CliCommand, exitCodes } from '../command.ts';
 import { finishIndexing, openSearchableMemory } from '../local-files.ts';
 import { userOption, userValues } from '../memory-options.ts';
@@ -48,7 +49,7 @@ export const memoryAddCommand: CliCommand = {
     const validUntil = options['valid-until'];
     const content = positionals.length > 0 ? positionals.join(' ') : await text(process.stdin);
     await using local = await openSearchableMemory(context);
-    const stored = await local.store.in(user).store(
+    const stored = await local.store.in(checkUser(user)).store(
       {
         content,
         category,

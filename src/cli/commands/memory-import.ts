@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isGeodeError } from '../../core/errors.ts';
+import { checkUser } from '../../core/identity.ts';
 import { type CliCommand, exitCodes } from '../command.ts';
 import { findFiles, readFileEntry, readLines } from '../import-files.ts';
 import type { Line } from '../kept-lines.ts';
@@ -37,7 +38,7 @@ export const memoryImportCommand: CliCommand = {
     const paths = somePositionals(context, 'file or folder');
     const { user, ...facts } = parseValues(importValues, context);
     await using local = await openSearchableMemory(context);
-    const memory = local.store.in(user);
+    const memory = local.store.in(checkUser(user));
     const outcomes = { created: 0, updated: 0, merged: 0 };
     const skipped: string[] = [];
     const keep = async (lines: readonly Line[]) => {

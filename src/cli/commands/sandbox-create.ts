@@ -1,5 +1,4 @@
 import { GeodeError } from '../../core/errors.ts';
-import type { Limits } from '../../core/limits.ts';
 import type { PersistentSpec } from '../../core/persistent.ts';
 import { networks } from '../../core/sandbox.ts';
 import { type CliCommand, type CliContext, exitCodes, text, texts } from '../command.ts';
@@ -60,7 +59,7 @@ export async function creationFrom({
   const image = text(values, 'image');
   const env = envFrom(values, host);
   const labels = labelsFrom(texts(values, 'label'));
-  const limits = { ...limitsFrom(values), ...cpusFrom(text(values, 'cpus')) };
+  const limits = limitsFrom(values);
   return {
     ...(runtime === undefined ? {} : { runtime }),
     ...(image === undefined ? {} : { image }),
@@ -70,10 +69,6 @@ export async function creationFrom({
     ...networkFrom(text(values, 'network')),
     ...(egress === undefined ? {} : { egress }),
   };
-}
-
-function cpusFrom(cpus: string | undefined): Limits {
-  return cpus === undefined ? {} : { cpus: cpus === 'none' ? null : Number(cpus) };
 }
 
 function networkFrom(name: string | undefined): Pick<PersistentSpec, 'network'> {

@@ -3,12 +3,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { App } from '../../app.ts';
 import type { LoadedConfig } from '../../config/load.ts';
 import type { Sandboxes } from '../../core/persistent.ts';
+import { listenAt } from '../../host/host-socket.ts';
 import type { CliCommand, CliContext } from '../command.ts';
 import { pullOf } from '../hosting.ts';
 import { perform } from '../perform.ts';
 import { type Asking, asking } from './asking.ts';
 import { FarStreams } from './far-streams.ts';
-import { listenAt } from './host-socket.ts';
 import {
   type CommandRequest,
   differenceFrom,
@@ -55,6 +55,11 @@ export class CommandServer implements AsyncDisposable {
   /** For how long nobody has been here. */
   get idleMs(): number {
     return this.#connections.size > 0 ? 0 : performance.now() - this.#idleSince;
+  }
+
+  /** It takes no more commands. */
+  get isLeaving(): boolean {
+    return this.#leaving;
   }
 
   /** It takes no more commands and has none. */
@@ -142,7 +147,7 @@ export class CommandServer implements AsyncDisposable {
 
   async #run(
     command: CliCommand,
-    { argv, cwd, user, umask, variables, colours }: CommandRequest,
+    { argv, cwd, umask, variables, colours }: CommandRequest,
     streams: FarStreams,
     signal: AbortSignal,
   ): Promise<number> {
@@ -152,7 +157,7 @@ export class CommandServer implements AsyncDisposable {
       asked.pull = pullOf(context);
       return { sandboxes, pull: asked.pull };
     };
-    const typedAt = { ...host, user, umask, variable: (name: string) => variables[name] };
+    const typedAt = { ...host, umask, variable: (name: string) => variables[name] };
     return asking
       .run(asked, () =>
         perform(command, argv, {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import type { Config } from '../../config/schema.ts';
@@ -18,7 +19,6 @@ const requestSchema = z.object({
   command: z.string(),
   argv: z.array(z.string()),
   cwd: z.string(),
-  user: z.string(),
   umask: z.number().int().min(0).max(0o777),
   /** The few that the command line names. */
   variables: z.record(z.string(), z.string()),
@@ -55,7 +55,6 @@ export function requestOf({ name }: CliCommand, context: CliContext, config: Con
     command: name,
     argv: [...argv],
     cwd,
-    user: host.user,
     umask: host.umask,
     variables: Object.fromEntries(named),
     colours: paint('bold', '') !== '',
@@ -82,11 +81,30 @@ export function settingsOf({ runtime, docker, apple, sandbox, security, runs }: 
     security,
     runs: { pull_timeout: runs.pull_timeout },
   };
+  return namedValues(sections);
+}
+
+function namedValues(sections: Readonly<Record<string, object>>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(sections).flatMap(([section, keys]) =>
       Object.entries(keys).map(([key, value]): [string, unknown] => [`${section}.${key}`, value]),
     ),
   );
+}
+
+/** Every setting that a host goes by, as a mark that shows a difference and tells nothing of the value. */
+export function marksOf(config: Config): Readonly<Record<string, string>> {
+  const { memory, qdrant, gateway } = config;
+  const more = { memory, qdrant, gateway: { keys_file: gateway.keys_file } };
+  const values = { ...settingsOf(config), ...namedValues(more), program };
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, markOf(value)]));
+}
+
+function markOf(value: unknown): string {
+  return createHash('sha256')
+    .update(JSON.stringify(value) ?? '')
+    .digest('hex')
+    .slice(0, 16);
 }
 
 /** Why a host that goes by these rules cannot run it as the sender would; undefined if it can. */

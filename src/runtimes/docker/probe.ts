@@ -33,7 +33,7 @@ export async function probe(
   return {
     available: true,
     grade,
-    version: `${engineName(answer.version)} ${answer.version.Version}, ${ociRuntime ?? info.DefaultRuntime ?? 'its default runtime'}`,
+    version: `${isPodman(answer.version) ? 'Podman' : 'Docker'} ${answer.version.Version}, ${ociRuntime ?? info.DefaultRuntime ?? 'its default runtime'}`,
     capabilities: {
       isolation: true,
       limits: {
@@ -80,7 +80,7 @@ function unreachable(host: string, error: NodeJS.ErrnoException): Unavailable {
   };
 }
 
-function engineName(version: Docker.DockerVersion): string {
+export function isPodman(version: Docker.DockerVersion): boolean {
   const components = (version as { Components?: readonly { Name?: string }[] }).Components ?? [];
-  return components.some(({ Name }) => Name?.startsWith('Podman')) ? 'Podman' : 'Docker';
+  return components.some(({ Name }) => Name?.startsWith('Podman'));
 }

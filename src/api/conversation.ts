@@ -1,0 +1,135 @@
+/**
+ * A WebSocket as a conversation: messages come one at a time, and a sender that is faster than its reader waits, on
+ * both sides. A peer that does not answer a ping in time is gone.
+ */
+import { EventEmitter, once } from 'node:events';
+import { WebSocket } from 'ws';
+import type { ZodType } from 'zod';
+import { GeodeError } from '../core/errors.ts';
+
+export type Message =
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'bytes'; readonly bytes: Uint8Array };
+
+/** So much may be on its way to a slow reader before the sender waits. */
+const mostAheadBytes = 256 * 1024;
+/** So many messages may wait to be read before the peer has to. */
+const mostWaiting = 16;
+const pingMs = 20_000;
+const closeDeadlineMs = 5_000;
+
+export class Conversation {
+  readonly #socket: WebSocket;
+  readonly #left = new AbortController();
+  readonly #waiting: Message[] = [];
+  readonly #arrived = new EventEmitter();
+  readonly #ping: NodeJS.Timeout;
+  #answered = true;
+
+  constructor(socket: WebSocket) {
+    this.#socket = socket;
+    socket.on('message', (data: Buffer, isBinary) => this.#take(data, isBinary));
+    socket.on('pong', () => {
+      this.#answered = true;
+    });
+    // The close that follows an error says all there is to say.
+    socket.on('error', () => {});
+    socket.on('close', () => this.#end());
+    this.#ping = setInterval(() => this.#ask(), pingMs);
+  }
+
+  /** Fires when the peer has gone. */
+  get signal(): AbortSignal {
+    return this.#left.signal;
+  }
+
+  /** What the peer says, until it leaves. One reader at a time. */
+  async *messages(): AsyncGenerator<Message> {
+    while (this.#waiting.length > 0 || !this.signal.aborted) {
+      const next = this.#waiting.shift();
+      if (this.#waiting.length < mostWaiting) this.#socket.resume();
+      if (next !== undefined) yield next;
+      else if (!this.signal.aborted) await once(this.#arrived, 'change');
+    }
+  }
+
+  /** The next message as one that the schema allows; undefined when the peer leaves first. */
+  async first<T>(schema: ZodType<T>): Promise<T | undefined> {
+    for await (const message of this.messages()) return parseMessage(schema, message);
+    return undefined;
+  }
+
+  async say(event: { readonly type: string; readonly [field: string]: unknown }): Promise<void> {
+    await this.#send(JSON.stringify(event));
+  }
+
+  /** Bytes of a stream, with the byte before them that names it. */
+  async write(stream: number, bytes: Uint8Array): Promise<void> {
+    await this.#send(Buffer.concat([Buffer.of(stream), bytes]));
+  }
+
+  async close(code: number, reason: string): Promise<void> {
+    if (this.signal.aborted) return;
+    const cut = setTimeout(() => this.#socket.terminate(), closeDeadlineMs);
+    const closed = once(this.#socket, 'close');
+    this.#socket.close(code, reason);
+    // A peer whose messages nobody reads any more could not say goodbye either.
+    this.#socket.resume();
+    await closed;
+    clearTimeout(cut);
+  }
+
+  async #send(data: string | Buffer): Promise<void> {
+    if (this.#socket.readyState !== WebSocket.OPEN) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#socket.send(data, () => resolve());
+    if (this.#socket.bufferedAmount <= mostAheadBytes) return;
+    const leave = () => resolve();
+    this.signal.addEventListener('abort', leave, { once: true });
+    await promise;
+    this.signal.removeEventListener('abort', leave);
+  }
+
+  #take(data: Buffer, isBinary: boolean): void {
+    this.#waiting.push(isBinary ? { type: 'bytes', bytes: data } : { type: 'text', text: data.toString() });
+    if (this.#waiting.length >= mostWaiting) this.#socket.pause();
+    this.#arrived.emit('change');
+  }
+
+  #ask(): void {
+    // A peer that we do not read cannot be heard answering.
+    if (this.#socket.isPaused) return;
+    if (!this.#answered) {
+      this.#socket.terminate();
+      return;
+    }
+    this.#answered = false;
+    this.#socket.ping();
+  }
+
+  #end(): void {
+    clearInterval(this.#ping);
+    this.#left.abort();
+    this.#arrived.emit('change');
+  }
+}
+
+export function parseMessage<T>(schema: ZodType<T>, message: Message): T {
+  if (message.type === 'bytes')
+    throw new GeodeError('invalid_input', 'A binary message came where JSON was due');
+  const { data, error } = schema.safeParse(parseJson(message.text));
+  if (error === undefined) return data;
+  const [issue] = error.issues;
+  throw new GeodeError(
+    'invalid_input',
+    `${issue?.path.join('.') || 'message'}: ${issue?.message ?? 'is not valid'}`,
+  );
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,29 @@
+/** A command as it comes over the wire, and as a sandbox takes it. */
+import type { z } from 'zod';
+import { GeodeError } from '../../../core/errors.ts';
+import type { PersistentSandbox } from '../../../core/persistent.ts';
+import type { Command } from '../../../core/process.ts';
+import { bytesOf } from '../../schemas/encoding.ts';
+import { fromWire } from '../../schemas/names.ts';
+import type { spawnSchema } from '../../schemas/processes.ts';
+
+export function commandOf(wire: z.infer<typeof spawnSchema>): Command {
+  const { argv, stdin, undoable: _, ...rest } = fromWire(wire);
+  const [program = '', ...words] = argv;
+  return { ...rest, argv: [program, ...words], ...(stdin !== undefined && { stdin: bytesOf(stdin) }) };
+}
+
+/** Takes the undo point of a command that may be taken back. */
+export async function markBefore(
+  { id, snapshots }: PersistentSandbox,
+  undoable: boolean | undefined,
+  signal: AbortSignal,
+): Promise<void> {
+  if (undoable !== true) return;
+  if (snapshots !== undefined) await snapshots.mark({ signal });
+  else
+    throw new GeodeError(
+      'cannot_enforce',
+      `The files of sandbox ${id} are not on this host: nothing can be undone.`,
+    );
+}

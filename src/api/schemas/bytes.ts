@@ -1,0 +1,15 @@
+/** Bytes in JSON: as text where they are text, in base64 otherwise. */
+import { z } from 'zod';
+
+const base64Schema = z.base64().describe('Bytes in base64.');
+
+/** What a caller sends. */
+export const bytesSchema = z
+  .union([z.strictObject({ text: z.string() }), z.strictObject({ base64: base64Schema })])
+  .meta({ id: 'Bytes' });
+
+/** The fields of an event with bytes: exactly one of the two is there. */
+export const bytesShape = {
+  text: z.string().optional().describe('The bytes, where they are UTF-8.'),
+  base64: base64Schema.optional().describe('The bytes, where they are not.'),
+};

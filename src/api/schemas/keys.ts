@@ -1,0 +1,43 @@
+import { z } from 'zod';
+import { userPattern } from '../../core/identity.ts';
+
+/** What a key may do. `admin` manages keys, settings and the store itself, for all users; it opens nobody's things. */
+export const scopes = [
+  'memory:read',
+  'memory:write',
+  'sandboxes:read',
+  'sandboxes:write',
+  'runs',
+  'admin',
+] as const;
+
+export type Scope = (typeof scopes)[number];
+
+const keySchema = z
+  .object({
+    id: z.string(),
+    user: z.string(),
+    scopes: z.array(z.enum(scopes)),
+    label: z.string(),
+    created_at: z.iso.datetime(),
+    revoked_at: z.iso.datetime().nullable(),
+  })
+  .meta({ id: 'Key' });
+
+export const keysSchema = z.object({ keys: z.array(keySchema) }).meta({ id: 'Keys' });
+
+export const createdKeySchema = keySchema.extend({ secret: z.string() }).meta({ id: 'CreatedKey' });
+
+export const newKeySchema = z
+  .strictObject({
+    user: z.string().regex(userPattern),
+    scopes: z.array(z.enum(scopes)).min(1),
+    label: z.string().max(200).optional(),
+  })
+  .meta({ id: 'NewKey' });
+
+export const keyParamSchema = z.object({
+  id: z.string().regex(/^[0-9a-f]{12}$/),
+});
+
+export type WireKey = z.infer<typeof keySchema>;

@@ -1,0 +1,21 @@
+/**
+ * What goes over the wire is written once, in the files of this folder: they check requests, make the OpenAPI file and
+ * type the client. They are plain zod and import nothing of the server, so that a browser can load them.
+ */
+import { z } from 'zod';
+
+export const problemSchema = z
+  .object({
+    error: z.string().describe('What is wrong, for a person.'),
+    code: z.string().describe('What is wrong, for a program: a code from the catalogue of errors.'),
+    hint: z.string().describe('What to do next.'),
+    details: z.record(z.string(), z.unknown()).optional(),
+  })
+  .meta({ id: 'Problem' });
+
+/** The last event of a stream that failed: after the first byte no status is left to say it with. */
+export const problemEvent = problemSchema.extend({ type: z.literal('problem') });
+export const endEvent = z.object({ type: z.literal('end'), done: z.int() });
+export const progressEvent = z.object({ type: z.literal('progress'), done: z.int(), total: z.int() });
+
+export type Problem = z.infer<typeof problemSchema>;

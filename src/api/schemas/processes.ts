@@ -1,0 +1,139 @@
+/** Commands in a sandbox, as they go over the wire. */
+import { z } from 'zod';
+import { rlimitNames, signalNames } from '../../core/process.ts';
+import { bytesSchema, bytesShape } from './bytes.ts';
+import { problemEvent } from './problem.ts';
+import { chatSchema, envSchema } from './sandboxes.ts';
+
+export const processParams = z.object({
+  chat: chatSchema,
+  process: z
+    .string()
+    .regex(/^[\w-]{1,64}$/)
+    .meta({ example: '0mRVS7Gs_d04' }),
+});
+
+const terminalShape = { columns: z.int().min(0).max(10_000), rows: z.int().min(0).max(10_000) };
+export const terminalSizeSchema = z.strictObject(terminalShape).meta({ id: 'TerminalSize' });
+
+const commandShape = {
+  argv: z
+    .array(z.string())
+    .min(1)
+    .describe('The program and its arguments; nothing passes through a shell.')
+    .meta({ example: ['echo', 'hello'] }),
+  cwd: z.string().optional(),
+  env: envSchema.optional(),
+  user: z.string().optional(),
+  timeout_ms: z
+    .number()
+    .positive()
+    .nullable()
+    .optional()
+    .describe('Default 60 s; null: no limit. Everything it started is killed then.'),
+  pty: terminalSizeSchema.optional().describe('Gives it a terminal.'),
+  rlimits: z.partialRecord(z.enum(rlimitNames), z.number().nonnegative()).optional(),
+  stdin: bytesSchema.optional(),
+  undoable: z
+    .boolean()
+    .optional()
+    .describe('Keeps the files as they are now, so that an undo takes back what it changes.'),
+};
+
+export const execSchema = z
+  .strictObject({
+    ...commandShape,
+    output_limit_bytes: z
+      .int()
+      .nonnegative()
+      .max(64 * 1024 ** 2)
+      .optional()
+      .describe('Bytes of stdout and of stderr that are kept; default 10 MB each.'),
+  })
+  .meta({ id: 'Exec' });
+
+export const spawnSchema = z
+  .strictObject({
+    ...commandShape,
+    interactive: z.boolean().optional().describe('Stdin stays open until it is closed.'),
+  })
+  .meta({ id: 'Spawn' });
+
+const exitShape = {
+  exit_code: z.int().nullable(),
+  signal: z.string().nullable(),
+  timed_out: z.boolean(),
+  oom_killed: z.boolean(),
+  duration_ms: z.number(),
+};
+export const exitSchema = z.object(exitShape).meta({ id: 'Exit' });
+
+export const execResultSchema = z
+  .object({
+    ...exitShape,
+    process_id: z.string(),
+    stdout: z.string(),
+    stderr: z.string(),
+    stdout_base64: z.base64().optional().describe('The bytes of stdout, where they are not UTF-8.'),
+    stderr_base64: z.base64().optional(),
+    truncated: z.boolean(),
+    dropped: z.object({ stdout: z.int(), stderr: z.int() }),
+  })
+  .meta({ id: 'ExecResult' });
+
+export const startedSchema = z.object({ id: z.string(), pid: z.int() }).meta({ id: 'Started' });
+
+const childSchema = z.object({ pid: z.int(), ppid: z.int(), command: z.string() });
+
+export const processSchema = z
+  .object({
+    id: z.string(),
+    pid: z.int(),
+    argv: z.array(z.string()),
+    started_at: z.number(),
+    state: z.enum(['running', 'exited']),
+    offset: z.number().describe('Bytes that it has written so far, stdout and stderr together.'),
+    terminal: z.object(terminalShape).nullable(),
+    exit: exitSchema.nullable(),
+    children: z.array(childSchema),
+  })
+  .meta({ id: 'Process' });
+
+export const processesSchema = z
+  .object({
+    processes: z.array(processSchema),
+    disowned: z.array(childSchema).describe('Children that outlived the command which started them.'),
+  })
+  .meta({ id: 'Processes' });
+
+export const offsetSchema = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
+
+export const outputQuery = z.strictObject({
+  from: offsetSchema
+    .optional()
+    .describe('The first byte that is wanted; `Last-Event-ID` says the same after a lost connection.'),
+});
+
+const offset = z.number().describe('Of the first byte, in stdout and stderr together.');
+export const outputEvents = [
+  z.object({ type: z.literal('stdout'), offset, ...bytesShape }),
+  z.object({ type: z.literal('stderr'), offset, ...bytesShape }),
+  z.object({ type: z.literal('output-lost'), offset, length: z.number() }),
+  z.object({ type: z.literal('exit'), ...exitShape }),
+] as const;
+
+/** The id of an event is the offset of the next byte. The last event is `exit` or `problem`. */
+export const outputEventSchema = z
+  .discriminatedUnion('type', [...outputEvents, problemEvent])
+  .meta({ id: 'OutputEvent' });
+
+export const signalSchema = z
+  .strictObject({
+    signal: z.enum(signalNames),
+    tree: z.boolean().optional().describe('To everything below it too.'),
+  })
+  .meta({ id: 'Signal' });
+
+export type OutputEvent = z.infer<typeof outputEventSchema>;
+export type WireExecResult = z.infer<typeof execResultSchema>;
+export type WireSpawn = z.infer<typeof spawnSchema>;

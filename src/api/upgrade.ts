@@ -1,0 +1,121 @@
+/**
+ * Requests for a WebSocket. Each goes through the same app as any other request, so that Host, Origin, key, scope and
+ * rate are checked in one place; a route that agrees takes the connection over, anything else is a plain HTTP answer.
+ */
+import { type IncomingMessage, type Server, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { HttpBindings } from '@hono/node-server';
+import type { Context } from 'hono';
+import { WebSocketServer } from 'ws';
+import { GeodeError } from '../core/errors.ts';
+import { Conversation } from './conversation.ts';
+import type { ApiEnv, Upgrade } from './environment.ts';
+import { errorOf, problemOf } from './problems.ts';
+import { socketProtocol } from './schemas/socket-frames.ts';
+
+/** A run may bring its files in one message. */
+const largestMessageBytes = 64 * 1024 ** 2;
+
+type Fetch = (request: Request, env: HttpBindings & { upgrade: Upgrade }) => Response | Promise<Response>;
+
+export interface Upgrades {
+  /** Ends all conversations; new ones are refused by the app. */
+  stop(): Promise<void>;
+}
+
+export function serveUpgrades(server: Server, fetch: Fetch, refuseMalformed: (thrown: unknown) => Response) {
+  const sockets = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    perMessageDeflate: false,
+    maxPayload: largestMessageBytes,
+    handleProtocols: (offered) => (offered.has(socketProtocol) ? socketProtocol : false),
+  });
+  const open = new Map<Conversation, Promise<void>>();
+
+  const answer = async (incoming: IncomingMessage, socket: Duplex, head: Buffer) => {
+    const left = new AbortController();
+    const leave = () => left.abort();
+    socket.on('error', leave).on('close', leave);
+    const outgoing = new ServerResponse(incoming);
+    let lead: Parameters<Upgrade['accept']>[0] | undefined;
+    const upgrade: Upgrade = {
+      accept(given) {
+        lead = given;
+      },
+    };
+    let response: Response;
+    try {
+      response = await fetch(requestOf(incoming, left.signal), { incoming, outgoing, upgrade });
+    } catch (thrown) {
+      response = refuseMalformed(thrown);
+    }
+    if (socket.destroyed) return;
+    if (lead === undefined) return refuse(outgoing, response, socket);
+    const talk = lead;
+    sockets.handleUpgrade(incoming, socket, head, (webSocket) => {
+      const conversation = new Conversation(webSocket);
+      const talking = talk(conversation).finally(() => open.delete(conversation));
+      open.set(conversation, talking);
+    });
+  };
+  server.on('upgrade', (incoming, socket, head) => void answer(incoming, socket, head));
+
+  return {
+    async stop() {
+      await Promise.all(
+        [...open].map(([conversation]) => conversation.close(1012, 'The server is stopping')),
+      );
+      await Promise.all(open.values());
+    },
+  } satisfies Upgrades;
+}
+
+function requestOf({ method, url = '/', headers }: IncomingMessage, signal: AbortSignal): Request {
+  const given = Object.entries(headers).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, [value].flat().join(', ')] as [string, string]],
+  );
+  return new Request(new URL(url, `http://${headers.host ?? ''}`), {
+    method: method ?? 'GET',
+    headers: given,
+    signal,
+  });
+}
+
+async function refuse(outgoing: ServerResponse, response: Response, socket: Duplex): Promise<void> {
+  const body = Buffer.from(await response.arrayBuffer());
+  const headers = [...response.headers].map(([name, value]) => `${name}: ${value}\r\n`).join('');
+  outgoing.destroy();
+  socket.end(
+    Buffer.concat([
+      Buffer.from(
+        `HTTP/1.1 ${response.status} ${response.statusText || 'Refused'}\r\n${headers}connection: close\r\ncontent-length: ${body.length}\r\n\r\n`,
+      ),
+      body,
+    ]),
+  );
+}
+
+/** What a route with a WebSocket does: it leads the conversation, or refuses a plain request. */
+export function converse(
+  context: Context<ApiEnv>,
+  lead: (conversation: Conversation) => Promise<void>,
+): Response {
+  const { upgrade } = context.env;
+  if (upgrade === undefined) {
+    context.header('Upgrade', 'websocket');
+    throw new GeodeError('upgrade_required', 'This path is a WebSocket');
+  }
+  upgrade.accept(async (conversation) => {
+    try {
+      await lead(conversation);
+      await conversation.close(1000, '');
+    } catch (thrown) {
+      const error = errorOf(thrown, context);
+      context.var.log[error.status >= 500 ? 'error' : 'info']({ err: error }, 'conversation ended');
+      await conversation.say({ type: 'problem', ...problemOf(error) });
+      await conversation.close(1011, error.code);
+    }
+  });
+  return context.body(null, 200);
+}

@@ -1,0 +1,107 @@
+import type {
+  Answer,
+  Categories,
+  IngestEvent,
+  Page,
+  WireContent,
+  WireEntryWithVersions,
+  WireNewEntry,
+  WireStored,
+} from '../api/schemas/context.ts';
+import type { Readiness, ReindexEvent, Stats } from '../api/schemas/server.ts';
+import type { Cancel } from '../core/cancel.ts';
+import { readEvents } from './events.ts';
+import { ask, type Connection, type Sending, send } from './send.ts';
+
+export interface ListOptions extends Cancel {
+  readonly category?: string;
+  readonly tags?: readonly string[];
+  readonly source?: string;
+  readonly strict?: boolean;
+  readonly limit?: number;
+  readonly offset?: number;
+}
+
+export interface SearchOptions extends ListOptions {
+  readonly fusion?: 'weighted' | 'rrf';
+  readonly dense?: number;
+}
+
+export interface FileOptions extends Cancel {
+  readonly category: string;
+  readonly tags?: readonly string[];
+  readonly prefix?: string;
+}
+
+/** Entries of the memory of the user who asks. */
+export interface RemoteMemory {
+  search(text: string, options?: SearchOptions): Promise<Answer>;
+  list(options?: ListOptions): Promise<Page>;
+  categories(options?: Cancel): Promise<Categories>;
+  ingest(entry: WireNewEntry, options?: Cancel): Promise<WireStored>;
+  /** All of them or, when one is refused, none. */
+  bulk(entries: readonly WireNewEntry[], options?: Cancel): Promise<readonly WireStored[]>;
+  /** In batches, with a report of each; the last event is `end` or `problem`. */
+  bulkEvents(entries: readonly WireNewEntry[], options?: Cancel): AsyncIterable<IngestEvent>;
+  files(files: readonly File[], options: FileOptions): Promise<readonly WireStored[]>;
+  get(id: string, options?: Cancel & { readonly versions?: boolean }): Promise<WireEntryWithVersions>;
+  put(id: string, content: WireContent, options?: Cancel): Promise<WireStored>;
+  remove(id: string, options?: Cancel): Promise<void>;
+  /** Needs the scope `admin`. */
+  stats(options?: Cancel): Promise<Stats>;
+  /** Needs the scope `admin`. Leaving the loop early stops it safely. */
+  reindex(options?: Cancel): AsyncIterable<ReindexEvent>;
+  /** An answer also while the server is not ready. */
+  ready(options?: Cancel): Promise<Readiness>;
+}
+
+export function remoteMemory(connection: Connection): RemoteMemory {
+  const base = '/api/v1/context';
+  const pathOf = (id: string) => `${base}/${encodeURIComponent(id)}`;
+  const stored = async (path: string, sending: Sending) =>
+    (await ask<{ stored: WireStored[] }>(connection, 'POST', `${base}/${path}`, sending)).stored;
+  async function* events<T>(path: string, sending: Sending) {
+    const response = await send(connection, 'POST', path, { ...sending, accept: 'text/event-stream' });
+    for await (const { event } of readEvents<T>(response)) yield event;
+  }
+
+  return {
+    search: (text, { signal, ...options } = {}) =>
+      ask<Answer>(connection, 'GET', `${base}/search`, { query: { q: text, ...queryOf(options) }, signal }),
+    list: ({ signal, ...options } = {}) =>
+      ask<Page>(connection, 'GET', base, { query: queryOf(options), signal }),
+    categories: ({ signal } = {}) => ask<Categories>(connection, 'GET', `${base}/categories`, { signal }),
+    ingest: (entry, { signal } = {}) =>
+      ask<WireStored>(connection, 'POST', `${base}/ingest`, { json: entry, signal }),
+    bulk: (entries, { signal } = {}) => stored('bulk', { json: { entries }, signal }),
+    bulkEvents: (entries, { signal } = {}) =>
+      events<IngestEvent>(`${base}/bulk`, { json: { entries }, signal }),
+    files: (files, { signal, ...facts }) => stored('files', { form: formOf(files, facts), signal }),
+    get: (id, { signal, versions } = {}) =>
+      ask<WireEntryWithVersions>(connection, 'GET', pathOf(id), { query: { versions }, signal }),
+    put: (id, content, { signal } = {}) =>
+      ask<WireStored>(connection, 'PUT', pathOf(id), { json: content, signal }),
+    async remove(id, { signal } = {}) {
+      await send(connection, 'DELETE', pathOf(id), { signal });
+    },
+    stats: ({ signal } = {}) => ask<Stats>(connection, 'GET', '/api/v1/memory/stats', { signal }),
+    reindex: ({ signal } = {}) => events<ReindexEvent>('/api/v1/memory/reindex', { signal }),
+    ready: ({ signal } = {}) => ask<Readiness>(connection, 'GET', '/ready', { accepted: [503], signal }),
+  };
+}
+
+function queryOf({ tags, ...options }: Omit<SearchOptions, 'signal'>) {
+  return { ...options, tag: tags };
+}
+
+function formOf(
+  files: readonly File[],
+  { category, tags = [], prefix }: Omit<FileOptions, 'signal'>,
+): FormData {
+  const form = new FormData();
+  form.append('category', category);
+  if (prefix !== undefined) form.append('prefix', prefix);
+  for (const tag of tags) form.append('tag', tag);
+  for (const file of files) form.append('file', file);
+  return form;
+}

@@ -1,0 +1,121 @@
+/** One sandbox, as the library's own `PersistentSandbox`, over HTTP. Nothing is asked until something is called. */
+import { chatSegment, wireBytes } from '../api/schemas/encoding.ts';
+import { fromWire, toWire, type Wire } from '../api/schemas/names.ts';
+import type { WireExecResult } from '../api/schemas/processes.ts';
+import type { UsageEvent } from '../api/schemas/sandboxes.ts';
+import type { Cancel } from '../core/cancel.ts';
+import type {
+  Command,
+  ExecOptions,
+  ExecResult,
+  ProcessList,
+  SignalName,
+  TerminalSize,
+} from '../core/process.ts';
+import type { Usage } from '../sandboxes/metrics.ts';
+import { followEvents } from './events.ts';
+import { type RemoteProcess, remoteProcess } from './process.ts';
+import { ask, type Connection, queryText, send } from './send.ts';
+import { openSocketProcess, type SocketProcess } from './socket-process.ts';
+
+/** Stdin is sent with the command; what is longer is written to a process over its own connection. */
+export interface RemoteCommand extends Omit<Command, 'stdin' | 'files' | 'sole' | 'opening'> {
+  readonly stdin?: string | Uint8Array;
+  /** Keeps the files as they are before, so that an undo takes back what it changes. */
+  readonly undoable?: boolean;
+}
+
+export interface RemoteSandbox {
+  readonly chat: string;
+  exec(command: Omit<RemoteCommand, 'interactive'>, options?: ExecOptions): Promise<ExecResult>;
+  /** Goes on without its caller. */
+  spawn(command: RemoteCommand, options?: Cancel): Promise<RemoteProcess>;
+  /** Over one connection, in step with its reader; ends with the connection unless told otherwise. */
+  run(
+    command: RemoteCommand,
+    options?: { readonly onDisconnect?: 'kill' | 'leave' } & Cancel,
+  ): Promise<SocketProcess>;
+  processes(options?: Cancel): Promise<ProcessList>;
+  attach(processId: string, options?: { readonly from?: number } & Cancel): Promise<RemoteProcess>;
+  /** Joins over one connection; with a size, its terminal gets that size and its screen comes first. */
+  join(
+    processId: string,
+    options?: { readonly from?: number; readonly size?: TerminalSize } & Cancel,
+  ): Promise<SocketProcess>;
+  signal(processId: string, name: SignalName, options?: { readonly tree?: boolean } & Cancel): Promise<void>;
+  usage(options?: { readonly everyMs?: number } & Cancel): AsyncGenerator<Usage>;
+}
+
+export function sandboxPath(chat: string): string {
+  return `/api/v1/sandboxes/${chatSegment(chat)}`;
+}
+
+export function remoteSandbox(connection: Connection, chat: string): RemoteSandbox {
+  const path = sandboxPath(chat);
+  return {
+    chat,
+    async exec(command, { outputLimitBytes, signal } = {}) {
+      const json = { ...wireCommand(command), output_limit_bytes: outputLimitBytes };
+      return execResult(await ask<WireExecResult>(connection, 'POST', `${path}/exec`, { json, signal }));
+    },
+    async spawn(command, { signal } = {}) {
+      const json = wireCommand(command);
+      const started = await ask<{ id: string; pid: number }>(connection, 'POST', `${path}/processes`, {
+        json,
+        signal,
+      });
+      return remoteProcess(connection, path, started);
+    },
+    run: (command, { onDisconnect = 'kill', signal } = {}) =>
+      openSocketProcess(
+        connection,
+        `${path}/exec`,
+        { type: 'exec', ...wireCommand(command), on_disconnect: onDisconnect },
+        { signal },
+      ),
+    async processes({ signal } = {}) {
+      return fromWire(await ask<Wire<ProcessList>>(connection, 'GET', `${path}/processes`, { signal }));
+    },
+    async attach(processId, { from = 0, signal } = {}) {
+      const { processes } = await this.processes({ signal });
+      const pid = processes.find(({ id }) => id === processId)?.pid ?? 0;
+      return remoteProcess(connection, path, { id: processId, pid, from });
+    },
+    join(processId, { from, size, signal } = {}) {
+      const query = queryText({ from, ...(size && { columns: size.columns, rows: size.rows }) });
+      const where = `${path}/processes/${encodeURIComponent(processId)}/socket${query}`;
+      return openSocketProcess(connection, where, undefined, { wantsScreen: size !== undefined, signal });
+    },
+    async signal(processId, name, { tree = false, signal } = {}) {
+      const where = `${path}/processes/${encodeURIComponent(processId)}/signal`;
+      await send(connection, 'POST', where, { json: { signal: name, tree }, signal });
+    },
+    async *usage({ everyMs = 1000, signal } = {}) {
+      type Seen = Exclude<UsageEvent, { type: 'problem' }>;
+      const isLast = (type: string) => type === 'end';
+      const query = { every_ms: everyMs };
+      for await (const event of followEvents<Seen>(connection, `${path}/usage`, { query, isLast, signal })) {
+        if (event.type === 'end') return;
+        const { type: _, ...usage } = event;
+        yield fromWire(usage);
+      }
+    },
+  };
+}
+
+export function wireCommand({ stdin, ...command }: RemoteCommand) {
+  const bytes = typeof stdin === 'string' ? { text: stdin } : stdin && wireBytes(stdin);
+  return { ...toWire(command), ...(bytes !== undefined && { stdin: bytes }) };
+}
+
+function execResult({ stdout_base64, stderr_base64, ...wire }: WireExecResult): ExecResult {
+  const result = fromWire(wire);
+  const bytes = (text: string, base64: string | undefined) =>
+    base64 === undefined
+      ? new TextEncoder().encode(text)
+      : Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
+  return {
+    ...result,
+    bytes: { stdout: bytes(result.stdout, stdout_base64), stderr: bytes(result.stderr, stderr_base64) },
+  };
+}

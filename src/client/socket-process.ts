@@ -1,0 +1,184 @@
+/** A process over a WebSocket: input and output in one connection, and each side waits for the other. */
+import { fromWire } from '../api/schemas/names.ts';
+import { streamBytes } from '../api/schemas/socket-frames.ts';
+import type { Cancel } from '../core/cancel.ts';
+import { GeodeError } from '../core/errors.ts';
+import type { ExitFacts, Process, ProcessEvent, TerminalSize } from '../core/process.ts';
+import { pause } from './events.ts';
+import { type Connection, parseJson, problemError } from './send.ts';
+import type { ClientSocket } from './transport.ts';
+
+/** A process that is talked to over one connection. Leaving the loop ends the connection. */
+export interface SocketProcess extends Process {
+  /** The screen of its terminal, where it was asked for: the text that draws it, and where its output goes on. */
+  readonly screen?: { readonly size: TerminalSize; readonly content: Uint8Array; readonly offset: number };
+  /** Ends the connection; what becomes of the process was said when it was started. */
+  close(): void;
+}
+
+type Said = { readonly type: string } & Readonly<Record<string, unknown>>;
+
+/** So many bytes may wait here before a writer does. */
+const mostAheadBytes = 1024 ** 2;
+const drainMs = 5;
+
+export async function openSocketProcess(
+  { transport, headers }: Connection,
+  path: string,
+  first: object | undefined,
+  { wantsScreen = false, signal }: { readonly wantsScreen?: boolean } & Cancel,
+): Promise<SocketProcess> {
+  if (signal?.aborted) throw cancelled(signal);
+  const socket = transport.connect(path, headers);
+  const inbox = new Inbox(socket, transport.name);
+  const leave = () => socket.close();
+  signal?.addEventListener('abort', leave, { once: true });
+  try {
+    await inbox.opened;
+    if (first !== undefined) socket.send(JSON.stringify(first));
+    const { id, pid, offset } = await expectSaid(inbox, 'process');
+    const screen = wantsScreen ? await readScreen(inbox) : undefined;
+    const from = screen?.offset ?? Number(offset);
+    return {
+      ...handle(socket, inbox, { id: String(id), pid: Number(pid), from }, signal),
+      ...(screen !== undefined && { screen }),
+    };
+  } catch (error) {
+    socket.close();
+    signal?.removeEventListener('abort', leave);
+    throw signal?.aborted ? cancelled(signal) : error;
+  }
+}
+
+function handle(
+  socket: ClientSocket,
+  inbox: Inbox,
+  { id, pid, from }: { readonly id: string; readonly pid: number; readonly from: number },
+  signal: AbortSignal | undefined,
+): Omit<SocketProcess, 'screen'> {
+  const say = async (message: object) => socket.send(JSON.stringify(message));
+  return {
+    id,
+    pid,
+    close: () => socket.close(),
+    async write(bytes) {
+      if (inbox.closed) throw new GeodeError('process_not_found', `Process ${id} has ended.`);
+      socket.send(typeof bytes === 'string' ? new TextEncoder().encode(bytes) : new Uint8Array(bytes));
+      while (socket.bufferedAmount > mostAheadBytes && !inbox.closed) await pause(drainMs, signal);
+    },
+    closeStdin: () => say({ type: 'stdin-close' }),
+    signal: (name) => say({ type: 'signal', signal: name }),
+    kill: () => say({ type: 'signal', signal: 'SIGKILL', tree: true }),
+    resize: ({ columns, rows }) => say({ type: 'resize', columns, rows }),
+    async *[Symbol.asyncIterator](): AsyncGenerator<ProcessEvent> {
+      let offset = from;
+      try {
+        for (;;) {
+          const message = await inbox.next();
+          if (message === undefined) throw signal?.aborted ? cancelled(signal) : lost(id);
+          const event = eventOf(message, offset);
+          if (event.type !== 'exit')
+            offset = event.offset + (event.type === 'output-lost' ? event.length : event.bytes.length);
+          yield event;
+          if (event.type === 'exit') return;
+        }
+      } finally {
+        socket.close();
+      }
+    },
+  };
+}
+
+function eventOf(message: Said | Uint8Array, offset: number): ProcessEvent {
+  if (message instanceof Uint8Array) {
+    const type = message[0] === streamBytes.stderr ? 'stderr' : 'stdout';
+    return { type, offset, bytes: message.subarray(1) };
+  }
+  if (message.type === 'output-lost')
+    return { type: 'output-lost', offset: Number(message.offset), length: Number(message.length) };
+  if (message.type === 'exit') return { ...exitFacts(message), type: 'exit' };
+  throw problemError(message) ?? new GeodeError('internal', `The server said ${message.type}`);
+}
+
+function exitFacts(message: Said): ExitFacts {
+  const { exitCode, signal, timedOut, oomKilled, durationMs } = fromWire(message) as Record<string, unknown>;
+  return {
+    exitCode: typeof exitCode === 'number' ? exitCode : null,
+    signal: typeof signal === 'string' ? signal : null,
+    timedOut: timedOut === true,
+    oomKilled: oomKilled === true,
+    durationMs: Number(durationMs),
+  };
+}
+
+async function expectSaid(inbox: Inbox, type: string): Promise<Said> {
+  const message = await inbox.next();
+  if (message === undefined) throw lost('that was asked for');
+  if (!(message instanceof Uint8Array) && message.type === type) return message;
+  const problem = message instanceof Uint8Array ? undefined : problemError(message);
+  throw problem ?? new GeodeError('internal', `The server did not say ${type}`);
+}
+
+async function readScreen(inbox: Inbox): Promise<NonNullable<SocketProcess['screen']>> {
+  const { columns, rows, offset } = await expectSaid(inbox, 'screen');
+  const content = await inbox.next();
+  if (!(content instanceof Uint8Array)) throw lost('whose screen was asked for');
+  const size = { columns: Number(columns), rows: Number(rows) };
+  return { size, content: content.subarray(1), offset: Number(offset) };
+}
+
+/** What came and was not read yet. */
+class Inbox {
+  readonly opened: Promise<void>;
+  closed = false;
+  readonly #messages: (Said | Uint8Array)[] = [];
+  #wake: () => void = () => {};
+
+  constructor(socket: ClientSocket, name: string) {
+    this.opened = new Promise((resolve, reject) => {
+      socket.addEventListener('open', resolve);
+      socket.addEventListener('error', () =>
+        reject(
+          new GeodeError('server_unreachable', `${name} does not answer, or refuses the WebSocket`, {
+            hint: 'Ask over plain HTTP to see why it refuses.',
+          }),
+        ),
+      );
+    });
+    this.opened.catch(() => {});
+    socket.addEventListener('message', ({ data }) => {
+      this.#messages.push(messageOf(data));
+      this.#wake();
+    });
+    socket.addEventListener('close', () => {
+      this.closed = true;
+      this.#wake();
+    });
+  }
+
+  /** Undefined when the connection has ended and everything is read. */
+  async next(): Promise<Said | Uint8Array | undefined> {
+    while (this.#messages.length === 0 && !this.closed) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+    return this.#messages.shift();
+  }
+}
+
+function messageOf(data: unknown): Said | Uint8Array {
+  if (data instanceof ArrayBuffer) return new Uint8Array(data);
+  const parsed = typeof data === 'string' ? parseJson(data) : undefined;
+  if (typeof parsed === 'object' && parsed !== null && 'type' in parsed && typeof parsed.type === 'string')
+    return { ...parsed, type: parsed.type };
+  throw new GeodeError('internal', 'The server said what is no message');
+}
+
+function lost(id: string): GeodeError {
+  return new GeodeError('host_lost', `The connection to the process ${id} was lost`);
+}
+
+function cancelled(signal: AbortSignal): GeodeError {
+  return new GeodeError('cancelled', 'The command was cancelled', { cause: signal.reason });
+}

@@ -1,0 +1,82 @@
+import type { Cancel } from './cancel.ts';
+import type { User } from './identity.ts';
+import type { ExitFacts } from './process.ts';
+
+/**
+ * What happened on this host, in the order in which it happened: one stream for everybody who watches. An event says
+ * that something changed and names it; whoever wants to know more asks for the thing itself. No event carries output,
+ * an argument, a file or an entry's text, so none can leak one.
+ */
+export type Happening =
+  /** A sandbox runs: it was made, or started again. */
+  | ({ readonly type: 'sandbox-start'; readonly made: boolean } & OfSandbox)
+  /** Its processes have ended, its files stay. `idle`: the sweep stopped it. */
+  | ({ readonly type: 'sandbox-stop'; readonly cause: 'asked' | 'idle' | 'ended' } & OfSandbox)
+  | ({ readonly type: 'sandbox-pause' } & OfSandbox)
+  | ({ readonly type: 'sandbox-resume' } & OfSandbox)
+  | ({ readonly type: 'sandbox-remove' } & OfSandbox)
+  | ({ readonly type: 'sandbox-rename'; readonly from: string } & OfSandbox)
+  | ({ readonly type: 'process-start'; readonly process: string; readonly program: string } & OfSandbox)
+  | ({ readonly type: 'process-exit'; readonly process: string } & ExitFacts & OfSandbox)
+  | { readonly type: 'run-start'; readonly run: string; readonly language: string }
+  /** `exitCode` is null for a run that was stopped, or that never got to run. */
+  | {
+      readonly type: 'run-end';
+      readonly run: string;
+      readonly language: string;
+      readonly exitCode: number | null;
+      readonly durationMs: number;
+    }
+  | {
+      readonly type: 'entry-stored';
+      readonly key: string;
+      readonly outcome: 'created' | 'updated' | 'merged';
+    }
+  /** Many at once, such as an import. */
+  | { readonly type: 'entries-stored'; readonly count: number }
+  | { readonly type: 'entry-removed'; readonly key: string };
+
+interface OfSandbox {
+  readonly sandbox: string;
+  readonly chat: string;
+}
+
+/** An event as it is kept. `seq` grows by at least one with each; `at` is in ms since 1970. */
+export type HostEvent = Happening & { readonly seq: number; readonly at: number; readonly user: User };
+
+/**
+ * Said instead of events that are no longer kept, or that another ledger had: whoever reads it asks anew for
+ * everything it shows. Reading goes on after `seq`.
+ */
+export interface EventGap {
+  readonly type: 'gap';
+  readonly seq: number;
+}
+
+export interface ReadEventsOptions extends Cancel {
+  /** The last sequence number that the reader has; those after it come first. Default: only what comes from now on. */
+  readonly after?: number;
+  /** False: ends when all that there is was read. Default true: waits for more until the signal fires. */
+  readonly follow?: boolean;
+}
+
+/** Where parts say what they did. Never throws and never waits: work goes on also when an event cannot be kept. */
+export interface EventSink {
+  tell(user: User, happening: Happening): void;
+}
+
+export interface Events extends EventSink {
+  /**
+   * The events of one user, or of `everyone` for whoever runs this host. Each once, in order; a reader that is slow
+   * loses nothing that is still kept.
+   */
+  read(whose: User | typeof everyone, options?: ReadEventsOptions): AsyncIterable<HostEvent | EventGap>;
+  /** The newest sequence number; 0 when nothing has happened yet. */
+  readonly latest: number;
+}
+
+/** No user can have this name. */
+export const everyone = Symbol('everyone');
+
+/** For a library call or a test that wants no events. */
+export const noEvents: EventSink = { tell() {} };

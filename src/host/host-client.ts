@@ -1,0 +1,22 @@
+/** How a process of the same user speaks to its host: the API over the host's private socket. */
+import { createClient, type GeodeClient } from '../client/client.ts';
+import { unixTransport } from '../client/unix-transport.ts';
+import { isOwnSocket } from './host-socket.ts';
+
+/** Undefined when there is no such socket; `invalid_config` when it may be another user's. */
+export async function clientOfHost(path: string): Promise<GeodeClient | undefined> {
+  return (await isOwnSocket(path)) ? createClient(unixTransport(path)) : undefined;
+}
+
+/** True when the host ends now; false while commands run in it, or when it is one that stays. */
+export async function askToLeave(path: string): Promise<boolean> {
+  if (!(await isOwnSocket(path))) return true;
+  try {
+    const answer = await unixTransport(path).fetch('/api/v1/host/leave', { method: 'POST' });
+    const said: unknown = await answer.json();
+    return typeof said === 'object' && said !== null && 'leaves' in said && said.leaves === true;
+  } catch {
+    // Nobody is there any more, or it is just ending.
+    return true;
+  }
+}

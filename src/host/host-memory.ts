@@ -1,0 +1,89 @@
+import type { OpenedMemory } from '../app.ts';
+import type { EventSink } from '../core/events.ts';
+import type { Memory, MemoryHealth, MemoryStore, Stored } from '../core/memory.ts';
+
+/** From here on one event stands for a whole batch. */
+const mostTold = 50;
+
+export interface HostMemory extends MemoryStore {
+  /** Resolves when the embedder can answer; throws `model_unavailable` when its model cannot be had. */
+  prepare(): Promise<void>;
+}
+
+/**
+ * Memory as a host has it: opened, with its model, when something first asks for it, once for all who ask; what is
+ * stored is told to the event stream.
+ */
+export function hostMemory(
+  name: MemoryStore['name'],
+  open: () => Promise<OpenedMemory>,
+  events: EventSink,
+): HostMemory {
+  let opening: Promise<OpenedMemory> | undefined;
+  const opened = () => {
+    opening ??= open().catch((error) => {
+      // The next to ask tries again.
+      opening = undefined;
+      throw error;
+    });
+    return opening;
+  };
+  const store = async () => (await opened()).store;
+  const stop = async () => {
+    const last = opening;
+    await last?.then(
+      (memory) => memory[Symbol.asyncDispose](),
+      () => {
+        // One that never opened has nothing to close.
+      },
+    );
+  };
+  return {
+    name,
+    in: (namespace) => memoryIn(namespace, store, events),
+    health: async (): Promise<MemoryHealth> =>
+      opening === undefined ? { state: 'up', parts: [], pending: 0 } : (await store()).health(),
+    stats: async () => (await store()).stats(),
+    async *reindex(options) {
+      yield* (await store()).reindex(options);
+    },
+    settled: async (options) => (await store()).settled(options),
+    prepare: async () => (await opened()).prepare(),
+    stop,
+    [Symbol.asyncDispose]: stop,
+  };
+}
+
+function memoryIn(namespace: string, store: () => Promise<MemoryStore>, events: EventSink): Memory {
+  const own = async () => (await store()).in(namespace);
+  const told = (stored: readonly Stored[]) => {
+    if (stored.length > mostTold) events.tell(namespace, { type: 'entries-stored', count: stored.length });
+    else
+      for (const { entry, outcome } of stored)
+        events.tell(namespace, { type: 'entry-stored', key: entry.key, outcome });
+    return stored;
+  };
+  return {
+    namespace,
+    async store(entry, options) {
+      const stored = await (await own()).store(entry, options);
+      told([stored]);
+      return stored;
+    },
+    storeMany: async (entries, options) => told(await (await own()).storeMany(entries, options)),
+    restore: async (entries, options) => told(await (await own()).restore(entries, options)),
+    recall: async (query, options) => (await own()).recall(query, options),
+    get: async (key) => (await own()).get(key),
+    history: async (key) => (await own()).history(key),
+    list: async (filter) => (await own()).list(filter),
+    async *export(filter) {
+      yield* (await own()).export(filter);
+    },
+    async forget(key) {
+      const existed = await (await own()).forget(key);
+      if (existed) events.tell(namespace, { type: 'entry-removed', key });
+      return existed;
+    },
+    count: async () => (await own()).count(),
+  };
+}

@@ -1,0 +1,110 @@
+/**
+ * The one place where Geode is put together. A host opens every part once, in this order, and closes them in the
+ * opposite one; everything else is a client of the API that it serves.
+ */
+import { join } from 'node:path';
+import type { ApiParts } from '../api/environment.ts';
+import { type KeyStore, openKeys } from '../api/keys.ts';
+import { createLog } from '../api/log.ts';
+import { type App, createApp, openConfiguredMemory } from '../app.ts';
+import type { Host as Machine } from '../config/host.ts';
+import type { LoadedConfig } from '../config/load.ts';
+import type { Events } from '../core/events.ts';
+import type { Sandboxes } from '../core/persistent.ts';
+import { EventLog, eventChapter } from '../ledger/event-log.ts';
+import { type HostLockOptions, lockHost } from '../ledger/host-lock.ts';
+import { Ledger } from '../ledger/ledger.ts';
+import { modelChapter } from '../models/accounting.ts';
+import type { PullEvent } from '../runs/events.ts';
+import type { Runs } from '../runs/index.ts';
+import { sandboxChapter } from '../sandboxes/book.ts';
+import { openSolves } from '../solve/open-solves.ts';
+import { solveChapter } from '../solve/solve-table.ts';
+import { type HostMemory, hostMemory } from './host-memory.ts';
+import { openConfiguredModels } from './models.ts';
+import { toldRuns } from './told-runs.ts';
+
+export interface OpenHostOptions extends HostLockOptions {
+  readonly loaded: LoadedConfig;
+  readonly machine: Machine;
+  readonly version: string;
+  /** `all`: keep blank sandboxes ready too. Both stop what is idle. */
+  readonly tends: 'idle' | 'all';
+  /** Least level that is logged; the config's by default. */
+  readonly logLevel?: string;
+  /** What a person should hear of; the log by default. */
+  readonly warn?: (message: string) => void;
+  /** How far the pulls are that a sandbox waits for. */
+  readonly onPull?: (event: PullEvent) => void;
+}
+
+/** Every part, open. Letting go of it ends nothing in the sandboxes. */
+export interface OpenHost extends AsyncDisposable {
+  readonly app: App;
+  readonly log: ApiParts['log'];
+  readonly events: Events;
+  readonly sandboxes: Sandboxes;
+  readonly runs: Runs;
+  readonly memory: HostMemory;
+  readonly keys: KeyStore;
+  /** All of it as the API serves it. */
+  readonly parts: ApiParts;
+}
+
+/** `ledger_held`, with the other's pid, while another process is the host of the same folder. */
+export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
+  const { loaded, machine, version, tends, logLevel, onPull, warn, ...lock } = options;
+  const { config } = loaded;
+  const { state_dir: stateDir } = config.sandbox;
+  await using opened = new AsyncDisposableStack();
+
+  const log = createLog(logLevel ?? config.gateway.log_level);
+  opened.use(await lockHost(stateDir, lock));
+  const ledger = opened.use(
+    new Ledger(join(stateDir, 'ledger.db'), [sandboxChapter, eventChapter, modelChapter, solveChapter]),
+  );
+  const events = new EventLog(ledger, { keep: config.gateway.keep_events, log });
+  const app = createApp(config, machine, warn ?? ((message) => log.warn(message)));
+  const sandboxes = opened.use(
+    await app.sandboxes({ ledger, tends, events, log, signal: lock.signal, ...(onPull && { onPull }) }),
+  );
+  const runs = opened.use(toldRuns(app.runs(), events));
+  const memoryName = config.memory.index === 'qdrant' ? 'qdrant' : 'sqlite';
+  const memory = opened.use(hostMemory(memoryName, () => openConfiguredMemory(config), events));
+  const models = openConfiguredModels(config, ledger);
+  const solves = openSolves({ ledger, runs, models, memory });
+  const keys = opened.use(openKeys(config.gateway.keys_file));
+
+  const parts: ApiParts = {
+    version,
+    log,
+    events,
+    sandboxes,
+    journals: (id, show) => app.journals(id, show),
+    runs,
+    solves,
+    memory,
+    keys,
+    open: (spec, { runtime, onPull: pulled, signal }) =>
+      app.open(spec, {
+        ...(runtime && { runtime }),
+        ...(pulled && { onPull: pulled }),
+        ...(signal && { signal }),
+      }),
+    probe: () => app.probe(),
+    image: (name, asked) => app.image(name, asked),
+    settings: () => loaded.settings,
+  };
+  const all = opened.move();
+  return {
+    app,
+    log,
+    events,
+    sandboxes,
+    runs,
+    memory,
+    keys,
+    parts,
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
+  };
+}

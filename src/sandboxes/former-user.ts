@@ -1,0 +1,62 @@
+import type { Cancel } from '../core/cancel.ts';
+import { reasonOf } from '../core/errors.ts';
+import { localUser } from '../core/identity.ts';
+import type { Entry } from './book.ts';
+import { ownerText } from './owner.ts';
+import type { Sides } from './reconcile.ts';
+
+/**
+ * Earlier versions gave the sandboxes of the command line to the login name of whoever typed; now they belong to the
+ * local user. They are moved once for each login: the sandbox's own record first, then the ledger, so that after a host
+ * that dies in between the next one goes on. A sandbox whose chat the local user has already stays where it is.
+ */
+export class FormerUser {
+  readonly #sides: Sides;
+  readonly #login: string;
+  readonly #told = new Set<string>();
+
+  constructor(sides: Sides, login: string) {
+    this.#sides = sides;
+    this.#login = login;
+  }
+
+  /** True when nothing is left to move. */
+  async move(cancel: Cancel): Promise<boolean> {
+    const { registry } = this.#sides;
+    if (this.#login === localUser || registry.book.hasMoved(this.#login)) return true;
+    let done = true;
+    for (const { id, chat } of registry.book.ofUser(this.#login)) {
+      await registry.inTurn(this.#login, chat, cancel, async () => {
+        const entry = registry.book.find(this.#login, chat);
+        if (entry?.id === id && !entry.removing) done = (await this.#give(entry)) && done;
+      });
+    }
+    return done;
+  }
+
+  /** From then on the login is a user like any other. */
+  async moveRest(cancel: Cancel): Promise<void> {
+    if (await this.move(cancel)) this.#sides.registry.book.noteMoved(this.#login);
+  }
+
+  async #give(entry: Entry): Promise<boolean> {
+    const { registry, warn } = this.#sides;
+    const { id, chat } = entry;
+    const name = `${this.#login}/${chat}`;
+    if (registry.book.find(localUser, chat) !== undefined) {
+      if (this.#told.has(id)) return true;
+      this.#told.add(id);
+      warn(`The sandbox ${name} keeps its user: ${localUser}/${chat} exists. Use it as ${name}.`);
+      return true;
+    }
+    try {
+      const spec = { ...entry.spec, labels: entry.labels };
+      await registry.runtimeOf(entry).assign(id, ownerText({ user: localUser, chat, spec }));
+      registry.book.give(id, localUser);
+      return true;
+    } catch (error) {
+      warn(`The sandbox ${name} could not be given to ${localUser} yet: ${reasonOf(error)}`);
+      return false;
+    }
+  }
+}

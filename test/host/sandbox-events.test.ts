@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest';
+import type { Happening } from '../../src/core/events.ts';
+import { eventually } from '../contracts/harness.ts';
+import { sandboxWorld } from '../sandboxes/world.ts';
+
+describe('events of sandboxes', () => {
+  it('say what was done to a sandbox and what ran in it, with its user, in order, and no argument', async () => {
+    await using world = await sandboxWorld('native');
+    const told: (readonly [string, Happening])[] = [];
+    const sandboxes = await world.host({ events: { tell: (user, event) => void told.push([user, event]) } });
+    const types = () => told.map(([, { type }]) => type);
+    const ann = sandboxes.of('ann');
+    const sandbox = await ann.getOrCreate('demo');
+    await sandbox.spawn({ argv: ['sh', '-c', 'echo secret-word; exit 3'] });
+    await eventually(async () => types().includes('process-exit'), 'the end of the process', 60_000);
+    await sandbox.exec({ argv: ['false'] });
+    await ann.rename('demo', 'other');
+    await ann.stop('other');
+    await ann.getOrCreate('other');
+    await ann.getOrCreate('other');
+    await ann.remove('other');
+    expect(types()).toEqual([
+      'sandbox-start',
+      'process-start',
+      'process-exit',
+      'process-exit',
+      'sandbox-rename',
+      'sandbox-stop',
+      'sandbox-start',
+      'sandbox-remove',
+    ]);
+    expect(new Set(told.map(([user]) => user))).toEqual(new Set(['ann']));
+    const events = told.map(([, event]) => event);
+    expect(events[0]).toEqual({ type: 'sandbox-start', made: true, sandbox: sandbox.id, chat: 'demo' });
+    expect(events[1]).toMatchObject({ program: 'sh', sandbox: sandbox.id });
+    expect(events[2]).toMatchObject({ exitCode: 3, signal: null, timedOut: false });
+    expect(events[4]).toMatchObject({ from: 'demo', chat: 'other' });
+    expect(events[5]).toMatchObject({ cause: 'asked' });
+    expect(events[6]).toMatchObject({ made: false });
+    expect(JSON.stringify(told)).not.toContain('secret-word');
+  });
+
+  it('a sandbox that dies is told as ended', async () => {
+    await using world = await sandboxWorld('native');
+    const told: Happening[] = [];
+    const sandboxes = await world.host({ events: { tell: (_, event) => void told.push(event) } });
+    const sandbox = await sandboxes.of('ann').getOrCreate('demo');
+    await world.runtime.halt(sandbox.id);
+    await eventually(async () => sandbox.end !== undefined, 'the end of the sandbox', 60_000);
+    await sandboxes.all();
+    expect(told.at(-1)).toMatchObject({ type: 'sandbox-stop', cause: 'ended', chat: 'demo' });
+    await sandboxes.of('ann').remove('demo');
+  });
+});
