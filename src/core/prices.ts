@@ -56,9 +56,3 @@ export function costOf(model: string, usage: TokenUsage, table: PriceTable = kno
     usage.outputTokens * price.output;
   return dollars / 1_000_000;
 }
-
-/** In millionths of a dollar, rounded up. A model without a price costs as much as the dearest: no budget is overrun unseen. */
-export function costMicros(model: string, usage: TokenUsage, table: PriceTable): number {
-  const dearest = () => Math.max(0, ...Object.keys(table).map((name) => costOf(name, usage, table) ?? 0));
-  return Math.ceil((costOf(model, usage, table) ?? dearest()) * 1_000_000);
-}

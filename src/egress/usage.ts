@@ -1,4 +1,4 @@
-import { costMicros, type PriceTable, type TokenUsage } from '../core/prices.ts';
+import { costOf, type PriceTable, type TokenUsage } from '../core/prices.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 
 export interface UsageRecord extends TokenUsage {
@@ -34,7 +34,8 @@ export class UsageTable {
   }
 
   add({ user, sandboxId, binding, model, ...tokens }: UsageRecord): void {
-    const cost = costMicros(model, tokens, this.#options.prices);
+    const { prices } = this.#options;
+    const cost = Math.ceil((costOf(model, tokens, prices) ?? dearest(tokens, prices)) * 1e6 - 1e-6);
     const { inputTokens, outputTokens, cachedTokens } = tokens;
     this.#ledger.write(
       (sql) => sql.run`INSERT INTO egress_usage VALUES
@@ -78,6 +79,11 @@ export class UsageTable {
       costUsd: Number(row.cost) / 1e6,
     }));
   }
+}
+
+/** Of a model that no line names: as much as the dearest, so that a budget is never overrun unseen. */
+function dearest(tokens: TokenUsage, prices: PriceTable): number {
+  return Math.max(0, ...Object.keys(prices).map((model) => costOf(model, tokens, prices) ?? 0));
 }
 
 /** Days end at midnight UTC. */
