@@ -107,6 +107,8 @@ export function createApp(config: Config, host: Host, warn: (message: string) =>
     journals: (folder) => journalFiles(folder),
     docker: {
       host: config.docker.host,
+      tls: tlsOf(config),
+      sshConfig: config.docker.ssh_config,
       defaultImage: config.docker.image,
       ociRuntime: config.docker.oci_runtime,
       link: config.docker.link,
@@ -208,6 +210,11 @@ function uidsOf({ sandbox: { first_uid: first, uids: count } }: Config): UidRang
 /** Undefined where the config names nothing: then nothing leads out. */
 function initialEgress({ egress: { allow, deny } }: Config): EgressSpec | undefined {
   return allow.length === 0 ? undefined : { policy: policyOf({ allow, deny }), bindings: [] };
+}
+
+/** Undefined where nothing is said of it: then `tcp://` is not encrypted. */
+function tlsOf({ docker: { tls_ca: ca, tls_cert: cert, tls_key: key } }: Config) {
+  return ca === undefined && cert === undefined && key === undefined ? undefined : { ca, cert, key };
 }
 
 /** New chats come in bursts; a kind that is in demand may have more than its floor. */

@@ -41,7 +41,13 @@ export function configSchema(host: Host) {
         host: z
           .string()
           .default(host.dockerHost ?? 'unix:///var/run/docker.sock')
-          .describe('Docker or Podman: unix://, tcp:// or ssh://'),
+          .describe('Docker or Podman: unix:///socket, tcp://host:port or ssh://user@host[:port][/socket]'),
+        tls_ca: folder
+          .optional()
+          .describe('file of the authority that signed the certificate at tcp://; PEM'),
+        tls_cert: folder.optional().describe('file of our certificate for tcp://; PEM'),
+        tls_key: folder.optional().describe('file of its key; PEM'),
+        ssh_config: folder.optional().describe("configuration file for ssh://, instead of the user's own"),
         image: z.string().min(1).default('alpine:3.22').describe('image of sandboxes that name none'),
         oci_runtime: z.string().min(1).optional().describe('runsc, kata, crun, … as the engine knows it'),
         link: z.enum(['auto', 'socket', 'stdio']).default('auto').describe('how the guest is reached'),

@@ -10,6 +10,7 @@ import { buildImages, usualImages } from './images.ts';
 import { holdLock, type Lock, locked, tryLock } from './lock.ts';
 import { podmanReportsOomKills, startPodman, stopPodman } from './podman.ts';
 import { installRegistry } from './registry.ts';
+import { installSshd } from './sshd.ts';
 import { installToolchains } from './toolchains.ts';
 
 export type { ContainerEngine, EngineFacts } from './facts.ts';
@@ -18,6 +19,7 @@ export { ensureImages, imageTag } from './images.ts';
 export { leftBehind, leftovers } from './leftovers.ts';
 export { type Registry, startRegistry } from './registry.ts';
 export { RunFolder } from './run-folder.ts';
+export { type Sshd, startSshd } from './sshd.ts';
 
 export interface Engines extends AsyncDisposable {
   readonly facts: EngineFacts;
@@ -76,7 +78,7 @@ export async function releaseEngines(): Promise<'stopped' | 'in use'> {
 }
 
 async function prepare(): Promise<EngineFacts> {
-  const [docker, podman, bubblewrap, registry, toolchains] = await Promise.all([
+  const [docker, podman, bubblewrap, registry, ssh, toolchains] = await Promise.all([
     attempt(async () => containerEngine(await startDocker(), { reportsOomKills: true })),
     attempt(async () => containerEngine(await startPodman(), { reportsOomKills: podmanReportsOomKills })),
     attempt(async () => ({ available: true as const, path: await startBubblewrap() })),
@@ -85,11 +87,15 @@ async function prepare(): Promise<EngineFacts> {
       return { available: true as const };
     }),
     attempt(async () => {
+      await installSshd();
+      return { available: true as const };
+    }),
+    attempt(async () => {
       await installToolchains();
       return { available: true as const };
     }),
   ]);
-  return { docker, podman, bubblewrap, registry, toolchains };
+  return { docker, podman, bubblewrap, registry, ssh, toolchains };
 }
 
 async function containerEngine(

@@ -40,7 +40,7 @@ const kernelRuntimes = /^(runsc|kata)/;
 export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): Runtime {
   let client: Promise<Docker> | undefined;
   const engine = () => {
-    client ??= connectEngine(docker.host);
+    client ??= connectEngine(docker.host, { ...docker, runDir: options.runDir });
     return client;
   };
   const imageContent = rememberedContent(engine);

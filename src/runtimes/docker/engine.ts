@@ -1,32 +1,14 @@
+import { tmpdir } from 'node:os';
 import type { Duplex } from 'node:stream';
 import type Docker from 'dockerode';
-import { type ErrorCode, GeodeError, reasonOf } from '../../core/errors.ts';
+import { type ErrorCode, GeodeError, isGeodeError, reasonOf } from '../../core/errors.ts';
+import { addressOf, type Reach } from './address.ts';
 import { demultiplexed } from './demultiplex.ts';
 
 /** The engine's client, loaded only when this runtime is used: it is the largest thing we depend on. */
-export async function connectEngine(host: string): Promise<Docker> {
+export async function connectEngine(host: string, reach: Reach = { runDir: tmpdir() }): Promise<Docker> {
   const { default: Client } = await import('dockerode');
-  const url = parseHost(host);
-  if (url.protocol === 'unix:') return new Client({ socketPath: url.pathname });
-  const protocol = url.protocol === 'ssh:' ? 'ssh' : 'http';
-  return new Client({
-    protocol,
-    host: url.hostname,
-    port: url.port || (protocol === 'ssh' ? 22 : 2375),
-    username: url.username,
-  });
-}
-
-function parseHost(host: string): URL {
-  const url = URL.canParse(host) ? new URL(host) : undefined;
-  if (url !== undefined && ['unix:', 'tcp:', 'http:', 'ssh:'].includes(url.protocol)) return url;
-  throw new GeodeError(
-    'invalid_config',
-    `docker.host is ${JSON.stringify(host)}, which is no address of an engine.`,
-    {
-      hint: 'Use unix:///var/run/docker.sock, tcp://host:port or ssh://user@host.',
-    },
-  );
+  return new Client(addressOf(host, reach));
 }
 
 /** Runs one call to the engine; its refusals become ours, in its own words. */
@@ -38,6 +20,7 @@ export async function asking<T>(
   try {
     return await call;
   } catch (cause) {
+    if (isGeodeError(cause)) throw cause;
     const code = codes[statusOf(cause) ?? 0] ?? 'engine_failed';
     throw new GeodeError(code, `The engine could not ${what}: ${words(cause)}`, { cause });
   }

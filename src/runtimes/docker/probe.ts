@@ -1,6 +1,6 @@
 /** Whether an engine answers, and what it can enforce. */
 import type Docker from 'dockerode';
-import { reasonOf } from '../../core/errors.ts';
+import { isGeodeError, reasonOf } from '../../core/errors.ts';
 import type { Available, Unavailable } from '../../core/runtime.ts';
 import type { Grade } from '../../core/sandbox.ts';
 import { whyNoDisks } from '../disk.ts';
@@ -77,7 +77,19 @@ function isRootless({ SecurityOptions }: { SecurityOptions?: readonly string[] |
   return (SecurityOptions ?? []).some((option) => option.includes('rootless'));
 }
 
+const caFix =
+  'Set docker.tls_ca to the authority that signed it, and docker.host to a name that it holds for.';
+const certFix = 'Set docker.tls_cert and docker.tls_key to a certificate that the engine accepts.';
+
 function unreachable(host: string, error: NodeJS.ErrnoException): Unavailable {
+  if (isGeodeError(error)) return { available: false, reason: error.message, fix: error.hint };
+  const code = error.code ?? '';
+  if (/^(UNABLE_TO|SELF_SIGNED|DEPTH_ZERO|CERT_|ERR_TLS_CERT)/.test(code)) {
+    const reason = `the certificate of ${host} cannot be trusted (${reasonOf(error)})`;
+    return { available: false, reason, fix: caFix };
+  }
+  if (/^ERR_SSL_.*(CERTIFICATE|UNKNOWN_CA)/.test(code))
+    return { available: false, reason: `the engine at ${host} refused our certificate`, fix: certFix };
   const reasons: Readonly<Record<string, Omit<Unavailable, 'available'>>> = {
     ENOENT: {
       reason: `no engine listens at ${host}`,

@@ -1,0 +1,211 @@
+import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
+import { Agent } from 'node:http';
+import { Socket } from 'node:net';
+import { join } from 'node:path';
+import { Duplex, type Readable, type Writable } from 'node:stream';
+import { GeodeError } from '../../core/errors.ts';
+
+export interface SshTarget {
+  /** `ssh://[user@]host[:port][/path of the engine's socket there]` */
+  readonly url: URL;
+  /** A configuration for ssh instead of the user's own. */
+  readonly configFile?: string | undefined;
+  /** Where the socket of the shared connection is. */
+  readonly runDir: string;
+}
+
+const connectSeconds = 10;
+/** The shared connection stays for that long after the last request. */
+const keepSeconds = 30;
+/** Connections that wait for the next request: each is a program here and one there. */
+const mostIdle = 2;
+const mostWords = 4096;
+/** A shared connection in the background may keep the program's stderr open. */
+const lastWordsMs = 500;
+
+/**
+ * Carries HTTP to an engine on another machine: each connection is the system's `ssh` running
+ * `docker system dial-stdio` there, and all of them share one connection of ssh. Keys, agents, jump hosts and
+ * known_hosts are the user's own; a host key that is not known is refused, and nothing ever asks for a password.
+ */
+export function sshAgent(target: SshTarget): Agent {
+  const agent = new Agent({ keepAlive: true, maxFreeSockets: mostIdle });
+  agent.createConnection = () => new SshConnection(target);
+  return agent;
+}
+
+function argumentsFor({ url, configFile, runDir }: SshTarget): readonly string[] {
+  mkdirSync(runDir, { recursive: true, mode: 0o700 });
+  // Short, since paths of sockets are.
+  const name = createHash('sha256').update(`${url.href}\n${configFile}`).digest('hex').slice(0, 8);
+  const settings = {
+    BatchMode: 'yes',
+    StrictHostKeyChecking: 'yes',
+    ConnectTimeout: connectSeconds,
+    ServerAliveInterval: 15,
+    ServerAliveCountMax: 4,
+    ControlMaster: 'auto',
+    ControlPath: join(runDir, `ssh-${name}`),
+    ControlPersist: keepSeconds,
+  };
+  const socket = decodeURIComponent(url.pathname);
+  const remote =
+    socket === '' || socket === '/' ? ['docker'] : ['docker', '--host', quoted(`unix://${socket}`)];
+  return [
+    '-T',
+    ...(configFile === undefined ? [] : ['-F', configFile]),
+    ...Object.entries(settings).flatMap(([key, value]) => ['-o', `${key}=${value}`]),
+    ...(url.port === '' ? [] : ['-p', url.port]),
+    ...(url.username === '' ? [] : ['-l', decodeURIComponent(url.username)]),
+    '--',
+    url.hostname,
+    ...remote,
+    'system',
+    'dial-stdio',
+  ];
+}
+
+/** For the shell on the other machine. */
+function quoted(word: string): string {
+  return `'${word.replaceAll("'", `'\\''`)}'`;
+}
+
+/** One connection to the engine, with what Node's HTTP client expects of a socket. */
+class SshConnection extends Duplex {
+  readonly #child: ChildProcessByStdio<Writable, Readable, Readable>;
+  #hasAnswered = false;
+  #isIdle = false;
+  #words = '';
+
+  constructor(target: SshTarget) {
+    super();
+    const child = spawn('ssh', argumentsFor(target), {
+      stdio: ['pipe', 'pipe', 'pipe'],
+    });
+    this.#child = child;
+    child.stdin.on('error', () => {});
+    child.stderr.setEncoding('utf8').on('data', (piece: string) => {
+      this.#words = (this.#words + piece).slice(-mostWords);
+    });
+    child.stdout.on('data', (bytes: Buffer) => {
+      this.#hasAnswered = true;
+      if (!this.push(bytes)) child.stdout.pause();
+    });
+    child.stdout.once('end', () => {
+      if (this.#hasAnswered) over();
+    });
+    const over = () => {
+      if (this.#isIdle) this.destroy();
+      else if (!this.#hasAnswered) this.destroy(explained(this.#words, target.url));
+      else this.#endOfAnswer();
+    };
+    // The HTTP client has no use for it now, and says so by this event.
+    this.on('free', () => {
+      this.#isIdle = true;
+    });
+    child.once('error', (cause: NodeJS.ErrnoException) => this.destroy(notStarted(cause)));
+    child.once('close', over);
+    child.once('exit', () => setTimeout(over, lastWordsMs).unref());
+  }
+
+  #endOfAnswer(): void {
+    if (!this.readableEnded && !this.destroyed) this.push(null);
+    this.end();
+  }
+
+  override _read(): void {
+    this.#child.stdout.resume();
+  }
+
+  override _write(bytes: Buffer, encoding: BufferEncoding, done: (error?: Error | null) => void): void {
+    this.#child.stdin.write(bytes, encoding, (error) => done(error && this.#hasAnswered ? error : null));
+  }
+
+  override _final(done: () => void): void {
+    this.#child.stdin.end(done);
+  }
+
+  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    const { stdin, stdout, stderr } = this.#child;
+    this.#child.kill();
+    // The shared connection in the background may hold their other ends.
+    for (const stream of [stdin, stdout, stderr]) stream.destroy();
+    done(error);
+  }
+
+  setKeepAlive(): this {
+    return this;
+  }
+
+  setNoDelay(): this {
+    return this;
+  }
+
+  setTimeout(): this {
+    return this;
+  }
+
+  /** It is used again. */
+  ref(): this {
+    this.#isIdle = false;
+    for (const part of this.#parts()) part.ref();
+    return this;
+  }
+
+  /** An idle connection keeps no program from ending. */
+  unref(): this {
+    for (const part of this.#parts()) part.unref();
+    return this;
+  }
+
+  #parts(): readonly (ChildProcess | Socket)[] {
+    const { stdin, stdout, stderr } = this.#child;
+    return [this.#child, ...[stdin, stdout, stderr].filter((stream) => stream instanceof Socket)];
+  }
+}
+
+function notStarted(cause: NodeJS.ErrnoException): GeodeError {
+  const reason = cause.code === 'ENOENT' ? 'ssh is not installed' : `ssh cannot be started: ${cause.message}`;
+  return unavailable(reason, 'Install the OpenSSH client, or set docker.host to another address.', cause);
+}
+
+/** What ssh says on stderr, as a reason and the next step. */
+function explained(words: string, url: URL): GeodeError {
+  const name = `${url.username === '' ? '' : `${url.username}@`}${url.hostname}`;
+  const port = url.port === '' ? '' : `-p ${url.port} `;
+  const last = words.trim().split('\n').at(-1) ?? '';
+  const known: readonly (readonly [RegExp, string, string])[] = [
+    [
+      /REMOTE HOST IDENTIFICATION HAS CHANGED/,
+      `the host key of ${url.hostname} is not the one in known_hosts`,
+      `If you know why, remove the old key with ssh-keygen -R ${url.hostname}; otherwise somebody may be listening.`,
+    ],
+    [
+      /Host key verification failed|host key is known/,
+      `the host key of ${url.hostname} is not known`,
+      `Log in once with ssh ${port}${name} and check the key that it shows.`,
+    ],
+    [
+      /Permission denied/,
+      `${url.hostname} refused the login${url.username === '' ? '' : ` of ${url.username}`}`,
+      `Make ssh ${port}${name} work without a password: a key in the agent, or IdentityFile in ~/.ssh/config.`,
+    ],
+    [
+      /command not found|not found/,
+      `there is no docker command on ${url.hostname}`,
+      'Install the docker command there; it forwards the connection to the engine.',
+    ],
+  ];
+  const [, reason, fix] = known.find(([pattern]) => pattern.test(words)) ?? [
+    undefined,
+    `ssh ${port}${name} failed${last === '' ? '' : `: ${last}`}`,
+    `Look at ssh ${port}${name} docker version.`,
+  ];
+  return unavailable(reason, fix);
+}
+
+function unavailable(reason: string, hint: string, cause?: unknown): GeodeError {
+  return new GeodeError('runtime_unavailable', reason, { hint, cause });
+}
