@@ -59,14 +59,18 @@ async function embedAll(
 }
 
 /** An embedder that knows some vectors already; for everything else it asks the model. */
-export function knowing(embedder: Embedder, vectorOf: (text: string) => Float32Array | undefined): Embedder {
+export function knowing(
+  embedder: Embedder,
+  vectorOf: (text: string) => Float32Array | undefined,
+  queryVectorOf: (text: string) => Float32Array | undefined = () => undefined,
+): Embedder {
   return {
     model: embedder.model,
     dimensions: embedder.dimensions,
     chunkLength: embedder.chunkLength,
     batchLength: embedder.batchLength,
     async embed(texts, purpose, options) {
-      const known = texts.map((text) => (purpose === 'entry' ? vectorOf(text) : undefined));
+      const known = texts.map(purpose === 'entry' ? vectorOf : queryVectorOf);
       const missing = texts.filter((_, i) => known[i] === undefined);
       const made = missing.length === 0 ? [] : [...(await embedder.embed(missing, purpose, options))];
       return known.map((vector) => vector ?? made.shift() ?? new Float32Array(embedder.dimensions));

@@ -1,5 +1,6 @@
 /** The sets that the bench needs, which are not part of the project. */
 import { join } from 'node:path';
+import { loadDialogues } from './dialogues.ts';
 import { loadHumanEval } from './humaneval.ts';
 import type { RetrievalSet } from './retrieval.ts';
 import { loadSciFact, type SciFact } from './scifact.ts';
@@ -7,6 +8,8 @@ import { loadSciFact, type SciFact } from './scifact.ts';
 export interface BenchData {
   readonly scifact: SciFact;
   readonly humanEval: RetrievalSet;
+  /** Null when they are not there: their licence lets nobody pass them on. */
+  readonly dialogues: readonly RetrievalSet[] | null;
 }
 
 /** The folder comes from the command line or from GEODE_BENCH_DATA. */
@@ -19,5 +22,6 @@ export function loadData(folder: string | undefined): BenchData {
   return {
     scifact: loadSciFact(join(folder, 'scifact')),
     humanEval: loadHumanEval(join(folder, 'humaneval')),
+    dialogues: loadDialogues(join(folder, 'dialogues')),
   };
 }

@@ -1,5 +1,6 @@
 /**
- * `npm run bench:memory -- [part …] <folder>`: all parts without a name. The folder holds `scifact/` and `humaneval/`.
+ * `npm run bench:memory -- [part …] <folder>`: all parts without a name. The folder holds `scifact/` and `humaneval/`,
+ * and `dialogues/` where it may.
  * Each part takes some minutes and replaces its own numbers in `bench/results/memory.json`; the plots and the tables in
  * `docs/` follow.
  */

@@ -3,8 +3,16 @@ import type { Fusion, Memory } from '../../src/core/memory.ts';
 import { ndcg10, round } from './measure.ts';
 
 export interface RetrievalSet {
-  readonly documents: readonly { readonly id: string; readonly text: string }[];
+  readonly documents: readonly RetrievalDocument[];
   readonly queries: readonly RetrievalQuery[];
+}
+
+export interface RetrievalDocument {
+  readonly id: string;
+  readonly text: string;
+  /** Where it stands among others, where the set knows. */
+  readonly position?: { readonly thread: string; readonly order: number };
+  readonly date?: Date;
 }
 
 export interface RetrievalQuery {
@@ -22,11 +30,22 @@ export const fusions = {
 
 const BATCH = 500;
 
-export async function storeDocuments(memory: Memory, { documents }: RetrievalSet): Promise<void> {
+/** `declared`: with what the set knows about where each document stands, and when. */
+export async function storeDocuments(
+  memory: Memory,
+  { documents }: RetrievalSet,
+  places: 'declared' | 'unsaid' = 'unsaid',
+): Promise<void> {
   for (let at = 0; at < documents.length; at += BATCH) {
     const batch = documents.slice(at, at + BATCH);
     await memory.storeMany(
-      batch.map(({ id, text }) => ({ key: id, content: text, category: 'core', source: 'a retrieval set' })),
+      batch.map(({ id, text, position, date }) => ({
+        key: id,
+        content: text,
+        category: 'core',
+        source: 'a retrieval set',
+        ...(places === 'declared' && { ...position, ...(date && { date }) }),
+      })),
     );
   }
 }
@@ -36,13 +55,28 @@ export async function quality(
   queries: readonly RetrievalQuery[],
   fusion: Fusion,
 ): Promise<number> {
-  let sum = 0;
+  return mean(await scores(memory, queries, fusion));
+}
+
+/** nDCG@10 of each query. */
+export async function scores(
+  memory: Memory,
+  queries: readonly RetrievalQuery[],
+  fusion: Fusion,
+): Promise<number[]> {
+  const found: number[] = [];
   for (const { text, relevant } of queries) {
     const { results } = await memory.recall({ text, fusion });
-    sum += ndcg10(
-      results.map(({ entry }) => entry.key),
-      relevant,
+    found.push(
+      ndcg10(
+        results.map(({ entry }) => entry.key),
+        relevant,
+      ),
     );
   }
-  return round(sum / queries.length, 4);
+  return found;
+}
+
+export function mean(values: readonly number[]): number {
+  return round(values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length), 4);
 }

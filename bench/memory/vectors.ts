@@ -78,6 +78,7 @@ function embedded(corpus: Corpus, model: Model, vectors: Float32Array, entries: 
       validUntil: null,
       labels: [`category:${i % RARE === 0 ? 'rare' : 'core'}`],
       words: new Uint8Array(),
+      near: new Uint8Array(),
       vectors: [blob],
     });
   }

@@ -14,7 +14,7 @@ import type { WireEntry, WireNewEntry, WireResult, WireStored, WireVersion } fro
 import type { WireKey } from './schemas/keys.ts';
 
 export function newEntryOf(wire: WireNewEntry): NewEntry {
-  const { id, valid_until, tags, identifiers, supersedes, ...rest } = wire;
+  const { id, valid_until, tags, identifiers, supersedes, thread, order, context, date, ...rest } = wire;
   return {
     ...rest,
     ...(id !== undefined && { key: id }),
@@ -22,6 +22,10 @@ export function newEntryOf(wire: WireNewEntry): NewEntry {
     ...(identifiers && { identifiers }),
     ...(supersedes && { supersedes }),
     ...(valid_until !== undefined && { validUntil: new Date(valid_until) }),
+    ...(thread !== undefined && { thread }),
+    ...(order !== undefined && { order }),
+    ...(context !== undefined && { context }),
+    ...(date !== undefined && { date: new Date(date) }),
   };
 }
 
@@ -32,6 +36,10 @@ export function wireEntry(entry: Entry): WireEntry {
     identifiers: [...entry.identifiers],
     sightings: entry.sightings,
     created_at: entry.createdAt.toISOString(),
+    thread: entry.thread,
+    order: entry.order,
+    context: entry.context,
+    date: entry.date?.toISOString() ?? null,
     superseded_by: entry.supersededBy,
     stale: entry.stale,
   };

@@ -30,6 +30,17 @@ export interface NewEntry {
   readonly validUntil?: Date;
   /** Keys of entries that this one replaces: they leave recall and stay readable. Unknown keys are refused. */
   readonly supersedes?: readonly string[];
+  /**
+   * What it belongs to, such as a chat or a document: entries of one thread that follow each other are found by each
+   * other's words too. Only for what does follow each other; unrelated neighbours make search worse.
+   */
+  readonly thread?: string;
+  /** Its place in the thread, any number; after the last one by default. Refused without a thread. */
+  readonly order?: number;
+  /** Text around it that is not part of it, such as the question that it answers. Found by it, never shown for it. */
+  readonly context?: string;
+  /** When it happened or was said, if that is known. Its day, month and year are found as words. */
+  readonly date?: Date;
 }
 
 export interface Entry {
@@ -48,6 +59,10 @@ export interface Entry {
   readonly createdAt: Date;
   readonly updatedAt: Date;
   readonly validUntil: Date | null;
+  readonly thread: string | null;
+  readonly order: number | null;
+  readonly context: string | null;
+  readonly date: Date | null;
   readonly supersededBy: string | null;
   /** Why this may no longer be true; null while nothing speaks against it. */
   readonly stale: 'expired' | 'superseded' | null;
@@ -95,7 +110,7 @@ export interface Paging {
 }
 
 export type Fusion =
-  /** Normalised scores, added. `dense` in 0..1 fixes the share of meaning; otherwise the query decides. */
+  /** Normalised scores, added. `dense` in 0..1 is the share of meaning, 0.65 by default. */
   | { readonly kind: 'weighted'; readonly dense?: number }
   /** Ranks instead of scores. `k` is 60 by default. */
   | { readonly kind: 'rrf'; readonly k?: number };
@@ -240,6 +255,8 @@ export const limits = {
   identifiers: 64,
   identifierLength: 512,
   sourceLength: 2_048,
+  threadLength: 512,
+  contextLength: 10_000,
   queryLength: 10_000,
   resultsPerPage: 100,
   /** Candidates that each half ranks for a query, whatever the page. */

@@ -2,8 +2,9 @@
  * From the hits of two halves to one ranking.
  *
  * Scores are made comparable first: a cosine by where it lies between unrelated and equal for its model, BM25
- * by the most that any entry could reach for these words. The share of each half is a prior moved towards
- * the half whose best hits stand out; bench/memory holds the measurements behind the numbers.
+ * by the geometric mean of the best hit and of the most that any entry could reach for these words. The ceiling alone
+ * makes words count too little where entries are short, the best hit alone too much where all hits are poor. The share
+ * of each half is fixed; docs/decisions/0110-fusion-by-best-hit-and-ceiling.md has the measurements.
  */
 import type { Explanation, Fusion } from '../core/memory.ts';
 import type { Hits } from './index/search-index.ts';
@@ -36,9 +37,9 @@ export interface Halves {
 
 export function fuse(halves: Halves, fusion: Fusion): Ranked[] {
   const dense = scored(halves.dense, (raw) => (raw - halves.background) / (1 - halves.background));
-  const keyword = scored(halves.keyword, (raw, ceiling) => raw / ceiling);
-  const share =
-    fusion.kind === 'rrf' ? 0.5 : renormalised(fusion.dense ?? chosenShare(dense, keyword), dense, keyword);
+  const best = halves.keyword?.hits[0]?.score ?? 0;
+  const keyword = scored(halves.keyword, (raw, ceiling) => raw / Math.sqrt(best * Math.max(best, ceiling)));
+  const share = fusion.kind === 'rrf' ? 0.5 : renormalised(fusion.dense ?? SHARE, dense, keyword);
   const score = fusion.kind === 'rrf' ? byRank(fusion.k ?? RRF_K) : byScore(share, dense, keyword);
   const ids = new Set([...halves.exact.keys(), ...dense.byId.keys(), ...keyword.byId.keys()]);
   return Array.from(ids, (id): Ranked => {
@@ -59,20 +60,13 @@ export function explained({ exact, dense, keyword, share }: Ranked): Omit<Explan
 }
 
 const RRF_K = 60;
-/** The dense share when nothing speaks for either half. */
-const PRIOR = 0.65;
-/** How much the prior counts against what the hits say. */
-const PRIOR_WEIGHT = 0.5;
-/** Cosines are less spread than BM25, so standing out means more there. */
-const DENSE_CONTRAST = 2;
-/** The hits among which the best one stands out or not. */
-const FIELD = 50;
+/** The share of meaning. */
+const SHARE = 0.65;
 
 interface ScoredHalf {
   readonly byId: ReadonlyMap<number, Place>;
   /** What an entry that the half did not find can have at most. */
   readonly floor: number;
-  readonly standsOut: number;
 }
 
 function scored(hits: Hits | null, normalise: (raw: number, ceiling: number) => number): ScoredHalf {
@@ -84,19 +78,10 @@ function scored(hits: Hits | null, normalise: (raw: number, ceiling: number) => 
       normalised: Math.min(1, Math.max(0, normalise(raw, hits?.ceiling ?? 1) || 0)),
     }),
   );
-  const field = list.slice(0, FIELD);
-  const mean = field.reduce((sum, { normalised }) => sum + normalised, 0) / Math.max(1, field.length);
   return {
     byId: new Map(list.map((place, i) => [found[i]?.id ?? 0, place])),
     floor: hits?.cut === true ? (list.at(-1)?.normalised ?? 0) : 0,
-    standsOut: (list[0]?.normalised ?? 0) - mean,
   };
-}
-
-function chosenShare(dense: ScoredHalf, keyword: ScoredHalf): number {
-  const forDense = dense.standsOut * DENSE_CONTRAST;
-  const evidence = forDense + keyword.standsOut;
-  return evidence > 0 ? PRIOR_WEIGHT * PRIOR + (1 - PRIOR_WEIGHT) * (forDense / evidence) : PRIOR;
 }
 
 /** A half that found nothing, or did not answer, leaves its share to the other. */

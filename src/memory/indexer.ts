@@ -245,9 +245,14 @@ export class Indexer {
   }
 
   /** The vectors of an entry, a packed one for each chunk. */
-  async #vectorsOf({ text, namespace }: Unembedded, model: Model): Promise<EntryVectors> {
+  async #vectorsOf({ text, before, namespace }: Unembedded, model: Model): Promise<EntryVectors> {
     const pieces = chunks(text, this.#queue.embedder.chunkLength);
-    const vectors = await this.#queue.embed(pieces, 'entry', { owner: namespace });
+    // The beginning is read once alone and once after what stands before it; its vector lies between the two.
+    const joined = before === null ? [] : [`${before}\n${pieces[0] ?? ''}`];
+    const made = await this.#queue.embed([...pieces, ...joined], 'entry', { owner: namespace });
+    const [first, around] = [made[0], made[pieces.length]];
+    const vectors = made.slice(0, pieces.length);
+    if (first !== undefined && around !== undefined) vectors[0] = between(first, around);
     return { model: model.id, chunks: vectors.map((vector) => packVector(vector, model.centre)) };
   }
 
@@ -267,4 +272,11 @@ export class Indexer {
     const model = this.#model;
     this.#moving = model !== null && this.#truth.read((sql) => hasOtherModels(sql, model.id));
   }
+}
+
+/** The mean of two unit vectors, again of length 1. */
+function between(a: Float32Array, b: Float32Array): Float32Array {
+  const sum = a.map((value, i) => value + (b[i] ?? 0));
+  const length = Math.hypot(...sum) || 1;
+  return sum.map((value) => value / length);
 }

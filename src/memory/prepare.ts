@@ -25,6 +25,11 @@ export interface PreparedEntry {
   readonly errors: readonly string[];
   readonly validUntil: number | null;
   readonly supersedes: readonly string[];
+  readonly thread: string | null;
+  /** Null for after the last one of the thread. */
+  readonly order: number | null;
+  readonly context: string | null;
+  readonly date: number | null;
   readonly contentHash: Uint8Array;
   readonly words: ReadonlyMap<string, number>;
   readonly scrubbed: number;
@@ -44,6 +49,7 @@ export interface PreparedKept {
 export function prepareKept(kept: KeptEntry, secrets: readonly string[]): PreparedKept {
   const cleaned = cleaner(secrets);
   const { content, category, tags, identifiers, validUntil, searchText, key } = kept;
+  const { thread, order, context, date } = kept;
   const versions = kept.versions.map((version) => ({
     ...version,
     content: cleaned.clean(version.content),
@@ -61,6 +67,10 @@ export function prepareKept(kept: KeptEntry, secrets: readonly string[]): Prepar
       identifiers,
       ...(validUntil && { validUntil }),
       ...(searchText !== null && { searchText }),
+      ...(thread !== null && { thread }),
+      ...(order !== null && { order }),
+      ...(context !== null && { context }),
+      ...(date && { date }),
     },
     kept.sources,
     cleaned,
@@ -106,6 +116,7 @@ function prepare(entry: NewEntry, given: readonly string[], cleaned: Cleaner): P
   ).map(clean);
   const sources = given.map((source) => clean(checkedName('source', source, limits.sourceLength)));
   const category = checkedCategory(entry.category);
+  const date = checkedDate('date', entry.date);
   const searched = searchText ?? content;
   const named = key === null || MADE_KEY.test(key) ? '' : key;
   return {
@@ -117,13 +128,31 @@ function prepare(entry: NewEntry, given: readonly string[], cleaned: Cleaner): P
     tags,
     identifiers,
     errors: errorSignatures(searched),
-    validUntil: checkedDate(entry.validUntil),
+    validUntil: checkedDate('validUntil', entry.validUntil),
     supersedes: (entry.supersedes ?? []).map(checkedKey),
+    thread:
+      entry.thread === undefined ? null : clean(checkedName('thread', entry.thread, limits.threadLength)),
+    order: checkedOrder(entry),
+    context:
+      entry.context === undefined ? null : clean(checkedName('context', entry.context, limits.contextLength)),
+    date,
     contentHash: contentHash(content),
-    words: wordCounts([searched, ...tags, ...identifiers, ...sources, named].join('\n')),
+    words: wordCounts([searched, ...tags, ...identifiers, ...sources, named, dateWords(date)].join('\n')),
     scrubbed: cleaned.count,
   };
 }
+
+/** `8 May 2023`: how people ask for a date. */
+function dateWords(date: number | null): string {
+  return date === null ? '' : DAY.format(date);
+}
+
+const DAY = new Intl.DateTimeFormat('en-GB', {
+  day: 'numeric',
+  month: 'long',
+  year: 'numeric',
+  timeZone: 'UTC',
+});
 
 /** A key that nobody chose says nothing. */
 const MADE_KEY = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -236,10 +265,17 @@ function checkedName(field: string, name: string, length: number): string {
   return wellFormed;
 }
 
-function checkedDate(date: Date | undefined): number | null {
+function checkedDate(field: string, date: Date | undefined): number | null {
   if (date === undefined) return null;
-  if (Number.isNaN(date.getTime())) throw invalid('validUntil', 'validUntil is not a date.');
+  if (Number.isNaN(date.getTime())) throw invalid(field, `${field} is not a date.`);
   return date.getTime();
+}
+
+function checkedOrder({ thread, order }: NewEntry): number | null {
+  if (order === undefined) return null;
+  if (thread === undefined) throw invalid('order', 'An order needs the thread that it is in.');
+  if (!Number.isFinite(order)) throw invalid('order', `The order must be a number, not ${order}.`);
+  return order;
 }
 
 function invalid(field: string, message: string): GeodeError {

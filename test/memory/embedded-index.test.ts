@@ -273,6 +273,7 @@ describe('one namespace', () => {
     validUntil: id % 4 === 0 ? id : null,
     labels: labels.filter((_, i) => id % (i + 1) === 0),
     words: new Uint8Array(),
+    near: new Uint8Array(),
     vectors: [packVector(vectorOf(id, 32), model.centre)],
     ...more,
   });

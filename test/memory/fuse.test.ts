@@ -39,12 +39,21 @@ it('puts exact hits first, keys before names', () => {
   expect(ids({ dense: hits({ 1: 0.9, 3: 0.1 }), exact })).toEqual([4, 3, 1]);
 });
 
-it('leans towards the half whose best hit stands out', () => {
-  const flat = { 1: 0.5, 2: 0.5, 3: 0.5, 4: 0.5 };
-  const share = (dense: Hits, keyword: Hits) =>
-    fuse(halves({ dense, keyword }), { kind: 'weighted' })[0]?.share ?? -1;
-  expect(share(hits({ ...flat, 1: 0.9 }), hits({ 1: 5, 2: 5, 3: 5 }))).toBeGreaterThan(0.8);
-  expect(share(hits(flat), hits({ 1: 9, 2: 1, 3: 1 }))).toBeLessThan(0.4);
+it('measures BM25 by its best hit and by what could be reached, half and half', () => {
+  const place = (score: number, ceiling: number) =>
+    fuse(halves({ keyword: hits({ 1: score, 2: score / 2 }, { ceiling }) }), { kind: 'weighted' }).map(
+      ({ keyword }) => keyword?.normalised,
+    );
+  expect(place(10, 10)).toEqual([1, 0.5]);
+  // A quarter of what could be reached counts as half of it.
+  expect(place(2.5, 10)).toEqual([0.5, 0.25]);
+});
+
+it('gives meaning a fixed share', () => {
+  const [first] = fuse(halves({ dense: hits({ 1: 0.9 }), keyword: hits({ 1: 5, 2: 5 }) }), {
+    kind: 'weighted',
+  });
+  expect(first?.share).toBe(0.65);
 });
 
 it('does not hold it against an entry that a half looked no further', () => {

@@ -64,6 +64,28 @@ describe('the memory file', () => {
     expect(() => openMemory({ file: folder.path, embedder: wordEmbedder() })).toThrow(/memory file/);
   });
 
+  it('takes over a file of an earlier format, with what waits in it', async () => {
+    const file = `${folder.path}/old.db`;
+    {
+      await using store = openMemory({ file, embedder: wordEmbedder(), indexing: 'on demand' });
+      await store.in('a').store(entry('an old fact', 'old'));
+    }
+    const db = new DatabaseSync(file);
+    for (const name of ['begins', 'changes', 'ends']) db.exec(`DROP TRIGGER debt_${name}`);
+    db.exec('DROP VIEW entry_view; DROP INDEX entries_in_thread; DROP TABLE debts');
+    for (const column of ['thread', 'position', 'date', 'context', 'near'])
+      db.exec(`ALTER TABLE entries DROP COLUMN ${column}`);
+    db.exec(`CREATE VIEW entry_view AS SELECT * FROM entries; UPDATE entries SET model = NULL`);
+    db.exec('PRAGMA user_version = 2');
+    db.close();
+    await using store = openMemory({ file, embedder: wordEmbedder(), pendingText: 20 });
+    const memory = store.in('a');
+    expect(await memory.get('old')).toMatchObject({ content: 'an old fact', thread: null, date: null });
+    await store.settled();
+    await memory.store({ ...entry('a new one', 'new'), thread: 't' });
+    expect((await memory.recall({ text: 'fact' })).results[0]?.entry.key).toBe('old');
+  });
+
   const canMount = process.platform === 'linux' && process.getuid?.() === 0;
   it.skipIf(!canMount)(
     'refuses on a full disk, loses nothing, and goes on when there is room (needs root to mount)',

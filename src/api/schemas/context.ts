@@ -49,6 +49,20 @@ const contentShape = {
     .describe('Names that find this entry before anything else: symbols, error signatures, ticket numbers.'),
   valid_until: dateSchema.optional().describe('From then on the entry is marked as expired.'),
   supersedes: z.array(idSchema).max(100).optional().describe('Ids of entries that this one replaces.'),
+  thread: z
+    .string()
+    .min(1)
+    .max(limits.threadLength)
+    .optional()
+    .describe('What it belongs to, such as a chat: entries that follow each other there find each other.'),
+  order: z.number().optional().describe('Its place in the thread; after the last one by default.'),
+  context: z
+    .string()
+    .min(1)
+    .max(limits.contextLength)
+    .optional()
+    .describe('Text around it that is not part of it, such as the question that it answers.'),
+  date: dateSchema.optional().describe('When it happened or was said; found as day, month and year.'),
 };
 
 export const contentSchema = z.strictObject(contentShape).meta({ id: 'Content' });
@@ -77,6 +91,10 @@ const entrySchema = z
     created_at: z.iso.datetime(),
     updated_at: z.iso.datetime(),
     valid_until: z.iso.datetime().nullable(),
+    thread: z.string().nullable(),
+    order: z.number().nullable(),
+    context: z.string().nullable(),
+    date: z.iso.datetime().nullable(),
     superseded_by: z.string().nullable(),
     stale: z.enum(['expired', 'superseded']).nullable().describe('Why this may no longer be true.'),
   })

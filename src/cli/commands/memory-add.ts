@@ -42,10 +42,23 @@ export const memoryAddCommand: CliCommand = {
       multiple: true,
       description: 'the id of an entry that this one replaces; repeatable',
     },
+    thread: {
+      type: 'string',
+      value: 'NAME',
+      description: 'what it belongs to, such as a chat; entries that follow each other there find each other',
+    },
+    order: { type: 'string', value: 'N', description: 'its place in the thread; after the last by default' },
+    context: {
+      type: 'string',
+      value: 'TEXT',
+      description: 'text around it, such as the question it answers',
+    },
+    date: { type: 'string', value: 'DATE', description: 'when it happened; found as day, month and year' },
   },
   async run(context) {
     const { positionals, json, out, signal } = context;
     const { user, id, category, tag, source, supersedes, ...options } = parseValues(addValues, context);
+    const { thread, order, context: around, date } = options;
     const validUntil = options['valid-until'];
     const content = positionals.length > 0 ? positionals.join(' ') : await text(process.stdin);
     await using local = await openSearchableMemory(context);
@@ -58,6 +71,10 @@ export const memoryAddCommand: CliCommand = {
         ...(tag && { tags: tag }),
         ...(validUntil && { validUntil }),
         ...(supersedes && { supersedes }),
+        ...(thread !== undefined && { thread }),
+        ...(order !== undefined && { order }),
+        ...(around !== undefined && { context: around }),
+        ...(date && { date }),
       },
       { signal },
     );
@@ -75,4 +92,8 @@ const addValues = userValues.extend({
   source: z.string().default('command line'),
   'valid-until': z.coerce.date().optional(),
   supersedes: z.array(z.string()).optional(),
+  thread: z.string().optional(),
+  order: z.coerce.number().optional(),
+  context: z.string().optional(),
+  date: z.coerce.date().optional(),
 });

@@ -1,6 +1,8 @@
 /** BM25 with a weak length norm: memories are short, and a long one is not less relevant for being long. */
 export const K1 = 0.9;
 const B = 0.4;
+/** What words around an entry count against its own. */
+export const NEAR_WEIGHT = 0.5;
 
 export function idf(entries: number, withWord: number): number {
   return Math.log(1 + (entries - withWord + 0.5) / (withWord + 0.5));

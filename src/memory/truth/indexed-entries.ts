@@ -55,7 +55,7 @@ export function indexedEntries(
 
 /** A row for each vector of the model, or one without. */
 const INDEXED = `
-  SELECT e.id, e.namespace, e.key, e.category, e.valid_until, e.words, v.vector,
+  SELECT e.id, e.namespace, e.key, e.category, e.valid_until, e.words, e.near, v.vector,
     (SELECT json_group_array(kind || ':' || value) FROM labels
       WHERE entry = e.id AND kind IN ('tag', 'source')) AS labels
   FROM entries e LEFT JOIN vectors v ON v.entry = e.id AND e.model = :model`;
@@ -83,6 +83,7 @@ function entryOf(row: Row, vectors: readonly Uint8Array[]): LocatedEntry {
     validUntil: numberOrNull(row, 'valid_until'),
     labels: [`category:${textOf(row, 'category')}`, ...textsOf(row, 'labels')],
     words: bytesOf(row, 'words'),
+    near: bytesOf(row, 'near'),
     vectors,
   };
 }

@@ -1,13 +1,18 @@
 /** Entries whose vectors are missing or come from another model than the present one. */
+
+import { markChanged } from './changes.ts';
 import { numberOf, type Row, textOf, textOrNull } from './columns.ts';
+import { textBefore } from './neighbours.ts';
 import type { Sql } from './truth.ts';
-import { type EntryVectors, markChanged, writeVectors } from './write-entry.ts';
+import { type EntryVectors, writeVectors } from './write-entry.ts';
 
 export interface Unembedded {
   readonly id: number;
   readonly namespace: string;
   readonly version: number;
   readonly text: string;
+  /** What stands before it, where that was declared. */
+  readonly before: string | null;
 }
 
 export function countPending(sql: Sql, model: number | null): number {
@@ -43,14 +48,16 @@ function waitingAfter(sql: Sql, after: string): string | null {
 export function pendingEntries(sql: Sql, namespace: string, limit: number): Unembedded[] {
   return sql.all`
     SELECT id, namespace, version, coalesce(search_text, content) AS text FROM entries
-    WHERE model IS NULL AND namespace = ${namespace} ORDER BY id DESC LIMIT ${limit}`.map(unembeddedOf);
+    WHERE model IS NULL AND namespace = ${namespace} ORDER BY id DESC LIMIT ${limit}`.map((row) =>
+    unembeddedOf(sql, row),
+  );
 }
 
 /** Entries with vectors of another model. */
 export function otherModels(sql: Sql, model: number, limit: number): Unembedded[] {
   return sql.all`
     SELECT id, namespace, version, coalesce(search_text, content) AS text FROM entries
-    WHERE model < ${model} OR model > ${model} LIMIT ${limit}`.map(unembeddedOf);
+    WHERE model < ${model} OR model > ${model} LIMIT ${limit}`.map((row) => unembeddedOf(sql, row));
 }
 
 /** True while the store still moves from one model to another. */
@@ -74,19 +81,23 @@ export function countWaiting(sql: Sql, namespace: string, most: number): number 
 export function entriesAfter(sql: Sql, id: number, limit: number): Unembedded[] {
   return sql.all`
     SELECT id, namespace, version, coalesce(search_text, content) AS text FROM entries
-    WHERE id > ${id} ORDER BY id LIMIT ${limit}`.map(unembeddedOf);
+    WHERE id > ${id} ORDER BY id LIMIT ${limit}`.map((row) => unembeddedOf(sql, row));
 }
 
-/** Does nothing for an entry that has changed or gone since it was read. */
-export function fillVectors(sql: Sql, { id, namespace, version }: Unembedded, vectors: EntryVectors): void {
+/** Does nothing for an entry that has changed or gone since it was read, or that has another one before it now. */
+export function fillVectors(sql: Sql, entry: Unembedded, vectors: EntryVectors): void {
+  const { id, namespace, version } = entry;
   if (sql.get`SELECT 1 FROM entries WHERE id = ${id} AND version = ${version}` === undefined) return;
+  if (textBefore(sql, id) !== entry.before) return;
   writeVectors(sql, id, vectors);
   markChanged(sql, namespace, id);
 }
 
-function unembeddedOf(row: Row): Unembedded {
+function unembeddedOf(sql: Sql, row: Row): Unembedded {
+  const id = numberOf(row, 'id');
   return {
-    id: numberOf(row, 'id'),
+    id,
+    before: textBefore(sql, id),
     namespace: textOf(row, 'namespace'),
     version: numberOf(row, 'version'),
     text: textOf(row, 'text'),

@@ -1,7 +1,16 @@
 /** Reads entries of one namespace. */
 import { categories, type Entry, type EntryVersion, type Explanation } from '../../core/memory.ts';
 import type { Search } from '../index/search-index.ts';
-import { bytesOf, dateOrNull, numberOf, type Row, textOf, textOrNull, textsOf } from './columns.ts';
+import {
+  bytesOf,
+  dateOrNull,
+  numberOf,
+  numberOrNull,
+  type Row,
+  textOf,
+  textOrNull,
+  textsOf,
+} from './columns.ts';
 import { filtered, PASSES } from './filtered.ts';
 import type { Sql } from './truth.ts';
 import { unpackWords } from './word-blob.ts';
@@ -162,6 +171,10 @@ function entryOf(row: Row, now: number): Entry {
     createdAt: new Date(numberOf(row, 'created_at')),
     updatedAt: new Date(numberOf(row, 'updated_at')),
     validUntil,
+    thread: textOrNull(row, 'thread'),
+    order: numberOrNull(row, 'position'),
+    context: textOrNull(row, 'context'),
+    date: dateOrNull(row, 'date'),
     supersededBy,
     stale: supersededBy === null ? (expired ? 'expired' : null) : 'superseded',
   };

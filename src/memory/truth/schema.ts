@@ -3,7 +3,7 @@ import { GeodeError } from '../../core/errors.ts';
 import { Connection } from '../../ledger/connection.ts';
 import { truthFailure } from './failures.ts';
 
-const SCHEMA_VERSION = 3;
+const SCHEMA_VERSION = 4;
 const BUSY_TIMEOUT_MS = 10_000;
 
 export function openTruth(file: string): Connection {
@@ -19,7 +19,7 @@ export function openTruth(file: string): Connection {
 function bringUpToDate(connection: Connection, file: string): void {
   // FULL: what was acknowledged survives a power cut, not only the end of the process.
   connection.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON');
-  const found = Number(connection.sql.get`PRAGMA user_version`?.user_version);
+  const found = formatOf(connection);
   if (found > SCHEMA_VERSION) {
     connection[Symbol.dispose]();
     throw new GeodeError(
@@ -28,9 +28,31 @@ function bringUpToDate(connection: Connection, file: string): void {
       { hint: 'Update Geode, or point `memory.file` to another file.' },
     );
   }
-  if (found < SCHEMA_VERSION)
-    connection.exec(`BEGIN IMMEDIATE; ${schema} PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT`);
+  if (found === SCHEMA_VERSION) return;
+  connection.transaction(() => {
+    // Asked again: another process may have been first.
+    const before = formatOf(connection);
+    if (before === SCHEMA_VERSION) return;
+    connection.exec(`${before > 0 && before < PLACES_SINCE ? addPlaces : ''} ${schema}`);
+    connection.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`);
+  });
 }
+
+function formatOf({ sql }: Connection): number {
+  return Number(sql.get`PRAGMA user_version`?.user_version);
+}
+
+const PLACES_SINCE = 4;
+
+/** Files of earlier formats do not know where an entry stands. */
+const addPlaces = `
+DROP VIEW entry_view;
+ALTER TABLE entries ADD COLUMN thread TEXT;
+ALTER TABLE entries ADD COLUMN position REAL;
+ALTER TABLE entries ADD COLUMN date INTEGER;
+ALTER TABLE entries ADD COLUMN context TEXT;
+ALTER TABLE entries ADD COLUMN near BLOB NOT NULL DEFAULT x'';
+`;
 
 const schema = `
 CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
@@ -58,7 +80,12 @@ CREATE TABLE IF NOT EXISTS entries (
   valid_until INTEGER,
   superseded_by TEXT,
   model INTEGER REFERENCES models, -- of its vectors; NULL until it is embedded
+  thread TEXT,
+  position REAL,           -- in the thread
+  date INTEGER,            -- when it happened
   words BLOB NOT NULL,     -- what the keyword half knows: see word-blob.ts
+  near BLOB NOT NULL DEFAULT x'', -- the words around it: its context and its neighbours in the thread
+  context TEXT,
   search_text TEXT,
   content TEXT NOT NULL,
   UNIQUE (namespace, key)
@@ -66,6 +93,7 @@ CREATE TABLE IF NOT EXISTS entries (
 CREATE INDEX IF NOT EXISTS entries_by_content ON entries (namespace, category, content_hash);
 CREATE INDEX IF NOT EXISTS entries_by_model ON entries (model, id);
 CREATE INDEX IF NOT EXISTS entries_by_namespace ON entries (namespace, id);
+CREATE INDEX IF NOT EXISTS entries_in_thread ON entries (namespace, thread, position, id) WHERE thread IS NOT NULL;
 -- The debt of vectors: small, and asked for by every search.
 CREATE INDEX IF NOT EXISTS entries_waiting ON entries (namespace) WHERE model IS NULL;
 

@@ -5,8 +5,10 @@
 import { randomUUID } from 'node:crypto';
 import { GeodeError } from '../../core/errors.ts';
 import type { PreparedEntry } from '../prepare.ts';
+import { markChanged } from './changes.ts';
 import { numberOf, textsOf } from './columns.ts';
 import { namespaceWord } from './fallback-words.ts';
+import { nextPosition, placeOf, refreshAround, writeNear } from './neighbours.ts';
 import type { Sql } from './truth.ts';
 import { packWords } from './word-blob.ts';
 
@@ -25,8 +27,13 @@ export interface Written {
 
 export function writeEntry(sql: Sql, namespace: string, entry: PreparedEntry, now: number): Written {
   const id = entry.key === null ? twinOf(sql, namespace, entry) : idOf(sql, namespace, entry.key);
-  const written = id === null ? create(sql, namespace, entry, now) : change(sql, id, entry, now);
-  if (written.outcome !== 'merged') writeWords(sql, namespace, written.id, entry);
+  const left = id === null ? null : placeOf(sql, id);
+  const written = id === null ? create(sql, namespace, entry, now) : change(sql, namespace, id, entry, now);
+  if (written.outcome !== 'merged') {
+    writeWords(sql, namespace, written.id, entry);
+    writeNear(sql, written.id);
+    for (const place of [left, placeOf(sql, written.id)]) if (place !== null) refreshAround(sql, place);
+  }
   writeLabels(sql, written.id, entry);
   supersede(sql, namespace, written.id, entry.supersedes);
   markChanged(sql, namespace, written.id);
@@ -37,7 +44,9 @@ export function writeEntry(sql: Sql, namespace: string, entry: PreparedEntry, no
 function twinOf(sql: Sql, namespace: string, entry: PreparedEntry): number | null {
   const row = sql.get`
     SELECT id FROM entries WHERE namespace = ${namespace} AND category = ${entry.category}
-      AND content_hash = ${entry.contentHash} AND superseded_by IS NULL ORDER BY id LIMIT 1`;
+      AND content_hash = ${entry.contentHash} AND superseded_by IS NULL
+      AND (${entry.thread} IS NULL OR (thread = ${entry.thread} AND position = ${entry.order}))
+      AND (${entry.date} IS NULL OR date = ${entry.date}) ORDER BY id LIMIT 1`;
   return row === undefined ? null : numberOf(row, 'id');
 }
 
@@ -49,13 +58,26 @@ function idOf(sql: Sql, namespace: string, key: string): number | null {
 function create(sql: Sql, namespace: string, entry: PreparedEntry, now: number): Written {
   const { lastInsertRowid } = sql.run`
     INSERT INTO entries (namespace, key, content, search_text, category, content_hash, version, sightings,
-      created_at, updated_at, valid_until, words)
+      created_at, updated_at, valid_until, thread, position, date, context, words)
     VALUES (${namespace}, ${entry.key ?? randomUUID()}, ${entry.content}, ${entry.searchText}, ${entry.category},
-      ${entry.contentHash}, 1, 1, ${now}, ${now}, ${entry.validUntil}, ${packWords(entry.words)})`;
+      ${entry.contentHash}, 1, 1, ${now}, ${now}, ${entry.validUntil}, ${entry.thread},
+      ${positionFor(sql, namespace, entry, null)}, ${entry.date}, ${entry.context}, ${packWords(entry.words)})`;
   return { id: Number(lastInsertRowid), outcome: 'created', embedded: false };
 }
 
-function change(sql: Sql, id: number, entry: PreparedEntry, now: number): Written {
+/** Where it stands in its thread. An entry that says no other place stays where it is. */
+function positionFor(
+  sql: Sql,
+  namespace: string,
+  { thread, order }: PreparedEntry,
+  id: number | null,
+): number | null {
+  if (thread === null || order !== null) return order;
+  const present = id === null ? null : placeOf(sql, id);
+  return present?.thread === thread ? present.position : nextPosition(sql, namespace, thread);
+}
+
+function change(sql: Sql, namespace: string, id: number, entry: PreparedEntry, now: number): Written {
   if (entry.key === null || saysTheSame(sql, id, entry)) {
     // Seen again means true again: what had run out or been replaced is back.
     const row = sql.get`
@@ -71,7 +93,9 @@ function change(sql: Sql, id: number, entry: PreparedEntry, now: number): Writte
   sql.run`
     UPDATE entries SET content = ${entry.content}, search_text = ${entry.searchText}, category = ${entry.category},
       content_hash = ${entry.contentHash}, version = version + 1, sightings = sightings + 1, updated_at = ${now},
-      valid_until = ${entry.validUntil}, superseded_by = NULL, words = ${packWords(entry.words)}, model = NULL
+      valid_until = ${entry.validUntil}, thread = ${entry.thread},
+      position = ${positionFor(sql, namespace, entry, id)}, date = ${entry.date}, context = ${entry.context},
+      superseded_by = NULL, words = ${packWords(entry.words)}, model = NULL
     WHERE id = ${id}`;
   sql.run`DELETE FROM labels WHERE entry = ${id} AND kind <> 'source'`;
   // They say something that it no longer says.
@@ -82,7 +106,9 @@ function change(sql: Sql, id: number, entry: PreparedEntry, now: number): Writte
 function saysTheSame(sql: Sql, id: number, entry: PreparedEntry): boolean {
   const row = sql.get`
     SELECT tags FROM entry_view WHERE id = ${id} AND content = ${entry.content} AND category = ${entry.category}
-      AND search_text IS ${entry.searchText} AND valid_until IS ${entry.validUntil}`;
+      AND search_text IS ${entry.searchText} AND valid_until IS ${entry.validUntil}
+      AND thread IS ${entry.thread} AND (${entry.order} IS NULL OR position = ${entry.order})
+      AND date IS ${entry.date} AND context IS ${entry.context}`;
   return row !== undefined && textsOf(row, 'tags').sort().join('\0') === [...entry.tags].sort().join('\0');
 }
 
@@ -127,15 +153,13 @@ function supersede(sql: Sql, namespace: string, id: number, keys: readonly strin
   }
 }
 
-export function markChanged(sql: Sql, namespace: string, id: number): void {
-  sql.run`INSERT OR REPLACE INTO changes (entry, namespace) VALUES (${id}, ${namespace})`;
-}
-
 export function removeEntry(sql: Sql, namespace: string, key: string): boolean {
   const id = idOf(sql, namespace, key);
   if (id === null) return false;
+  const left = placeOf(sql, id);
   sql.run`DELETE FROM word_index WHERE rowid = ${id}`;
   sql.run`DELETE FROM entries WHERE id = ${id}`;
+  if (left !== null) refreshAround(sql, left);
   markChanged(sql, namespace, id);
   return true;
 }

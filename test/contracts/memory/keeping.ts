@@ -41,11 +41,13 @@ export function keepingContract(scene: () => MemoryScene): void {
         version: 2,
         searchText: `how ${secret}`,
         identifiers: [secret],
+        thread: `chat ${secret}`,
+        context: `after ${secret}`,
         versions,
       };
       const copy = store.in('copy');
       const [restored] = await copy.restore([stained]);
-      expect(restored?.scrubbed).toBe(8);
+      expect(restored?.scrubbed).toBe(10);
       expect(JSON.stringify(await all(copy.export()))).not.toContain(secret);
       expect((await copy.recall({ text: secret, fusion: { kind: 'weighted', dense: 0 } })).results).toEqual(
         [],
@@ -57,7 +59,8 @@ export function keepingContract(scene: () => MemoryScene): void {
       await memory.store(entry('The port is 8080', { key: 'port', tags: ['old'] }));
       clock.now += 1_000;
       await memory.store(entry('The port is 4430', { key: 'port', source: 'second', tags: ['a', 'b'] }));
-      await memory.store(entry('The port was 80', { key: 'older' }));
+      const place = { thread: 'ports', order: 7, context: 'asked by Ada', date: new Date('2023-05-08') };
+      await memory.store(entry('The port was 80', { key: 'older', ...place }));
       clock.now += 1_000;
       await memory.store(
         entry('{"port": 4430}', {
@@ -74,6 +77,7 @@ export function keepingContract(scene: () => MemoryScene): void {
         [1, 0, ['test']],
         [1, 0, ['test', 'seen again']],
       ]);
+      expect(kept[1]).toMatchObject(place);
       clock.now += 1_000_000;
       const copy = store.in('copy');
       const restored = await copy.restore(kept);

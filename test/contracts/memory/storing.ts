@@ -192,6 +192,8 @@ export function storingContract(scene: () => MemoryScene): void {
       ['a NUL in a key', { key: 'a\0b' }, 'invalid_input'],
       ['a key that is too long', { key: 'k'.repeat(513) }, 'invalid_input'],
       ['an invalid date', { validUntil: new Date(Number.NaN) }, 'invalid_input'],
+      ['an order without a thread', { order: 1 }, 'invalid_input'],
+      ['an order that is no number', { thread: 't', order: Number.NaN }, 'invalid_input'],
     ])('refuses %s', async (_what, wrong, code) => {
       const { memory } = scene();
       await expect(memory.store({ ...entry('fine'), ...wrong })).rejects.toMatchObject({ code });

@@ -76,7 +76,8 @@ export function upkeepContract(scene: () => MemoryScene): void {
       const { store, memory, embedder } = after;
       await memory.store(entry('what was there before', { key: 'old' }));
       await store.settled();
-      embedder.down = 'no model';
+      const gate = Promise.withResolvers<void>();
+      embedder.gate = gate.promise;
       await memory.store(entry('x'.repeat(9_000), { key: 'big' }));
       const refused = memory.storeMany([
         entry('y', { key: 'small' }),
@@ -88,9 +89,58 @@ export function upkeepContract(scene: () => MemoryScene): void {
       // What makes the debt smaller passes, and so does what is said again.
       await memory.store(entry('shorter', { key: 'big' }));
       expect((await memory.store(entry('what was there before', { key: 'old' }))).outcome).toBe('merged');
-      embedder.down = null;
-      await expect.poll(async () => (await store.health()).pending, { timeout: 20_000 }).toBe(0);
+      gate.resolve();
+      await store.settled();
       await memory.store(entry('z'.repeat(9_900), { key: 'more' }));
+    });
+
+    it('finds an entry by what stands around it, where that is declared (MEM-4)', async () => {
+      const { memory, store, keysOf } = scene();
+      const words = { fusion: { kind: 'weighted', dense: 0 } } as const;
+      await memory.storeMany([
+        entry('Which cake does Ada like?', { key: '1', thread: 'chat' }),
+        entry('The one with lemon.', { key: '2', thread: 'chat' }),
+        entry('Noted for her birthday.', { key: '3', thread: 'chat' }),
+        entry('An unrelated remark.', { key: '4' }),
+        entry('Port 4430.', { key: '5', context: 'Where does the gateway listen?' }),
+        entry('We moved.', { key: '6', date: new Date('2023-05-08') }),
+      ]);
+      await store.settled();
+      expect(await keysOf('cake', words)).toEqual(['1', '2']);
+      expect(await keysOf('lemon', words)).toEqual(['2', '1', '3']);
+      expect(await keysOf('gateway', words)).toEqual(['5']);
+      expect(await keysOf('what happened in May 2023', words)).toEqual(['6']);
+      expect(await memory.get('3')).toMatchObject({ thread: 'chat', order: 3, context: null, date: null });
+      // The one in the middle leaves: what was around it meets.
+      await memory.forget('2');
+      await store.settled();
+      expect(await keysOf('cake', words)).toEqual(['1', '3']);
+      // Between the two again, under another key and with other words.
+      await memory.store(entry('Cherry, she says.', { key: '2b', thread: 'chat', order: 1.5 }));
+      await store.settled();
+      expect(await keysOf('cherry', words)).toEqual(['2b', '1', '3']);
+      expect(await keysOf('cake', words)).toEqual(['1', '2b']);
+      // The next version leaves the thread.
+      await memory.store(entry('Cherry, she says.', { key: '2b' }));
+      await store.settled();
+      expect(await keysOf('cherry', words)).toEqual(['2b']);
+    });
+
+    it('reads an entry together with the one before it, and anew when that changes (MEM-4)', async () => {
+      const { memory, store, embedder } = scene();
+      await memory.storeMany([
+        entry('first', { key: '1', thread: 'chat' }),
+        entry('second', { key: '2', thread: 'chat' }),
+        entry('alone', { key: '3' }),
+      ]);
+      await store.settled();
+      expect(embedder.seen).toContain('first\nsecond');
+      expect(embedder.seen.some((text) => text.includes('\nalone'))).toBe(false);
+      await memory.store(entry('changed', { key: '1', thread: 'chat' }));
+      await store.settled();
+      expect(embedder.seen).toContain('changed\nsecond');
+      const { results } = await memory.recall({ text: 'changed', fusion: { kind: 'weighted', dense: 1 } });
+      expect(results.slice(0, 2).map((result) => result.entry.key)).toEqual(['1', '2']);
     });
 
     it('re-indexes on demand and reports how far it is', async () => {

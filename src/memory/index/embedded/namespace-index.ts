@@ -5,7 +5,7 @@
 import { wordHash } from '../../text/words.ts';
 import type { Model } from '../../truth/models.ts';
 import { unpackWords } from '../../truth/word-blob.ts';
-import { idf, K1 } from '../bm25.ts';
+import { idf, K1, NEAR_WEIGHT } from '../bm25.ts';
 import type { DenseSearch, Hit, Hits, KeywordSearch } from '../search-index.ts';
 import { Best } from './best.ts';
 import { NumberList } from './number-list.ts';
@@ -21,6 +21,8 @@ export interface IndexedEntry {
   /** `category:…`, `tag:…`, `source:…`. */
   readonly labels: readonly string[];
   readonly words: Uint8Array;
+  /** The words around it, a second field that counts less. */
+  readonly near: Uint8Array;
   /** Packed vectors of the index's model, one for each chunk; none while it waits for the embedder. */
   readonly vectors: readonly Uint8Array[];
 }
@@ -35,6 +37,11 @@ export class NamespaceIndex {
   readonly #slots: Slots;
   readonly #vectors: VectorRows;
   readonly #postings = new Postings();
+  readonly #near = new Postings();
+  /** In words, of what stands around each slot. */
+  readonly #nearLengths: NumberList<Uint32Array>;
+  #nearTotal = 0;
+  #nearCount = 0;
   readonly #wordScores = new WordScores();
   /** The first vector row of each slot; the next slot's is where its rows end. */
   readonly #firstRow: NumberList<Int32Array>;
@@ -45,6 +52,7 @@ export class NamespaceIndex {
     this.#vectors = new VectorRows(model?.centre ?? new Float32Array(), model === null ? 0 : capacity);
     this.#firstRow = new NumberList((length) => new Int32Array(length), capacity + 1);
     this.#firstRow.push(0);
+    this.#nearLengths = new NumberList((length) => new Uint32Array(length), capacity);
   }
 
   get size(): number {
@@ -52,7 +60,8 @@ export class NamespaceIndex {
   }
 
   get bytes(): number {
-    const parts = [this.#slots, this.#vectors, this.#postings, this.#wordScores, this.#firstRow];
+    const words = [this.#postings, this.#near, this.#nearLengths, this.#wordScores];
+    const parts = [this.#slots, this.#vectors, ...words, this.#firstRow];
     return parts.reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
@@ -68,8 +77,22 @@ export class NamespaceIndex {
     for (const count of counts) length += count;
     const slot = this.#slots.add(entry.id, length, entry.validUntil, entry.labels);
     for (let i = 0; i < hashes.length; i += 1) this.#postings.add(hashes[i] ?? 0, slot, counts[i] ?? 0);
+    this.#putNear(slot, entry.near);
     for (const vector of entry.vectors) this.#vectors.add(slot, vector);
     this.#firstRow.push(this.#vectors.count);
+  }
+
+  #putNear(slot: number, words: Uint8Array): void {
+    const { hashes, counts } = unpackWords(words);
+    let length = 0;
+    for (let i = 0; i < hashes.length; i += 1) {
+      this.#near.add(hashes[i] ?? 0, slot, counts[i] ?? 0);
+      length += counts[i] ?? 0;
+    }
+    this.#nearLengths.push(length);
+    if (length === 0) return;
+    this.#nearTotal += length;
+    this.#nearCount += 1;
   }
 
   remove(id: number): void {
@@ -102,10 +125,18 @@ export class NamespaceIndex {
       const weight = idf(this.size, Math.min(posted.end - posted.start, this.size));
       ceiling += weight * (K1 + 1);
       scores.add(posted, weight, lengths, averageLength);
+      if (this.#nearCount > 0) this.#addNear(word);
     }
     const found = scores.best(this.#slots.allowed(search).mask, search.depth + 1).takeSorted();
     const hits = found.slice(0, search.depth).map(({ row, score }) => ({ id: this.#slots.idOf(row), score }));
     return { hits: hits.sort(byScore), cut: found.length > search.depth, ceiling };
+  }
+
+  /** The ceiling stays that of the entry's own words. */
+  #addNear(word: string): void {
+    const posted = this.#near.posted(wordHash(word));
+    const weight = NEAR_WEIGHT * idf(this.size, Math.min(posted.end - posted.start, this.size));
+    this.#wordScores.add(posted, weight, this.#nearLengths.cells, this.#nearTotal / this.#nearCount);
   }
 
   #nearest(search: DenseSearch): Best {

@@ -6,7 +6,7 @@ import type { LocatedEntry } from '../../truth/indexed-entries.ts';
 import type { Model } from '../../truth/models.ts';
 import { unpackVector } from '../../truth/vector-blob.ts';
 import { unpackWords } from '../../truth/word-blob.ts';
-import { saturation } from '../bm25.ts';
+import { NEAR_WEIGHT, saturation } from '../bm25.ts';
 import type { DenseSearch, Hit, KeywordSearch } from '../search-index.ts';
 
 /** Qdrant weighs a word without knowing the average length; with a weak length norm a fixed one will do. */
@@ -51,17 +51,29 @@ function pointId({ namespace, key }: LocatedEntry, chunk: number): string {
   return parts.join('-');
 }
 
+/** An entry's own words, and as other numbers the words around it, which count less. */
 function sparseWords(entry: LocatedEntry): { indices: number[]; values: number[] } {
-  const { hashes, counts } = unpackWords(entry.words);
-  const length = counts.reduce((sum, count) => sum + count, 0);
   const weights = new Map<number, number>();
-  for (const [i, hash] of hashes.entries())
-    weights.set(hash, saturation(counts[i] ?? 0, length, AVERAGE_LENGTH));
+  for (const [field, weight, numberOf] of [
+    [entry.near, NEAR_WEIGHT, nearNumber],
+    [entry.words, 1, (hash: number) => hash],
+  ] as const) {
+    const { hashes, counts } = unpackWords(field);
+    const length = counts.reduce((sum, count) => sum + count, 0);
+    for (const [i, hash] of hashes.entries())
+      weights.set(numberOf(hash), weight * saturation(counts[i] ?? 0, length, AVERAGE_LENGTH));
+  }
   return { indices: [...weights.keys()], values: [...weights.values()] };
 }
 
+/** The number of a word that stands around an entry, apart from the same word in one. */
+function nearNumber(hash: number): number {
+  return (hash ^ 0x5bd1e995) >>> 0;
+}
+
 export function queryWords(words: readonly string[]): { indices: number[]; values: number[] } {
-  const indices = [...new Set(words.map(wordHash))];
+  const own = words.map(wordHash);
+  const indices = [...new Set([...own, ...own.map(nearNumber)])];
   return { indices, values: indices.map(() => 1) };
 }
 
