@@ -8,7 +8,7 @@ import { dockerRuntime } from '../../src/runtimes/docker/docker.ts';
 import { connectEngine } from '../../src/runtimes/docker/engine.ts';
 import { largestAccountFile, readerOf } from '../../src/runtimes/docker/image-accounts.ts';
 import { homeLabel, roomLabel } from '../../src/runtimes/docker/traces.ts';
-import { homeOf } from '../../src/runtimes/home.ts';
+import { containerName, homeOf } from '../../src/runtimes/home.ts';
 import { eventually, type Harness, openHarness } from '../contracts/harness.ts';
 
 /** A file that a test image lets `etc/passwd` lead to. */
@@ -87,7 +87,8 @@ describe.skipIf(!docker.available)(`the user's name in images of all kinds${why}
       argv: ['/busybox/sh', '-c', `while read line; do echo "$line"; done < ${path}`],
     });
     // The numbers are the sandbox's own; the engine was told them.
-    const { Config } = await (await engine()).getContainer(`geode-${sandbox.id}`).inspect();
+    const container = containerName(harness.options, sandbox.id);
+    const { Config } = await (await engine()).getContainer(container).inspect();
     const [uid, gid] = Config.User.split(':');
     expect(stdout + stderr).toMatch(new RegExp(`^sandbox:x:(${uid}:)?${gid}:`));
     return (stdout + stderr).replace(/^sandbox:x:[0-9:]+:/, 'sandbox::');
@@ -194,7 +195,7 @@ describe.skipIf(!docker.available)(`the user's name in images of all kinds${why}
       (await client.listContainers({ all: true, filters: { label: [label] } })).flatMap(({ Names }) => Names);
     expect((await names()).filter((name) => name.endsWith('-reader'))).toEqual([]);
     await client.createContainer({
-      name: readerOf('geode-left-behind'),
+      name: readerOf(containerName(harness.options, 'left-behind')),
       Image: 'geode-test/distroless:1',
       Cmd: ['true'],
       Labels: { [homeLabel]: homeOf(harness.options), [roomLabel]: 'left-behind' },
