@@ -54,7 +54,10 @@ export function pauseContract(harness: () => Harness): void {
       await sandbox.stop();
     });
 
-    it('SBX-9: neither the timeout of a command nor a lease runs while it is paused', async ({ skip }) => {
+    // These two wait for a time that must not run, so they do it together.
+    it.concurrent('SBX-9: neither the timeout of a command nor a lease runs while it is paused', async ({
+      skip,
+    }) => {
       skip(!harness().capabilities.pause, 'this runtime cannot pause');
       const { sandbox, freezer } = await opened({ leaseMs: 3_000 });
       const running = sandbox.exec({ argv: ['sleep', '2'], timeoutMs: 4_000 });
@@ -66,7 +69,7 @@ export function pauseContract(harness: () => Harness): void {
       await sandbox.stop();
     });
 
-    it('SBX-9: a paused sandbox without a host stays paused past its lease, and the next host gets it so', async ({
+    it.concurrent('SBX-9: a paused sandbox without a host stays paused past its lease, and the next host gets it so', async ({
       skip,
     }) => {
       skip(!harness().capabilities.pause, 'this runtime cannot pause');

@@ -1,8 +1,8 @@
 import { inject } from 'vitest';
-import { languageNames } from '../../src/runs/languages/language.ts';
+import { type LanguageName, languageNames } from '../../src/runs/languages/language.ts';
 import { bubblewrapRuntime } from '../../src/runtimes/bubblewrap/bubblewrap.ts';
 import { openRuns } from './harness.ts';
-import { languageSuite } from './language-suite.ts';
+import { type LanguageSuite, languageSuite } from './language-suite.ts';
 import { withOwnNode } from './own-node.ts';
 import { missingTools } from './toolchain.ts';
 
@@ -10,12 +10,17 @@ const { bubblewrap } = inject('engines');
 const make = withOwnNode(bubblewrapRuntime);
 const missing = bubblewrap.available ? await missingTools(make) : undefined;
 
+const depths: Partial<Record<LanguageName, LanguageSuite['depth']>> = {
+  python: 'whole',
+  javascript: 'language',
+};
+
 for (const language of languageNames) {
   languageSuite({
     language,
     runtime: 'bubblewrap',
     unavailable: bubblewrap.available ? missing?.[language] : bubblewrap.reason,
-    depth: language === 'python' || language === 'javascript' ? 'whole' : 'brief',
+    depth: depths[language] ?? 'brief',
     open: () => openRuns(make),
   });
 }

@@ -16,6 +16,8 @@ for (const language of languageNames) {
     language,
     runtime: 'docker',
     unavailable: docker.available ? undefined : docker.reason,
+    // TypeScript runs as JavaScript does; the compilers take their time with every run.
+    depth: ['typescript', 'rust', 'go'].includes(language) ? 'language' : 'whole',
     open: () =>
       openRuns(
         (options) => dockerRuntime(options, options.docker),

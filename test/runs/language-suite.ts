@@ -16,8 +16,11 @@ export interface LanguageSuite {
   readonly runtime: string;
   /** Why this machine cannot run it; it then stands in the suite's name. */
   readonly unavailable?: string | undefined;
-  /** `brief` where the rest is shown by other suites of the language and of the runtime; `whole` if not given. */
-  readonly depth?: 'whole' | 'brief';
+  /**
+   * `language` where another language shows what the runtime does to any program; `brief` where another runtime also
+   * shows what the language does; `whole` if not given.
+   */
+  readonly depth?: keyof typeof behaviours;
   readonly open: () => Promise<RunsHarness>;
 }
 
@@ -45,10 +48,20 @@ const extensions: Readonly<Record<LanguageName, string>> = {
   go: 'go',
 };
 
-const wholeBehaviour = [ioBehaviour, sourceBehaviour, filesBehaviour, hostileBehaviour, wallsBehaviour];
+const behaviours = {
+  whole: [ioBehaviour, sourceBehaviour, filesBehaviour, hostileBehaviour, wallsBehaviour],
+  language: [ioBehaviour, sourceBehaviour],
+  brief: [briefBehaviour],
+} as const;
 
 /** RUN-1…6, RUN-9: what a run of any language does, the same for all; proven by what the program prints. */
-export function languageSuite({ language, runtime, unavailable, depth, open }: LanguageSuite): void {
+export function languageSuite({
+  language,
+  runtime,
+  unavailable,
+  depth = 'whole',
+  open,
+}: LanguageSuite): void {
   const title =
     unavailable === undefined
       ? `RUN-1: ${language} on ${runtime}`
@@ -75,6 +88,6 @@ export function languageSuite({ language, runtime, unavailable, depth, open }: L
         harness().runs.run(text, language, { ...options, argv: [name, ...args] }),
       run: (code) => harness().runs.run(code, language),
     };
-    for (const behaviour of depth === 'brief' ? [briefBehaviour] : wholeBehaviour) behaviour(bench);
+    for (const behaviour of behaviours[depth]) behaviour(bench);
   });
 }
