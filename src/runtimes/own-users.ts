@@ -44,14 +44,14 @@ export async function takeUser(
   const start = createHash('sha256').update(id).digest().readUInt32BE(0) % count;
   for (let step = 0; step < count; step += 1) {
     const uid = first + ((start + step) % count);
-    if (await isTaken(join(folder, String(uid)), id)) return { uid, gid: uid };
+    if (await isOursNow(join(folder, String(uid)), id)) return { uid, gid: uid };
   }
   throw new GeodeError('too_many_sandboxes', `All ${count} users from ${first} on are in use.`, {
     hint: 'Remove sandboxes, or raise sandbox.uids.',
   });
 }
 
-async function isTaken(path: string, id: string): Promise<boolean> {
+async function isOursNow(path: string, id: string): Promise<boolean> {
   try {
     await symlink(id, path);
     return true;
