@@ -94,10 +94,14 @@ function refuseWhen(stopping: AbortSignal) {
   });
 }
 
-/** A client that keeps its connection open would hold the stop up. */
+/**
+ * A client that keeps its connection open would hold the stop up. One whose body was refused unread must not use the
+ * connection again: the rest of the body is still on its way.
+ */
 function closeWhen(stopping: AbortSignal) {
   return createMiddleware<ApiEnv>(async (context, next) => {
     await next();
-    if (stopping.aborted) context.header('Connection', 'close');
+    const isUnread = !context.env.incoming.complete && context.res.status >= 400;
+    if (stopping.aborted || isUnread) context.header('Connection', 'close');
   });
 }

@@ -13,6 +13,21 @@ import type { Connection } from './send.ts';
 import { httpTransport, type Target, type Transport } from './transport.ts';
 
 export { GeodeError, isGeodeError } from '../core/errors.ts';
+export type { RemoteFiles } from './files.ts';
+export type { RemoteKeys, RemoteRuntime } from './host.ts';
+export type { RemoteJournals } from './journals.ts';
+export type { FileOptions, ListOptions, SearchOptions } from './memory.ts';
+export type { RemoteProcess } from './process.ts';
+export type {
+  ContextSpec,
+  RemoteContext,
+  RemoteRunEvent,
+  RemoteRunOptions,
+  RemoteRunResult,
+} from './runs.ts';
+export type { RemoteCommand, RemoteSandbox } from './sandbox.ts';
+export type { RemoteSnapshots } from './snapshots.ts';
+export type { SocketProcess } from './socket-process.ts';
 
 export interface GeodeClient extends RemoteMemory, RemoteHost {
   readonly sandboxes: RemoteSandboxes;
