@@ -4,10 +4,15 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/setup.ts'],
+    setupFiles: ['test/own-folder.ts'],
     pool: 'forks',
     maxWorkers: 2,
     testTimeout: 90_000,
     hookTimeout: 120_000,
+    // The engines have to stop, and what is left behind has to be found.
+    teardownTimeout: 180_000,
+    // A machine under load may fail a test for no reason of its own. The second try is printed as FLAKY.
+    retry: process.env.CI ? 1 : 0,
     reporters: ['default', './test/requirements-reporter.ts'],
   },
 });

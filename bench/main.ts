@@ -9,13 +9,8 @@
  * Results are kept in bench/results/spine.json. On Debian as root the engines are installed and started
  * when they are missing, as for the tests.
  */
-import { mkdtempSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { type EngineFacts, leftovers, startEngines } from '../test/engine/index.ts';
+import { type EngineFacts, leftBehind, RunFolder, startEngines } from '../test/engine/index.ts';
 import { writeDocuments } from './documents.ts';
 import { thisMachine } from './machine.ts';
 import { inOwnProcess } from './own-process.ts';
@@ -23,11 +18,9 @@ import { machineText, sectionText, targetText } from './report.ts';
 import { type Results, readResults, saveResults } from './results.ts';
 import type { Section } from './section.ts';
 import { sections } from './sections.ts';
-import { benchOwner } from './spine/place.ts';
 
 const names = sections.map(({ name }) => name);
 const quickShare = 0.1;
-const goneWithinMs = 5_000;
 
 await main();
 
@@ -87,26 +80,15 @@ function stopSignal(): AbortSignal {
 
 /** All folders of a bench are below this one, so that a forgotten one is seen, and gone all the same. */
 function scratchFolder(facts: EngineFacts): AsyncDisposable {
-  const folder = mkdtempSync(join(tmpdir(), 'geode-bench-'));
-  process.env.TMPDIR = folder;
+  const run = new RunFolder();
+  process.env.TMPDIR = run.path;
   return {
     async [Symbol.asyncDispose]() {
-      const left = await leftBehind(facts, folder);
-      await rm(folder, { recursive: true, force: true });
+      const left = await leftBehind(facts, run);
+      run.remove();
       if (left.length > 0) throw new Error(`The bench left something behind:\n${left.join('\n')}`);
     },
   };
-}
-
-/** What is there and does not go by itself: an engine may still be removing a container of a stopped run. */
-async function leftBehind(facts: EngineFacts, folder: string): Promise<string[]> {
-  const until = performance.now() + goneWithinMs;
-  for (;;) {
-    const all = await leftovers(facts, [folder]);
-    const own = all.filter((line) => line.endsWith(` of ${benchOwner}`) || line.includes(folder));
-    if (own.length === 0 || performance.now() > until) return own;
-    await delay(100);
-  }
 }
 
 function sumUp({ sections }: Results): void {

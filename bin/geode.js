@@ -1,22 +1,32 @@
 #!/usr/bin/env node
+import { isUtf8 } from 'node:buffer';
 // Plain JavaScript on purpose: an old Node must get far enough to hand over to the one in node_modules.
 import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import module from 'node:module';
-import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const main = fileURLToPath(new URL('../src/cli/main.ts', import.meta.url));
 const own = fileURLToPath(new URL('../node_modules/.bin/node', import.meta.url));
+const {
+  HOME: home = '',
+  XDG_CACHE_HOME: cache = isAbsolute(home) && existsSync(home) ? join(home, '.cache') : '',
+} = process.env;
 // Compiled once and not with every command, which halves the start; in a folder that only this user may write to.
-const compiled = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'geode', 'compiled');
+// Without a home there is no such folder.
+const compiled = isAbsolute(cache) ? join(cache, 'geode', 'compiled') : undefined;
 
-if (Number(process.versions.node.split('.')[0]) >= 24) {
-  module.enableCompileCache(compiled);
+if (!isTextAsTyped()) {
+  console.error(
+    'geode: an argument is not UTF-8, which Geode cannot pass on unchanged\n  Rename the file, or write the word in UTF-8.',
+  );
+  process.exitCode = 2;
+} else if (Number(process.versions.node.split('.')[0]) >= 24) {
+  if (compiled !== undefined) module.enableCompileCache(compiled);
   await import(main);
 } else if (existsSync(own)) {
-  const env = { NODE_COMPILE_CACHE: compiled, ...process.env };
+  const env = { ...(compiled !== undefined && { NODE_COMPILE_CACHE: compiled }), ...process.env };
   const child = spawn(own, [main, ...process.argv.slice(2)], { stdio: 'inherit', env });
   // A signal to this process is meant for that one; the terminal's own reach both.
   for (const signal of ['SIGTERM', 'SIGHUP', 'SIGINT']) process.on(signal, () => child.kill(signal));
@@ -28,4 +38,14 @@ if (Number(process.versions.node.split('.')[0]) >= 24) {
     `Geode needs Node 24 or newer; this is ${process.version}. Run \`npm install\` in its folder, or install Node 24.`,
   );
   process.exitCode = 1;
+}
+
+// Node puts U+FFFD in the place of bytes that are no UTF-8; only the kernel still has them.
+function isTextAsTyped() {
+  if (!process.argv.some((word) => word.includes('\ufffd'))) return true;
+  try {
+    return isUtf8(readFileSync('/proc/self/cmdline'));
+  } catch {
+    return false;
+  }
 }

@@ -1,16 +1,20 @@
 import { mkdir } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Host } from './config/host.ts';
 import type { Config } from './config/schema.ts';
 import type { Cancel } from './core/cancel.ts';
+import type { EgressSpec } from './core/egress.ts';
 import { GeodeError } from './core/errors.ts';
 import type { ImageFacts } from './core/images.ts';
 import type { Limits } from './core/limits.ts';
 import type { Embedder, MemoryStore } from './core/memory.ts';
 import type { Sandboxes, SandboxStatus } from './core/persistent.ts';
+import { knownPrices } from './core/prices.ts';
 import type { Runtime, RuntimeName } from './core/runtime.ts';
 import type { Sandbox, SandboxSpec } from './core/sandbox.ts';
+import { type EgressHost, openEgress } from './egress/open-egress.ts';
+import { policyOf } from './egress/rules.ts';
 import type { HostLockOptions } from './ledger/host-lock.ts';
 import type { Ledger } from './ledger/ledger.ts';
 import { type LocalEmbedderOptions, openLocalEmbedder } from './memory/embed/local-embedder.ts';
@@ -36,6 +40,8 @@ import type { ShellPolicy } from './shell/policy.ts';
 export interface App {
   readonly runtimes: readonly Runtime[];
   readonly shellPolicy: ShellPolicy;
+  /** The host's side of every hatch: policies, audit. */
+  readonly egress: EgressHost;
   /** Every runtime with what it promises here, or why it cannot. */
   probe(): Promise<readonly ProbedRuntime[]>;
   /** The configured runtime, or the one named. */
@@ -92,6 +98,7 @@ export function createApp(config: Config, host: Host, warn: (message: string) =>
         config.sandbox.run_dir,
         config.memory.file,
         config.gateway.keys_file,
+        config.egress.secrets_key,
         host.configDir,
       ],
     },
@@ -103,6 +110,17 @@ export function createApp(config: Config, host: Host, warn: (message: string) =>
       link: config.docker.link,
     },
     apple: { program: config.apple.program, defaultImage: config.apple.image },
+  });
+  const egress = openEgress({
+    ledgerFile: join(config.sandbox.state_dir, 'ledger.db'),
+    audit: { mostRecords: config.egress.audit_records, keepMs: config.egress.audit_days * 24 * 3_600_000 },
+    secretsKeyFile: config.egress.secrets_key,
+    usage: {
+      prices: { ...knownPrices, ...config.providers.prices },
+      budgetPerDay: config.providers.daily_budget,
+    },
+    warn,
+    initial: initialEgress(config),
   });
   const images = new RunImages({ pullDeadlineMs: config.runs.pull_timeout * 1000 });
   const shellPolicy: ShellPolicy = { mode: config.security.shell, programs: config.security.shell_programs };
@@ -125,6 +143,7 @@ export function createApp(config: Config, host: Host, warn: (message: string) =>
   return {
     runtimes,
     shellPolicy,
+    egress,
     probe: () => availableRuntimes(runtimes),
     runtime,
     runs: ({ pool = 'on' } = {}) =>
@@ -139,6 +158,7 @@ export function createApp(config: Config, host: Host, warn: (message: string) =>
         mostWaiting: config.runs.queue,
         pullDeadlineMs: config.runs.pull_timeout * 1000,
         imageCache: images,
+        egress,
       }),
     sandboxes: ({ tends = 'all', onPull = () => {}, ledger, ...lock } = {}) => {
       const options: SandboxesOptions = {
@@ -157,6 +177,7 @@ export function createApp(config: Config, host: Host, warn: (message: string) =>
         sweepEveryMs: tends === 'nothing' ? null : config.sandbox.sweep_every * 1000,
         warn,
         formerUser: host.user,
+        egress,
         ...lock,
       };
       return ledger === undefined ? openSandboxes(options) : sandboxesIn(ledger, options);
@@ -176,6 +197,11 @@ export function createApp(config: Config, host: Host, warn: (message: string) =>
       return chosen.open({ ...spec, limits: { ...configuredLimits(config), ...spec.limits } }, { signal });
     },
   };
+}
+
+/** Undefined where the config names nothing: then nothing leads out. */
+function initialEgress({ egress: { allow, deny } }: Config): EgressSpec | undefined {
+  return allow.length === 0 ? undefined : { policy: policyOf({ allow, deny }), bindings: [] };
 }
 
 /** New chats come in bursts; a kind that is in demand may have more than its floor. */
@@ -208,6 +234,7 @@ export async function openConfiguredMemory(
     file: memory.file,
     embedder,
     indexing,
+    pendingText: memory.pending_text,
     ...(memory.index === 'qdrant' && {
       qdrant: {
         url: qdrant.url,

@@ -1,35 +1,66 @@
-import type { Reporter, TestModule } from 'vitest/node';
-import { allIds, claimedIds, idPattern } from './requirements.ts';
+import type { Reporter, TestCase, TestModule } from 'vitest/node';
+import { idsIn, missingProofs } from './gate.ts';
+import { proofs } from './proofs.ts';
+import { allIds, claimedIds } from './requirements.ts';
+
+const slowestCount = 15;
 
 /**
- * The gate on the promises: a claimed id must be named by a test that passed in this run, and a test may
- * only name ids that exist. A run of some files only prints what it proved.
+ * The gate on the promises: a claimed id must be named by a test that passed in this run, in each suite that proves
+ * it, and a test may only name ids that exist. A run of some files only prints what it proved. Tests that passed
+ * only on a second try, and the files that took longest, are printed as well.
  */
 export default class RequirementsReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const tests = modules.flatMap((module) => [...module.children.allTests()]);
-    const named = (state: string) =>
-      new Set(
-        tests
-          .filter((test) => test.result().state === state)
-          .flatMap((test) => test.fullName.match(idPattern) ?? []),
-      );
-    const proven = named('passed');
-    const unknown = [...proven, ...named('failed'), ...named('skipped')].filter((id) => !allIds.has(id));
-    const missing = [...claimedIds].filter((id) => !proven.has(id));
-    const whole = process.argv.slice(2).every((argument) => argument === 'run');
-    if (unknown.length > 0) this.#fail(`Tests name ids that do not exist: ${unknown.join(', ')}`);
-    if (whole && missing.length > 0)
-      this.#fail(`Claimed, but proven by no passed test: ${missing.join(', ')}`);
+    const named = new Set(tests.flatMap(({ fullName }) => idsIn(fullName)));
+    const unknown = [...named].filter((id) => !allIds.has(id));
+    if (unknown.length > 0) fail(`Tests name ids that do not exist: ${unknown.join(', ')}`);
+    const passed = tests
+      .filter((test) => test.result().state === 'passed')
+      .map((test) => ({ file: test.module.relativeModuleId, name: test.fullName }));
+    const missing = missingProofs(passed, claimedIds, proofs);
+    if (isWhole() && missing.size > 0) {
+      const lines = [...missing].map(([id, suites]) => `  ${id}: ${suites.join(', ')}`);
+      fail(`Claimed, but no test that names the id passed in these suites:\n${lines.join('\n')}`);
+    }
+    printFlaky(tests);
+    printSlowest(modules);
     const count = (state: string) => tests.filter((test) => test.result().state === state).length;
     console.log(
-      `\nPromises: ${allIds.size}; claimed: ${claimedIds.size}; of these proven in this run: ${claimedIds.size - missing.length}.`,
+      `\nPromises: ${allIds.size}; claimed: ${claimedIds.size}; of these proven in this run: ${claimedIds.size - missing.size}.`,
     );
     console.log(`${count('passed')} passed, ${count('failed')} failed, ${count('skipped')} skipped\n`);
   }
+}
 
-  #fail(message: string): void {
-    console.error(message);
-    process.exitCode = 1;
+/** No file, filter or option was given that leaves tests out. */
+function isWhole(): boolean {
+  return process.argv.slice(2).every((argument) => argument === 'run');
+}
+
+/** A retry keeps a run green; it does not hide why it was needed. */
+function printFlaky(tests: readonly TestCase[]): void {
+  const flaky = tests.filter((test) => test.diagnostic()?.flaky === true);
+  if (flaky.length === 0) return;
+  console.log(`\nFLAKY: ${flaky.length} passed only on the second try`);
+  for (const test of flaky) {
+    console.log(`  FLAKY ${test.module.relativeModuleId} > ${test.fullName}`);
+    for (const { message } of test.result().errors ?? []) console.log(`    first: ${message.split('\n')[0]}`);
   }
+}
+
+function printSlowest(modules: readonly TestModule[]): void {
+  if (modules.length < 2) return;
+  const timed = modules
+    .map((module) => ({ file: module.relativeModuleId, ms: module.diagnostic().duration }))
+    .toSorted((one, other) => other.ms - one.ms)
+    .slice(0, slowestCount);
+  console.log('\nSlowest files:');
+  for (const { file, ms } of timed) console.log(`  ${(ms / 1000).toFixed(1).padStart(6)} s  ${file}`);
+}
+
+function fail(message: string): void {
+  console.error(message);
+  process.exitCode = 1;
 }

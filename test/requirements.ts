@@ -1,10 +1,10 @@
 /**
- * The promises, by id, and which of them are kept. An id is claimed when a test on the real thing names it
- * and passes; the gate (requirements-reporter.ts) fails a run in which that is not so, or in which a test
- * names an id that is not here.
+ * The promises, by id, and which of them are kept. An id is claimed when tests on the real thing name it and
+ * pass, in every suite that proves it (proofs.ts); the gate (requirements-reporter.ts) fails a run in which that is
+ * not so, or in which a test names an id that is not here.
  */
 const groups: Readonly<Record<string, { readonly count: number; readonly claimed: readonly number[] }>> = {
-  RT: { count: 12, claimed: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12] },
+  RT: { count: 12, claimed: [1, 2, 3, 4, 6, 7, 8, 9, 10, 11, 12] },
   SH: { count: 6, claimed: [1, 2, 3, 4, 5, 6] },
   GL: { count: 8, claimed: [1, 2, 3, 4, 5, 6, 7, 8] },
   RUN: { count: 10, claimed: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10] },
@@ -21,7 +21,7 @@ const groups: Readonly<Record<string, { readonly count: number; readonly claimed
   GW: { count: 5, claimed: [] },
   CH: { count: 1, claimed: [] },
   CA: { count: 5, claimed: [] },
-  CFG: { count: 1, claimed: [1] },
+  CFG: { count: 1, claimed: [] },
   CLI: { count: 2, claimed: [] },
   API: { count: 2, claimed: [] },
   UI: { count: 1, claimed: [] },

@@ -1,17 +1,19 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { globSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { TestProject } from 'vitest/node';
 import { buildGuest } from '../scripts/build-guest.ts';
-import { type EngineFacts, leftovers, startEngines } from './engine/index.ts';
+import { type EngineFacts, leftBehind, RunFolder, startEngines } from './engine/index.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
     engines: EngineFacts;
+    /** The temporary folder of each test file, by its path. */
+    folders: Readonly<Record<string, string>>;
   }
 }
 
-/** Before all tests: the guest, and real engines. After them: nothing may be left that was not there before. */
+/** Before all tests: the guest, and real engines. After them: nothing may be left of this run. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   buildGuest();
   const engines = await startEngines();
@@ -19,17 +21,24 @@ export default async function setup(project: TestProject): Promise<() => Promise
   for (const [name, fact] of Object.entries(engines.facts)) {
     console.log(fact.available ? `${name}: ready` : `${name}: its tests are skipped, ${fact.reason}`);
   }
-  // Every test's folders land in one of this run's own, so that a forgotten one is seen.
-  const scratch = mkdtempSync(join(tmpdir(), 'geode-run-'));
-  process.env.TMPDIR = scratch;
+  const above = dirname(fileURLToPath(import.meta.url));
+  const run = new RunFolder(globSync('**/*.test.ts', { cwd: above }).map((file) => `test/${file}`));
+  project.provide('folders', run.folders);
+  process.env.TMPDIR = run.path;
   // npm keeps compiled code in the temporary folder; that is not a test's.
   process.env.NODE_DISABLE_COMPILE_CACHE = '1';
-  const before = new Set(await leftovers(engines.facts, [scratch]));
   return async () => {
-    const left = (await leftovers(engines.facts, [scratch])).filter((line) => !before.has(line));
+    const left = await leftBehind(engines.facts, run);
+    // Said before the engines stop: that may outlast the patience of vitest, and this must not be lost with it.
+    if (left.length > 0) {
+      process.exitCode = 1;
+      console.error(`The tests left something behind:\n${left.join('\n')}`);
+    } else {
+      console.log(
+        'Nothing is left behind: no container, volume, process, mount, loop device, control group or folder.',
+      );
+    }
     await engines.stop();
-    rmSync(scratch, { recursive: true, force: true });
-    if (left.length > 0) throw new Error(`The tests left something behind:\n${left.join('\n')}`);
-    console.log('Nothing is left behind: no container, volume, process, mount or folder.');
+    run.remove();
   };
 }

@@ -8,7 +8,7 @@ import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { knowing, openModel } from './bench-memory.ts';
 import { type Corpus, makeCorpus } from './corpus.ts';
 import type { BenchData } from './data.ts';
-import { round, type Timing, timed, timing } from './measure.ts';
+import { medianRound, round, type Timing, timed, timing } from './measure.ts';
 import { quietQdrant } from './quiet-qdrant.ts';
 import { keepPart, type Parts } from './results.ts';
 
@@ -29,7 +29,7 @@ export async function benchCallsInQdrant({ scifact }: BenchData): Promise<void> 
   keepPart('calls-qdrant', await calls(scifact, { url: server.url, timeoutMs: 60_000 }));
 }
 
-type Calls = Omit<Parts['calls'], 'measuredOn' | 'load'>;
+type Calls = Omit<Parts['calls'], 'measuredOn' | 'load' | 'machine'>;
 
 async function calls(scifact: BenchData['scifact'], qdrant: QdrantOptions | null): Promise<Calls> {
   await using model = await openModel();
@@ -101,10 +101,7 @@ async function measure(store: MemoryStore, corpus: Corpus, model: Embedder): Pro
   };
 }
 
-/**
- * The quietest of the rounds counts, and all are kept: a machine that is shared lends its two cores as one for seconds
- * at a time, and then the model takes twice as long.
- */
+/** The median of the rounds counts, and all are kept. */
 async function inRounds(
   queries: readonly { readonly text: string }[],
   ask: (text: string) => Promise<unknown>,
@@ -115,8 +112,7 @@ async function inRounds(
     for (const { text } of queries) times.push(await timed(() => ask(`${text}${mark}`)));
     rounds.push(timing(times.slice(WARM_UP)));
   }
-  const quietest = rounds.toSorted((a, b) => a.p50 - b.p50)[0] ?? timing([]);
-  return { ...quietest, rounds: rounds.map(({ p50 }) => p50) };
+  return { ...medianRound(rounds), rounds: rounds.map(({ p50 }) => p50) };
 }
 
 /** New texts, embedded by the model behind the calls, one call after the other. */

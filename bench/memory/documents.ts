@@ -9,25 +9,33 @@ const document = new URL('../../docs/memory.md', import.meta.url);
 export function writeDocuments(): void {
   const results = readResults();
   if (results === null) return;
-  const { machine, parts } = results;
+  const { parts } = results;
   const { quality } = parts;
   const vectors = [...(parts.vectors?.results ?? []), ...(parts['vectors-qdrant']?.results ?? [])];
   const calls = [parts.calls, parts['calls-qdrant']].filter((part) => part !== undefined);
-  const days = [...new Set(Object.values(parts).flatMap((part) => part?.measuredOn ?? []))].sort().join(', ');
   let text = readFileSync(document, 'utf8');
   const put = (name: string, content: string) => {
     text = replaced(text, name, content);
   };
-  put(
-    'machine',
-    `Measured on ${days}: ${machine.cores} cores of ${machine.processor}, ${machine.memoryGb} GB, Node ${machine.node}.`,
-  );
+  put('machine', runsOf(parts));
   if (quality !== undefined) put('quality', qualityTable(quality));
   put('vectors', vectorTable(vectors));
   put('calls', callTable(calls));
   writeFileSync(document, text);
   draw('memory-quality', 'nDCG@10', qualityBars(quality));
   draw('memory-vectors', 'Search by meaning, p50 in ms (p99; recall@10)', vectors.map(vectorBar));
+}
+
+/** One sentence for each day and machine. */
+function runsOf(parts: NonNullable<ReturnType<typeof readResults>>['parts']): string {
+  const byRun = new Map<string, string[]>();
+  for (const [name, part] of Object.entries(parts)) {
+    if (part === undefined) continue;
+    const { cores, processor, memoryGb, node } = part.machine;
+    const run = `Measured on ${part.measuredOn}: ${cores} cores of ${processor}, ${memoryGb} GB, Node ${node}`;
+    byRun.set(run, [...(byRun.get(run) ?? []), name]);
+  }
+  return [...byRun].map(([run, names]) => `${run} (${names.join(', ')}).`).join('\n');
 }
 
 function qualityTable({ sets }: Parts['quality']): string {

@@ -3,13 +3,20 @@
 export interface Timing {
   readonly p50: number;
   readonly p99: number;
+  /** How many measurements these come from. */
+  readonly samples: number;
 }
 
 export function timing(milliseconds: readonly number[]): Timing {
   const sorted = milliseconds.toSorted((a, b) => a - b);
   const at = (share: number) =>
     round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0);
-  return { p50: at(0.5), p99: at(0.99) };
+  return { p50: at(0.5), p99: at(0.99), samples: sorted.length };
+}
+
+/** The round in the middle by its p50: neither the quietest nor the loudest decides. */
+export function medianRound(rounds: readonly Timing[]): Timing {
+  return rounds.toSorted((a, b) => a.p50 - b.p50)[Math.floor((rounds.length - 1) / 2)] ?? timing([]);
 }
 
 export async function timed(work: () => unknown): Promise<number> {

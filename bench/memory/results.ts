@@ -7,10 +7,17 @@ import { round } from './measure.ts';
 const folder = new URL('../results/', import.meta.url);
 const file = new URL('memory.json', folder);
 
-const timing = z.object({ p50: z.number(), p99: z.number() });
-/** The quietest of some rounds, and the p50 of all. */
+const timing = z.object({ p50: z.number(), p99: z.number(), samples: z.int() });
+/** The median of some rounds, and the p50 of all. */
 const rounds = timing.extend({ rounds: z.array(z.number()).optional() });
-const run = z.object({ measuredOn: z.iso.date(), load: z.number(), model: z.string() });
+const machine = z.object({
+  cores: z.number(),
+  processor: z.string(),
+  memoryGb: z.number(),
+  node: z.string(),
+});
+/** When and where a part was measured: parts may come from different days and machines. */
+const run = z.object({ measuredOn: z.iso.date(), machine, load: z.number(), model: z.string() });
 const vectors = run.extend({
   results: z.array(
     timing.extend({
@@ -43,10 +50,7 @@ const partsSchema = z.object({
   calls,
   'calls-qdrant': calls,
 });
-const resultsSchema = z.object({
-  machine: z.object({ cores: z.number(), processor: z.string(), memoryGb: z.number(), node: z.string() }),
-  parts: partsSchema.partial(),
-});
+const resultsSchema = z.object({ parts: partsSchema.partial() });
 export type Parts = z.infer<typeof partsSchema>;
 export type PartName = keyof Parts;
 type Results = z.infer<typeof resultsSchema>;
@@ -58,20 +62,24 @@ export function readResults(): Results | null {
 /** The other parts stay as they were. */
 export function keepPart<Name extends PartName>(
   name: Name,
-  found: Omit<Parts[Name], 'measuredOn' | 'load'>,
+  found: Omit<Parts[Name], 'measuredOn' | 'load' | 'machine'>,
 ): void {
   const measured = {
     measuredOn: new Date().toISOString().slice(0, 10),
+    machine: thisMachine(),
     load: round(loadavg()[0] ?? 0, 1),
     ...found,
   };
-  const machine = {
+  const results = { parts: { ...readResults()?.parts, [name]: measured } };
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(file, `${JSON.stringify(resultsSchema.parse(results), null, 2)}\n`);
+}
+
+function thisMachine(): z.infer<typeof machine> {
+  return {
     cores: availableParallelism(),
     processor: cpus()[0]?.model.trim() ?? 'unknown',
     memoryGb: Math.round(totalmem() / 1024 ** 3),
     node: process.versions.node,
   };
-  const results = { machine, parts: { ...readResults()?.parts, [name]: measured } };
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(file, `${JSON.stringify(resultsSchema.parse(results), null, 2)}\n`);
 }

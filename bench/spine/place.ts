@@ -2,6 +2,7 @@ import type { Runtime } from '../../src/core/runtime.ts';
 import type { Sandbox } from '../../src/core/sandbox.ts';
 import { bubblewrapRuntime } from '../../src/runtimes/bubblewrap/bubblewrap.ts';
 import { dockerRuntime } from '../../src/runtimes/docker/docker.ts';
+import { containerName } from '../../src/runtimes/home.ts';
 import type { RuntimesOptions } from '../../src/runtimes/index.ts';
 import { nativeRuntime } from '../../src/runtimes/native/native.ts';
 import { openHarness, type World } from '../../test/contracts/harness.ts';
@@ -33,7 +34,11 @@ export async function openPlace({ engines: { docker } }: Bench, name: PlaceName)
   const harness = await openHarness(makers[name], world);
   return {
     runtime: harness.runtime,
-    open: () => harness.open({ owner: benchOwner }),
+    async open() {
+      const sandbox = await harness.open({ owner: benchOwner });
+      containers.set(sandbox, containerName(harness.options, sandbox.id));
+      return sandbox;
+    },
     [Symbol.asyncDispose]: () => harness.close(),
   };
 }
@@ -47,7 +52,11 @@ const makers: Readonly<Record<PlaceName, (options: RuntimesOptions) => Runtime>>
   native: nativeRuntime,
 };
 
-/** The container that a sandbox of the docker runtime is. */
-export function containerOf({ id }: Sandbox): string {
-  return `geode-${id}`;
+const containers = new WeakMap<Sandbox, string>();
+
+/** The container that a sandbox of the docker runtime is, if a place has opened it. */
+export function containerOf(sandbox: Sandbox): string {
+  const name = containers.get(sandbox);
+  if (name === undefined) throw new Error(`no place has opened ${sandbox.id}`);
+  return name;
 }

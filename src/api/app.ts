@@ -21,6 +21,7 @@ import { put } from './routes/context/put.ts';
 import { remove } from './routes/context/remove.ts';
 import { search } from './routes/context/search.ts';
 import { contextRoutes } from './routes/contexts/contexts.ts';
+import { eventRoute } from './routes/events/events.ts';
 import { fileRoutes } from './routes/files/index.ts';
 import { journalRoutes } from './routes/journals/journals.ts';
 import { keyRoutes } from './routes/keys/keys.ts';
@@ -29,7 +30,6 @@ import { stats } from './routes/memory/stats.ts';
 import { processRoutes } from './routes/processes/index.ts';
 import { run } from './routes/runs/run.ts';
 import { sandboxRoutes } from './routes/sandboxes/index.ts';
-import { hostEvents } from './routes/server/events.ts';
 import { health } from './routes/server/health.ts';
 import { pull } from './routes/server/images.ts';
 import { leave } from './routes/server/leave.ts';
@@ -37,6 +37,8 @@ import { ready } from './routes/server/ready.ts';
 import { runtimes } from './routes/server/runtimes.ts';
 import { settings } from './routes/server/settings.ts';
 import { snapshotRoutes } from './routes/snapshots/snapshots.ts';
+import { crystalRoutes } from './routes/solve/crystals.ts';
+import { solveRoutes } from './routes/solve/solves.ts';
 
 export function createApp(parts: ApiParts, options: ApiOptions, stopping: AbortSignal): OpenAPIHono<ApiEnv> {
   const app = new OpenAPIHono<ApiEnv>({ defaultHook: refuseInvalid });
@@ -77,8 +79,12 @@ export function createApp(parts: ApiParts, options: ApiOptions, stopping: AbortS
   if (parts.image !== undefined) app.openapiRoutes([pull(parts.image)]);
   if (parts.probe !== undefined) app.openapiRoutes([runtimes(parts.probe)]);
   if (parts.settings !== undefined) app.openapiRoutes([settings(parts.settings)]);
+  if (parts.events !== undefined) app.openapiRoutes([eventRoute(parts.events)]);
+  if (parts.solves !== undefined) {
+    app.openapiRoutes(solveRoutes(parts.solves.of));
+    app.openapiRoutes(crystalRoutes(parts.solves.crystals));
+  }
   if (parts.keys !== 'off') app.openapiRoutes(keyRoutes(parts.keys));
-  if (parts.events !== undefined) app.openapiRoutes([hostEvents(parts.events)]);
   if (parts.leave !== undefined) app.openapiRoutes([leave(parts.leave)]);
 
   const document = describeApi(app, parts.version);

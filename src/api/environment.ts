@@ -13,6 +13,7 @@ import type { PullEvent } from '../runs/events.ts';
 import type { Runs } from '../runs/index.ts';
 import type { ProbedRuntime } from '../runtimes/index.ts';
 import type { JournalReading } from '../sandboxes/journal-reading.ts';
+import type { OpenedSolves } from '../solve/open-solves.ts';
 import type { Conversation } from './conversation.ts';
 import type { RateLimit } from './guards/rate-limit.ts';
 import type { KeyStore, Scope } from './keys.ts';
@@ -29,6 +30,7 @@ export interface ApiParts {
   /** What processes of a sandbox wrote, by the sandbox's id; `raw` shows secrets too. */
   readonly journals?: (sandboxId: string, show: 'redacted' | 'raw') => JournalReading;
   readonly runs?: Runs;
+  readonly solves?: OpenedSolves;
   /** A fresh sandbox with the config's limits, for one command or a context; the caller disposes of it. */
   readonly open?: (
     spec: SandboxSpec,

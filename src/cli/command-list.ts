@@ -2,6 +2,11 @@
 import type { CliCommand } from './command.ts';
 import { configCommand } from './commands/config.ts';
 import { doctorCommand } from './commands/doctor.ts';
+import { egressAllowCommand } from './commands/egress-allow.ts';
+import { egressDenyCommand } from './commands/egress-deny.ts';
+import { egressLogCommand } from './commands/egress-log.ts';
+import { egressLsCommand } from './commands/egress-ls.ts';
+import { egressUsageCommand } from './commands/egress-usage.ts';
 import { execCommand } from './commands/exec.ts';
 import { gatewayCommand } from './commands/gateway.ts';
 import { hostCommand } from './commands/host.ts';
@@ -39,6 +44,10 @@ import { sandboxStartCommand } from './commands/sandbox-start.ts';
 import { sandboxStatsCommand } from './commands/sandbox-stats.ts';
 import { sandboxStopCommand } from './commands/sandbox-stop.ts';
 import { sandboxUndoCommand } from './commands/sandbox-undo.ts';
+import { secretsLsCommand } from './commands/secrets-ls.ts';
+import { secretsRmCommand } from './commands/secrets-rm.ts';
+import { secretsRotateCommand } from './commands/secrets-rotate.ts';
+import { secretsSetCommand } from './commands/secrets-set.ts';
 import { shellCommand } from './commands/shell.ts';
 import { statusCommand } from './commands/status.ts';
 
@@ -66,6 +75,15 @@ export const commands: readonly CliCommand[] = [
   sandboxForkCommand,
   sandboxExtendCommand,
   sandboxRenameCommand,
+  egressLsCommand,
+  egressAllowCommand,
+  egressDenyCommand,
+  egressLogCommand,
+  egressUsageCommand,
+  secretsSetCommand,
+  secretsLsCommand,
+  secretsRmCommand,
+  secretsRotateCommand,
   memoryAddCommand,
   memoryExportCommand,
   memoryGetCommand,

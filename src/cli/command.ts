@@ -5,6 +5,7 @@ import type { Host } from '../config/host.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { Sandboxes } from '../core/persistent.ts';
 import type { PullDisplay } from './show-pull.ts';
+import type { SplitArguments } from './split-arguments.ts';
 import type { Streams } from './streams.ts';
 
 /** One option: what `node:util`'s parseArgs takes, and what help says of it. */
@@ -59,10 +60,12 @@ export interface CliCommand {
   readonly usage: string;
   readonly examples: readonly (readonly [command: string, meaning: string])[];
   readonly options: Readonly<Record<string, CliOption>>;
-  /** Everything from the first positional on belongs to the positionals, options included. */
-  readonly passThrough?: boolean;
+  /** Where the options of Geode end and the words of what it runs begin. */
+  readonly split?: (argv: readonly string[], options: CliCommand['options']) => SplitArguments;
   /** It is run by the host of the sandboxes that stay; `wanted`: it can do without one. */
   readonly host?: 'needed' | 'wanted';
+  /** It changes nothing: where there are no sandboxes yet, it makes no folder and starts no host. */
+  readonly reads?: boolean;
   /** Its exit code is that of what it runs, so a failure of its own is told apart as 125. */
   readonly passesExitCode?: boolean;
   run(context: CliContext): Promise<number>;

@@ -1,6 +1,6 @@
 /** Copies between this machine and a sandbox, as `cp -r` would. */
 import { randomBytes } from 'node:crypto';
-import { createReadStream, createWriteStream } from 'node:fs';
+import { createReadStream } from 'node:fs';
 import { chmod, lstat, rename, rm, stat } from 'node:fs/promises';
 import { basename, join, posix, resolve } from 'node:path';
 import { Readable } from 'node:stream';
@@ -34,7 +34,14 @@ export function sideOf(given: string): Side {
   return { word: given.slice(0, at), path: given.slice(at + 1) || '.' };
 }
 
-export async function copyOut(place: Place, from: string, to: string, here: Here): Promise<Copied> {
+/** `maxBytes`: what the copy may take of this machine's disk. */
+export async function copyOut(
+  place: Place,
+  from: string,
+  to: string,
+  here: Here,
+  maxBytes: number,
+): Promise<Copied> {
   const { rootFiles: files } = place;
   const cancel: Cancel = { signal: here.signal };
   const local = (path: string) => resolve(here.cwd, path);
@@ -51,17 +58,18 @@ export async function copyOut(place: Place, from: string, to: string, here: Here
       from,
       to: target,
       type: 'directory',
-      entries: await files.download(from, local(target), cancel),
+      entries: await files.download(from, local(target), { maxBytes, ...cancel }),
     };
-  await saveFile(files.stream(from, cancel), local(target), facts.mode & 0o777 & ~here.host.umask);
+  const mode = facts.mode & 0o777 & ~here.host.umask;
+  await saveFile(local(target), mode, (path) => files.save(from, path, { mode, maxBytes, ...cancel }));
   return { from, to: target, type: 'file', entries: 1 };
 }
 
 /** Beside its place first: a copy that is cut off leaves what was there. */
-async function saveFile(bytes: AsyncIterable<Uint8Array>, path: string, mode: number): Promise<void> {
+async function saveFile(path: string, mode: number, save: (path: string) => Promise<void>): Promise<void> {
   const partial = `${path}.partial-${randomBytes(4).toString('hex')}`;
   try {
-    await pipeline(bytes, createWriteStream(partial, { flags: 'wx', mode }));
+    await save(partial);
     // The umask of whoever copies, not of this process.
     await chmod(partial, mode);
     await rename(partial, path);
@@ -109,6 +117,12 @@ async function localFacts(path: string) {
 
 function localFailure(path: string, error: unknown): unknown {
   if (!(error instanceof Error) || !('code' in error) || isGeodeError(error)) return error;
+  const isFull = error.code === 'ENOSPC' || error.code === 'EDQUOT' || error.code === 'EFBIG';
+  if (isFull)
+    return new GeodeError('disk_full', `The disk of this machine has no room for ${path}.`, {
+      hint: 'Make room on it, or copy to another one.',
+      cause: error,
+    });
   const code =
     error.code === 'ENOENT' ? 'file_not_found' : error.code === 'EISDIR' ? 'not_a_file' : 'file_refused';
   return new GeodeError(code, `${path} on this machine: ${error.message}.`, {

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { within } from '../core/cancel.ts';
 import { isGeodeError } from '../core/errors.ts';
 import type { PersistentSandbox, SandboxStatus } from '../core/persistent.ts';
 import type { ChatName } from './chat-name.ts';
@@ -11,7 +12,7 @@ const longestMs = 5_000;
 /**
  * Output that no host has heard yet waits in the sandbox. So whoever reads the journals becomes the host
  * meanwhile, if no other is: what waits is written down first, and what comes is from then on. If another is
- * the host it does so already.
+ * the host it does so already. A guest that does not answer is not waited for.
  */
 export async function hearOut(
   { user, chat }: ChatName,
@@ -21,7 +22,14 @@ export async function hearOut(
   if (state !== 'running') return { [Symbol.asyncDispose]: async () => {} };
   try {
     const host = await becomeHost(context, 0);
-    await allHeard(await host.sandboxes.of(user).start(chat, { signal: context.signal }), context.signal);
+    const hearing = { ms: longestMs, what: 'Hearing what the sandbox has to say', signal: context.signal };
+    await within(hearing, async (signal) =>
+      allHeard(await host.sandboxes.of(user).start(chat, { signal }), signal),
+    ).catch(async (error) => {
+      if (isGeodeError(error) && error.code !== 'cancelled') return;
+      await host[Symbol.asyncDispose]();
+      throw error;
+    });
     return host;
   } catch (error) {
     // Held by another, or not to be reached: what is on record can be read all the same.
@@ -33,10 +41,9 @@ export async function hearOut(
 /** Until everything that was written when it was asked is on record. */
 async function allHeard(sandbox: PersistentSandbox, signal: AbortSignal): Promise<void> {
   const { processes } = await sandbox.processes({ signal });
-  const until = performance.now() + longestMs;
   for (const { id, offset } of processes) {
     const journal = sandbox.journals.open(id);
-    while (journal.length < offset && performance.now() < until)
+    while (journal.length < offset && !signal.aborted)
       await delay(pauseMs, undefined, { signal }).catch(() => {});
   }
 }

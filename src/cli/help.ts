@@ -9,7 +9,7 @@ export function overviewHelp(commands: readonly CliCommand[]): string {
     '',
     ...commands.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`),
     '',
-    'geode COMMAND --help shows options and examples. Every command takes --json.',
+    'geode COMMAND --help shows options and examples. Every command takes --json. geode --version names the version.',
     '',
     'Exit codes: 0 done; 1 refused or failed, with the reason; 2 wrong usage; 130 interrupted.',
     'run, exec, sandbox exec and shell pass on the exit code of what they run: 124 it timed out,',

@@ -1,5 +1,9 @@
 /** The files of this machine that commands work on, with or without a running server. */
-import { type KeyStore, openKeys } from '../api/keys.ts';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type ApiKey, type KeyStore, openKeys } from '../api/keys.ts';
 import { type OpenedMemory, openConfiguredMemory } from '../app.ts';
 import { within } from '../core/cancel.ts';
 import { isGeodeError } from '../core/errors.ts';
@@ -10,9 +14,27 @@ export async function openLocalKeys({ loaded }: CliContext): Promise<KeyStore> {
   return openKeys((await loaded()).config.gateway.keys_file);
 }
 
-/** To read what is there, without any model. */
+/** Those that there are, without making a file for them. */
+export async function localKeys(context: CliContext): Promise<readonly ApiKey[]> {
+  if (!existsSync((await context.loaded()).config.gateway.keys_file)) return [];
+  using keys = await openLocalKeys(context);
+  return keys.list();
+}
+
+/** To read what is there, without any model. Where there is no memory yet, an empty one is read and none is made. */
 export async function openLocalMemory({ loaded }: CliContext): Promise<OpenedMemory> {
-  return openConfiguredMemory((await loaded()).config, { indexing: 'on demand' });
+  const { config } = await loaded();
+  if (existsSync(config.memory.file)) return openConfiguredMemory(config, { indexing: 'on demand' });
+  const folder = await mkdtemp(join(tmpdir(), 'geode-empty-'));
+  const memory = { ...config.memory, file: join(folder, 'memory.db'), index: 'embedded' as const };
+  const empty = await openConfiguredMemory({ ...config, memory }, { indexing: 'on demand' });
+  return {
+    ...empty,
+    async [Symbol.asyncDispose]() {
+      await empty[Symbol.asyncDispose]();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
 }
 
 /**
@@ -42,6 +64,12 @@ export async function openSearchableMemory({ loaded, signal, err }: CliContext):
 }
 
 const FETCH_TIMEOUT_MS = 600_000;
+
+/** To search only: an empty memory needs no model. */
+export async function openMemoryToSearch(context: CliContext): Promise<OpenedMemory> {
+  const { config } = await context.loaded();
+  return existsSync(config.memory.file) ? openSearchableMemory(context) : openLocalMemory(context);
+}
 
 /** Lets what was stored be found by meaning before the process ends; without a model that happens later. */
 export async function finishIndexing({ store }: OpenedMemory, { signal }: CliContext): Promise<void> {

@@ -1,5 +1,6 @@
 /** Options that several memory commands share. */
 import { z } from 'zod';
+import { decimal } from '../api/schemas/decimal.ts';
 import { localUser } from '../core/identity.ts';
 import type { CliOption } from './command.ts';
 
@@ -34,6 +35,6 @@ export const filterValues = userValues.extend({
   tag: z.array(z.string()).optional(),
   source: z.string().optional(),
   strict: z.boolean().default(false),
-  limit: z.coerce.number().optional(),
-  offset: z.coerce.number().optional(),
+  limit: decimal(z.number().optional()),
+  offset: decimal(z.number().optional()),
 });

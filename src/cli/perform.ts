@@ -10,10 +10,12 @@ import {
   exitCodes,
   type Hosted,
   interruptedCode,
+  signalCode,
   text,
 } from './command.ts';
 import { commandHelp } from './help.ts';
 import { runInHost } from './host/run-in-host.ts';
+import { errorText, visible, visibleJson } from './printable.ts';
 import type { Streams } from './streams.ts';
 
 /** Where a command was typed, and in what process it runs. */
@@ -61,7 +63,7 @@ function contextOf(
 ): CliContext {
   const { streams, host, cwd, colours, signal, commands, within } = around;
   const json = values.json === true;
-  const err = (line: string) => streams.stderr.write(`${line}\n`);
+  const err = (line: string) => streams.stderr.write(`${visible(line)}\n`);
   const loaded = once(async () => within?.loaded ?? loadConfig(host, text(values, 'config')));
   const warn = (message: string) => err(`warning: ${message}`);
   return {
@@ -84,7 +86,7 @@ function contextOf(
 }
 
 function parse(command: CliCommand, argv: readonly string[], options: Readonly<Record<string, CliOption>>) {
-  const own = command.passThrough ? splitAtFirstPositional(argv, options) : { before: argv, after: [] };
+  const own = command.split?.(argv, options) ?? { before: argv, after: [] };
   try {
     const { values, positionals } = parseArgs({
       args: [...own.before],
@@ -101,21 +103,6 @@ function parse(command: CliCommand, argv: readonly string[], options: Readonly<R
   }
 }
 
-/** `geode exec --runtime docker python3 -c …`: what follows the program is the program's. */
-function splitAtFirstPositional(argv: readonly string[], options: Readonly<Record<string, CliOption>>) {
-  for (let index = 0; index < argv.length; index += 1) {
-    const word = argv[index] ?? '';
-    if (word === '--') return { before: argv.slice(0, index), after: argv.slice(index + 1) };
-    if (!word.startsWith('-')) return { before: argv.slice(0, index), after: argv.slice(index) };
-    const last = /^-\w{2,}$/.test(word) ? `-${word.at(-1)}` : word;
-    const option = Object.entries(options).find(
-      ([name, { short }]) => last === `--${name}` || last === `-${short}`,
-    );
-    if (option?.[1].type === 'string') index += 1;
-  }
-  return { before: argv, after: [] };
-}
-
 /** Who used a command wrongly is shown the way to its help, unless there is something better to say. */
 function withHelp(error: unknown, { name }: CliCommand): unknown {
   if (!isGeodeError(error) || error.details.usage !== true) return error;
@@ -128,11 +115,13 @@ function withHelp(error: unknown, { name }: CliCommand): unknown {
 
 function report(error: unknown, json: boolean, { stdout, stderr }: Streams): number {
   if (!isGeodeError(error)) {
-    stderr.write(`internal error: ${error instanceof Error ? error.stack : String(error)}\n`);
+    stderr.write(`internal error: ${visible(String(error instanceof Error ? error.stack : error))}\n`);
     return exitCodes.failed;
   }
-  if (json) stdout.write(`${JSON.stringify(error)}\n`);
-  else stderr.write(`geode: ${error.message}\n  ${error.hint}\n`);
+  // `geode … | head`: whoever took the first lines has seen enough, which is no failure.
+  if (error.code === 'cancelled' && error.cause === 'SIGPIPE') return signalCode('SIGPIPE');
+  if (json) stdout.write(`${visibleJson(error)}\n`);
+  else stderr.write(`${visible(errorText(error))}\n`);
   if (error.code === 'cancelled') return interruptedCode(error.cause);
   return error.details.usage === true ? exitCodes.usage : exitCodes.failed;
 }

@@ -2,14 +2,20 @@ import { cancelled, throwIfCancelled } from '../core/cancel.ts';
 import { isGeodeError } from '../core/errors.ts';
 import type { PersistentSandbox } from '../core/persistent.ts';
 import type { Command, ExecResult } from '../core/process.ts';
-import type { Grade, Workspace } from '../core/sandbox.ts';
+import type { Grade, Sandbox, Workspace } from '../core/sandbox.ts';
 import { type CliContext, exitCodes, interruptedCode } from './command.ts';
+import { showDenied } from './egress-options.ts';
+import { errorText, visibleJson } from './printable.ts';
 import { exitCodeOf } from './sandbox-options.ts';
 import { explainExit, type OnInterrupt, showProcess } from './show-process.ts';
 import type { Streams } from './streams.ts';
 
 type Place = Pick<Workspace, 'id' | 'exec'> &
-  Pick<PersistentSandbox, 'spawn'> & { readonly runtime: string; readonly grade: Grade };
+  Pick<PersistentSandbox, 'spawn'> &
+  Partial<Pick<PersistentSandbox, 'denials'> & Pick<Sandbox, 'hatch'>> & {
+    readonly runtime: string;
+    readonly grade: Grade;
+  };
 
 /** Runs a command as if it ran here: stdin, output and exit code pass through. */
 export async function runCommandIn(
@@ -24,8 +30,10 @@ export async function runCommandIn(
     out(JSON.stringify({ ...result, sandbox: place.id, runtime: place.runtime, grade: place.grade }));
     return exitCodeOf(result);
   }
+  const startedAt = Date.now();
   const exit = await showProcess(await place.spawn(command, { signal, inStep: true }), context, onInterrupt);
   if (exit !== undefined) explainExit(exit, context);
+  showDenied(place.denials?.(startedAt) ?? place.hatch?.denials(startedAt) ?? [], context);
   return exit === undefined || signal.aborted ? interruptedCode(signal.reason) : exitCodeOf(exit);
 }
 
@@ -60,8 +68,8 @@ export async function orNotRun(
     return await work();
   } catch (error) {
     if (!isGeodeError(error) || error.code === 'cancelled' || error.details.usage === true) throw error;
-    if (json) out(JSON.stringify(error));
-    else err(`geode: ${error.message}\n  ${error.hint}`);
+    if (json) out(visibleJson(error));
+    else err(errorText(error));
     return exitCodes.notRun;
   } finally {
     // An open pipe that nobody writes to would keep this program waiting.

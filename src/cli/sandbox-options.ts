@@ -1,10 +1,11 @@
 /** The options of every command that opens a sandbox, and how they are read. */
 import type { Host } from '../config/host.ts';
-import { GeodeError } from '../core/errors.ts';
-import { type Limits, parseSize } from '../core/limits.ts';
+import { GeodeError, reasonOf } from '../core/errors.ts';
+import { checkLimits, type Limits, parseSize } from '../core/limits.ts';
 import type { ExitFacts } from '../core/process.ts';
 import { type RuntimeName, runtimeNames } from '../core/runtime.ts';
 import { type CliOption, type CliValues, exitCodes, signalCode, text, texts } from './command.ts';
+import { wrongUsage } from './values.ts';
 
 export const sandboxOptions = {
   runtime: {
@@ -36,12 +37,42 @@ export function runtimeFrom(values: CliValues): RuntimeName | undefined {
 
 /** Only what was said: what was not is the config's or the runtime's to fill in. */
 export function limitsFrom(values: CliValues): Limits {
-  return { ...sizeFrom(values, 'memory', 'memoryBytes'), ...sizeFrom(values, 'disk', 'diskBytes') };
+  return {
+    ...limitFrom(values, 'memory', 'memoryBytes', parseSize),
+    ...limitFrom(values, 'disk', 'diskBytes', parseSize),
+    ...limitFrom(values, 'cpus', 'cpus', parseCpus),
+  };
 }
 
-function sizeFrom(values: CliValues, option: string, field: keyof Limits): Limits {
+function limitFrom(
+  values: CliValues,
+  option: string,
+  field: keyof Limits,
+  parse: (given: string, field: string) => number,
+): Limits {
   const given = text(values, option);
-  return given === undefined ? {} : { [field]: given === 'none' ? null : parseSize(given, `--${option}`) };
+  if (given === undefined) return {};
+  try {
+    return checkLimits({ [field]: given === 'none' ? null : parse(given, `--${option}`) });
+  } catch (error) {
+    // As the option says it, not the field.
+    const reason = reasonOf(error).replace(/^limits\.\w+/, `--${option}`);
+    throw wrongUsage(reason.replace('null for no limit', '"none" for no limit'));
+  }
+}
+
+/** `64m` or `2g`, of an option that is no limit of a sandbox. */
+export function sizeFrom(given: string, option: string): number {
+  try {
+    return parseSize(given, option);
+  } catch (error) {
+    throw wrongUsage(reasonOf(error).replace(', or null for no limit', ''));
+  }
+}
+
+function parseCpus(given: string, field: string): number {
+  if (/^\d+(\.\d+)?$/.test(given)) return Number(given);
+  throw wrongUsage(`${field} ${given} is not a number of CPUs such as 0.5 or 2, or "none" for no limit`);
 }
 
 export function envFrom(values: CliValues, host: Host): Readonly<Record<string, string>> {

@@ -77,14 +77,14 @@ export async function writeAll(
   bytes: string | Uint8Array,
   signal?: AbortSignal,
 ): Promise<void> {
-  if (stream.write(bytes) || signal?.aborted) return;
+  if (stream.write(bytes) || signal?.aborted || stream.destroyed) return;
   await new Promise<void>((resolve) => {
     const done = () => {
-      stream.off('drain', done);
+      stream.off('drain', done).off('close', done);
       signal?.removeEventListener('abort', done);
       resolve();
     };
-    stream.on('drain', done);
+    stream.on('drain', done).on('close', done);
     signal?.addEventListener('abort', done);
   });
 }

@@ -2,14 +2,12 @@
  * Geode's API from TypeScript, for Node and for browsers: nothing here needs more than `fetch` and `WebSocket`. Each
  * failure is a `GeodeError` with the code and the hint that the server gave.
  */
-
-import type { EventGap, HostEvent } from '../core/events.ts';
 import { type RemoteHost, remoteHost } from './host.ts';
-import { type EventsOptions, hostEvents } from './host-events.ts';
 import { type RemoteMemory, remoteMemory } from './memory.ts';
 import { type RemoteContexts, type RemoteRuns, remoteContexts, remoteRuns } from './runs.ts';
 import { type RemoteSandboxes, remoteSandboxes } from './sandboxes.ts';
 import type { Connection } from './send.ts';
+import { type RemoteSolves, remoteSolves } from './solve.ts';
 import { httpTransport, type Target, type Transport } from './transport.ts';
 
 export { GeodeError, isGeodeError } from '../core/errors.ts';
@@ -31,10 +29,9 @@ export type { SocketProcess } from './socket-process.ts';
 
 export interface GeodeClient extends RemoteMemory, RemoteHost {
   readonly sandboxes: RemoteSandboxes;
+  readonly solves: RemoteSolves;
   readonly runs: RemoteRuns;
   readonly contexts: RemoteContexts;
-  /** What happens on the host; see `EventsOptions`. */
-  events(options?: EventsOptions): AsyncGenerator<HostEvent | EventGap>;
   /** The same host, asked for another user: only for whoever runs it, on its own socket. */
   as(user: string): GeodeClient;
 }
@@ -51,7 +48,7 @@ function clientOf(connection: Connection): GeodeClient {
     runs: remoteRuns(connection),
     contexts: remoteContexts(connection),
     sandboxes: remoteSandboxes(connection),
-    events: (options) => hostEvents(connection, options),
+    solves: remoteSolves(connection),
     as: (user) => clientOf({ ...connection, headers: { ...connection.headers, 'geode-user': user } }),
   };
 }

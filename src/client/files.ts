@@ -6,7 +6,7 @@ import type { FileFacts, Files, GrepMatch, Listing, Range, WatchEvent } from '..
 import { streamEvents } from './events.ts';
 import { ask, type Connection, send } from './send.ts';
 
-export type RemoteFiles = Omit<Files, 'upload' | 'download'>;
+export type RemoteFiles = Omit<Files, 'upload' | 'download' | 'save'>;
 
 export function remoteFiles(
   connection: Connection,

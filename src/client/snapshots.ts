@@ -32,8 +32,9 @@ export function remoteSnapshots(connection: Connection, sandboxPath: string): Re
         yield fromWire(change);
       }
     },
-    async textDiff(path, from, { to, signal } = {}) {
-      const sending = { query: { path, to }, signal };
+    async textDiff(file, from, { to, signal } = {}) {
+      const { path, pathBase64 } = typeof file === 'string' ? { path: file } : file;
+      const sending = { query: { path, path_base64: pathBase64, to }, signal };
       return (await ask<{ diff: string }>(connection, 'GET', `${of(from)}/text-diff`, sending)).diff;
     },
     async remove(name, { signal } = {}) {

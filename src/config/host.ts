@@ -1,5 +1,5 @@
 import { homedir, tmpdir, userInfo } from 'node:os';
-import { join } from 'node:path';
+import { isAbsolute, join } from 'node:path';
 
 /** The world as this process found it. The only reader of the environment and the platform. */
 export interface Host {
@@ -27,7 +27,7 @@ export interface Host {
 }
 
 export function thisHost(env: NodeJS.ProcessEnv = process.env): Host {
-  const home = env.HOME || homedir();
+  const home = homeOf(env);
   const uid = process.getuid?.() ?? 0;
   return {
     platform: process.platform,
@@ -41,11 +41,25 @@ export function thisHost(env: NodeJS.ProcessEnv = process.env): Host {
     overrides: overridesIn(env),
     variable: (name) => env[name],
     dockerHost: env.DOCKER_HOST || undefined,
-    configDir: join(env.XDG_CONFIG_HOME || join(home, '.config'), 'geode'),
-    stateDir: join(env.XDG_STATE_HOME || join(home, '.local', 'state'), 'geode'),
-    cacheDir: join(env.XDG_CACHE_HOME || join(home, '.cache'), 'geode'),
+    configDir: join(absolute(env.XDG_CONFIG_HOME) ?? join(home, '.config'), 'geode'),
+    stateDir: join(absolute(env.XDG_STATE_HOME) ?? join(home, '.local', 'state'), 'geode'),
+    cacheDir: join(absolute(env.XDG_CACHE_HOME) ?? join(home, '.cache'), 'geode'),
     runDir: runDir(env, uid),
   };
+}
+
+/** Empty for a user who has none. */
+function homeOf(env: NodeJS.ProcessEnv): string {
+  try {
+    return env.HOME || homedir();
+  } catch {
+    return '';
+  }
+}
+
+/** The standard of these variables has a relative path ignored. */
+function absolute(path: string | undefined): string | undefined {
+  return path !== undefined && isAbsolute(path) ? path : undefined;
 }
 
 /** A container may run as a number that no user of it has. */
@@ -66,6 +80,7 @@ function overridesIn(env: NodeJS.ProcessEnv): Readonly<Record<string, string>> {
 
 /** Short, since socket paths are: the system's folder for running things, or the temporary one. */
 function runDir(env: NodeJS.ProcessEnv, uid: number): string {
-  if (env.XDG_RUNTIME_DIR) return join(env.XDG_RUNTIME_DIR, 'geode');
+  const given = absolute(env.XDG_RUNTIME_DIR);
+  if (given !== undefined) return join(given, 'geode');
   return uid === 0 && process.platform === 'linux' ? '/run/geode' : join(tmpdir(), `geode-${uid}`);
 }

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { isAbsolute, join } from 'node:path';
 import { type ParseError, parse, printParseErrorCode } from 'jsonc-parser';
 import type { z } from 'zod';
 import { GeodeError, reasonOf } from '../core/errors.ts';
@@ -21,6 +21,8 @@ export interface Setting {
 
 export interface LoadedConfig {
   readonly config: Config;
+  /** Where the config file was looked for. */
+  readonly file: { readonly path: string; readonly found: boolean };
   /** Every setting with its value and where it came from, in the schema's order. */
   readonly settings: readonly Setting[];
 }
@@ -34,7 +36,9 @@ export async function loadConfig(host: Host, given?: string): Promise<LoadedConf
   const mustExist = given !== undefined || host.overrides.GEODE_CONFIG !== undefined;
   const schema = configSchema(host);
   const leaves = leavesOf(schema);
-  const fromFile = await readConfigFile(path, mustExist);
+  checkHome(host);
+  const read = await readConfigFile(path, mustExist);
+  const fromFile = read ?? {};
   const fromVariables = readVariables(host, leaves);
   const raw = overlay(fromFile, fromVariables);
   const parsed = schema.safeParse(raw);
@@ -56,19 +60,31 @@ export async function loadConfig(host: Host, given?: string): Promise<LoadedConf
     value: valueAt(parsed.data, name),
     source: sourceOf(name),
   }));
-  return { config: parsed.data, settings };
+  return { config: parsed.data, settings, file: { path, found: read !== undefined } };
+}
+
+/** A relative home would make folders below wherever a command happens to be typed. */
+function checkHome({ home, variable }: Host): void {
+  if (isAbsolute(home)) return;
+  const given = variable('HOME');
+  throw new GeodeError(
+    'invalid_config',
+    given ? `HOME is ${JSON.stringify(given)}, which is no absolute path.` : 'This user has no home folder.',
+    { hint: 'Set HOME to the absolute path of a folder for config, state and cache.' },
+  );
 }
 
 function describe(source: Source, path: string): string {
   return source.from === 'variable' ? source.name : path;
 }
 
+/** Undefined where there is no file and none is needed. */
 async function readConfigFile(path: string, mustExist: boolean): Promise<unknown> {
   let text: string;
   try {
     text = await readFile(path, 'utf8');
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'ENOENT' && !mustExist) return {};
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT' && !mustExist) return undefined;
     throw new GeodeError('invalid_config', `The config ${path} cannot be read: ${reasonOf(cause)}.`, {
       cause,
     });

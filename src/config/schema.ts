@@ -2,6 +2,7 @@ import { isAbsolute, join } from 'node:path';
 import { z } from 'zod';
 import { GeodeError, reasonOf } from '../core/errors.ts';
 import { parseSize } from '../core/limits.ts';
+import { providerKinds } from '../core/model.ts';
 import { runtimeNames } from '../core/runtime.ts';
 import { languageNames } from '../runs/languages/language.ts';
 import { defaultStrictPrograms } from '../shell/policy.ts';
@@ -18,6 +19,7 @@ const size = z.union([z.string(), z.number()]).transform((value, context) => {
 const folder = z.string().refine(isAbsolute, 'must be an absolute path');
 const positive = z.number().positive();
 const count = z.number().int().nonnegative();
+const price = z.number().nonnegative();
 
 /** The whole config: one section a part, every key with its meaning and default. Unknown keys are refused. */
 export function configSchema(host: Host) {
@@ -54,7 +56,7 @@ export function configSchema(host: Host) {
     sandbox: z
       .strictObject({
         state_dir: folder.default(host.stateDir).describe('records, workspaces and journals'),
-        run_dir: folder.default(host.runDir).describe('sockets; keep it short'),
+        run_dir: folder.default(host.runDir).describe('sockets; 45 bytes at most'),
         memory: size.nullable().optional().describe('"512m", "2g"; null: no limit'),
         cpus: positive.nullable().optional().describe('may be a fraction; null: no limit'),
         pids: positive.int().nullable().optional().describe('processes; null: no limit'),
@@ -105,6 +107,9 @@ export function configSchema(host: Host) {
           .describe("the embedder's address, for openai-compatible services and ollama"),
         api_key: z.string().min(1).optional().describe("the embedder's key"),
         model_dir: folder.default(join(host.cacheDir, 'models')).describe('where local models are kept'),
+        pending_text: size
+          .default(256 * 2 ** 20)
+          .describe('text of one user that may wait to be indexed: "256m"; more is refused until it is done'),
       })
       .prefault({}),
     qdrant: z
@@ -142,6 +147,35 @@ export function configSchema(host: Host) {
           .describe('logs go to stderr'),
       })
       .prefault({}),
+    providers: z
+      .strictObject({
+        services: z
+          .record(
+            z.string().regex(/^[a-z0-9][a-z0-9_-]*$/, 'a name has lower-case letters, digits, - and _'),
+            z.strictObject({
+              kind: z.enum(providerKinds).describe('the wire that it speaks'),
+              base_url: z.url().optional().describe('for openai-compatible: Ollama, vLLM, OpenRouter, …'),
+              api_key: z.string().min(1).optional().describe('its key'),
+            }),
+          )
+          .default({})
+          .describe('where models come from, by a name of your own'),
+        default: z.string().min(1).optional().describe('the usual model: SERVICE/MODEL'),
+        cheap: z.string().min(1).optional().describe('for reflection and tags; the default one if not set'),
+        timeout: positive.default(120).describe('seconds that an answer may take, retries included'),
+        retries: count.default(2).describe('tries again after a limit or a failure, as the provider asks'),
+        daily_budget: z
+          .number()
+          .nonnegative()
+          .nullable()
+          .default(null)
+          .describe('US dollars for each user and day (UTC); null: no limit'),
+        prices: z
+          .record(z.string(), z.strictObject({ input: price, output: price, cached: price.optional() }))
+          .default({})
+          .describe('US dollars for a million tokens by model, beside and before the known ones'),
+      })
+      .prefault({}),
     runs: z
       .strictObject({
         images: z
@@ -158,6 +192,23 @@ export function configSchema(host: Host) {
         queue: count.default(256).describe('runs that may wait for their turn'),
         disk: size.nullable().optional().describe('workspace of a run: "1g"; null: no limit'),
         pull_timeout: positive.default(600).describe('seconds that fetching an image may take'),
+      })
+      .prefault({}),
+    egress: z
+      .strictObject({
+        allow: z
+          .array(z.string())
+          .default([])
+          .describe('what runs and new sandboxes may reach that name nothing: hosts and presets'),
+        deny: z
+          .array(z.string())
+          .default([])
+          .describe('what none of these may reach, whatever else allows it'),
+        secrets_key: folder
+          .default(join(host.configDir, 'secrets.key'))
+          .describe('the file with the key of the secrets; it is made when the first is set'),
+        audit_records: positive.int().default(100_000).describe('connections that the audit keeps'),
+        audit_days: positive.default(30).describe('days that it keeps them'),
       })
       .prefault({}),
     security: z

@@ -82,6 +82,11 @@ export const errorCatalogue = {
     status: 409,
     hint: 'This sandbox was made by another version of Geode. Stop it and open it again.',
   },
+  // egress
+  secret_missing: {
+    status: 404,
+    hint: 'Run `geode secrets ls` to see which there are; `geode secrets set` stores one.',
+  },
   // processes
   process_not_found: { status: 404, hint: 'List the processes of the sandbox to see which ids exist.' },
   spawn_failed: {
@@ -130,6 +135,10 @@ export const errorCatalogue = {
     hint: 'List the categories to see which exist; storing an entry in a new one makes it.',
   },
   entry_not_found: { status: 404, hint: 'List the entries, or search for it by its words.' },
+  too_much_pending: {
+    status: 429,
+    hint: 'Wait until indexing has caught up (`geode memory stats` shows what waits), or raise `memory.pending_text`.',
+  },
   memory_down: { status: 503, hint: 'Run `geode doctor` to see which part of memory is down and why.' },
   embedder_failed: {
     status: 502,
@@ -174,6 +183,21 @@ export const errorCatalogue = {
   // runs
   context_not_found: { status: 404, hint: 'List the contexts, or open a new one; idle ones are closed.' },
   queue_full: { status: 429, hint: 'Too many runs are waiting. Try again later, or raise `runs.queue`.' },
+  // models
+  no_provider: {
+    status: 409,
+    hint: 'Set `providers.services` and `providers.default` in the config; docs/models.md has examples.',
+  },
+  provider_refused: { status: 502, hint: "Check the service's key and account in `providers.services`." },
+  provider_limited: { status: 429, hint: 'Wait a little and try again, or choose another model.' },
+  provider_failed: { status: 502, hint: 'Try again, or choose another model. What was used is accounted.' },
+  provider_unreachable: { status: 502, hint: "Check the service's `base_url` and that it runs." },
+  answer_unusable: {
+    status: 502,
+    hint: 'The model did not answer in the form that was asked for. Try again, or choose another model.',
+  },
+  solve_not_found: { status: 404, hint: 'Run `geode solve ls` to see which there are.' },
+  budget_spent: { status: 402, hint: 'Raise `providers.daily_budget`, or wait until tomorrow (UTC).' },
   // waiting
   timed_out: { status: 504, hint: 'Give it a longer deadline, or look at what it is waiting for.' },
   cancelled: { status: 499, hint: 'The caller gave up; nothing is left behind.' },

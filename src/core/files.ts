@@ -98,6 +98,19 @@ export interface Files {
   extract(path: string, tar: AsyncIterable<Uint8Array>, options?: Cancel): Promise<number>;
   /** A host folder into the sandbox; links in it travel as links. */
   upload(hostFolder: string, path: string, options?: Cancel): Promise<number>;
-  /** A sandbox folder into a new host folder, whole or not at all; the sandbox is not trusted with the archive. */
-  download(path: string, hostFolder: string, options?: Cancel): Promise<number>;
+  /**
+   * A sandbox folder into a new host folder, whole or not at all; the sandbox is not trusted with the archive. Holes of
+   * files stay holes; more than `maxBytes` on the host's disk is `too_large`.
+   */
+  download(
+    path: string,
+    hostFolder: string,
+    options?: { readonly maxBytes?: number } & Cancel,
+  ): Promise<number>;
+  /** A sandbox file as a new host file, by the same rules. What is there already is refused; a failure leaves nothing. */
+  save(
+    path: string,
+    hostFile: string,
+    options?: { readonly mode?: number; readonly maxBytes?: number } & Cancel,
+  ): Promise<void>;
 }

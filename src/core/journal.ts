@@ -1,4 +1,5 @@
 import type { Cancel } from './cancel.ts';
+import type { GeodeError } from './errors.ts';
 import type { ExitFacts, ProcessEvent } from './process.ts';
 
 /** What a process is, for whoever reads its journal later. */
@@ -26,6 +27,11 @@ export interface Journal {
   append(kind: 'stdout' | 'stderr', bytes: Uint8Array, offset: number): void;
   /** Gives up everything before an offset that is not covered: nobody has it any more. */
   skip(to: number): void;
+  /**
+   * Ends everybody who follows now with this reason: what the process writes cannot be recorded for the time being.
+   * They may follow again from where they were.
+   */
+  interrupt(reason: GeodeError): void;
   /** The last word; a second one changes nothing. Fails like `append`. */
   finish(exit: ExitFacts): void;
   /**
@@ -37,7 +43,7 @@ export interface Journal {
    * What is on record from an offset on, then what is appended as it is appended, up to the exit. There may
    * be any number of followers, each at its own pace: one that is slower than the journal forgets is told
    * `output-lost`. Ends with `sandbox_gone` when the journals are closed before the exit, after everything
-   * that is on record; with `cancelled` on the signal.
+   * that is on record; with `cancelled` on the signal, and with the reason of an interruption.
    */
   follow(from: number, options?: Cancel): AsyncGenerator<ProcessEvent>;
 }

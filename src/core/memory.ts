@@ -156,7 +156,8 @@ export interface Memory {
   /**
    * Resolves when the entry, its words and the debt of its vectors are on disk, in one transaction. It waits for
    * no model: the vectors are made right after, also by the next process when this one is killed.
-   * `MemoryStore.settled` waits for them. Secrets are scrubbed first.
+   * `MemoryStore.settled` waits for them. Secrets are scrubbed first. Throws `too_much_pending` when more text of
+   * this namespace would wait for its vectors than may.
    */
   store(entry: NewEntry, options?: Cancel): Promise<Stored>;
   /** As `store`, in one transaction: all of them or, when one is refused, none. Others read and search meanwhile. */

@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream';
 import type { Cancel } from './cancel.ts';
+import type { Denial, EgressSpec } from './egress.ts';
 import type { GeodeError } from './errors.ts';
 import type { Files } from './files.ts';
 import type { Journals } from './journal.ts';
@@ -32,6 +33,8 @@ export interface Sandboxes extends AsyncDisposable {
 export interface PersistentSpec extends Omit<SandboxSpec, 'id' | 'owner'> {
   readonly runtime?: RuntimeName;
   readonly labels?: Readonly<Record<string, string>>;
+  /** What it may reach; left out: nothing. It can be changed at any time, see `UserSandboxes.setEgress`. */
+  readonly egress?: EgressSpec;
 }
 
 export interface UserSandboxes {
@@ -66,6 +69,10 @@ export interface UserSandboxes {
   label(chat: string, labels: Readonly<Record<string, string>>): Promise<SandboxStatus>;
   /** It becomes another chat's; `sandbox_exists` when that has one. */
   rename(chat: string, to: string): Promise<SandboxStatus>;
+  /** What it may reach; undefined: nothing. */
+  egress(chat: string): Promise<EgressSpec | undefined>;
+  /** Takes effect at once in one that runs. Commands that run already see new doors only if they know of them. */
+  setEgress(chat: string, spec: EgressSpec | undefined, options?: Cancel): Promise<void>;
   /** What its processes wrote, whether or not it runs. */
   journals(chat: string): Promise<Journals>;
 }
@@ -96,6 +103,8 @@ export interface PersistentSandbox extends Omit<Workspace, 'exec' | 'spawn'> {
   signal(processId: string, name: SignalName, options?: { readonly tree?: boolean } & Cancel): Promise<void>;
   tunnel(port: number, options?: Cancel): Promise<Duplex>;
   metrics(options?: Cancel): Promise<Metrics>;
+  /** What it was refused from that time on; the latest are kept. */
+  denials(since: number): readonly Denial[];
 }
 
 export interface SpawnOptions extends Cancel {

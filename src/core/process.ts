@@ -1,4 +1,5 @@
 import type { Cancel } from './cancel.ts';
+import type { Denial } from './egress.ts';
 
 /** A program and its arguments, as data: nothing here ever passes through a shell. */
 export interface Command {
@@ -82,6 +83,8 @@ export interface ExecResult extends ExitFacts {
   readonly truncated: boolean;
   /** Bytes that the command wrote beyond the limit of what is stored. */
   readonly dropped: { readonly stdout: number; readonly stderr: number };
+  /** What the sandbox was refused while the command ran; left out when nothing was. */
+  readonly denied?: readonly Denial[];
 }
 
 export interface ExecOptions extends Cancel {

@@ -92,6 +92,8 @@ export interface Runtime {
   journals(id: string): Promise<Journals>;
   /** Writes down whose a sandbox is from now on. In one step: a host killed half-way leaves the old or the new owner. */
   assign(id: string, owner: string): Promise<void>;
+  /** What is written down of every sandbox of this installation: asks nobody how they are, so it waits for nobody. */
+  recorded(): Promise<readonly Pick<SandboxFacts, 'id' | 'owner' | 'createdAt'>[]>;
   /** Every sandbox of this installation, also those that no host holds; or those with the ids that are there. */
   list(options?: { readonly ids?: readonly string[] } & Cancel): Promise<readonly SandboxFacts[]>;
   /**

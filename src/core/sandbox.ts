@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream';
 import type { Cancel } from './cancel.ts';
+import type { Hatch } from './egress.ts';
 import type { GeodeError } from './errors.ts';
 import type { Files } from './files.ts';
 import type { Journals } from './journal.ts';
@@ -91,6 +92,8 @@ export interface Sandbox extends Workspace, AsyncDisposable {
   ping(options?: Cancel): Promise<void>;
   /** Left out where the runtime cannot freeze a sandbox. */
   readonly freezer?: Freezer;
+  /** The way out that a policy opens. Left out of sandboxes that several share: their owner holds it. */
+  readonly hatch?: Hatch;
   /** What its processes wrote, also after they and their host have ended. */
   readonly journals: Journals;
   readonly activity: Activity;

@@ -108,11 +108,11 @@ export interface Snapshots {
    */
   diff(from: string, options?: { readonly to?: string | undefined } & Cancel): AsyncIterable<Change>;
   /**
-   * The change of one file as a unified diff for people; empty when it is the same. A file that is missing on
+   * The change of one file, named by its path or by a change of `diff`, as a unified diff for people; empty when it is the same. A file that is missing on
    * one side counts as empty. `too_large` above 1 MiB, `not_a_file` for what is not text.
    */
   textDiff(
-    path: string,
+    file: string | Pick<Change, 'path' | 'pathBase64'>,
     from: string,
     options?: { readonly to?: string | undefined } & Cancel,
   ): Promise<string>;

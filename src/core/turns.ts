@@ -5,14 +5,19 @@ export interface Waiting extends Cancel {
   readonly what?: string;
 }
 
-/** One at a time, in the order of asking; a failure does not hold up the next. */
+/** One at a time, or as many as there are places, in the order of asking; a failure does not hold up the next. */
 export class Turns {
+  readonly #places: number;
   #waiting: (() => void)[] = [];
-  #taken = false;
+  #taken = 0;
+
+  constructor(places = 1) {
+    this.#places = places;
+  }
 
   /** Nobody has the turn, and nobody waits for it. */
   get isFree(): boolean {
-    return !this.#taken;
+    return this.#taken === 0;
   }
 
   async in<T>(work: () => Promise<T>, waiting?: Waiting): Promise<T> {
@@ -23,8 +28,8 @@ export class Turns {
   /** Waits for the turn and keeps it until the result is disposed of. A cancel while waiting gives up the place. */
   async take({ what = 'Waiting for the turn', signal }: Waiting = {}): Promise<Disposable> {
     throwIfCancelled(signal, what);
-    if (this.#taken) await this.#place(what, signal);
-    this.#taken = true;
+    if (this.#taken === this.#places) await this.#place(what, signal);
+    else this.#taken += 1;
     let ended = false;
     return {
       [Symbol.dispose]: () => {
@@ -52,7 +57,7 @@ export class Turns {
   /** It stays taken when another waits: who asks in this moment comes after. */
   #passOn(): void {
     const next = this.#waiting.shift();
-    if (next === undefined) this.#taken = false;
+    if (next === undefined) this.#taken -= 1;
     else next();
   }
 }

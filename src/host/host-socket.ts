@@ -1,14 +1,13 @@
-import { createHash } from 'node:crypto';
 import { chmod, lstat, rm } from 'node:fs/promises';
 import { connect, type Server, type Socket } from 'node:net';
 import { dirname, join } from 'node:path';
 import { GeodeError } from '../core/errors.ts';
 import { checkSocketPath } from '../link/dial.ts';
-import { ownFolder, type RoomPlaces } from '../runtimes/rooms.ts';
+import { ownFolder, type RoomPlaces, stateMark } from '../runtimes/rooms.ts';
 
 /** Beside those of the rooms, and by the name of the state folder: several may share a run folder. */
-export function hostSocketIn({ stateDir, runDir }: RoomPlaces): string {
-  const path = join(runDir, '.host', createHash('sha256').update(stateDir).digest('hex').slice(0, 12));
+export function hostSocketIn(places: RoomPlaces): string {
+  const path = join(places.runDir, '.host', stateMark(places));
   checkSocketPath(path);
   return path;
 }

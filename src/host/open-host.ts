@@ -15,10 +15,14 @@ import type { Sandboxes } from '../core/persistent.ts';
 import { EventLog, eventChapter } from '../ledger/event-log.ts';
 import { type HostLockOptions, lockHost } from '../ledger/host-lock.ts';
 import { Ledger } from '../ledger/ledger.ts';
+import { modelChapter } from '../models/accounting.ts';
 import type { PullEvent } from '../runs/events.ts';
 import type { Runs } from '../runs/index.ts';
 import { sandboxChapter } from '../sandboxes/book.ts';
+import { openSolves } from '../solve/open-solves.ts';
+import { solveChapter } from '../solve/solve-table.ts';
 import { type HostMemory, hostMemory } from './host-memory.ts';
+import { openConfiguredModels } from './models.ts';
 import { toldRuns } from './told-runs.ts';
 
 export interface OpenHostOptions extends HostLockOptions {
@@ -57,7 +61,9 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
 
   const log = createLog(logLevel ?? config.gateway.log_level);
   opened.use(await lockHost(stateDir, lock));
-  const ledger = opened.use(new Ledger(join(stateDir, 'ledger.db'), [sandboxChapter, eventChapter]));
+  const ledger = opened.use(
+    new Ledger(join(stateDir, 'ledger.db'), [sandboxChapter, eventChapter, modelChapter, solveChapter]),
+  );
   const events = new EventLog(ledger, { keep: config.gateway.keep_events, log });
   const app = createApp(config, machine, warn ?? ((message) => log.warn(message)));
   const sandboxes = opened.use(
@@ -66,6 +72,8 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
   const runs = opened.use(toldRuns(app.runs(), events));
   const memoryName = config.memory.index === 'qdrant' ? 'qdrant' : 'sqlite';
   const memory = opened.use(hostMemory(memoryName, () => openConfiguredMemory(config), events));
+  const models = openConfiguredModels(config, ledger);
+  const solves = openSolves({ ledger, runs, models, memory });
   const keys = opened.use(openKeys(config.gateway.keys_file));
 
   const open: NonNullable<ApiParts['open']> = (spec, { runtime, onPull: pulled, signal }) =>
@@ -82,6 +90,7 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
     sandboxes,
     journals: (id, show) => app.journals(id, show),
     runs,
+    solves,
     memory,
     keys,
     open,

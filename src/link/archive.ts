@@ -1,4 +1,4 @@
-import { constants, createWriteStream } from 'node:fs';
+import { constants } from 'node:fs';
 import {
   type FileHandle,
   lstat,
@@ -16,6 +16,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { extract, type Header, type Pack, pack } from 'tar-stream';
 import { GeodeError } from '../core/errors.ts';
+import { DiskBudget, saveContent } from './sparse.ts';
 
 /** So much of a folder is in memory at most, small files as a whole. */
 const mostInAdvance = 16;
@@ -133,12 +134,16 @@ function missing(folder: string, cause: NodeJS.ErrnoException): GeodeError {
  * Unpacks an archive that nobody trusts into a new host folder, whole or not at all: it is built beside
  * the place under a name of its own, and only a complete and harmless tree is moved there.
  */
-export async function unpackFolder(tar: AsyncIterable<Uint8Array>, folder: string): Promise<number> {
+export async function unpackFolder(
+  tar: AsyncIterable<Uint8Array>,
+  folder: string,
+  { maxBytes }: { readonly maxBytes?: number | undefined } = {},
+): Promise<number> {
   const place = resolve(folder);
   await mkdir(dirname(place), { recursive: true });
   const staging = await mkdtemp(`${place}.partial-`);
   try {
-    const entries = await unpackInto(tar, staging);
+    const entries = await unpackInto(tar, staging, new DiskBudget(maxBytes));
     await rename(staging, place).catch((cause: NodeJS.ErrnoException) => {
       throw new GeodeError('file_exists', `${folder} exists already and is not an empty folder.`, { cause });
     });
@@ -155,21 +160,31 @@ interface ArchivedLink {
   readonly target: string;
 }
 
-async function unpackInto(tar: AsyncIterable<Uint8Array>, root: string): Promise<number> {
+/** What an entry takes beside its content: without it, empty ones would be free. */
+const entryBytes = 4096;
+/** A header record of the guest: the content is a map of the file's data, and the data. */
+const sparseRecord = 'GEODE.sparse';
+
+async function unpackInto(tar: AsyncIterable<Uint8Array>, root: string, budget: DiskBudget): Promise<number> {
   const parser = extract();
   const feeding = pipeline(Readable.from(tar), parser);
   feeding.catch((error: Error) => parser.destroy(error));
   const links: ArchivedLink[] = [];
   let entries = 0;
   for await (const entry of parser) {
-    const { name, type, mode = 0o644 } = entry.header;
+    const { name, type, mode = 0o644, pax } = entry.header;
     const path = inside(root, name);
     entries += 1;
+    budget.take(entryBytes);
     if (type === 'directory') await placed(name, mkdir(path, { recursive: true }));
     else if (type === 'symlink') links.push({ name, path, target: linkTarget(root, path, entry.header) });
     else if (type === 'file') {
       await placed(name, mkdir(dirname(path), { recursive: true }));
-      await placed(name, pipeline(entry, createWriteStream(path, { flags: 'wx', mode: mode & 0o777 })));
+      const sparse = Object.hasOwn(pax ?? {}, sparseRecord);
+      await placed(
+        name,
+        saveContent(entry as AsyncIterable<Uint8Array>, { path, mode: mode & 0o777, budget, sparse }),
+      );
     } else throw refuse(name, `it is a ${type}`);
     entry.resume();
   }
@@ -194,6 +209,9 @@ async function placed(name: string, work: Promise<unknown>): Promise<void> {
   } catch (error) {
     if (isErrno(error, 'EEXIST', 'ENOTDIR', 'EISDIR'))
       throw refuse(name, 'another entry is in its way or below it');
+    if (isErrno(error, 'ENAMETOOLONG'))
+      throw refuse(name, 'its path is too long for this machine', 'Copy a folder that is further down.');
+    if (isErrno(error, 'ENOSPC', 'EDQUOT', 'EFBIG')) throw noRoom(error);
     throw error;
   }
 }
@@ -226,9 +244,24 @@ function isErrno(error: unknown, ...codes: readonly string[]): error is NodeJS.E
   return error instanceof Error && 'code' in error && codes.some((code) => code === error.code);
 }
 
-function refuse(name: string, reason: string): GeodeError {
+function noRoom(cause: Error): GeodeError {
+  return new GeodeError(
+    'disk_full',
+    'The disk of this machine has no room for the copy. Nothing is left of it.',
+    {
+      hint: 'Make room on the disk that you copy to, or copy to another one.',
+      cause,
+    },
+  );
+}
+
+const longestShown = 200;
+
+function refuse(name: string, reason: string, hint?: string): GeodeError {
+  const shown = name.length > longestShown ? `${name.slice(0, longestShown)}…` : name;
   return new GeodeError(
     'archive_refused',
-    `The archive entry ${JSON.stringify(name)} was refused: ${reason}. Nothing was written.`,
+    `The archive entry ${JSON.stringify(shown)} was refused: ${reason}. Nothing was written.`,
+    hint === undefined ? {} : { hint },
   );
 }

@@ -9,12 +9,15 @@ import { GeodeError } from '../core/errors.ts';
  * lost, until it is closed; which of them is worth something is decided by the handshake.
  */
 export interface Dialer {
-  start(offer: (connection: Duplex) => void): Promise<void>;
+  start(offer: Offer): Promise<void>;
   close(): Promise<void>;
 }
 
+/** Resolves when the connection has proven to be the guest's, or was turned away. */
+export type Offer = (connection: Duplex) => Promise<void>;
+
 /** Unproven connections at once. Anything in the sandbox can connect, so it must stay cheap. */
-const mostPending = 16;
+const mostUnproven = 16;
 /** The kernel's limit for the path of a Unix socket. */
 const longestSocketPath = 107;
 
@@ -22,14 +25,21 @@ const longestSocketPath = 107;
 export function socketDialer(path: string): Dialer {
   checkSocketPath(path);
   const open = new Set<Duplex>();
+  const unproven = new Set<Duplex>();
   const server = createServer();
   return {
     async start(offer) {
       server.on('connection', (connection) => {
-        if (open.size >= mostPending) return connection.destroy();
+        // The oldest goes: whoever connects and stays silent must not keep the guest out.
+        const [oldest] = unproven;
+        if (unproven.size >= mostUnproven) oldest?.destroy();
         open.add(connection);
-        connection.once('close', () => open.delete(connection));
-        offer(connection);
+        unproven.add(connection);
+        connection.once('close', () => {
+          open.delete(connection);
+          unproven.delete(connection);
+        });
+        void offer(connection).finally(() => unproven.delete(connection));
       });
       if (await isListening(path)) {
         throw new GeodeError('sandbox_held', 'Another host holds this sandbox.');
@@ -90,7 +100,7 @@ export function bridgeDialer(connect: (signal: AbortSignal) => Promise<Duplex>):
 
 async function keepConnected(
   connect: (signal: AbortSignal) => Promise<Duplex>,
-  offer: (connection: Duplex) => void,
+  offer: Offer,
   signal: AbortSignal,
 ): Promise<void> {
   let pauseMs = firstPauseMs;
@@ -102,7 +112,7 @@ async function keepConnected(
       if (signal.aborted) destroy();
       const closed = new Promise((resolve) => connection.once('close', resolve));
       const since = performance.now();
-      offer(connection);
+      void offer(connection);
       await closed;
       signal.removeEventListener('abort', destroy);
       if (performance.now() - since > longestPauseMs) pauseMs = firstPauseMs;

@@ -1,10 +1,14 @@
+import { rm } from 'node:fs/promises';
+import type { ClientHttp2Stream, IncomingHttpHeaders } from 'node:http2';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { z } from 'zod';
 import { type Cancel, throwIfCancelled } from '../core/cancel.ts';
 import { GeodeError } from '../core/errors.ts';
 import type { FileFacts, Files, Range, WatchEvent } from '../core/files.ts';
 import { packFolder, unpackFolder } from './archive.ts';
 import type { Link } from './link.ts';
-import { chunksOf, parseJson } from './request.ts';
+import { chunksOf, errorFrom, parseJson } from './request.ts';
+import { DiskBudget, saveContent } from './sparse.ts';
 import { type Content, upload } from './upload.ts';
 
 const largestRead = 64 * 1024 ** 2;
@@ -131,7 +135,30 @@ export function guestFiles(link: Link, scope: Scope): Files {
       return (await read(answer, z.object({ entries: z.number() }))).entries;
     },
     upload: (hostFolder, path, cancel = {}) => files.extract(path, packFolder(hostFolder), cancel),
-    download: (path, hostFolder, cancel = {}) => unpackFolder(files.archive(path, cancel), hostFolder),
+    download: (path, hostFolder, { maxBytes, signal } = {}) =>
+      unpackFolder(download(link, at('tar', path, { holes: 'true' }), signal, longestSilenceMs), hostFolder, {
+        maxBytes,
+      }),
+    async save(path, hostFile, { mode = 0o600, maxBytes, signal } = {}) {
+      const budget = new DiskBudget(maxBytes);
+      const answer = await answered(link, at('file', path, { holes: 'true' }), signal);
+      const sparse = answer.headers['x-sparse'] === 'true';
+      try {
+        await saveContent(contentOf(answer, signal, longestSilenceMs), {
+          path: hostFile,
+          mode,
+          budget,
+          sparse,
+        });
+      } catch (error) {
+        // One that was there before is not ours.
+        if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST'))
+          await rm(hostFile, { force: true });
+        throw error;
+      } finally {
+        answer.stream.destroy();
+      }
+    },
   };
   return files;
 }
@@ -142,18 +169,59 @@ async function* download(
   signal?: AbortSignal,
   silenceMs?: number,
 ): AsyncGenerator<Uint8Array> {
+  const answer = await answered(link, target, signal);
+  try {
+    yield* contentOf(answer, signal, silenceMs);
+  } finally {
+    answer.stream.destroy();
+  }
+}
+
+interface Answer {
+  readonly stream: ClientHttp2Stream;
+  readonly headers: IncomingHttpHeaders;
+  /** Why the content ends too early, if the guest says so behind it. */
+  fault(): GeodeError | undefined;
+}
+
+/** The caller destroys the stream. */
+async function answered(link: Link, target: string, signal?: AbortSignal): Promise<Answer> {
   throwIfCancelled(signal, 'The download');
   const session = await link.session({ signal });
   const stream = link.stream(session, 'GET', target, signal);
+  let late: string | undefined;
+  stream.once('trailers', (trailers) => {
+    late = String(trailers['x-fault'] ?? '');
+  });
   try {
     stream.end();
-    await link.answer(stream, { signal });
+    const headers = await link.answer(stream, { signal });
+    return {
+      stream,
+      headers,
+      fault: () => (late ? errorFrom(Buffer.from(late, 'base64'), 200) : undefined),
+    };
+  } catch (error) {
+    stream.destroy();
+    throwIfCancelled(signal, 'The download');
+    throw error;
+  }
+}
+
+async function* contentOf(
+  { stream, fault }: Answer,
+  signal?: AbortSignal,
+  silenceMs?: number,
+): AsyncGenerator<Uint8Array> {
+  try {
     yield* chunksOf(stream, silenceMs);
+    // The trailers are behind the last byte.
+    await nextTurn();
+    const failure = fault();
+    if (failure !== undefined) throw failure;
   } catch (error) {
     throwIfCancelled(signal, 'The download');
     throw error;
-  } finally {
-    stream.destroy();
   }
 }
 

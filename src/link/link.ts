@@ -85,7 +85,7 @@ export class Link {
   ): Promise<Link> {
     const link = new Link(options);
     try {
-      await options.dialer.start((connection) => void link.#welcome(connection));
+      await options.dialer.start((connection) => link.#welcome(connection));
       link.#watch.keep(undefined);
       // What was started a moment ago needs that moment more than the question.
       if (!options.fresh) void link.#watch.askVital();

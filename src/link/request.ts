@@ -128,7 +128,7 @@ export function linkLost(cause?: unknown): GeodeError {
 
 const errorSchema = z.looseObject({ code: z.string().max(64), error: z.string().max(8192) });
 
-function errorFrom(body: Buffer, status: number): GeodeError {
+export function errorFrom(body: Buffer, status: number): GeodeError {
   const { code, error } = parseJson(body, errorSchema);
   if (isErrorCode(code)) return new GeodeError(code, error);
   return protocolError(`answered ${status} with the unknown code ${JSON.stringify(code)}`);

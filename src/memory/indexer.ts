@@ -2,6 +2,9 @@
  * What happens behind the writes: entries get their vectors, and the index gets what it missed. It works while
  * there is something to do, tries again while a part is down, and can stop at any moment, because what remains
  * to be done is read from the truth.
+ *
+ * Namespaces take turns: each that waits has a lane, and in the embedder's queue the lanes alternate text by text. A
+ * user who stores a library does not hold up one who stores a sentence.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Cancel } from '../core/cancel.ts';
@@ -17,6 +20,8 @@ import {
   entriesAfter,
   fillVectors,
   hasOtherModels,
+  namespacesWaiting,
+  otherModels,
   pendingEntries,
   type Unembedded,
 } from './truth/pending.ts';
@@ -26,6 +31,8 @@ import type { EntryVectors } from './truth/write-entry.ts';
 import { unlessStopped } from './unless-stopped.ts';
 
 const BATCH = 16;
+/** Namespaces that are embedded at the same time; further ones follow. */
+const LANES = 16;
 const SETTLE_POLL_MS = 50;
 const FIRST_RETRY_MS = 500;
 const LAST_RETRY_MS = 30_000;
@@ -33,6 +40,8 @@ const LAST_RETRY_MS = 30_000;
 const MOMENT_MS = 50;
 /** How long a search waits for an embedder that is starting. */
 const START_MS = 1_000;
+/** The lane of entries that move to another model; no namespace has this name. */
+const MOVING = '';
 
 export class Indexer {
   readonly #truth: Truth;
@@ -44,6 +53,10 @@ export class Indexer {
   #running: Promise<void> | null = null;
   #round = Promise.withResolvers<void>();
   #busy = false;
+  /** The batches under way by namespace; what each resolves to is its failure, or null. */
+  readonly #lanes = new Map<string, Promise<unknown>>();
+  #lastLane = '';
+  #stored = Promise.withResolvers<void>();
   /** The store moves from one model to another. */
   #moving = false;
   #trouble: unknown = null;
@@ -82,6 +95,12 @@ export class Indexer {
     this.#running ??= this.#work().finally(() => {
       this.#running = null;
     });
+  }
+
+  /** Something was stored: a namespace that waits now is not held up by the batches of others. */
+  noteStored(): void {
+    this.#stored.resolve();
+    this.wake();
   }
 
   /** The model, once the embedder has answered; null when that takes longer than a search should wait. */
@@ -130,6 +149,7 @@ export class Indexer {
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#running;
+    await Promise.all(this.#lanes.values());
   }
 
   /** Works until it is so, or time is up, or a part is down. */
@@ -169,20 +189,51 @@ export class Indexer {
     this.#round = Promise.withResolvers();
   }
 
-  /** True when it found something to do. */
+  /** Works until one of the batches under way has ended, or somebody stored something. True when there was work. */
   async #embedPending(): Promise<boolean> {
     const model = await this.#registered();
-    const batch = this.#truth.read((sql) => pendingEntries(sql, model.id, BATCH));
-    this.#busy = batch.length > 0;
-    if (!this.#busy) this.#moving = false;
-    await this.#embed(batch);
-    return batch.length > 0;
+    this.#stored = Promise.withResolvers();
+    this.#openLanes(model);
+    this.#busy = this.#lanes.size > 0;
+    if (!this.#busy) {
+      this.#moving = false;
+      return false;
+    }
+    const failure = await Promise.race([...this.#lanes.values(), this.#stored.promise.then(() => null)]);
+    if (failure !== null) throw failure;
+    return true;
+  }
+
+  /** A batch for each namespace that waits and has none under way; entries of other models when none waits. */
+  #openLanes(model: Model): void {
+    const free = LANES - this.#lanes.size;
+    const waiting = this.#truth.read((sql) => namespacesWaiting(sql, this.#lastLane, LANES * 2));
+    for (const namespace of waiting.filter((name) => !this.#lanes.has(name)).slice(0, free)) {
+      this.#lastLane = namespace;
+      this.#openLane(
+        namespace,
+        this.#truth.read((sql) => pendingEntries(sql, namespace, BATCH)),
+      );
+    }
+    if (this.#lanes.size > 0) return;
+    const moving = this.#truth.read((sql) => otherModels(sql, model.id, BATCH));
+    if (moving.length > 0) this.#openLane(MOVING, moving);
+  }
+
+  #openLane(name: string, batch: readonly Unembedded[]): void {
+    const lane = this.#embed(batch)
+      .then(
+        () => null,
+        (thrown: unknown) => thrown ?? new Error('embedding failed'),
+      )
+      .finally(() => this.#lanes.delete(name));
+    this.#lanes.set(name, lane);
   }
 
   async #embed(batch: readonly Unembedded[]): Promise<void> {
     const model = await this.#registered();
     const vectors = await unlessStopped(this.#stopping.signal, () =>
-      Promise.all(batch.map(({ text }) => this.#vectorsOf(text, model))),
+      Promise.all(batch.map((entry) => this.#vectorsOf(entry, model))),
     );
     if (batch.length === 0) return;
     await this.#truth.transaction((sql) => {
@@ -193,9 +244,10 @@ export class Indexer {
     });
   }
 
-  /** The vectors of a text, a packed one for each chunk. */
-  async #vectorsOf(text: string, model: Model): Promise<EntryVectors> {
-    const vectors = await this.#queue.embed(chunks(text, this.#queue.embedder.chunkLength), 'entry');
+  /** The vectors of an entry, a packed one for each chunk. */
+  async #vectorsOf({ text, namespace }: Unembedded, model: Model): Promise<EntryVectors> {
+    const pieces = chunks(text, this.#queue.embedder.chunkLength);
+    const vectors = await this.#queue.embed(pieces, 'entry', { owner: namespace });
     return { model: model.id, chunks: vectors.map((vector) => packVector(vector, model.centre)) };
   }
 

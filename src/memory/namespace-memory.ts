@@ -29,6 +29,8 @@ export interface MemoryParts extends RecallParts {
   readonly turns: KeyedTurns;
   /** Exact values that must never be stored; asked anew for each write. */
   readonly secrets: () => Iterable<string>;
+  /** Bytes of text that a namespace may have waiting for its vectors. */
+  readonly pendingText: number;
 }
 
 export class NamespaceMemory implements Memory {

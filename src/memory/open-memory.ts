@@ -32,6 +32,8 @@ export interface MemoryOptions {
   readonly qdrant?: QdrantOptions;
   /** Exact values that must never be stored, beside everything that has the shape of a key. */
   readonly secrets?: () => Iterable<string>;
+  /** Bytes of text that each namespace may have waiting for its vectors; 256 MB by default. */
+  readonly pendingText?: number;
   readonly now?: () => number;
   /** `on demand`: nothing is embedded, and no model fetched, until an entry is stored or searched. */
   readonly indexing?: 'background' | 'on demand';
@@ -55,9 +57,12 @@ export function openMemory(options: MemoryOptions): MemoryStore {
     indexer,
     turns: new KeyedTurns(),
     secrets: options.secrets ?? (() => []),
+    pendingText: options.pendingText ?? PENDING_TEXT,
     now: options.now ?? Date.now,
   });
 }
+
+const PENDING_TEXT = 256 * 2 ** 20;
 
 class OpenMemory implements MemoryStore {
   readonly name: SearchIndex['name'];

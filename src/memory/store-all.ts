@@ -10,6 +10,7 @@ import { breather } from './breather.ts';
 import type { MemoryParts } from './namespace-memory.ts';
 import { prepareEntry, prepareKept } from './prepare.ts';
 import { restoreEntry } from './truth/kept-entries.ts';
+import { pendingBytes } from './truth/pending.ts';
 import { readEntries } from './truth/read-entries.ts';
 import type { Sql } from './truth/truth.ts';
 import { type Written, writeEntry } from './truth/write-entry.ts';
@@ -110,29 +111,39 @@ interface WrittenEntry extends Omit<Written, 'id'> {
 }
 
 function writeAll(
-  { truth, now }: MemoryParts,
+  { truth, now, pendingText }: MemoryParts,
   namespace: string,
   prepared: readonly Prepared[],
   signal: AbortSignal | undefined,
 ): Promise<WrittenEntry[]> {
   const at = now();
   const steps = function* (sql: Sql): Generator<void, WrittenEntry[]> {
+    const before = pendingBytes(sql, namespace);
     const written: Written[] = [];
     for (const { write } of prepared) {
       throwIfCancelled(signal, 'The call');
       written.push(write(sql, namespace, at));
       yield;
     }
+    checkPending(namespace, before, pendingBytes(sql, namespace), pendingText);
     return withEntries(sql, namespace, written, at);
   };
   if (prepared.length > 1) return truth.longTransaction(steps);
-  return truth.transaction((sql) =>
-    withEntries(
-      sql,
-      namespace,
-      prepared.map(({ write }) => write(sql, namespace, at)),
-      at,
-    ),
+  return truth.transaction((sql) => {
+    const before = pendingBytes(sql, namespace);
+    const written = prepared.map(({ write }) => write(sql, namespace, at));
+    checkPending(namespace, before, pendingBytes(sql, namespace), pendingText);
+    return withEntries(sql, namespace, written, at);
+  });
+}
+
+/** Refuses what makes the debt of vectors larger than a user may have; what makes it smaller always passes. */
+function checkPending(namespace: string, before: number, after: number, most: number): void {
+  if (after <= most || after <= before) return;
+  throw new GeodeError(
+    'too_much_pending',
+    `${namespace} would have ${after} bytes of text waiting to be indexed; the most is ${most}. Nothing was stored.`,
+    { details: { pending: before, most } },
   );
 }
 
@@ -155,6 +166,6 @@ export async function caughtUp({ index, indexer }: MemoryParts): Promise<boolean
   } catch {
     return false;
   } finally {
-    indexer.wake();
+    indexer.noteStored();
   }
 }

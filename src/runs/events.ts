@@ -1,3 +1,4 @@
+import type { Denial } from '../core/egress.ts';
 import type { PullProgress } from '../core/images.ts';
 import type { ExitFacts } from '../core/process.ts';
 import type { Grade } from '../core/sandbox.ts';
@@ -51,6 +52,8 @@ export type RunEvent =
   | { readonly type: 'stdout'; readonly bytes: Uint8Array }
   | { readonly type: 'stderr'; readonly bytes: Uint8Array }
   | ({ readonly type: 'exit' } & ExitFacts)
+  /** What the code was refused, after its exit. */
+  | { readonly type: 'egress-denied'; readonly denied: readonly Denial[] }
   | { readonly type: 'artifact'; readonly path: string; readonly bytes: Uint8Array }
   /** Asked for and not brought back, with the reason. */
   | { readonly type: 'artifact-missed'; readonly path: string; readonly reason: string }

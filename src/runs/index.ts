@@ -1,4 +1,5 @@
 import type { Cancel } from '../core/cancel.ts';
+import type { Egress } from '../core/egress.ts';
 import { GeodeError } from '../core/errors.ts';
 import type { Limits } from '../core/limits.ts';
 import type { Available, Runtime, RuntimeName } from '../core/runtime.ts';
@@ -32,6 +33,8 @@ export interface RunsOptions {
   readonly pullDeadlineMs: number;
   /** What is known of images, where others share it. */
   readonly imageCache?: RunImages;
+  /** Opens the hatches of runs that may reach something. */
+  readonly egress?: Egress;
 }
 
 interface RunsMetrics {
@@ -66,6 +69,7 @@ export function createRuns(options: RunsOptions): Runs {
     queue,
     pool,
     images: options.imageCache ?? new RunImages(options),
+    egress: options.egress,
     runtime: remembered(options.choose),
     limits: options.limits ?? {},
     startAhead: options.startAhead ?? true,

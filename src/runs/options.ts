@@ -1,6 +1,7 @@
 import { posix } from 'node:path';
 import { z } from 'zod';
 import type { Cancel } from '../core/cancel.ts';
+import type { EgressSpec } from '../core/egress.ts';
 import { GeodeError } from '../core/errors.ts';
 import { checkLimits, type Limits } from '../core/limits.ts';
 import type { Command } from '../core/process.ts';
@@ -29,6 +30,8 @@ export interface RunOptions extends Cancel {
   readonly minimumGrade?: Grade;
   /** Whose turn it takes in the queue. */
   readonly user?: string;
+  /** What the code may reach; left out: nothing. */
+  readonly egress?: EgressSpec;
 }
 
 export const defaultTimeoutMs = 60_000;

@@ -1,3 +1,4 @@
+import type { Denial } from '../core/egress.ts';
 import { GeodeError } from '../core/errors.ts';
 import type { ExecResult, ExitFacts } from '../core/process.ts';
 import { OutputCollector } from '../link/collect-output.ts';
@@ -28,6 +29,8 @@ export interface RunResult extends Ended {
   readonly sandbox: RunSandbox;
   readonly image: RunImage | null;
   readonly timings: RunTimings;
+  /** What the sandbox was refused; left out when nothing was. */
+  readonly denied?: readonly Denial[];
 }
 
 const defaultOutputLimit = 10 * 1000 ** 2;
@@ -44,6 +47,7 @@ export async function foldRun(
   const missedArtifacts: { path: string; reason: string }[] = [];
   let ready: Extract<RunEvent, { type: 'sandbox-ready' }> | undefined;
   let timings: RunTimings | undefined;
+  let denied: readonly Denial[] = [];
   for await (const event of events) {
     if (event.type === 'stdout' || event.type === 'stderr') code.add({ ...event, offset: 0 });
     else if (event.type === 'exit') code.add(event);
@@ -53,6 +57,7 @@ export async function foldRun(
     else if (event.type === 'artifact') artifacts.push({ path: event.path, bytes: event.bytes });
     else if (event.type === 'artifact-missed')
       missedArtifacts.push({ path: event.path, reason: event.reason });
+    else if (event.type === 'egress-denied') denied = event.denied;
     else if (event.type === 'sandbox-ready') ready = event;
     else if (event.type === 'end') {
       const { type: _, ...spent } = event;
@@ -67,7 +72,19 @@ export async function foldRun(
   const { language, sandbox, image } = ready;
   const outcome = outcomeOf(ran, compile);
   const success = outcome === 'succeeded';
-  return { outcome, success, ...ran, language, compile, artifacts, missedArtifacts, sandbox, image, timings };
+  const facts = {
+    outcome,
+    success,
+    ...ran,
+    language,
+    compile,
+    artifacts,
+    missedArtifacts,
+    sandbox,
+    image,
+    timings,
+  };
+  return denied.length === 0 ? facts : { ...facts, denied };
 }
 
 function endOf(collector: OutputCollector): Ended | null {

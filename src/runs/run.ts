@@ -1,8 +1,10 @@
 import { type Cancel, throwIfCancelled } from '../core/cancel.ts';
+import type { Egress, OpenHatch } from '../core/egress.ts';
 import { GeodeError } from '../core/errors.ts';
 import type { Command, ExitFacts } from '../core/process.ts';
 import type { Sandbox } from '../core/sandbox.ts';
 import type { Pool } from '../sandboxes/pool.ts';
+import { openingOf } from './ahead/opening.ts';
 import { collectArtifacts } from './artifacts.ts';
 import type { RunEvent } from './events.ts';
 import { follow } from './follow.ts';
@@ -22,6 +24,7 @@ import type { FairQueue } from './queue.ts';
 export interface Workshop extends Supply {
   readonly queue: FairQueue;
   readonly pool: Pool;
+  readonly egress: Egress | undefined;
 }
 
 const compileTimeoutMs = 180_000;
@@ -35,13 +38,14 @@ export async function* streamRun(
   workshop: Workshop,
   code: string | Uint8Array,
   language: Language,
-  options: RunOptions,
+  given: RunOptions,
 ): AsyncGenerator<RunEvent> {
+  let options = given;
   const source = sourceName(language);
   throwIfCancelled(options.signal, 'The run');
   checkRunOptions(options, source);
   const clock = stopwatch();
-  const { kind, image, opening } = yield* kindFor(workshop, language, options);
+  const { kind, image, ...ahead } = yield* kindFor(workshop, language, options);
   const pullMs = clock.lap();
   using _turn = yield* workshop.queue.wait(options.user ?? '', options);
   const queueMs = clock.lap();
@@ -52,15 +56,23 @@ export async function* streamRun(
     const { sandbox, warm } = claim;
     const { id, runtime, grade, workdir } = sandbox;
     yield { type: 'sandbox-ready', language: language.name, image, sandbox: { id, runtime, grade, warm } };
+    using hatch = await openHatch(workshop, sandbox, options);
+    if (hatch !== undefined) options = { ...options, env: { ...hatch.env, ...options.env } };
+    const opening =
+      hatch === undefined
+        ? ahead.opening
+        : ahead.opening && language.ahead && openingOf(language.ahead, options);
     const places = placesIn(workdir, language);
-    const { ahead, along } = packed({ ...options.files, [source]: sourceOf(code, language) });
-    await bringIn(sandbox, ahead, language, options);
+    const { before, along } = packed({ ...options.files, [source]: sourceOf(code, language) });
+    await bringIn(sandbox, before, language, options);
     const first = language.compile && { ...language.compile(places), files: along };
     let exit = first && (yield* compile(sandbox, first, options));
     const prepareMs = clock.lap();
     if (exit === undefined || exit.exitCode === 0) {
       const command = { ...commandOf(language, places, options), ...(opening && { opening }) };
       exit = yield* runCode(sandbox, first ? command : { ...command, files: along }, options);
+      const denied = sandbox.hatch?.denials(0) ?? [];
+      if (denied.length > 0) yield { type: 'egress-denied', denied };
       yield* collectArtifacts(sandbox, options.artifacts ?? [], { signal: options.signal });
     }
     stopped = exit.timedOut;
@@ -70,6 +82,18 @@ export async function* streamRun(
     if (stopped) await claim.retire('now');
     else void claim.retire();
   }
+}
+
+/** Undefined where the run may reach nothing: then nothing listens. */
+async function openHatch(
+  { egress }: Workshop,
+  sandbox: Sandbox,
+  { egress: asked, user = '', signal }: RunOptions,
+): Promise<OpenHatch | undefined> {
+  const spec = asked ?? egress?.initial;
+  if (spec === undefined) return undefined;
+  if (egress === undefined) throw new GeodeError('cannot_enforce', 'Runs have no way out here.');
+  return egress.open(sandbox, { sandboxId: sandbox.id, user }, spec, { signal });
 }
 
 function stopwatch(): { lap(): number; total(): number } {
@@ -90,13 +114,13 @@ function sourceOf(code: string | Uint8Array, { source }: Language): Uint8Array {
   return source?.(bytes) ?? bytes;
 }
 
-function packed(files: Readonly<Record<string, string | Uint8Array>>): { ahead: Content; along: Content } {
+function packed(files: Readonly<Record<string, string | Uint8Array>>): { before: Content; along: Content } {
   const content = Object.entries(files).map(
     ([path, bytes]) => [path, typeof bytes === 'string' ? Buffer.from(bytes) : bytes] as const,
   );
   const total = content.reduce((sum, [path, bytes]) => sum + path.length + bytes.length, 0);
   const all = Object.fromEntries(content);
-  return total <= mostAlongBytes ? { ahead: {}, along: all } : { ahead: all, along: {} };
+  return total <= mostAlongBytes ? { before: {}, along: all } : { before: all, along: {} };
 }
 
 async function bringIn(

@@ -12,23 +12,25 @@ import {
   readRecord,
   recordsOf,
   roomOf,
+  roomOfRecord,
 } from './rooms.ts';
 import type { Walls } from './walls.ts';
 
 const vitalDeadlineMs = 5_000;
 
 /** Which rooms behind these walls there are, and how their sandboxes are. */
-export interface Census extends Pick<Runtime, 'list' | 'traces'> {
+export interface Census extends Pick<Runtime, 'recorded' | 'list' | 'traces'> {
   /** `sandbox_gone` for a room that is not there, or not behind these walls. */
-  record(room: Room): Promise<RoomRecord>;
+  find(id: string): Promise<{ readonly room: Room; readonly record: RoomRecord }>;
   vital(record: RoomRecord, options: Cancel): Promise<Vital>;
 }
 
 export function censusOf(walls: Walls, options: RuntimeOptions): Census {
-  const vital = ({ id, handle }: RoomRecord, { signal }: Cancel): Promise<Vital> =>
-    within({ ms: vitalDeadlineMs, what: `Asking for sandbox ${id}`, signal }, (stop) =>
-      walls.vital(roomOf(options, id), handle, stop),
+  const vital = (record: RoomRecord, { signal }: Cancel): Promise<Vital> =>
+    within({ ms: vitalDeadlineMs, what: `Asking for sandbox ${record.id}`, signal }, (stop) =>
+      walls.vital(roomOfRecord(options, record), record.handle, stop),
     );
+  const isOwn = ({ runtime }: RoomRecord) => runtime === walls.name;
   const factsOf = async (record: RoomRecord, cancel: Cancel): Promise<SandboxFacts> => {
     const { id, owner, grade, createdAt } = record;
     const state = await vital(record, cancel)
@@ -38,19 +40,22 @@ export function censusOf(walls: Walls, options: RuntimeOptions): Census {
   };
   return {
     vital,
-    async record(room) {
-      const record = await readRecord(room);
-      if (record?.runtime === walls.name) return record;
-      throw new GeodeError('sandbox_gone', `There is no ${walls.name} sandbox ${room.id} here.`);
+    async find(id) {
+      const record = await readRecord(roomOf(options, id));
+      if (record?.runtime === walls.name) return { room: roomOfRecord(options, record), record };
+      throw new GeodeError('sandbox_gone', `There is no ${walls.name} sandbox ${id} here.`);
+    },
+    async recorded() {
+      return (await allRecords(options)).filter(isOwn);
     },
     async list({ ids, signal } = {}) {
       const records = await (ids === undefined ? allRecords(options) : recordsOf(options, ids));
-      const own = records.filter(({ runtime }) => runtime === walls.name);
+      const own = records.filter(isOwn);
       return Promise.all(own.map((record) => factsOf(record, { signal })));
     },
     async traces() {
       const foreign = new Set(
-        (await allRecords(options)).filter(({ runtime }) => runtime !== walls.name).map(({ id }) => id),
+        (await allRecords(options)).filter((record) => !isOwn(record)).map(({ id }) => id),
       );
       const ids = [...(await allRoomIds(options)), ...((await walls.traces?.()) ?? [])];
       return [...new Set(ids)].filter((id) => !foreign.has(id));

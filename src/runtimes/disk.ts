@@ -25,12 +25,15 @@ import { ownFolder, type Room } from './rooms.ts';
  */
 export interface Disk {
   readonly image: string;
-  /** A link to the loop device that holds the image now. */
+  /**
+   * A link to the loop device that holds the image now, in the run folder: the sandbox reads this name in its
+   * mount table, and the state folder's would tell whose machine it is.
+   */
   readonly device: string;
 }
 
-export function diskOf({ folder }: Room): Disk {
-  return { image: join(folder, 'disk.img'), device: join(folder, 'device') };
+export function diskOf({ folder, runFolder }: Room): Disk {
+  return { image: join(folder, 'disk.img'), device: join(runFolder, 'disk') };
 }
 
 /** On this host and in whatever mounts the same device: no programs that change their user, no devices. */
@@ -93,8 +96,9 @@ export async function mountDisk(room: Room, tools: Tools): Promise<void> {
     ]);
   }
   await rm(`${device}.new`, { force: true });
-  await symlink(join('/dev', await deviceName(room)), `${device}.new`);
-  await rename(`${device}.new`, device);
+  const isLinked = symlink(join('/dev', await deviceName(room)), `${device}.new`).then(() => true);
+  // A halted room has no run folder, and nobody who would mount the device.
+  if (await isLinked.catch(absent)) await rename(`${device}.new`, device);
 }
 
 /** The kernel lets the loop device go with its last mount. Idempotent. */

@@ -28,7 +28,7 @@ export async function enterRoom(
   { paused = false, signal }: { paused?: boolean | undefined } & Cancel,
 ): Promise<Sandbox> {
   const { id, grade, limits, secret, env, workdir, leaseMs, handle, entered } = record;
-  const frost = await walls.frost?.(room);
+  const frost = await walls.frost?.(room, handle);
   const link = await Link.open(
     {
       dialer: walls.dialer(room, handle),

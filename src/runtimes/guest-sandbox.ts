@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
+import { posix } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { z } from 'zod';
 import { type Cancel, cancelled, throwIfCancelled } from '../core/cancel.ts';
+import type { Hatch } from '../core/egress.ts';
 import { GeodeError } from '../core/errors.ts';
 import type { Files } from '../core/files.ts';
 import type { Journals } from '../core/journal.ts';
@@ -14,6 +16,7 @@ import { OutputCollector } from '../link/collect-output.ts';
 import { guestCommand, timeoutOf } from '../link/command.ts';
 import { guestFiles } from '../link/files.ts';
 import { followToEnd, silent } from '../link/follow-to-end.ts';
+import { GuestHatch } from '../link/hatch.ts';
 import type { Link } from '../link/link.ts';
 import { ProcessStream, signalProcess } from '../link/process-stream.ts';
 import { metricsSchema, processListSchema } from '../link/schemas.ts';
@@ -44,6 +47,7 @@ export class GuestSandbox implements Sandbox {
   readonly files: Files;
   readonly rootFiles: Files;
   readonly freezer?: Freezer;
+  readonly hatch: Hatch;
   readonly #room: OpenRoom;
   #stopping: Promise<void> | undefined;
 
@@ -52,6 +56,7 @@ export class GuestSandbox implements Sandbox {
     this.files = guestFiles(room.link, 'workspace');
     this.rootFiles = guestFiles(room.link, 'sandbox');
     if (room.freezer !== undefined) this.freezer = room.freezer;
+    this.hatch = new GuestHatch(room.link, posix.join(room.scratch, '.hatch'));
   }
 
   get id(): string {
@@ -87,13 +92,15 @@ export class GuestSandbox implements Sandbox {
 
   async exec(command: Command, options: ExecOptions = {}): Promise<ExecResult> {
     const { signal, outputLimitBytes = defaultOutputLimit } = options;
+    const startedAt = Date.now();
     const process = await this.#start(command, { signal });
     const collector = new OutputCollector(outputLimitBytes);
     await followToEnd(process, (event) => collector.add(event), { timeoutMs: timeoutOf(command), signal });
     if (signal?.aborted) throw cancelled(`The command ${JSON.stringify(command.argv[0])}`, signal.reason);
     const result = collector.result(process.id);
     if (result === undefined) throw silent(process.id);
-    return result;
+    const denied = this.hatch.denials(startedAt);
+    return denied.length === 0 ? result : { ...result, denied };
   }
 
   spawn(command: Command, options: Cancel = {}): Promise<Process> {

@@ -1,7 +1,8 @@
 import type { RuntimeName } from '../core/runtime.ts';
 import type { Grade } from '../core/sandbox.ts';
 import { newSecret } from '../link/handshake.ts';
-import type { RoomRecord } from './rooms.ts';
+import type { SandboxUser } from './accounts.ts';
+import type { Room, RoomRecord } from './rooms.ts';
 import type { CheckedSpec } from './spec.ts';
 
 /** What a room is to be built with, settled before anything is made. */
@@ -11,13 +12,15 @@ export interface Plan {
   readonly workdir: string;
   /** The base environment of commands, the spec's own included. */
   readonly env: Readonly<Record<string, string>>;
+  /** Whom commands run as inside, unless one asks for another user. */
+  readonly user: SandboxUser;
   /** Owner of the workspace folder on the host; left out when that is this process's user. */
-  readonly workspaceOwner?: { readonly uid: number; readonly gid: number };
+  readonly workspaceOwner?: SandboxUser;
 }
 
-export function newRecord(runtime: RuntimeName, id: string, spec: CheckedSpec, plan: Plan): RoomRecord {
+export function newRecord(runtime: RuntimeName, room: Room, spec: CheckedSpec, plan: Plan): RoomRecord {
   return {
-    id,
+    id: room.id,
     runtime,
     owner: spec.owner ?? null,
     createdAt: Date.now(),
@@ -28,6 +31,7 @@ export function newRecord(runtime: RuntimeName, id: string, spec: CheckedSpec, p
     workdir: plan.workdir,
     env: plan.env,
     handle: plan.handle,
+    runFolder: room.runFolder,
     entered: false,
     wanted: {
       env: spec.env,

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { chmod, chown, lstat, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -26,6 +26,8 @@ const recordSchema = z.object({
   env: z.record(z.string(), z.string()),
   /** What the runtime itself calls the sandbox: a process id, a container's name. */
   handle: z.string(),
+  /** Where its socket is. Older versions had one folder for all and did not write it down: `<run_dir>/<id>`. */
+  runFolder: z.string().optional(),
   /** A host has been inside. Before that nothing ran there but the guest, and the first to answer is it. */
   entered: z.boolean(),
   /** What was asked for, to build the walls again. */
@@ -76,6 +78,19 @@ export function newSandboxId(): string {
   return randomBytes(10).toString('hex');
 }
 
+/**
+ * Names a state folder in few bytes, since socket paths are short. Several state folders share a run folder, and
+ * none may touch what is another's: each has a folder of its own in it.
+ */
+export function stateMark({ stateDir }: Pick<RoomPlaces, 'stateDir'>): string {
+  return createHash('sha256').update(stateDir).digest('hex').slice(0, 12);
+}
+
+function runHome(places: RoomPlaces): string {
+  return join(places.runDir, stateMark(places));
+}
+
+/** Where a new room is made. */
 export function roomOf(places: RoomPlaces, id: string): Room {
   if (!idPattern.test(id)) {
     throw new GeodeError(
@@ -84,19 +99,24 @@ export function roomOf(places: RoomPlaces, id: string): Room {
     );
   }
   const folder = join(places.stateDir, 'sandboxes', id);
-  const runFolder = join(places.runDir, id);
-  const linkFolder = join(runFolder, 'link');
   return {
     id,
     folder,
     workspace: join(folder, 'workspace'),
     journals: join(folder, 'journals'),
     snapshots: join(folder, 'snapshots'),
-    runFolder,
-    linkFolder,
-    socket: join(linkFolder, 's'),
-    words: join(runFolder, 'words'),
+    ...runPlaces(join(runHome(places), id)),
   };
+}
+
+/** Where the room of a record was made: also by an older version, or with another run folder. */
+export function roomOfRecord(places: RoomPlaces, { id, runFolder }: RoomRecord): Room {
+  return { ...roomOf(places, id), ...runPlaces(runFolder ?? join(places.runDir, id)) };
+}
+
+function runPlaces(runFolder: string): Pick<Room, 'runFolder' | 'linkFolder' | 'socket' | 'words'> {
+  const linkFolder = join(runFolder, 'link');
+  return { runFolder, linkFolder, socket: join(linkFolder, 's'), words: join(runFolder, 'words') };
 }
 
 /** Takes the id: of two that open the same one at the same moment, one is refused. */
@@ -137,7 +157,8 @@ export async function giveWorkspace(
 }
 
 /** Afresh for every time that the walls are built. */
-export async function makeRunFolder(room: Room): Promise<void> {
+export async function makeRunFolder(room: Room, { runDir }: RoomPlaces): Promise<void> {
+  await ownFolder(runDir);
   await ownFolder(dirname(room.runFolder));
   await removeRunFolder(room);
   await mkdir(room.runFolder, { mode: 0o700 });
@@ -145,7 +166,7 @@ export async function makeRunFolder(room: Room): Promise<void> {
 }
 
 /** For the sandbox's user to enter, whatever the umask; the folder above is closed to everyone else. */
-export async function openFolder(path: string): Promise<void> {
+async function openFolder(path: string): Promise<void> {
   await mkdir(path);
   await chmod(path, 0o755);
 }
@@ -180,9 +201,9 @@ export async function readRecord(room: Room): Promise<RoomRecord | undefined> {
   }
 }
 
-/** Of every room that has a folder left, half-made and half-removed ones included. */
+/** Of every room of this state folder that has a folder left, half-made and half-removed ones included. */
 export async function allRoomIds(places: RoomPlaces): Promise<readonly string[]> {
-  const folders = [join(places.stateDir, 'sandboxes'), places.runDir];
+  const folders = [join(places.stateDir, 'sandboxes'), runHome(places)];
   return (await Promise.all(folders.map(idsIn))).flat();
 }
 

@@ -4,6 +4,7 @@ import type { Available, HostWorkspaces, Runtime, Unavailable } from '../core/ru
 import type { Sandbox, SandboxSpec } from '../core/sandbox.ts';
 import type { Vital } from '../link/watch.ts';
 import { censusOf } from './census.ts';
+import { orDiskFull } from './disk-full.ts';
 import { enterRoom } from './enter-room.ts';
 import type { RuntimeOptions } from './options.ts';
 import { newRecord } from './plan.ts';
@@ -17,6 +18,7 @@ import {
   removeRoom,
   removeRunFolder,
   roomOf,
+  roomOfRecord,
   saveRecord,
 } from './rooms.ts';
 import { checkGrade, checkSpec } from './spec.ts';
@@ -57,7 +59,7 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
     const room = roomOf(options, spec.id ?? newSandboxId());
     const { checked, plan } = await prepare(room, spec, { signal });
     await claimRoom(room);
-    return raise(room, newRecord(walls.name, room.id, checked, plan), {
+    return raise(room, newRecord(walls.name, room, checked, plan), {
       build: async (stop) => {
         await allDone([
           workspaces.prepare(room, checked.limits, plan.workspaceOwner),
@@ -71,12 +73,14 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
   };
 
   const start = async (id: string, { signal }: Cancel = {}): Promise<Sandbox> => {
-    const room = roomOf(options, id);
-    const before = await census.record(room);
+    const { room: last, record: before } = await census.find(id);
     const vital = await census.vital(before, { signal });
-    if (vital.alive) return join(room, before, vital, { signal });
+    if (vital.alive) return join(last, before, vital, { signal });
     // A host that died while it was building may have left something that no record names.
-    if (!before.entered) await haltWalls(room, before.handle);
+    if (!before.entered) await haltWalls(last, before.handle);
+    // What an older version made may be kept by the engine with its old place in it.
+    const room = before.runFolder === undefined ? last : roomOf(options, id);
+    if (room.runFolder !== last.runFolder) await removeRunFolder(last);
     const { wanted, limits, leaseMs, owner, createdAt } = before;
     const spec = {
       ...wanted,
@@ -84,10 +88,13 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
       leaseMs: leaseMs || null,
       ...(owner === null ? {} : { owner }),
     };
-    const { checked, plan } = await prepare(room, spec, { signal });
+    const { checked, plan: planned } = await prepare(room, spec, { signal });
+    // A name is kept for good, a process id is not.
+    const plan = planned.handle === '' ? planned : { ...planned, handle: before.handle };
+    const runFolder = before.runFolder && room.runFolder;
     return raise(
       room,
-      { ...newRecord(walls.name, id, checked, plan), createdAt },
+      { ...newRecord(walls.name, room, checked, plan), createdAt, runFolder },
       {
         build: async (stop) => {
           await workspaces.prepare(room, checked.limits, plan.workspaceOwner);
@@ -126,7 +133,7 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
   ): Promise<Sandbox> => {
     let record = planned;
     try {
-      await makeRunFolder(room);
+      await makeRunFolder(room, options);
       await saveRecord(room, record);
       const deadline = { ms: buildDeadlineMs, what: `Building a ${walls.name} sandbox`, signal };
       record = { ...record, handle: (await finishing(deadline, build)).handle };
@@ -176,9 +183,7 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
 
   const hostWorkspaces: HostWorkspaces = {
     async hold(id) {
-      const room = roomOf(options, id);
-      await census.record(room);
-      return workspaces.hold(room);
+      return workspaces.hold((await census.find(id)).room);
     },
   };
   const hasWorkspaces = !walls.hasNoHostFolder && options.platform === 'linux';
@@ -186,36 +191,36 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
     name: walls.name,
     ...(hasWorkspaces ? { workspaces: hostWorkspaces } : {}),
     probe,
-    open,
-    start,
+    open: (spec, cancel) => orDiskFull(() => open(spec, cancel)),
+    start: (id, cancel) => orDiskFull(() => start(id, cancel)),
     async halt(id) {
-      const room = roomOf(options, id);
-      await haltWalls(room, (await census.record(room)).handle);
+      const { room, record } = await census.find(id);
+      await haltWalls(room, record.handle);
     },
     async journals(id) {
-      const room = roomOf(options, id);
-      await census.record(room);
+      const { room } = await census.find(id);
       const journals = options.journals(room.journals);
       journals.close();
       return journals;
     },
     async assign(id, owner) {
-      const room = roomOf(options, id);
-      await saveRecord(room, { ...(await census.record(room)), owner });
+      const { room, record } = await census.find(id);
+      await orDiskFull(() => saveRecord(room, { ...record, owner }));
     },
     async adopt(id, { signal } = {}) {
-      const room = roomOf(options, id);
-      const record = await census.record(room);
+      const { room, record } = await census.find(id);
       const vital = await census.vital(record, { signal });
       if (!vital.alive) throw new GeodeError('sandbox_gone', `The sandbox ${id} has ended: ${vital.reason}.`);
       return join(room, record, vital, { signal });
     },
+    recorded: census.recorded,
     list: census.list,
     traces: census.traces,
     async remove(id) {
       const room = roomOf(options, id);
       const record = await readRecord(room);
-      if (record === undefined || record.runtime === walls.name) await tearDown(room, record?.handle ?? '');
+      if (record === undefined) await tearDown(room, '');
+      else if (record.runtime === walls.name) await tearDown(roomOfRecord(options, record), record.handle);
     },
   };
 }

@@ -35,7 +35,7 @@ export interface Walls {
     signal: AbortSignal,
   ): Promise<{ readonly handle: string }>;
   /** How its time is stopped; `vital` tells whether it is. Undefined where that cannot be done. */
-  frost?(room: Room): Promise<Frost | undefined>;
+  frost?(room: Room, handle: string): Promise<Frost | undefined>;
   /** Ends everything of it, paused or not. Idempotent; unknown handles are no error. Without one it goes by the room's id. */
   destroy(room: Room, handle: string, signal: AbortSignal): Promise<void>;
   /** The ids of rooms that something outside of their folders is left of. */

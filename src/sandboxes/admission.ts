@@ -1,3 +1,4 @@
+import type { Cancel } from '../core/cancel.ts';
 import { GeodeError } from '../core/errors.ts';
 
 /** How many sandboxes may run at once. */
@@ -6,33 +7,52 @@ export interface AdmissionLimits {
   readonly mostPerUser: number;
 }
 
+/** The users of sandboxes, one for each. */
+export interface Census {
+  /** Of each that runs. */
+  running(): readonly string[];
+  /** Of each that may run: nobody has looked yet. */
+  unknown(): readonly string[];
+  /** Until one less is unknown. */
+  known(cancel: Cancel): Promise<void>;
+}
+
 /** Counts what runs, by looking, and what is about to: there is no counter of the running ones to drift. */
 export class Admission {
   readonly #limits: AdmissionLimits;
-  readonly #running: () => readonly string[];
+  readonly #census: Census;
   readonly #coming: string[] = [];
 
-  /** `running` names the user of each sandbox that runs. */
-  constructor(limits: AdmissionLimits, running: () => readonly string[]) {
+  constructor(limits: AdmissionLimits, census: Census) {
     this.#limits = limits;
-    this.#running = running;
+    this.#census = census;
   }
 
   /** Room for one more of the user, until the work is done; then what it made is seen to run. */
-  async admit<T>(user: string, work: () => Promise<T>): Promise<T> {
-    const users = [...this.#running(), ...this.#coming];
-    const { most, mostPerUser } = this.#limits;
-    const own = users.filter((other) => other === user).length;
-    if (own >= mostPerUser)
-      throw tooMany(`This user has ${own} sandboxes running; the most is ${mostPerUser}.`);
-    if (users.length >= most)
-      throw tooMany(`${users.length} sandboxes are running here; the most is ${most}.`);
+  async admit<T>(user: string, cancel: Cancel, work: () => Promise<T>): Promise<T> {
+    // What may run counts. Only where that makes the difference it is waited for.
+    while (this.#refusal(user, this.#census.unknown()) !== undefined) {
+      const refusal = this.#refusal(user, []);
+      if (refusal !== undefined) throw refusal;
+      await this.#census.known(cancel);
+    }
     this.#coming.push(user);
     try {
       return await work();
     } finally {
       this.#coming.splice(this.#coming.indexOf(user), 1);
     }
+  }
+
+  #refusal(user: string, unknown: readonly string[]): GeodeError | undefined {
+    const users = [...this.#census.running(), ...this.#coming, ...unknown];
+    const { most, mostPerUser } = this.#limits;
+    const own = users.filter((other) => other === user).length;
+    if (own >= mostPerUser)
+      return tooMany(`This user has ${own} sandboxes running; the most is ${mostPerUser}.`);
+    if (users.length >= most)
+      return tooMany(`${users.length} sandboxes are running here; the most is ${most}.`);
+    return undefined;
   }
 }
 

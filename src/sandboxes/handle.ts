@@ -17,8 +17,10 @@ export function handleOf({ user, chat, spec }: Entry, held: Held): PersistentSan
       );
   };
   const { id, runtime, grade, limits, workdir, files, rootFiles, journals } = sandbox;
-  const inside = (command: Command): Command =>
-    spec.env === undefined ? command : { ...command, env: { ...spec.env, ...command.env } };
+  const inside = (command: Command): Command => {
+    const added = { ...held.hatch?.env, ...spec.env };
+    return Object.keys(added).length === 0 ? command : { ...command, env: { ...added, ...command.env } };
+  };
   return {
     user,
     chat,
@@ -47,5 +49,6 @@ export function handleOf({ user, chat, spec }: Entry, held: Held): PersistentSan
     signal: (processId, name, options) => sandbox.signal(processId, name, options),
     tunnel: (port, options) => sandbox.tunnel(port, options),
     metrics: (options) => sandbox.metrics(options),
+    denials: (since) => sandbox.hatch?.denials(since) ?? [],
   };
 }

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Cancel, throwIfCancelled, within } from '../core/cancel.ts';
+import type { OpenHatch } from '../core/egress.ts';
 import { GeodeError, isGeodeError } from '../core/errors.ts';
 import type { EventSink } from '../core/events.ts';
 import type { Log } from '../core/log.ts';
@@ -13,6 +14,8 @@ import { Pace } from './pace.ts';
 import { heldSnapshots } from './workspaces/held-snapshots.ts';
 
 const retryMs = 1_000;
+/** A full disk that is emptied by then is nobody's trouble. */
+const patientTries = 3;
 const politeMs = 2_000;
 const askDeadlineMs = 5_000;
 
@@ -32,6 +35,8 @@ export class Held {
   readonly #events: EventSink;
   readonly #log: Log;
   readonly snapshots: Snapshots | undefined;
+  /** Its way out, once it is open. */
+  hatch: OpenHatch | undefined;
   #pausedSince = Date.now();
   #left = false;
   readonly #followed = new Map<string, Process>();
@@ -192,11 +197,16 @@ export class Held {
     this.#following.add(following);
   }
 
-  /** A full disk is waited out: the process stands still meanwhile, and loses nothing. */
+  /**
+   * A full disk is waited out: the process stands still meanwhile, and loses nothing. Whoever follows it hears of a
+   * disk that stays full.
+   */
   async #readToEnd(process: Process, pace: Pace | undefined): Promise<void> {
+    let tries = 0;
     for (let current = process; ; ) {
       try {
         for await (const event of current) {
+          tries = 0;
           if (event.type === 'exit') this.#tellExit(process.id, event);
           else await pace?.writtenTo(event.offset);
         }
@@ -208,6 +218,8 @@ export class Held {
           this.#log.warn({ err: error, process: process.id }, 'A process is no longer followed');
           return;
         }
+        tries += 1;
+        if (tries >= patientTries) this.sandbox.journals.open(process.id).interrupt(error);
       }
       await delay(retryMs, undefined, { ref: false });
       current = await this.#attachAtEnd(process.id, {}).catch(() => current);

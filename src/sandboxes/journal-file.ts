@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Cancel, throwIfCancelled } from '../core/cancel.ts';
+import type { GeodeError } from '../core/errors.ts';
 import type { Journal, JournalFacts } from '../core/journal.ts';
 import type { ExitFacts, ProcessEvent } from '../core/process.ts';
 import { headerBytes, largestPayload } from '../link/frames.ts';
@@ -37,6 +38,8 @@ export class JournalFile implements Journal {
   #length = 0;
   #markedAt = 0;
   #exit: ExitFacts | undefined;
+  /** Another one each time. */
+  #interruption: { readonly reason: GeodeError } | undefined;
 
   constructor(processId: string, shelf: JournalShelf) {
     this.processId = processId;
@@ -96,6 +99,11 @@ export class JournalFile implements Journal {
     this.#bell.ring();
   }
 
+  interrupt(reason: GeodeError): void {
+    this.#interruption = { reason };
+    this.#bell.ring();
+  }
+
   *read(from: number): Generator<ProcessEvent> {
     const length = this.#length;
     const exit = this.#exit;
@@ -111,6 +119,7 @@ export class JournalFile implements Journal {
   async *follow(from: number, { signal }: Cancel = {}): AsyncGenerator<ProcessEvent> {
     const cursor = this.#cursorAt(from);
     const teller = new JournalTeller(from);
+    const before = this.#interruption;
     let bytesThisTurn = 0;
     for (;;) {
       throwIfCancelled(signal, `Following process ${this.processId}`);
@@ -132,6 +141,8 @@ export class JournalFile implements Journal {
         return;
       } else {
         if (this.#shelf.closed) throw this.#shelf.sandboxGone();
+        if (this.#interruption !== undefined && this.#interruption !== before)
+          throw this.#interruption.reason;
         await this.#bell.next(signal);
       }
       bytesThisTurn = 0;

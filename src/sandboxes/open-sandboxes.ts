@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { Cancel } from '../core/cancel.ts';
+import type { Egress } from '../core/egress.ts';
 import { reasonOf } from '../core/errors.ts';
 import type { EventSink } from '../core/events.ts';
 import type { Log } from '../core/log.ts';
@@ -31,6 +32,8 @@ export interface HostedOptions extends SupplyOptions, Cancel {
   readonly formerUser?: string;
   readonly events?: EventSink;
   readonly log?: Log;
+  /** It is closed with the host. */
+  readonly egress: Egress & Disposable;
 }
 
 /**
@@ -51,19 +54,22 @@ export async function openSandboxes(options: SandboxesOptions): Promise<Sandboxe
  * that runs. On failure nothing is held.
  */
 export async function sandboxesIn(ledger: Ledger, options: HostedOptions): Promise<Sandboxes> {
-  const { most, policy, sweepEveryMs, runtimes, warn, signal, events, log, formerUser } = options;
+  const { most, policy, sweepEveryMs, runtimes, warn, signal, events, log, formerUser, egress } = options;
   await using held = new AsyncDisposableStack();
   const book = new Book(ledger);
+  held.use(egress);
+  // Its tables are there before anything depends on them.
+  egress.remembered('');
   const supply = held.use(new Supply(options));
   const registry = held.use(
-    new Registry({ book, supply, limits: most, ...(events && { events }), ...(log && { log }) }),
+    new Registry({ book, supply, limits: most, egress, ...(events && { events }), ...(log && { log }) }),
   );
   const closing = new AbortController();
   const sides = { registry, runtimes, warn };
   // Before anything is adopted, and once more for what only reality knew of.
   const former = formerUser === undefined ? undefined : new FormerUser(sides, formerUser);
   await former?.move({ signal });
-  const { reaping } = await reconcile(sides, closing.signal, { signal });
+  const { settled, reaping } = await reconcile(sides, closing.signal, { signal });
   await former?.moveRest({ signal });
 
   const tend = async () => {
@@ -74,6 +80,7 @@ export async function sandboxesIn(ledger: Ledger, options: HostedOptions): Promi
   held.defer(async () => {
     closing.abort();
     await tending;
+    await settled;
     await reaping;
   });
   if (sweepEveryMs !== null) {

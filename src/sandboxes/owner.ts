@@ -82,6 +82,7 @@ const specFields: Readonly<Record<keyof PersistentSpec, true>> = {
   minimumGrade: true,
   rootAccess: true,
   leaseMs: true,
+  egress: true,
 };
 
 /** As it is written down, where what is undefined is not there. */
@@ -101,7 +102,7 @@ function finite(field: string, value: unknown): unknown {
 
 /** A caller who names what the sandbox shall be must not get another. Labels may differ: they can be changed. */
 export function checkAgreement(
-  { labels: _, runtime, ...asked }: PersistentSpec,
+  { labels: _, egress: __, runtime, ...asked }: PersistentSpec,
   made: { readonly runtime: RuntimeName; readonly spec: PersistentSpec },
 ): void {
   const fields = Object.entries(asked).filter(

@@ -1,6 +1,6 @@
 import type { Cancel } from '../core/cancel.ts';
 import { isGeodeError, reasonOf } from '../core/errors.ts';
-import type { Runtime, SandboxFacts } from '../core/runtime.ts';
+import type { Runtime } from '../core/runtime.ts';
 import type { Book, Entry } from './book.ts';
 import { isOrphan } from './host-mark.ts';
 import { type Owner, parseOwner } from './owner.ts';
@@ -16,58 +16,47 @@ export interface Sides {
   readonly warn: (message: string) => void;
 }
 
-/** What a runtime says is there. */
-interface Reality {
-  readonly runtime: Runtime;
-  readonly facts: readonly SandboxFacts[];
+/** What goes on after a host has begun; both end soon after `closing`. */
+interface Settling {
+  /** Resolves when everything that runs was taken over, or could not be. */
+  readonly settled: Promise<void>;
+  /** Removes blank sandboxes of dead hosts; resolves with their ids. */
+  readonly reaping: Promise<readonly string[]>;
 }
 
 /**
- * Makes the ledger agree with reality, which is always right, and takes over everything that runs. What a
- * runtime does not answer for is left alone, and stays unsettled. Blank sandboxes of dead hosts are removed
- * meanwhile: the answer resolves with their ids, soon after `closing`.
+ * Makes the ledger agree with reality, which is always right, and takes over everything that runs. Only what is
+ * written down is waited for: no engine and no guest can keep a host from beginning. Whoever comes to a sandbox
+ * before it was taken over does that first. What a runtime does not answer for is left alone, and stays unsettled.
  */
-export async function reconcile(
-  sides: Sides,
-  closing: AbortSignal,
-  cancel: Cancel = {},
-): Promise<{ readonly reaping: Promise<readonly string[]> }> {
+export async function reconcile(sides: Sides, closing: AbortSignal, cancel: Cancel = {}): Promise<Settling> {
   const { registry, runtimes } = sides;
   const { book } = registry;
-  const looked = await Promise.all(runtimes.map((runtime) => lookAt(runtime, cancel)));
-  const realities = looked.filter((reality) => reality !== undefined);
-  for (const reality of realities) await addUnknown(sides, reality, cancel);
-  const seen = new Map(realities.flatMap(({ facts }) => facts.map((fact) => [fact.id, fact] as const)));
-  await settleAll(sides, book.all(), (id) => seen.get(id), cancel);
-  const known = new Set(book.all().map(({ id }) => id));
-  const answering = realities.map(({ runtime }) => runtime);
-  const reaping = reap(answering, (id) => isOrphan('room', id) && !known.has(id), { signal: closing });
-  return { reaping: reaping.catch(() => []) };
+  for (const runtime of runtimes) await agreeWith(sides, runtime, cancel);
+  const entries = book.all();
+  registry.expect(entries, ({ id, user, chat }, stop) => settle(sides, user, chat, id, stop));
+  const known = new Set(entries.map(({ id }) => id));
+  const settled = inTurns(registry, entries, async () => {}, { signal: closing });
+  const reaping = reapAnswering(runtimes, (id) => isOrphan('room', id) && !known.has(id), closing);
+  return { settled: settled.catch(() => {}), reaping: reaping.catch(() => []) };
 }
 
 /** Those of which it is not known whether they run: an engine that was away may be back. */
 export async function reconcileUnsettled(sides: Sides, cancel: Cancel = {}): Promise<void> {
   const entries = sides.registry.book.all().filter(({ id }) => sides.registry.unsettled.has(id));
-  await settleAll(sides, entries, () => undefined, cancel);
-}
-
-async function lookAt(runtime: Runtime, cancel: Cancel): Promise<Reality | undefined> {
-  const found = await runtime.probe(cancel);
-  if (!found.available) return undefined;
-  return runtime.list(cancel).then(
-    (facts) => ({ runtime, facts }),
-    () => undefined,
+  await inTurns(
+    sides.registry,
+    entries,
+    ({ id, user, chat }) => settle(sides, user, chat, id, cancel),
+    cancel,
   );
 }
 
-/** A host may have died between giving a sandbox its owner and writing it down; or the ledger was lost. */
-async function addUnknown(
-  { registry, warn }: Sides,
-  { runtime, facts }: Reality,
-  cancel: Cancel,
-): Promise<void> {
+/** A host may have died between giving a sandbox its owner or its name and writing it down; or the ledger was lost. */
+async function agreeWith({ registry, warn }: Sides, runtime: Runtime, cancel: Cancel): Promise<void> {
   const { book } = registry;
-  const known = new Set(book.all().map(({ id }) => id));
+  const records = await runtime.recorded().catch(() => []);
+  const entries = new Map(book.all().map((entry) => [entry.id, entry]));
   const add = async (id: string, { user, chat, spec }: Owner, createdAt: number) => {
     const other = book.find(user, chat);
     if (other === undefined) {
@@ -76,36 +65,49 @@ async function addUnknown(
     } else if (other.id !== id)
       warn(`Sandbox ${id} belongs to a chat that has another one; it is left as it is.`);
   };
-  for (const { id, owner: text, createdAt } of facts) {
+  for (const { id, owner: text, createdAt } of records) {
     const owner = parseOwner(text);
-    if (owner === undefined || known.has(id)) continue;
-    await registry.inTurn(owner.user, owner.chat, cancel, () => add(id, owner, createdAt));
+    const entry = entries.get(id);
+    if (entry !== undefined) agree(book, entry, owner);
+    else if (owner !== undefined)
+      await registry.inTurn(owner.user, owner.chat, cancel, () => add(id, owner, createdAt));
   }
 }
 
-async function settleAll(
-  sides: Sides,
+async function reapAnswering(
+  runtimes: readonly Runtime[],
+  isLeft: (id: string) => boolean,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const probed = await Promise.all(
+    runtimes.map(async (runtime) => ((await runtime.probe()).available ? [runtime] : [])),
+  );
+  return reap(probed.flat(), isLeft, { signal });
+}
+
+async function inTurns(
+  registry: Registry,
   entries: readonly Entry[],
-  seen: (id: string) => SandboxFacts | undefined,
+  work: (entry: Entry) => Promise<void>,
   cancel: Cancel,
 ): Promise<void> {
   const waiting = [...entries];
   const next = async (): Promise<void> => {
     for (let entry = waiting.shift(); entry !== undefined; entry = waiting.shift()) {
-      const { id, user, chat } = entry;
-      await sides.registry.inTurn(user, chat, cancel, () => settle(sides, user, chat, id, seen(id), cancel));
+      const { user, chat } = entry;
+      const current = entry;
+      await registry.inTurn(user, chat, cancel, () => work(current));
     }
   };
   await Promise.all(Array.from({ length: atOnce }, next));
 }
 
-/** In the chat's turn, so what was seen before it began may be old, where something is to be removed. */
+/** In the chat's turn. */
 async function settle(
   { registry, runtimes, warn }: Sides,
   user: string,
   chat: string,
   id: string,
-  seen: SandboxFacts | undefined,
   cancel: Cancel,
 ): Promise<void> {
   const { book } = registry;
@@ -117,10 +119,10 @@ async function settle(
   try {
     if (entry.removing) await registry.discard(entry);
     else {
-      const [fact] = seen === undefined ? await runtime.list({ ids: [id], ...cancel }) : [seen];
+      const [fact] = await runtime.list({ ids: [id], ...cancel });
       if (fact === undefined && !(await runtime.traces(cancel)).includes(id)) book.remove(id);
       if (fact?.state === 'unknown') return;
-      if (fact !== undefined) agree(book, entry, fact);
+      if (fact !== undefined) agree(book, entry, parseOwner(fact.owner));
       if (fact?.state === 'running' || fact?.state === 'paused') {
         if (registry.heldOf(entry) === undefined) await registry.adopt(entry, cancel);
       } else if (wasUnsettled) await runtime.halt(id, cancel);
@@ -136,8 +138,7 @@ async function settle(
 }
 
 /** A host may have died in the middle of giving it another name. */
-function agree(book: Book, { id, user, chat }: Entry, { owner: text }: SandboxFacts): void {
-  const owner = parseOwner(text);
+function agree(book: Book, { id, user, chat }: Entry, owner: Owner | undefined): void {
   if (owner?.user !== user || owner.chat === chat || book.find(user, owner.chat) !== undefined) return;
   book.rename(id, owner.chat);
 }

@@ -1,4 +1,5 @@
 import { type Cancel, throwIfCancelled, within } from '../core/cancel.ts';
+import type { Egress, EgressSpec } from '../core/egress.ts';
 import { GeodeError, isGeodeError } from '../core/errors.ts';
 import { type EventSink, noEvents } from '../core/events.ts';
 import { checkUser } from '../core/identity.ts';
@@ -7,6 +8,7 @@ import { type Log, noLog } from '../core/log.ts';
 import type { PersistentSandbox, PersistentSpec, SandboxStatus } from '../core/persistent.ts';
 import type { Runtime } from '../core/runtime.ts';
 import { Admission, type AdmissionLimits } from './admission.ts';
+import { Arrivals } from './arrivals.ts';
 import type { Book, Entry } from './book.ts';
 import { handleOf } from './handle.ts';
 import type { Held } from './held.ts';
@@ -25,6 +27,8 @@ export interface RegistryOptions {
   /** Hears of everything that is done to a sandbox. */
   readonly events?: EventSink;
   readonly log?: Log;
+  /** Opens the hatches of those that have a policy. */
+  readonly egress: Egress;
 }
 
 /**
@@ -33,20 +37,27 @@ export interface RegistryOptions {
  */
 export class Registry implements AsyncDisposable {
   readonly book: Book;
+  readonly egress: Egress;
   readonly #supply: Supply;
   readonly #admission: Admission;
   readonly #holdings: Holdings;
   readonly #events: EventSink;
+  readonly #arrivals = new Arrivals();
   readonly #turns = new KeyedTurns();
   readonly #working = new Set<Promise<unknown>>();
   #closing: Promise<void> | undefined;
 
-  constructor({ book, supply, limits, events = noEvents, log = noLog }: RegistryOptions) {
+  constructor({ book, supply, limits, egress, events = noEvents, log = noLog }: RegistryOptions) {
     this.book = book;
+    this.egress = egress;
     this.#events = events;
     this.#holdings = new Holdings({ events, log });
     this.#supply = supply;
-    this.#admission = new Admission(limits, () => this.#holdings.running().map(({ user }) => user));
+    this.#admission = new Admission(limits, {
+      running: () => this.#holdings.running().map(({ user }) => user),
+      unknown: () => this.#arrivals.users(),
+      known: (cancel) => this.#arrivals.fewer(cancel),
+    });
   }
 
   async inspect(user: string, chat: string, cancel: Cancel = {}): Promise<SandboxStatus> {
@@ -71,10 +82,17 @@ export class Registry implements AsyncDisposable {
     return this.#holdings.get(id);
   }
 
+  /** Those that an earlier host left. Each is settled before anything else is done to it, in its chat's turn. */
+  expect(entries: readonly Entry[], settle: (entry: Entry, cancel: Cancel) => Promise<void>): void {
+    this.#arrivals.expect(entries, settle);
+  }
+
   /** Takes a sandbox that runs, with everything that runs in it. */
   async adopt(entry: Entry, cancel: Cancel = {}): Promise<void> {
     const runtime = this.#supply.runtime(entry.runtime);
-    await this.#holdings.take(entry, await runtime.adopt(entry.id, cancel), runtime, cancel);
+    const held = await this.#holdings.take(entry, await runtime.adopt(entry.id, cancel), runtime, cancel);
+    // What runs in it goes on without a way out if that fails; whoever asks for the sandbox hears why.
+    if (!held.paused) await this.#openHatch(entry, held, cancel).catch(() => {});
   }
 
   /** In the chat's turn: ends what runs and keeps the rest. It counts as running until it has ended. */
@@ -107,6 +125,7 @@ export class Registry implements AsyncDisposable {
     await this.#supply.runtime(runtime).remove(id);
     this.#holdings.drop(id);
     this.book.remove(id);
+    this.#forgetEgress(id);
     this.unsettled.delete(id);
     this.#events.tell(entry.user, { type: 'sandbox-remove', ...named(entry) });
   }
@@ -125,6 +144,15 @@ export class Registry implements AsyncDisposable {
     this.#events.tell(entry.user, { type: 'sandbox-pause', ...named(entry) });
   }
 
+  /** What is left of it on a full disk belongs to an id that is never used again. */
+  #forgetEgress(id: string): void {
+    try {
+      if (this.egress.remembered(id) !== undefined) this.egress.remember(id, undefined);
+    } catch (error) {
+      if (!isGeodeError(error, 'disk_full')) throw error;
+    }
+  }
+
   /** Writes down how far the activity of everything that runs has come. On a full disk that can wait. */
   noteActivity(): void {
     try {
@@ -137,6 +165,11 @@ export class Registry implements AsyncDisposable {
   /** Ids of which it is not known whether they run. */
   get unsettled(): Set<string> {
     return this.#holdings.unsettled;
+  }
+
+  /** Whether it runs is not known, or nobody has looked yet. */
+  isUnknown({ id }: Pick<Entry, 'id'>): boolean {
+    return this.unsettled.has(id) || this.#arrivals.has(id);
   }
 
   /** Something is being done to it, or waits to be. */
@@ -158,6 +191,7 @@ export class Registry implements AsyncDisposable {
     const begin = async () => {
       if (this.#closing !== undefined)
         throw new GeodeError('stopping', 'This host is letting go of its sandboxes.');
+      for (const chat of chats) await this.#arrivals.settle(this.book.find(user, chat), { signal });
       return work();
     };
     const turn = this.#turns.in(keys, begin, { what: 'Waiting for the sandbox', signal });
@@ -174,6 +208,7 @@ export class Registry implements AsyncDisposable {
   async #close(): Promise<void> {
     // Who waits for a turn is refused; who has one finishes.
     await Promise.resolve();
+    this.#arrivals.end();
     const working = within({ ms: closeDeadlineMs, what: 'The last calls' }, () =>
       Promise.allSettled(this.#working),
     );
@@ -223,29 +258,52 @@ export class Registry implements AsyncDisposable {
       this.#events.tell(user, { type: 'sandbox-start', made: false, ...named(entry) });
       return held;
     };
-    const held = this.heldOf(entry) ?? (await this.#admission.admit(user, start));
+    const held = this.heldOf(entry) ?? (await this.#admission.admit(user, cancel, start));
     if (held.paused) {
       await held.resume(cancel);
       this.#events.tell(user, { type: 'sandbox-resume', ...named(entry) });
     }
+    await this.#openHatch(entry, held, cancel);
     return handleOf(entry, held);
+  }
+
+  /** As its policy says, if it has one and is not open yet. */
+  async #openHatch(
+    { id, user, chat }: Pick<Entry, 'id' | 'user' | 'chat'>,
+    held: Held,
+    cancel: Cancel,
+  ): Promise<void> {
+    const spec = held.hatch === undefined ? this.egress.remembered(id) : undefined;
+    if (spec === undefined) return;
+    held.hatch = await this.egress.open(held.sandbox, { sandboxId: id, user, chat }, spec, cancel);
+  }
+
+  /** In the chat's turn: what it may reach from now on. */
+  async setEgress(entry: Entry, spec: EgressSpec | undefined, cancel: Cancel): Promise<void> {
+    checkNetwork(entry.spec, spec);
+    const held = this.heldOf(entry);
+    if (held?.hatch !== undefined) await held.hatch.change(spec ?? nothing, cancel);
+    this.egress.remember(entry.id, spec);
+    if (held !== undefined && !held.paused) await this.#openHatch(entry, held, cancel);
   }
 
   /** Reality first: the sandbox says whose it is before the ledger does. */
   create(
     user: string,
     chat: string,
-    spec: PersistentSpec,
+    { egress = this.egress.initial, ...spec }: PersistentSpec,
     cancel: Cancel,
     fill: (id: string) => Promise<void> = async () => {},
   ): Promise<PersistentSandbox> {
     checkUser(user);
     const labels = checkLabels(spec.labels ?? {});
-    return this.#admission.admit(user, async () => {
+    checkNetwork(spec, egress);
+    return this.#admission.admit(user, cancel, async () => {
       const { runtime, sandbox } = await this.#supply.claim(spec, cancel);
       try {
         throwIfCancelled(cancel.signal, 'Making the sandbox');
         await fill(sandbox.id);
+        if (egress !== undefined) this.egress.remember(sandbox.id, egress);
         await runtime.assign(sandbox.id, ownerText({ user, chat, spec }));
         const now = Date.now();
         const entry = {
@@ -258,12 +316,14 @@ export class Registry implements AsyncDisposable {
           createdAt: now,
           activeAt: now,
         };
-        this.book.add(entry);
         const held = this.#holdings.hold(entry, sandbox, runtime);
+        if (egress !== undefined) await this.#openHatch(entry, held, cancel);
+        this.book.add(entry);
         this.#holdings.put(held);
         this.#events.tell(user, { type: 'sandbox-start', made: true, ...named(entry) });
         return handleOf({ ...entry, keptUntil: 0, thinkingUntil: 0, removing: false }, held);
       } catch (error) {
+        if (egress !== undefined) this.egress.remember(sandbox.id, undefined);
         await sandbox.stop().catch(() => {});
         throw error;
       }
@@ -273,6 +333,21 @@ export class Registry implements AsyncDisposable {
 
 function named({ id, chat }: Pick<Entry, 'id' | 'chat'>) {
   return { sandbox: id, chat };
+}
+
+/** What a sandbox without a policy may reach. */
+const nothing: EgressSpec = { policy: { mode: 'deny-all', allow: [], deny: [] }, bindings: [] };
+
+/** A sandbox with a network of its own goes around every policy. */
+function checkNetwork({ network = 'none' }: PersistentSpec, egress: EgressSpec | undefined): void {
+  if (network === 'none' || egress === undefined) return;
+  throw new GeodeError(
+    'cannot_enforce',
+    `A policy cannot be held to in a sandbox with the network "${network}".`,
+    {
+      hint: 'Leave the network out: the policy is the way out.',
+    },
+  );
 }
 
 function notFound(chat: string): never {

@@ -136,7 +136,10 @@ export class SegmentWriter implements SegmentSource {
     return new GeodeError(
       'disk_full',
       `The output of process ${this.#processId} cannot be stored: the host has no space left for its journal.`,
-      { hint: 'Free space where `state_dir` is, then attach to the process again: it has gone on.', cause },
+      {
+        hint: 'Free space where `sandbox.state_dir` is. The process waits and goes on by itself then; read on with `geode sandbox logs -f`.',
+        cause,
+      },
     );
   }
 }

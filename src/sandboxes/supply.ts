@@ -67,7 +67,7 @@ export class Supply implements AsyncDisposable {
 
   /** What cannot be changed once it is open. Variables come with each command, labels and owner with the claim. */
   async #kindOf(spec: PersistentSpec, cancel: Cancel): Promise<{ kind: Kind; runtime: Runtime }> {
-    const { runtime: name, labels: _, env, ...fixed } = spec;
+    const { runtime: name, labels: _, egress: __, env, ...fixed } = spec;
     checkEnv(env ?? {});
     const runtime = await this.#options.choose(name);
     const content = await this.#options.image(runtime, spec.image, cancel);

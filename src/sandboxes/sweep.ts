@@ -52,7 +52,7 @@ function standingOf(registry: Registry, entry: Entry): Standing {
   const held = registry.heldOf(entry);
   return {
     state: held === undefined ? 'stopped' : 'running',
-    open: registry.unsettled.has(entry.id) ? 1 : (held?.activity.open ?? 0),
+    open: registry.isUnknown(entry) ? 1 : (held?.activity.open ?? 0),
     activeAt: activeAt(entry, held, Date.now()),
     keptUntil: entry.keptUntil,
     thinkingUntil: entry.thinkingUntil,

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Cancel } from '../core/cancel.ts';
 import { GeodeError } from '../core/errors.ts';
 import type { SandboxStatus, UserSandboxes } from '../core/persistent.ts';
@@ -32,6 +33,11 @@ export function userSandboxes(registry: Registry, name: string): UserSandboxes {
         const entry = await registry.find(user, chat);
         if (entry === undefined) return registry.create(user, chat, spec, cancel);
         checkAgreement(spec, entry);
+        if (
+          spec.egress !== undefined &&
+          !isDeepStrictEqual(spec.egress, registry.egress.remembered(entry.id))
+        )
+          throw otherEgress();
         return registry.open(entry, cancel);
       });
     },
@@ -56,7 +62,8 @@ export function userSandboxes(registry: Registry, name: string): UserSandboxes {
         const { workspaces } = registry.runtimeOf(source);
         if (workspaces === undefined) throw notHere();
         const freezer = registry.heldOf(source)?.sandbox.freezer;
-        const spec = { ...source.spec, runtime: source.runtime };
+        const egress = registry.egress.remembered(source.id);
+        const spec = { ...source.spec, runtime: source.runtime, ...(egress && { egress }) };
         return registry.create(user, to, spec, cancel, async (id) => {
           await using from = await workspaces.hold(source.id);
           await using into = await workspaces.hold(id);
@@ -101,11 +108,23 @@ export function userSandboxes(registry: Registry, name: string): UserSandboxes {
         return registry.inspect(user, to);
       }),
 
+    async egress(chat) {
+      return registry.egress.remembered(registry.look(user, chat).id);
+    },
+    setEgress: (chat, spec, cancel = {}) =>
+      inTurn(chat, cancel, async () => registry.setEgress(await registry.get(user, chat), spec, cancel)),
+
     async journals(chat) {
       const entry = registry.look(user, chat);
       return registry.heldOf(entry)?.sandbox.journals ?? registry.runtimeOf(entry).journals(entry.id);
     },
   };
+}
+
+function otherEgress(): GeodeError {
+  return new GeodeError('sandbox_exists', 'This chat has a sandbox that may reach something else.', {
+    hint: 'Change what it may reach with geode egress allow and deny, or ask for it without --allow and --bind.',
+  });
 }
 
 function notHere(): GeodeError {

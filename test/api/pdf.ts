@@ -14,7 +14,21 @@ export function pdfOf(...lines: string[]): Uint8Array<ArrayBuffer> {
     return `${objects.length} 0 R`;
   });
   objects[1] = `<< /Type /Pages /Kids [${pages.join(' ')}] /Count ${pages.length} >>`;
+  return assembled(objects);
+}
 
+/** A PDF of one page whose content is the given bytes, with these words in the dictionary of its stream. */
+export function bombPdf(content: Uint8Array, dictionary: string): Uint8Array<ArrayBuffer> {
+  const stream = Buffer.from(content).toString('latin1');
+  return assembled([
+    '<< /Type /Catalog /Pages 2 0 R >>',
+    '<< /Type /Pages /Kids [4 0 R] /Count 1 >>',
+    `<< /Length ${stream.length} ${dictionary} >>\nstream\n${stream}\nendstream`,
+    '<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 3 0 R /Resources << >> >>',
+  ]);
+}
+
+function assembled(objects: readonly string[]): Uint8Array<ArrayBuffer> {
   let text = '%PDF-1.4\n';
   const offsets = objects.map((object, index) => {
     const offset = text.length;

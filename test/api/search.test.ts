@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { answerSchema } from '../../src/api/schemas/context.ts';
+import { thisHost } from '../../src/config/host.ts';
+import { configSchema } from '../../src/config/schema.ts';
 import { limits } from '../../src/core/memory.ts';
 import { type Caller, startTestServer, type TestServer } from './server-fixture.ts';
 
@@ -15,6 +17,11 @@ const entry = { content: 'Deploys run from the release branch', category: 'proje
 function ingest(call: Caller, extra: object = {}) {
   return call(`${context}/ingest`, { json: { ...entry, ...extra } });
 }
+
+test('CTX-1: the gateway listens on port 4430 unless it is told otherwise', () => {
+  const { gateway } = configSchema(thisHost({ HOME: '/nowhere', PATH: '' })).parse({});
+  expect(gateway.port).toBe(4430);
+});
 
 describe('CTX-1: search', () => {
   test('gives id, content, category, score and created_at, and says why', async () => {
@@ -47,6 +54,12 @@ describe('CTX-1: search', () => {
     expect(seen.size).toBe(25);
     expect(await client.search('deploy', { offset: 500 })).toMatchObject({ results: [], total: 25 });
     expect((await client.search('deploy', { limit: 100 })).results).toHaveLength(25);
+    const { status, body } = await call(`${context}/search?q=deploy`);
+    expect(status).toBe(200);
+    expect(answerSchema.parse(body).results.map(({ id }) => id)).toEqual(
+      (await client.search('deploy', { limit: 10, offset: 0 })).results.map(({ id }) => id),
+    );
+    expect(answerSchema.parse(body).results).toHaveLength(10);
   });
 
   test.each([

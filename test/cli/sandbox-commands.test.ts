@@ -298,6 +298,17 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: geode sandbox${reason}`, patience
     expect(await home.ok(['sandbox', 'snapshot', '--rm', 'before', 'snap'])).toBe('before: removed\n');
   });
 
+  it('SBX-7: a file name that is not UTF-8 does not hide other changes from diff --text', async () => {
+    await home.ok(['sandbox', 'create', 'names']);
+    const inside = (script: string) => home.ok(['sandbox', 'exec', 'names', '--', 'sh', '-c', script]);
+    await inside('name=$(printf "a\\377b"); echo one > "$name"; echo one > after');
+    await home.ok(['sandbox', 'snapshot', 'names', 'before']);
+    await inside('name=$(printf "a\\377b"); echo two > "$name"; echo two > after');
+    const shown = await home.ok(['sandbox', 'diff', '--text', 'names', 'before']);
+    expect(shown.match(/^[-+](one|two)$/gm)).toEqual(['-one', '+two', '-one', '+two']);
+    expect(shown).toContain('+++ b/after');
+  });
+
   it('SBX-9 SBX-10: stats, once and again and again; pause and resume', async () => {
     await home.ok(['sandbox', 'create', 'busy']);
     await background('busy', 'while :; do :; done');

@@ -48,8 +48,8 @@ export function diskContract(harness: () => Harness): void {
 
     it.for(['one file', 'small files', 'fallocate', 'sparse', 'links'])(
       'SBX-8: who fills the workspace with %s gets ENOSPC; the host does not, and the sandbox lives on',
-      async (how) => {
-        if (!harness().capabilities.limits.disk) return;
+      async (how, { skip }) => {
+        skip(!harness().capabilities.limits.disk, 'this runtime cannot limit the disk');
         const sandbox = await open();
         const { error, kept } = await fill(sandbox, how);
         expect(error).toBe('ENOSPC');
@@ -65,8 +65,8 @@ export function diskContract(harness: () => Harness): void {
       },
     );
 
-    it('SBX-8: the workspace is clean, its own, and gives no way to other powers', async () => {
-      if (!harness().capabilities.limits.disk) return;
+    it('SBX-8: the workspace is clean, its own, and gives no way to other powers', async ({ skip }) => {
+      skip(!harness().capabilities.limits.disk, 'this runtime cannot limit the disk');
       const sandbox = await open();
       expect((await sandbox.files.list('.')).entries).toEqual([]);
       const { stdout } = await sandbox.exec({
@@ -79,8 +79,10 @@ export function diskContract(harness: () => Harness): void {
       await sandbox.stop();
     });
 
-    it('SBX-8 SBX-4: halted it holds no mount and no device, started again it has its files and its limit', async () => {
-      if (!harness().capabilities.limits.disk) return;
+    it('SBX-8 SBX-4: halted it holds no mount and no device, started again it has its files and its limit', async ({
+      skip,
+    }) => {
+      skip(!harness().capabilities.limits.disk, 'this runtime cannot limit the disk');
       const { runtime, options } = harness();
       const sandbox = await open();
       await sandbox.files.write('kept', 'yes');
@@ -139,8 +141,10 @@ export function diskContract(harness: () => Harness): void {
       if (wanted !== undefined) await expect(seen()).rejects.toMatchObject({ code: 'sandbox_gone' });
     });
 
-    it('SBX-8: a host that does not see the mount any more mounts the same disk again, not a second one', async () => {
-      if (!harness().capabilities.limits.disk) return;
+    it('SBX-8: a host that does not see the mount any more mounts the same disk again, not a second one', async ({
+      skip,
+    }) => {
+      skip(!harness().capabilities.limits.disk, 'this runtime cannot limit the disk');
       const { runtime, options } = harness();
       const sandbox = await open();
       const room = roomFor(sandbox);
@@ -153,8 +157,8 @@ export function diskContract(harness: () => Harness): void {
       await again.stop();
     });
 
-    it('SBX-8: read by the host while it fills up and while it is removed', async () => {
-      if (!harness().capabilities.limits.disk) return;
+    it('SBX-8: read by the host while it fills up and while it is removed', async ({ skip }) => {
+      skip(!harness().capabilities.limits.disk, 'this runtime cannot limit the disk');
       const { runtime, options } = harness();
       const sandbox = await open();
       await using held = await runtime.workspaces?.hold(sandbox.id);
@@ -178,8 +182,8 @@ export function diskContract(harness: () => Harness): void {
       expect(mounted().filter((line) => line.includes(sandbox.id))).toEqual([]);
     });
 
-    it('SBX-8: what a killed host left of a disk is removed, and nothing else with it', async () => {
-      if (!harness().capabilities.limits.disk) return;
+    it('SBX-8: what a killed host left of a disk is removed, and nothing else with it', async ({ skip }) => {
+      skip(!harness().capabilities.limits.disk, 'this runtime cannot limit the disk');
       const { runtime } = harness();
       const sandbox = await open();
       const room = roomFor(sandbox);

@@ -18,6 +18,8 @@ export interface Harness {
 }
 
 export interface World {
+  /** Instead of one in its own folder: several worlds may share it. */
+  readonly runDir?: string;
   readonly dockerSocket?: string;
   readonly dockerLink?: 'socket' | 'stdio';
   readonly ociRuntime?: string;
@@ -47,7 +49,7 @@ export async function optionsIn(folder: string, world: World): Promise<TestOptio
     folder,
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
     stateDir: join(folder, 'state'),
-    runDir: join(folder, 'run'),
+    runDir: world.runDir ?? join(folder, 'run'),
     guestDir: fileURLToPath(new URL('../../guest/dist', import.meta.url)),
     uid: world.user?.uid ?? process.getuid?.() ?? 0,
     gid: world.user?.gid ?? process.getgid?.() ?? 0,

@@ -52,8 +52,8 @@ export function metricsContract(harness: () => Harness): void {
       await sandbox.stop();
     });
 
-    it('SBX-10: shows the disk where the workspace has one of its own', async () => {
-      if (!harness().capabilities.limits.disk) return;
+    it('SBX-10: shows the disk where the workspace has one of its own', async ({ skip }) => {
+      skip(!harness().capabilities.limits.disk, 'this runtime cannot limit the disk');
       const sandbox = await harness().open({ limits: { diskBytes: 128 * megabyte } });
       const empty = await firstWhere(sandbox, ({ diskBytes }) => diskBytes !== null, 'a disk');
       expect(empty.diskBytes?.used).toBeLessThan(8 * megabyte);

@@ -1,10 +1,19 @@
 import { createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import type { Network, Sandbox, SandboxSpec } from '../../src/core/sandbox.ts';
 import { eventually, fixtureText, type Harness } from './harness.ts';
 
 const megabyte = 1024 ** 2;
+const outcomesSchema = z.record(z.string(), z.string());
+/** What `try-calls.py` prints. */
+const callsSchema = z.object({
+  refused: outcomesSchema,
+  hidden: outcomesSchema,
+  usual: outcomesSchema,
+  passed: outcomesSchema,
+});
 
 /** RT-5, RT-6, RT-7, RT-10, NET-2's ground: what a sandbox cannot do, and what is refused. */
 export function wallsContract(harness: () => Harness): void {
@@ -26,8 +35,10 @@ export function wallsContract(harness: () => Harness): void {
       server.close();
     });
 
-    it('RT-6: nothing on any network answers: v4, v6, names, metadata, the host and its bridges', async () => {
-      if (!harness().capabilities.isolation) return;
+    it('RT-6: nothing on any network answers: v4, v6, names, metadata, the host and its bridges', async ({
+      skip,
+    }) => {
+      skip(!harness().capabilities.isolation, 'this runtime has no walls');
       const own = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
       const targets = {
         v4: [
@@ -57,8 +68,8 @@ export function wallsContract(harness: () => Harness): void {
       expect(knocks).toBe(0);
     });
 
-    it("RT-6: the host's files, processes and secrets are out of reach", async () => {
-      if (!harness().capabilities.isolation) return;
+    it("RT-6: the host's files, processes and secrets are out of reach", async ({ skip }) => {
+      skip(!harness().capabilities.isolation, 'this runtime has no walls');
       const { stateDir, runDir } = harness().options;
       const script = `ls ${stateDir} ${runDir} /root/.ssh; cat /etc/shadow; cat /proc/1/environ; kill -9 1; kill -0 ${process.pid}; ls /var/run/docker.sock`;
       const { stdout } = await sandbox.exec({ argv: ['/bin/sh', '-c', `(${script}) 2>/dev/null`] });
@@ -68,8 +79,8 @@ export function wallsContract(harness: () => Harness): void {
       expect(Number(pids)).toBeLessThan(10);
     });
 
-    it('RT-6: runs without privileges: no capability, no new ones, not root', async () => {
-      if (!harness().capabilities.isolation) return;
+    it('RT-6: runs without privileges: no capability, no new ones, not root', async ({ skip }) => {
+      skip(!harness().capabilities.isolation, 'this runtime has no walls');
       const { stdout } = await sandbox.exec({ argv: ['cat', '/proc/self/status'] });
       expect(stdout).toMatch(/NoNewPrivs:\s+1/);
       for (const set of ['CapPrm', 'CapEff', 'CapAmb', 'CapInh'])
@@ -77,8 +88,53 @@ export function wallsContract(harness: () => Harness): void {
       expect(stdout).not.toMatch(/Uid:\s+0\s/);
     });
 
-    it('RT-6: the root file system is read-only, the workspace and /tmp are not', async () => {
-      if (!harness().capabilities.isolation) return;
+    it('the user has a name, a group and a home that every program finds', async ({ skip }) => {
+      const { runtime } = harness();
+      skip(runtime.name === 'native', "the user is the host's own");
+      skip(runtime.name === 'apple', "Apple's program mounts folders only");
+      const script =
+        'import os, pwd, grp, getpass; u = pwd.getpwuid(os.getuid()); print(u.pw_name, grp.getgrgid(os.getgid()).gr_name, u.pw_dir, os.path.expanduser("~sandbox"), getpass.getuser(), pwd.getpwnam("root").pw_uid)';
+      const { stdout, stderr } = await sandbox.exec({ argv: ['python3', '-c', script] });
+      expect(stdout + stderr).toBe('sandbox sandbox /workspace /workspace sandbox 0\n');
+      expect((await sandbox.exec({ argv: ['whoami'] })).stdout).toBe('sandbox\n');
+    });
+
+    it("RT-6: mount tables do not tell where the operator's state lies", async ({ skip }) => {
+      skip(!harness().capabilities.isolation, 'this runtime has no walls');
+      const { stateDir, guestDir } = harness().options;
+      const read = async (path: string) => (await sandbox.exec({ argv: ['cat', path] })).stdout;
+      const mounts = await read('/proc/mounts');
+      expect(mounts).toContain(' /workspace ');
+      for (const place of [stateDir, guestDir]) expect(mounts).not.toContain(place);
+      // Where no disk can be made the workspace is a folder of the host, and this table names it.
+      if (harness().capabilities.limits.disk) {
+        expect(await read('/proc/self/mountinfo')).not.toContain(stateDir);
+      }
+      const { stdout: disks } = await sandbox.exec({ argv: ['df'] });
+      for (const place of [stateDir, guestDir]) expect(disks).not.toContain(place);
+    });
+
+    it('RT-6: calls that lead around the walls are refused, and ordinary ones are not', async ({ skip }) => {
+      const { runtime, capabilities } = harness();
+      skip(!capabilities.isolation, 'this runtime has no walls');
+      skip(runtime.name === 'apple', 'a virtual machine has a kernel of its own to be called');
+      const { stdout, stderr } = await sandbox.exec({
+        argv: ['python3', '-'],
+        stdin: await fixtureText('try-calls.py'),
+      });
+      if (stdout === '') throw new Error(stderr);
+      const { refused, hidden, usual, passed } = callsSchema.parse(JSON.parse(stdout));
+      const outcomes = (calls: Readonly<Record<string, string>>, expected: readonly string[]) =>
+        Object.entries(calls).filter(([, outcome]) => !expected.includes(outcome));
+      expect(outcomes(refused, ['EPERM', 'ENOSYS', 'SIGSYS'])).toEqual([]);
+      expect(outcomes(hidden, ['ENOSYS'])).toEqual([]);
+      expect(outcomes(usual, ['done'])).toEqual([]);
+      expect(Object.entries(passed).filter(([, outcome]) => outcome === 'EPERM')).toEqual([]);
+      expect(Object.keys(refused).length).toBeGreaterThan(25);
+    });
+
+    it('RT-6: the root file system is read-only, the workspace and /tmp are not', async ({ skip }) => {
+      skip(!harness().capabilities.isolation, 'this runtime has no walls');
       const writable = async (path: string) =>
         (await sandbox.exec({ argv: ['/bin/sh', '-c', `echo x > ${path}`] })).exitCode === 0;
       expect(
@@ -91,8 +147,8 @@ export function wallsContract(harness: () => Harness): void {
       expect((await sandbox.exec({ argv: ['/tmp/p'] })).stdout).toBe('runs\n');
     });
 
-    it('RT-12: a command killed by the memory limit says so, and the sandbox lives on', async () => {
-      if (!harness().capabilities.limits.memory) return;
+    it('RT-12: a command killed by the memory limit says so, and the sandbox lives on', async ({ skip }) => {
+      skip(!harness().capabilities.limits.memory, 'this runtime cannot limit memory');
       const small = await harness().open({ limits: { memoryBytes: 96 * megabyte } });
       const result = await small.exec({
         argv: ['python3', '-c', 'x = bytearray(400_000_000); print(len(x))'],
@@ -103,8 +159,8 @@ export function wallsContract(harness: () => Harness): void {
       await small.stop();
     });
 
-    it('RT-6: a fork bomb hits the wall and the host does not notice', async () => {
-      if (!harness().capabilities.limits.pids) return;
+    it('RT-6: a fork bomb hits the wall and the host does not notice', async ({ skip }) => {
+      skip(!harness().capabilities.limits.pids, 'this runtime cannot limit processes');
       const small = await harness().open({ limits: { pids: 40 } });
       const bomb = await small.exec({
         argv: ['/bin/sh', '-c', 'b() { b | b & }; b; sleep 1'],
@@ -115,8 +171,8 @@ export function wallsContract(harness: () => Harness): void {
       expect((await harness().runtime.list()).map(({ id }) => id)).not.toContain(small.id);
     });
 
-    it('RT-6: processor time is shared out by the limit', async () => {
-      if (!harness().capabilities.limits.cpus) return;
+    it('RT-6: processor time is shared out by the limit', async ({ skip }) => {
+      skip(!harness().capabilities.limits.cpus, 'this runtime cannot limit processor time');
       const small = await harness().open({ limits: { cpus: harness().runtime.name === 'apple' ? 1 : 0.5 } });
       const burn =
         'import os, time; [os.fork() for _ in range(2)]; t = time.time()\nwhile time.time() - t < 2: pass';
@@ -127,9 +183,9 @@ export function wallsContract(harness: () => Harness): void {
       await small.stop();
     });
 
-    it('RT-7: null lifts a limit, a number is enforced', async () => {
+    it('RT-7: null lifts a limit, a number is enforced', async ({ skip }) => {
       const { limits } = harness().capabilities;
-      if (!limits.memory) return;
+      skip(!limits.memory, 'this runtime cannot limit memory');
       const free = await harness().open({
         limits: { memoryBytes: null, cpus: null, ...(limits.pids ? { pids: null } : {}) },
       });

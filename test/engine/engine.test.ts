@@ -1,10 +1,18 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { homeOf } from '../../src/runtimes/home.ts';
 import { EngineApi } from './engine-api.ts';
-import { type ContainerEngine, imageTag, leftovers, startEngines, startRegistry } from './index.ts';
+import {
+  type ContainerEngine,
+  imageTag,
+  leftovers,
+  RunFolder,
+  startEngines,
+  startRegistry,
+} from './index.ts';
 
 const engines = await startEngines();
 afterAll(() => engines.stop());
@@ -64,25 +72,57 @@ function suite(name: 'docker' | 'podman', engine: ContainerEngine): void {
     await api.delete(`/images/${image}`);
   });
 
-  test('what is left behind is found', async () => {
-    const state = mkdtempSync(join(tmpdir(), 'geode-test-state-'));
-    const owner = `engine-test-${process.pid}`;
-    const volume = `${owner}-${name}`;
-    const container = { Image: imageTag('busybox'), Labels: { 'dev.geode.owner': owner } };
-    const { Id } = createdSchema.parse(await api.post('/containers/create', container));
+  test('what this run leaves behind is found, with the file that left it, and nothing of others', async () => {
+    const [run, other] = [new RunFolder(['test/some.test.ts']), new RunFolder(['test/some.test.ts'])];
+    const forgotten = join(run.folders['test/some.test.ts'] ?? '', 'forgotten');
+    const madeBy = async (folder: string) => {
+      const Labels = { 'dev.geode.home': homeOf({ stateDir: join(folder, 'state') }) };
+      const { Id } = createdSchema.parse(
+        await api.post('/containers/create', { Image: imageTag('busybox'), Labels }),
+      );
+      const volume = `${basename(folder)}-${Id.slice(0, 12)}`;
+      await api.post('/volumes/create', { Name: volume, Labels });
+      return { id: Id, volume };
+    };
+    const sleepers: ChildProcess[] = [];
+    const sleep = (options: SpawnOptions, word = 'x') => {
+      const sleeper = spawn('/bin/sh', ['-c', 'sleep 1000; true', word], { ...options, detached: true });
+      sleepers.push(sleeper);
+      return sleeper.pid;
+    };
+    run.note(forgotten);
+    const [ours, theirs] = [await madeBy(forgotten), await madeBy(join(other.path, '0', 'forgotten'))];
     try {
-      await api.post('/volumes/create', { Name: volume });
-      writeFileSync(join(state, 'forgotten'), '');
-      const found = await leftovers(engines.facts, [state]);
-      expect(found.filter((line) => line.includes(owner) || line.includes(state))).toEqual([
-        expect.stringMatching(new RegExp(`^${name} container ${Id.slice(0, 12)} .* of ${owner}$`)),
-        `${name} volume ${volume}`,
-        `entry ${join(state, 'forgotten')}`,
+      mkdirSync(forgotten);
+      const by = ' (left by test/some.test.ts)';
+      const pids = [
+        sleep({ cwd: forgotten }),
+        sleep({ env: { HOME: forgotten } }),
+        sleep({ env: {} }, forgotten),
+      ];
+      sleep({ cwd: other.path });
+      const found = await leftovers(engines.facts, run);
+      const ofThis = found.filter((line) => !line.startsWith('process'));
+      expect(ofThis).toEqual([
+        expect.stringMatching(
+          `^${name} container ${ours.id.slice(0, 12)} .*${by.replaceAll(/[()]/g, '\\$&')}$`,
+        ),
+        `${name} volume ${ours.volume}${by}`,
+        `entry ${forgotten}${by}`,
       ]);
+      for (const pid of pids) {
+        expect(found.filter((line) => line.startsWith(`process ${pid}: `) && line.endsWith(by))).toHaveLength(
+          1,
+        );
+      }
     } finally {
-      await api.delete(`/containers/${Id}?force=1`);
-      await api.delete(`/volumes/${volume}`);
-      rmSync(state, { recursive: true });
+      for (const { pid } of sleepers) if (pid !== undefined) process.kill(-pid, 'SIGKILL');
+      for (const { id, volume } of [ours, theirs]) {
+        await api.delete(`/containers/${id}?force=1`);
+        await api.delete(`/volumes/${volume}`);
+      }
+      run.remove();
+      other.remove();
     }
   });
 }

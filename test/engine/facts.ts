@@ -4,6 +4,8 @@ export interface EngineFacts {
   readonly podman: ContainerEngine | Unavailable;
   readonly bubblewrap: { readonly available: true; readonly path: string } | Unavailable;
   readonly registry: { readonly available: true } | Unavailable;
+  /** Compilers and plotting libraries on the machine itself, for the runtimes that show it to a sandbox. */
+  readonly toolchains: { readonly available: true } | Unavailable;
 }
 
 /** An engine that answers Docker's API and has the usual test images. */

@@ -10,12 +10,14 @@ import { buildImages, usualImages } from './images.ts';
 import { holdLock, type Lock, locked, tryLock } from './lock.ts';
 import { podmanReportsOomKills, startPodman, stopPodman } from './podman.ts';
 import { installRegistry } from './registry.ts';
+import { installToolchains } from './toolchains.ts';
 
 export type { ContainerEngine, EngineFacts } from './facts.ts';
 export { ensureGvisor } from './gvisor.ts';
 export { ensureImages, imageTag } from './images.ts';
-export { leftovers } from './leftovers.ts';
+export { leftBehind, leftovers } from './leftovers.ts';
 export { type Registry, startRegistry } from './registry.ts';
+export { RunFolder } from './run-folder.ts';
 
 export interface Engines extends AsyncDisposable {
   readonly facts: EngineFacts;
@@ -74,7 +76,7 @@ export async function releaseEngines(): Promise<'stopped' | 'in use'> {
 }
 
 async function prepare(): Promise<EngineFacts> {
-  const [docker, podman, bubblewrap, registry] = await Promise.all([
+  const [docker, podman, bubblewrap, registry, toolchains] = await Promise.all([
     attempt(async () => containerEngine(await startDocker(), { reportsOomKills: true })),
     attempt(async () => containerEngine(await startPodman(), { reportsOomKills: podmanReportsOomKills })),
     attempt(async () => ({ available: true as const, path: await startBubblewrap() })),
@@ -82,8 +84,12 @@ async function prepare(): Promise<EngineFacts> {
       await installRegistry();
       return { available: true as const };
     }),
+    attempt(async () => {
+      await installToolchains();
+      return { available: true as const };
+    }),
   ]);
-  return { docker, podman, bubblewrap, registry };
+  return { docker, podman, bubblewrap, registry, toolchains };
 }
 
 async function containerEngine(

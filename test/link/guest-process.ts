@@ -68,7 +68,7 @@ function recording(dialer: Dialer, connections: Duplex[]): Dialer {
     start: (offer) =>
       dialer.start((connection) => {
         connections.push(connection);
-        offer(connection);
+        return offer(connection);
       }),
     close: () => dialer.close(),
   };

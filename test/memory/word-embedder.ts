@@ -8,6 +8,10 @@ export interface WordEmbedder extends Embedder {
   /** Makes every call fail until it is set to null again. */
   down: string | null;
   calls: number;
+  /** Every call waits for it. */
+  gate: Promise<void>;
+  /** The texts of all calls, in order. */
+  readonly seen: string[];
 }
 
 export function wordEmbedder({ model = 'words', dimensions = 64 } = {}): WordEmbedder {
@@ -18,8 +22,12 @@ export function wordEmbedder({ model = 'words', dimensions = 64 } = {}): WordEmb
     batchLength: 5_000,
     down: null,
     calls: 0,
+    gate: Promise.resolve(),
+    seen: [],
     async embed(texts) {
       this.calls += 1;
+      this.seen.push(...texts);
+      await this.gate;
       await setImmediate();
       if (this.down !== null) throw new GeodeError('embedder_failed', this.down);
       return texts.map((text) => vectorOf(text, dimensions));

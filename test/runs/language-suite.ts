@@ -3,6 +3,7 @@ import type { LanguageName } from '../../src/runs/languages/language.ts';
 import type { RunOptions } from '../../src/runs/options.ts';
 import type { RunResult } from '../../src/runs/result.ts';
 import { fixtureText } from '../contracts/harness.ts';
+import { briefBehaviour } from './behaviour/brief.ts';
 import { filesBehaviour } from './behaviour/files.ts';
 import { hostileBehaviour } from './behaviour/hostile.ts';
 import { ioBehaviour } from './behaviour/io.ts';
@@ -15,6 +16,8 @@ export interface LanguageSuite {
   readonly runtime: string;
   /** Why this machine cannot run it; it then stands in the suite's name. */
   readonly unavailable?: string | undefined;
+  /** `brief` where the rest is shown by other suites of the language and of the runtime; `whole` if not given. */
+  readonly depth?: 'whole' | 'brief';
   readonly open: () => Promise<RunsHarness>;
 }
 
@@ -29,6 +32,8 @@ export interface Bench {
     args?: readonly string[],
     options?: RunOptions & { outputLimitBytes?: number },
   ): Promise<RunResult>;
+  /** Runs other source in the same language. */
+  run(code: string): Promise<RunResult>;
 }
 
 const extensions: Readonly<Record<LanguageName, string>> = {
@@ -40,8 +45,10 @@ const extensions: Readonly<Record<LanguageName, string>> = {
   go: 'go',
 };
 
+const wholeBehaviour = [ioBehaviour, sourceBehaviour, filesBehaviour, hostileBehaviour, wallsBehaviour];
+
 /** RUN-1…6, RUN-9: what a run of any language does, the same for all; proven by what the program prints. */
-export function languageSuite({ language, runtime, unavailable, open }: LanguageSuite): void {
+export function languageSuite({ language, runtime, unavailable, depth, open }: LanguageSuite): void {
   const title =
     unavailable === undefined
       ? `RUN-1: ${language} on ${runtime}`
@@ -66,11 +73,8 @@ export function languageSuite({ language, runtime, unavailable, open }: Language
       source: () => text,
       show: (name, args = [], options = {}) =>
         harness().runs.run(text, language, { ...options, argv: [name, ...args] }),
+      run: (code) => harness().runs.run(code, language),
     };
-    ioBehaviour(bench);
-    sourceBehaviour(bench);
-    filesBehaviour(bench);
-    hostileBehaviour(bench);
-    wallsBehaviour(bench);
+    for (const behaviour of depth === 'brief' ? [briefBehaviour] : wholeBehaviour) behaviour(bench);
   });
 }

@@ -2,15 +2,18 @@ import { languageNames } from '../../src/runs/languages/language.ts';
 import { nativeRuntime } from '../../src/runtimes/native/native.ts';
 import { openRuns } from './harness.ts';
 import { languageSuite } from './language-suite.ts';
+import { withOwnNode } from './own-node.ts';
 import { missingTools } from './toolchain.ts';
 
-const missing = await missingTools(nativeRuntime);
+const make = withOwnNode(nativeRuntime);
+const missing = await missingTools(make);
 
 for (const language of languageNames) {
   languageSuite({
     language,
     runtime: 'native',
     unavailable: missing[language],
-    open: () => openRuns(nativeRuntime),
+    depth: language === 'python' ? 'whole' : 'brief',
+    open: () => openRuns(make),
   });
 }

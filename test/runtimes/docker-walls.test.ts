@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { dockerRuntime } from '../../src/runtimes/docker/docker.ts';
 import { connectEngine } from '../../src/runtimes/docker/engine.ts';
+import { containerName, homeOf } from '../../src/runtimes/home.ts';
+import { seccompProfile } from '../../src/runtimes/seccomp/profile.ts';
 import { events } from '../contracts/exec.ts';
 import { eventually, type Harness, openHarness, testOptions, type World } from '../contracts/harness.ts';
 
@@ -18,7 +20,7 @@ describe.skipIf(!docker.available)(`docker's own walls${why}`, () => {
   afterAll(() => harness.close());
   const inspect = async (id: string) => {
     const engine = await connectEngine(harness.options.docker.host);
-    return engine.getContainer(`geode-${id}`).inspect();
+    return engine.getContainer(containerName(harness.options, id)).inspect();
   };
 
   it('RT-6: the engine was told all of it', async () => {
@@ -27,7 +29,7 @@ describe.skipIf(!docker.available)(`docker's own walls${why}`, () => {
     expect(HostConfig).toMatchObject({
       NetworkMode: 'none',
       CapDrop: ['ALL'],
-      SecurityOpt: ['no-new-privileges'],
+      SecurityOpt: ['no-new-privileges', `seccomp=${seccompProfile()}`],
       ReadonlyRootfs: true,
       Privileged: false,
       PidsLimit: 256,
@@ -41,10 +43,42 @@ describe.skipIf(!docker.available)(`docker's own walls${why}`, () => {
     expect(HostConfig.Ulimits?.map(({ Name }) => Name).sort()).toEqual(['core', 'nofile', 'nproc']);
     expect(Config.User).toBe('1000:1000');
     expect(Config.Labels).toMatchObject({
+      'dev.geode.home': homeOf(harness.options),
       'dev.geode.owner': 'somebody',
       'dev.geode.sandbox': sandbox.id,
       'dev.geode.lease-ms': '60000',
     });
+  });
+
+  it('RT-6: limits of processes hold inside, labels say whose it is, and what is orphaned is reaped', async () => {
+    const sandbox = await harness.open({ owner: 'somebody', leaseMs: 90_000 });
+    const { Config, HostConfig } = await inspect(sandbox.id);
+    expect(Config.Labels).toMatchObject({
+      'dev.geode.owner': 'somebody',
+      'dev.geode.sandbox': sandbox.id,
+      'dev.geode.version': '1',
+      'dev.geode.lease-ms': '90000',
+    });
+    const told = Object.fromEntries(
+      (HostConfig.Ulimits ?? []).map(({ Name, Soft, Hard }) => [Name, [Soft, Hard]]),
+    );
+    const script = `
+import json, os, resource
+orphan = os.fork()
+if orphan == 0:
+    os.fork()
+    os._exit(0)
+os.waitpid(orphan, 0)
+limits = {name: resource.getrlimit(getattr(resource, "RLIMIT_" + name.upper())) for name in ("nofile", "nproc", "core")}
+print(json.dumps(limits))`;
+    const { stdout } = await sandbox.exec({ argv: ['python3', '-c', script] });
+    expect(JSON.parse(stdout)).toEqual(told);
+    expect(told).toEqual({ nofile: [4096, 4096], nproc: [32_768, 32_768], core: [0, 0] });
+    const states = ['/bin/sh', '-c', 'cat /proc/[0-9]*/stat 2>/dev/null'] as const;
+    await eventually(
+      async () => !/ \(.*\) Z /.test((await sandbox.exec({ argv: states })).stdout),
+      'the end of every zombie',
+    );
   });
 
   it('RT-6: a seccomp filter is on', async () => {
@@ -141,19 +175,22 @@ describe.skipIf(!docker.available)(`docker's own walls${why}`, () => {
     ).rejects.toMatchObject({ code: 'mount_refused' });
   });
 
-  it('SBX-8: a workspace that the engine takes from elsewhere is refused, not pretended to be limited', async () => {
-    if (!harness.capabilities.limits.disk) return;
+  it('SBX-8: a workspace that the engine takes from elsewhere is refused, not pretended to be limited', async ({
+    skip,
+  }) => {
+    skip(!harness.capabilities.limits.disk, 'this runtime cannot limit the disk');
     const engine = await connectEngine(harness.options.docker.host);
     const id = 'other-disk';
     // A volume of that name is there already: the engine keeps it, and what it holds is the engine's own disk.
-    await engine.createVolume({ Name: `geode-${id}-workspace` });
+    const volume = `${containerName(harness.options, id)}-workspace`;
+    await engine.createVolume({ Name: volume });
     await expect(harness.runtime.open({ id, limits: { diskBytes: 64 * 1024 ** 2 } })).rejects.toMatchObject({
       code: 'cannot_enforce',
     });
     expect((await harness.runtime.list()).map((facts) => facts.id)).not.toContain(id);
     expect(await harness.runtime.traces()).not.toContain(id);
     const left = await engine
-      .getVolume(`geode-${id}-workspace`)
+      .getVolume(volume)
       .inspect()
       .catch(() => undefined);
     expect(left).toBeUndefined();
@@ -161,7 +198,8 @@ describe.skipIf(!docker.available)(`docker's own walls${why}`, () => {
 
   it('SBX-9: whoever pauses or resumes it, the host learns of it', async () => {
     const sandbox = await harness.open();
-    const container = (await connectEngine(harness.options.docker.host)).getContainer(`geode-${sandbox.id}`);
+    const engine = await connectEngine(harness.options.docker.host);
+    const container = engine.getContainer(containerName(harness.options, sandbox.id));
     const process = await sandbox.spawn({ argv: ['cat'], interactive: true });
     const reading = events(process);
     await container.pause();
@@ -185,7 +223,8 @@ describe.skipIf(!docker.available)(`docker's own walls${why}`, () => {
   it('SBX-9: one that is killed while it is paused is gone, and says so', async () => {
     const sandbox = await harness.open();
     await sandbox.freezer?.pause();
-    const container = (await connectEngine(harness.options.docker.host)).getContainer(`geode-${sandbox.id}`);
+    const engine = await connectEngine(harness.options.docker.host);
+    const container = engine.getContainer(containerName(harness.options, sandbox.id));
     await container.kill();
     await eventually(
       async () => (await sandbox.exec({ argv: ['true'] }).catch(({ code }) => code)) === 'sandbox_gone',

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { dockerRuntime } from '../../src/runtimes/docker/docker.ts';
-import { type Harness, openHarness } from '../contracts/harness.ts';
+import { fixtureText, type Harness, openHarness } from '../contracts/harness.ts';
 import { ensureGvisor } from '../engine/index.ts';
 
 const { docker } = inject('engines');
@@ -28,6 +28,38 @@ describe.skipIf(!docker.available)(
       expect((await sandbox.exec({ argv: ['cat', 'file'] })).stdout).toBe('content');
       const loud = await sandbox.exec({ argv: ['/bin/sh', '-c', 'echo out; echo err >&2; exit 7'] });
       expect(loud).toMatchObject({ stdout: 'out\n', stderr: 'err\n', exitCode: 7 });
+    });
+
+    it('the user has a name and a home there too, also in an image without accounts', async () => {
+      const sandbox = await harness.open();
+      const { stdout } = await sandbox.exec({
+        argv: ['python3', '-c', 'import os, pwd; print(*pwd.getpwuid(os.getuid())[::5])'],
+      });
+      expect(stdout).toBe('sandbox /workspace\n');
+      const bare = await harness.open({ image: 'geode-test/distroless:1' });
+      const { stdout: line } = await bare.exec({
+        argv: ['/busybox/sh', '-c', 'read line < /etc/passwd; echo $line'],
+      });
+      expect(line).toMatch(/^sandbox:x:(\d+):\1:/);
+    });
+
+    it('RT-6: what leads around the walls does not exist in its kernel', async () => {
+      const sandbox = await harness.open();
+      const { stdout, stderr } = await sandbox.exec({
+        argv: ['python3', '-'],
+        stdin: await fixtureText('try-calls.py'),
+      });
+      if (stdout === '') throw new Error(stderr);
+      expect(JSON.parse(stdout)).toMatchObject({
+        refused: {
+          vsock: 'EAFNOSUPPORT',
+          'vsock with high bits': 'EAFNOSUPPORT',
+          io_uring_setup: 'ENOSYS',
+          userfaultfd: 'ENOSYS',
+          bpf: 'EPERM',
+          mount: 'EPERM',
+        },
+      });
     });
 
     it('PROC-3: a timeout is final there too', async () => {

@@ -12,7 +12,10 @@ describe('mounts', () => {
   const server = createServer();
   beforeAll(async () => {
     root = await realpath(await mkdtemp(join(tmpdir(), 'geode-mounts-')));
-    for (const folder of ['home/.ssh', 'home/.aws', 'home/project', 'open', 'elsewhere'])
+    for (const folder of [
+      ...['home/.ssh', 'home/.aws', 'home/.gnupg', 'home/.kube', 'home/.docker', 'home/.config/gcloud'],
+      ...['home/project', 'open', 'open/.gnupg/private-keys-v1.d', 'elsewhere'],
+    ])
       await mkdir(join(root, folder), { recursive: true });
     await writeFile(join(root, 'home/project/file'), 'x');
     await symlink(join(root, 'home/.ssh'), join(root, 'home/project/link'));
@@ -47,6 +50,11 @@ describe('mounts', () => {
   it.for([
     'home/.ssh',
     'home/.aws',
+    'home/.gnupg',
+    'home/.kube',
+    'home/.docker',
+    'home/.config',
+    'open/.gnupg/private-keys-v1.d',
     'home',
     'home/project/link',
     'home/project/socket',
@@ -54,6 +62,26 @@ describe('mounts', () => {
     'elsewhere',
     'home/missing',
   ])('RT-8: refuses %s', (source) => refused({ source: join(root, source) }));
+
+  it("RT-8: refuses an engine's socket wherever it lies, and what shows it", async () => {
+    const folder = join(root, 'open/engine');
+    await mkdir(folder);
+    const engine = createServer();
+    await new Promise<void>((resolve) => engine.listen(join(folder, 'docker.sock'), resolve));
+    try {
+      await expect(check({ source: join(folder, 'docker.sock') })).rejects.toMatchObject({
+        code: 'mount_refused',
+        message: expect.stringContaining('a socket or a device'),
+      });
+    } finally {
+      engine.close();
+    }
+    for (const source of ['/run', '/var/run']) {
+      await expect(check({ source })).rejects.toMatchObject({
+        message: expect.stringContaining('out of bounds'),
+      });
+    }
+  });
 
   it('RT-8: refuses a writable mount outside of the writable roots', () =>
     refused({ source: join(root, 'home/project'), writable: true }));

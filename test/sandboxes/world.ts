@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Sandboxes } from '../../src/core/persistent.ts';
 import type { Runtime, RuntimeName } from '../../src/core/runtime.ts';
+import { openEgress } from '../../src/egress/open-egress.ts';
 import { allRuntimes } from '../../src/runtimes/index.ts';
 import { openSandboxes, type SandboxesOptions } from '../../src/sandboxes/open-sandboxes.ts';
 import { optionsIn, type TestOptions, testOptions, type World } from '../contracts/harness.ts';
@@ -77,5 +78,12 @@ function hostOptions(runtime: Runtime, { stateDir }: TestOptions): SandboxesOpti
     policy: { idleMs: null, removeMs: null },
     sweepEveryMs: null,
     warn: (line) => process.stderr.write(`${line}\n`),
+    egress: openEgress({
+      ledgerFile: join(stateDir, 'ledger.db'),
+      secretsKeyFile: join(stateDir, 'secrets.key'),
+      usage: { prices: {}, budgetPerDay: null },
+      audit: { mostRecords: 1_000, keepMs: 3_600_000 },
+      warn: (line) => process.stderr.write(`${line}\n`),
+    }),
   };
 }

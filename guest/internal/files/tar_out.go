@@ -5,8 +5,11 @@ import (
 	"bufio"
 	"context"
 	"io"
+	"strconv"
 	"syscall"
 	"time"
+
+	"geode/guest/internal/fault"
 )
 
 // A Packing is a folder on its way into an archive.
@@ -14,7 +17,12 @@ type Packing struct {
 	target Target
 	walk   func(ctx context.Context, visit func(entry) error) error
 	close  func()
+	// Holes leaves the holes of files out: such an entry is a Sparse, and says so in a record of its header.
+	Holes bool
 }
+
+// sparseRecord marks an entry whose content is a Sparse; its value is the size of the file.
+const sparseRecord = "GEODE.sparse"
 
 // Pack prepares an archive of a folder. In the workspace it looks at everything first: a refusal has to come
 // before the first byte.
@@ -28,7 +36,7 @@ func (t Target) Pack(ctx context.Context) (*Packing, error) {
 		if _, err := folder.Seek(0, io.SeekStart); err != nil {
 			return err
 		}
-		walk := walk{ctx: ctx, visit: func(e entry) (bool, error) { return true, visit(e) }}
+		walk := walk{ctx: ctx, top: t.Path, visit: func(e entry) (bool, error) { return true, visit(e) }}
 		return walk.run(folder)
 	}
 	if !t.strict {
@@ -55,7 +63,10 @@ func (p *Packing) Close() { p.close() }
 func (p *Packing) WriteTo(ctx context.Context, to io.Writer) error {
 	buffered := bufio.NewWriterSize(to, bufferSize)
 	archive := tar.NewWriter(buffered)
-	if err := p.walk(ctx, func(e entry) error { return p.add(archive, e) }); err != nil {
+	err := p.walk(ctx, func(e entry) error {
+		return fault.At(joinPath(p.target.Path, e.path), p.add(archive, e))
+	})
+	if err != nil {
 		return err
 	}
 	if err := archive.Close(); err != nil {
@@ -96,6 +107,16 @@ func (p *Packing) addFile(archive *tar.Writer, e entry, header *tar.Header) erro
 		return err
 	}
 	header.Typeflag, header.Size = tar.TypeReg, raw.Size
+	if p.Holes && raw.Blocks*512 < raw.Size {
+		sparse := NewSparse(file, raw.Size)
+		header.PAXRecords = map[string]string{sparseRecord: strconv.FormatInt(raw.Size, 10)}
+		header.Size = sparse.Size
+		if err := archive.WriteHeader(header); err != nil {
+			return err
+		}
+		_, err = sparse.WriteTo(archive)
+		return err
+	}
 	if err := archive.WriteHeader(header); err != nil {
 		return err
 	}

@@ -7,6 +7,8 @@ import (
 	"os"
 	"slices"
 	"syscall"
+
+	"geode/guest/internal/fault"
 )
 
 // An entry is one thing below the folder that is walked.
@@ -26,6 +28,8 @@ type walk struct {
 	depth int // how many levels; 0: all
 	// patient passes over folders that cannot be read; otherwise they end the walk.
 	patient bool
+	// top is the path of the walked folder, which errors then name.
+	top string
 	// visit sees each entry, sorted by name, a folder before what is in it. It says whether to go into a
 	// folder; errEnough ends the walk.
 	visit func(entry) (bool, error)
@@ -45,7 +49,7 @@ func (w *walk) into(folder *os.File, path string, level int) error {
 	}
 	names, err := folder.Readdirnames(-1)
 	if err != nil && !w.patient {
-		return err
+		return w.at(path, err)
 	}
 	slices.Sort(names)
 	for _, name := range names {
@@ -54,7 +58,7 @@ func (w *walk) into(folder *os.File, path string, level int) error {
 			continue // gone meanwhile
 		}
 		if err != nil {
-			return err
+			return w.at(path+name, err)
 		}
 		enter, err := w.visit(entry{folder, name, path + name, raw})
 		if err != nil {
@@ -76,10 +80,17 @@ func (w *walk) below(folder *os.File, name, path string, level int) error {
 		if w.patient || errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
-		return err
+		return w.at(path+name, err)
 	}
 	defer inner.Close()
 	return w.into(inner, path+name+"/", level+1)
+}
+
+func (w *walk) at(path string, err error) error {
+	if w.top == "" {
+		return err
+	}
+	return fault.At(joinPath(w.top, path), err)
 }
 
 func (e entry) link() string {

@@ -1,6 +1,8 @@
 package link
 
 import (
+	"encoding/base64"
+	"encoding/json"
 	"io"
 	"net/http"
 	"net/url"
@@ -48,6 +50,15 @@ func (g *Guest) readFile(w http.ResponseWriter, r *http.Request) error {
 	if length >= 0 {
 		left = min(left, length)
 	}
+	if query.Get("holes") == "true" && offset == 0 && length < 0 {
+		sparse := files.NewSparse(file, stat.Size)
+		header.Set("x-sparse", "true")
+		header.Set("content-length", strconv.FormatInt(sparse.Size, 10))
+		if _, err := sparse.WriteTo(w); err != nil {
+			return errBroken
+		}
+		return nil
+	}
 	header.Set("content-length", strconv.FormatInt(left, 10))
 	if sent, err := files.Copy(w, io.NewSectionReader(file, offset, left)); err != nil || sent != left {
 		return errBroken
@@ -64,8 +75,9 @@ func serveUnsized(w http.ResponseWriter, file io.Reader, offset, length int64) e
 	if length >= 0 {
 		file = io.LimitReader(file, length)
 	}
+	announceFault(w)
 	if _, err := files.Copy(w, file); err != nil {
-		return errBroken
+		return lateFault(w, err)
 	}
 	return nil
 }
@@ -121,9 +133,11 @@ func (g *Guest) pack(w http.ResponseWriter, r *http.Request) error {
 		return fault.At(target.Path, err)
 	}
 	defer packing.Close()
+	packing.Holes = r.URL.Query().Get("holes") == "true"
 	w.Header().Set("content-type", "application/x-tar")
+	announceFault(w)
 	if err := packing.WriteTo(r.Context(), w); err != nil {
-		return errBroken
+		return lateFault(w, err)
 	}
 	return nil
 }
@@ -152,6 +166,21 @@ func (g *Guest) watch(w http.ResponseWriter, r *http.Request) error {
 		})
 		return fault.At(target.Path, err)
 	})
+}
+
+// faultTrailer tells, behind an answer that has begun, why it ends too early.
+const faultTrailer = "X-Fault"
+
+func announceFault(w http.ResponseWriter) { w.Header().Set("Trailer", faultTrailer) }
+
+func lateFault(w http.ResponseWriter, err error) error {
+	refusal := fault.From(err)
+	body, err := json.Marshal(map[string]any{"code": refusal.Code, "error": refusal.Message})
+	if err != nil {
+		return errBroken
+	}
+	w.Header().Set(faultTrailer, base64.StdEncoding.EncodeToString(body))
+	return nil
 }
 
 func number(query url.Values, name string, otherwise int64) (int64, error) {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"geode/guest/internal/files"
+	"geode/guest/internal/hatch"
 	"geode/guest/internal/processes"
 )
 
@@ -38,6 +39,7 @@ type Guest struct {
 	table   *processes.Table
 	files   *files.Files
 	lease   *lease
+	hatch   *hatch.Hatch
 
 	mu      sync.Mutex
 	secret  []byte // nil until the first claim
@@ -52,6 +54,9 @@ func New(version string, table *processes.Table, leaseTime time.Duration, ended 
 		table:   table,
 		files:   files.New(),
 		lease:   newLease(leaseTime, ended),
+		hatch: hatch.New(func(waiting hatch.Waiting) {
+			table.Events.Publish(processes.Event{Type: "hatch-connection", ID: waiting.ID, Door: waiting.Door})
+		}),
 	}
 }
 

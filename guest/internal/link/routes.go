@@ -44,6 +44,10 @@ func (g *Guest) routes() http.Handler {
 	claimed("GET /v1/watch", g.watch)
 
 	claimed("POST /v1/tunnel", g.tunnel)
+	claimed("GET /v1/hatch", g.listHatch)
+	claimed("POST /v1/hatch", g.openDoors)
+	claimed("DELETE /v1/hatch/doors/{name}", g.closeDoor)
+	claimed("POST /v1/hatch/connections/{id}", g.pickUp)
 	claimed("GET /v1/events", g.events)
 	claimed("GET /v1/metrics", g.metrics)
 

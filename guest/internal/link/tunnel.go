@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"geode/guest/internal/fault"
@@ -14,6 +15,7 @@ import (
 const (
 	tunnelDialTimeout = 5 * time.Second
 	tunnelBuffer      = 64 << 10
+	hatchLinger       = 10 * time.Second
 )
 
 // A halfCloser is a connection whose sending side can be ended alone.
@@ -29,6 +31,13 @@ func (g *Guest) tunnel(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	return join(w, r, conn, 0)
+}
+
+// join passes bytes between a stream and a connection, which it closes. HTTP/2 lets the guest end its side only by
+// ending the whole stream, so a connection that has said its last word may still be answered for as long as the
+// host is never silent for longer than linger.
+func join(w http.ResponseWriter, r *http.Request, conn halfCloser, linger time.Duration) error {
 	defer conn.Close()
 	stop := r.Context().Done()
 	finished := make(chan struct{})
@@ -40,8 +49,11 @@ func (g *Guest) tunnel(w http.ResponseWriter, r *http.Request) error {
 		case <-finished:
 		}
 	}()
+	answered := make(chan struct{})
+	var heard atomic.Int64
 	go func() {
-		if _, err := io.CopyBuffer(onlyWriter{conn}, r.Body, make([]byte, tunnelBuffer)); err != nil {
+		defer close(answered)
+		if _, err := io.CopyBuffer(countingWriter{conn, &heard}, r.Body, make([]byte, tunnelBuffer)); err != nil {
 			return
 		}
 		_ = conn.CloseWrite()
@@ -63,6 +75,7 @@ func (g *Guest) tunnel(w http.ResponseWriter, r *http.Request) error {
 			}
 		}
 		if err == io.EOF {
+			hearOut(answered, &heard, linger)
 			return nil
 		}
 		if err != nil {
@@ -105,5 +118,26 @@ func (g *Guest) dialInside(r *http.Request) (halfCloser, error) {
 	return nil, fault.New(fault.TunnelRefused, "nothing listens there: %s", failed)
 }
 
-// onlyWriter hides ReadFrom, which would copy with a small buffer.
-type onlyWriter struct{ io.Writer }
+// hearOut waits for the end of what the host sends, for as long as something comes.
+func hearOut(answered <-chan struct{}, heard *atomic.Int64, linger time.Duration) {
+	for before := int64(-1); linger > 0 && before != heard.Load(); {
+		before = heard.Load()
+		select {
+		case <-answered:
+			return
+		case <-time.After(linger):
+		}
+	}
+}
+
+// countingWriter knows how much was written. It hides ReadFrom, which would copy with a small buffer.
+type countingWriter struct {
+	io.Writer
+	written *atomic.Int64
+}
+
+func (w countingWriter) Write(bytes []byte) (int, error) {
+	n, err := w.Writer.Write(bytes)
+	w.written.Add(int64(n))
+	return n, err
+}

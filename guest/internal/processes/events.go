@@ -15,6 +15,7 @@ type Event struct {
 	PID   int    `json:"pid,omitempty"`
 	Exit  *Exit  `json:"exit,omitempty"`
 	Count int    `json:"count,omitempty"`
+	Door  string `json:"door,omitempty"`
 }
 
 // Events tells any number of readers what happens; none of them can hold it up.
@@ -43,7 +44,8 @@ func (e *Events) Subscribe() *EventReader {
 	return reader
 }
 
-func (e *Events) publish(event Event) {
+// Publish tells every reader.
+func (e *Events) Publish(event Event) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for reader := range e.readers {

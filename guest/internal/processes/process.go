@@ -74,9 +74,9 @@ func (p *Process) conclude() {
 	p.exit.TimedOut = p.timedOut.Load()
 	p.exit.OOMKilled = p.wasOOMKilled()
 	close(p.ended)
-	p.table.Events.publish(Event{Type: "process-exit", ID: p.ID, Exit: &p.exit})
+	p.table.Events.Publish(Event{Type: "process-exit", ID: p.ID, Exit: &p.exit})
 	if p.exit.OOMKilled {
-		p.table.Events.publish(Event{Type: "process-oom", ID: p.ID})
+		p.table.Events.Publish(Event{Type: "process-oom", ID: p.ID})
 	}
 	p.journal.Finish(p.exit.encode())
 	if p.sole {

@@ -150,7 +150,7 @@ func (t *Table) register(p *Process) {
 		other.alone = other.alone && other == p
 	}
 	t.processes[p.ID] = p
-	t.Events.publish(Event{Type: "process-start", ID: p.ID, PID: p.PID})
+	t.Events.Publish(Event{Type: "process-start", ID: p.ID, PID: p.PID})
 }
 
 func (t *Table) admit(id string) error {

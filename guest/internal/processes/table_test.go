@@ -276,7 +276,7 @@ func TestEventsAreCountedWhenLost(t *testing.T) {
 	reader := events.Subscribe()
 	defer reader.Close()
 	for range eventBacklog + 5 {
-		events.publish(Event{Type: "process-start"})
+		events.Publish(Event{Type: "process-start"})
 	}
 	batch, err := reader.Next(context.Background())
 	if err != nil || len(batch) != eventBacklog+1 || batch[eventBacklog].Type != "lost" || batch[eventBacklog].Count != 5 {

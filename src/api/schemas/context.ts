@@ -1,6 +1,7 @@
 /** Entries of memory as they go over the wire. */
 import { z } from 'zod';
 import { limits } from '../../core/memory.ts';
+import { decimal } from './decimal.ts';
 import { endEvent, problemEvent, progressEvent } from './problem.ts';
 
 const requiredText = z.string({ error: ({ input }) => (input === undefined ? 'is missing' : undefined) });
@@ -110,8 +111,8 @@ const filterShape = {
     .describe('Repeat it to ask for entries that carry all of them.'),
   source: sourceSchema.optional(),
   strict: flagSchema.describe('Leaves expired entries out instead of marking them.'),
-  limit: z.coerce.number().int().min(1).max(limits.resultsPerPage).default(10),
-  offset: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).default(0),
+  limit: decimal(z.number().int().min(1).max(limits.resultsPerPage).default(10)),
+  offset: decimal(z.number().int().min(0).max(Number.MAX_SAFE_INTEGER).default(0)),
 };
 
 export const listQuerySchema = z.strictObject(filterShape);
@@ -120,7 +121,7 @@ export const searchQuerySchema = z.strictObject({
   q: requiredText.min(1).max(limits.queryLength).meta({ example: 'how do we deploy' }),
   ...filterShape,
   fusion: z.enum(['weighted', 'rrf']).default('weighted').describe('How the two halves are joined.'),
-  dense: z.coerce.number().min(0).max(1).optional().describe('The share of meaning in a weighted search.'),
+  dense: decimal(z.number().min(0).max(1).optional()).describe('The share of meaning in a weighted search.'),
 });
 
 export const answerSchema = z

@@ -41,6 +41,17 @@ const timings = z.object({
   total_ms: z.number(),
 });
 
+const denialSchema = z
+  .object({
+    host: z.string(),
+    port: z.int(),
+    at: z.number(),
+    rule: z.string(),
+    reason: z.string(),
+    ask: z.string().describe('The command that would allow it.'),
+  })
+  .meta({ id: 'Denial' });
+
 export const runEventSchema = z
   .discriminatedUnion('type', [
     pullProgress,
@@ -55,6 +66,7 @@ export const runEventSchema = z
     exitSchema.extend({ type: z.literal('exit') }),
     z.object({ type: z.literal('artifact'), path: z.string(), ...bytesShape }),
     z.object({ type: z.literal('artifact-missed'), path: z.string(), reason: z.string() }),
+    z.object({ type: z.literal('egress-denied'), denied: z.array(denialSchema) }),
     timings.extend({ type: z.literal('end') }),
     problemEvent,
   ])
@@ -82,6 +94,7 @@ export const runResultSchema = z
     sandbox,
     image,
     timings,
+    denied: z.array(denialSchema).optional().describe('What it tried to reach and was refused.'),
   })
   .meta({ id: 'RunResult' });
 

@@ -33,7 +33,10 @@ export const restoredSchema = z
 export const diffQuery = z.strictObject({
   to: name.optional().describe('A later snapshot; else the workspace as it is now.'),
 });
-export const textDiffQuery = diffQuery.extend({ path: z.string().min(1) });
+export const textDiffQuery = diffQuery.extend({
+  path: z.string().min(1),
+  path_base64: z.base64().optional().describe('The bytes of a path that is not UTF-8.'),
+});
 export const textDiffSchema = z
   .object({ diff: z.string().describe('A unified diff; empty when nothing differs.') })
   .meta({ id: 'TextDiff' });

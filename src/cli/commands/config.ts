@@ -15,7 +15,8 @@ export const configCommand: CliCommand = {
   ],
   options: {},
   async run({ loaded, json, out }) {
-    const settings = (await loaded()).settings.map((setting) => ({ ...setting, value: masked(setting) }));
+    const { settings: all, file } = await loaded();
+    const settings = all.map((setting) => ({ ...setting, value: masked(setting) }));
     if (json) out(JSON.stringify(settings, null, 2));
     else {
       const rows = settings.map(({ name, value, source, meaning }) => [
@@ -25,6 +26,7 @@ export const configCommand: CliCommand = {
         meaning,
       ]);
       for (const line of table([['SETTING', 'VALUE', 'FROM', 'MEANING'], ...rows])) out(line);
+      out(`\nConfig file: ${file.path}${file.found ? '' : ' (not there: make it to change a setting)'}`);
     }
     return exitCodes.done;
   },

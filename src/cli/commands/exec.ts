@@ -2,9 +2,11 @@ import type { Host } from '../../config/host.ts';
 import { GeodeError } from '../../core/errors.ts';
 import type { SandboxSpec } from '../../core/sandbox.ts';
 import { type CliCommand, type CliValues, text } from '../command.ts';
+import { egressFrom, egressOptions, warnIfAdvice } from '../egress-options.ts';
 import { orNotRun, runCommandIn, stdinOf } from '../run-command.ts';
 import { envFrom, limitsFrom, runtimeFrom, sandboxOptions, timeoutFrom } from '../sandbox-options.ts';
 import { showPull } from '../show-pull.ts';
+import { atProgram } from '../split-arguments.ts';
 
 export const execCommand: CliCommand = {
   name: 'exec',
@@ -20,6 +22,7 @@ export const execCommand: CliCommand = {
   ],
   options: {
     ...sandboxOptions,
+    ...egressOptions,
     image: { type: 'string', value: 'IMAGE', description: 'image to run in, where the runtime has images' },
     timeout: {
       type: 'string',
@@ -28,7 +31,7 @@ export const execCommand: CliCommand = {
     },
     quiet: { type: 'boolean', short: 'q', description: 'do not name the sandbox on stderr' },
   },
-  passThrough: true,
+  split: atProgram,
   async run(context) {
     const [program, ...rest] = context.positionals;
     if (program === undefined) {
@@ -42,6 +45,7 @@ export const execCommand: CliCommand = {
     const timeoutMs = timeoutFrom(context.values);
     return orNotRun(context, async () => {
       const app = await context.app();
+      const egress = egressFrom(context.values, (await context.loaded()).config) ?? app.egress.initial;
       const quiet = context.values.quiet === true || context.json;
       const pull = showPull();
       await using sandbox = await app
@@ -54,14 +58,28 @@ export const execCommand: CliCommand = {
       if (!quiet) {
         context.err(`sandbox ${sandbox.id}: runtime ${sandbox.runtime}, isolation grade ${sandbox.grade}`);
       }
+      const owner = { sandboxId: sandbox.id, user: context.host.user };
+      using hatch = egress && (await app.egress.open(sandbox, owner, egress, context));
+      if (hatch !== undefined && !quiet) warnIfAdvice(hatch.enforced, context);
       return await runCommandIn(
         sandbox,
-        { argv: [program, ...rest], timeoutMs, ...stdinOf(context.streams) },
+        {
+          argv: [program, ...rest],
+          timeoutMs,
+          ...stdinOf(context.streams),
+          ...withoutOwn(hatch?.env, spec.env),
+        },
         context,
       );
     });
   },
 };
+
+/** What was asked for by name stays as it was asked for. */
+function withoutOwn(added: SandboxSpec['env'], own: SandboxSpec['env'] = {}): Pick<SandboxSpec, 'env'> {
+  if (added === undefined) return {};
+  return { env: Object.fromEntries(Object.entries(added).filter(([name]) => !Object.hasOwn(own, name))) };
+}
 
 function specFrom(values: CliValues, host: Host): SandboxSpec {
   const image = text(values, 'image');

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { z } from 'zod';
+import { decimal } from '../../api/schemas/decimal.ts';
 import { type Gateway, openWithoutSandboxes, startGateway } from '../../host/gateway.ts';
 import { type CliCommand, exitCodes } from '../command.ts';
 import type { CommandHost } from '../host/command-host.ts';
@@ -66,7 +67,7 @@ export const gatewayCommand: CliCommand = {
 
 const gatewayValues = z.object({
   host: z.string().optional(),
-  port: z.coerce.number().int().min(0).max(65_535).optional(),
+  port: decimal(z.number().int().min(0).max(65_535).optional()),
   'no-auth': z.boolean().default(false),
   'no-sandboxes': z.boolean().default(false),
 });

@@ -1,6 +1,6 @@
 import { wireKey } from '../../api/wire.ts';
 import { type CliCommand, exitCodes } from '../command.ts';
-import { openLocalKeys } from '../local-files.ts';
+import { localKeys } from '../local-files.ts';
 
 export const keysListCommand: CliCommand = {
   name: 'keys list',
@@ -10,8 +10,7 @@ export const keysListCommand: CliCommand = {
   options: {},
   async run(context) {
     const { json, out } = context;
-    using keys = await openLocalKeys(context);
-    const all = keys.list();
+    const all = await localKeys(context);
     if (json) {
       out(JSON.stringify(all.map(wireKey)));
       return exitCodes.done;

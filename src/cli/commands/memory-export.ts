@@ -1,6 +1,5 @@
 import { filterOf } from '../../api/wire.ts';
-
-import { GeodeError } from '../../core/errors.ts';
+import { throwIfCancelled } from '../../core/cancel.ts';
 import { type CliCommand, exitCodes } from '../command.ts';
 import { lineOf } from '../kept-lines.ts';
 import { openLocalMemory } from '../local-files.ts';
@@ -21,7 +20,7 @@ export const memoryExportCommand: CliCommand = {
     const options = parseValues(filterValues, context);
     await using local = await openLocalMemory(context);
     for await (const entry of local.store.in(options.user).export(filterOf(options))) {
-      if (signal.aborted) throw new GeodeError('cancelled', 'The export was cancelled');
+      throwIfCancelled(signal, 'The export');
       out(lineOf(entry));
     }
     return exitCodes.done;

@@ -1,8 +1,9 @@
 import { z } from 'zod';
+import { decimal } from '../../api/schemas/decimal.ts';
 import { filterOf, fusionOf, wireResult } from '../../api/wire.ts';
 import { GeodeError } from '../../core/errors.ts';
 import { type CliCommand, exitCodes } from '../command.ts';
-import { openSearchableMemory } from '../local-files.ts';
+import { openMemoryToSearch } from '../local-files.ts';
 import { filterOptions, filterValues, pagingOptions } from '../memory-options.ts';
 import { renderAnswer } from '../render-entries.ts';
 import { parseValues } from '../values.ts';
@@ -34,7 +35,7 @@ export const memorySearchCommand: CliCommand = {
     const options = parseValues(searchValues, context);
     const text = positionals.join(' ');
     if (text.trim() === '') throw new GeodeError('empty_query', 'There is nothing to search for');
-    await using local = await openSearchableMemory(context);
+    await using local = await openMemoryToSearch(context);
     const query = { text, ...filterOf(options), fusion: fusionOf(options) };
     const answer = await local.store.in(options.user).recall(query, { signal });
     out(
@@ -48,5 +49,5 @@ export const memorySearchCommand: CliCommand = {
 
 const searchValues = filterValues.extend({
   fusion: z.enum(['weighted', 'rrf']).default('weighted'),
-  dense: z.coerce.number().min(0).max(1).optional(),
+  dense: decimal(z.number().min(0).max(1).optional()),
 });

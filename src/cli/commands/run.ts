@@ -2,11 +2,13 @@ import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { GeodeError } from '../../core/errors.ts';
+import { localUser } from '../../core/identity.ts';
 import type { Runs } from '../../runs/index.ts';
 import { languageOf, languageOfFile, languages } from '../../runs/languages/index.ts';
 import type { RunOptions } from '../../runs/options.ts';
 import { foldRun } from '../../runs/result.ts';
-import { type CliCommand, type CliContext, type CliValues, text, texts } from '../command.ts';
+import { type CliCommand, type CliContext, text, texts } from '../command.ts';
+import { egressFrom, egressOptions, showDenied, warnIfAdvice } from '../egress-options.ts';
 import { orNotRun } from '../run-command.ts';
 import {
   envFrom,
@@ -18,11 +20,12 @@ import {
 } from '../sandbox-options.ts';
 import { saveArtifacts } from '../save-artifacts.ts';
 import { showRun } from '../show-run.ts';
+import { atCode } from '../split-arguments.ts';
 
 export const runCommand: CliCommand = {
   name: 'run',
   summary: 'run code in a fresh sandbox and leave nothing behind',
-  usage: '[OPTION …] FILE|LANGUAGE [-c CODE | -] [ARGUMENT …]',
+  usage: '[OPTION …] FILE|LANGUAGE [OPTION …] [-c CODE | -] [[--] ARGUMENT …]',
   examples: [
     ["geode run python -c 'print(6*7)'", `languages: ${languages.map(({ name }) => name).join(', ')}`],
     [
@@ -30,9 +33,12 @@ export const runCommand: CliCommand = {
       'the language by the extension; files in and out',
     ],
     ['echo "echo hi" | geode run shell -', 'code from stdin'],
+    ['geode run script.py -- --timeout 3', 'what follows -- is for the code, options included'],
+    ['geode run --allow pypi,example.com fetch.py', 'it may reach these hosts and no others'],
   ],
   options: {
     ...sandboxOptions,
+    ...egressOptions,
     image: { type: 'string', value: 'IMAGE', description: "instead of the language's own" },
     timeout: {
       type: 'string',
@@ -62,7 +68,7 @@ export const runCommand: CliCommand = {
     },
     quiet: { type: 'boolean', short: 'q', description: 'nothing on stderr but what the code says' },
   },
-  passThrough: true,
+  split: atCode,
   async run(context) {
     const { code, language, argv, stdin } = await codeFrom(context.positionals);
     const options = { ...(await optionsFrom(context)), argv, ...stdin };
@@ -78,11 +84,12 @@ async function runAndShow(
   code: Uint8Array,
   language: string,
   options: RunOptions,
-  { json, values, out, err }: CliContext,
+  context: CliContext,
 ): Promise<number> {
+  const { json, values, out, err } = context;
   const events = runs.stream(code, language, options);
   const quiet = values.quiet === true || json;
-  const { bytes: _, artifacts, ...result } = await foldRun(json ? events : showRun(events, quiet));
+  const { bytes: _, artifacts, ...result } = await foldRun(json ? events : showRun(events, quiet, context));
   const folder = text(values, 'output') ?? 'artifacts';
   const saved = await saveArtifacts(folder, artifacts);
   if (json) {
@@ -95,6 +102,8 @@ async function runAndShow(
   } else if (!quiet) {
     for (const path of saved) err(`geode: saved ${path}`);
     for (const { path, reason } of result.missedArtifacts) err(`geode: ${path} was not saved: ${reason}`);
+    showDenied(result.denied ?? [], { err });
+    if (result.denied !== undefined) warnIfAdvice(result.sandbox.runtime !== 'native', { err });
     if (result.timedOut) err('geode: timed out; everything it started was killed');
     if (result.oomKilled) err('geode: the memory limit was reached');
     if (result.outcome === 'compile-failed') err('geode: it does not compile');
@@ -135,7 +144,8 @@ function usage(message: string): GeodeError {
   });
 }
 
-async function optionsFrom({ values, host, signal }: CliContext): Promise<RunOptions> {
+async function optionsFrom({ values, host, signal, loaded }: CliContext): Promise<RunOptions> {
+  const egress = egressFrom(values, (await loaded()).config);
   const image = text(values, 'image');
   const runtime = runtimeFrom(values);
   return {
@@ -144,16 +154,11 @@ async function optionsFrom({ values, host, signal }: CliContext): Promise<RunOpt
     env: envFrom(values, host),
     files: await filesFrom(texts(values, 'file')),
     artifacts: texts(values, 'artifact'),
-    limits: { ...limitsFrom(values), ...cpusFrom(values) },
+    limits: limitsFrom(values),
     ...(image === undefined ? {} : { image }),
     ...(runtime === undefined ? {} : { runtime }),
+    ...(egress === undefined ? {} : { egress, user: localUser }),
   };
-}
-
-function cpusFrom(values: CliValues): { readonly cpus?: number | null } {
-  const cpus = text(values, 'cpus');
-  if (cpus === undefined) return {};
-  return { cpus: cpus === 'none' ? null : Number(cpus) };
 }
 
 async function filesFrom(wanted: readonly string[]): Promise<Readonly<Record<string, Uint8Array>>> {

@@ -1,8 +1,10 @@
+import { defaultLimits } from '../../core/limits.ts';
 import { shownName } from '../chat-name.ts';
-import { type CliCommand, exitCodes } from '../command.ts';
+import { type CliCommand, exitCodes, text } from '../command.ts';
 import { type Copied, copyIn, copyOut, sideOf } from '../copy-files.ts';
 import { becomeHost, hostingOptions } from '../hosting.ts';
 import { printableLine } from '../printable.ts';
+import { sizeFrom } from '../sandbox-options.ts';
 import { wrongUsage } from '../values.ts';
 
 export const sandboxCpCommand: CliCommand = {
@@ -13,23 +15,43 @@ export const sandboxCpCommand: CliCommand = {
     ['geode sandbox cp src demo:app', 'a folder; into app, if there is a folder app already, else as app'],
     ['geode sandbox cp alice/demo:out/report.pdf .', 'a path in a sandbox starts at its workspace'],
     ['geode sandbox cp demo:data.csv - | head', '- is stdout or stdin'],
+    [
+      'geode sandbox cp --max 50g demo:/ root',
+      'all files of the sandbox, up to that size; holes take no room',
+    ],
     ['geode sandbox cp ./a:b demo:', 'a local path with a colon begins with . or /'],
   ],
-  options: hostingOptions,
+  options: {
+    ...hostingOptions,
+    max: {
+      type: 'string',
+      value: 'SIZE',
+      description:
+        "most that a copy out may take of this machine's disk; default: the disk limit of the sandbox",
+    },
+  },
   host: 'needed',
   async run(context) {
-    const { positionals, json, out, err } = context;
+    const { positionals, values, json, out, err } = context;
     const [from, to, ...more] = positionals.map(sideOf);
     if (from === undefined || to === undefined || more.length > 0)
       throw wrongUsage('Give one SOURCE and one TARGET');
     if ((from.word === undefined) === (to.word === undefined))
       throw wrongUsage('One side is [USER/]CHAT:PATH, and the other a path here');
     const isOut = from.word !== undefined;
+    const max = text(values, 'max');
+    const asked = max === undefined ? undefined : sizeFrom(max, '--max');
     await using host = await becomeHost(context);
     const { name, start } = await host.chat(from.word ?? to.word ?? '');
     const sandbox = await start();
     const copied = await (isOut
-      ? copyOut(sandbox, from.path, to.path, context)
+      ? copyOut(
+          sandbox,
+          from.path,
+          to.path,
+          context,
+          asked ?? sandbox.limits.diskBytes ?? defaultLimits.diskBytes,
+        )
       : copyIn(sandbox, from.path, to.path, context));
     const target = isOut ? copied.to : `${shownName(name)}:${copied.to}`;
     if (!json) err(`copied ${said(copied)} to ${printableLine(target)}`);

@@ -1,8 +1,8 @@
 import { GeodeError } from '../../core/errors.ts';
-import type { Limits } from '../../core/limits.ts';
 import type { PersistentSpec } from '../../core/persistent.ts';
 import { networks } from '../../core/sandbox.ts';
 import { type CliCommand, type CliContext, exitCodes, text, texts } from '../command.ts';
+import { egressFrom, egressOptions, warnIfAdvice } from '../egress-options.ts';
 import { becomeHost, hostingOptions } from '../hosting.ts';
 import { envFrom, limitsFrom, runtimeFrom, sandboxOptions } from '../sandbox-options.ts';
 import { showStatus } from '../show-status.ts';
@@ -11,6 +11,7 @@ import { onePositional, wrongUsage } from '../values.ts';
 /** What a sandbox shall be; also for `geode shell`, which makes one that is not there. */
 export const creationOptions = {
   ...sandboxOptions,
+  ...egressOptions,
   image: {
     type: 'string',
     value: 'IMAGE',
@@ -27,6 +28,7 @@ export const sandboxCreateCommand: CliCommand = {
   usage: '[OPTION …] [USER/]CHAT',
   examples: [
     ['geode sandbox create demo', 'yours, in the strongest runtime that works here'],
+    ['geode sandbox create --allow npm,pypi demo', 'it may reach these registries and nothing else'],
     [
       'geode sandbox create --runtime docker --image python:3.12-slim --memory 1g alice/demo',
       'for the user alice; what is there already is left as it is, if it agrees',
@@ -36,22 +38,28 @@ export const sandboxCreateCommand: CliCommand = {
   host: 'needed',
   async run(context) {
     const word = onePositional(context, '[USER/]CHAT');
-    const spec = creationFrom(context);
+    const spec = await creationFrom(context);
     await using host = await becomeHost(context);
     const chat = await host.chat(word);
-    await chat.getOrCreate(spec);
+    const { runtime } = await chat.getOrCreate(spec);
+    if (spec.egress !== undefined) warnIfAdvice(runtime !== 'native', context);
     showStatus(await chat.ask((own, name) => own.inspect(name)), context);
     return exitCodes.done;
   },
 };
 
 /** Only what was asked for: one that is there already must agree with it. */
-export function creationFrom({ values, host }: Pick<CliContext, 'values' | 'host'>): PersistentSpec {
+export async function creationFrom({
+  values,
+  host,
+  loaded,
+}: Pick<CliContext, 'values' | 'host' | 'loaded'>): Promise<PersistentSpec> {
+  const egress = egressFrom(values, (await loaded()).config);
   const runtime = runtimeFrom(values);
   const image = text(values, 'image');
   const env = envFrom(values, host);
   const labels = labelsFrom(texts(values, 'label'));
-  const limits = { ...limitsFrom(values), ...cpusFrom(text(values, 'cpus')) };
+  const limits = limitsFrom(values);
   return {
     ...(runtime === undefined ? {} : { runtime }),
     ...(image === undefined ? {} : { image }),
@@ -59,11 +67,8 @@ export function creationFrom({ values, host }: Pick<CliContext, 'values' | 'host
     ...(Object.keys(labels).length === 0 ? {} : { labels }),
     ...(Object.keys(limits).length === 0 ? {} : { limits }),
     ...networkFrom(text(values, 'network')),
+    ...(egress === undefined ? {} : { egress }),
   };
-}
-
-function cpusFrom(cpus: string | undefined): Limits {
-  return cpus === undefined ? {} : { cpus: cpus === 'none' ? null : Number(cpus) };
 }
 
 function networkFrom(name: string | undefined): Pick<PersistentSpec, 'network'> {

@@ -29,6 +29,7 @@ export const sandboxDiffCommand: CliCommand = {
     text: { type: 'boolean', short: 't', description: 'show the lines that changed' },
   },
   host: 'needed',
+  reads: true,
   async run(context) {
     const { positionals, values, json, out, signal } = context;
     const [word, since, to, ...more] = positionals;
@@ -51,6 +52,8 @@ function lineOf({ change, path }: Change, { paint }: CliContext): string {
   return paint(colours[change], `${letters[change]} ${printableLine(path)}`);
 }
 
+const unshown = ['too_large', 'not_a_file', 'file_not_found', 'file_refused'] as const;
+
 async function showText(
   snapshots: Snapshots,
   change: Change,
@@ -60,12 +63,12 @@ async function showText(
   const { out, signal } = context;
   const isFile = change.before?.type === 'file' || change.after?.type === 'file';
   try {
-    const text = isFile ? await snapshots.textDiff(change.path, from, { to, signal }) : '';
+    const text = isFile ? await snapshots.textDiff(change, from, { to, signal }) : '';
     if (text === '') out(lineOf(change, context));
     else for (const line of text.trimEnd().split('\n')) out(coloured(printable(line), context));
   } catch (error) {
-    // Too large, or no text: that it changed is all that can be shown.
-    if (!isGeodeError(error, 'too_large') && !isGeodeError(error, 'not_a_file')) throw error;
+    // Too large, no text, or gone meanwhile: that it changed is all that can be shown.
+    if (!unshown.some((code) => isGeodeError(error, code))) throw error;
     out(lineOf(change, context));
   }
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { decimal } from '../../api/schemas/decimal.ts';
 import type { JournalSummary } from '../../sandboxes/journal-list.ts';
 import type { JournalReading } from '../../sandboxes/journal-reading.ts';
 import { agoText, parseSpan } from '../ages.ts';
@@ -40,6 +41,7 @@ export const sandboxLogsCommand: CliCommand = {
     raw: { type: 'boolean', description: 'as it was written: what looks like a secret is shown too' },
   },
   host: 'wanted',
+  reads: true,
   async run(context) {
     const { app, positionals, signal, values } = context;
     const [word, processId, ...more] = positionals;
@@ -59,11 +61,11 @@ export const sandboxLogsCommand: CliCommand = {
   },
 };
 
-const count = z.coerce.number().int().nonnegative();
+const count = z.number().int().nonnegative();
 const logsValues = z.object({
   follow: z.boolean().default(false),
-  tail: count.min(1).max(10_000).optional(),
-  from: count.optional(),
+  tail: decimal(count.min(1).max(10_000).optional()),
+  from: decimal(count.optional()),
   since: z.string().optional(),
   grep: z.string().min(1).optional(),
   regex: z.boolean().default(false),

@@ -17,6 +17,7 @@ export const sandboxPsCommand: CliCommand = {
   ],
   options: hostingOptions,
   host: 'needed',
+  reads: true,
   async run(context) {
     const { json, out, signal } = context;
     const word = onePositional(context, '[USER/]CHAT');

@@ -23,6 +23,7 @@ export const sandboxStatsCommand: CliCommand = {
     every: { type: 'string', value: 'SECONDS', description: 'between two looks (default 1)' },
   },
   host: 'needed',
+  reads: true,
   async run(context) {
     const everyMs = periodFrom(context);
     await using host = await becomeHost(context);

@@ -64,7 +64,7 @@ export const shellCommand: CliCommand = {
     return orNotRun(context, async () => {
       await using host = await becomeHost(context);
       const chat = await host.chat(word);
-      const { env: _, ...spec } = creationFrom(context);
+      const { env: _, ...spec } = await creationFrom(context);
       const sandbox = await chat.getOrCreate(spec);
       const terminal = await terminalIn(sandbox, argv, context);
       return tell(await joinTerminal(terminal, context), chat, context);

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Config } from '../../config/schema.ts';
@@ -26,6 +27,7 @@ const answerDeadlineMs = 20_000;
  */
 export async function runInHost(command: CliCommand, context: CliContext): Promise<number> {
   const work = async () => {
+    if (command.reads && !existsSync((await context.loaded()).config.sandbox.state_dir)) throw noSandboxes();
     const reached = await reachHost(command, context).catch((error) => {
       if (command.host === 'wanted' && isGeodeError(error) && error.code !== 'cancelled') return undefined;
       throw error;
@@ -33,6 +35,12 @@ export async function runInHost(command: CliCommand, context: CliContext): Promi
     return reached === undefined ? command.run(context) : relay(reached, context);
   };
   return command.passesExitCode ? orNotRun(context, work) : work();
+}
+
+function noSandboxes(): GeodeError {
+  return new GeodeError('sandbox_not_found', 'There are no sandboxes yet.', {
+    hint: 'geode sandbox create CHAT makes one.',
+  });
 }
 
 /** A host that has taken the command and waits for the word to begin. */

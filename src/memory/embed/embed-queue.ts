@@ -1,7 +1,8 @@
 /**
  * One embedder shared by many callers: texts that wait at the same time go together, up to a size, and
  * recent texts are remembered. Queries have a lane of their own, so that a big ingest does not delay them
- * by more than the batch under way.
+ * by more than the batch under way. In each lane the owners of the texts take turns, text by text, so that nobody's
+ * long text holds up another's short one.
  */
 
 import type { Cancel } from '../../core/cancel.ts';
@@ -12,6 +13,11 @@ const REMEMBERED = 4_096;
 
 type Purpose = 'query' | 'entry';
 
+export interface EmbedOptions extends Cancel {
+  /** Whose texts they are; owners take turns. */
+  readonly owner?: string;
+}
+
 interface Waiting {
   readonly text: string;
   readonly signal: AbortSignal | undefined;
@@ -21,7 +27,8 @@ interface Waiting {
 
 export class EmbedQueue {
   readonly embedder: Embedder;
-  readonly #waiting: Record<Purpose, Waiting[]> = { query: [], entry: [] };
+  /** By owner; the first in the map has the next turn. */
+  readonly #waiting: Record<Purpose, Map<string, Waiting[]>> = { query: new Map(), entry: new Map() };
   readonly #busy: Record<Purpose, boolean> = { query: false, entry: false };
   readonly #known = new Map<string, Float32Array>();
 
@@ -29,14 +36,20 @@ export class EmbedQueue {
     this.embedder = embedder;
   }
 
-  embed(texts: readonly string[], purpose: Purpose, { signal }: Cancel = {}): Promise<Float32Array[]> {
+  embed(
+    texts: readonly string[],
+    purpose: Purpose,
+    { owner = '', signal }: EmbedOptions = {},
+  ): Promise<Float32Array[]> {
+    const own = this.#waiting[purpose].get(owner) ?? [];
     const vectors = texts.map((text) => {
       const known = this.#known.get(`${purpose}:${text}`);
       if (known !== undefined) return known;
       return new Promise<Float32Array>((resolve, reject) => {
-        this.#waiting[purpose].push({ text, signal, resolve, reject });
+        own.push({ text, signal, resolve, reject });
       });
     });
+    if (own.length > 0) this.#waiting[purpose].set(owner, own);
     void this.#drain(purpose);
     return Promise.all(vectors);
   }
@@ -63,12 +76,17 @@ export class EmbedQueue {
     const waiting = this.#waiting[purpose];
     const batch: Waiting[] = [];
     let length = 0;
-    for (let next = waiting[0]; next !== undefined; next = waiting[0]) {
-      if (batch.length > 0 && length + next.text.length > this.embedder.batchLength) break;
-      waiting.shift();
-      if (next.signal?.aborted)
+    for (const [owner, own] of waiting) {
+      const [next] = own;
+      if (next !== undefined && batch.length > 0 && length + next.text.length > this.embedder.batchLength)
+        break;
+      own.shift();
+      // The owner's next text comes after everyone else's; a loop over a map meets what is added on the way.
+      waiting.delete(owner);
+      if (own.length > 0) waiting.set(owner, own);
+      if (next?.signal?.aborted)
         next.reject(new GeodeError('cancelled', 'The caller gave up before the text was embedded.'));
-      else {
+      else if (next !== undefined) {
         batch.push(next);
         length += next.text.length;
       }

@@ -1,5 +1,5 @@
 /** Entries whose vectors are missing or come from another model than the present one. */
-import { numberOf, type Row, textOf } from './columns.ts';
+import { numberOf, type Row, textOf, textOrNull } from './columns.ts';
 import type { Sql } from './truth.ts';
 import { type EntryVectors, markChanged, writeVectors } from './write-entry.ts';
 
@@ -19,27 +19,49 @@ export function countPending(sql: Sql, model: number | null): number {
   return row === undefined ? 0 : numberOf(row, 'n');
 }
 
-/**
- * The newest entries without vectors, or else entries with those of another model. Newest first: who has just
- * stored something asks for it soon, and a big ingest can wait behind that.
- */
-export function pendingEntries(sql: Sql, model: number, limit: number): Unembedded[] {
-  const waiting = sql.all`
-    SELECT id, namespace, version, coalesce(search_text, content) AS text FROM entries
-    WHERE model IS NULL ORDER BY id DESC LIMIT ${limit}`;
-  const next = waiting.length > 0 ? waiting : otherModels(sql, model, limit);
-  return next.map(unembeddedOf);
+/** The namespaces with entries that have no vectors, at most so many, beginning after the given one and around. */
+export function namespacesWaiting(sql: Sql, after: string, most: number): string[] {
+  const found: string[] = [];
+  // One look into the index for each, however many entries wait.
+  let next = waitingAfter(sql, after) ?? waitingAfter(sql, '');
+  while (next !== null && found.length < most && !found.includes(next)) {
+    found.push(next);
+    next = waitingAfter(sql, next) ?? waitingAfter(sql, '');
+  }
+  return found;
 }
 
-function otherModels(sql: Sql, model: number, limit: number): Row[] {
+function waitingAfter(sql: Sql, after: string): string | null {
+  const row = sql.get`SELECT min(namespace) AS namespace FROM entries WHERE model IS NULL AND namespace > ${after}`;
+  return row === undefined ? null : textOrNull(row, 'namespace');
+}
+
+/**
+ * The newest entries of the namespace without vectors. Newest first: who has just stored something asks for it soon,
+ * and a big ingest can wait behind that.
+ */
+export function pendingEntries(sql: Sql, namespace: string, limit: number): Unembedded[] {
   return sql.all`
     SELECT id, namespace, version, coalesce(search_text, content) AS text FROM entries
-    WHERE model < ${model} OR model > ${model} LIMIT ${limit}`;
+    WHERE model IS NULL AND namespace = ${namespace} ORDER BY id DESC LIMIT ${limit}`.map(unembeddedOf);
+}
+
+/** Entries with vectors of another model. */
+export function otherModels(sql: Sql, model: number, limit: number): Unembedded[] {
+  return sql.all`
+    SELECT id, namespace, version, coalesce(search_text, content) AS text FROM entries
+    WHERE model < ${model} OR model > ${model} LIMIT ${limit}`.map(unembeddedOf);
 }
 
 /** True while the store still moves from one model to another. */
 export function hasOtherModels(sql: Sql, model: number): boolean {
   return otherModels(sql, model, 1).length > 0;
+}
+
+/** Bytes of text in the namespace that have no vectors yet. */
+export function pendingBytes(sql: Sql, namespace: string): number {
+  const row = sql.get`SELECT bytes FROM debts WHERE namespace = ${namespace}`;
+  return row === undefined ? 0 : numberOf(row, 'bytes');
 }
 
 /** How many entries of the namespace have no vectors; counts no further than `most`. */

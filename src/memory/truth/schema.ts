@@ -3,7 +3,7 @@ import { GeodeError } from '../../core/errors.ts';
 import { Connection } from '../../ledger/connection.ts';
 import { truthFailure } from './failures.ts';
 
-const SCHEMA_VERSION = 2;
+const SCHEMA_VERSION = 3;
 const BUSY_TIMEOUT_MS = 10_000;
 
 export function openTruth(file: string): Connection {
@@ -68,6 +68,27 @@ CREATE INDEX IF NOT EXISTS entries_by_model ON entries (model, id);
 CREATE INDEX IF NOT EXISTS entries_by_namespace ON entries (namespace, id);
 -- The debt of vectors: small, and asked for by every search.
 CREATE INDEX IF NOT EXISTS entries_waiting ON entries (namespace) WHERE model IS NULL;
+
+-- The bytes of text without vectors, kept by triggers so that every store can ask for them.
+CREATE TABLE IF NOT EXISTS debts (namespace TEXT PRIMARY KEY, bytes INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+DELETE FROM debts;
+INSERT INTO debts SELECT namespace, sum(octet_length(coalesce(search_text, content))) FROM entries
+  WHERE model IS NULL GROUP BY namespace;
+CREATE TRIGGER IF NOT EXISTS debt_begins AFTER INSERT ON entries WHEN NEW.model IS NULL BEGIN
+  INSERT INTO debts VALUES (NEW.namespace, octet_length(coalesce(NEW.search_text, NEW.content)))
+    ON CONFLICT DO UPDATE SET bytes = bytes + excluded.bytes;
+END;
+CREATE TRIGGER IF NOT EXISTS debt_changes AFTER UPDATE OF model, search_text, content ON entries
+WHEN NEW.model IS NULL OR OLD.model IS NULL BEGIN
+  INSERT INTO debts VALUES (NEW.namespace,
+      iif(NEW.model IS NULL, octet_length(coalesce(NEW.search_text, NEW.content)), 0)
+      - iif(OLD.model IS NULL, octet_length(coalesce(OLD.search_text, OLD.content)), 0))
+    ON CONFLICT DO UPDATE SET bytes = bytes + excluded.bytes;
+END;
+CREATE TRIGGER IF NOT EXISTS debt_ends AFTER DELETE ON entries WHEN OLD.model IS NULL BEGIN
+  UPDATE debts SET bytes = bytes - octet_length(coalesce(OLD.search_text, OLD.content))
+    WHERE namespace = OLD.namespace;
+END;
 
 CREATE TABLE IF NOT EXISTS labels (
   entry INTEGER NOT NULL REFERENCES entries ON DELETE CASCADE,

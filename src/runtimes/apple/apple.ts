@@ -7,7 +7,9 @@ import { GeodeError, reasonOf } from '../../core/errors.ts';
 import type { Available, Runtime, Unavailable } from '../../core/runtime.ts';
 import { bridgeDialer } from '../../link/dial.ts';
 import type { Vital } from '../../link/watch.ts';
+import { userName } from '../accounts.ts';
 import { findGuest } from '../guest-binary.ts';
+import { containerName, homeOf } from '../home.ts';
 import { checkMounts } from '../mounts.ts';
 import type { RuntimeOptions } from '../options.ts';
 import { runtimeOf } from '../runtime-of.ts';
@@ -42,18 +44,23 @@ export function appleRuntime(options: RuntimeOptions, apple: AppleOptions): Runt
       async plan(room, spec) {
         await checkMounts(spec.mounts ?? [], options.mounts);
         if (spec.limits.cpus != null) wholeCpus(spec.limits.cpus);
-        const env = { PATH: path, HOME: workdir, USER: 'sandbox', LANG: 'C.UTF-8', ...spec.env };
-        return { handle: `geode-${room.id}`, grade: 'kernel', workdir, env };
+        const user = { uid: options.uid, gid: options.gid };
+        const env = { PATH: path, HOME: workdir, USER: userName(user), LANG: 'C.UTF-8', ...spec.env };
+        return { handle: containerName(options, room.id), grade: 'kernel', workdir, env, user };
       },
 
-      async build(room, spec, { handle }, signal) {
+      async build(room, spec, { handle, user }, signal) {
         const binary = (await guest()).path;
         const args = runArguments(
           {
             name: handle,
             image: spec.image ?? apple.defaultImage,
-            user: { uid: options.uid, gid: options.gid },
-            labels: { 'dev.geode.owner': spec.owner ?? '', 'dev.geode.sandbox': room.id },
+            user,
+            labels: {
+              'dev.geode.home': homeOf(options),
+              'dev.geode.owner': spec.owner ?? '',
+              'dev.geode.sandbox': room.id,
+            },
             guestFolder: dirname(binary),
             guestName: basename(binary),
             workspace: room.workspace,
@@ -85,8 +92,8 @@ export function appleRuntime(options: RuntimeOptions, apple: AppleOptions): Runt
           : { alive: false, reason: `its container is ${facts.status}` };
       },
 
-      async destroy({ id }) {
-        await container(['delete', '--force', `geode-${id}`]).catch(() => {});
+      async destroy(room, handle) {
+        await container(['delete', '--force', handle || containerName(options, room.id)]).catch(() => {});
       },
     },
     options,

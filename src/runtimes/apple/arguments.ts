@@ -1,11 +1,12 @@
 import { GeodeError } from '../../core/errors.ts';
 import type { Mount } from '../../core/sandbox.ts';
+import type { SandboxUser } from '../accounts.ts';
 import { type CheckedSpec, firstLeaseMs, workdir } from '../spec.ts';
 
 export interface AppleRoom {
   readonly name: string;
   readonly image: string;
-  readonly user: { readonly uid: number; readonly gid: number };
+  readonly user: SandboxUser;
   readonly labels: Readonly<Record<string, string>>;
   /** Folder with the guest: this program mounts folders only. */
   readonly guestFolder: string;

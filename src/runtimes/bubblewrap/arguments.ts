@@ -1,5 +1,6 @@
 import { lstat, readlink } from 'node:fs/promises';
 import type { Mount } from '../../core/sandbox.ts';
+import type { SandboxUser } from '../accounts.ts';
 import { firstLeaseMs, workdir } from '../spec.ts';
 
 /** The parts of the host's file system that programs need: read-only, and no secrets among them. */
@@ -32,7 +33,7 @@ export interface BubblewrapRoom {
   readonly tmpBytes: number;
   /** As root the guest starts with just enough to become `user`; otherwise a user namespace maps it. */
   readonly asRoot: boolean;
-  readonly user: { readonly uid: number; readonly gid: number };
+  readonly user: SandboxUser;
 }
 
 /** The command line of `bwrap`, from the walls to the guest inside. */

@@ -1,17 +1,19 @@
 import { execFile } from 'node:child_process';
-import { chmod, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Available, Runtime, Unavailable } from '../../core/runtime.ts';
 import { socketDialer } from '../../link/dial.ts';
+import { noAccounts, userName, withUser, writeAccounts } from '../accounts.ts';
 import { whyNoDisks } from '../disk.ts';
 import { findGuest } from '../guest-binary.ts';
 import { endProcess, startDetached, vitalOf } from '../host-process.ts';
 import { endLeftProcesses } from '../left-processes.ts';
 import { checkMounts } from '../mounts.ts';
 import type { RuntimeOptions } from '../options.ts';
-import { openFolder, type Room } from '../rooms.ts';
+import type { Room } from '../rooms.ts';
 import { runtimeOf } from '../runtime-of.ts';
+import { seccompFilter } from '../seccomp/filter.ts';
 import { workdir } from '../spec.ts';
 import { bubblewrapArguments, systemArguments } from './arguments.ts';
 import {
@@ -25,7 +27,6 @@ import {
   removeCgroup,
 } from './cgroups.ts';
 import { frostOf, isFrozen } from './freezing.ts';
-import { seccompFilter } from './seccomp.ts';
 
 /** Whom commands run as on the host's disk when the host itself is root: nobody else's number. */
 const unprivilegedUser = { uid: 61_000, gid: 61_000 };
@@ -44,20 +45,22 @@ export function bubblewrapRuntime(options: RuntimeOptions): Runtime {
       probe: (signal) => probe(options, signal),
       async plan(_room, spec) {
         await checkMounts(spec.mounts ?? [], options.mounts);
-        const env = { PATH: path, HOME: workdir, USER: 'sandbox', LANG: 'C.UTF-8', ...spec.env };
+        const env = { PATH: path, HOME: workdir, USER: userName(user), LANG: 'C.UTF-8', ...spec.env };
         return {
           handle: '',
           grade: 'os',
           workdir,
           env,
-          ...(asRoot ? { workspaceOwner: unprivilegedUser } : {}),
+          user,
+          ...(asRoot ? { workspaceOwner: user } : {}),
         };
       },
-      async build(room, spec) {
+      async build(room, spec, plan) {
         const version = await cgroupVersion();
         if (version !== undefined) await makeCgroup(version, group(room), spec.limits);
         const guest = await findGuest(options);
-        const etcFolder = await writeAccounts(room.runFolder, user);
+        // The machine's own accounts are nobody's business in there.
+        const etcFolder = await writeAccounts(room.runFolder, withUser(noAccounts, plan.user));
         const filter = seccompFilter(options.arch);
         const filterFile = join(room.runFolder, 'seccomp');
         if (filter !== undefined) await writeFile(filterFile, filter);
@@ -71,7 +74,7 @@ export function bubblewrapRuntime(options: RuntimeOptions): Runtime {
           seccomp: filter !== undefined,
           tmpBytes: Math.min(spec.limits.memoryBytes ?? defaultTmpBytes, defaultTmpBytes),
           asRoot,
-          user,
+          user: plan.user,
         });
         const handle = await startDetached({
           program: 'bwrap',
@@ -161,22 +164,4 @@ async function probe(options: RuntimeOptions, signal: AbortSignal): Promise<Avai
       pause: (await freezerFolder('')) !== undefined,
     },
   };
-}
-
-async function writeAccounts(runFolder: string, { uid, gid }: { uid: number; gid: number }): Promise<string> {
-  const folder = join(runFolder, 'etc');
-  await openFolder(folder);
-  const accounts = {
-    passwd: `root:x:0:0::/:/bin/sh
-sandbox:x:${uid}:${gid}::${workdir}:/bin/sh
-`,
-    group: `root:x:0:
-sandbox:x:${gid}:
-`,
-  };
-  for (const [name, content] of Object.entries(accounts)) {
-    await writeFile(join(folder, name), content);
-    await chmod(join(folder, name), 0o644);
-  }
-  return folder;
 }

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { ContainerCreateOptions, MountSettings } from 'dockerode';
 import type { Mount } from '../../core/sandbox.ts';
 import { type CheckedSpec, firstLeaseMs, workdir } from '../spec.ts';
@@ -17,6 +18,8 @@ export interface ContainerPlan {
   readonly user: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly ociRuntime: string | undefined;
+  /** The security option that names our profile. */
+  readonly seccomp: string | undefined;
   readonly mounts: readonly Required<Mount>[];
   /** Host folders when the engine shares this kernel; volumes of the engine's own otherwise. */
   readonly shared:
@@ -25,8 +28,12 @@ export interface ContainerPlan {
         readonly link: string;
         /** Undefined when it has a disk, which the engine mounts as a volume. */
         readonly workspace: string | undefined;
+        /** Folder with the sandbox's own `passwd` and `group`. */
+        readonly etc: string | undefined;
       }
     | undefined;
+  /** Without shared folders: a volume holds the sandbox's /etc. */
+  readonly hasEtcVolume: boolean;
 }
 
 /** What the engine is asked for. Every line of defence is on unless the spec says otherwise. */
@@ -47,7 +54,7 @@ export function containerOptions(plan: ContainerPlan, spec: CheckedSpec): Contai
       NetworkMode: spec.network ?? 'none',
       CapDrop: ['ALL'],
       CapAdd: spec.rootAccess ? rootCapabilities : [],
-      SecurityOpt: ['no-new-privileges'],
+      SecurityOpt: ['no-new-privileges', ...(plan.seccomp === undefined ? [] : [plan.seccomp])],
       ReadonlyRootfs: !spec.rootAccess,
       Tmpfs: { '/tmp': `${tmpOptions},size=${Math.min(memoryBytes ?? largestTmpBytes, largestTmpBytes)}` },
       PidsLimit: pids ?? 0,
@@ -60,14 +67,14 @@ export function containerOptions(plan: ContainerPlan, spec: CheckedSpec): Contai
       ],
       IpcMode: 'private',
       LogConfig: { Type: 'none', Config: {} },
-      Mounts: [...ownMounts(plan.name, plan.shared), ...plan.mounts.map(bind)],
+      Mounts: [...ownMounts(plan), ...plan.mounts.map(bind)],
       ...(plan.ociRuntime === undefined ? {} : { Runtime: plan.ociRuntime }),
     },
   };
 }
 
-function ownMounts(name: string, shared: ContainerPlan['shared']): MountSettings[] {
-  const { machinery, workspace } = volumesOf(name);
+function ownMounts({ name, shared, hasEtcVolume }: ContainerPlan): MountSettings[] {
+  const { machinery, workspace, etc } = volumesOf(name);
   const volume: MountSettings = {
     Type: 'volume',
     Source: workspace,
@@ -75,14 +82,25 @@ function ownMounts(name: string, shared: ContainerPlan['shared']): MountSettings
     VolumeOptions: fresh,
   };
   if (shared === undefined) {
-    return [{ Type: 'volume', Source: machinery, Target: '/.geode', VolumeOptions: fresh }, volume];
+    const filled: MountSettings = { Type: 'volume', Source: etc, Target: '/etc', VolumeOptions: fresh };
+    return [
+      { Type: 'volume', Source: machinery, Target: '/.geode', VolumeOptions: fresh },
+      volume,
+      ...(hasEtcVolume ? [{ ...filled, ReadOnly: true }] : []),
+    ];
   }
+  const etcFolder = shared.etc;
   return [
     bind({ source: shared.guest, target: '/.geode/guest', writable: false }),
     bind({ source: shared.link, target: '/.geode/link', writable: false }),
     shared.workspace === undefined
       ? volume
       : bind({ source: shared.workspace, target: workdir, writable: true }),
+    ...(etcFolder === undefined
+      ? []
+      : ['passwd', 'group'].map((file) =>
+          bind({ source: join(etcFolder, file), target: `/etc/${file}`, writable: false }),
+        )),
   ];
 }
 

@@ -2,11 +2,13 @@ import type Docker from 'dockerode';
 import type { Runtime } from '../../core/runtime.ts';
 import type { Grade } from '../../core/sandbox.ts';
 import { bridgeDialer, socketDialer } from '../../link/dial.ts';
+import { type Accounts, namesUser, userName, withUser, writeAccounts } from '../accounts.ts';
 import { diskOf } from '../disk.ts';
 import { findGuest } from '../guest-binary.ts';
-import { homeOf } from '../home.ts';
+import { containerName, homeOf } from '../home.ts';
 import { checkMounts } from '../mounts.ts';
 import type { RuntimeOptions } from '../options.ts';
+import type { Plan } from '../plan.ts';
 import type { Room } from '../rooms.ts';
 import { runtimeOf } from '../runtime-of.ts';
 import { type CheckedSpec, workdir } from '../spec.ts';
@@ -20,12 +22,15 @@ import {
   statusOf,
   stopContainer,
 } from './engine.ts';
-import { checkImage, rememberedEnv } from './image-env.ts';
+import { refuseCommas, rememberedKind } from './engine-kind.ts';
+import { readerOf, rememberedAccounts } from './image-accounts.ts';
+import { checkImage, rememberedContent } from './image-env.ts';
 import { dockerImages } from './images.ts';
 import type { DockerOptions } from './options.ts';
 import { probe } from './probe.ts';
-import { homeLabel, labelledRooms, roomLabel } from './traces.ts';
-import { fillVolumes, makeDiskVolume, removeVolumes, removeWorkspaceVolume } from './volumes.ts';
+import { seccompOption } from './seccomp.ts';
+import { homeLabel, labelledRooms, removeLabelled, roomLabel } from './traces.ts';
+import { fillVolumes, makeDiskVolume, putAccounts, removeVolumes, removeWorkspaceVolume } from './volumes.ts';
 
 const fallbackPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 /** Kernels of their own; everything else shares the host's. */
@@ -38,13 +43,15 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
     client ??= connectEngine(docker.host);
     return client;
   };
-  const imageEnv = rememberedEnv(engine);
+  const imageContent = rememberedContent(engine);
+  const imageAccounts = rememberedAccounts(engine);
   const container = async (handle: string) => (await engine()).getContainer(handle);
   const local = docker.host.startsWith('unix:') && options.platform === 'linux';
+  const kind = rememberedKind(engine);
   const grade: Grade = kernelRuntimes.test(docker.ociRuntime ?? '') ? 'kernel' : 'container';
   // Another machine, or another kernel on this one, reaches no socket of ours.
   const overSocket = docker.link === 'auto' ? local && grade !== 'kernel' : docker.link === 'socket';
-  const user = (spec: Pick<CheckedSpec, 'rootAccess'>) => {
+  const userOf = (spec: Pick<CheckedSpec, 'rootAccess'>) => {
     if (spec.rootAccess) return { uid: 0, gid: 0 };
     return options.uid === 0 ? { uid: 1000, gid: 1000 } : { uid: options.uid, gid: options.gid };
   };
@@ -52,25 +59,46 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
   /** The engine mounts it when the container starts: it can be made before there is anything to mount. */
   const hasDiskVolume = ({ limits }: CheckedSpec) => overSocket && limits.diskBytes != null;
 
+  /** The image's accounts with the sandbox's user; undefined where the image's own files stay. */
+  const accountsOf = async (room: Room, spec: CheckedSpec, plan: Plan): Promise<Accounts | undefined> => {
+    const { id } = await imageContent(spec.image ?? docker.defaultImage);
+    const reader = { container: containerName(options, room.id), labels: labels(options, room, spec) };
+    const found = await imageAccounts(id, reader);
+    const isNamed = spec.rootAccess === true && found !== undefined && namesUser(found, plan.user);
+    return found === undefined || isNamed ? undefined : withUser(found, plan.user);
+  };
+
+  /** Those that are mounted. Root changes the files, so nothing is mounted over them. */
+  const mountedAccounts = async (room: Room, spec: CheckedSpec, plan: Plan) =>
+    spec.rootAccess ? undefined : accountsOf(room, spec, plan);
+
+  /** Into the run folder, which is made afresh for every start. */
+  const shareAccounts = async (room: Room, accounts: Accounts | undefined): Promise<string | undefined> =>
+    overSocket && accounts !== undefined ? writeAccounts(room.runFolder, accounts) : undefined;
+
   /** The container, with its volumes, not yet started. */
-  const make = async (room: Room, spec: CheckedSpec, handle: string): Promise<void> => {
+  const make = async (room: Room, spec: CheckedSpec, plan: Plan): Promise<void> => {
+    const { handle, user } = plan;
     const guest = await findGuest(options);
-    const { uid, gid } = user(spec);
+    const accounts = await mountedAccounts(room, spec, plan);
     const created = containerOptions(
       {
         name: handle,
         image: spec.image ?? docker.defaultImage,
-        user: `${uid}:${gid}`,
+        user: `${user.uid}:${user.gid}`,
         labels: labels(options, room, spec),
         ociRuntime: docker.ociRuntime,
+        seccomp: await seccompOption(await kind(), { isLocal: local, runFolder: room.runFolder }),
         mounts: await checkMounts(spec.mounts ?? [], options.mounts),
         shared: overSocket
           ? {
               guest: guest.path,
               link: room.linkFolder,
               workspace: spec.limits.diskBytes == null ? room.workspace : undefined,
+              etc: await shareAccounts(room, accounts),
             }
           : undefined,
+        hasEtcVolume: accounts !== undefined,
       },
       spec,
     );
@@ -83,11 +111,20 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
         container: handle,
         image,
         guest: guest.path,
-        user: { uid, gid },
+        user,
+        accounts,
         labels: labels(options, room, spec),
       });
     }
     await asking('create the container', (await engine()).createContainer(created), { 404: 'image_missing' });
+  };
+
+  /** Starts what was made. Its root has a name by then, in the container's own layer where the image gives none. */
+  const start = async (room: Room, spec: CheckedSpec, plan: Plan): Promise<void> => {
+    const made = await container(plan.handle);
+    const accounts = spec.rootAccess ? await accountsOf(room, spec, plan) : undefined;
+    if (accounts !== undefined) await putAccounts(made, accounts);
+    await asking('start the container', made.start());
   };
 
   const runtime = runtimeOf(
@@ -97,44 +134,57 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
       probe: async () => probe(options, docker, await engine(), { grade, overSocket }),
 
       async plan(room, spec) {
-        await checkMounts(spec.mounts ?? [], options.mounts);
+        const mounts = await checkMounts(spec.mounts ?? [], options.mounts);
+        if (mounts.length > 0 && (await kind()) === 'podman') refuseCommas(mounts);
         const image = checkImage(spec.image ?? docker.defaultImage);
-        const env = await imageEnv(image);
+        const { env } = await imageContent(image);
+        const user = userOf(spec);
         return {
-          handle: nameOf(room),
+          handle: containerName(options, room.id),
           // A bridge reaches the network around the host's policy: the walls are no longer a container's.
           grade: spec.network === 'bridge' ? 'os' : grade,
           workdir,
-          env: { PATH: fallbackPath, LANG: 'C.UTF-8', ...env, HOME: workdir, USER: 'sandbox', ...spec.env },
-          ...(overSocket && options.uid === 0 ? { workspaceOwner: user(spec) } : {}),
+          env: {
+            PATH: fallbackPath,
+            LANG: 'C.UTF-8',
+            ...env,
+            HOME: workdir,
+            USER: userName(user),
+            ...spec.env,
+          },
+          user,
+          ...(overSocket && options.uid === 0 ? { workspaceOwner: user } : {}),
         };
       },
 
       async begin(room, spec, plan) {
-        if (hasDiskVolume(spec)) await make(room, spec, plan.handle);
+        if (hasDiskVolume(spec)) await make(room, spec, plan);
       },
 
-      async build(room, spec, { handle }) {
-        if (!hasDiskVolume(spec)) await make(room, spec, handle);
-        await asking('start the container', (await container(handle)).start());
-        return { handle };
+      async build(room, spec, plan) {
+        if (!hasDiskVolume(spec)) await make(room, spec, plan);
+        await start(room, spec, plan);
+        return { handle: plan.handle };
       },
 
       /** What was installed outside of the workspace stays too, until its engine or its guest is replaced. */
-      async halt(room, _handle, signal) {
-        await stopContainer(await container(nameOf(room)), signal);
+      async halt(room, handle, signal) {
+        await stopContainer(await container(handle || containerName(options, room.id)), signal);
       },
 
       async rebuild(room, spec, plan, signal) {
         const kept = await container(plan.handle);
+        await shareAccounts(room, await mountedAccounts(room, spec, plan));
         const started = await kept.start({ abortSignal: signal }).then(
           () => true,
           () => false,
         );
         if (started) return { handle: plan.handle };
         await removeContainer(kept, signal);
-        await make(room, spec, plan.handle);
-        await asking('start the container', kept.start());
+        // The volume of a disk is no more than the way to its device, which may have moved.
+        if (hasDiskVolume(spec)) await removeWorkspaceVolume(await engine(), plan.handle, signal);
+        await make(room, spec, plan);
+        await start(room, spec, plan);
         return { handle: plan.handle };
       },
 
@@ -143,9 +193,11 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
         return bridgeDialer(async (signal) => bridgeInto(await container(handle), signal));
       },
 
-      async vital(room, _handle, signal) {
+      async vital(room, handle, signal) {
         try {
-          const { State } = await (await container(nameOf(room))).inspect({ abortSignal: signal });
+          const { State } = await (await container(handle || containerName(options, room.id))).inspect({
+            abortSignal: signal,
+          });
           if (State.Running) return { alive: true, paused: State.Paused };
           const why = State.OOMKilled
             ? 'its memory limit was reached'
@@ -157,18 +209,21 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
         }
       },
 
-      async frost(room) {
-        const one = await container(nameOf(room));
+      async frost(_room, handle) {
+        const one = await container(handle);
         return {
           pause: (signal) => pauseContainer(one, true, signal),
           resume: (signal) => pauseContainer(one, false, signal),
         };
       },
 
-      async destroy(room, _handle, signal) {
-        await removeContainer(await container(nameOf(room)), signal);
-        if (overSocket) await removeWorkspaceVolume(await engine(), nameOf(room), signal);
-        else await removeVolumes(await engine(), nameOf(room), signal);
+      async destroy(room, handle, signal) {
+        // Without a record nothing says what it is called: an older version had other names.
+        if (handle === '') return removeLabelled(await engine(), homeOf(options), room.id, signal);
+        const names = [handle, readerOf(handle)];
+        await Promise.all(names.map(async (name) => removeContainer(await container(name), signal)));
+        if (overSocket) await removeWorkspaceVolume(await engine(), handle, signal);
+        else await removeVolumes(await engine(), handle, signal);
       },
 
       traces: async () => labelledRooms(await engine(), homeOf(options)),
@@ -177,8 +232,6 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
   );
   return { ...runtime, images: dockerImages(engine) };
 }
-
-const nameOf = ({ id }: Pick<Room, 'id'>) => `geode-${id}`;
 
 function labels(options: RuntimeOptions, { id }: Room, spec: CheckedSpec): Readonly<Record<string, string>> {
   return {

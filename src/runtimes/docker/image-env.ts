@@ -9,24 +9,28 @@ export function checkImage(image: string): string {
   throw new GeodeError('invalid_input', `${JSON.stringify(image)} is not the name of an image.`);
 }
 
-type Env = Readonly<Record<string, string>>;
+export interface ImageContent {
+  readonly id: string;
+  /** The environment that the image's makers gave its programs. */
+  readonly env: Readonly<Record<string, string>>;
+}
 const mostRemembered = 100;
 
 /** An image that is named by its content is looked at once: that cannot change. A name can mean another one soon. */
-export function rememberedEnv(engine: () => Promise<Docker>): (image: string) => Promise<Env> {
-  const known = new Map<string, Env>();
+export function rememberedContent(engine: () => Promise<Docker>): (image: string) => Promise<ImageContent> {
+  const known = new Map<string, ImageContent>();
   return async (image) => {
     const before = known.get(image);
     if (before !== undefined) return before;
-    const env = await envOf(await engine(), image);
+    const content = await contentOf(await engine(), image);
     if (known.size >= mostRemembered) known.clear();
-    if (/^sha256:[0-9a-f]{64}$/.test(image)) known.set(image, env);
-    return env;
+    if (/^sha256:[0-9a-f]{64}$/.test(image)) known.set(image, content);
+    return content;
   };
 }
 
-/** The environment that the image's makers gave its programs; also the proof that the image is there. */
-async function envOf(engine: Docker, image: string): Promise<Env> {
+/** Also the proof that the image is there. */
+async function contentOf(engine: Docker, image: string): Promise<ImageContent> {
   const facts = await engine
     .getImage(image)
     .inspect()
@@ -43,5 +47,5 @@ async function envOf(engine: Docker, image: string): Promise<Env> {
   const pairs = (facts.Config?.Env ?? []).map(
     (pair) => [pair.split('=', 1)[0] ?? '', pair.slice(pair.indexOf('=') + 1)] as const,
   );
-  return Object.fromEntries(pairs);
+  return { id: facts.Id, env: Object.fromEntries(pairs) };
 }

@@ -6,6 +6,7 @@ import type { Grade } from '../../core/sandbox.ts';
 import { whyNoDisks } from '../disk.ts';
 import { findGuest } from '../guest-binary.ts';
 import type { RuntimeOptions } from '../options.ts';
+import { isPodman } from './engine-kind.ts';
 import type { DockerOptions } from './options.ts';
 
 export async function probe(
@@ -14,10 +15,7 @@ export async function probe(
   engine: Docker,
   { grade, overSocket }: { readonly grade: Grade; readonly overSocket: boolean },
 ): Promise<Available | Unavailable> {
-  const answer = await engine.version().then(
-    (version) => ({ version }),
-    (error: NodeJS.ErrnoException) => ({ error }),
-  );
+  const answer = await versionOf(engine);
   if ('error' in answer) return unreachable(host, answer.error);
   const info = await engine.info();
   const guest = await findGuest({ ...options, arch: info.Architecture ?? options.arch });
@@ -33,7 +31,7 @@ export async function probe(
   return {
     available: true,
     grade,
-    version: `${engineName(answer.version)} ${answer.version.Version}, ${ociRuntime ?? info.DefaultRuntime ?? 'its default runtime'}`,
+    version: `${isPodman(answer.version) ? 'Podman' : 'Docker'} ${answer.version.Version}, ${ociRuntime ?? info.DefaultRuntime ?? 'its default runtime'}`,
     capabilities: {
       isolation: true,
       limits: {
@@ -50,6 +48,21 @@ export async function probe(
       pause: true,
     },
   };
+}
+
+/** A connection that was kept may be to an engine that has gone since: only a new one tells how things are now. */
+async function versionOf(
+  engine: Docker,
+): Promise<{ readonly version: Docker.DockerVersion } | { readonly error: NodeJS.ErrnoException }> {
+  const ask = () => engine.version().then((version) => ({ version }));
+  const askAgain = (error: NodeJS.ErrnoException) => {
+    if (['EPIPE', 'ECONNRESET'].includes(error.code ?? '')) return ask();
+    throw error;
+  };
+  return ask()
+    .catch(askAgain)
+    .catch(askAgain)
+    .catch((error: NodeJS.ErrnoException) => ({ error }));
 }
 
 /** An engine in a user namespace mounts no file system of ours. */
@@ -78,9 +91,4 @@ function unreachable(host: string, error: NodeJS.ErrnoException): Unavailable {
     reason: known?.reason ?? reasonOf(error),
     fix: known?.fix ?? 'Check docker.host in the config.',
   };
-}
-
-function engineName(version: Docker.DockerVersion): string {
-  const components = (version as { Components?: readonly { Name?: string }[] }).Components ?? [];
-  return components.some(({ Name }) => Name?.startsWith('Podman')) ? 'Podman' : 'Docker';
 }

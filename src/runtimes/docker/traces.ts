@@ -1,5 +1,6 @@
 import type Docker from 'dockerode';
-import { asking } from './engine.ts';
+import { asking, removeContainer } from './engine.ts';
+import { removeVolume } from './volumes.ts';
 
 export const roomLabel = 'dev.geode.sandbox';
 /** The installation that it belongs to. */
@@ -7,9 +8,26 @@ export const homeLabel = 'dev.geode.home';
 
 /** The ids of this installation's rooms that a container or a volume on the engine is left of. */
 export async function labelledRooms(engine: Docker, home: string): Promise<readonly string[]> {
-  const filters = { label: [`${homeLabel}=${home}`] };
+  const { containers, volumes } = await labelled(engine, [`${homeLabel}=${home}`]);
+  const labels = [...containers, ...volumes].map(({ Labels }) => Labels?.[roomLabel]);
+  return [...new Set(labels.filter((id) => id !== undefined))];
+}
+
+/** Removes what is left of a room of this installation, whatever it is called. */
+export async function removeLabelled(
+  engine: Docker,
+  home: string,
+  id: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const left = await labelled(engine, [`${homeLabel}=${home}`, `${roomLabel}=${id}`]);
+  for (const { Id } of left.containers) await removeContainer(engine.getContainer(Id), signal);
+  for (const { Name } of left.volumes) await removeVolume(engine, Name, signal);
+}
+
+async function labelled(engine: Docker, label: readonly string[]) {
+  const filters = { label: [...label] };
   const containers = await asking('list containers', engine.listContainers({ all: true, filters }));
   const volumes = await asking('list volumes', engine.listVolumes({ filters }));
-  const labels = [...containers, ...(volumes.Volumes ?? [])].map(({ Labels }) => Labels?.[roomLabel]);
-  return [...new Set(labels.filter((id) => id !== undefined))];
+  return { containers, volumes: volumes.Volumes ?? [] };
 }

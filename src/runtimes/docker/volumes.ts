@@ -1,7 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import type Docker from 'dockerode';
+import type { MountSettings } from 'dockerode';
 import { pack } from 'tar-stream';
+import type { Accounts, SandboxUser } from '../accounts.ts';
 import { type Disk, mountOptions } from '../disk.ts';
 import { workdir } from '../spec.ts';
 import { asking, removeContainer, statusOf } from './engine.ts';
@@ -11,13 +13,19 @@ export interface Volumes {
   /** The guest and the folder of its socket. */
   readonly machinery: string;
   readonly workspace: string;
+  /** The image's /etc with the sandbox's user in it. */
+  readonly etc: string;
 }
 
 /** As we fill it: the engine would copy the image's folder of that name, owner included, into an empty one. */
 export const fresh = { NoCopy: true, Labels: {}, DriverConfig: { Name: '', Options: {} } };
 
 export function volumesOf(container: string): Volumes {
-  return { machinery: `${container}-machinery`, workspace: `${container}-workspace` };
+  return {
+    machinery: `${container}-machinery`,
+    workspace: `${container}-workspace`,
+    etc: `${container}-etc`,
+  };
 }
 
 /**
@@ -31,17 +39,20 @@ export async function fillVolumes(
     image,
     guest,
     user,
+    accounts,
     labels,
   }: {
     readonly container: string;
     readonly image: string;
     readonly guest: string;
-    readonly user: { readonly uid: number; readonly gid: number };
+    readonly user: SandboxUser;
+    /** Undefined when /etc stays the image's. */
+    readonly accounts: Accounts | undefined;
     readonly labels: Readonly<Record<string, string>>;
   },
 ): Promise<void> {
-  const { machinery, workspace } = volumesOf(container);
-  for (const name of [machinery, workspace]) {
+  const { machinery, workspace, etc } = volumesOf(container);
+  for (const name of [machinery, workspace, ...(accounts === undefined ? [] : [etc])]) {
     await asking('make a volume', engine.createVolume({ Name: name, Labels: { ...labels } }));
   }
   const filler = await asking(
@@ -56,6 +67,7 @@ export async function fillVolumes(
         Mounts: [
           { Type: 'volume', Source: machinery, Target: '/.geode', VolumeOptions: fresh },
           { Type: 'volume', Source: workspace, Target: workdir, VolumeOptions: fresh },
+          ...(accounts === undefined ? [] : [copied(etc, '/etc')]),
         ],
       },
     }),
@@ -67,9 +79,26 @@ export async function fillVolumes(
     tar.entry({ name: workdir.slice(1), type: 'directory', mode: 0o700, ...user });
     tar.finalize();
     await asking('bring in the guest', filler.putArchive(Readable.from(tar), { path: '/' }));
+    if (accounts !== undefined) await putAccounts(filler, accounts);
   } finally {
     await removeContainer(filler);
   }
+}
+
+/** The engine copies what the image has there into the empty volume. */
+function copied(volume: string, target: string): MountSettings {
+  const options = { ...fresh, NoCopy: false };
+  return { Type: 'volume', Source: volume, Target: target, VolumeOptions: options };
+}
+
+/** Into the container's own layer, or the volume at its /etc; never into the image. */
+export async function putAccounts(container: Docker.Container, accounts: Accounts): Promise<void> {
+  const tar = pack();
+  for (const file of ['passwd', 'group'] as const) {
+    tar.entry({ name: `etc/${file}`, mode: 0o644 }, Buffer.from(accounts[file], 'latin1'));
+  }
+  tar.finalize();
+  await asking('name the user', container.putArchive(Readable.from(tar), { path: '/' }));
 }
 
 const fillerOf = (container: string) => `${container}-filler`;
@@ -106,7 +135,7 @@ export async function removeVolumes(engine: Docker, container: string, signal: A
   for (const name of Object.values(volumesOf(container))) await removeVolume(engine, name, signal);
 }
 
-async function removeVolume(engine: Docker, name: string, signal: AbortSignal): Promise<void> {
+export async function removeVolume(engine: Docker, name: string, signal: AbortSignal): Promise<void> {
   const removing = engine.getVolume(name).remove({ abortSignal: signal });
   await removing.catch((error) => {
     // 409: its container is being removed by somebody else, who will come to the volume too.

@@ -43,7 +43,8 @@ export function nativeRuntime(options: RuntimeOptions): Runtime {
       },
       async plan(room, spec) {
         const env = { PATH: path, HOME: room.workspace, LANG: 'C.UTF-8', ...spec.env };
-        return { handle: '', grade: 'none', workdir: room.workspace, env };
+        const user = { uid: options.uid, gid: options.gid };
+        return { handle: '', grade: 'none', workdir: room.workspace, env, user };
       },
       async build(room, spec) {
         const guest = await findGuest(options);

@@ -104,14 +104,16 @@ export function snapshotsOf(
         yield changeSchema.parse(line);
       }
     },
-    async textDiff(path, from, { to, signal } = {}) {
+    async textDiff(file, from, { to, signal } = {}) {
+      const { path, pathBase64 = Buffer.from(path).toString('base64') } =
+        typeof file === 'string' ? { path: file } : file;
       const before = await find(from, signal);
       const after = to === undefined ? undefined : await find(to, signal);
       const read = (found: { kind: SnapshotKind; name: string } | undefined) => {
         const request = {
           verb: 'read',
           ...found,
-          path: Buffer.from(path).toString('base64'),
+          path: pathBase64,
           mostBytes: mostTextBytes,
         };
         return turns

@@ -23,6 +23,35 @@ export function keepingContract(scene: () => MemoryScene): void {
       expect(await keysOf('two', { fusion: { kind: 'weighted', dense: 0 } })).toEqual([]);
     });
 
+    it('scrubs what it restores, in every field and every version (MEM-8)', async () => {
+      const { memory, store } = scene();
+      await memory.store(entry('one', { key: 'k' }));
+      const [kept] = await all(memory.export());
+      if (kept === undefined) throw new Error('nothing was exported');
+      const secret = 'hunter2-hunter2';
+      const fields = {
+        content: `two ${secret}`,
+        tags: [`t ${secret}`],
+        sources: [`https://x.test/${secret}`],
+      };
+      const { versions } = { versions: [{ ...kept, ...fields, version: 1 }] };
+      const stained = {
+        ...kept,
+        ...fields,
+        version: 2,
+        searchText: `how ${secret}`,
+        identifiers: [secret],
+        versions,
+      };
+      const copy = store.in('copy');
+      const [restored] = await copy.restore([stained]);
+      expect(restored?.scrubbed).toBe(8);
+      expect(JSON.stringify(await all(copy.export()))).not.toContain(secret);
+      expect((await copy.recall({ text: secret, fusion: { kind: 'weighted', dense: 0 } })).results).toEqual(
+        [],
+      );
+    });
+
     it('exports everything that it keeps, and restores the same memory from it (MEM-8)', async () => {
       const { memory, store, clock } = scene();
       await memory.store(entry('The port is 8080', { key: 'port', tags: ['old'] }));

@@ -7,6 +7,7 @@ export interface OpenForTest {
   readonly embedder: WordEmbedder;
   readonly secrets: () => Iterable<string>;
   readonly now: () => number;
+  readonly pendingText?: number;
 }
 
 /** What a test has: a memory of its own, and a clock that stands still unless the test moves it. */
@@ -16,7 +17,7 @@ export interface MemoryScene extends AsyncDisposable {
   readonly embedder: WordEmbedder;
   readonly clock: { now: number };
   /** The same file again, after its store was stopped. */
-  reopen(embedder?: WordEmbedder): MemoryScene;
+  reopen(embedder?: WordEmbedder, more?: Pick<OpenForTest, 'pendingText'>): MemoryScene;
   keysOf(text: string, more?: object): Promise<readonly string[]>;
 }
 
@@ -24,12 +25,13 @@ export function memoryScene(open: (options: OpenForTest) => MemoryStore): Memory
   const folder = temporaryFolder();
   const clock = { now: Date.UTC(2030, 0, 1) };
   const secrets = ['hunter2-hunter2'];
-  const opened = (embedder: WordEmbedder): MemoryScene => {
+  const opened = (embedder: WordEmbedder, more: Pick<OpenForTest, 'pendingText'> = {}): MemoryScene => {
     const store = open({
       file: `${folder.path}/memory.db`,
       embedder,
       secrets: () => secrets,
       now: () => clock.now,
+      ...more,
     });
     const memory = store.in('alice');
     return {
@@ -37,7 +39,7 @@ export function memoryScene(open: (options: OpenForTest) => MemoryStore): Memory
       memory,
       embedder,
       clock,
-      reopen: (other = embedder) => opened(other),
+      reopen: (other = embedder, changed = {}) => opened(other, changed),
       keysOf: async (text, more = {}) =>
         (await memory.recall({ text, ...more })).results.map(({ entry: found }) => found.key),
       async [Symbol.asyncDispose]() {

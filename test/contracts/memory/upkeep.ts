@@ -49,6 +49,50 @@ export function upkeepContract(scene: () => MemoryScene): void {
       expect(await store.stats()).toMatchObject({ entries: 100, vectors: 100, dimensions: 96 });
     });
 
+    it('lets users take turns: a small entry does not wait for a library of another', async () => {
+      const { store, memory, embedder } = scene();
+      await store.in('carol').store(entry('the model is known'));
+      await store.settled();
+      const gate = Promise.withResolvers<void>();
+      embedder.gate = gate.promise;
+      const sentence = 'a long book about apples and pears ';
+      await memory.storeMany(
+        Array.from({ length: 3 }, (_, i) => entry(`book ${i}: ${sentence.repeat(3_000)}`)),
+      );
+      await store.in('bob').store(entry('a note by bob'));
+      embedder.seen.length = 0;
+      gate.resolve();
+      await store.settled();
+      const place = embedder.seen.indexOf('a note by bob');
+      expect(place).toBeGreaterThanOrEqual(0);
+      expect(embedder.seen.length).toBeGreaterThan(500);
+      expect(place).toBeLessThan(250);
+    });
+
+    it('refuses more waiting text of one user than may be, stores nothing of it, and goes on later', async () => {
+      const before = scene();
+      await before.store.stop();
+      await using after = before.reopen(before.embedder, { pendingText: 10_000 });
+      const { store, memory, embedder } = after;
+      await memory.store(entry('what was there before', { key: 'old' }));
+      await store.settled();
+      embedder.down = 'no model';
+      await memory.store(entry('x'.repeat(9_000), { key: 'big' }));
+      const refused = memory.storeMany([
+        entry('y', { key: 'small' }),
+        entry('z'.repeat(2_000), { key: 'more' }),
+      ]);
+      await expect(refused).rejects.toMatchObject({ code: 'too_much_pending', status: 429 });
+      expect(await memory.get('small')).toBeNull();
+      await store.in('bob').store(entry('z'.repeat(2_000)));
+      // What makes the debt smaller passes, and so does what is said again.
+      await memory.store(entry('shorter', { key: 'big' }));
+      expect((await memory.store(entry('what was there before', { key: 'old' }))).outcome).toBe('merged');
+      embedder.down = null;
+      await expect.poll(async () => (await store.health()).pending, { timeout: 20_000 }).toBe(0);
+      await memory.store(entry('z'.repeat(9_900), { key: 'more' }));
+    });
+
     it('re-indexes on demand and reports how far it is', async () => {
       const { memory, store } = scene();
       await memory.storeMany(Array.from({ length: 40 }, (_, i) => entry(`fact ${i}`)));

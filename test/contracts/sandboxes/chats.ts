@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { UserSandboxes } from '../../../src/core/persistent.ts';
 import type { SandboxWorld } from '../../sandboxes/world.ts';
 import { hostingIn } from './hosting.ts';
 
@@ -78,19 +79,36 @@ export function chatsContract(open: () => Promise<SandboxWorld>): void {
         expect(await runtime.list()).toEqual([]);
       }));
 
-    it("SBX-2: another user's chat of the same name is not to be had, stopped, renamed or removed", () =>
+    it("SBX-1 SBX-2: another user's chat of the same name is not to be had by any verb", () =>
       hosting(async (sandboxes) => {
         const sandbox = await sandboxes.of('ann').getOrCreate('chat');
         const eve = sandboxes.of('eve');
-        await expect(eve.start('chat')).rejects.toMatchObject({ code: 'sandbox_not_found' });
-        await expect(eve.inspect('chat')).rejects.toMatchObject({ code: 'sandbox_not_found' });
-        await expect(eve.stop('chat')).rejects.toMatchObject({ code: 'sandbox_not_found' });
-        await expect(eve.extend('chat', 1000)).rejects.toMatchObject({ code: 'sandbox_not_found' });
-        await expect(eve.rename('chat', 'mine')).rejects.toMatchObject({ code: 'sandbox_not_found' });
-        await expect(eve.journals('chat')).rejects.toMatchObject({ code: 'sandbox_not_found' });
+        // Every verb there is: a new one does not compile until it stands here.
+        const attempts: Record<
+          Exclude<keyof UserSandboxes, 'user' | 'getOrCreate' | 'list' | 'remove'>,
+          () => Promise<unknown>
+        > = {
+          start: () => eve.start('chat'),
+          inspect: () => eve.inspect('chat'),
+          stop: () => eve.stop('chat'),
+          pause: () => eve.pause('chat'),
+          fork: () => eve.fork('chat', 'mine'),
+          extend: () => eve.extend('chat', 1000),
+          thinkingUntil: () => eve.thinkingUntil('chat', Date.now() + 1000),
+          label: () => eve.label('chat', { mine: 'yes' }),
+          rename: () => eve.rename('chat', 'mine'),
+          journals: () => eve.journals('chat'),
+          egress: () => eve.egress('chat'),
+          setEgress: () => eve.setEgress('chat', undefined),
+        };
+        for (const [verb, attempt] of Object.entries(attempts)) {
+          await expect(attempt(), verb).rejects.toMatchObject({ code: 'sandbox_not_found' });
+        }
         expect(await eve.remove('chat')).toBe(false);
         expect(await eve.list()).toEqual([]);
+        expect((await eve.getOrCreate('chat')).id).not.toBe(sandbox.id);
         expect((await sandbox.exec({ argv: ['echo', 'alive'] })).stdout).toBe('alive\n');
+        expect(await sandboxes.of('ann').inspect('chat')).toMatchObject({ id: sandbox.id, labels: {} });
       }));
   });
 }

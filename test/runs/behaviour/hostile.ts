@@ -47,8 +47,8 @@ export function hostileBehaviour({ harness, show }: Bench): void {
       expect(process.memoryUsage().rss - before).toBeLessThan(200 * megabyte);
     });
 
-    it('RT-12 RUN-3: a memory bomb is killed, and the reason is told', async () => {
-      if (!harness().capabilities.limits.memory) return;
+    it('RT-12 RUN-3: a memory bomb is killed, and the reason is told', async ({ skip }) => {
+      skip(!harness().capabilities.limits.memory, 'this runtime cannot limit memory');
       const result = await show('memory', [], { timeoutMs: 30_000 });
       expect(result).toMatchObject({
         outcome: 'out-of-memory',
@@ -58,15 +58,18 @@ export function hostileBehaviour({ harness, show }: Bench): void {
       });
     });
 
-    it('RUN-4: a fork bomb hits the wall', async () => {
-      if (!harness().capabilities.limits.pids) return;
+    it('RUN-4: a fork bomb hits the wall', async ({ skip }) => {
+      skip(!harness().capabilities.limits.pids, 'this runtime cannot limit processes');
       const result = await show('forks', [], { timeoutMs: 10_000, limits: { pids: 64 } });
-      expect(result.stdout === 'wall\n' || !result.success).toBe(true);
-      expect(result.timings.totalMs).toBeLessThan(30_000);
+      // An interpreter that needs a thread to say so may die of the wall instead, with words about it.
+      expect(`${result.stdout}${result.stderr}`).toMatch(
+        /^wall$|fork|thread|resource temporarily unavailable|EAGAIN/im,
+      );
+      expect(result.timedOut).toBe(false);
     });
 
-    it('a full disk is an error of its own, not of the host', async () => {
-      if (!harness().capabilities.isolation) return;
+    it('a full disk is an error of its own, not of the host', async ({ skip }) => {
+      skip(!harness().capabilities.isolation, 'this runtime has no walls');
       const { stdout } = await show('disk', ['/tmp/fill'], { limits: { memoryBytes: 1024 * megabyte } });
       expect(stdout).toBe('full\n');
     });

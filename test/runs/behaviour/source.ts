@@ -35,10 +35,9 @@ const words: Readonly<Record<LanguageName, Words>> = {
 };
 
 /** RUN-1: whatever the source looks like. */
-export function sourceBehaviour({ harness, language }: Bench): void {
+export function sourceBehaviour({ language, run }: Bench): void {
   const { program, comment, broken } = words[language];
   const compiled = language === 'rust' || language === 'go';
-  const run = (code: string) => harness().runs.run(code, language);
 
   describe('source', () => {
     it('RUN-1: with Windows line ends', async () => {

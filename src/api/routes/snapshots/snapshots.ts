@@ -150,9 +150,12 @@ const textDiff = defineRoute(
   },
   async (context) => {
     const { chat, snapshot } = context.req.valid('param');
-    const { path: name, to } = context.req.valid('query');
+    const { path: name, path_base64: pathBase64, to } = context.req.valid('query');
     const snapshots = await snapshotsOf(context, chat);
-    const text = await snapshots.textDiff(name, snapshot, { to, signal: signalOf(context) });
+    const text = await snapshots.textDiff({ path: name, pathBase64 }, snapshot, {
+      to,
+      signal: signalOf(context),
+    });
     return context.json({ diff: text }, 200);
   },
 );

@@ -1,0 +1,49 @@
+package link
+
+import (
+	"net/http"
+	"path/filepath"
+
+	"geode/guest/internal/fault"
+	"geode/guest/internal/hatch"
+)
+
+type doorsRequest struct {
+	// Folder is where the Unix sockets are made.
+	Folder string       `json:"folder"`
+	Doors  []hatch.Spec `json:"doors"`
+}
+
+func (g *Guest) openDoors(w http.ResponseWriter, r *http.Request) error {
+	var request doorsRequest
+	if err := readJSON(r, &request); err != nil {
+		return err
+	}
+	if !filepath.IsAbs(request.Folder) {
+		return fault.New(fault.InvalidInput, "the folder %q is not absolute", request.Folder)
+	}
+	doors, err := g.hatch.Open(request.Folder, request.Doors)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, map[string]any{"doors": doors})
+}
+
+func (g *Guest) listHatch(w http.ResponseWriter, _ *http.Request) error {
+	doors, pending := g.hatch.List()
+	return writeJSON(w, map[string]any{"doors": doors, "pending": pending})
+}
+
+func (g *Guest) closeDoor(w http.ResponseWriter, r *http.Request) error {
+	g.hatch.Close(r.PathValue("name"))
+	return writeJSON(w, struct{}{})
+}
+
+// pickUp joins a stream with a connection that a command made.
+func (g *Guest) pickUp(w http.ResponseWriter, r *http.Request) error {
+	conn, _, found := g.hatch.Take(r.PathValue("id"))
+	if !found {
+		return fault.New(fault.TunnelRefused, "nobody waits with this connection any more")
+	}
+	return join(w, r, conn, hatchLinger)
+}

@@ -1,0 +1,114 @@
+/**
+ * Runs the parser of one file in a process of its own. Three walls keep a hostile file inside it: the parser refuses
+ * what inflates beyond a bound, a thread beside the parser ends the process when it holds too much memory, and the
+ * kernel bounds its data and its processor time, also when this process is gone. A deadline kills it for real.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
+import { throwIfCancelled } from '../../core/cancel.ts';
+import { reasonOf } from '../../core/errors.ts';
+import { limits } from '../../core/memory.ts';
+import { Turns, type Waiting } from '../../core/turns.ts';
+
+export interface MarkedUp {
+  readonly kind: 'pdf' | 'html';
+  readonly bytes: Uint8Array;
+}
+
+/** The text, or why there is none. */
+export type Extraction = z.infer<typeof extractionSchema>;
+
+export interface ExtractLimits {
+  /** What the process may hold in memory. */
+  readonly memoryBytes: number;
+  readonly timeoutMs: number;
+}
+
+/** Throws `cancelled`; everything else that goes wrong is a failure of this file. */
+export async function extractInProcess(
+  source: MarkedUp,
+  waiting: Waiting,
+  bounds: ExtractLimits = extractLimits,
+): Promise<Extraction> {
+  using _place = await places.take(waiting);
+  const deadline = AbortSignal.timeout(bounds.timeoutMs);
+  const signal = AbortSignal.any([deadline, ...(waiting.signal ? [waiting.signal] : [])]);
+  const ended = await runParser(source, bounds, signal);
+  throwIfCancelled(waiting.signal, waiting.what ?? 'Reading a file');
+  if (deadline.aborted || ended.signal === 'SIGXCPU') return { failure: 'reading it takes too long' };
+  if (ended.signal !== null) {
+    return { failure: `reading it takes more than ${Math.round(bounds.memoryBytes / 1e6)} MB of memory` };
+  }
+  return answerIn(ended.output);
+}
+
+export const extractLimits: ExtractLimits = { memoryBytes: 512e6, timeoutMs: 60_000 };
+
+const places = new Turns(2);
+
+const extractionSchema = z.union([z.object({ text: z.string() }), z.object({ failure: z.string() })]);
+
+interface Ended {
+  readonly output: string;
+  readonly signal: NodeJS.Signals | null;
+}
+
+/** Resolves when the process has ended, whoever ended it. */
+async function runParser(
+  { kind, bytes }: MarkedUp,
+  { memoryBytes, timeoutMs }: ExtractLimits,
+  signal: AbortSignal,
+): Promise<Ended> {
+  const child = spawn(
+    '/bin/sh',
+    ['-c', bounded(timeoutMs), process.execPath, ...flags, kind, `${memoryBytes}`],
+    {
+      cwd: '/',
+      env: {},
+      stdio: ['pipe', 'pipe', 'ignore'],
+    },
+  );
+  const kill = () => child.kill('SIGKILL');
+  signal.addEventListener('abort', kill, { once: true });
+  if (signal.aborted) kill();
+  let output = '';
+  child.stdout.setEncoding('utf8').on('data', (piece: string) => {
+    output += piece;
+    if (output.length > MOST_OUTPUT) kill();
+  });
+  // A parser that is killed does not read the rest.
+  child.stdin.on('error', () => undefined).end(bytes);
+  try {
+    const [, ending] = await once(child, 'close');
+    return { output, signal: ending };
+  } catch (thrown) {
+    return { output: JSON.stringify({ failure: reasonOf(thrown) }), signal: null };
+  } finally {
+    signal.removeEventListener('abort', kill);
+  }
+}
+
+const flags = ['--max-old-space-size=256', fileURLToPath(new URL('./extract-main.ts', import.meta.url))];
+
+/** Text in JSON: each character may be escaped. */
+const MOST_OUTPUT = limits.contentLength * 6 + 1_000;
+
+/**
+ * The kernel's bounds, kept by whatever `sh` starts next. Data includes half a gigabyte that V8 maps for code and
+ * hardly touches, so this bound is wide; it is for the moment in which the watching thread gets no turn.
+ */
+function bounded(timeoutMs: number): string {
+  return `ulimit -c 0; ulimit -t ${Math.ceil(timeoutMs / 1000)}; ulimit -d ${DATA_KB} 2>/dev/null; exec "$0" "$@"`;
+}
+
+const DATA_KB = 1_500_000;
+
+function answerIn(output: string): Extraction {
+  try {
+    return extractionSchema.parse(JSON.parse(output));
+  } catch {
+    return { failure: 'its parser gave up' };
+  }
+}

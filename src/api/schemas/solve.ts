@@ -1,0 +1,152 @@
+/** Solves and crystals, as they go over the wire. */
+import { z } from 'zod';
+import { decimal } from './decimal.ts';
+import { problemEvent } from './problem.ts';
+
+const filesSchema = z.record(z.string(), z.string());
+
+export const solveRequestSchema = z
+  .strictObject({
+    problem: z.string().min(1).meta({ example: 'Print the first ten prime numbers, one on a line.' }),
+    language: z.string().optional().describe('Left out: the model chooses.'),
+    tests: z
+      .string()
+      .optional()
+      .describe('A program in the same language that fails when the solution is wrong.'),
+    expect: z.string().optional().describe('What the solution must print.'),
+    judge: z.boolean().optional().describe('Let a model look at a result that nothing else has checked.'),
+    files: filesSchema.optional().describe('Text by path, beside the code.'),
+    attempts: z.int().min(1).max(10).optional().describe('3 by default.'),
+    budget: z.number().nonnegative().nullable().optional().describe('US dollars for this problem.'),
+    model: z.string().optional().describe('SERVICE/MODEL instead of the configured one.'),
+  })
+  .meta({ id: 'SolveRequest' });
+
+const usageSchema = z.object({ input_tokens: z.int(), cached_tokens: z.int(), output_tokens: z.int() });
+
+const verdictSchema = z
+  .object({
+    label: z.enum(['verified', 'unverified', 'failed']),
+    by: z.enum(['tests', 'expected-output', 'own-checks', 'judge', 'exit-code']),
+    reason: z.string(),
+  })
+  .meta({ id: 'Verdict' });
+
+const reflectionSchema = z.object({ analysis: z.string(), cause: z.string(), change: z.string() });
+
+const attemptSchema = z
+  .object({
+    number: z.int(),
+    origin: z.enum(['model', 'crystal']),
+    state: z.enum(['running', 'interrupted', 'passed', 'failed']),
+    language: z.string().nullable(),
+    code: z.string().nullable(),
+    files: filesSchema,
+    checks: z.string().nullable(),
+    run: z
+      .object({
+        outcome: z.string(),
+        exit_code: z.int().nullable(),
+        stdout: z.string(),
+        stderr: z.string(),
+        duration_ms: z.number(),
+        signature: z.string().nullable(),
+      })
+      .nullable(),
+    verdict: verdictSchema.nullable(),
+    reflection: reflectionSchema.nullable(),
+    usage: usageSchema,
+    cost: z.number().describe('US dollars.'),
+    started_at: z.string(),
+    ended_at: z.string().nullable(),
+  })
+  .meta({ id: 'Attempt' });
+
+const resultSchema = z
+  .object({
+    id: z.string(),
+    outcome: z.enum(['solved', 'unverified', 'failed', 'needs-person', 'budget-spent', 'cancelled']),
+    reason: z.string(),
+    code: z.string().nullable(),
+    language: z.string().nullable(),
+    files: filesSchema,
+    verdict: verdictSchema.nullable(),
+    attempts: z.int(),
+    usage: usageSchema,
+    cost: z.number(),
+    crystal: z.string().nullable(),
+  })
+  .meta({ id: 'SolveResult' });
+
+export const solveSchema = z
+  .object({
+    id: z.string(),
+    problem: z.string(),
+    created_at: z.string(),
+    state: z.enum(['running', 'interrupted', 'done']),
+    result: resultSchema.nullable(),
+    attempts: z.array(attemptSchema).describe('Empty in a list.'),
+  })
+  .meta({ id: 'Solve' });
+
+export const solvesSchema = z.object({ solves: z.array(solveSchema) });
+export const solveParams = z.object({ id: z.string().min(1).max(200) });
+export const solveListQuery = z.strictObject({ limit: decimal(z.int().min(1).max(200).default(50)) });
+
+export const solveEventSchema = z
+  .union([
+    z.object({ type: z.literal('solve-start'), id: z.string() }),
+    z.object({
+      type: z.literal('recalled'),
+      crystals: z.array(z.object({ key: z.string(), problem: z.string() })),
+      entries: z.array(z.object({ key: z.string() })),
+    }),
+    z.object({ type: z.literal('attempt-start'), attempt: z.int(), origin: z.enum(['model', 'crystal']) }),
+    z.object({ type: z.literal('code-delta'), attempt: z.int(), text: z.string() }),
+    z.object({ type: z.literal('code'), attempt: z.int(), language: z.string(), code: z.string() }),
+    z.object({
+      type: z.literal('run-output'),
+      attempt: z.int(),
+      stream: z.enum(['stdout', 'stderr']),
+      text: z.string(),
+    }),
+    z.object({ type: z.literal('verdict'), attempt: z.int(), verdict: verdictSchema }),
+    z.object({ type: z.literal('reflection'), attempt: z.int(), reflection: reflectionSchema }),
+    z.object({
+      type: z.literal('crystal'),
+      key: z.string(),
+      change: z.enum(['created', 'confirmed', 'doubted']),
+    }),
+    resultSchema.extend({ type: z.literal('result') }),
+    problemEvent,
+  ])
+  .meta({ id: 'SolveEvent' });
+
+export const crystalSchema = z
+  .object({
+    key: z.string(),
+    problem: z.string(),
+    errors: z.array(z.string()),
+    solution: z.string(),
+    language: z.string(),
+    files: filesSchema,
+    tags: z.array(z.string()),
+    retries: z.int(),
+    verification: z.string(),
+    solve: z.string(),
+    at: z.string(),
+    successes: z.int(),
+    failures: z.int(),
+    last_failure: z.string().nullable(),
+    pinned: z.boolean(),
+    trust: z.number().describe('From 0 to 1.'),
+  })
+  .meta({ id: 'Crystal' });
+
+export const crystalsSchema = z.object({ crystals: z.array(crystalSchema) });
+export const crystalParams = z.object({ key: z.string().min(1).max(512) });
+export const crystalChangeSchema = z.strictObject({
+  pinned: z.boolean().optional(),
+  problem: z.string().min(1).max(4_000).optional(),
+  solution: z.string().min(1).max(20_000).optional(),
+});

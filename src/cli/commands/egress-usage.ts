@@ -1,0 +1,28 @@
+import { type CliCommand, exitCodes, text } from '../command.ts';
+import { table } from '../table.ts';
+import { userOption } from './secrets-set.ts';
+
+export const egressUsageCommand: CliCommand = {
+  name: 'egress usage',
+  summary: 'show what models were used through bindings, with tokens and cost',
+  usage: '[OPTION …]',
+  examples: [['geode egress usage --day 2026-01-31', 'of one day, UTC (default: today)']],
+  options: { ...userOption, day: { type: 'string', value: 'DAY', description: 'YYYY-MM-DD' } },
+  async run({ app, values, host, json, out }) {
+    const usage = (await app()).egress.usage(text(values, 'user') ?? host.user, text(values, 'day'));
+    if (json) out(JSON.stringify({ usage }));
+    else if (usage.length === 0) out('No model was called.');
+    else {
+      const rows = usage.map(
+        ({ binding, model, calls, inputTokens, outputTokens, cachedTokens, costUsd }) => [
+          `${binding} ${model}`,
+          `${calls} calls`,
+          `${inputTokens} in (${cachedTokens} cached), ${outputTokens} out`,
+          `$${costUsd.toFixed(4)}`,
+        ],
+      );
+      for (const line of table(rows)) out(line);
+    }
+    return exitCodes.done;
+  },
+};

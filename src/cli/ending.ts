@@ -1,0 +1,64 @@
+import { exitCodes, signalCode } from './command.ts';
+
+/** A command that was told to end while its reader had gone has that long; then the program ends without it. */
+const forcedAfterMs = 5_000;
+/** Output that nobody reads is not waited for longer than that after an interrupt. */
+const flushMs = 1_000;
+/** A terminal and a parent process may both pass on one key press. */
+const sameSignalMs = 200;
+
+/**
+ * What ends this program from outside: SIGINT and SIGTERM, a hang-up, and a reader of its output that goes away.
+ * The first of them aborts `signal`, so that the command ends what it runs; a later signal ends the program at once.
+ */
+export interface Ending {
+  readonly signal: AbortSignal;
+  /** A terminal that was closed. */
+  hangUp(): void;
+  /** The command is over: after an interrupt, the program does not wait for a reader that does not read. */
+  over(): void;
+}
+
+export function watchForEnd(): Ending {
+  const interrupt = new AbortController();
+  const { signal } = interrupt;
+  let abortedAt = 0;
+  const abort = (reason: NodeJS.Signals) => {
+    if (!signal.aborted) abortedAt = performance.now();
+    interrupt.abort(reason);
+  };
+  for (const name of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(name, () => {
+      if (signal.aborted && performance.now() - abortedAt > sameSignalMs) process.exit(signalCode(name));
+      abort(name);
+    });
+  }
+  watchOutput(abort);
+  return {
+    signal,
+    hangUp: () => abort('SIGHUP'),
+    over() {
+      if (signal.aborted) setTimeout(() => process.exit(), flushMs).unref();
+    },
+  };
+}
+
+/** `geode … | head`: when nobody reads any more, the command ends quietly. A full disk is reported. */
+function watchOutput(abort: (reason: NodeJS.Signals) => void): void {
+  const failed = (error: NodeJS.ErrnoException) => {
+    // A terminal that is gone gives EIO.
+    const isReaderGone = error.code === 'EPIPE' || error.code === 'EIO';
+    const code = isReaderGone ? signalCode('SIGPIPE') : exitCodes.failed;
+    if (!isReaderGone) process.stderr.write(`geode: cannot write output: ${error.message}\n`);
+    process.once('exit', () => {
+      process.exitCode = code;
+    });
+    setTimeout(() => process.exit(code), forcedAfterMs).unref();
+    abort('SIGPIPE');
+  };
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.once('error', failed);
+    // Each write after that fails too.
+    stream.on('error', () => {});
+  }
+}

@@ -1,0 +1,92 @@
+/** Solving by trying, and what was kept of it, for the user who asks. */
+import { fromWire, toWire, type Wire } from '../api/schemas/names.ts';
+import type { Cancel } from '../core/cancel.ts';
+import type { KeptSolve, SolveEvent, SolveRequest } from '../core/solve.ts';
+import { streamEvents } from './events.ts';
+import { ask, type Connection, send } from './send.ts';
+
+/** A solve as the host has it; times are ISO 8601 text. */
+export type RemoteSolve = Omit<KeptSolve, 'createdAt' | 'attempts'> & {
+  readonly createdAt: string;
+  readonly attempts: readonly (Omit<KeptSolve['attempts'][number], 'startedAt' | 'endedAt'> & {
+    readonly startedAt: string;
+    readonly endedAt: string | null;
+  })[];
+};
+
+export interface RemoteCrystal {
+  readonly key: string;
+  readonly problem: string;
+  readonly errors: readonly string[];
+  readonly solution: string;
+  readonly language: string;
+  readonly tags: readonly string[];
+  readonly retries: number;
+  readonly verification: string;
+  readonly solve: string;
+  readonly at: string;
+  readonly successes: number;
+  readonly failures: number;
+  readonly lastFailure: string | null;
+  readonly pinned: boolean;
+  readonly trust: number;
+}
+
+export interface RemoteSolves {
+  /** Leaving the loop ends the solve; it can be resumed. */
+  solve(request: SolveRequest, options?: Cancel): AsyncGenerator<SolveEvent>;
+  resume(id: string, options?: Cancel): AsyncGenerator<SolveEvent>;
+  list(options?: { readonly limit?: number } & Cancel): Promise<readonly RemoteSolve[]>;
+  get(id: string, options?: Cancel): Promise<RemoteSolve>;
+  crystals(options?: Cancel): Promise<readonly RemoteCrystal[]>;
+  crystal(key: string, options?: Cancel): Promise<RemoteCrystal>;
+  change(
+    key: string,
+    change: Partial<Pick<RemoteCrystal, 'pinned' | 'problem' | 'solution'>>,
+    options?: Cancel,
+  ): Promise<RemoteCrystal>;
+  forget(key: string, options?: Cancel): Promise<void>;
+}
+
+const solvePath = '/api/v1/solve';
+const crystalPath = (key: string) => `/api/v1/crystals/${encodeURIComponent(key)}`;
+
+export function remoteSolves(connection: Connection): RemoteSolves {
+  async function* events(path: string, json: unknown, { signal }: Cancel): AsyncGenerator<SolveEvent> {
+    const sending = { ...(json !== undefined && { json }), signal };
+    for await (const event of streamEvents<Wire<SolveEvent>>(connection, 'POST', path, sending))
+      yield fromWire(event) as SolveEvent;
+  }
+  return {
+    solve: (request, cancel = {}) => events(solvePath, toWire(request), cancel),
+    resume: (id, cancel = {}) => events(`${solvePath}/${encodeURIComponent(id)}/resume`, undefined, cancel),
+    async list({ limit, signal } = {}) {
+      const answer = await ask<{ solves: Wire<RemoteSolve>[] }>(connection, 'GET', solvePath, {
+        query: { limit },
+        signal,
+      });
+      return answer.solves.map((each) => fromWire(each) as RemoteSolve);
+    },
+    async get(id, { signal } = {}) {
+      const path = `${solvePath}/${encodeURIComponent(id)}`;
+      return fromWire(await ask<Wire<RemoteSolve>>(connection, 'GET', path, { signal })) as RemoteSolve;
+    },
+    async crystals({ signal } = {}) {
+      const path = '/api/v1/crystals';
+      const answer = await ask<{ crystals: Wire<RemoteCrystal>[] }>(connection, 'GET', path, { signal });
+      return answer.crystals.map((each) => fromWire(each));
+    },
+    crystal: async (key, { signal } = {}) =>
+      fromWire(await ask<Wire<RemoteCrystal>>(connection, 'GET', crystalPath(key), { signal })),
+    change: async (key, change, { signal } = {}) =>
+      fromWire(
+        await ask<Wire<RemoteCrystal>>(connection, 'PATCH', crystalPath(key), {
+          json: toWire(change),
+          signal,
+        }),
+      ),
+    async forget(key, { signal } = {}) {
+      await send(connection, 'DELETE', crystalPath(key), { signal });
+    },
+  };
+}

@@ -1,0 +1,125 @@
+import type { BindingSpec } from '../core/egress.ts';
+import { GeodeError } from '../core/errors.ts';
+
+/** An upstream with a credential that the host adds. The sandbox sees a local URL and a placeholder. */
+export interface Binding {
+  readonly name: string;
+  readonly upstream: URL;
+  /** An operator named the upstream: it may be private. */
+  readonly isOwnUpstream: boolean;
+  /** The secret of that name is added; null: none is needed. */
+  readonly secret: string | null;
+  readonly header: (secret: string) => readonly [name: string, value: string];
+  /** Tokens are counted, and a budget holds. */
+  readonly metered: boolean;
+  readonly variables: (url: string) => Readonly<Record<string, string>>;
+}
+
+/** No key: whoever looks for one finds words. */
+export const placeholder = 'geode-placeholder-the-real-key-stays-outside';
+
+type Kind = Pick<Binding, 'header' | 'metered' | 'variables'> & {
+  readonly upstream: string | null;
+  readonly needsSecret: boolean;
+};
+
+const bearer = (secret: string) => ['Authorization', `Bearer ${secret}`] as const;
+const named = (name: string) => (secret: string) => [name, secret] as const;
+
+const kinds: Readonly<Record<string, Kind>> = {
+  anthropic: {
+    upstream: 'https://api.anthropic.com',
+    needsSecret: true,
+    header: named('x-api-key'),
+    metered: true,
+    variables: (url) => ({ ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: placeholder }),
+  },
+  openai: {
+    upstream: 'https://api.openai.com/v1',
+    needsSecret: true,
+    header: bearer,
+    metered: true,
+    variables: (url) => ({ OPENAI_BASE_URL: url, OPENAI_API_BASE: url, OPENAI_API_KEY: placeholder }),
+  },
+  gemini: {
+    upstream: 'https://generativelanguage.googleapis.com',
+    needsSecret: true,
+    header: named('x-goog-api-key'),
+    metered: false,
+    variables: (url) => ({
+      GOOGLE_GEMINI_BASE_URL: url,
+      GEMINI_API_KEY: placeholder,
+      GOOGLE_API_KEY: placeholder,
+    }),
+  },
+  openrouter: {
+    upstream: 'https://openrouter.ai/api/v1',
+    needsSecret: true,
+    header: bearer,
+    metered: true,
+    variables: (url) => ({ OPENROUTER_BASE_URL: url, OPENROUTER_API_KEY: placeholder }),
+  },
+  'openai-compatible': {
+    upstream: null,
+    needsSecret: false,
+    header: bearer,
+    metered: true,
+    variables: (url) => ({ OPENAI_BASE_URL: url, OPENAI_API_BASE: url, OPENAI_API_KEY: placeholder }),
+  },
+  github: {
+    upstream: 'https://api.github.com',
+    needsSecret: true,
+    header: bearer,
+    metered: false,
+    variables: (url) => ({ GITHUB_API_URL: url, GITHUB_TOKEN: placeholder }),
+  },
+  npm: {
+    upstream: 'https://registry.npmjs.org',
+    needsSecret: true,
+    header: bearer,
+    metered: false,
+    variables: (url) => ({ npm_config_registry: `${url}/`, NPM_CONFIG_REGISTRY: `${url}/` }),
+  },
+  pypi: {
+    upstream: 'https://pypi.org',
+    needsSecret: true,
+    header: (secret) => ['Authorization', `Basic ${Buffer.from(`__token__:${secret}`).toString('base64')}`],
+    metered: false,
+    variables: (url) => ({ PIP_INDEX_URL: `${url}/simple/`, UV_INDEX_URL: `${url}/simple/` }),
+  },
+};
+
+export const bindingNames = Object.keys(kinds);
+
+/** Refuses what is no binding, before anything is opened. */
+export function bindingOf({ name, upstream }: BindingSpec): Binding {
+  const kind = Object.hasOwn(kinds, name) ? kinds[name] : undefined;
+  if (kind === undefined)
+    throw wrong(`There is no binding ${JSON.stringify(name)}.`, `There are ${bindingNames.join(', ')}.`);
+  const given = upstream ?? kind.upstream;
+  if (given === null)
+    throw wrong(`${name} needs an upstream.`, `Name it: --bind ${name}=http://10.0.0.5:11434/v1`);
+  return {
+    name,
+    upstream: urlOf(given),
+    isOwnUpstream: upstream !== undefined,
+    secret: kind.needsSecret ? name : null,
+    header: kind.header,
+    metered: kind.metered,
+    variables: kind.variables,
+  };
+}
+
+function urlOf(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== '' || url.search !== '')
+    throw wrong(
+      `${JSON.stringify(text)} is not an upstream.`,
+      'Use http:// or https:// with a host and a path.',
+    );
+  return url;
+}
+
+function wrong(message: string, hint: string): GeodeError {
+  return new GeodeError('invalid_input', message, { hint, details: { usage: true } });
+}

@@ -1,0 +1,192 @@
+import type { Duplex } from 'node:stream';
+import type { AuditRecord, Denial, EgressPolicy, EgressTarget, Hatch } from '../core/egress.ts';
+import { reasonOf } from '../core/errors.ts';
+import type { Crossing } from './crossing.ts';
+import { dial } from './dial.ts';
+import { shownTarget } from './host-name.ts';
+import { type Decision, decide, type Request } from './policy.ts';
+import { failure, type Refusal, refusalOf } from './refusal.ts';
+import { pin, type Resolve, systemResolve } from './resolve.ts';
+
+/** Connections of one sandbox at once. */
+const mostOpen = 2_000;
+const longestTimerMs = 2 ** 31 - 1;
+
+export interface BrokerOptions {
+  readonly sandboxId: string;
+  readonly user: string;
+  readonly hatch: Pick<Hatch, 'note'>;
+  readonly policy: EgressPolicy;
+  /** The command with which a person allows it. */
+  readonly ask: (target: EgressTarget) => string;
+  readonly audit: (record: AuditRecord) => void;
+  /** Told of each refusal at once. */
+  readonly onDenied?: (denial: Denial) => void;
+  readonly resolve?: Resolve;
+}
+
+/** Allowed, looked up and connected. The rule is for the audit. */
+export interface Passage {
+  readonly socket: Awaited<ReturnType<typeof dial>>;
+  readonly address: string;
+  readonly rule: string;
+}
+
+export type Via = AuditRecord['via'];
+
+/** Decides for one sandbox what passes, and knows what is open. Every way through the hatch asks here. */
+export class Broker implements Disposable {
+  readonly #options: BrokerOptions;
+  readonly #open = new Set<Crossing>();
+  #policy: EgressPolicy;
+  #expiry: NodeJS.Timeout | undefined;
+
+  constructor(options: BrokerOptions) {
+    this.#options = options;
+    this.#policy = options.policy;
+    this.#watchExpiry();
+  }
+
+  get policy(): EgressPolicy {
+    return this.#policy;
+  }
+
+  /** What is open and does not pass any more is cut. */
+  set policy(policy: EgressPolicy) {
+    this.#policy = policy;
+    this.recheck();
+    this.#watchExpiry();
+  }
+
+  get openCount(): number {
+    return this.#open.size;
+  }
+
+  decide(request: Request): Decision {
+    return decide(this.#policy, request);
+  }
+
+  /** A connection to where the request leads, or what to tell the client. */
+  async pass(request: Request, via: Via): Promise<Passage | Refusal> {
+    const startedAt = Date.now();
+    if (this.#open.size >= mostOpen) return failure(`more than ${mostOpen} connections are open`, 503);
+    const decision = this.decide(request);
+    if (!decision.allowed) return this.deny(request, via, decision);
+    const pinned = await pin(request.host, decision, this.#options.resolve ?? systemResolve);
+    if ('closed' in pinned) {
+      const reason = `${shownTarget(request)} leads to ${pinned.address}, which is not public (${pinned.closed})`;
+      return this.deny(request, via, { allowed: false, rule: 'public addresses only', reason });
+    }
+    if ('failed' in pinned) return this.#failed(request, via, decision.rule, pinned.failed, startedAt);
+    // The policy may have changed while the name was looked up.
+    const again = this.decide(request);
+    if (!again.allowed) return this.deny(request, via, again);
+    try {
+      const socket = await dial(pinned.addresses, request.port);
+      const late = this.decide(request);
+      if (late.allowed) return { socket, address: socket.remoteAddress ?? '', rule: late.rule };
+      socket.destroy();
+      return this.deny(request, via, late);
+    } catch (error) {
+      const why = `${shownTarget(request)} cannot be reached: ${reasonOf(error)}`;
+      return this.#failed(request, via, decision.rule, why, startedAt);
+    }
+  }
+
+  /** Remembers a refusal where people look for it, and says it to the client. */
+  deny(request: Request, via: Via, decision: Extract<Decision, { allowed: false }>): Refusal {
+    const { host, port } = request;
+    const isHopeless = decision.rule === 'public addresses only' || decision.rule.startsWith('deny ');
+    const ask = isHopeless ? '' : this.#options.ask({ host, port });
+    const { rule, reason } = decision;
+    const denial: Denial = { at: Date.now(), host, port, rule, reason, ask };
+    this.#options.hatch.note(denial);
+    this.#options.onDenied?.(denial);
+    this.audit({ request, via, rule, verdict: 'denied', status: 403 });
+    return refusalOf(denial);
+  }
+
+  /** From now on it can be cut; the result says that it is over. */
+  enter(crossing: Crossing): () => void {
+    this.#open.add(crossing);
+    return () => this.#open.delete(crossing);
+  }
+
+  /** For a tunnel that is to be cut by destroying its streams. */
+  enterTunnel(request: Request, ...streams: readonly Duplex[]): () => void {
+    return this.enter({
+      request,
+      cut: () => {
+        for (const stream of streams) stream.destroy();
+      },
+    });
+  }
+
+  audit({
+    request,
+    via,
+    rule,
+    verdict,
+    status = null,
+    address = null,
+    bytesOut = 0,
+    bytesIn = 0,
+    startedAt,
+  }: Noted): void {
+    const now = Date.now();
+    this.#options.audit({
+      at: startedAt ?? now,
+      sandboxId: this.#options.sandboxId,
+      user: this.#options.user,
+      via,
+      verdict,
+      rule,
+      host: request.host,
+      port: request.port,
+      method: request.http?.method ?? null,
+      path: request.http?.path.replace(/[?#].*/s, '') ?? null,
+      address,
+      status,
+      bytesOut,
+      bytesIn,
+      durationMs: startedAt === undefined ? 0 : now - startedAt,
+    });
+  }
+
+  /** Cuts what does not pass now. */
+  recheck(): void {
+    for (const crossing of [...this.#open]) if (!this.decide(crossing.request).allowed) crossing.cut();
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#expiry);
+    for (const crossing of [...this.#open]) crossing.cut();
+  }
+
+  #failed(request: Request, via: Via, rule: string, why: string, startedAt: number): Refusal {
+    this.audit({ request, via, rule, verdict: 'failed', status: 502, startedAt });
+    return failure(why);
+  }
+
+  /** A rule with an end takes what it let pass along. */
+  #watchExpiry(): void {
+    clearTimeout(this.#expiry);
+    const ends = this.#policy.allow.flatMap(({ until }) =>
+      until !== undefined && until > Date.now() ? [until] : [],
+    );
+    if (ends.length === 0) return;
+    const inMs = Math.min(Math.min(...ends) - Date.now() + 1, longestTimerMs);
+    this.#expiry = setTimeout(() => {
+      this.recheck();
+      this.#watchExpiry();
+    }, inMs).unref();
+  }
+}
+
+interface Noted extends Partial<Pick<AuditRecord, 'status' | 'address' | 'bytesOut' | 'bytesIn'>> {
+  readonly request: Request;
+  readonly via: Via;
+  readonly rule: string;
+  readonly verdict: AuditRecord['verdict'];
+  readonly startedAt?: number;
+}

@@ -1,0 +1,105 @@
+/** What the first message of a TLS client says in the clear. */
+export interface ClientHello {
+  /** In lower case; undefined where the client names no server. */
+  readonly serverName: string | undefined;
+  /** Another name is hidden in it, encrypted. */
+  readonly encryptedHello: boolean;
+}
+
+const handshakeRecord = 22;
+const clientHelloMessage = 1;
+const serverNameExtension = 0;
+const encryptedHelloExtension = 0xfe0d;
+/** Real ones are below 2 kB; one that is larger than this is not waited for. */
+const largestHello = 64 * 1024;
+
+/** `more`: its end has not come yet. `broken`: it is no ClientHello that could be understood. */
+export function readClientHello(bytes: Buffer): ClientHello | 'more' | 'broken' {
+  if (bytes.length > largestHello) return 'broken';
+  const message = handshakeOf(bytes);
+  if (message === 'more' || message === 'broken') return message;
+  try {
+    return parseHello(message);
+  } catch {
+    return 'broken';
+  }
+}
+
+/** Joins the records until the whole message is there. */
+function handshakeOf(bytes: Buffer): Buffer | 'more' | 'broken' {
+  const parts: Buffer[] = [];
+  let length = 0;
+  for (let at = 0; ; ) {
+    if (bytes.length > at && bytes[at] !== handshakeRecord) return 'broken';
+    if (bytes.length < at + 5) return 'more';
+    if (bytes[at + 1] !== 3) return 'broken';
+    const size = bytes.readUInt16BE(at + 3);
+    if (size === 0) return 'broken';
+    const part = bytes.subarray(at + 5, at + 5 + size);
+    parts.push(part);
+    length += part.length;
+    const message = parts.length === 1 ? part : Buffer.concat(parts, length);
+    if (message.length > 0 && message[0] !== clientHelloMessage) return 'broken';
+    if (message.length >= 4) {
+      const wanted = 4 + message.readUIntBE(1, 3);
+      if (wanted > largestHello) return 'broken';
+      if (message.length >= wanted) return message.subarray(4, wanted);
+    }
+    at += 5 + size;
+    if (at > bytes.length) return 'more';
+  }
+}
+
+function parseHello(message: Buffer): ClientHello | 'broken' {
+  const reader = new Reader(message);
+  reader.skip(2 + 32);
+  reader.skip(reader.number(1));
+  reader.skip(reader.number(2));
+  reader.skip(reader.number(1));
+  let serverName: string | undefined;
+  let encryptedHello = false;
+  if (reader.left === 0) return { serverName, encryptedHello };
+  const extensions = new Reader(reader.take(reader.number(2)));
+  while (extensions.left > 0) {
+    const type = extensions.number(2);
+    const content = new Reader(extensions.take(extensions.number(2)));
+    if (type === encryptedHelloExtension) encryptedHello = true;
+    if (type !== serverNameExtension) continue;
+    // Two names would let two readers choose.
+    if (serverName !== undefined) return 'broken';
+    const names = new Reader(content.take(content.number(2)));
+    if (names.number(1) !== 0) return 'broken';
+    serverName = names.take(names.number(2)).toString('latin1').toLowerCase();
+    if (names.left > 0 || content.left > 0) return 'broken';
+  }
+  return { serverName, encryptedHello };
+}
+
+/** Throws when there is less than it is asked for. */
+class Reader {
+  readonly #bytes: Buffer;
+  #at = 0;
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
+  }
+
+  get left(): number {
+    return this.#bytes.length - this.#at;
+  }
+
+  number(size: number): number {
+    return this.take(size).readUIntBE(0, size);
+  }
+
+  skip(size: number): void {
+    this.take(size);
+  }
+
+  take(size: number): Buffer {
+    if (size > this.left) throw new RangeError('the message ends too early');
+    const taken = this.#bytes.subarray(this.#at, this.#at + size);
+    this.#at += size;
+    return taken;
+  }
+}

@@ -1,0 +1,257 @@
+import {
+  createServer,
+  request as httpRequest,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { EgressTarget } from '../core/egress.ts';
+import type { Broker, Passage } from './broker.ts';
+import { join } from './crossing.ts';
+import { endToEnd } from './headers.ts';
+import { hostOf, shownTarget, targetOf } from './host-name.ts';
+import type { Request } from './policy.ts';
+import { answerRefused, answerRefusedOn, failure, type Refusal } from './refusal.ts';
+import { carry } from './tunnel.ts';
+
+/** Limits of what a sandbox may send before it is listened to. */
+const mostHeaderBytes = 32 * 1024;
+const headersMs = 30_000;
+const keepAliveMs = 60_000;
+
+/**
+ * The HTTP proxy of one sandbox: `GET http://host/path` and `CONNECT host:port`. Node's parser reads what the sandbox
+ * sends and a new message is written from it, so that nothing passes which two readers could see differently. Each
+ * request of a connection is decided by itself.
+ */
+export class HttpProxy implements Disposable {
+  readonly #broker: Broker;
+  readonly #server: Server;
+  /** Plain HTTP inside of a tunnel: it may go where the tunnel goes, and nowhere else. */
+  readonly #inside = new WeakMap<Duplex, EgressTarget>();
+
+  constructor(broker: Broker) {
+    this.#broker = broker;
+    this.#server = createServer({
+      maxHeaderSize: mostHeaderBytes,
+      headersTimeout: headersMs,
+      requestTimeout: 0,
+      keepAliveTimeout: keepAliveMs,
+      insecureHTTPParser: false,
+      // The URL of the request decides, not this header.
+      requireHostHeader: false,
+      joinDuplicateHeaders: false,
+    });
+    this.#server.on('request', (request, response) => void this.#forward(request, response));
+    this.#server.on('connect', (request, socket, head) => void this.#connect(request, socket, head));
+    this.#server.on('upgrade', (request, socket, head) => void this.#upgrade(request, socket, head));
+    this.#server.on('clientError', (error, socket) => {
+      const why = failure(`the request cannot be read (${error.message})`, 400);
+      if (socket.writable) answerRefusedOn(socket, why);
+      else socket.destroy();
+    });
+  }
+
+  /** A connection from the sandbox; `inside` when it comes through a tunnel to there. */
+  accept(client: Duplex, inside?: EgressTarget): void {
+    if (inside !== undefined) this.#inside.set(client, inside);
+    client.on('error', () => {});
+    this.#server.emit('connection', client);
+    client.resume();
+  }
+
+  [Symbol.dispose](): void {
+    this.#server.closeAllConnections();
+  }
+
+  async #forward(message: IncomingMessage, response: ServerResponse): Promise<void> {
+    const startedAt = Date.now();
+    const asked = this.#read(message);
+    if ('status' in asked) return answerRefused(response, asked);
+    const passage = await this.#broker.pass(asked, 'http');
+    if (!('socket' in passage)) return answerRefused(response, passage);
+    const upstream = httpRequest({
+      ...this.#toUpstream(message, asked, passage),
+      headers: [...this.#headersFor(message, asked), 'Connection', 'close'],
+    });
+    const { socket, address, rule } = passage;
+    const leave = this.#broker.enter({
+      request: asked,
+      cut: () => {
+        upstream.destroy();
+        message.socket.destroy();
+      },
+    });
+    let status: number | null = null;
+    socket.once('close', () => {
+      leave();
+      const { bytesWritten: bytesOut, bytesRead: bytesIn } = socket;
+      const verdict = status === null ? 'failed' : 'allowed';
+      this.#broker.audit({
+        request: asked,
+        via: 'http',
+        rule,
+        verdict,
+        status,
+        address,
+        bytesOut,
+        bytesIn,
+        startedAt,
+      });
+    });
+    upstream.on('response', (answer) => {
+      status = answer.statusCode ?? null;
+      response.writeHead(answer.statusCode ?? 502, answer.statusMessage, endToEnd(answer.rawHeaders));
+      answer.on('error', () => response.destroy());
+      answer.pipe(response);
+    });
+    upstream.on('error', (error) =>
+      answerRefused(response, failure(`${shownTarget(asked)} broke off: ${error.message}`)),
+    );
+    response.on('close', () => upstream.destroy());
+    message.on('error', () => upstream.destroy());
+    message.pipe(upstream);
+  }
+
+  async #connect(message: IncomingMessage, client: Duplex, head: Buffer): Promise<void> {
+    client.on('error', () => {});
+    if (head.length > 0) client.unshift(head);
+    if (this.#inside.has(client)) {
+      return answerRefusedOn(client, failure('CONNECT inside of a CONNECT is not possible', 400));
+    }
+    const target = targetOf(message.url ?? '');
+    if (target === undefined) return answerRefusedOn(client, failure('CONNECT needs host:port', 400));
+    // A rule for some methods and paths: the tunnel opens for plain HTTP, and each request in it is looked at.
+    if (!this.#broker.decide(target).allowed && this.#isForHttp(target)) {
+      client.write('HTTP/1.1 200 Connection established\r\n\r\n');
+      return this.accept(client, target);
+    }
+    const passage = await this.#broker.pass(target, 'connect');
+    if (!('socket' in passage)) return answerRefusedOn(client, passage);
+    if (client.destroyed) return void passage.socket.destroy();
+    client.write('HTTP/1.1 200 Connection established\r\n\r\n');
+    await carry(this.#broker, target, passage, client, {
+      via: 'connect',
+      toHttp: (inner) => this.accept(inner, target),
+    });
+  }
+
+  #isForHttp({ host, port }: EgressTarget): boolean {
+    return this.#broker.policy.allow.some(
+      ({ methods = ['GET'], paths = ['/'] }) =>
+        this.#broker.decide({
+          host,
+          port,
+          http: { method: methods[0] ?? 'GET', path: (paths[0] ?? '/').replace(/\*$/, '') },
+        }).allowed,
+    );
+  }
+
+  /** WebSockets and the like over plain HTTP. */
+  async #upgrade(message: IncomingMessage, client: Duplex, head: Buffer): Promise<void> {
+    const startedAt = Date.now();
+    client.on('error', () => {});
+    const asked = this.#read(message);
+    if ('status' in asked) return answerRefusedOn(client, asked);
+    const passage = await this.#broker.pass(asked, 'http');
+    if (!('socket' in passage)) return answerRefusedOn(client, passage);
+    const { address, rule } = passage;
+    const upstream = httpRequest({
+      ...this.#toUpstream(message, asked, passage),
+      headers: [
+        ...this.#headersFor(message, asked),
+        'Connection',
+        'upgrade',
+        'Upgrade',
+        message.headers.upgrade ?? '',
+      ],
+    });
+    upstream.on('upgrade', (answer, socket, first) => {
+      client.write(headOf(answer));
+      if (first.length > 0) client.write(first);
+      if (head.length > 0) socket.write(head);
+      const leave = this.#broker.enterTunnel(asked, client, socket);
+      join(client, socket, (bytesOut, bytesIn) => {
+        leave();
+        const status = answer.statusCode ?? 101;
+        this.#broker.audit({
+          request: asked,
+          via: 'http',
+          rule,
+          verdict: 'allowed',
+          status,
+          address,
+          bytesOut,
+          bytesIn,
+          startedAt,
+        });
+      });
+    });
+    upstream.on('response', (answer) => {
+      client.write(headOf(answer));
+      answer.pipe(client);
+    });
+    upstream.on('error', (error) =>
+      answerRefusedOn(client, failure(`${shownTarget(asked)} broke off: ${error.message}`)),
+    );
+    upstream.end();
+  }
+
+  /** Where a request leads, or why it is none. The URL decides; the Host header is written anew from it. */
+  #read(message: IncomingMessage): Request | Refusal {
+    const inside = this.#inside.get(message.socket);
+    const url = message.url ?? '';
+    const method = message.method ?? '';
+    if (inside !== undefined) {
+      const named = message.headers.host ?? '';
+      const host = targetOf(named) ?? { host: hostOf(named), port: inside.port };
+      if (!url.startsWith('/')) return failure('a tunnel takes no other URL than a path', 400);
+      if (host.host !== inside.host || host.port !== inside.port)
+        return this.#broker.deny(inside, 'http', {
+          allowed: false,
+          rule: 'host name',
+          reason: `${shownTarget(inside)}: the request names the host ${JSON.stringify(named.slice(0, 253))} instead`,
+        });
+      return { ...inside, http: { method, path: url } };
+    }
+    const parts = /^http:\/\/([^/?#@\\\s]+)([/?][^\s#]*)?$/i.exec(url);
+    if (parts === null) {
+      const why = /^https:/i.test(url)
+        ? 'use CONNECT for https'
+        : 'this is a proxy: the request needs a whole http:// URL';
+      return failure(why, 400);
+    }
+    const [, authority = '', path = '/'] = parts;
+    const target = targetOf(authority) ?? { host: hostOf(authority), port: 80 };
+    if (target.host === undefined) return failure(`${authority.slice(0, 253)} is not a host`, 400);
+    return {
+      host: target.host,
+      port: target.port,
+      http: { method, path: path.startsWith('/') ? path : `/${path}` },
+    };
+  }
+
+  #toUpstream(message: IncomingMessage, { http }: Request, { socket }: Passage) {
+    return {
+      method: message.method ?? 'GET',
+      path: http?.path ?? '/',
+      createConnection: () => socket,
+      setHost: false,
+      insecureHTTPParser: false,
+    };
+  }
+
+  #headersFor(message: IncomingMessage, { host, port }: Request): string[] {
+    const name = shownTarget({ host, port }).replace(/:80$/, '');
+    const framed = message.headers['transfer-encoding'] === undefined ? [] : ['Transfer-Encoding', 'chunked'];
+    return ['Host', name, ...endToEnd(message.rawHeaders, ['host', 'expect']), ...framed];
+  }
+}
+
+function headOf({ statusCode, statusMessage, rawHeaders }: IncomingMessage): string {
+  const lines = rawHeaders.flatMap((name, index) =>
+    index % 2 === 0 ? [`${name}: ${rawHeaders[index + 1]}`] : [],
+  );
+  return `HTTP/1.1 ${statusCode} ${statusMessage}\r\n${lines.join('\r\n')}\r\n\r\n`;
+}

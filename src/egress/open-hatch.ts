@@ -1,0 +1,208 @@
+import type { Duplex } from 'node:stream';
+import type { Cancel } from '../core/cancel.ts';
+import type {
+  AuditRecord,
+  DoorSpec,
+  EgressOwner,
+  EgressSpec,
+  EgressTarget,
+  Hatch,
+  OpenHatch,
+} from '../core/egress.ts';
+import { GeodeError } from '../core/errors.ts';
+import type { Sandbox } from '../core/sandbox.ts';
+import { BindingServer, type BindingServerOptions, missingSecret } from './binding-server.ts';
+import { bindingOf } from './bindings.ts';
+import { Broker } from './broker.ts';
+import { shownTarget } from './host-name.ts';
+import { HttpProxy } from './http.ts';
+import { peek } from './peek.ts';
+import { type Resolve, systemResolve } from './resolve.ts';
+import { checkPolicy } from './rules.ts';
+import { serveSocks } from './socks.ts';
+import { carry } from './tunnel.ts';
+import { bindingVariables, proxyVariables } from './variables.ts';
+
+const proxyDoor = 'proxy';
+/** Where proxies are looked for; any other port where it is taken. */
+const usualProxyPort = 3128;
+const firstByteMs = 60_000;
+
+export interface HatchOptions {
+  readonly sandbox: Pick<Sandbox, 'runtime' | 'hatch'>;
+  readonly owner: EgressOwner;
+  readonly spec: EgressSpec;
+  readonly audit: (record: AuditRecord) => void;
+  readonly resolve?: Resolve;
+  readonly bindings?: BindingServices;
+}
+
+/** What bindings need of the host, for the user of this sandbox. */
+export interface BindingServices {
+  readonly secret: (name: string) => string | undefined;
+  /** Why no model may be called now. */
+  readonly refusal: () => string | undefined;
+  readonly onUsage: BindingServerOptions['onUsage'];
+}
+
+/** Opens the doors that a spec asks for and serves them until it is disposed of. On failure nothing is served. */
+export async function openHatch(options: HatchOptions, cancel: Cancel = {}): Promise<OpenHatch> {
+  const { sandbox, owner, audit, resolve } = options;
+  const { hatch, runtime } = sandbox;
+  if (hatch === undefined) throw new GeodeError('cannot_enforce', 'This sandbox has no hatch.');
+  let current = checkSpec(options.spec, options);
+  let env = await openDoors(hatch, runtime, current, cancel);
+  const broker = new Broker({
+    sandboxId: owner.sandboxId,
+    user: owner.user,
+    hatch,
+    policy: current.policy,
+    ask: askFor(owner),
+    audit,
+    ...(resolve && { resolve }),
+  });
+  const proxy = new HttpProxy(broker);
+  let servers = bindingServers(current, broker, options);
+  const serving = hatch.serve((door, stream) => {
+    stream.on('error', () => {});
+    const bridge = bridgeOf(current, door);
+    const server = servers.get(door);
+    if (door === proxyDoor) void serveProxy(broker, proxy, stream);
+    else if (bridge !== undefined) void serveBridge(broker, proxy, bridge, stream);
+    else if (server !== undefined) server.accept(stream);
+    else stream.destroy();
+  });
+  return {
+    get env() {
+      return env;
+    },
+    get spec() {
+      return current;
+    },
+    enforced: runtime !== 'native',
+    async change(next, cancelled = {}) {
+      const checked = checkSpec(next, options);
+      const before = current;
+      env = await openDoors(hatch, runtime, checked, cancelled);
+      current = checked;
+      broker.policy = checked.policy;
+      for (const server of servers.values()) server[Symbol.dispose]();
+      servers = bindingServers(checked, broker, options);
+      const kept = new Set(doorsOf(checked, runtime).map(({ name }) => name));
+      const gone = doorsOf(before, runtime).filter(({ name }) => !kept.has(name));
+      await Promise.all(gone.map(({ name }) => hatch.close(name, cancelled)));
+    },
+    [Symbol.dispose]() {
+      serving[Symbol.dispose]();
+      broker[Symbol.dispose]();
+      proxy[Symbol.dispose]();
+      for (const server of servers.values()) server[Symbol.dispose]();
+    },
+  };
+}
+
+/** Refuses what could not be served, before anything is opened. */
+function checkSpec(spec: EgressSpec, { bindings }: HatchOptions): EgressSpec {
+  const policy = checkPolicy(spec.policy);
+  for (const { name, secret } of spec.bindings.map(bindingOf)) {
+    if (secret !== null && bindings?.secret(secret) === undefined) throw missingSecret(name);
+  }
+  return { ...spec, policy };
+}
+
+function bindingServers(
+  { bindings }: EgressSpec,
+  broker: Broker,
+  { bindings: services, resolve = systemResolve }: HatchOptions,
+): ReadonlyMap<string, BindingServer> {
+  return new Map(
+    bindings.map(bindingOf).map((binding) => [
+      bindingDoor(binding.name),
+      new BindingServer({
+        broker,
+        binding,
+        resolve,
+        secret: () => services?.secret(binding.secret ?? binding.name),
+        refusal: () => services?.refusal(),
+        onUsage: (usage) => services?.onUsage(usage),
+      }),
+    ]),
+  );
+}
+
+async function openDoors(
+  hatch: Hatch,
+  runtime: string,
+  spec: EgressSpec,
+  cancel: Cancel,
+): Promise<Readonly<Record<string, string>>> {
+  const doors = await hatch.open(doorsOf(spec, runtime), cancel);
+  const named = (wanted: string) => doors.find(({ name }) => name === wanted);
+  const proxy = named(proxyDoor);
+  const bound = spec.bindings.map(bindingOf).map((binding) => {
+    const door = named(bindingDoor(binding.name));
+    return door === undefined ? {} : bindingVariables(binding, door);
+  });
+  return Object.assign({}, proxy && proxyVariables(proxy), ...bound);
+}
+
+/** Native sandboxes share the machine's ports: theirs may be any. */
+function doorsOf({ policy, bindings }: EgressSpec, runtime: string): readonly DoorSpec[] {
+  const bridges = (policy.bridges ?? []).map(({ port }) => ({ name: bridgeName(port), port, exact: true }));
+  const bound = bindings.map(({ name }) => ({ name: bindingDoor(name) }));
+  return [{ name: proxyDoor, port: runtime === 'native' ? 0 : usualProxyPort }, ...bridges, ...bound];
+}
+
+function bindingDoor(name: string): string {
+  return `bind-${name}`;
+}
+
+function bridgeName(port: number): string {
+  return `bridge-${port}`;
+}
+
+function bridgeOf({ policy }: EgressSpec, door: string): EgressTarget | undefined {
+  return policy.bridges?.find(({ port }) => bridgeName(port) === door)?.to;
+}
+
+/** SOCKS5 begins with a 5, and no HTTP does. */
+async function serveProxy(broker: Broker, proxy: HttpProxy, stream: Duplex): Promise<void> {
+  const first = await peek(stream, (bytes) => bytes.length > 0, firstByteMs);
+  if (first.length === 0) stream.destroy();
+  else if (first[0] === 5) await serveSocks(broker, stream, (inner, target) => proxy.accept(inner, target));
+  else proxy.accept(stream);
+}
+
+async function serveBridge(
+  broker: Broker,
+  proxy: HttpProxy,
+  target: EgressTarget,
+  stream: Duplex,
+): Promise<void> {
+  const passage = await broker.pass(target, 'bridge');
+  if (!('socket' in passage) || stream.destroyed) {
+    if ('socket' in passage) passage.socket.destroy();
+    return void stream.destroy();
+  }
+  await carry(broker, target, passage, stream, {
+    via: 'bridge',
+    toHttp: (inner) => proxy.accept(inner, target),
+  });
+}
+
+/** The next command, as a person would type it. */
+function askFor({ user, chat }: EgressOwner): (target: EgressTarget) => string {
+  return (target) => {
+    const shown = [80, 443].includes(target.port) ? target.host : shownTarget(target);
+    return chat === undefined
+      ? `--allow ${shown}`
+      : `geode egress allow ${quoted(`${user}/${chat}`)} ${shown}`;
+  };
+}
+
+/** As a shell takes it for one word; names may hold anything. */
+function quoted(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word)
+    ? word
+    : `'${word.replace(/[^\x20-\x7e]/g, '?').replaceAll("'", "'\\''")}'`;
+}

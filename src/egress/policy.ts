@@ -1,0 +1,84 @@
+import type { EgressPolicy, EgressRule, EgressTarget } from '../core/egress.ts';
+import { shownTarget } from './host-name.ts';
+import { shownRule } from './rules.ts';
+
+const standardPorts: readonly number[] = [80, 443];
+
+/** What is asked for. `http` is known for plain HTTP alone. */
+export interface Request extends EgressTarget {
+  readonly http?: { readonly method: string; readonly path: string };
+}
+
+export type Decision =
+  | {
+      readonly allowed: true;
+      readonly rule: string;
+      /** The rule itself says that its address may be private. */
+      readonly private: boolean;
+    }
+  | { readonly allowed: false; readonly rule: string; readonly reason: string };
+
+/** Deny wins; a rule that is over counts for nothing. */
+export function decide(policy: EgressPolicy, request: Request, now = Date.now()): Decision {
+  const target = shownTarget(request);
+  const denied = policy.deny.find((rule) => isLive(rule, now) && denies(rule, request));
+  if (denied !== undefined)
+    return refuse(`deny ${shownRule(denied)}`, `${target} is denied by the rule ${shownRule(denied)}`);
+  if (policy.mode === 'deny-all')
+    return refuse('deny-all', `${target} is not allowed: this sandbox may reach nothing`);
+  const live = policy.allow.filter((rule) => isLive(rule, now) && matchesHost(rule, request.host));
+  const matching = live.filter((rule) => matchesPort(rule, request.port));
+  const rules = matching.filter((rule) => matchesHttp(rule, request.http));
+  // What opens a private address is its own rule, whatever others say of the name.
+  const rule = rules.find(({ private: isPrivate }) => isPrivate) ?? rules[0];
+  if (rule !== undefined) return { allowed: true, rule: shownRule(rule), private: rule.private === true };
+  if (policy.mode === 'allow-all') return { allowed: true, rule: 'allow-all', private: false };
+  if (matching[0] !== undefined) {
+    const what = request.http === undefined ? 'only plain HTTP' : `not ${request.http.method} of this path`;
+    return refuse(shownRule(matching[0]), `${target}: the rule ${shownRule(matching[0])} allows ${what}`);
+  }
+  if (live[0] !== undefined)
+    return refuse(
+      shownRule(live[0]),
+      `${target}: the rule ${shownRule(live[0])} does not name port ${request.port}`,
+    );
+  return refuse('allow-list', `${target} is not in the policy`);
+}
+
+function refuse(rule: string, reason: string): Decision {
+  return { allowed: false, rule, reason };
+}
+
+function isLive({ until }: EgressRule, now: number): boolean {
+  return until === undefined || until > now;
+}
+
+/** A deny rule without ports means every port; one with methods or paths cannot be seen inside TLS, so it means all of it. */
+function denies(rule: EgressRule, { host, port, http }: Request): boolean {
+  if (!matchesHost(rule, host)) return false;
+  if (rule.ports !== undefined && !rule.ports.includes(port)) return false;
+  return http === undefined || matchesHttp(rule, http);
+}
+
+function matchesHost({ host: wanted }: EgressRule, host: string): boolean {
+  return wanted.startsWith('*.')
+    ? host.endsWith(wanted.slice(1)) && host.length > wanted.length - 1
+    : host === wanted;
+}
+
+function matchesPort({ ports = standardPorts }: EgressRule, port: number): boolean {
+  return ports.includes(port);
+}
+
+function matchesHttp({ methods, paths }: EgressRule, http: Request['http']): boolean {
+  if (http === undefined) return methods === undefined && paths === undefined;
+  if (methods !== undefined && !methods.includes(http.method)) return false;
+  return paths === undefined || paths.some((wanted) => matchesPath(wanted, http.path));
+}
+
+/** Paths that a server may read in two ways (`/a/../b`, `%2e`, `//`, `\`) match no rule that has paths. */
+export function matchesPath(wanted: string, asked: string): boolean {
+  const [path = ''] = asked.split(/[?#]/, 1);
+  if (/(^|\/)\.{1,2}(\/|$)|\/\/|\\|%2e|%2f|%5c|;/i.test(path)) return false;
+  return wanted.endsWith('*') ? path.startsWith(wanted.slice(0, -1)) : path === wanted;
+}

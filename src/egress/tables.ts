@@ -1,0 +1,109 @@
+import { z } from 'zod';
+import type { AuditRecord, EgressSpec } from '../core/egress.ts';
+import type { Chapter, Ledger } from '../ledger/ledger.ts';
+import { policySchema } from './rules.ts';
+
+/** The tables of the hatch in the ledger. */
+export const egressChapter: Chapter = {
+  name: 'egress',
+  changes: [
+    `CREATE TABLE egress_policies (
+      sandbox_id TEXT PRIMARY KEY,
+      spec TEXT NOT NULL,
+      changed_at INTEGER NOT NULL
+    ) STRICT;
+    CREATE TABLE egress_audit (
+      id INTEGER PRIMARY KEY AUTOINCREMENT,
+      at INTEGER NOT NULL,
+      sandbox_id TEXT NOT NULL,
+      user TEXT NOT NULL,
+      via TEXT NOT NULL,
+      verdict TEXT NOT NULL,
+      rule TEXT NOT NULL,
+      host TEXT NOT NULL,
+      port INTEGER NOT NULL,
+      method TEXT,
+      path TEXT,
+      address TEXT,
+      status INTEGER,
+      bytes_out INTEGER NOT NULL,
+      bytes_in INTEGER NOT NULL,
+      duration_ms INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX egress_audit_sandbox ON egress_audit (sandbox_id, id);
+    CREATE INDEX egress_audit_user ON egress_audit (user, id);
+    CREATE TABLE egress_secrets (
+      user TEXT NOT NULL,
+      name TEXT NOT NULL,
+      sealed BLOB NOT NULL,
+      created_at INTEGER NOT NULL,
+      changed_at INTEGER NOT NULL,
+      PRIMARY KEY (user, name)
+    ) STRICT;
+    CREATE TABLE egress_usage (
+      day TEXT NOT NULL,
+      user TEXT NOT NULL,
+      sandbox_id TEXT NOT NULL,
+      binding TEXT NOT NULL,
+      model TEXT NOT NULL,
+      calls INTEGER NOT NULL,
+      input_tokens INTEGER NOT NULL,
+      output_tokens INTEGER NOT NULL,
+      cached_tokens INTEGER NOT NULL,
+      cost_micros INTEGER NOT NULL,
+      PRIMARY KEY (day, user, sandbox_id, binding, model)
+    ) STRICT`,
+  ],
+};
+
+const specSchema = z.object({
+  policy: policySchema,
+  bindings: z.array(z.object({ name: z.string(), upstream: z.string().optional() })),
+});
+
+/** The policies of the sandboxes that stay. */
+export class PolicyTable {
+  readonly #ledger: Ledger;
+
+  constructor(ledger: Ledger) {
+    this.#ledger = ledger;
+  }
+
+  get(sandboxId: string): EgressSpec | undefined {
+    const row = this.#ledger.read(
+      (sql) => sql.get`SELECT spec FROM egress_policies WHERE sandbox_id = ${sandboxId}`,
+    );
+    return row === undefined ? undefined : (specSchema.parse(JSON.parse(String(row.spec))) as EgressSpec);
+  }
+
+  set(sandboxId: string, spec: EgressSpec | undefined): void {
+    this.#ledger.write((sql) => {
+      if (spec === undefined) return sql.run`DELETE FROM egress_policies WHERE sandbox_id = ${sandboxId}`;
+      return sql.run`INSERT INTO egress_policies VALUES (${sandboxId}, ${JSON.stringify(spec)}, ${Date.now()})
+        ON CONFLICT (sandbox_id) DO UPDATE SET spec = excluded.spec, changed_at = excluded.changed_at`;
+    });
+  }
+}
+
+const auditSchema = z.object({
+  at: z.number(),
+  sandbox_id: z.string(),
+  user: z.string(),
+  via: z.enum(['http', 'connect', 'socks', 'bridge', 'binding']),
+  verdict: z.enum(['allowed', 'denied', 'failed']),
+  rule: z.string(),
+  host: z.string(),
+  port: z.number(),
+  method: z.string().nullable(),
+  path: z.string().nullable(),
+  address: z.string().nullable(),
+  status: z.number().nullable(),
+  bytes_out: z.number(),
+  bytes_in: z.number(),
+  duration_ms: z.number(),
+});
+
+export function auditRecordOf(row: unknown): AuditRecord {
+  const { sandbox_id, bytes_out, bytes_in, duration_ms, ...rest } = auditSchema.parse(row);
+  return { ...rest, sandboxId: sandbox_id, bytesOut: bytes_out, bytesIn: bytes_in, durationMs: duration_ms };
+}

@@ -1,0 +1,127 @@
+import { isIP } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { EgressTarget } from '../core/egress.ts';
+import type { Broker, Passage, Via } from './broker.ts';
+import { readClientHello } from './client-hello.ts';
+import { join } from './crossing.ts';
+import { hostOf, shownTarget } from './host-name.ts';
+import { peek } from './peek.ts';
+
+/** A client that says nothing for that long at the start has nothing to say. */
+const firstWordsMs = 60_000;
+/** "access denied" and "unrecognized name", as fatal alerts. */
+const accessDenied = Buffer.from([21, 3, 1, 0, 2, 2, 49]);
+const unrecognizedName = Buffer.from([21, 3, 1, 0, 2, 2, 112]);
+/** Here only TLS and HTTP are spoken: anything else would pass without its name being seen. */
+const webPorts: ReadonlySet<number> = new Set([80, 443]);
+
+type FirstWords = 'tls' | 'http' | 'other' | 'silence';
+
+/**
+ * Carries a connection whose target was allowed and whose client was told so. What the client says first must fit the
+ * target: the name in TLS is the name that was allowed, and plain HTTP goes to the proxy, which looks at each request.
+ */
+export async function carry(
+  broker: Broker,
+  target: EgressTarget,
+  { socket: upstream, address, rule }: Passage,
+  client: Duplex,
+  { via, toHttp }: { readonly via: Via; readonly toHttp: (client: Duplex) => void },
+): Promise<void> {
+  const startedAt = Date.now();
+  const request = { host: target.host, port: target.port };
+  const leave = broker.enterTunnel(request, client, upstream);
+  const over = (bytesOut: number, bytesIn: number, verdict: 'allowed' | 'denied' = 'allowed') => {
+    leave();
+    if (verdict === 'allowed')
+      broker.audit({ request, via, rule, verdict, address, bytesOut, bytesIn, startedAt });
+  };
+  client.once('error', () => {});
+  const words = await firstWords(client, upstream, target.port);
+  if (words.kind === 'silence') {
+    client.destroy();
+    upstream.destroy();
+    return over(0, 0);
+  }
+  if (words.kind === 'http') {
+    upstream.destroy();
+    leave();
+    return toHttp(client);
+  }
+  const objection = words.kind === 'tls' ? objectionTo(broker, target, words.bytes) : undefined;
+  if (objection !== undefined) {
+    broker.deny(request, via, { allowed: false, rule: 'server name', reason: objection.reason });
+    upstream.destroy();
+    client.end(objection.alert);
+    return over(0, 0, 'denied');
+  }
+  if (words.kind === 'other' && webPorts.has(target.port)) {
+    const reason = `${shownTarget(target)}: neither TLS nor HTTP is spoken`;
+    broker.deny(request, via, { allowed: false, rule: 'TLS or HTTP on ports 80 and 443', reason });
+    upstream.destroy();
+    client.destroy();
+    return over(0, 0, 'denied');
+  }
+  join(client, upstream, over);
+}
+
+/** The server may speak first, except where only the web is spoken. */
+async function firstWords(
+  client: Duplex,
+  upstream: Duplex,
+  port: number,
+): Promise<{ kind: FirstWords; bytes: Buffer }> {
+  const serverSpoke = new AbortController();
+  const spoke = () => serverSpoke.abort();
+  if (!webPorts.has(port)) upstream.once('readable', spoke);
+  upstream.once('close', spoke);
+  const bytes = await peek(client, isEnough, firstWordsMs, serverSpoke.signal);
+  upstream.off('readable', spoke).off('close', spoke);
+  // Until the listener is gone for good, the stream would not flow.
+  await new Promise(setImmediate);
+  if (bytes.length > 0) return { kind: kindOf(bytes), bytes };
+  return { kind: serverSpoke.signal.aborted && !webPorts.has(port) ? 'other' : 'silence', bytes };
+}
+
+function isEnough(bytes: Buffer): boolean {
+  if (bytes[0] === 22) return readClientHello(bytes) !== 'more';
+  return kindOf(bytes) === 'other' || bytes.includes(' ') || bytes.length > 64;
+}
+
+/** What a lenient server may take for HTTP is HTTP: empty lines before it, and any method. */
+function kindOf(bytes: Buffer): FirstWords {
+  if (bytes[0] === 22) return 'tls';
+  const text = bytes
+    .subarray(0, 64)
+    .toString('latin1')
+    .replace(/^[\r\n\t ]+/, '');
+  if (/^PRI \*/.test(text)) return 'other';
+  return /^[A-Za-z-]{0,24}$|^[A-Za-z-]{1,24} +[/*!-~]/.test(text) ? 'http' : 'other';
+}
+
+function objectionTo(
+  broker: Broker,
+  target: EgressTarget,
+  bytes: Buffer,
+): { reason: string; alert: Buffer } | undefined {
+  const hello = readClientHello(bytes);
+  const where = shownTarget(target);
+  if (hello === 'more' || hello === 'broken') {
+    return { reason: `${where}: the TLS greeting cannot be read`, alert: accessDenied };
+  }
+  const { serverName, encryptedHello } = hello;
+  const { mode, deny } = broker.policy;
+  if (encryptedHello && (mode === 'allow-list' || deny.length > 0)) {
+    return { reason: `${where}: the TLS greeting hides a name (ECH)`, alert: accessDenied };
+  }
+  if (isIP(target.host) !== 0) {
+    const named = serverName === undefined ? undefined : hostOf(serverName);
+    if (named === undefined || deny.length === 0) return undefined;
+    const decision = broker.decide({ host: named, port: target.port });
+    const isDenied = !decision.allowed && decision.rule.startsWith('deny ');
+    return isDenied ? { reason: decision.reason, alert: unrecognizedName } : undefined;
+  }
+  if (serverName !== undefined && hostOf(serverName) === target.host) return undefined;
+  const shown = serverName === undefined ? 'no name' : `the name ${JSON.stringify(serverName.slice(0, 253))}`;
+  return { reason: `${where}: TLS asks for ${shown} instead`, alert: unrecognizedName };
+}

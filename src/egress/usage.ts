@@ -1,0 +1,86 @@
+import { costMicros, type PriceTable, type TokenUsage } from '../core/prices.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+
+export interface UsageRecord extends TokenUsage {
+  readonly user: string;
+  readonly sandboxId: string;
+  readonly binding: string;
+  readonly model: string;
+}
+
+export interface UsageSum extends TokenUsage {
+  readonly day: string;
+  readonly user: string;
+  readonly binding: string;
+  readonly model: string;
+  readonly calls: number;
+  readonly costUsd: number;
+}
+
+export interface UsageOptions {
+  readonly prices: PriceTable;
+  /** Of one user in US dollars; null: no limit. */
+  readonly budgetPerDay: number | null;
+}
+
+/** What models used, by day, user and sandbox, and the budget. */
+export class UsageTable {
+  readonly #ledger: Ledger;
+  readonly #options: UsageOptions;
+
+  constructor(ledger: Ledger, options: UsageOptions) {
+    this.#ledger = ledger;
+    this.#options = options;
+  }
+
+  add({ user, sandboxId, binding, model, ...tokens }: UsageRecord): void {
+    const cost = costMicros(model, tokens, this.#options.prices);
+    const { inputTokens, outputTokens, cachedTokens } = tokens;
+    this.#ledger.write(
+      (sql) => sql.run`INSERT INTO egress_usage VALUES
+          (${today()}, ${user}, ${sandboxId}, ${binding}, ${model}, 1, ${inputTokens}, ${outputTokens}, ${cachedTokens}, ${cost})
+        ON CONFLICT (day, user, sandbox_id, binding, model) DO UPDATE SET calls = calls + 1,
+          input_tokens = input_tokens + excluded.input_tokens, output_tokens = output_tokens + excluded.output_tokens,
+          cached_tokens = cached_tokens + excluded.cached_tokens, cost_micros = cost_micros + excluded.cost_micros`,
+    );
+  }
+
+  /** Why a call must not be made; undefined where it may. */
+  refusal(user: string): string | undefined {
+    const { budgetPerDay } = this.#options;
+    if (budgetPerDay === null) return undefined;
+    const row = this.#ledger.read(
+      (sql) =>
+        sql.get`SELECT coalesce(sum(cost_micros), 0) AS spent FROM egress_usage WHERE day = ${today()} AND user = ${user}`,
+    );
+    const spent = Number(row?.spent ?? 0) / 1e6;
+    if (spent < budgetPerDay) return undefined;
+    return `the budget of today is spent: $${spent.toFixed(2)} of $${budgetPerDay.toFixed(2)} (providers.daily_budget)`;
+  }
+
+  ofUser(user: string, day = today()): readonly UsageSum[] {
+    const rows = this.#ledger.read(
+      (
+        sql,
+      ) => sql.all`SELECT binding, model, sum(calls) AS calls, sum(input_tokens) AS input, sum(output_tokens) AS output,
+          sum(cached_tokens) AS cached, sum(cost_micros) AS cost
+        FROM egress_usage WHERE user = ${user} AND day = ${day} GROUP BY binding, model ORDER BY cost DESC`,
+    );
+    return rows.map((row) => ({
+      day,
+      user,
+      binding: String(row.binding),
+      model: String(row.model),
+      calls: Number(row.calls),
+      inputTokens: Number(row.input),
+      outputTokens: Number(row.output),
+      cachedTokens: Number(row.cached),
+      costUsd: Number(row.cost) / 1e6,
+    }));
+  }
+}
+
+/** Days end at midnight UTC. */
+function today(): string {
+  return new Date().toISOString().slice(0, 10);
+}

@@ -1,0 +1,37 @@
+import type { Door } from '../core/egress.ts';
+import type { Binding } from './bindings.ts';
+
+/**
+ * How programs find the proxy: each name in both cases, since curl reads `http_proxy` in lower case alone and others
+ * only in upper case. `ALL_PROXY` speaks HTTP too: some clients hang or fail when it says SOCKS, although the same port
+ * takes SOCKS5. No `[::1]` in NO_PROXY: it makes Python's httpx fail on every call.
+ */
+export function proxyVariables({ port, path }: Door): Readonly<Record<string, string>> {
+  const socket = path === null ? {} : { GEODE_PROXY_SOCKET: path };
+  if (port === null) return socket;
+  const proxy = `http://127.0.0.1:${port}`;
+  const none = 'localhost,127.0.0.1,::1';
+  const names = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY'];
+  const both = (name: string, value: string) => [
+    [name, value],
+    [name.toLowerCase(), value],
+  ];
+  return {
+    ...Object.fromEntries([...names.flatMap((name) => both(name, proxy)), ...both('NO_PROXY', none)]),
+    // Node's own fetch and http look at the variables only when they are told to.
+    NODE_USE_ENV_PROXY: '1',
+    ...socket,
+  };
+}
+
+/** Where tools look for the service; its socket too, for those that need no loopback. */
+export function bindingVariables(
+  { name, upstream, variables }: Binding,
+  { port, path }: Door,
+): Readonly<Record<string, string>> {
+  const socket = `GEODE_${name.toUpperCase().replaceAll('-', '_')}_SOCKET`;
+  return {
+    ...(port === null ? {} : variables(`http://127.0.0.1:${port}${upstream.pathname.replace(/\/$/, '')}`)),
+    ...(path === null ? {} : { [socket]: path }),
+  };
+}

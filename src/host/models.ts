@@ -1,0 +1,21 @@
+import type { Config } from '../config/schema.ts';
+import type { Models } from '../core/model.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { Accounting } from '../models/accounting.ts';
+import { openModels } from '../models/open-models.ts';
+
+/** The models of the config. Nothing is asked of a provider until a model is used. */
+export function openConfiguredModels({ providers }: Config, ledger: Ledger): Models {
+  const services = Object.entries(providers.services).map(
+    ([name, { kind, base_url, api_key }]) => [name, { kind, baseUrl: base_url, apiKey: api_key }] as const,
+  );
+  return openModels({
+    services: Object.fromEntries(services),
+    default: providers.default,
+    cheap: providers.cheap,
+    prices: providers.prices,
+    accounting: new Accounting(ledger, providers.daily_budget),
+    timeoutMs: providers.timeout * 1000,
+    retries: providers.retries,
+  });
+}

@@ -1,0 +1,54 @@
+import type { ClientHttp2Stream } from 'node:http2';
+import { Duplex } from 'node:stream';
+
+/**
+ * A stream of the link as an ordinary connection. Node's HTTP server writes strings of several encodings at once, which
+ * an HTTP/2 stream garbles; this gives it bytes only. What came before the other side closed can be read to its end.
+ */
+export class ConnectionStream extends Duplex {
+  readonly #stream: ClientHttp2Stream;
+  #isOver = false;
+
+  constructor(stream: ClientHttp2Stream) {
+    super({ allowHalfOpen: true });
+    this.#stream = stream;
+    stream.on('data', (chunk: Buffer) => {
+      if (!this.push(chunk)) stream.pause();
+    });
+    stream.once('end', () => {
+      this.#isOver = true;
+      this.push(null);
+    });
+    stream.once('close', () => {
+      if (!this.#isOver || this.readableEnded) this.destroy();
+      else this.once('end', () => this.destroy());
+    });
+    stream.on('timeout', () => this.emit('timeout'));
+  }
+
+  /** As a socket has it: 0 means never. */
+  setTimeout(ms: number): this {
+    this.#stream.setTimeout(ms);
+    return this;
+  }
+
+  override _read(): void {
+    this.#stream.resume();
+  }
+
+  override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
+    if (this.#stream.destroyed) done(new Error('The connection is closed.'));
+    else this.#stream.write(chunk, (error) => done(error));
+  }
+
+  override _final(done: (error?: Error | null) => void): void {
+    if (this.#stream.destroyed) done();
+    else this.#stream.end(() => done());
+  }
+
+  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    // What has ended on both sides closes by itself, when its last bytes are sent.
+    if (error !== null || !this.#isOver || !this.writableFinished) this.#stream.destroy();
+    done(error);
+  }
+}

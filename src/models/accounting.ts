@@ -1,0 +1,94 @@
+import { GeodeError } from '../core/errors.ts';
+import type { TokenUsage } from '../core/prices.ts';
+import type { Chapter, Ledger } from '../ledger/ledger.ts';
+
+export const modelChapter: Chapter = {
+  name: 'models',
+  changes: [
+    `CREATE TABLE model_usage (
+      user TEXT NOT NULL,
+      day TEXT NOT NULL,
+      model TEXT NOT NULL,
+      calls INTEGER NOT NULL,
+      input_tokens INTEGER NOT NULL,
+      cached_tokens INTEGER NOT NULL,
+      output_tokens INTEGER NOT NULL,
+      cost REAL NOT NULL,
+      PRIMARY KEY (user, day, model)
+    ) STRICT`,
+  ],
+};
+
+/** What one user spent on one model on one day (UTC). */
+export interface ModelSpending extends TokenUsage {
+  readonly user: string;
+  readonly day: string;
+  readonly model: string;
+  readonly calls: number;
+  readonly cost: number;
+}
+
+/** Counts what models used, and refuses a call before it is made when the day's budget is spent. */
+export class Accounting {
+  readonly #ledger: Ledger;
+  /** US dollars for a user and day; null: no limit. */
+  readonly #dailyBudget: number | null;
+  readonly #now: () => Date;
+
+  constructor(ledger: Ledger, dailyBudget: number | null, now: () => Date = () => new Date()) {
+    this.#ledger = ledger;
+    this.#dailyBudget = dailyBudget;
+    this.#now = now;
+  }
+
+  checkBudget(user: string): void {
+    if (this.#dailyBudget === null) return;
+    const spent = this.spentToday(user);
+    if (spent < this.#dailyBudget) return;
+    throw new GeodeError(
+      'budget_spent',
+      `${user} has spent $${spent.toFixed(2)} of $${this.#dailyBudget.toFixed(2)} on models today.`,
+    );
+  }
+
+  record(user: string, model: string, usage: TokenUsage, cost: number | null): void {
+    const { inputTokens, cachedTokens, outputTokens } = usage;
+    this.#ledger.write(
+      (sql) => sql.run`INSERT INTO model_usage
+        VALUES (${user}, ${this.#day()}, ${model}, 1, ${inputTokens}, ${cachedTokens}, ${outputTokens}, ${cost ?? 0})
+        ON CONFLICT DO UPDATE SET calls = calls + 1, input_tokens = input_tokens + excluded.input_tokens,
+          cached_tokens = cached_tokens + excluded.cached_tokens,
+          output_tokens = output_tokens + excluded.output_tokens, cost = cost + excluded.cost`,
+    );
+  }
+
+  spentToday(user: string): number {
+    const row = this.#ledger.read(
+      (sql) =>
+        sql.get`SELECT sum(cost) AS cost FROM model_usage WHERE user = ${user} AND day = ${this.#day()}`,
+    );
+    return Number(row?.cost ?? 0);
+  }
+
+  /** Newest day first. */
+  spending(user: string): readonly ModelSpending[] {
+    return this.#ledger
+      .read(
+        (sql) => sql.all`SELECT * FROM model_usage WHERE user = ${user} ORDER BY day DESC, model LIMIT 1000`,
+      )
+      .map((row) => ({
+        user: String(row.user),
+        day: String(row.day),
+        model: String(row.model),
+        calls: Number(row.calls),
+        inputTokens: Number(row.input_tokens),
+        cachedTokens: Number(row.cached_tokens),
+        outputTokens: Number(row.output_tokens),
+        cost: Number(row.cost),
+      }));
+  }
+
+  #day(): string {
+    return this.#now().toISOString().slice(0, 10);
+  }
+}

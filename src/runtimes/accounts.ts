@@ -1,0 +1,62 @@
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { workdir } from './spec.ts';
+
+/** Whom commands run as, by the numbers that files on the workspace's disk have. */
+export interface SandboxUser {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/** The texts of /etc/passwd and /etc/group, one byte a character. Empty where there is no such file. */
+export interface Accounts {
+  readonly passwd: string;
+  readonly group: string;
+}
+
+export const noAccounts: Accounts = { passwd: '', group: '' };
+
+/** What a file that is not there would say: files of root and of nobody have owners with names everywhere. */
+const usual: Accounts = {
+  passwd: 'root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n',
+  group: 'root:x:0:\nnogroup:x:65534:\n',
+};
+
+export function userName({ uid }: SandboxUser): string {
+  return uid === 0 ? 'root' : 'sandbox';
+}
+
+/** Whether the image names this user itself. */
+export function namesUser({ passwd }: Accounts, { uid }: SandboxUser): boolean {
+  return passwd.split('\n').some((line) => line.split(':')[2] === String(uid));
+}
+
+/**
+ * The accounts of an image with the sandbox's user among them. The user's own line stands first, so that it
+ * wins over an account of the image with the same number, which can still be found by its name. An account
+ * of the image with the user's name gives way.
+ */
+export function withUser(accounts: Accounts, user: SandboxUser): Accounts {
+  const name = userName(user);
+  const merged = (file: keyof Accounts, own: string) => {
+    const lines = (accounts[file].trim() === '' ? usual[file] : accounts[file]).split('\n');
+    const others = lines.filter((line) => line !== '' && line.split(':', 1)[0] !== name);
+    return [own, ...others, ''].join('\n');
+  };
+  return {
+    passwd: merged('passwd', `${name}:x:${user.uid}:${user.gid}::${workdir}:/bin/sh`),
+    group: merged('group', `${name}:x:${user.gid}:`),
+  };
+}
+
+/** Writes them into a folder below the room's run folder, for everyone in the sandbox to read; names the folder. */
+export async function writeAccounts(runFolder: string, accounts: Accounts): Promise<string> {
+  const folder = join(runFolder, 'etc');
+  await mkdir(folder, { recursive: true });
+  await chmod(folder, 0o755);
+  for (const file of ['passwd', 'group'] as const) {
+    await writeFile(join(folder, file), accounts[file], 'latin1');
+    await chmod(join(folder, file), 0o644);
+  }
+  return folder;
+}

@@ -1,0 +1,18 @@
+import { GeodeError } from '../core/errors.ts';
+
+/** Runs work that writes below the state folder; a disk that has no room left is `disk_full`. */
+export async function orDiskFull<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!isDiskFull(error)) throw error;
+    throw new GeodeError('disk_full', 'The disk that holds the sandboxes is full; nothing was made.', {
+      hint: 'Free space where `sandbox.state_dir` is, or remove a sandbox, then try again.',
+      cause: error,
+    });
+  }
+}
+
+function isDiskFull(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT');
+}

@@ -1,0 +1,30 @@
+import type Docker from 'dockerode';
+import { GeodeError } from '../../core/errors.ts';
+import type { Mount } from '../../core/sandbox.ts';
+import { asking } from './engine.ts';
+
+export function isPodman(version: Docker.DockerVersion): boolean {
+  const components = (version as { Components?: readonly { Name?: string }[] }).Components ?? [];
+  return components.some(({ Name }) => Name?.startsWith('Podman'));
+}
+
+/** Asks once: an address leads to one kind of engine. */
+export function rememberedKind(engine: () => Promise<Docker>): () => Promise<'docker' | 'podman'> {
+  let asked: Promise<'docker' | 'podman'> | undefined;
+  return () => {
+    asked ??= engine().then(async (client) =>
+      isPodman(await asking('say what it is', client.version())) ? 'podman' : 'docker',
+    );
+    asked.catch(() => {
+      asked = undefined;
+    });
+    return asked;
+  };
+}
+
+/** Podman writes a mount as options with commas between them: one in a path would be read as the next option. */
+export function refuseCommas(mounts: readonly Mount[]): void {
+  const path = mounts.flatMap(({ source, target }) => [source, target]).find((name) => name.includes(','));
+  if (path === undefined) return;
+  throw new GeodeError('mount_refused', `${JSON.stringify(path)} holds a comma, which Podman cannot carry.`);
+}

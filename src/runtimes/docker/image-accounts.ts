@@ -1,0 +1,124 @@
+/** Who has an account in an image: read through a container that never starts, and remembered. */
+import type Docker from 'dockerode';
+import { extract } from 'tar-stream';
+import { z } from 'zod';
+import type { Accounts } from '../accounts.ts';
+import { asking, removeContainer, statusOf } from './engine.ts';
+
+/** The container that looks into the image. It carries the name of a sandbox, whose removal removes it too. */
+export interface Reader {
+  readonly container: string;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+export const readerOf = (container: string) => `${container}-reader`;
+
+/** A longer file counts as none: no real image has one. */
+export const largestAccountFile = 1024 ** 2;
+const mostRemembered = 100;
+/** A link that leads there would put our files over the sandbox's own places. */
+const ownPlaces = /^\/(proc|sys|dev|tmp|workspace|\.geode|etc\/(hosts|hostname|resolv\.conf))(\/|$)/;
+
+/**
+ * The accounts of an image by its id, which never means another content. Undefined for an image whose files
+ * are none that can be replaced: a folder, a device, a link into the sandbox's own places.
+ */
+export function rememberedAccounts(
+  engine: () => Promise<Docker>,
+): (imageId: string, reader: Reader) => Promise<Accounts | undefined> {
+  const known = new Map<string, Promise<Accounts | undefined>>();
+  return (imageId, reader) => {
+    const before = known.get(imageId);
+    if (before !== undefined) return before;
+    if (known.size >= mostRemembered) known.clear();
+    const reading = engine().then((client) => lookInto(client, imageId, reader));
+    known.set(imageId, reading);
+    reading.catch(() => known.delete(imageId));
+    return reading;
+  };
+}
+
+async function lookInto(
+  engine: Docker,
+  image: string,
+  { container, labels }: Reader,
+): Promise<Accounts | undefined> {
+  const making = engine.createContainer({
+    name: readerOf(container),
+    Image: image,
+    Entrypoint: ['/never-started'],
+    Labels: { ...labels },
+    HostConfig: { NetworkMode: 'none' },
+  });
+  const reader = await asking('look into the image', making);
+  try {
+    const folder = await statOf(reader, '/etc');
+    if (folder !== undefined && kindOf(folder) !== 'folder') return undefined;
+    const passwd = await textOf(reader, '/etc/passwd');
+    const group = await textOf(reader, '/etc/group');
+    return passwd === undefined || group === undefined ? undefined : { passwd, group };
+  } finally {
+    await removeContainer(reader);
+  }
+}
+
+/** Empty when there is none, or none of a sensible size; undefined when it is no file. */
+async function textOf(reader: Docker.Container, path: string): Promise<string | undefined> {
+  const named = await statOf(reader, path);
+  const isLink = named !== undefined && kindOf(named) === 'link';
+  // The engine has followed the link to its end, inside of the image.
+  const place = isLink ? named.linkTarget : path;
+  if (ownPlaces.test(place)) return undefined;
+  const found = isLink ? await statOf(reader, place) : named;
+  if (found === undefined) return '';
+  if (kindOf(found) !== 'file') return undefined;
+  return found.size > largestAccountFile ? '' : readText(reader, place);
+}
+
+const statSchema = z.object({ size: z.number(), mode: z.number(), linkTarget: z.string() });
+type Stat = z.infer<typeof statSchema>;
+
+async function statOf(reader: Docker.Container, path: string): Promise<Stat | undefined> {
+  const asked = reader.infoArchive({ path }).catch((error) => {
+    if (statusOf(error) === 404) return undefined;
+    throw error;
+  });
+  const answer = await asking(`look at ${path} of the image`, asked);
+  if (answer === undefined) return undefined;
+  const { headers } = z.object({ headers: z.record(z.string(), z.unknown()) }).parse(answer);
+  const header = z.string().parse(headers['x-docker-container-path-stat']);
+  return statSchema.parse(JSON.parse(Buffer.from(header, 'base64').toString()));
+}
+
+/** The engine writes the mode as Go does: what a file is stands in the bits above the permissions. */
+function kindOf({ mode }: Stat): 'file' | 'folder' | 'link' | 'other' {
+  const has = (bit: number) => Math.floor(mode / 2 ** bit) % 2 === 1;
+  if (has(31)) return 'folder';
+  if (has(27)) return 'link';
+  return [26, 25, 24, 21, 19].some(has) ? 'other' : 'file';
+}
+
+/** The one file in the engine's archive of it. */
+async function readText(reader: Docker.Container, path: string): Promise<string> {
+  const archive = await asking(`read ${path} of the image`, reader.getArchive({ path }));
+  const files = extract();
+  archive.on('error', (error) => files.destroy(error)).pipe(files);
+  try {
+    for await (const entry of files) {
+      const parts: Buffer[] = [];
+      let bytes = 0;
+      for await (const part of entry) {
+        if (!Buffer.isBuffer(part)) continue;
+        bytes += part.length;
+        if (bytes > largestAccountFile) return '';
+        parts.push(part);
+      }
+      if (entry.header.type === 'file') return Buffer.concat(parts).toString('latin1');
+    }
+    return '';
+  } finally {
+    archive.unpipe(files);
+    files.destroy();
+    if ('destroy' in archive && typeof archive.destroy === 'function') archive.destroy();
+  }
+}

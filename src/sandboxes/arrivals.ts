@@ -1,0 +1,54 @@
+import { type Cancel, throwIfCancelled } from '../core/cancel.ts';
+import { isGeodeError } from '../core/errors.ts';
+import { Beacon } from './beacon.ts';
+import type { Entry } from './book.ts';
+
+type Settle = (entry: Entry, cancel: Cancel) => Promise<void>;
+
+/**
+ * Sandboxes that an earlier host left and that this one has not looked at yet. Whoever comes first to one of them
+ * settles it, in the turn of its chat: nobody waits for another's.
+ */
+export class Arrivals {
+  readonly #waiting = new Map<string, string>();
+  readonly #changed = new Beacon();
+  #settle: Settle = async () => {};
+
+  expect(entries: readonly Entry[], settle: Settle): void {
+    this.#settle = settle;
+    for (const { id, user } of entries) this.#waiting.set(id, user);
+  }
+
+  has(id: string): boolean {
+    return this.#waiting.has(id);
+  }
+
+  /** The user of each. */
+  users(): readonly string[] {
+    return [...this.#waiting.values()];
+  }
+
+  /** In the chat's turn. One whose settling was cancelled waits for the next who comes. */
+  async settle(entry: Entry | undefined, cancel: Cancel): Promise<void> {
+    if (entry === undefined || !this.#waiting.has(entry.id)) return;
+    try {
+      await this.#settle(entry, cancel);
+    } catch (error) {
+      if (isGeodeError(error, 'cancelled')) throw error;
+    }
+    throwIfCancelled(cancel.signal, 'Taking over the sandbox');
+    this.#waiting.delete(entry.id);
+    this.#changed.flash();
+  }
+
+  /** Until one less is waited for. */
+  fewer(cancel: Cancel): Promise<void> {
+    return this.#changed.changed('Waiting for sandboxes that may run', cancel);
+  }
+
+  /** Nobody will look at the others. */
+  end(): void {
+    this.#waiting.clear();
+    this.#changed.flash();
+  }
+}

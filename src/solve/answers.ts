@@ -1,0 +1,115 @@
+import { z } from 'zod';
+import { GeodeError } from '../core/errors.ts';
+import type { Model, ModelAnswer, ModelRequest } from '../core/model.ts';
+import { addUsage, type TokenUsage } from '../core/prices.ts';
+
+/** What a model gives for an attempt. */
+export const solutionShape = z.object({
+  language: z.string().describe('the language of the code'),
+  code: z.string().describe('the whole program, ready to run; empty only when a person is needed'),
+  files: z
+    .array(z.object({ path: z.string(), content: z.string() }))
+    .default([])
+    .describe('further text files that the code needs beside it'),
+  checks: z
+    .string()
+    .default('')
+    .describe(
+      'a test program in the same language, when no tests were given; empty when none can be written',
+    ),
+  needs: z
+    .string()
+    .default('')
+    .describe('what only a person can give, such as a password or a decision; otherwise empty'),
+});
+
+export const reflectionShape = z.object({
+  analysis: z.string().describe('what happened, from the evidence'),
+  cause: z.string().describe('the root cause in one sentence'),
+  change: z.string().describe('what to do differently in the next attempt'),
+});
+
+export const judgementShape = z.object({
+  passed: z.boolean().describe('whether the evidence shows that the problem is solved'),
+  reason: z.string().describe('one sentence'),
+});
+
+/** Tokens and money that were spent, whatever came of it. */
+export interface Spent {
+  readonly usage: TokenUsage;
+  readonly cost: number;
+}
+
+/**
+ * Asks for an answer of a shape. A model that answers with something else is told so once. `onSpent` hears of
+ * every call, also of one whose answer is of no use. Yields the text as it comes.
+ */
+export async function* askFor<T>(
+  model: Model,
+  request: ModelRequest & { readonly shape: z.ZodType<T> },
+  {
+    signal,
+    onSpent,
+  }: { readonly signal?: AbortSignal | undefined; readonly onSpent: (spent: Spent) => void },
+): AsyncGenerator<string, T> {
+  let messages = request.messages;
+  for (let lastTry = false; ; lastTry = true) {
+    const answer = yield* stream(model, { ...request, messages }, signal, onSpent);
+    const parsed = parseAnswer(answer.text, request.shape);
+    if (parsed.success) return parsed.data;
+    if (lastTry || answer.finish === 'refused') {
+      const why =
+        answer.finish === 'refused' ? 'declined to answer' : `answered in another form: ${parsed.reason}`;
+      throw new GeodeError('answer_unusable', `${model.id} ${why}.`, {
+        details: { answer: answer.text.slice(0, 2_000) },
+      });
+    }
+    messages = [
+      ...messages,
+      { role: 'assistant', text: answer.text || '(nothing)' },
+      {
+        role: 'user',
+        text: `That is not the JSON that was asked for: ${parsed.reason}. Send only the JSON.`,
+      },
+    ];
+  }
+}
+
+async function* stream(
+  model: Model,
+  request: ModelRequest,
+  signal: AbortSignal | undefined,
+  onSpent: (spent: Spent) => void,
+): AsyncGenerator<string, ModelAnswer> {
+  for await (const event of model.stream(request, { signal })) {
+    if (event.type === 'text-delta') {
+      yield event.text;
+      continue;
+    }
+    onSpent({ usage: event.usage, cost: event.cost ?? 0 });
+    return event;
+  }
+  throw new GeodeError('provider_failed', `${model.id}: the answer had no end.`);
+}
+
+export function addSpent(a: Spent, b: Spent): Spent {
+  return { usage: addUsage(a.usage, b.usage), cost: a.cost + b.cost };
+}
+
+type Parsed<T> =
+  | { readonly success: true; readonly data: T }
+  | { readonly success: false; readonly reason: string };
+
+/** The first JSON object of a text that fits the shape; models like to wrap it in words or a code fence. */
+function parseAnswer<T>(text: string, shape: z.ZodType<T>): Parsed<T> {
+  const begin = text.indexOf('{');
+  const end = text.lastIndexOf('}');
+  if (begin < 0 || end < begin) return { success: false, reason: 'it holds no JSON object' };
+  try {
+    const parsed = shape.safeParse(JSON.parse(text.slice(begin, end + 1)));
+    if (parsed.success) return { success: true, data: parsed.data };
+    return { success: false, reason: z.prettifyError(parsed.error).replaceAll('\n', ' ').slice(0, 500) };
+  } catch {
+    return { success: false, reason: 'its JSON is broken' };
+  }
+}

@@ -1,0 +1,160 @@
+import { randomBytes } from 'node:crypto';
+import type { Cancel } from '../core/cancel.ts';
+import type { AttemptRun, Verdict } from '../core/solve.ts';
+import type { RunEvent } from '../runs/events.ts';
+import type { Runs } from '../runs/index.ts';
+import { languageOf } from '../runs/languages/index.ts';
+import { foldRun, type RunResult } from '../runs/result.ts';
+import { bothEnds } from './both-ends.ts';
+import { harnessFor } from './harness.ts';
+import { signatureOf } from './signature.ts';
+
+const keptOutput = 8_000;
+const watchedBytes = 1_000_000;
+
+/** Code and how it is to be checked. */
+export interface Candidate {
+  readonly language: string;
+  readonly code: string;
+  readonly files: Readonly<Record<string, string>>;
+  readonly tests?: string | undefined;
+  readonly expect?: string | undefined;
+  /** Checks that the model wrote; used when nothing else is given. */
+  readonly checks?: string | null | undefined;
+}
+
+export interface Checked {
+  readonly run: AttemptRun;
+  readonly verdict: Verdict;
+}
+
+export type OutputEvent = { readonly stream: 'stdout' | 'stderr'; readonly text: string };
+
+/** Runs a candidate in a fresh sandbox and says whether it is right. Yields what it prints. */
+export async function* verify(
+  runs: Runs,
+  user: string,
+  candidate: Candidate,
+  { signal }: Cancel = {},
+): AsyncGenerator<OutputEvent, Checked> {
+  const language = languageOf(candidate.language).name;
+  const given =
+    candidate.tests ?? (candidate.expect === undefined ? (candidate.checks ?? undefined) : undefined);
+  if (given === undefined) {
+    const events = runs.stream(candidate.code, language, { files: candidate.files, user, signal });
+    const { result } = yield* watch(events, null);
+    return { run: runOf(result), verdict: verdictOfProgram(result, candidate.expect) };
+  }
+  const secret = randomBytes(24).toString('hex');
+  const harness = harnessFor(language, candidate.code, given, secret);
+  const events = runs.stream(harness.code, harness.language, {
+    files: { ...candidate.files, ...harness.files },
+    stdin: harness.stdin,
+    user,
+    signal,
+  });
+  const { result, finished } = yield* watch(events, secret);
+  const shown = { ...result, stdout: result.stdout.replaceAll(secret, '') };
+  const by = candidate.tests === undefined ? 'own-checks' : 'tests';
+  const verdict = verdictOfTests(result, finished, by);
+  const tested = { run: runOf(shown), verdict };
+  if (verdict.label === 'failed' || candidate.expect === undefined) return tested;
+  // Both were given: what it prints is checked by a run of its own, without the tests' output in between.
+  return yield* verify(runs, user, { ...candidate, tests: undefined }, { signal });
+}
+
+interface Watched {
+  readonly result: RunResult;
+  /** The secret was printed as a line of its own. */
+  readonly finished: boolean;
+}
+
+/** Yields output as it comes, without the secret. Output beyond the limit is looked through and not kept. */
+async function* watch(
+  events: AsyncIterable<RunEvent>,
+  secret: string | null,
+): AsyncGenerator<OutputEvent, Watched> {
+  const decoders = { stdout: new TextDecoder(), stderr: new TextDecoder() };
+  const kept: RunEvent[] = [];
+  const room = { stdout: watchedBytes, stderr: watchedBytes };
+  let [tail, finished] = ['', false];
+  for await (const event of events) {
+    if (event.type !== 'stdout' && event.type !== 'stderr') {
+      kept.push(event);
+      continue;
+    }
+    const text = decoders[event.type].decode(event.bytes, { stream: true });
+    if (secret !== null && event.type === 'stdout') {
+      tail = (tail + text).slice(-(text.length + secret.length + 2));
+      finished ||= tail.includes(`\n${secret}\n`);
+    }
+    if (room[event.type] <= 0) continue;
+    room[event.type] -= event.bytes.length;
+    kept.push(event);
+    const shown = secret === null ? text : text.replaceAll(secret, '');
+    if (shown.trim() !== '') yield { stream: event.type, text: shown };
+  }
+  return { result: await foldRun(replay(kept), { outputLimitBytes: watchedBytes }), finished };
+}
+
+async function* replay(events: readonly RunEvent[]): AsyncGenerator<RunEvent> {
+  yield* events;
+}
+
+function verdictOfTests(result: RunResult, finished: boolean, by: 'tests' | 'own-checks'): Verdict {
+  const what = by === 'tests' ? 'the tests' : "the model's own checks";
+  if (result.success && finished) return { label: 'verified', by, reason: `It passed ${what}.` };
+  if (result.success) {
+    return { label: 'failed', by, reason: `It ended before ${what} were through, with exit code 0.` };
+  }
+  return { label: 'failed', by, reason: `It did not pass ${what}: ${endOf(result)}.` };
+}
+
+function verdictOfProgram(result: RunResult, expect: string | undefined): Verdict {
+  const by = expect === undefined ? 'exit-code' : 'expected-output';
+  if (!result.success) return { label: 'failed', by, reason: `It did not run to its end: ${endOf(result)}.` };
+  if (expect === undefined) {
+    return { label: 'unverified', by, reason: 'It ended with exit code 0; nothing else was checked.' };
+  }
+  if (tidy(result.stdout) === tidy(expect)) {
+    return { label: 'verified', by, reason: 'It printed what was expected.' };
+  }
+  const [wanted, got] = [bothEnds(tidy(expect), 1_000), bothEnds(tidy(result.stdout), 1_000)];
+  return {
+    label: 'failed',
+    by,
+    reason: `It printed something else.\nExpected:\n${wanted}\nPrinted:\n${got}`,
+  };
+}
+
+function tidy(text: string): string {
+  return text
+    .split('\n')
+    .map((line) => line.trimEnd())
+    .join('\n')
+    .trim();
+}
+
+function endOf(result: RunResult): string {
+  if (result.outcome === 'timed-out') return 'it took too long and was stopped';
+  if (result.outcome === 'out-of-memory') return 'it used more memory than it may';
+  if (result.outcome === 'compile-failed') return 'it does not compile';
+  if (result.signal !== null) return `it was ended by ${result.signal}`;
+  return `exit code ${result.exitCode}`;
+}
+
+function runOf(result: RunResult): AttemptRun {
+  const failed = result.compile !== null && result.outcome === 'compile-failed' ? result.compile : result;
+  const words = `${failed.stdout}\n${failed.stderr}`;
+  const signature = result.success
+    ? null
+    : (signatureOf(failed.stderr) ?? signatureOf(words) ?? result.outcome);
+  return {
+    outcome: result.outcome,
+    exitCode: result.exitCode,
+    stdout: bothEnds(failed.stdout, keptOutput),
+    stderr: bothEnds(failed.stderr, keptOutput),
+    durationMs: result.timings.totalMs,
+    signature: result.outcome === 'timed-out' ? 'timed out' : signature,
+  };
+}

@@ -1,0 +1,158 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { allowing, getUrl, hatchOf, python, toHere } from '../egress/hatch-fixture.ts';
+import { echoUpstream, httpUpstream, tlsUpstream, type Upstream } from '../egress/upstreams.ts';
+import type { Harness } from './harness.ts';
+import { eventually } from './harness.ts';
+
+export interface EgressSuite {
+  readonly name: string;
+  readonly unavailable?: string | undefined;
+  readonly open: () => Promise<Harness>;
+}
+
+/** What the hatch does on every kind of walls and link. */
+export function egressContract({ name, unavailable, open }: EgressSuite): void {
+  const title =
+    unavailable === undefined ? `the hatch of ${name}` : `the hatch of ${name} (skipped: ${unavailable})`;
+  describe.skipIf(unavailable !== undefined)(title, () => {
+    let harness: Harness;
+    let plain: Upstream;
+    let tls: Upstream;
+    let echo: Upstream;
+    beforeAll(async () => {
+      [harness, plain, tls, echo] = await Promise.all([
+        open(),
+        httpUpstream(),
+        tlsUpstream(),
+        echoUpstream(),
+      ]);
+    });
+    afterAll(async () => {
+      await harness?.close();
+      await Promise.all([plain, tls, echo].map((server) => server?.[Symbol.asyncDispose]()));
+    });
+
+    it('lets through what a rule names, and refuses the rest with the reason and how to ask', async () => {
+      await using sandbox = await harness.open();
+      const opened = await hatchOf(
+        sandbox,
+        allowing(toHere('allowed.test', plain.port), toHere('allowed.test', tls.port)),
+      );
+      using _hatch = opened.hatch;
+      const result = await python(
+        sandbox,
+        opened,
+        getUrl,
+        `http://allowed.test:${plain.port}/a`,
+        `https://allowed.test:${tls.port}/b`,
+        `http://other.test:${plain.port}/`,
+        `https://other.test:${tls.port}/`,
+      );
+      const [first, second, third, ...rest] = result.stdout.split('\n');
+      expect(first).toBe(`200 hello from allowed.test:${plain.port}/a`);
+      expect(second).toBe(`200 hello from allowed.test:${tls.port}/b`);
+      expect(third).toBe(
+        `403 Geode: other.test:${plain.port} is not in the policy Geode refused this connection: other.test:${plain.port} is not in the policy.`,
+      );
+      expect(rest.join('\n')).toContain(`To ask for it: --allow other.test:${plain.port}`);
+      expect(rest.join('\n')).toContain(
+        `failed <urlopen error Tunnel connection failed: 403 Geode: other.test:${tls.port} is not in the policy>`,
+      );
+      expect(result.denied?.map(({ host, port, rule }) => ({ host, port, rule }))).toEqual([
+        { host: 'other.test', port: plain.port, rule: 'allow-list' },
+        { host: 'other.test', port: tls.port, rule: 'allow-list' },
+      ]);
+      expect(opened.audit.map(({ verdict, via }) => `${verdict} ${via}`).sort()).toEqual([
+        'allowed connect',
+        'allowed http',
+        'denied connect',
+        'denied http',
+      ]);
+    });
+
+    it('takes SOCKS5 with names on the same port, and bridges a port to one target', async () => {
+      await using sandbox = await harness.open();
+      const spec = allowing(toHere('allowed.test', echo.port));
+      const bridges = [{ port: 15_432, to: { host: 'allowed.test', port: echo.port } }];
+      const opened = await hatchOf(sandbox, { ...spec, policy: { ...spec.policy, bridges } });
+      using _hatch = opened.hatch;
+      const code = `
+import os, socket, sys
+host, port = os.environ['HTTP_PROXY'][7:].split(':')
+def socks(name):
+    s = socket.create_connection((host, int(port)), 40)
+    s.sendall(b'\\x05\\x01\\x00'); assert s.recv(2) == b'\\x05\\x00'
+    s.sendall(b'\\x05\\x01\\x00\\x03' + bytes([len(name)]) + name + int(sys.argv[1]).to_bytes(2, 'big'))
+    return s, s.recv(10)[1]
+s, code = socks(b'allowed.test')
+s.sendall(b'\\x01ping'); print(code, s.recv(5))
+print(socks(b'other.test')[1])
+b = socket.create_connection(('127.0.0.1', 15432), 40)
+b.sendall(b'\\x02pong'); print(b.recv(5))
+`;
+      const result = await python(sandbox, opened, code, String(echo.port));
+      expect(result.stderr).toBe('');
+      expect(result.stdout).toBe("0 b'\\x01ping'\n2\nb'\\x02pong'\n");
+    });
+
+    it('carries each connection by itself: a slow reader holds up nobody, and a change of the policy cuts what is open', async () => {
+      await using sandbox = await harness.open();
+      const opened = await hatchOf(
+        sandbox,
+        allowing(toHere('allowed.test', echo.port), toHere('allowed.test', plain.port)),
+      );
+      using _hatch = opened.hatch;
+      const code = `
+import os, socket, sys, urllib.request
+host, port = os.environ['HTTP_PROXY'][7:].split(':')
+s = socket.create_connection((host, int(port)), 40)
+s.sendall(b'CONNECT allowed.test:%d HTTP/1.1\\r\\n\\r\\n' % int(sys.argv[1]))
+s.recv(4096)
+s.setblocking(False)
+sent = 0
+try:
+    while True: sent += s.send(b'\\x00' * 65536)
+except BlockingIOError: pass
+print(urllib.request.urlopen('http://allowed.test:' + sys.argv[2] + '/beside', timeout=40).read().decode(), flush=True)
+s.settimeout(40)
+try:
+    while s.recv(65536): pass
+    print('closed')
+except ConnectionError: print('closed')
+`;
+      const running = python(sandbox, opened, code, String(echo.port), String(plain.port));
+      await eventually(
+        async () => plain.seen.some(({ url }) => url === '/beside'),
+        'the request beside the stuck tunnel',
+      );
+      await opened.hatch.change(allowing(toHere('allowed.test', plain.port)));
+      const result = await running;
+      expect(result.stderr).toBe('');
+      expect(result.stdout).toBe(`hello from allowed.test:${plain.port}/beside\nclosed\n`);
+    });
+
+    it('is the only way out: there is no interface, no resolver and no datagram that leaves', async () => {
+      await using sandbox = await harness.open();
+      const opened = await hatchOf(sandbox, allowing(toHere('allowed.test', plain.port)));
+      using _hatch = opened.hatch;
+      const code = `
+import os, socket
+print(sorted(os.listdir('/sys/class/net')) if os.path.isdir('/sys/class/net') else ['lo'])
+def tried(work):
+    try: work(); return 'got out'
+    except OSError: return 'no way'
+udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+print(tried(lambda: socket.getaddrinfo('allowed.test', 80)))
+print(tried(lambda: udp.sendto(b'x', ('8.8.8.8', 53))))
+print(tried(lambda: socket.create_connection(('169.254.169.254', 80), 2)))
+print(tried(lambda: socket.create_connection(('2001:4860:4860::8888', 53), 2)))
+`;
+      const { stdout } = await python(sandbox, opened, code);
+      const [interfaces = '', ...ways] = stdout.trim().split('\n');
+      expect(
+        interfaces.replace(/'(tunl0|sit0|ip6tnl0|ip_vti0|ip6_vti0|gre0|gretap0|erspan0|ip6gre0)', ?/g, ''),
+      ).toBe("['lo']");
+      expect(ways).toEqual(['no way', 'no way', 'no way', 'no way']);
+    });
+  });
+}

@@ -1,0 +1,289 @@
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import type { EgressSpec } from '../../src/core/egress.ts';
+import type { Sandbox } from '../../src/core/sandbox.ts';
+import type { Resolve } from '../../src/egress/resolve.ts';
+import { bubblewrapRuntime } from '../../src/runtimes/bubblewrap/bubblewrap.ts';
+import { eventually, type Harness, openHarness } from '../contracts/harness.ts';
+import { greeting, withEncryptedHello } from './client-hellos.ts';
+import { allowing, hatchOf, type Opened, python, specOf, testNames, toHere } from './hatch-fixture.ts';
+import { httpUpstream, tlsUpstream, type Upstream } from './upstreams.ts';
+
+const { bubblewrap } = inject('engines');
+
+/** Sends each text over a connection of its own to the proxy, and prints what comes back. */
+const sendRaw = `
+import os, socket, sys
+host, port = os.environ['HTTP_PROXY'][7:].split(':')
+for text in sys.argv[1:]:
+    s = socket.create_connection((host, int(port)), 40)
+    s.sendall(text.encode('latin1').decode('unicode_escape').encode('latin1'))
+    got = b''
+    try:
+        while True:
+            chunk = s.recv(65536)
+            if not chunk: break
+            got += chunk
+    except (ConnectionError, TimeoutError): pass
+    print(got.split(b'\\r\\n')[0].decode('latin1'), '|', got.split(b'\\r\\n\\r\\n', 1)[-1].decode('latin1').replace('\\n', ' '))
+`;
+
+describe.skipIf(!bubblewrap.available)(
+  `attacks on the hatch${bubblewrap.available ? '' : ` (skipped: ${bubblewrap.reason})`}`,
+  () => {
+    let harness: Harness;
+    let plain: Upstream;
+    let tls: Upstream;
+    let sandbox: Sandbox;
+    beforeAll(async () => {
+      [harness, plain, tls] = await Promise.all([
+        openHarness(bubblewrapRuntime),
+        httpUpstream(),
+        tlsUpstream(),
+      ]);
+      sandbox = await harness.open();
+    });
+    afterAll(async () => {
+      await harness?.close();
+      await Promise.all([plain, tls].map((server) => server?.[Symbol.asyncDispose]()));
+    });
+
+    const attack = async (
+      spec: EgressSpec,
+      texts: readonly string[],
+      resolve?: Resolve,
+    ): Promise<{ answers: readonly string[]; opened: Opened }> => {
+      const opened = await hatchOf(sandbox, spec, resolve);
+      using _hatch = opened.hatch;
+      const result = await python(sandbox, opened, sendRaw, ...texts);
+      expect(result.stderr).toBe('');
+      return { answers: result.stdout.trim().split('\n'), opened };
+    };
+    const get = (url: string, ...headers: string[]) =>
+      `GET ${url} HTTP/1.1\\r\\nConnection: close\\r\\n${headers.map((line) => `${line}\\r\\n`).join('')}\\r\\n`;
+
+    it('private, metadata, mapped and strangely written addresses are refused under allow-all', async () => {
+      const before = plain.connections.size;
+      const hosts = [
+        ...[
+          '127.0.0.1',
+          '127.1',
+          '2130706433',
+          '0x7f000001',
+          '0177.0.0.1',
+          'localhost.test',
+          'LOCALHOST.test.',
+        ],
+        ...[
+          '169.254.169.254',
+          '10.0.0.1',
+          '[::1]',
+          '[::ffff:127.0.0.1]',
+          '[::ffff:7f00:1]',
+          '[64:ff9b::7f00:1]',
+        ],
+        ...[
+          '[2002:7f00:1::]',
+          '[::127.0.0.1]',
+          '[fe80::1]',
+          '[2001:0:1::]',
+          '0.0.0.0',
+          '100.64.0.1',
+          '224.0.0.1',
+        ],
+      ];
+      const texts = hosts.flatMap((host) => [
+        get(`http://${host}:${plain.port}/`),
+        `CONNECT ${host}:${plain.port} HTTP/1.1\\r\\n\\r\\n`,
+      ]);
+      const { answers } = await attack(specOf({ mode: 'allow-all', allow: [], deny: [] }), texts);
+      expect(answers).toHaveLength(texts.length);
+      for (const [index, answer] of answers.entries())
+        expect(answer, texts[index]).toMatch(/^HTTP\/1\.1 (400|403) /);
+      expect(plain.seen).toEqual([]);
+      expect(plain.connections.size).toBe(before);
+    });
+
+    it('a name is refused when one of its addresses is private, and when it changes after the check', async () => {
+      const both: Resolve = async () => ['8.8.8.8', '127.0.0.1'];
+      const first = await attack(
+        specOf({ mode: 'allow-all', allow: [], deny: [] }),
+        [get('http://mixed.test/')],
+        both,
+      );
+      expect(first.answers[0]).toContain(
+        '403 Geode: mixed.test:80 leads to 127.0.0.1, which is not public (loopback)',
+      );
+      // It leads elsewhere with every question; what is dialled is what was checked, so one question is all there is.
+      let asked = 0;
+      const rebinding: Resolve = async () => {
+        asked += 1;
+        return [asked === 1 ? '127.0.0.1' : '169.254.169.254'];
+      };
+      const second = await attack(
+        allowing(toHere('rebinding.test', plain.port)),
+        [get(`http://rebinding.test:${plain.port}/once`)],
+        rebinding,
+      );
+      expect(second.answers[0]).toContain('200 OK');
+      expect(asked).toBe(1);
+    });
+
+    it('case and trailing dots name the same host: what is denied stays denied', async () => {
+      const spec = specOf({
+        mode: 'allow-list',
+        allow: [toHere('allowed.test', plain.port), toHere('secret.test', plain.port)],
+        deny: [{ host: 'secret.test' }],
+      });
+      const { answers } = await attack(
+        spec,
+        ['secret.test', 'SECRET.test', 'secret.test.', 'allowed.TEST.'].map((host) =>
+          get(`http://${host}:${plain.port}/dots`),
+        ),
+      );
+      expect(answers.map((answer) => answer.slice(9, 12))).toEqual(['403', '403', '403', '200']);
+    });
+
+    it('the Host header, credentials in URLs and requests in requests cannot lead elsewhere', async () => {
+      const spec = allowing(toHere('allowed.test', plain.port));
+      const allowed = `http://allowed.test:${plain.port}`;
+      const before = plain.seen.length;
+      const { answers } = await attack(spec, [
+        get(`${allowed}/host`, 'Host: other.test', 'Proxy-Authorization: Basic eDp5'),
+        get(`http://allowed.test@other.test:${plain.port}/`),
+        get(`http://other.test:${plain.port}\\\\@allowed.test/`),
+        `POST ${allowed}/ HTTP/1.1\\r\\nHost: x\\r\\nContent-Length: 5\\r\\nTransfer-Encoding: chunked\\r\\n\\r\\n0\\r\\n\\r\\nGET http://other.test/ HTTP/1.1\\r\\n\\r\\n`,
+        `POST ${allowed}/ HTTP/1.1\\r\\nHost: x\\r\\nContent-Length: 5\\r\\nContent-Length: 6\\r\\n\\r\\nhello`,
+        `GET ${allowed}/ HTTP/1.1\\r\\nHost: x\\r\\nX: a\\nSmuggled: b\\r\\n\\r\\n`,
+        `GET ${allowed}/ HTTP/1.1\\r\\nHost: x\\r\\nTransfer-Encoding: xchunked\\r\\n\\r\\n`,
+        'GET / HTTP/1.1\\r\\nHost: allowed.test\\r\\nConnection: close\\r\\n\\r\\n',
+        '\\x00\\x01\\x02\\x03',
+      ]);
+      expect(answers[0]).toContain(`hello from allowed.test:${plain.port}/host`);
+      for (const answer of answers.slice(1)) expect(answer).toMatch(/^HTTP\/1\.1 4\d\d |^ \|/);
+      const reached = plain.seen.slice(before);
+      expect(reached.map(({ url }) => url)).toEqual(['/host']);
+      expect(reached[0]?.headers['proxy-authorization']).toBeUndefined();
+    });
+
+    it('every request of a connection is judged by itself', async () => {
+      const spec = allowing(toHere('allowed.test', plain.port, { paths: ['/ok/*'], methods: ['GET'] }));
+      const first = `GET http://allowed.test:${plain.port}/ok/a HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n`;
+      const { opened } = await attack(spec, [`${first}${get(`http://allowed.test:${plain.port}/no`)}`]);
+      await eventually(async () => opened.audit.length === 2, 'both requests in the audit');
+      expect(opened.audit.map(({ verdict, path }) => `${verdict} ${path}`).sort()).toEqual([
+        'allowed /ok/a',
+        'denied /no',
+      ]);
+    });
+
+    it('a tunnel carries the name that was allowed: no other server name, none hidden, no other host, no second CONNECT', async () => {
+      const before = { plain: plain.seen.length, tls: tls.seen.length };
+      const opened = await hatchOf(
+        sandbox,
+        allowing(toHere('allowed.test', tls.port), toHere('allowed.test', plain.port)),
+      );
+      using _hatch = opened.hatch;
+      const code = `
+import os, socket, ssl, sys
+host, port = os.environ['HTTP_PROXY'][7:].split(':')
+def tunnel(target):
+    s = socket.create_connection((host, int(port)), 40)
+    s.sendall(b'CONNECT allowed.test:%d HTTP/1.1\\r\\n\\r\\n' % int(target))
+    assert b' 200 ' in s.recv(4096)
+    return s
+context = ssl._create_unverified_context()
+def greet(name):
+    try:
+        with context.wrap_socket(tunnel(sys.argv[1]), server_hostname=name) as t:
+            t.sendall(b'GET /in HTTP/1.1\\r\\nHost: allowed.test\\r\\nConnection: close\\r\\n\\r\\n')
+            return t.recv(4096)[:15]
+    except OSError as error: return error.reason
+def say(text):
+    s = tunnel(sys.argv[2]); s.sendall(text); return s.recv(4096)[:12]
+print(greet('allowed.test'), greet('other.test'), greet(None))
+s = tunnel(sys.argv[1]); s.sendall(bytes.fromhex(sys.argv[3])); print(s.recv(4096))
+print(say(b'GET /a HTTP/1.1\\r\\nHost: other.test\\r\\n\\r\\n'))
+print(say(b'\\r\\nGET /b HTTP/1.1\\r\\nHost: other.test\\r\\n\\r\\n'))
+print(say(b'CONNECT other.test:443 HTTP/1.1\\r\\nHost: allowed.test\\r\\n\\r\\n'))
+print(say(b'GET http://other.test/ HTTP/1.1\\r\\nHost: allowed.test\\r\\n\\r\\n'))
+print(say(b'GET /good HTTP/1.1\\r\\nHost: allowed.test:%d\\r\\n\\r\\n' % int(sys.argv[2])))
+`;
+      const hidden = withEncryptedHello(await greeting('allowed.test')).toString('hex');
+      const result = await python(sandbox, opened, code, String(tls.port), String(plain.port), hidden);
+      expect(result.stderr).toBe('');
+      expect(result.stdout.split('\n')).toEqual([
+        "b'HTTP/1.1 200 OK' TLSV1_UNRECOGNIZED_NAME TLSV1_UNRECOGNIZED_NAME",
+        "b'\\x15\\x03\\x01\\x00\\x02\\x021'",
+        "b'HTTP/1.1 403'",
+        "b'HTTP/1.1 403'",
+        "b'HTTP/1.1 400'",
+        "b'HTTP/1.1 400'",
+        "b'HTTP/1.1 200'",
+        '',
+      ]);
+      expect(tls.seen.slice(before.tls).map(({ url }) => url)).toEqual(['/in']);
+      expect(plain.seen.slice(before.plain).map(({ url }) => url)).toEqual(['/good']);
+      expect(result.denied?.map(({ rule }) => rule).sort()).toEqual([
+        'host name',
+        'host name',
+        'server name',
+        'server name',
+        'server name',
+      ]);
+    });
+
+    it('a port that no rule names is refused, and so is every way of SOCKS but CONNECT', async () => {
+      const opened = await hatchOf(sandbox, allowing(toHere('allowed.test', plain.port)));
+      using _hatch = opened.hatch;
+      const code = `
+import os, socket
+host, port = os.environ['HTTP_PROXY'][7:].split(':')
+def socks(*parts):
+    s = socket.create_connection((host, int(port)), 40)
+    s.sendall(b'\\x05\\x01\\x00'); s.recv(2)
+    for part in parts: s.sendall(part)
+    return s.recv(10)[1:2]
+name = b'\\x03\\x0callowed.test'
+print(socks(b'\\x05\\x01\\x00' + name + b'\\x00\\x16'), socks(b'\\x05\\x02\\x00' + name + b'\\x00\\x50'), socks(b'\\x05\\x03\\x00' + name + b'\\x00\\x50'))
+print(socks(b'\\x05\\x01\\x00\\x01\\x7f\\x00\\x00\\x01\\x00\\x50'), socks(b'\\x05', b'\\x01\\x00\\x04' + b'\\x00' * 15 + b'\\x01\\x00\\x50'), socks(b'\\x05\\x01\\x00\\x09\\x00'))
+`;
+      const result = await python(sandbox, opened, code);
+      expect(result.stdout, result.stderr).toBe("b'\\x02' b'\\x07' b'\\x07'\nb'\\x02' b'\\x02' b'\\x08'\n");
+    });
+
+    it('floods of half-open connections, and a guest that is told lies, hurt nobody else', async () => {
+      const opened = await hatchOf(sandbox, allowing(toHere('allowed.test', plain.port)));
+      using _hatch = opened.hatch;
+      const code = `
+import os, socket, sys, urllib.request
+host, port = os.environ['HTTP_PROXY'][7:].split(':')
+open_ones = []
+for n in range(150):
+    s = socket.create_connection((host, int(port)), 40); s.sendall([b'', b'GET ', b'\\x05', b'\\x16'][n % 4]); open_ones.append(s)
+print(urllib.request.urlopen('http://allowed.test:' + sys.argv[1] + '/flood', timeout=40).status)
+`;
+      const result = await python(sandbox, opened, code, String(plain.port));
+      expect(result.stdout, result.stderr).toBe('200\n');
+    });
+
+    it('what crosses is in the audit without its query, and failures say why', async () => {
+      const { answers, opened } = await attack(
+        allowing(toHere('allowed.test', plain.port), { host: 'unknown.example' }),
+        [get(`http://allowed.test:${plain.port}/path?token=hush`), get('http://unknown.example/')],
+        testNames,
+      );
+      expect(answers[1]).toMatch(/^HTTP\/1\.1 502 Geode: unknown\.example cannot be resolved/);
+      await eventually(async () => opened.audit.length === 2, 'both in the audit');
+      expect(JSON.stringify(opened.audit)).not.toContain('hush');
+      expect(opened.audit.find(({ verdict }) => verdict === 'allowed')).toMatchObject({
+        user: 'alice',
+        via: 'http',
+        host: 'allowed.test',
+        method: 'GET',
+        path: '/path',
+        address: '127.0.0.1',
+        status: 200,
+      });
+    });
+  },
+);

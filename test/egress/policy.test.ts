@@ -1,0 +1,176 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { EgressPolicy } from '../../src/core/egress.ts';
+import { closedRangeOf } from '../../src/egress/addresses.ts';
+import { readClientHello } from '../../src/egress/client-hello.ts';
+import { hostOf, targetOf } from '../../src/egress/host-name.ts';
+import { decide } from '../../src/egress/policy.ts';
+import { checkPolicy, parseRules, policyOf } from '../../src/egress/rules.ts';
+import { greeting, withEncryptedHello } from './client-hellos.ts';
+
+const web = (host: string, port = 443) => ({ host, port });
+
+describe('the policy', () => {
+  it('lets pass what a rule names: the exact host, or what is below a wildcard, on its ports', () => {
+    const policy = policyOf({ allow: ['example.com', '*.example.org:8443', 'npm'] });
+    const passes = (host: string, port?: number) => decide(policy, web(host, port)).allowed;
+    expect(policy.mode).toBe('allow-list');
+    expect([passes('example.com'), passes('example.com', 80), passes('registry.npmjs.org')]).toEqual([
+      true,
+      true,
+      true,
+    ]);
+    expect([passes('a.example.org', 8443), passes('a.b.example.org', 8443)]).toEqual([true, true]);
+    expect([passes('example.com', 22), passes('www.example.com'), passes('notexample.com')]).toEqual([
+      false,
+      false,
+      false,
+    ]);
+    expect([passes('example.org', 8443), passes('a.example.org'), passes('evilexample.org', 8443)]).toEqual([
+      false,
+      false,
+      false,
+    ]);
+  });
+
+  it('denies by default, and a deny rule wins over every other', () => {
+    expect(decide(policyOf({}), web('example.com'))).toMatchObject({ allowed: false, rule: 'deny-all' });
+    const policy = policyOf({ allow: ['*'], deny: ['*.bad.example', 'pypi'] });
+    expect(policy.mode).toBe('allow-all');
+    expect(decide(policy, web('good.example')).allowed).toBe(true);
+    expect(decide(policy, web('very.bad.example', 1))).toMatchObject({
+      allowed: false,
+      rule: 'deny *.bad.example',
+    });
+    expect(decide(policy, web('pypi.org')).allowed).toBe(false);
+  });
+
+  it('holds plain HTTP to methods and paths, and never lets such a rule open a tunnel', () => {
+    const policy = policyOf({ allow: ['GET,HEAD http://example.com/api/*'] });
+    const asks = (method: string, path: string) =>
+      decide(policy, { ...web('example.com', 80), http: { method, path } }).allowed;
+    expect([asks('GET', '/api/x'), asks('HEAD', '/api/?q=1')]).toEqual([true, true]);
+    expect([asks('POST', '/api/x'), asks('GET', '/other'), asks('GET', '/apix')]).toEqual([
+      false,
+      false,
+      false,
+    ]);
+    for (const path of ['/api/../x', '/api/%2e%2e/x', '/api//x', '/api/..;/x', '/api\\x', '/api/%2Fx'])
+      expect(asks('GET', path), path).toBe(false);
+    expect(decide(policy, web('example.com', 80)).allowed).toBe(false);
+    expect(decide(policy, web('example.com', 443)).allowed).toBe(false);
+  });
+
+  it('refuses a policy that could not be held to, with what to write instead', () => {
+    expect(() => parseRules('GET https://example.com/api/')).toThrow(/encrypted: name the host alone/);
+    expect(() => parseRules('10.0.0.5')).toThrow(/add its port/);
+    expect(() => parseRules('exa mple')).toThrow(/neither a host/);
+    expect(parseRules('10.0.0.5:11434')).toEqual([{ host: '10.0.0.5', ports: [11_434], private: true }]);
+    const wide: EgressPolicy = { mode: 'allow-list', deny: [], allow: [{ host: '*.x.test', private: true }] };
+    expect(() => checkPolicy(wide)).toThrow(/one port/);
+    expect(() => checkPolicy({ ...wide, allow: [{ host: 'UPPER.test' }] })).toThrow(/not valid/);
+  });
+
+  it('forgets a rule when its time is over', () => {
+    const policy: EgressPolicy = {
+      mode: 'allow-list',
+      deny: [],
+      allow: [{ host: 'example.com', until: 1_000 }],
+    };
+    expect(decide(policy, web('example.com'), 999).allowed).toBe(true);
+    expect(decide(policy, web('example.com'), 1_001).allowed).toBe(false);
+  });
+});
+
+describe('hosts and addresses', () => {
+  it('reads one host in one way only', () => {
+    expect(['EXAMPLE.com', 'example.com.', 'bücher.example'].map(hostOf)).toEqual([
+      'example.com',
+      'example.com',
+      'xn--bcher-kva.example',
+    ]);
+    for (const strange of [
+      '127.1',
+      '0x7f.0.0.1',
+      '2130706433',
+      '0177.0.0.1',
+      '0x7f000001',
+      '1.2.3.4.',
+      '１２７.0.0.1',
+      'a..b',
+      '',
+      '.',
+      'a b',
+      'x\0y',
+      '[::1',
+      'fe80::1%eth0',
+    ])
+      expect(hostOf(strange), strange).toBeUndefined();
+    expect(hostOf('[::FFFF:127.0.0.1]')).toBe('::ffff:7f00:1');
+    expect(targetOf('user@example.com:80')).toBeUndefined();
+    expect(targetOf('example.com:0')).toBeUndefined();
+  });
+
+  it('knows every range that is not public, in every form', () => {
+    const none = new Set<string>();
+    for (const address of [
+      ...[
+        '127.0.0.1',
+        '10.1.2.3',
+        '172.16.0.1',
+        '192.168.1.1',
+        '169.254.169.254',
+        '100.64.0.1',
+        '0.0.0.0',
+        '224.0.0.1',
+        '255.255.255.255',
+        '100.100.100.200',
+        '168.63.129.16',
+      ],
+      ...[
+        '::1',
+        '::',
+        '::ffff:8.8.8.8',
+        '::10.1.2.3',
+        '64:ff9b::808:808',
+        '2002:7f00:1::',
+        '2001::1',
+        'fe80::1',
+        'fc00::1',
+        'fd00:ec2::254',
+        'ff02::1',
+        '::ffff:0:7f00:1',
+        'not an address',
+      ],
+    ])
+      expect(closedRangeOf(address, none), address).toBeDefined();
+    for (const address of ['8.8.8.8', '1.1.1.1', '2606:4700:4700::1111', '2001:4860:4860::8888'])
+      expect(closedRangeOf(address, none), address).toBeUndefined();
+    expect(closedRangeOf('8.8.8.8', new Set(['8.8.8.8']))).toBe("this machine's");
+  });
+});
+
+describe('the first words of TLS', () => {
+  it('are understood at every length, and never by guessing', async () => {
+    const hello = await greeting('Allowed.TEST');
+    expect(readClientHello(hello)).toEqual({ serverName: 'allowed.test', encryptedHello: false });
+    expect(readClientHello(withEncryptedHello(hello))).toEqual({
+      serverName: 'allowed.test',
+      encryptedHello: true,
+    });
+    for (let length = 1; length < hello.length; length += 1)
+      expect(readClientHello(hello.subarray(0, length))).toBe('more');
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(fc.nat(hello.length - 1), fc.nat(255)), { minLength: 1, maxLength: 20 }),
+        (changes) => {
+          const changed = Buffer.from(hello);
+          for (const [at, value] of changes) changed[at] = value;
+          const read = readClientHello(changed);
+          return typeof read === 'string' || typeof read.encryptedHello === 'boolean';
+        },
+      ),
+      { numRuns: 2_000 },
+    );
+  });
+});

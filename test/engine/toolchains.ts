@@ -1,0 +1,14 @@
+import { installPackages, whyNoPackages } from './apt.ts';
+
+/** What the suites of the runtimes that use the machine's own programs compile and plot with. */
+const packages = [
+  ...['golang-go', 'rustc', 'gcc', 'libc6-dev'],
+  ...['python3', 'python3-matplotlib', 'python3-pandas'],
+];
+
+/** Call it under the setup lock. Where it fails, the suites find out which tools the machine has all the same. */
+export async function installToolchains(): Promise<void> {
+  const reason = whyNoPackages();
+  if (reason !== null) throw new Error(`compilers and plotting libraries cannot be installed: ${reason}`);
+  await installPackages(packages);
+}

@@ -1,0 +1,96 @@
+/**
+ * Which suites prove an id: in each of them a test that names the id has to pass in a whole run. A suite is a test
+ * file, or `file > words` for the tests of it whose full name has these words. An id that is claimed and does not
+ * stand here is proven by any one test.
+ */
+const runtime = (...names: string[]) => names.map((name) => `test/runtimes/${name}.test.ts`);
+const runs = (...names: string[]) => names.map((name) => `test/runs/${name}.test.ts`);
+const sandboxes = (...names: string[]) => names.map((name) => `test/sandboxes/${name}.test.ts`);
+const shell = (...names: string[]) => names.map((name) => `test/shell/${name}.test.ts`);
+const memory = (...names: string[]) => names.map((name) => `test/memory/${name}.test.ts`);
+const api = (...names: string[]) => names.map((name) => `test/api/${name}.test.ts`);
+const link = (...names: string[]) => names.map((name) => `test/link/${name}.test.ts`);
+
+const containers = runtime('docker', 'docker-stdio', 'podman');
+const walled = [...containers, ...runtime('bubblewrap')];
+const every = [...walled, ...runtime('native', 'apple')];
+const persistent = ['docker', 'bubblewrap', 'native'].map(
+  (name) => `test/sandboxes/registry.test.ts > ${name}`,
+);
+const oneShot = runs('docker', 'bubblewrap', 'native');
+const languages = ['python', 'javascript', 'typescript', 'shell', 'rust', 'go'].flatMap((language) =>
+  oneShot.map((file) => `${file} > RUN-1: ${language} on`),
+);
+const contexts = ['python', 'javascript'].flatMap((language) =>
+  ['docker', 'bubblewrap', 'native'].map(
+    (name) => `test/runs/contexts-lifecycle.test.ts > ${language} on ${name}`,
+  ),
+);
+
+export const proofs: Readonly<Record<string, readonly string[]>> = {
+  'RT-1': [...every, ...runtime('gvisor')],
+  'RT-2': every,
+  'RT-3': [...every, ...runtime('bubblewrap-probe', 'choice')],
+  'RT-4': runtime('choice'),
+  'RT-6': [...walled, ...runtime('docker-walls')],
+  'RT-7': [...every, ...runtime('docker-walls'), 'test/config/limits.test.ts'],
+  'RT-8': runtime('mounts', 'docker-walls'),
+  'RT-9': [...every, ...runtime('docker-walls')],
+  'RT-10': [...every, ...runtime('docker-walls')],
+  'RT-11': runtime('apple'),
+  'RT-12': [...every, ...runs('docker', 'bubblewrap')],
+  'SH-1': ['test/e2e/shell-tool.test.ts', ...shell('tool')],
+  'SH-2': shell('bounds', 'corpus', 'reading', 'rules'),
+  'SH-3': ['test/e2e/shell-tool.test.ts', ...shell('modes', 'rules')],
+  'SH-4': [...every, ...runtime('path-race')],
+  'SH-5': ['test/e2e/shell-tool.test.ts', ...shell('format')],
+  'SH-6': shell('corpus'),
+  'GL-1': [...every, ...runtime('docker-walls')],
+  'GL-2': [...every, ...runtime('guest-start')],
+  'GL-3': [...every, ...link('flood')],
+  'GL-4': containers,
+  'GL-5': [...link('hostile-guest', 'reconnect'), ...runtime('guest-start')],
+  'GL-6': link('hostile-guest', 'guest-upgrade'),
+  'GL-7': [...walled, ...link('reconnect'), 'test/e2e/killed-host.test.ts'],
+  'GL-8': [...every, ...link('hostile-guest', 'reconnect')],
+  'RUN-1': [...languages, ...runs('defaults', 'cli')],
+  'RUN-2': [...oneShot, ...runs('defaults')],
+  'RUN-3': oneShot,
+  'RUN-4': oneShot,
+  'RUN-5': [...oneShot, ...runs('defaults')],
+  'RUN-6': [...oneShot, ...runs('crash', 'leaks')],
+  'RUN-7': runs('pull'),
+  'RUN-8': [...runs('ahead', 'queue'), ...sandboxes('pool')],
+  'RUN-9': oneShot,
+  'RUN-10': [...contexts, ...runs('contexts-interrupts', 'contexts-python', 'contexts-javascript')],
+  'SBX-1': persistent,
+  'SBX-2': persistent,
+  'SBX-3': persistent,
+  'SBX-4': [...persistent, ...every],
+  'SBX-5': [...persistent, ...sandboxes('idle')],
+  'SBX-6': [...persistent, ...sandboxes('crash'), 'test/e2e/examples.test.ts'],
+  'SBX-7': [...persistent, ...sandboxes('workspaces/snapshots', 'workspaces/hostile', 'workspaces/failures')],
+  'SBX-8': walled,
+  'SBX-9': walled,
+  'SBX-10': every,
+  'PROC-1': [...every, ...sandboxes('screen')],
+  'PROC-2': [...every, ...sandboxes('journal-kill', 'journal-reading', 'journal-replay', 'journal-follow')],
+  'PROC-3': every,
+  'FS-1': every,
+  'FS-2': every,
+  'FS-3': [...every, ...link('archive')],
+  'MEM-1': memory('sqlite', 'qdrant'),
+  'MEM-2': memory('sqlite', 'qdrant'),
+  'MEM-3': memory('sqlite', 'qdrant', 'local-embedder', 'remote-embedder'),
+  'MEM-4': memory('sqlite', 'qdrant'),
+  'MEM-5': memory('sqlite', 'qdrant', 'kill'),
+  'MEM-6': [...memory('sqlite', 'qdrant', 'namespaces'), ...api('isolation')],
+  'MEM-7': memory('quality'),
+  'MEM-8': memory('sqlite', 'qdrant'),
+  'CTX-1': api('search', 'defaults'),
+  'CTX-2': api('context', 'files'),
+  'CTX-3': api('context'),
+  'CTX-4': api('context', 'failures', 'search'),
+  'SEC-1': api('auth', 'origin'),
+  'REL-1': [...sandboxes('crash'), ...memory('kill')],
+};

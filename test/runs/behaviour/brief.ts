@@ -1,0 +1,33 @@
+import { expect, it } from 'vitest';
+import type { Bench } from '../language-suite.ts';
+
+/**
+ * Where another suite shows all that a language does, and another language all that the runtime does: that the
+ * two of them meet.
+ */
+export function briefBehaviour({ language, show, run }: Bench): void {
+  it('RUN-1 RUN-2: prints, and gets its arguments as they are', async () => {
+    const words = ['a b', '$HOME', 'ü', 'two\nlines'];
+    const result = await show('args', words);
+    expect(result).toMatchObject({ outcome: 'succeeded', success: true, stderr: '', language });
+    expect(result.stdout).toBe(words.map((word) => `<${word}>\n`).join(''));
+  });
+
+  it('RUN-3: keeps stdout, stderr and the exit code apart', async () => {
+    expect(await show('streams')).toMatchObject({ stdout: 'out\n', stderr: 'err\n', exitCode: 7 });
+  });
+
+  it('RUN-4: an endless loop is stopped on time, and what it said before is kept', async () => {
+    expect(await show('loop', [], { timeoutMs: 2_000 })).toMatchObject({
+      outcome: 'timed-out',
+      timedOut: true,
+      stdout: 'partial\n',
+    });
+  });
+
+  it('RUN-3: source that is broken fails, and the reason is told', async () => {
+    const { success, stderr, compile } = await run('( this is ! no } program');
+    expect(success).toBe(false);
+    expect(compile?.stderr || stderr).not.toBe('');
+  });
+}

@@ -1,0 +1,126 @@
+import { existsSync } from 'node:fs';
+import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, inject, it } from 'vitest';
+import type { Runtime } from '../../src/core/runtime.ts';
+import { bubblewrapRuntime } from '../../src/runtimes/bubblewrap/bubblewrap.ts';
+import { dockerRuntime } from '../../src/runtimes/docker/docker.ts';
+import type { RuntimesOptions } from '../../src/runtimes/index.ts';
+import { type TestOptions, testOptions } from '../contracts/harness.ts';
+
+const { docker, podman, bubblewrap } = inject('engines');
+const onEngine = (options: RuntimesOptions) => dockerRuntime(options, options.docker);
+
+interface Place {
+  readonly name: string;
+  readonly unavailable: string | undefined;
+  readonly make: (options: RuntimesOptions) => Runtime;
+  readonly socket?: string | undefined;
+}
+
+const places: readonly Place[] = [
+  {
+    name: 'docker',
+    unavailable: docker.available ? undefined : docker.reason,
+    make: onEngine,
+    socket: docker.available ? docker.socket : undefined,
+  },
+  {
+    name: 'docker on Podman',
+    unavailable: podman.available ? undefined : podman.reason,
+    make: onEngine,
+    socket: podman.available ? podman.socket : undefined,
+  },
+  {
+    name: 'bubblewrap',
+    unavailable: bubblewrap.available ? undefined : bubblewrap.reason,
+    make: bubblewrapRuntime,
+  },
+];
+
+describe.each(places)('mounts in $name', ({ name, unavailable, make, socket }) => {
+  // Podman's own grammar of mounts has no way to write one.
+  const comma = name === 'docker on Podman' ? '' : ',';
+  const world = socket === undefined ? {} : { dockerSocket: socket };
+  /** A folder with a file that everybody may write to: what keeps a sandbox from it is the mount alone. */
+  const folderIn = async ({ folder }: TestOptions, name: string) => {
+    const place = join(folder, name);
+    await mkdir(place, { recursive: true });
+    await writeFile(join(place, 'file'), 'from the host');
+    await chmod(place, 0o777);
+    await chmod(join(place, 'file'), 0o666);
+    return place;
+  };
+
+  it.skipIf(unavailable !== undefined)(
+    'RT-8: are read-only unless writing was asked for and allowed; what is written is on the host',
+    async () => {
+      await using options = await testOptions(world);
+      const shown = await folderIn(options, `shown:with${comma} colon`);
+      const shared = await folderIn(options, 'shared');
+      const policy = { roots: [options.folder], writableRoots: [shared], homes: [] };
+      const runtime = make({ ...options, mounts: policy });
+      await using sandbox = await runtime.open({
+        mounts: [
+          { source: shown, target: '/shown' },
+          { source: shared, target: '/shared', writable: true },
+        ],
+      });
+      const sh = (script: string) => sandbox.exec({ argv: ['/bin/sh', '-c', script] });
+      expect((await sh('cat /shown/file /shared/file')).stdout).toBe('from the hostfrom the host');
+      for (const script of [
+        'echo x > /shown/file',
+        'echo x > /shown/new',
+        'rm /shown/file',
+        'chmod 0 /shown',
+      ]) {
+        expect((await sh(`(${script}) 2>&1`)).stdout).toMatch(/read-only file system/i);
+      }
+      expect(await sh('echo changed > /shared/file && echo more > /shared/new')).toMatchObject({
+        exitCode: 0,
+      });
+      expect(await readFile(join(shared, 'file'), 'utf8')).toBe('changed\n');
+      expect(await readFile(join(shared, 'new'), 'utf8')).toBe('more\n');
+      expect(await readFile(join(shown, 'file'), 'utf8')).toBe('from the host');
+    },
+  );
+
+  it.skipIf(unavailable !== undefined)(
+    'RT-8: a folder that is not there, or that may not be written to, is refused; nothing is made of it',
+    async () => {
+      await using options = await testOptions(world);
+      const shown = await folderIn(options, 'shown');
+      const runtime = make({
+        ...options,
+        mounts: { roots: [options.folder], writableRoots: [], homes: [] },
+      });
+      const missing = join(options.folder, 'missing');
+      const refused = { code: 'mount_refused' };
+      await expect(runtime.open({ mounts: [{ source: missing, target: '/data' }] })).rejects.toMatchObject(
+        refused,
+      );
+      const writing = runtime.open({ mounts: [{ source: shown, target: '/data', writable: true }] });
+      await expect(writing).rejects.toMatchObject(refused);
+      expect(existsSync(missing)).toBe(false);
+      expect(await runtime.list()).toEqual([]);
+    },
+  );
+});
+
+describe.skipIf(!podman.available)('mounts in docker on Podman, which writes them as one line', () => {
+  it('RT-8: a comma in a path is refused, not read as the beginning of another option', async () => {
+    await using options = await testOptions(podman.available ? { dockerSocket: podman.socket } : {});
+    const runtime = onEngine({
+      ...options,
+      mounts: { roots: [options.folder], writableRoots: [], homes: [] },
+    });
+    const source = join(options.folder, 'shown');
+    await mkdir(source);
+    for (const target of ['/data,rw=true', '/data,suid', '/data,bind-propagation=rshared']) {
+      await expect(runtime.open({ mounts: [{ source, target }] })).rejects.toMatchObject({
+        code: 'mount_refused',
+        message: expect.stringContaining('comma'),
+      });
+    }
+  });
+});
