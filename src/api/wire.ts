@@ -10,7 +10,14 @@ import type {
   Stored,
 } from '../core/memory.ts';
 import type { ApiKey } from './keys.ts';
-import type { WireEntry, WireNewEntry, WireResult, WireStored, WireVersion } from './schemas/context.ts';
+import type {
+  Answer as WireAnswer,
+  WireEntry,
+  WireNewEntry,
+  WireResult,
+  WireStored,
+  WireVersion,
+} from './schemas/context.ts';
 import type { WireKey } from './schemas/keys.ts';
 
 export function newEntryOf(wire: WireNewEntry): NewEntry {
@@ -51,6 +58,27 @@ export function wireVersion(version: EntryVersion): WireVersion {
 
 export function wireResult({ entry, score, why }: Answer['results'][number]): WireResult {
   return { ...wireEntry(entry), score, why: { ...why, words: [...why.words] } };
+}
+
+/** The other way, for a client that shows answers as the library gives them. */
+export function answerOf({ results, total, total_is, degraded }: WireAnswer): Answer {
+  return {
+    results: results.map(({ score, why, ...entry }) => ({ entry: entryOf(entry), score, why })),
+    total,
+    totalIs: total_is,
+    degraded: degraded.map((half) => ({ half, reason: 'geode memory stats says why.' })),
+  };
+}
+
+function entryOf({ id, created_at, updated_at, valid_until, superseded_by, ...entry }: WireEntry): Entry {
+  return {
+    ...entry,
+    key: id,
+    createdAt: new Date(created_at),
+    updatedAt: new Date(updated_at),
+    validUntil: valid_until === null ? null : new Date(valid_until),
+    supersededBy: superseded_by,
+  };
 }
 
 export function wireStored({ entry, outcome, scrubbed, indexed }: Stored): WireStored {

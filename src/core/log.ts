@@ -11,9 +11,9 @@ export interface Log {
   child(facts: LogFacts): Log;
 }
 
-export type LogFacts = Record<string, unknown>;
+type LogFacts = Record<string, unknown>;
 
-export interface LogLine {
+interface LogLine {
   (message: string): void;
   (facts: LogFacts, message: string): void;
 }

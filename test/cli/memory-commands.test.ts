@@ -27,7 +27,7 @@ async function json(...args: string[]): Promise<unknown> {
   return JSON.parse(stdout);
 }
 
-describe('CLI-1: geode memory', { timeout: 120_000 }, () => {
+describe('CLI-1: geode memory', { timeout: 300_000 }, () => {
   test('add, search, get, ls and rm', async () => {
     const added = await run(
       'memory',
@@ -187,7 +187,7 @@ describe('CLI-1: geode memory', { timeout: 120_000 }, () => {
   });
 });
 
-describe('CLI-1: geode gateway and keys', { timeout: 120_000 }, () => {
+describe('CLI-1: geode gateway and keys', { timeout: 300_000 }, () => {
   test('the first start prints a key once; the server answers, sees revoked keys and stops', async () => {
     const ownHome = join(folder.path, 'gateway-home');
     const first = await start(ownHome);
@@ -237,11 +237,32 @@ describe('CLI-1: geode gateway and keys', { timeout: 120_000 }, () => {
     expect(onServer.results.map(({ content }) => content)).toContain('Stored by the command line');
     const onLine = await geode(['memory', 'search', 'stored by the server'], { home: ownHome });
     expect(onLine.stdout).toContain('Stored by the server');
+    // The host answers, so that the command needs neither the file nor a model: other settings of memory would differ.
+    const elsewhere = { GEODE_MEMORY_FILE: join(ownHome, 'other.db') };
+    const other = await geode(['memory', 'search', 'stored by the server', '--json'], {
+      home: ownHome,
+      env: elsewhere,
+    });
+    expect(JSON.parse(other.stdout)).toMatchObject({ total: 0 });
+    const removed = await geode(['memory', 'rm', 'nothing', '--json'], { home: ownHome });
+    expect(removed).toMatchObject({ code: 1, stdout: '{"removed":[],"unknown":["nothing"]}\n' });
+    const alices = await geode(['memory', 'add', 'For alice', '--id', 'hers', '--user', 'alice'], {
+      home: ownHome,
+    });
+    expect(alices.stdout).toBe('created hers\n');
+    expect((await client.search('for alice')).results.map(({ id }) => id)).not.toContain('hers');
+    expect((await geode(['memory', 'rm', 'hers', '--user', 'alice'], { home: ownHome })).stdout).toBe(
+      'removed hers\n',
+    );
+    const stored = server.lines().filter((line) => line.includes('"path":"/api/v1/context/ingest"'));
+    expect(stored.length).toBeGreaterThan(1);
     await server.stop();
   });
 });
 
 interface Started {
+  /** Its log so far. */
+  readonly lines: () => readonly string[];
   readonly url: string;
   readonly key: string | null;
   stop(): Promise<void>;
@@ -250,12 +271,16 @@ interface Started {
 async function start(ownHome: string, env: Readonly<Record<string, string>> = {}): Promise<Started> {
   const child = startGeode(['gateway', '--port', '0', '--json'], { home: ownHome, env });
   if (!child.stdout) throw new Error('The gateway has no output');
-  child.stderr?.resume();
+  let log = '';
+  child.stderr?.on('data', (piece) => {
+    log += piece;
+  });
   const [line] = await once(createInterface({ input: child.stdout }), 'line');
   const { url, key } = JSON.parse(line);
   return {
     url,
     key,
+    lines: () => log.split('\n'),
     async stop() {
       child.kill('SIGTERM');
       const [code] = await once(child, 'exit');

@@ -1,9 +1,10 @@
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
-import { newIdSchema } from '../../api/schemas/context.ts';
-import { wireStored } from '../../api/wire.ts';
+import { newIdSchema, type WireNewEntry, type WireStored } from '../../api/schemas/context.ts';
+import { newEntryOf, wireStored } from '../../api/wire.ts';
 import { checkUser } from '../../core/identity.ts';
-import { type CliCommand, exitCodes } from '../command.ts';
+import { type CliCommand, type CliContext, exitCodes } from '../command.ts';
+import { askRunningHost } from '../host/running-api.ts';
 import { finishIndexing, openSearchableMemory } from '../local-files.ts';
 import { userOption, userValues } from '../memory-options.ts';
 import { parseValues } from '../values.ts';
@@ -44,29 +45,35 @@ export const memoryAddCommand: CliCommand = {
     },
   },
   async run(context) {
-    const { positionals, json, out, signal } = context;
+    const { positionals, json, out } = context;
     const { user, id, category, tag, source, supersedes, ...options } = parseValues(addValues, context);
     const validUntil = options['valid-until'];
     const content = positionals.length > 0 ? positionals.join(' ') : await text(process.stdin);
-    await using local = await openSearchableMemory(context);
-    const stored = await local.store.in(checkUser(user)).store(
-      {
-        content,
-        category,
-        source,
-        ...(id !== undefined && { key: id }),
-        ...(tag && { tags: tag }),
-        ...(validUntil && { validUntil }),
-        ...(supersedes && { supersedes }),
-      },
-      { signal },
-    );
-    await finishIndexing(local, context);
+    const entry: WireNewEntry = {
+      content,
+      category,
+      source,
+      ...(id !== undefined && { id }),
+      ...(tag && { tags: tag }),
+      ...(validUntil && { valid_until: validUntil.toISOString() }),
+      ...(supersedes && { supersedes }),
+    };
+    const stored = await store(entry, checkUser(user), context);
     const scrubbed = stored.scrubbed > 0 ? `, ${stored.scrubbed} secrets left out` : '';
-    out(json ? JSON.stringify(wireStored(stored)) : `${stored.outcome} ${stored.entry.key}${scrubbed}`);
+    out(json ? JSON.stringify(stored) : `${stored.outcome} ${stored.id}${scrubbed}`);
     return exitCodes.done;
   },
 };
+
+async function store(entry: WireNewEntry, user: string, context: CliContext): Promise<WireStored> {
+  const { signal } = context;
+  const asked = await askRunningHost(context, user, (host) => host.ingest(entry, { signal }));
+  if (asked !== undefined) return asked.answer;
+  await using local = await openSearchableMemory(context);
+  const stored = await local.store.in(user).store(newEntryOf(entry), { signal });
+  await finishIndexing(local, context);
+  return wireStored(stored);
+}
 
 const addValues = userValues.extend({
   id: newIdSchema.optional(),

@@ -1,5 +1,6 @@
-import { GeodeError } from '../../core/errors.ts';
-import { type CliCommand, exitCodes } from '../command.ts';
+import { GeodeError, isGeodeError } from '../../core/errors.ts';
+import { type CliCommand, type CliContext, exitCodes } from '../command.ts';
+import { askRunningHost } from '../host/running-api.ts';
 import { openLocalMemory } from '../local-files.ts';
 import { userOption, userValues } from '../memory-options.ts';
 import { parseValues, somePositionals } from '../values.ts';
@@ -14,11 +15,9 @@ export const memoryRmCommand: CliCommand = {
     const { json, out } = context;
     const ids = somePositionals(context, 'id');
     const { user } = parseValues(userValues, context);
-    await using local = await openLocalMemory(context);
-    const memory = local.store.in(user);
     const removed: string[] = [];
     const unknown: string[] = [];
-    for (const id of ids) ((await memory.forget(id)) ? removed : unknown).push(id);
+    for (const id of ids) ((await forget(id, user, context)) ? removed : unknown).push(id);
     if (json) out(JSON.stringify({ removed, unknown }));
     else for (const id of removed) out(`removed ${id}`);
     if (unknown.length === 0) return exitCodes.done;
@@ -26,3 +25,19 @@ export const memoryRmCommand: CliCommand = {
     throw new GeodeError('entry_not_found', `There is no entry ${unknown.join(', ')}`);
   },
 };
+
+/** True only if it was there. */
+async function forget(id: string, user: string, context: CliContext): Promise<boolean> {
+  const asked = await askRunningHost(context, user, (host) =>
+    host.remove(id, { signal: context.signal }).then(
+      () => true,
+      (error: unknown) => {
+        if (isGeodeError(error, 'entry_not_found')) return false;
+        throw error;
+      },
+    ),
+  );
+  if (asked !== undefined) return asked.answer;
+  await using local = await openLocalMemory(context);
+  return await local.store.in(user).forget(id);
+}

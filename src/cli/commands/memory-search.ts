@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import { decimal } from '../../api/schemas/decimal.ts';
-import { filterOf, fusionOf, wireResult } from '../../api/wire.ts';
+import { answerOf, filterOf, fusionOf, wireResult } from '../../api/wire.ts';
 import { GeodeError } from '../../core/errors.ts';
-import { type CliCommand, exitCodes } from '../command.ts';
+import type { Answer } from '../../core/memory.ts';
+import { type CliCommand, type CliContext, exitCodes } from '../command.ts';
+import { askRunningHost } from '../host/running-api.ts';
 import { openMemoryToSearch } from '../local-files.ts';
 import { filterOptions, filterValues, pagingOptions } from '../memory-options.ts';
 import { renderAnswer } from '../render-entries.ts';
@@ -31,13 +33,11 @@ export const memorySearchCommand: CliCommand = {
     },
   },
   async run(context) {
-    const { positionals, json, out, signal } = context;
+    const { positionals, json, out } = context;
     const options = parseValues(searchValues, context);
     const text = positionals.join(' ');
     if (text.trim() === '') throw new GeodeError('empty_query', 'There is nothing to search for');
-    await using local = await openMemoryToSearch(context);
-    const query = { text, ...filterOf(options), fusion: fusionOf(options) };
-    const answer = await local.store.in(options.user).recall(query, { signal });
+    const answer = await answerTo(text, options, context);
     out(
       json
         ? JSON.stringify({ ...answer, results: answer.results.map(wireResult) })
@@ -46,6 +46,22 @@ export const memorySearchCommand: CliCommand = {
     return exitCodes.done;
   },
 };
+
+async function answerTo(text: string, options: SearchValues, context: CliContext): Promise<Answer> {
+  const { signal } = context;
+  const { fusion, dense } = options;
+  const filter = filterOf(options);
+  const asked = await askRunningHost(context, options.user, (host) =>
+    host.search(text, { ...filter, fusion, ...(dense !== undefined && { dense }), signal }),
+  );
+  if (asked !== undefined) return answerOf(asked.answer);
+  await using local = await openMemoryToSearch(context);
+  return await local.store
+    .in(options.user)
+    .recall({ text, ...filter, fusion: fusionOf(options) }, { signal });
+}
+
+type SearchValues = z.infer<typeof searchValues>;
 
 const searchValues = filterValues.extend({
   fusion: z.enum(['weighted', 'rrf']).default('weighted'),
