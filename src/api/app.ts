@@ -21,6 +21,7 @@ import { put } from './routes/context/put.ts';
 import { remove } from './routes/context/remove.ts';
 import { search } from './routes/context/search.ts';
 import { contextRoutes } from './routes/contexts/contexts.ts';
+import { eventRoute } from './routes/events/events.ts';
 import { fileRoutes } from './routes/files/index.ts';
 import { journalRoutes } from './routes/journals/journals.ts';
 import { keyRoutes } from './routes/keys/keys.ts';
@@ -29,7 +30,6 @@ import { stats } from './routes/memory/stats.ts';
 import { processRoutes } from './routes/processes/index.ts';
 import { run } from './routes/runs/run.ts';
 import { sandboxRoutes } from './routes/sandboxes/index.ts';
-import { hostEvents } from './routes/server/events.ts';
 import { health } from './routes/server/health.ts';
 import { pull } from './routes/server/images.ts';
 import { leave } from './routes/server/leave.ts';
@@ -79,7 +79,7 @@ export function createApp(parts: ApiParts, options: ApiOptions, stopping: AbortS
   if (parts.image !== undefined) app.openapiRoutes([pull(parts.image)]);
   if (parts.probe !== undefined) app.openapiRoutes([runtimes(parts.probe)]);
   if (parts.settings !== undefined) app.openapiRoutes([settings(parts.settings)]);
-  if (parts.events !== undefined) app.openapiRoutes([hostEvents(parts.events)]);
+  if (parts.events !== undefined) app.openapiRoutes([eventRoute(parts.events)]);
   if (parts.solves !== undefined) {
     app.openapiRoutes(solveRoutes(parts.solves.of));
     app.openapiRoutes(crystalRoutes(parts.solves.crystals));
@@ -100,10 +100,14 @@ function refuseWhen(stopping: AbortSignal) {
   });
 }
 
-/** A client that keeps its connection open would hold the stop up. */
+/**
+ * A client that keeps its connection open would hold the stop up. One whose body was refused unread must not use the
+ * connection again: the rest of the body is still on its way.
+ */
 function closeWhen(stopping: AbortSignal) {
   return createMiddleware<ApiEnv>(async (context, next) => {
     await next();
-    if (stopping.aborted) context.header('Connection', 'close');
+    const isUnread = !context.env.incoming.complete && context.res.status >= 400;
+    if (stopping.aborted || isUnread) context.header('Connection', 'close');
   });
 }

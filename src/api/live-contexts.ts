@@ -10,7 +10,7 @@ import { type Context, type ContextOptions, openContext } from '../runs/contexts
 import type { ContextLanguage } from '../runs/contexts/languages.ts';
 import type { ApiParts } from './environment.ts';
 
-export interface NewContext extends Omit<ContextOptions, 'signal'> {
+interface NewContext extends Omit<ContextOptions, 'signal'> {
   readonly language: ContextLanguage;
   /** In the sandbox of this chat; else in a fresh one that ends with the context. */
   readonly chat?: string;
@@ -18,7 +18,7 @@ export interface NewContext extends Omit<ContextOptions, 'signal'> {
   readonly spec?: SandboxSpec;
 }
 
-export interface ContextFacts {
+interface ContextFacts {
   readonly id: string;
   readonly language: ContextLanguage;
   readonly sandbox: string;

@@ -18,7 +18,7 @@ const largestMessageBytes = 64 * 1024 ** 2;
 
 type Fetch = (request: Request, env: HttpBindings & { upgrade: Upgrade }) => Response | Promise<Response>;
 
-export interface Upgrades {
+interface Upgrades {
   /** Ends all conversations; new ones are refused by the app. */
   stop(): Promise<void>;
 }

@@ -2,9 +2,7 @@
  * Geode's API from TypeScript, for Node and for browsers: nothing here needs more than `fetch` and `WebSocket`. Each
  * failure is a `GeodeError` with the code and the hint that the server gave.
  */
-import type { EventGap, HostEvent } from '../core/events.ts';
 import { type RemoteHost, remoteHost } from './host.ts';
-import { type EventsOptions, hostEvents } from './host-events.ts';
 import { type RemoteMemory, remoteMemory } from './memory.ts';
 import { type RemoteContexts, type RemoteRuns, remoteContexts, remoteRuns } from './runs.ts';
 import { type RemoteSandboxes, remoteSandboxes } from './sandboxes.ts';
@@ -13,14 +11,27 @@ import { type RemoteSolves, remoteSolves } from './solve.ts';
 import { httpTransport, type Target, type Transport } from './transport.ts';
 
 export { GeodeError, isGeodeError } from '../core/errors.ts';
+export type { RemoteFiles } from './files.ts';
+export type { RemoteKeys, RemoteRuntime } from './host.ts';
+export type { RemoteJournals } from './journals.ts';
+export type { FileOptions, ListOptions, SearchOptions } from './memory.ts';
+export type { RemoteProcess } from './process.ts';
+export type {
+  ContextSpec,
+  RemoteContext,
+  RemoteRunEvent,
+  RemoteRunOptions,
+  RemoteRunResult,
+} from './runs.ts';
+export type { RemoteCommand, RemoteSandbox } from './sandbox.ts';
+export type { RemoteSnapshots } from './snapshots.ts';
+export type { SocketProcess } from './socket-process.ts';
 
 export interface GeodeClient extends RemoteMemory, RemoteHost {
   readonly sandboxes: RemoteSandboxes;
   readonly solves: RemoteSolves;
   readonly runs: RemoteRuns;
   readonly contexts: RemoteContexts;
-  /** What happens on the host; see `EventsOptions`. */
-  events(options?: EventsOptions): AsyncGenerator<HostEvent | EventGap>;
   /** The same host, asked for another user: only for whoever runs it, on its own socket. */
   as(user: string): GeodeClient;
 }
@@ -38,7 +49,6 @@ function clientOf(connection: Connection): GeodeClient {
     contexts: remoteContexts(connection),
     sandboxes: remoteSandboxes(connection),
     solves: remoteSolves(connection),
-    events: (options) => hostEvents(connection, options),
     as: (user) => clientOf({ ...connection, headers: { ...connection.headers, 'geode-user': user } }),
   };
 }

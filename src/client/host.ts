@@ -1,14 +1,15 @@
-/** What a host can do, how it is set, and who may ask. */
+/** What a host can do, how it is set, who may ask, and what happens on it. */
 import type { Scope, WireKey } from '../api/schemas/keys.ts';
 import { fromWire, type Own, type Wire } from '../api/schemas/names.ts';
 import type { PullEvent as WirePullEvent } from '../api/schemas/sandboxes.ts';
 import type { Setting } from '../config/load.ts';
 import type { Cancel } from '../core/cancel.ts';
 import { GeodeError } from '../core/errors.ts';
+import type { EventGap, HostEvent } from '../core/events.ts';
 import type { ImageFacts } from '../core/images.ts';
 import type { Available, RuntimeName, Unavailable } from '../core/runtime.ts';
 import type { PullEvent } from '../runs/events.ts';
-import { streamEvents } from './events.ts';
+import { followEvents, streamEvents } from './events.ts';
 import { ask, type Connection, send } from './send.ts';
 
 export type RemoteRuntime = { readonly name: RuntimeName } & (Available | Unavailable);
@@ -34,6 +35,16 @@ export interface RemoteHost {
   ): Promise<ImageFacts>;
   /** Needs the scope `admin`. */
   readonly keys: RemoteKeys;
+  /** What happens from now on, or after a number; goes on after a lost connection and loses nothing that is kept. */
+  events(
+    options?: {
+      readonly after?: number;
+      readonly follow?: boolean;
+      readonly users?: 'all';
+      /** How long a host may be away before the reading fails; default 30 s. */
+      readonly patienceMs?: number;
+    } & Cancel,
+  ): AsyncGenerator<HostEvent | EventGap>;
 }
 
 export function remoteHost(connection: Connection): RemoteHost {
@@ -58,6 +69,19 @@ export function remoteHost(connection: Connection): RemoteHost {
       throw new GeodeError('pull_failed', `The pull of ${image} ended without the image`);
     },
     keys: remoteKeys(connection),
+    async *events({ signal, follow = true, patienceMs, ...query } = {}) {
+      const path = '/api/v1/events';
+      type Told = Wire<HostEvent | EventGap> | { readonly type: 'ready' };
+      const events = follow
+        ? followEvents<Told>(connection, path, {
+            query,
+            isLast: () => false,
+            ...(patienceMs !== undefined && { patienceMs }),
+            signal,
+          })
+        : streamEvents<Told>(connection, 'GET', path, { query: { ...query, follow }, signal });
+      for await (const event of events) if (event.type !== 'ready') yield fromWire(event);
+    },
   };
 }
 

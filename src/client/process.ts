@@ -53,7 +53,7 @@ async function* outputOf(
   for await (const event of events) yield processEvent(event);
 }
 
-export function processEvent(event: Exclude<OutputEvent, { type: 'problem' }>): ProcessEvent {
+function processEvent(event: Exclude<OutputEvent, { type: 'problem' }>): ProcessEvent {
   if (event.type === 'exit') return fromWire(event);
   if (event.type === 'output-lost') return event;
   const { type, offset, ...content } = event;

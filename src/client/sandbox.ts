@@ -115,7 +115,7 @@ export function remoteSandbox(connection: Connection, chat: string): RemoteSandb
   };
 }
 
-export function wireCommand({ stdin, ...command }: RemoteCommand) {
+function wireCommand({ stdin, ...command }: RemoteCommand) {
   const bytes = typeof stdin === 'string' ? { text: stdin } : stdin && wireBytes(stdin);
   return { ...toWire(command), ...(bytes !== undefined && { stdin: bytes }) };
 }

@@ -117,7 +117,7 @@ describe('one host', () => {
       type: 'sandbox-start',
       made: true,
     });
-    await expect(again.events({ after: 0, whose: 'everyone' }).next()).rejects.toMatchObject({
+    await expect(again.events({ after: 0, users: 'all' }).next()).rejects.toMatchObject({
       code: 'forbidden',
     });
   });

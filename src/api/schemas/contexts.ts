@@ -4,7 +4,7 @@ import { problemEvent } from './problem.ts';
 import { exitSchema } from './processes.ts';
 import { envSchema, gradeSchema, limitsSchema, runtimeSchema } from './sandboxes.ts';
 
-export const contextLanguageSchema = z.enum(['python', 'javascript']);
+const contextLanguageSchema = z.enum(['python', 'javascript']);
 
 export const newContextSchema = z
   .strictObject({

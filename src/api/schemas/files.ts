@@ -38,7 +38,6 @@ export const statQuery = pathQuery.extend({
     .default('true')
     .transform((value) => value === 'true'),
 });
-export const readQuery = pathQuery;
 export const writeQuery = pathQuery.extend({
   mode: z.coerce.number().int().min(0).max(0o7777).optional().describe('As a decimal number.'),
   exclusive: flag.describe('Refuses a file that is there.'),

@@ -1,5 +1,6 @@
-/** What a host can do and how it is set, as it goes over the wire. */
+/** What a host can do, how it is set, and what happens on it, as it goes over the wire. */
 import { z } from 'zod';
+import { problemEvent } from './problem.ts';
 import { gradeSchema, runtimeSchema } from './sandboxes.ts';
 
 const capabilitiesSchema = z.object({
@@ -51,3 +52,60 @@ export const settingsSchema = z
     ),
   })
   .meta({ id: 'Settings' });
+
+export const eventsQuery = z.strictObject({
+  after: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(Number.MAX_SAFE_INTEGER)
+    .optional()
+    .describe(
+      'The last number that the caller has; `Last-Event-ID` says the same. Default: what comes from now on.',
+    ),
+  follow: z
+    .enum(['true', 'false'])
+    .default('true')
+    .transform((value) => value === 'true')
+    .describe('false: ends when all that there is was read.'),
+  users: z
+    .enum(['all'])
+    .optional()
+    .describe("Of all users: only on the host's own socket, for whoever runs it."),
+});
+
+const ofSandbox = { sandbox: z.string(), chat: z.string() };
+const numbered = { seq: z.int(), at: z.number(), user: z.string() };
+const event = <T extends string, Shape extends z.ZodRawShape>(type: T, shape: Shape) =>
+  z.object({ type: z.literal(type), ...numbered, ...shape });
+
+export const hostEventSchema = z
+  .union([
+    event('sandbox-start', { ...ofSandbox, made: z.boolean() }),
+    event('sandbox-stop', { ...ofSandbox, cause: z.enum(['asked', 'idle', 'ended']) }),
+    event('sandbox-pause', ofSandbox),
+    event('sandbox-resume', ofSandbox),
+    event('sandbox-remove', ofSandbox),
+    event('sandbox-rename', { ...ofSandbox, from: z.string() }),
+    event('process-start', { ...ofSandbox, process: z.string(), program: z.string() }),
+    event('process-exit', { ...ofSandbox, process: z.string(), exit_code: z.int().nullable() }).loose(),
+    event('run-start', { run: z.string(), language: z.string() }),
+    event('run-end', {
+      run: z.string(),
+      language: z.string(),
+      exit_code: z.int().nullable(),
+      duration_ms: z.number(),
+    }),
+    event('entry-stored', { key: z.string(), outcome: z.enum(['created', 'updated', 'merged']) }),
+    event('entry-removed', { key: z.string() }),
+    event('key-create', { key: z.string() }),
+    event('key-revoke', { key: z.string() }),
+    z
+      .object({ type: z.literal('ready'), seq: z.int() })
+      .describe('Comes first: events after this number follow.'),
+    z
+      .object({ type: z.literal('gap'), seq: z.int() })
+      .describe('Events before this number are gone: ask anew for everything that is shown.'),
+    problemEvent,
+  ])
+  .meta({ id: 'HostEvent' });

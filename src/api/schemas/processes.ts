@@ -85,7 +85,7 @@ export const startedSchema = z.object({ id: z.string(), pid: z.int() }).meta({ i
 
 const childSchema = z.object({ pid: z.int(), ppid: z.int(), command: z.string() });
 
-export const processSchema = z
+const processSchema = z
   .object({
     id: z.string(),
     pid: z.int(),
@@ -136,4 +136,3 @@ export const signalSchema = z
 
 export type OutputEvent = z.infer<typeof outputEventSchema>;
 export type WireExecResult = z.infer<typeof execResultSchema>;
-export type WireSpawn = z.infer<typeof spawnSchema>;

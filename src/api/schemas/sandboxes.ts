@@ -39,7 +39,7 @@ export const limitsSchema = z
   .meta({ id: 'Limits' });
 
 export const envSchema = z.record(z.string(), z.string()).meta({ example: { LANG: 'C.UTF-8' } });
-export const labelsSchema = z.record(z.string(), z.string()).meta({ example: { project: 'demo' } });
+const labelsSchema = z.record(z.string(), z.string()).meta({ example: { project: 'demo' } });
 export const runtimeSchema = z.enum(runtimeNames);
 export const gradeSchema = z.enum(grades);
 
@@ -64,8 +64,6 @@ const specShape = {
   root_access: z.boolean().optional(),
   lease_ms: z.number().positive().nullable().optional(),
 };
-
-export const sandboxSpecSchema = z.strictObject(specShape).meta({ id: 'SandboxSpec' });
 
 export const newSandboxSchema = z
   .strictObject({ chat: z.string().min(1).meta({ example: 'demo' }), ...specShape })
@@ -116,7 +114,7 @@ export const createEventSchema = z
 export const pullSchema = z
   .strictObject({ image: z.string().min(1).max(1000), runtime: runtimeSchema.optional() })
   .meta({ id: 'Pull' });
-export const imageSchema = z.object({ id: z.string(), digest: z.string().nullable() }).meta({ id: 'Image' });
+const imageSchema = z.object({ id: z.string(), digest: z.string().nullable() }).meta({ id: 'Image' });
 export const pullEventSchema = z
   .discriminatedUnion('type', [
     pullProgress,
@@ -143,7 +141,7 @@ export const removedSchema = z
 
 const part = z.object({ used: z.number(), limit: z.number().nullable() });
 
-export const usageSchema = z
+const usageSchema = z
   .object({
     at: z.number(),
     cpus: part.describe('Processors in use since the usage before: 1.5 is one and a half.'),
@@ -163,7 +161,6 @@ export const usageEventSchema = z
   .discriminatedUnion('type', [usageSchema.extend({ type: z.literal('usage') }), endEvent, problemEvent])
   .meta({ id: 'UsageEvent' });
 
-export type WireSandbox = z.infer<typeof sandboxSchema>;
 export type CreateEvent = z.infer<typeof createEventSchema>;
 export type PullEvent = z.infer<typeof pullEventSchema>;
 export type UsageEvent = z.infer<typeof usageEventSchema>;

@@ -35,5 +35,3 @@ export const joinQuery = z.strictObject({
   columns: z.coerce.number().int().min(1).max(10_000).optional(),
   rows: z.coerce.number().int().min(1).max(10_000).optional(),
 });
-
-export type ExecMessage = z.input<typeof execMessageSchema>;

@@ -5,7 +5,7 @@ import type { ApiEnv } from '../../environment.ts';
 import { signalOf } from '../../events.ts';
 import { requireScope } from '../../guards/auth.ts';
 import { binary, bodyRefusals, defineRoute, json, sandboxRefusals, security } from '../../route.ts';
-import { countSchema, fileSchema, pathQuery, readQuery, writeQuery } from '../../schemas/files.ts';
+import { countSchema, fileSchema, pathQuery, writeQuery } from '../../schemas/files.ts';
 import { toWire } from '../../schemas/names.ts';
 import { problemSchema } from '../../schemas/problem.ts';
 import { chatParams } from '../../schemas/sandboxes.ts';
@@ -22,7 +22,7 @@ export const read = defineRoute(
     tags: ['files'],
     security,
     middleware: requireScope('sandboxes:read'),
-    request: { params: chatParams, query: readQuery },
+    request: { params: chatParams, query: pathQuery },
     responses: {
       200: binary('The file.'),
       206: binary('The range.'),

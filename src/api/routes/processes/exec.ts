@@ -44,7 +44,7 @@ export const exec = defineRoute(
 );
 
 /** Text, and the bytes beside it where the text is not all of them. */
-export function wireResult({ bytes, ...result }: ExecResult): WireExecResult {
+function wireResult({ bytes, ...result }: ExecResult): WireExecResult {
   return {
     ...toWire(result),
     ...(!isUtf8(bytes.stdout) && { stdout_base64: Buffer.from(bytes.stdout).toString('base64') }),

@@ -103,7 +103,7 @@ async function joinIn(
 }
 
 /** Output one way, input the other, until the process ends or the caller leaves. */
-export async function talk(
+async function talk(
   conversation: Conversation,
   process: Pick<Process, 'write' | 'closeStdin' | 'signal' | 'kill' | 'resize'>,
   events: AsyncIterable<ProcessEvent>,

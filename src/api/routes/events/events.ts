@@ -1,0 +1,54 @@
+import { GeodeError } from '../../../core/errors.ts';
+import { type EventGap, type Events, everyone, type HostEvent } from '../../../core/events.ts';
+import { lastEventId, signalOf, streamNumbered } from '../../events.ts';
+import type { Scope } from '../../keys.ts';
+import { defineRoute, eventStream, refusals, security } from '../../route.ts';
+import { eventsQuery, hostEventSchema } from '../../schemas/host.ts';
+import { toWire } from '../../schemas/names.ts';
+import { untilAborted } from '../../until-aborted.ts';
+
+export function eventRoute(events: Events) {
+  return defineRoute(
+    {
+      method: 'get',
+      path: '/api/v1/events',
+      summary: 'What happens to the things of the caller, as it happens',
+      description:
+        'The id of each event is its number. A caller that was cut off sends the last one back and misses nothing that is still kept; what is not is told by a `gap`. A key hears only of what its scopes can read.',
+      tags: ['server'],
+      security,
+      request: { query: eventsQuery },
+      responses: { 200: eventStream('One event for each change.', hostEventSchema), ...refusals },
+    },
+    (context) => {
+      const { caller } = context.var;
+      const { after: asked, follow, users } = context.req.valid('query');
+      if (users === 'all' && caller.actsFor !== 'anyone')
+        throw new GeodeError('forbidden', "Events of all users are told on the host's own socket only");
+      const after = lastEventId(context) ?? asked ?? events.latest;
+      const signal = signalOf(context);
+      const found = events.read(users === 'all' ? everyone : caller.user, { follow, after, signal });
+      return streamNumbered(context, numbered(after, readable(untilAborted(found, signal), caller.scopes)));
+    },
+  );
+}
+
+/** A number comes first, so that a caller that is cut off before the first event knows where it was. */
+async function* numbered(after: number, events: AsyncIterable<HostEvent | EventGap>) {
+  yield { event: { type: 'ready', seq: after }, next: after };
+  for await (const event of events) yield { event: toWire(event), next: event.seq };
+}
+
+async function* readable(events: AsyncIterable<HostEvent | EventGap>, scopes: readonly Scope[]) {
+  for await (const event of events) {
+    const needed = scopeOf(event.type);
+    if (needed === undefined || scopes.includes(needed)) yield event;
+  }
+}
+
+function scopeOf(type: (HostEvent | EventGap)['type']): Scope | undefined {
+  if (type === 'gap') return undefined;
+  if (type.startsWith('entr')) return 'memory:read';
+  if (type.startsWith('run-')) return 'runs';
+  return 'sandboxes:read';
+}

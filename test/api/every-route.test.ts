@@ -1,0 +1,202 @@
+/** What holds for every route, taken from the OpenAPI document: whoever adds one is tested here. */
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openLiveContexts } from '../../src/api/live-contexts.ts';
+import { type Scope, scopes } from '../../src/api/schemas/keys.ts';
+import { startTestHost, type TestHost } from './host-fixture.ts';
+import { asObject, type Operation, operationsOf, requestsFor } from './openapi-fuzz.ts';
+import type { Caller } from './server-fixture.ts';
+
+let host: TestHost;
+let document: ReturnType<typeof asObject>;
+let alice: Caller;
+let bob: Caller;
+let processId: string;
+let contextId: string;
+const resources = new AsyncDisposableStack();
+/** Found in nothing that bob is told. */
+const mark = 'mark-of-alice-7f3a';
+const plainScopes: readonly Scope[] = scopes.filter((scope) => scope !== 'admin');
+
+beforeAll(async () => {
+  host = await startTestHost({
+    more({ runtime }, sandboxes) {
+      const contexts = resources.use(openLiveContexts({ sandboxes, open: (spec) => runtime.open(spec) }));
+      return { contexts };
+    },
+  });
+  alice = host.server.caller('alice', plainScopes);
+  bob = host.server.caller('bob', plainScopes);
+  document = asObject((await alice('/openapi.json')).body);
+  const client = host.server.client('alice');
+  await client.sandboxes.getOrCreate('secret', { labels: { note: mark } });
+  const sandbox = client.sandboxes.of('secret');
+  await sandbox.files.write('secret.txt', mark);
+  await sandbox.snapshots.take({ name: 'before' });
+  processId = (await sandbox.spawn({ argv: ['/bin/sh', '-c', `echo ${mark}; sleep 600`], timeoutMs: null }))
+    .id;
+  contextId = (await client.contexts.open('python', { chat: 'secret' })).id;
+}, 120_000);
+afterAll(async () => {
+  await resources.disposeAsync();
+  await host?.[Symbol.asyncDispose]();
+}, 60_000);
+
+const names = () => ({ chat: 'secret', process: processId, snapshot: 'before', id: contextId });
+
+/** The path of an operation with the names of what alice has, and the least that it needs besides. */
+function ofAlice({ path, operation }: Operation): string {
+  const filled = path.replace(/\{(\w+)\}/g, (_, name) =>
+    encodeURIComponent(asObject(names())[name] as string),
+  );
+  const query = new URLSearchParams();
+  const needed: Readonly<Record<string, string>> = { path: 'secret.txt', pattern: 'mark', q: 'mark' };
+  for (const parameter of Array.isArray(operation.parameters) ? operation.parameters.map(asObject) : []) {
+    const value = needed[String(parameter.name)];
+    if (parameter.in === 'query' && parameter.required === true && value)
+      query.set(String(parameter.name), value);
+  }
+  return query.size > 0 ? `${filled}?${query}` : filled;
+}
+
+const bodies: Readonly<Record<string, object>> = {
+  exec: { argv: ['cat', 'secret.txt'] },
+  processes: { argv: ['cat', 'secret.txt'] },
+  signal: { signal: 'SIGKILL' },
+  resize: { columns: 80, rows: 24 },
+  extend: { ms: 1 },
+  thinking: { until: 0 },
+  rename: { to: 'mine' },
+  labels: { labels: {} },
+  fork: { to: 'mine' },
+  mkdir: { path: 'x' },
+  move: { path: 'secret.txt', to: 'x' },
+  copy: { path: 'secret.txt', to: 'x' },
+  chmod: { path: 'secret.txt', mode: 0 },
+  replace: { path: 'secret.txt', pattern: 'mark', replacement: '' },
+  snapshots: {},
+  runs: { code: '1' },
+  check: { code: '1' },
+};
+
+function bodyFor({ path, operation }: Operation): {
+  json?: unknown;
+  body?: string;
+  headers?: Record<string, string>;
+} {
+  const [type] = Object.keys(asObject(asObject(operation.requestBody).content));
+  if (type === undefined) return {};
+  if (type !== 'application/json') return { body: 'x', headers: { 'content-type': type } };
+  return { json: bodies[path.split('/').at(-1) ?? ''] ?? {} };
+}
+
+test("SEC-2: with another user's key every route of a sandbox, a process or a context answers 404 and changes nothing", {
+  timeout: 180_000,
+}, async () => {
+  const named = operationsOf(document).filter(({ path }) =>
+    /\{(chat|process|snapshot)\}|contexts\/\{id\}/.test(path),
+  );
+  expect(named.length).toBeGreaterThan(40);
+  const before = await host.sandboxes.of('alice').inspect('secret');
+  for (const operation of named) {
+    const isSocket = '101' in asObject(operation.operation.responses) && operation.path.endsWith('/exec');
+    const isRemoval = operation.method === 'delete' && operation.path === '/api/v1/sandboxes/{chat}';
+    const reply = await bob(ofAlice(operation), {
+      method: operation.method.toUpperCase(),
+      ...bodyFor(operation),
+    });
+    const what = `${operation.method} ${operation.path}: ${reply.status} ${reply.text}`;
+    // A removal of what is not there is no error, and a plain request to a WebSocket goes no further.
+    expect(reply.status, what).toBe(isSocket ? 426 : isRemoval ? 200 : 404);
+    if (isRemoval) expect(reply.body).toEqual({ removed: false });
+    expect(reply.text).not.toContain(mark);
+  }
+  const lists = ['/api/v1/sandboxes', '/api/v1/contexts'];
+  for (const path of lists) expect((await bob(path)).text).not.toContain('secret');
+  const after = await host.sandboxes.of('alice').inspect('secret');
+  expect({ ...after, activeAt: 0 }).toEqual({ ...before, activeAt: 0 });
+  const files = (await host.sandboxes.of('alice').start('secret')).files;
+  expect(await files.readText('secret.txt')).toBe(mark);
+  expect(await host.sandboxes.of('bob').list()).toEqual([]);
+});
+
+test('every route under /api refuses a caller without a key, and one whose key has no scope for it', async () => {
+  const nobody = host.server.caller('alice', ['memory:read']);
+  for (const operation of operationsOf(document)) {
+    if (!operation.path.startsWith('/api/')) continue;
+    const method = operation.method.toUpperCase();
+    const plain = await fetch(host.server.url + ofAlice(operation), { method });
+    expect(plain.status, `${method} ${operation.path}`).toBe(401);
+    await plain.arrayBuffer();
+    if (/context\b|context\//.test(operation.path) && !operation.path.includes('contexts')) continue;
+    const scoped = await nobody(ofAlice(operation), { method, ...bodyFor(operation) });
+    expect(scoped.status, `${method} ${operation.path} ${scoped.text}`).toBe(403);
+  }
+});
+
+test('API-1: the document says of every route what it does, who may, and how it refuses', () => {
+  const operations = operationsOf(document);
+  expect(operations.length).toBeGreaterThan(70);
+  for (const { method, path, operation } of operations) {
+    const what = `${method} ${path}`;
+    expect(operation.summary, what).toEqual(expect.any(String));
+    expect(operation.tags, what).toHaveLength(1);
+    if (!path.startsWith('/api/')) continue;
+    expect(operation.security, what).toEqual([{ key: [] }]);
+    const responses = asObject(operation.responses);
+    for (const status of ['400', '401', '403', '429', '503'])
+      expect(asObject(responses[status]), `${what} ${status}`).toHaveProperty('content');
+    if (path.includes('{')) expect(responses, what).toHaveProperty('404');
+  }
+});
+
+test('REL-3: whatever is sent to the routes of sandboxes and files, the answer is a declared one and never a 500', {
+  timeout: 300_000,
+}, async () => {
+  const fuzzed = operationsOf(document).filter(
+    ({ method, path }) =>
+      /sandboxes|contexts/.test(path) &&
+      !(method === 'post' && /^\/api\/v1\/(sandboxes|contexts)$/.test(path)),
+  );
+  const requests = fuzzed.map((operation) => ({ operation, made: requestsFor(document, operation) }));
+  // The first of them takes seconds to be made, in which the server cannot close the connections that were idle.
+  for (const { made } of requests) fc.sample(made, 1);
+  await alice('/health').catch(() => {});
+  await nextTurn();
+  for (const { operation, made } of requests) {
+    await fc.assert(
+      fc.asyncProperty(made, async ({ path, body, contentType }) => {
+        const reply = await alice(path, {
+          method: operation.method.toUpperCase(),
+          ...(body !== undefined && {
+            body: JSON.stringify(body),
+            headers: { 'content-type': contentType ?? 'application/json' },
+          }),
+        });
+        expect(reply.status, `${operation.method} ${path} ${reply.text}`).toBeLessThan(500);
+        expect(Object.keys(asObject(operation.operation.responses))).toContain(String(reply.status));
+      }),
+      { numRuns: 15 },
+    );
+  }
+});
+
+test('the client needs nothing that a browser has not', () => {
+  const root = fileURLToPath(new URL('../../src/', import.meta.url));
+  const seen = new Set<string>();
+  const visit = (file: string) => {
+    if (seen.has(file)) return;
+    seen.add(file);
+    const source = readFileSync(join(root, file), 'utf8');
+    for (const [, target = ''] of source.matchAll(/^(?:import|export) (?!type )[^;]*?from '([^']+)'/gms)) {
+      expect(target, `${file} imports ${target}`).toMatch(/^\./);
+      visit(join(dirname(file), target));
+    }
+  };
+  visit('client/client.ts');
+  expect([...seen].filter((file) => !/^(client|core|api\/schemas)\//.test(file))).toEqual([]);
+});
