@@ -4,7 +4,7 @@ import type { Sandbox } from './sandbox.ts';
 
 /** `deny-all`: nothing passes. `allow-list`: what a rule names. `allow-all`: every public address. */
 export const egressModes = ['deny-all', 'allow-list', 'allow-all'] as const;
-export type EgressMode = (typeof egressModes)[number];
+type EgressMode = (typeof egressModes)[number];
 
 /**
  * One thing that a sandbox may reach, or may not. Methods and paths hold for plain HTTP and for bindings only: inside

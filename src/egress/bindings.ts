@@ -16,7 +16,7 @@ export interface Binding {
 }
 
 /** No key: whoever looks for one finds words. */
-export const placeholder = 'geode-placeholder-the-real-key-stays-outside';
+const placeholder = 'geode-placeholder-the-real-key-stays-outside';
 
 type Kind = Pick<Binding, 'header' | 'metered' | 'variables'> & {
   readonly upstream: string | null;
@@ -89,7 +89,7 @@ const kinds: Readonly<Record<string, Kind>> = {
   },
 };
 
-export const bindingNames = Object.keys(kinds);
+const bindingNames = Object.keys(kinds);
 
 /** Refuses what is no binding, before anything is opened. */
 export function bindingOf({ name, upstream }: BindingSpec): Binding {

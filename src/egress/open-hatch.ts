@@ -38,7 +38,7 @@ export interface HatchOptions {
 }
 
 /** What bindings need of the host, for the user of this sandbox. */
-export interface BindingServices {
+interface BindingServices {
   readonly secret: (name: string) => string | undefined;
   /** Why no model may be called now. */
   readonly refusal: () => string | undefined;

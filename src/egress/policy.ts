@@ -77,7 +77,7 @@ function matchesHttp({ methods, paths }: EgressRule, http: Request['http']): boo
 }
 
 /** Paths that a server may read in two ways (`/a/../b`, `%2e`, `//`, `\`) match no rule that has paths. */
-export function matchesPath(wanted: string, asked: string): boolean {
+function matchesPath(wanted: string, asked: string): boolean {
   const [path = ''] = asked.split(/[?#]/, 1);
   if (/(^|\/)\.{1,2}(\/|$)|\/\/|\\|%2e|%2f|%5c|;/i.test(path)) return false;
   return wanted.endsWith('*') ? path.startsWith(wanted.slice(0, -1)) : path === wanted;

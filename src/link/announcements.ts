@@ -14,7 +14,7 @@ const announcementSchema = z.looseObject({
   id: z.string().max(64).optional(),
   door: z.string().max(64).optional(),
 });
-export type Announcement = z.infer<typeof announcementSchema>;
+type Announcement = z.infer<typeof announcementSchema>;
 
 export interface AnnouncementsOptions {
   readonly on: (announcement: Announcement) => void;

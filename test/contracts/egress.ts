@@ -32,7 +32,7 @@ export function egressContract({ name, unavailable, open }: EgressSuite): void {
       await Promise.all([plain, tls, echo].map((server) => server?.[Symbol.asyncDispose]()));
     });
 
-    it('lets through what a rule names, and refuses the rest with the reason and how to ask', async () => {
+    it('NET-1: lets through what a rule names, and refuses the rest with the reason and how to ask', async () => {
       await using sandbox = await harness.open();
       const opened = await hatchOf(
         sandbox,
@@ -95,7 +95,7 @@ b.sendall(b'\\x02pong'); print(b.recv(5))
       expect(result.stdout).toBe("0 b'\\x01ping'\n2\nb'\\x02pong'\n");
     });
 
-    it('carries each connection by itself: a slow reader holds up nobody, and a change of the policy cuts what is open', async () => {
+    it('NET-1: carries each connection by itself: a slow reader holds up nobody, and a change of the policy cuts what is open', async () => {
       await using sandbox = await harness.open();
       const opened = await hatchOf(
         sandbox,
@@ -131,7 +131,7 @@ except ConnectionError: print('closed')
       expect(result.stdout).toBe(`hello from allowed.test:${plain.port}/beside\nclosed\n`);
     });
 
-    it('is the only way out: there is no interface, no resolver and no datagram that leaves', async () => {
+    it('NET-2: is the only way out: there is no interface, no resolver and no datagram that leaves', async () => {
       await using sandbox = await harness.open();
       const opened = await hatchOf(sandbox, allowing(toHere('allowed.test', plain.port)));
       using _hatch = opened.hatch;

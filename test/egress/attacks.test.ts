@@ -5,7 +5,16 @@ import type { Resolve } from '../../src/egress/resolve.ts';
 import { bubblewrapRuntime } from '../../src/runtimes/bubblewrap/bubblewrap.ts';
 import { eventually, type Harness, openHarness } from '../contracts/harness.ts';
 import { greeting, withEncryptedHello } from './client-hellos.ts';
-import { allowing, hatchOf, type Opened, python, specOf, testNames, toHere } from './hatch-fixture.ts';
+import {
+  allowing,
+  getUrl,
+  hatchOf,
+  type Opened,
+  python,
+  specOf,
+  testNames,
+  toHere,
+} from './hatch-fixture.ts';
 import { httpUpstream, tlsUpstream, type Upstream } from './upstreams.ts';
 
 const { bubblewrap } = inject('engines');
@@ -61,7 +70,7 @@ describe.skipIf(!bubblewrap.available)(
     const get = (url: string, ...headers: string[]) =>
       `GET ${url} HTTP/1.1\\r\\nConnection: close\\r\\n${headers.map((line) => `${line}\\r\\n`).join('')}\\r\\n`;
 
-    it('private, metadata, mapped and strangely written addresses are refused under allow-all', async () => {
+    it('NET-2: private, metadata, mapped and strangely written addresses are refused under allow-all', async () => {
       const before = plain.connections.size;
       const hosts = [
         ...[
@@ -264,6 +273,17 @@ print(urllib.request.urlopen('http://allowed.test:' + sys.argv[1] + '/flood', ti
 `;
       const result = await python(sandbox, opened, code, String(plain.port));
       expect(result.stdout, result.stderr).toBe('200\n');
+    });
+
+    it('NET-2: a redirect is a new request, judged by itself', async () => {
+      await using redirecting = await httpUpstream((_, response) =>
+        response.writeHead(302, { location: `http://other.test:${plain.port}/stolen` }).end(),
+      );
+      const opened = await hatchOf(sandbox, allowing(toHere('allowed.test', redirecting.port)));
+      using _hatch = opened.hatch;
+      const result = await python(sandbox, opened, getUrl, `http://allowed.test:${redirecting.port}/`);
+      expect(result.stdout).toContain(`403 Geode: other.test:${plain.port} is not in the policy`);
+      expect(plain.seen.some(({ url }) => url === '/stolen')).toBe(false);
     });
 
     it('what crosses is in the audit without its query, and failures say why', async () => {

@@ -96,7 +96,7 @@ describe.skipIf(!bubblewrap.available)(
     const hatchFor = (sandbox: Sandbox) =>
       egress.open(sandbox, { sandboxId: sandbox.id, user: 'alice' }, spec());
 
-    it('let a program without a key stream from a model that sees the real one, and count what it used', async () => {
+    it('NET-4: let a program without a key stream from a model that sees the real one, and count what it used', async () => {
       await using sandbox = await harness.open();
       using hatch = await hatchFor(sandbox);
       const code = `
@@ -148,7 +148,7 @@ print(json.load(post(os.environ['OPENAI_BASE_URL'] + '/chat/completions'))['mode
       ]);
     });
 
-    it('never show the real credential inside: not in an echo, not in the environment, processes or files', async () => {
+    it('NET-4: never show the real credential inside: not in an echo, not in the environment, processes or files', async () => {
       await using sandbox = await harness.open();
       using hatch = await hatchFor(sandbox);
       const code = `

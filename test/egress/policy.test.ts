@@ -11,7 +11,7 @@ import { greeting, withEncryptedHello } from './client-hellos.ts';
 const web = (host: string, port = 443) => ({ host, port });
 
 describe('the policy', () => {
-  it('lets pass what a rule names: the exact host, or what is below a wildcard, on its ports', () => {
+  it('NET-1: lets pass what a rule names: the exact host, or what is below a wildcard, on its ports', () => {
     const policy = policyOf({ allow: ['example.com', '*.example.org:8443', 'npm'] });
     const passes = (host: string, port?: number) => decide(policy, web(host, port)).allowed;
     expect(policy.mode).toBe('allow-list');
@@ -33,7 +33,7 @@ describe('the policy', () => {
     ]);
   });
 
-  it('denies by default, and a deny rule wins over every other', () => {
+  it('NET-1: denies by default, and a deny rule wins over every other', () => {
     expect(decide(policyOf({}), web('example.com'))).toMatchObject({ allowed: false, rule: 'deny-all' });
     const policy = policyOf({ allow: ['*'], deny: ['*.bad.example', 'pypi'] });
     expect(policy.mode).toBe('allow-all');
@@ -45,7 +45,7 @@ describe('the policy', () => {
     expect(decide(policy, web('pypi.org')).allowed).toBe(false);
   });
 
-  it('holds plain HTTP to methods and paths, and never lets such a rule open a tunnel', () => {
+  it('NET-1: holds plain HTTP to methods and paths, and never lets such a rule open a tunnel', () => {
     const policy = policyOf({ allow: ['GET,HEAD http://example.com/api/*'] });
     const asks = (method: string, path: string) =>
       decide(policy, { ...web('example.com', 80), http: { method, path } }).allowed;

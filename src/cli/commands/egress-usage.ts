@@ -1,3 +1,4 @@
+import { localUser } from '../../core/identity.ts';
 import { type CliCommand, exitCodes, text } from '../command.ts';
 import { table } from '../table.ts';
 import { userOption } from './secrets-set.ts';
@@ -8,8 +9,8 @@ export const egressUsageCommand: CliCommand = {
   usage: '[OPTION …]',
   examples: [['geode egress usage --day 2026-01-31', 'of one day, UTC (default: today)']],
   options: { ...userOption, day: { type: 'string', value: 'DAY', description: 'YYYY-MM-DD' } },
-  async run({ app, values, host, json, out }) {
-    const usage = (await app()).egress.usage(text(values, 'user') ?? host.user, text(values, 'day'));
+  async run({ app, values, json, out }) {
+    const usage = (await app()).egress.usage(text(values, 'user') ?? localUser, text(values, 'day'));
     if (json) out(JSON.stringify({ usage }));
     else if (usage.length === 0) out('No model was called.');
     else {

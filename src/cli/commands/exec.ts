@@ -1,5 +1,6 @@
 import type { Host } from '../../config/host.ts';
 import { GeodeError } from '../../core/errors.ts';
+import { localUser } from '../../core/identity.ts';
 import type { SandboxSpec } from '../../core/sandbox.ts';
 import { type CliCommand, type CliValues, text } from '../command.ts';
 import { egressFrom, egressOptions, warnIfAdvice } from '../egress-options.ts';
@@ -58,7 +59,7 @@ export const execCommand: CliCommand = {
       if (!quiet) {
         context.err(`sandbox ${sandbox.id}: runtime ${sandbox.runtime}, isolation grade ${sandbox.grade}`);
       }
-      const owner = { sandboxId: sandbox.id, user: context.host.user };
+      const owner = { sandboxId: sandbox.id, user: localUser };
       using hatch = egress && (await app.egress.open(sandbox, owner, egress, context));
       if (hatch !== undefined && !quiet) warnIfAdvice(hatch.enforced, context);
       return await runCommandIn(

@@ -1,3 +1,4 @@
+import { localUser } from '../../core/identity.ts';
 import { agoText } from '../ages.ts';
 import { type CliCommand, exitCodes, text } from '../command.ts';
 import { table } from '../table.ts';
@@ -9,8 +10,8 @@ export const secretsLsCommand: CliCommand = {
   usage: '[OPTION …]',
   examples: [['geode secrets ls', 'with the time of their last change']],
   options: userOption,
-  async run({ app, values, host, json, out }) {
-    const secrets = (await app()).egress.secrets.list(text(values, 'user') ?? host.user);
+  async run({ app, values, json, out }) {
+    const secrets = (await app()).egress.secrets.list(text(values, 'user') ?? localUser);
     if (json) out(JSON.stringify({ secrets }));
     else if (secrets.length === 0) out('No secrets. geode secrets set NAME < FILE stores one.');
     else

@@ -1,9 +1,10 @@
 import { text as readAll } from 'node:stream/consumers';
+import { localUser } from '../../core/identity.ts';
 import { type CliCommand, exitCodes, text } from '../command.ts';
 import { onePositional, wrongUsage } from '../values.ts';
 
 export const userOption = {
-  user: { type: 'string', short: 'u', value: 'USER', description: 'whose secret (default: your login)' },
+  user: { type: 'string', short: 'u', value: 'USER', description: 'whose secret (default: yours)' },
 } as const;
 
 export const secretsSetCommand: CliCommand = {
@@ -26,7 +27,7 @@ export const secretsSetCommand: CliCommand = {
     const given =
       variable === undefined ? await readAll(context.streams.stdin) : context.host.variable(variable);
     if (given === undefined) throw wrongUsage(`--from ${variable}: this variable is not set here`);
-    const user = text(context.values, 'user') ?? context.host.user;
+    const user = text(context.values, 'user') ?? localUser;
     (await context.app()).egress.secrets.set(user, name, given.trim());
     context.out(
       context.json ? JSON.stringify({ name, user }) : `${name}: stored; use it with --bind ${name}`,

@@ -1,0 +1,131 @@
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import type { AuditRecord } from '../../src/core/egress.ts';
+import { patience, type SandboxHome, sandboxHome } from '../cli/sandbox-home.ts';
+import { httpUpstream, type Upstream } from './upstreams.ts';
+
+const { bubblewrap } = inject('engines');
+
+/** Prints what a URL gives, or why it does not. The address is private, so it must not be taken for the sandbox's own. */
+const get = `
+import os, sys, urllib.request
+os.environ.pop('no_proxy', None); os.environ.pop('NO_PROXY', None)
+for url in sys.argv[1:]:
+    try: print(urllib.request.urlopen(url, timeout=40).read().decode())
+    except Exception as error: print(error)
+`;
+
+describe.skipIf(!bubblewrap.available)(
+  `the hatch from the command line${bubblewrap.available ? '' : ` (skipped: ${bubblewrap.reason})`}`,
+  patience,
+  () => {
+    let home: SandboxHome;
+    let server: Upstream;
+    let own: string;
+    beforeAll(async () => {
+      server = await httpUpstream();
+      own = `127.0.0.1:${server.port}`;
+      home = await sandboxHome({ GEODE_RUNTIME_NAME: 'bubblewrap', GEODE_SANDBOX_READY: '0' });
+    });
+    afterEach(() => home.end());
+    afterAll(async () => {
+      await home?.[Symbol.asyncDispose]();
+      await server?.[Symbol.asyncDispose]();
+    });
+
+    const search = async (...args: string[]) =>
+      (await home.json<{ records: AuditRecord[] }>(['egress', 'log', ...args])).records;
+
+    it('NET-1 NET-7: a run and a command reach what --allow names, and say on stderr what was denied and how to allow it', async () => {
+      const run = await home.run([
+        'run',
+        '--allow',
+        own,
+        'python',
+        '-c',
+        get,
+        `http://${own}/run`,
+        'http://other.example/',
+      ]);
+      expect(run.stdout).toBe(
+        `hello from ${own}/run\nHTTP Error 403: Geode: other.example:80 is not in the policy\n`,
+      );
+      expect(run.stderr).toContain(
+        'geode: denied: other.example:80 is not in the policy; to allow it: --allow other.example\n',
+      );
+      const exec = await home.run([
+        'exec',
+        '--allow',
+        own,
+        '--',
+        'python3',
+        '-c',
+        get,
+        `http://${own}/exec`,
+        'http://other.example/',
+      ]);
+      expect(exec.stdout).toContain(`hello from ${own}/exec\n`);
+      expect(exec.stderr).toContain('to allow it: --allow other.example');
+      const none = await home.run(['run', 'python', '-c', get, `http://${own}/none`]);
+      expect(none.stdout).not.toContain('hello');
+      expect(server.seen.map(({ url }) => url)).toEqual(['/run', '/exec']);
+      const denied = await search('--denied', '--since', '1d', '--search', 'other.example');
+      expect(denied.map(({ verdict, host, user }) => ({ verdict, host, isNamed: user !== '' }))).toEqual([
+        { verdict: 'denied', host: 'other.example', isNamed: true },
+        { verdict: 'denied', host: 'other.example', isNamed: true },
+      ]);
+      expect(await search('--search', 'nowhere')).toEqual([]);
+    });
+
+    it('NET-1 NET-7: a policy of a sandbox changes while it runs, outlives its host, and never goes with a network of its own', async () => {
+      await home.ok(['sandbox', 'create', 'demo', '--allow', 'npm']);
+      const fetch = (path: string) =>
+        home.run(['sandbox', 'exec', 'demo', '--', 'python3', '-c', get, `http://${own}${path}`]);
+      const refused = await fetch('/first');
+      expect(refused.stdout).toContain('403');
+      const [, ask] = /to allow it: geode (.*)\n/.exec(refused.stderr) ?? [];
+      expect(ask).toMatch(/^egress allow .*\/demo 127\.0\.0\.1:\d+$/);
+      expect(await home.ok((ask ?? '').split(' '))).toContain(`allow ${own} (private address)`);
+      expect((await fetch('/second')).stdout).toBe(`hello from ${own}/second\n`);
+      await home.ok(['host', 'stop']);
+      expect((await fetch('/third')).stdout).toBe(`hello from ${own}/third\n`);
+      expect(await home.ok(['egress', 'deny', 'demo', own])).toContain(`deny ${own}`);
+      expect((await fetch('/fourth')).stdout).toContain('403');
+      const shown = await home.ok(['egress', 'ls', 'demo']);
+      expect(shown.split('\n')).toEqual(
+        expect.arrayContaining(['mode allow-list', `deny ${own}`, 'allow registry.npmjs.org (npm)']),
+      );
+      const crossed = await search('demo');
+      expect(crossed.map(({ verdict, path }) => `${verdict} ${path}`)).toEqual([
+        'denied /fourth',
+        'allowed /third',
+        'allowed /second',
+        'denied /first',
+      ]);
+      expect(crossed[1]).toMatchObject({ status: 200, address: '127.0.0.1', rule: own });
+      expect(crossed[1]?.bytesIn).toBeGreaterThan(0);
+      expect(await home.ok(['egress', 'log', '--limit', '1'])).toContain('/fourth');
+      const bridge = await home.run(['sandbox', 'create', 'other', '--network', 'bridge', '--allow', 'npm']);
+      expect(bridge.code).not.toBe(0);
+    });
+
+    it('a secret is stored, listed and removed without being shown, and its binding works in a sandbox that stays', async () => {
+      const value = 'sk-test-0123456789-abcdefghij';
+      expect((await home.run(['exec', '--bind', 'anthropic', '--', 'true'])).stderr).toContain(
+        'geode secrets set anthropic',
+      );
+      expect(await home.ok(['secrets', 'set', 'anthropic'], `${value}\n`)).not.toContain(value);
+      expect(await home.ok(['secrets', 'ls'])).toMatch(/^anthropic /);
+      expect((await stat(join(home.folder, '.config/geode/secrets.key'))).mode & 0o777).toBe(0o600);
+      await home.ok(['sandbox', 'create', 'bound', '--bind', `anthropic=http://${own}`]);
+      const code = `import os, urllib.request; print(urllib.request.urlopen(os.environ['ANTHROPIC_BASE_URL'] + '/v1/models', timeout=40).status, os.environ['ANTHROPIC_API_KEY'])`;
+      const shown = await home.ok(['sandbox', 'exec', 'bound', '--', 'python3', '-c', code]);
+      expect(shown).toBe('200 geode-placeholder-the-real-key-stays-outside\n');
+      expect(server.seen.at(-1)).toMatchObject({ url: '/v1/models', headers: { 'x-api-key': value } });
+      expect(await home.ok(['secrets', 'rotate'])).toBe('1 sealed with a new key\n');
+      await home.ok(['secrets', 'rm', 'anthropic']);
+      expect((await home.run(['secrets', 'rm', 'anthropic'])).code).toBe(1);
+    });
+  },
+);
