@@ -130,6 +130,8 @@ export interface Explanation {
   readonly keyword: HalfScore | null;
   /** The words of the query that the entry has, as they are indexed. */
   readonly words: readonly string[];
+  /** All of this in one sentence: "it has lemon, cake; number 2 in meaning". */
+  readonly summary: string;
 }
 
 export interface HalfScore {

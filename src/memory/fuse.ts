@@ -51,7 +51,7 @@ export function fuse(halves: Halves, fusion: Fusion): Ranked[] {
 }
 
 /** Only for what is shown: many more are ranked. */
-export function explained({ exact, dense, keyword, share }: Ranked): Omit<Explanation, 'words'> {
+export function explained({ exact, dense, keyword, share }: Ranked): Omit<Explanation, 'words' | 'summary'> {
   return {
     exact,
     dense: dense && { ...dense, share },

@@ -10,6 +10,7 @@ import { explained, fuse, type Ranked } from './fuse.ts';
 import type { Hits, Search, SearchIndex } from './index/search-index.ts';
 import type { Indexer } from './indexer.ts';
 import { type CheckedQuery, checkedQuery } from './prepare.ts';
+import { summaryOf } from './summary.ts';
 import { errorSignatures } from './text/error-signature.ts';
 import { wordHash, words } from './text/words.ts';
 import { fallbackHits } from './truth/fallback-words.ts';
@@ -207,7 +208,7 @@ function page(
   { truth }: RecallParts,
   all: readonly Ranked[],
   { namespace, now }: Search,
-  { limit, offset }: CheckedQuery,
+  { text, limit, offset }: CheckedQuery,
   queryWords: readonly string[],
 ): { results: Result[]; total: number } {
   return truth.read((sql) => {
@@ -219,7 +220,8 @@ function page(
       if (there === undefined) return [];
       const shared = queryWords.filter((word) => there.words.has(wordHash(word)));
       const why = { ...explained(ranked), words: shared };
-      return [{ entry: there.entry, score: ranked.score, why }];
+      const summary = summaryOf(text, why);
+      return [{ entry: there.entry, score: ranked.score, why: { ...why, summary } }];
     });
     return { results, total: all.length };
   });

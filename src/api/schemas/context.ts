@@ -110,6 +110,7 @@ const whySchema = z
     dense: halfScoreSchema.nullable(),
     keyword: halfScoreSchema.nullable(),
     words: z.array(z.string()),
+    summary: z.string().describe('All of this in one sentence, for a model or a person.'),
   })
   .meta({ id: 'Why' });
 

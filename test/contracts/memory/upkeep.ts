@@ -109,6 +109,11 @@ export function upkeepContract(scene: () => MemoryScene): void {
       expect(await keysOf('cake', words)).toEqual(['1', '2']);
       expect(await keysOf('lemon', words)).toEqual(['2', '1', '3']);
       expect(await keysOf('gateway', words)).toEqual(['5']);
+      const { results } = await memory.recall({ text: 'Which cakes?', ...words });
+      expect(results.map(({ why }) => why.summary)).toEqual([
+        'it has cakes',
+        'words of the query stand around it',
+      ]);
       expect(await keysOf('what happened in May 2023', words)).toEqual(['6']);
       expect(await memory.get('3')).toMatchObject({ thread: 'chat', order: 3, context: null, date: null });
       // The one in the middle leaves: what was around it meets.

@@ -1,0 +1,23 @@
+/** Why a result was found, in one sentence for a model or a person. */
+import type { Explanation } from '../core/memory.ts';
+import { words } from './text/words.ts';
+
+const exactly = {
+  key: 'its key is the query',
+  identifier: 'it carries a name from the query',
+  error: 'it has the same error as the query',
+} as const;
+
+export function summaryOf(query: string, why: Omit<Explanation, 'summary'>): string {
+  const shared = new Set(why.words);
+  const written = query
+    .split(/[^\p{L}\p{N}\p{M}_$]+/u)
+    .filter((word) => words(word).some((stem) => shared.has(stem)));
+  const reasons = [
+    why.exact === null ? null : exactly[why.exact],
+    written.length === 0 ? null : `it has ${[...new Set(written)].join(', ')}`,
+    why.keyword !== null && written.length === 0 ? 'words of the query stand around it' : null,
+    why.dense === null ? null : `number ${why.dense.rank} in meaning`,
+  ];
+  return reasons.filter((reason) => reason !== null).join('; ');
+}
