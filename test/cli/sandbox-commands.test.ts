@@ -149,6 +149,8 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: geode sandbox${reason}`, patience
     const holder = home.start(
       'sandbox',
       'exec',
+      '--timeout',
+      '600',
       'follow',
       '--',
       'sh',

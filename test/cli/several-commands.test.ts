@@ -122,6 +122,8 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: several commands at once${reason}
     const child = home.start(
       'sandbox',
       'exec',
+      '--timeout',
+      '600',
       'slow',
       '--',
       'sh',
