@@ -27,7 +27,7 @@ function loadSet(name: string): RetrievalSet {
 
 it.for(['scifact', 'humaneval'])(
   'finds more together than by meaning, by words, or by ranks alone: %s (MEM-7)',
-  { timeout: 300_000 },
+  { timeout: 900_000 },
   async (name, context) => {
     await using embedder = openLocalEmbedder({ folder: await modelOrSkip(context) });
     using folder = temporaryFolder();
