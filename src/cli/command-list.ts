@@ -1,6 +1,10 @@
 /** Every command, in the order of `geode --help`. */
 import type { CliCommand } from './command.ts';
 import { configCommand } from './commands/config.ts';
+import { crystalsLsCommand } from './commands/crystals-ls.ts';
+import { crystalsPinCommand } from './commands/crystals-pin.ts';
+import { crystalsRmCommand } from './commands/crystals-rm.ts';
+import { crystalsShowCommand } from './commands/crystals-show.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { egressAllowCommand } from './commands/egress-allow.ts';
 import { egressDenyCommand } from './commands/egress-deny.ts';
@@ -49,6 +53,10 @@ import { secretsRmCommand } from './commands/secrets-rm.ts';
 import { secretsRotateCommand } from './commands/secrets-rotate.ts';
 import { secretsSetCommand } from './commands/secrets-set.ts';
 import { shellCommand } from './commands/shell.ts';
+import { solveCommand } from './commands/solve.ts';
+import { solveLsCommand } from './commands/solve-ls.ts';
+import { solveResumeCommand } from './commands/solve-resume.ts';
+import { solveShowCommand } from './commands/solve-show.ts';
 import { statusCommand } from './commands/status.ts';
 
 export const commands: readonly CliCommand[] = [
@@ -75,6 +83,14 @@ export const commands: readonly CliCommand[] = [
   sandboxForkCommand,
   sandboxExtendCommand,
   sandboxRenameCommand,
+  solveCommand,
+  solveLsCommand,
+  solveShowCommand,
+  solveResumeCommand,
+  crystalsLsCommand,
+  crystalsShowCommand,
+  crystalsPinCommand,
+  crystalsRmCommand,
   egressLsCommand,
   egressAllowCommand,
   egressDenyCommand,

@@ -4,6 +4,7 @@ import type { App } from '../app.ts';
 import type { Host } from '../config/host.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { Sandboxes } from '../core/persistent.ts';
+import type { OpenedSolves } from '../solve/open-solves.ts';
 import type { PullDisplay } from './show-pull.ts';
 import type { SplitArguments } from './split-arguments.ts';
 import type { Streams } from './streams.ts';
@@ -48,6 +49,8 @@ export interface CliContext {
 
 export interface Hosted {
   readonly sandboxes: Sandboxes;
+  /** Of a host that has every part; one that only lends its sandboxes has none. */
+  readonly solves?: OpenedSolves;
   /** Shows how far the pulls are that this command waits for. */
   readonly pull: PullDisplay;
 }

@@ -26,6 +26,7 @@ export type {
 export type { RemoteCommand, RemoteSandbox } from './sandbox.ts';
 export type { RemoteSnapshots } from './snapshots.ts';
 export type { SocketProcess } from './socket-process.ts';
+export type { RemoteCrystal, RemoteSolve } from './solve.ts';
 
 export interface GeodeClient extends RemoteMemory, RemoteHost {
   readonly sandboxes: RemoteSandboxes;

@@ -19,7 +19,7 @@ import { modelChapter } from '../models/accounting.ts';
 import type { PullEvent } from '../runs/events.ts';
 import type { Runs } from '../runs/index.ts';
 import { sandboxChapter } from '../sandboxes/book.ts';
-import { openSolves } from '../solve/open-solves.ts';
+import { type OpenedSolves, openSolves } from '../solve/open-solves.ts';
 import { solveChapter } from '../solve/solve-table.ts';
 import { type HostMemory, hostMemory } from './host-memory.ts';
 import { openConfiguredModels } from './models.ts';
@@ -46,6 +46,7 @@ export interface OpenHost extends AsyncDisposable {
   readonly events: Events;
   readonly sandboxes: Sandboxes;
   readonly runs: Runs;
+  readonly solves: OpenedSolves;
   readonly memory: HostMemory;
   readonly keys: KeyStore;
   /** All of it as the API serves it. */
@@ -106,6 +107,7 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
     events,
     sandboxes,
     runs,
+    solves,
     memory,
     keys,
     parts,

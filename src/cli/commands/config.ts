@@ -1,9 +1,9 @@
 import type { Setting } from '../../config/load.ts';
+import { masked } from '../../config/masked.ts';
 import { type CliCommand, exitCodes } from '../command.ts';
 import { table } from '../table.ts';
 
 const longestShown = 60;
-const secret = /(key|token|secret|password)$/;
 
 export const configCommand: CliCommand = {
   name: 'config',
@@ -31,10 +31,6 @@ export const configCommand: CliCommand = {
     return exitCodes.done;
   },
 };
-
-function masked({ name, value }: Setting): unknown {
-  return secret.test(name) && value !== undefined ? '***' : value;
-}
 
 function shortened(text: string): string {
   return text.length > longestShown ? `${text.slice(0, longestShown)}…` : text;

@@ -58,10 +58,10 @@ export async function openCommandHost(
       onPull: (event) => asked()?.pull?.show(event),
     }),
   );
-  const { app, sandboxes } = host;
+  const { app, sandboxes, solves } = host;
   const { host: machine, commands } = context;
   const server = opened.use(
-    new CommandServer({ host: machine, commands, loaded, app, sandboxes, yields: lingerMs !== null }),
+    new CommandServer({ host: machine, commands, loaded, app, sandboxes, solves, yields: lingerMs !== null }),
   );
   await server.listen(socket);
   const leave = () => {

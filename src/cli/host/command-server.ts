@@ -4,6 +4,7 @@ import type { App } from '../../app.ts';
 import type { LoadedConfig } from '../../config/load.ts';
 import type { Sandboxes } from '../../core/persistent.ts';
 import { listenAt } from '../../host/host-socket.ts';
+import type { OpenedSolves } from '../../solve/open-solves.ts';
 import type { CliCommand, CliContext } from '../command.ts';
 import { pullOf } from '../hosting.ts';
 import { perform } from '../perform.ts';
@@ -28,6 +29,7 @@ export interface CommandServerOptions extends Pick<CliContext, 'host' | 'command
   readonly loaded: LoadedConfig;
   readonly app: App;
   readonly sandboxes: Sandboxes;
+  readonly solves: OpenedSolves;
   /** It makes room for another when it has nothing to do. */
   readonly yields: boolean;
 }
@@ -151,11 +153,11 @@ export class CommandServer implements AsyncDisposable {
     streams: FarStreams,
     signal: AbortSignal,
   ): Promise<number> {
-    const { host, commands, loaded, app, sandboxes } = this.#options;
+    const { host, commands, loaded, app, sandboxes, solves } = this.#options;
     const asked: Asking = { isOver: false, warn: (message) => streams.stderr.write(`warning: ${message}\n`) };
     const hosted = (context: Pick<CliContext, 'json' | 'streams'>) => {
       asked.pull = pullOf(context);
-      return { sandboxes, pull: asked.pull };
+      return { sandboxes, solves, pull: asked.pull };
     };
     const typedAt = { ...host, umask, variable: (name: string) => variables[name] };
     return asking

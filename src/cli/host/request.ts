@@ -71,7 +71,7 @@ const program = `${version} in ${fileURLToPath(new URL('../../..', import.meta.u
  * What would make a command do something else in another process, by name. How long sandboxes stay and how many there
  * may be is not in it: that is for their host to say.
  */
-export function settingsOf({ runtime, docker, apple, sandbox, security, runs }: Config) {
+export function settingsOf({ runtime, docker, apple, sandbox, security, runs, providers }: Config) {
   const { state_dir, run_dir, first_uid, uids, memory, cpus, pids, disk, open_files, lease } = sandbox;
   const sections = {
     runtime,
@@ -80,6 +80,8 @@ export function settingsOf({ runtime, docker, apple, sandbox, security, runs }: 
     sandbox: { state_dir, run_dir, first_uid, uids, memory, cpus, pids, disk, open_files, lease },
     security,
     runs: { pull_timeout: runs.pull_timeout },
+    // Keys stay where they are.
+    providers: { ...providers, services: markOf(providers.services) },
   };
   return namedValues(sections);
 }

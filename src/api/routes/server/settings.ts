@@ -1,4 +1,5 @@
 import type { Setting } from '../../../config/load.ts';
+import { masked } from '../../../config/masked.ts';
 import type { ApiParts } from '../../environment.ts';
 import { requireScope } from '../../guards/auth.ts';
 import { defineRoute, json, refusals, security } from '../../route.ts';
@@ -15,18 +16,10 @@ export function settings(read: NonNullable<ApiParts['settings']>) {
       middleware: requireScope('admin'),
       responses: { 200: json('Secrets are masked.', settingsSchema), ...refusals },
     },
-    (context) => context.json({ settings: read().map(masked) }, 200),
+    (context) => context.json({ settings: read().map(shown) }, 200),
   );
 }
 
-const secret = /(key|token|secret|password)$/;
-
-/** A URL may hold a password too. */
-function masked({ name, value, source, meaning }: Setting) {
-  const hidden = secret.test(name) && value !== undefined ? '***' : withoutPassword(value);
-  return { name, value: hidden ?? null, source, meaning };
-}
-
-function withoutPassword(value: unknown): unknown {
-  return typeof value === 'string' ? value.replace(/^(\w+:\/\/[^/@:]*):[^@]*@/, '$1:***@') : value;
+function shown({ name, value, source, meaning }: Setting) {
+  return { name, value: masked({ name, value }) ?? null, source, meaning };
 }

@@ -1,0 +1,93 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { type ModelServer, startModelServer } from '../fixtures/model-server/model-server.ts';
+import { patience, type SandboxHome, sandboxHome } from './sandbox-home.ts';
+
+const { bubblewrap } = inject('engines');
+const skipped = bubblewrap.available ? '' : ` (skipped: ${bubblewrap.reason})`;
+const key = 'sk-not-for-anybody-0123456789';
+
+describe.skipIf(!bubblewrap.available)(`geode solve and geode crystals${skipped}`, patience, () => {
+  let server: ModelServer;
+  let home: SandboxHome;
+  let wrong = true;
+
+  beforeAll(async () => {
+    server = await startModelServer(({ prompt }) => {
+      if (prompt.includes('Say from the evidence')) {
+        return { text: JSON.stringify({ analysis: 'a', cause: 'It squares.', change: 'Double it.' }) };
+      }
+      const code = wrong ? 'def double(n): return n * n' : 'def double(n): return 2 * n';
+      wrong = false;
+      return { text: JSON.stringify({ language: 'python', code, files: [], checks: '', needs: '' }) };
+    });
+    home = await sandboxHome({
+      GEODE_RUNTIME_NAME: 'bubblewrap',
+      GEODE_PROVIDERS_SERVICES: JSON.stringify({
+        scripted: { kind: 'openai-compatible', base_url: `${server.url}/v1`, api_key: key },
+      }),
+      GEODE_PROVIDERS_DEFAULT: 'scripted/some-model',
+    });
+    await writeFile(join(home.folder, 'tests.py'), 'assert double(3) == 6\n');
+  }, 120_000);
+  afterAll(async () => {
+    await home[Symbol.asyncDispose]();
+    await server[Symbol.asyncDispose]();
+  }, 120_000);
+
+  it('SLV-3: shows each attempt as it happens, gives the solution, and remembers both', async () => {
+    const words = ['write', 'double(n),', 'twice', 'the', 'number'];
+    const asked = ['solve', '-l', 'python', '--tests', 'tests.py', ...words];
+    const { code, stdout, stderr } = await home.run(asked);
+    expect(stdout, stderr).toBe('def double(n): return 2 * n\n');
+    expect(code).toBe(0);
+    expect(stderr).toContain('Attempt 1');
+    expect(stderr).toContain('failed: It did not pass the tests');
+    expect(stderr).toContain('Learned: It squares. Double it.');
+    expect(stderr).toContain('verified: It passed the tests.');
+    expect(stderr).toContain('Solved.');
+    const calls = server.calls.length;
+    const again = await home.run(asked);
+    expect(again.stdout).toBe('def double(n): return 2 * n\n');
+    expect(again.stderr).toContain('an earlier solution');
+    expect(server.calls).toHaveLength(calls);
+
+    const { solves } = await home.json<{ solves: { id: string }[] }>(['solve', 'ls', '--json']);
+    expect(solves).toHaveLength(2);
+    const shown = await home.ok(['solve', 'show', solves[1]?.id ?? '']);
+    expect(shown).toContain('Attempt 1: failed');
+    expect(shown).toContain('return n * n');
+    const events = (await home.ok(['solve', '--json', '-l', 'python', '--tests', 'tests.py', ...words]))
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line).type);
+    expect(events.at(0)).toBe('solve-start');
+    expect(events.at(-1)).toBe('result');
+  });
+
+  it('CRY-3: crystals are listed, shown, pinned and removed', async () => {
+    const { crystals } = await home.json<{ crystals: { key: string }[] }>(['crystals', 'ls', '--json']);
+    expect(crystals).toHaveLength(1);
+    const id = crystals[0]?.key ?? '';
+    expect(await home.ok(['crystals', 'show', id])).toContain('return 2 * n');
+    expect(await home.ok(['crystals', 'pin', id])).toContain('pinned');
+    expect(await home.ok(['crystals', 'rm', id])).toContain('removed');
+    expect(await home.ok(['crystals', 'ls'])).toContain('No crystals yet');
+  });
+
+  it('says what is wrong, and shows the key to nobody', async () => {
+    const nothing = await home.run(['solve']);
+    expect(nothing.code).toBe(2);
+    const unread = await home.run(['solve', '--tests', 'nowhere.py', 'anything']);
+    expect(unread.stderr).toContain('nowhere.py cannot be read');
+    const unknown = await home.run(['solve', 'show', 'nothing']);
+    expect(unknown.stderr).toContain('There is no solve');
+    const config = await home.ok(['config']);
+    expect(config).toContain('providers.services');
+    expect(config).not.toContain(key);
+    const none = await home.run(['solve', 'anything'], '', { GEODE_PROVIDERS_SERVICES: '{}' });
+    expect(none.stderr).toContain('SERVICE/MODEL');
+    expect(none.code).toBe(1);
+  });
+});
