@@ -14,8 +14,8 @@ const groups: Readonly<Record<string, { readonly count: number; readonly claimed
   NET: { count: 7, claimed: [1, 2, 4, 7] },
   MCP: { count: 6, claimed: [] },
   AGT: { count: 6, claimed: [] },
-  SLV: { count: 4, claimed: [] },
-  CRY: { count: 5, claimed: [] },
+  SLV: { count: 4, claimed: [1, 2, 4] },
+  CRY: { count: 5, claimed: [1, 2, 3] },
   MEM: { count: 8, claimed: [1, 2, 3, 4, 5, 6, 7, 8] },
   CTX: { count: 4, claimed: [1, 2, 3, 4] },
   GW: { count: 5, claimed: [] },
@@ -23,11 +23,12 @@ const groups: Readonly<Record<string, { readonly count: number; readonly claimed
   CA: { count: 5, claimed: [] },
   CFG: { count: 1, claimed: [] },
   CLI: { count: 2, claimed: [] },
-  API: { count: 2, claimed: [] },
+  API: { count: 3, claimed: [] },
   UI: { count: 1, claimed: [] },
   SEC: { count: 3, claimed: [1] },
   REL: { count: 3, claimed: [1] },
-  PERF: { count: 2, claimed: [] },
+  PERF: { count: 3, claimed: [] },
+  PKG: { count: 1, claimed: [] },
 };
 
 export const allIds: ReadonlySet<string> = new Set(

@@ -66,7 +66,7 @@ describe.skipIf(!bubblewrap.available)(`geode solve and geode crystals${skipped}
     expect(events.at(-1)).toBe('result');
   });
 
-  it('CRY-3: crystals are listed, shown, pinned and removed', async () => {
+  it('CRY-4: crystals are listed, shown, pinned and removed', async () => {
     const { crystals } = await home.json<{ crystals: { key: string }[] }>(['crystals', 'ls', '--json']);
     expect(crystals).toHaveLength(1);
     const id = crystals[0]?.key ?? '';

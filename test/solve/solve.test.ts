@@ -216,6 +216,22 @@ describe.skipIf(!bubblewrap.available)(`solving by trying${skipped}`, () => {
     expect(asks.result).toMatchObject({ outcome: 'needs-person', reason: 'I need the secret word.' });
   });
 
+  it('SLV-1: three attempts are made by default, and the last failure is told with its evidence', async () => {
+    const codes = [
+      'def double(n):\n    return n',
+      'import math\ndouble = lambda value: math.floor(value * 1.5)',
+      'class Doubler:\n    def __call__(self, amount):\n        return amount ** 3\ndouble = Doubler()',
+    ];
+    await using shop = await open((call) =>
+      call.prompt.includes('failed. Say from the evidence')
+        ? reflection('still wrong')
+        : solution(codes.shift() ?? 'raise SystemExit(1)'),
+    );
+    const { result } = await shop.solve({ problem, tests, language: 'python' });
+    expect(result).toMatchObject({ outcome: 'failed', attempts: 3, verdict: { label: 'failed' } });
+    expect(shop.solves.of('alice').get(result.id).attempts).toHaveLength(3);
+  });
+
   it('a spent budget, prose for an answer and an unknown language end as results with what was spent', async () => {
     await using shop = await open((call) =>
       call.prompt.includes('failed. Say from the evidence')

@@ -1,0 +1,140 @@
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { noUsage } from '../../src/core/prices.ts';
+import type { Attempt } from '../../src/core/solve.ts';
+import { openMemory } from '../../src/memory/open-memory.ts';
+import { Crystals } from '../../src/solve/crystal.ts';
+import { wordEmbedder } from '../memory/word-embedder.ts';
+import { type TemporaryFolder, temporaryFolder } from '../temporary-folder.ts';
+
+const problem = 'Read a CSV file and print the profile of each user';
+
+describe('crystals', () => {
+  it('CRY-1: keep the attempt that passed, with the errors on the way, scrubbed and bounded', async () => {
+    const secret = `ghp_${'a1B2'.repeat(9)}`;
+    const failed = [
+      attempt({ number: 1, run: run({ signature: "NameError: name 'x' is not defined" }) }),
+      attempt({ number: 2, run: run({ signature: 'timed out', outcome: 'timed-out' }) }),
+      attempt({ number: 3, run: run({ signature: `KeyError: ${'y'.repeat(2_000)}` }) }),
+      attempt({
+        number: 4,
+        run: null,
+        verdict: { label: 'failed', by: 'tests', reason: 'It could not be run: no such file' },
+      }),
+    ];
+    const passed = attempt({
+      number: 5,
+      state: 'passed',
+      code: `token = "${secret}"\n${'# long\n'.repeat(10_000)}`,
+      verdict: { label: 'verified', by: 'tests', reason: 'It passed the tests.' },
+    });
+    const { key, change } = await crystals.keep({ problem: problem.repeat(200) }, 'solve-1', passed, failed);
+    expect(change).toBe('created');
+    expect(key).toMatch(/^crystallized:/);
+    const kept = await crystals.get(key);
+    expect(kept).toMatchObject({
+      language: 'python',
+      retries: 4,
+      verification: 'tests',
+      solve: 'solve-1',
+      successes: 1,
+      failures: 0,
+    });
+    expect(Date.parse(kept.at)).toBeGreaterThan(Date.now() - 3_600_000);
+    expect(kept.errors).toHaveLength(4);
+    expect(kept.errors).toContain('timed out');
+    expect(kept.errors).toContain('It could not be run: no such file');
+    expect(JSON.stringify(kept)).not.toContain(secret);
+    expect(kept.problem.length).toBeLessThan(5_000);
+    expect(kept.solution.length).toBeLessThan(21_000);
+    for (const error of kept.errors) expect(error.length).toBeLessThan(700);
+  });
+
+  it('CRY-2: are entries of memory in the category core, found by problem and by error, not by their code', async () => {
+    const failed = [attempt({ number: 1, run: run({ signature: 'ENOENT: no such file or directory' }) })];
+    const passed = attempt({ number: 2, state: 'passed', code: 'zebra = "quagga okapi"' });
+    const { key } = await crystals.keep({ problem }, 'solve-1', passed, failed);
+    const entry = await store.in('ann').get(key);
+    expect(entry?.category).toBe('core');
+    const keys = async (text: string) => (await crystals.recall(text, 3)).map((each) => each.key);
+    expect(await keys('print the profile of a user')).toEqual([key]);
+    expect(await keys('ENOENT: no such file or directory')).toEqual([key]);
+    const byCode = await store.in('ann').recall({ text: 'quagga okapi', tags: ['crystal'] });
+    expect(byCode.results.every(({ why }) => why.keyword === null)).toBe(true);
+  });
+
+  const tags: readonly (readonly [error: string, tag: string])[] = [
+    ["NameError: name 'x' is not defined", 'nameerror'],
+    ['Error: ENOENT: no such file', 'enoent'],
+    ['error[E0382]: borrow of moved value', 'e0382'],
+    ['main.go:3:2: undefined: foo', 'undefined'],
+    ['exit 127', 'exit 127'],
+  ];
+  it.each(tags)('CRY-3: %s gives the tag %s', async (error, tag) => {
+    const failed = [attempt({ number: 1, run: run({ signature: error }) })];
+    const { key } = await crystals.keep({ problem }, 's', attempt({ number: 2, state: 'passed' }), failed);
+    const kept = await crystals.get(key);
+    expect(kept.tags).toContain(tag);
+  });
+
+  it('CRY-3: tags come from whole words', async () => {
+    const { key } = await crystals.keep({ problem: 'The profile of a capital' }, 's', attempt({}), []);
+    expect((await crystals.get(key)).tags).toEqual(['python']);
+    const other = await crystals.keep({ problem: 'Call the API and save the files' }, 's', attempt({}), []);
+    expect((await crystals.get(other.key)).tags).toEqual(['python', 'api', 'file']);
+  });
+
+  it('CRY-4: repeats merge with a count; what keeps failing leaves recall and stays, unless it is pinned', async () => {
+    const { key } = await crystals.keep({ problem }, 's1', attempt({ state: 'passed' }), []);
+    expect(await crystals.keep({ problem }, 's2', attempt({ state: 'passed' }), [])).toEqual({
+      key,
+      change: 'confirmed',
+    });
+    expect((await crystals.list()).map(({ successes }) => successes)).toEqual([2]);
+    for (let round = 0; round < 8; round += 1) await crystals.doubt(await crystals.get(key), 'wrong answer');
+    expect(await crystals.recall(problem, 3)).toEqual([]);
+    expect(await crystals.get(key)).toMatchObject({ failures: 8, lastFailure: 'wrong answer' });
+    await crystals.edit(key, { pinned: true });
+    expect(await crystals.recall(problem, 3)).toHaveLength(1);
+    const replaced = attempt({ state: 'passed', code: 'print("another")' });
+    await crystals.keep({ problem }, 's3', replaced, []);
+    expect((await crystals.get(key)).solution).toBe('print(1)');
+  });
+});
+
+let folder: TemporaryFolder;
+let store: ReturnType<typeof openMemory>;
+let crystals: Crystals;
+beforeEach(() => {
+  folder = temporaryFolder();
+  store = openMemory({ file: join(folder.path, 'memory.db'), embedder: wordEmbedder() });
+  crystals = new Crystals(store.in('ann'));
+});
+afterEach(async () => {
+  await store.stop();
+  folder[Symbol.dispose]();
+});
+
+function attempt(more: Partial<Attempt>): Attempt {
+  return {
+    number: 1,
+    origin: 'model',
+    state: 'failed',
+    language: 'python',
+    code: 'print(1)',
+    files: {},
+    checks: null,
+    run: null,
+    verdict: null,
+    reflection: null,
+    usage: noUsage,
+    cost: 0,
+    startedAt: new Date(),
+    endedAt: null,
+    ...more,
+  };
+}
+
+function run(more: Partial<NonNullable<Attempt['run']>>): NonNullable<Attempt['run']> {
+  return { outcome: 'failed', exitCode: 1, stdout: '', stderr: '', durationMs: 1, signature: null, ...more };
+}
