@@ -36,6 +36,11 @@ const watchSchema = z.object({
 });
 const nothing = z.unknown();
 
+/** Looks at or changes one name: the deadline of any call is enough. */
+function isQuick(op: string): boolean {
+  return ['stat', 'exists', 'mkdir', 'chmod'].includes(op);
+}
+
 /** What may be touched: below the workdir whatever links say, or all that the sandbox's user may. */
 export type Scope = 'workspace' | 'sandbox';
 
@@ -48,7 +53,7 @@ export function guestFiles(link: Link, scope: Scope): Files {
   ): Promise<T> =>
     link.call('POST', `/v1/fs/${op}`, schema, {
       body: { scope, ...body },
-      deadlineMs: treeDeadlineMs,
+      ...(isQuick(op) ? {} : { deadlineMs: treeDeadlineMs }),
       signal,
     });
   const at = (resource: string, path: string, more: Record<string, string | undefined> = {}): string => {
