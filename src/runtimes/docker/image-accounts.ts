@@ -85,6 +85,8 @@ async function statOf(reader: Docker.Container, path: string): Promise<Stat | un
   });
   const answer = await asking(`look at ${path} of the image`, asked);
   if (answer === undefined) return undefined;
+  // The answer has no body, but until somebody reads it the connection stays open, and the program with it.
+  if ('resume' in answer && typeof answer.resume === 'function') answer.resume();
   const { headers } = z.object({ headers: z.record(z.string(), z.unknown()) }).parse(answer);
   const header = z.string().parse(headers['x-docker-container-path-stat']);
   return statSchema.parse(JSON.parse(Buffer.from(header, 'base64').toString()));
