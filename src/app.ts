@@ -178,6 +178,10 @@ export function createApp(config: Config, host: Host, warn: (message: string) =>
           idleMs: milliseconds(config.sandbox.idle_timeout),
           removeMs: milliseconds(config.sandbox.remove_after),
         },
+        journalQuota:
+          config.sandbox.journals === null
+            ? undefined
+            : { bytesOfUser: config.sandbox.journals, folderOf: (id) => roomOf(places, id).journals },
         sweepEveryMs: tends === 'nothing' ? null : config.sandbox.sweep_every * 1000,
         warn,
         formerUser: host.user,

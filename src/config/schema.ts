@@ -87,6 +87,12 @@ export function configSchema(host: Host) {
           .nullable()
           .default(null)
           .describe('seconds after its last activity when it is removed, files and all; null: never'),
+        journals: size
+          .nullable()
+          .default(4 * 1024 ** 3)
+          .describe(
+            'what ended processes of one user wrote, in all sandboxes; the oldest go first; null: no limit',
+          ),
         sweep_every: positive.default(60).describe('seconds between two looks at what is idle'),
         lease: positive.default(86_400).describe('seconds that a sandbox goes on without any host'),
         ready: count.default(1).describe('blank sandboxes kept ready for new chats'),

@@ -11,6 +11,7 @@ import type { AdmissionLimits } from './admission.ts';
 import { Book, sandboxChapter } from './book.ts';
 import { FormerUser } from './former-user.ts';
 import type { SweepPolicy } from './idle.ts';
+import { type JournalQuota, keepJournalQuota } from './journal-quota.ts';
 import { reconcile, reconcileUnsettled } from './reconcile.ts';
 import { Registry } from './registry.ts';
 import { Supply, type SupplyOptions } from './supply.ts';
@@ -25,6 +26,8 @@ export interface SandboxesOptions extends HostedOptions, HostLockOptions {
 export interface HostedOptions extends SupplyOptions, Cancel {
   readonly most: AdmissionLimits;
   readonly policy: SweepPolicy;
+  /** Left out: finished journals are only limited for each sandbox. */
+  readonly journalQuota?: JournalQuota | undefined;
   /** Between two sweeps; `null`: only when asked. */
   readonly sweepEveryMs: number | null;
   readonly warn: (message: string) => void;
@@ -54,7 +57,19 @@ export async function openSandboxes(options: SandboxesOptions): Promise<Sandboxe
  * that runs. On failure nothing is held.
  */
 export async function sandboxesIn(ledger: Ledger, options: HostedOptions): Promise<Sandboxes> {
-  const { most, policy, sweepEveryMs, runtimes, warn, signal, events, log, formerUser, egress } = options;
+  const {
+    most,
+    policy,
+    journalQuota,
+    sweepEveryMs,
+    runtimes,
+    warn,
+    signal,
+    events,
+    log,
+    formerUser,
+    egress,
+  } = options;
   await using held = new AsyncDisposableStack();
   const book = new Book(ledger);
   held.use(egress);
@@ -72,9 +87,14 @@ export async function sandboxesIn(ledger: Ledger, options: HostedOptions): Promi
   const { settled, reaping } = await reconcile(sides, closing.signal, { signal });
   await former?.moveRest({ signal });
 
+  const swept = async (cancel: Cancel = {}) => {
+    const report = await sweep(registry, policy, cancel);
+    if (journalQuota !== undefined) keepJournalQuota(book.all(), journalQuota);
+    return report;
+  };
   const tend = async () => {
     await reconcileUnsettled(sides, { signal: closing.signal });
-    await sweep(registry, policy, { signal: closing.signal });
+    await swept({ signal: closing.signal });
   };
   let tending: Promise<unknown> | undefined;
   held.defer(async () => {
@@ -98,7 +118,7 @@ export async function sandboxesIn(ledger: Ledger, options: HostedOptions): Promi
     of: (user) => userSandboxes(registry, user),
     all: (cancel) => registry.list(undefined, cancel),
     warm: (count, spec = {}, cancel = {}) => supply.warm(spec, count, cancel),
-    sweep: (cancel) => sweep(registry, policy, cancel),
+    sweep: swept,
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
 }

@@ -1,0 +1,45 @@
+import { statSync } from 'node:fs';
+import { isFinishedMode } from './journal-exit.ts';
+import { journalsIn, removeJournal, type Segment } from './journal-segments.ts';
+
+export interface JournalQuota {
+  /** Bytes of finished journals that are kept of one user, over all of their sandboxes. */
+  readonly bytesOfUser: number;
+  /** Where the journals of a sandbox are. */
+  readonly folderOf: (sandboxId: string) => string;
+}
+
+interface Finished {
+  readonly segments: readonly Segment[];
+  readonly endedAt: number;
+  readonly bytes: number;
+}
+
+/** Removes the oldest finished journals of each user who has more than the quota. Those of running processes stay. */
+export function keepJournalQuota(
+  sandboxes: readonly { readonly id: string; readonly user: string }[],
+  { bytesOfUser, folderOf }: JournalQuota,
+): void {
+  const byUser = Map.groupBy(sandboxes, ({ user }) => user);
+  for (const own of byUser.values()) {
+    const newestFirst = own
+      .flatMap(({ id }) => finishedIn(folderOf(id)))
+      .sort((a, b) => b.endedAt - a.endedAt);
+    let kept = 0;
+    for (const { segments, bytes } of newestFirst) {
+      kept += bytes;
+      if (kept > bytesOfUser) removeJournal(segments);
+    }
+  }
+}
+
+function finishedIn(folder: string): readonly Finished[] {
+  if (statSync(folder, { throwIfNoEntry: false }) === undefined) return [];
+  return [...journalsIn(folder).values()].flatMap((segments) => {
+    const found = segments.map(({ path }) => statSync(path, { throwIfNoEntry: false }));
+    const [head] = found;
+    if (segments[0]?.start !== 0 || head === undefined || !isFinishedMode(head.mode)) return [];
+    const bytes = found.reduce((sum, file) => sum + (file?.size ?? 0), 0);
+    return [{ segments, endedAt: head.mtimeMs, bytes }];
+  });
+}
