@@ -90,7 +90,7 @@ export function createApp(parts: ApiParts, options: ApiOptions, stopping: AbortS
     app.openapiRoutes(crystalRoutes(parts.solves.crystals));
   }
   if (parts.keys !== 'off') app.openapiRoutes(keyRoutes(parts.keys));
-  if (parts.mcp !== undefined) serveMcp(app, parts.mcp);
+  if (parts.mcp !== undefined) serveMcp(app, parts.mcp(stopping));
   if (parts.leave !== undefined) app.openapiRoutes([leave(parts.leave)]);
 
   const document = describeApi(app, parts.version);

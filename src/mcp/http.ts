@@ -1,9 +1,13 @@
-/** MCP over streamable HTTP. Each request has a server of its own, so nothing of one caller is there for the next. */
+/**
+ * MCP over streamable HTTP. A request of today's protocol has a server of its own, so nothing of one caller is there for
+ * the next; a client of an older one may hold a session.
+ */
 import { createMcpHandler, type McpServer } from '@modelcontextprotocol/server';
 import type { McpDoor } from '../api/routes/mcp/mcp.ts';
 import { createClient, type GeodeClient } from '../client/client.ts';
 import { GeodeError } from '../core/errors.ts';
 import { createMcpServer } from './server.ts';
+import { openMcpSessions } from './sessions.ts';
 
 /** A file in base64 and what JSON adds to it fit. */
 const maxRequestBodySize = 8 * 1024 * 1024;
@@ -12,14 +16,19 @@ export function mcpOverHttp(
   version: string,
   serverFor: (client: GeodeClient, version: string) => McpServer = createMcpServer,
 ): McpDoor {
-  return (request, callApi) => {
-    const client = createClient({ name: 'the API', fetch: callApi, connect: refuseSocket });
-    // What a server offers never changes while it runs, so there is nothing to subscribe to.
-    const handler = createMcpHandler(() => serverFor(client, version), {
-      maxRequestBodySize,
-      maxSubscriptions: 0,
-    });
-    return handler.fetch(request);
+  return (stopping) => {
+    const sessions = openMcpSessions(maxRequestBodySize);
+    stopping.addEventListener('abort', () => sessions.endStreams(), { once: true });
+    return async (request, caller, callApi) => {
+      const createServer = () =>
+        serverFor(createClient({ name: 'the API', fetch: callApi, connect: refuseSocket }), version);
+      const owner = JSON.stringify([caller.user, caller.keyId]);
+      return (
+        (await sessions.answer(request, owner, createServer)) ??
+        // What a server offers never changes while it runs, so there is nothing to subscribe to.
+        createMcpHandler(createServer, { maxRequestBodySize, maxSubscriptions: 0 }).fetch(request)
+      );
+    };
   };
 }
 

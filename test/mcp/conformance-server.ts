@@ -61,15 +61,6 @@ function addContentTools(server: McpServer): void {
   server.registerTool('test_error_handling', { description: 'Always fails' }, () => {
     throw new Error('This tool intentionally returns an error for testing');
   });
-  const address = z.object({ street: z.string(), city: z.string() }).partial().meta({ id: 'address' });
-  server.registerTool(
-    'json_schema_2020_12_tool',
-    {
-      description: 'Tool with JSON Schema 2020-12 features',
-      inputSchema: z.strictObject({ name: z.string().optional(), address: address.optional() }),
-    },
-    () => say('done'),
-  );
 }
 
 function addTalkingTools(server: McpServer): void {

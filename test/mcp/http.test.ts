@@ -145,19 +145,41 @@ describe.skipIf(!bubblewrap.available)(`MCP-5: /mcp${reason}`, { timeout: 180_00
     expect(truncated).toBe(true);
   });
 
-  it('ends a command whose caller gives up', async () => {
-    const client = await connect('alice');
-    await done(client, 'sandbox_create', { chat: 'slow' });
-    const sandbox = host.server.client('alice').sandboxes.of('slow');
+  it.each(['auto', 'legacy'] as const)('ends a command whose caller gives up (%s)', async (version) => {
+    const client = await connect('alice', { version });
+    const chat = `slow ${version}`;
+    await done(client, 'sandbox_create', { chat });
+    const sandbox = host.server.client('alice').sandboxes.of(chat);
     const running = async () =>
       (await sandbox.processes()).processes.filter(({ state }) => state === 'running').length;
     const giveUp = new AbortController();
-    const calling = call(client, 'exec', { chat: 'slow', command: 'sleep 600' }, { signal: giveUp.signal });
+    const calling = call(client, 'exec', { chat, command: 'sleep 600' }, { signal: giveUp.signal });
     calling.catch(() => {});
     await eventually(async () => (await running()) === 1, 'the command', 60_000);
     giveUp.abort();
     await expect(calling).rejects.toThrow();
     await eventually(async () => (await running()) === 0, 'the end of the command', 60_000);
+  });
+
+  it('keeps the session of a caller from another', async () => {
+    const opening = {
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'initialize',
+      params: { protocolVersion: '2024-11-05', capabilities: {}, clientInfo: { name: 'test', version: '0' } },
+    };
+    const accept = { accept: 'application/json, text/event-stream' };
+    const alice = host.server.caller('alice');
+    const opened = await alice('/mcp', { json: opening, headers: accept });
+    expect(opened.text).toContain('"protocolVersion":"2024-11-05"');
+    const session = opened.headers.get('mcp-session-id') ?? '';
+    expect(session).not.toBe('');
+    const ask = { json: { jsonrpc: '2.0', id: 2, method: 'tools/list' } };
+    const headers = { ...accept, 'mcp-session-id': session };
+    expect((await alice('/mcp', { ...ask, headers })).status).toBe(200);
+    expect((await host.server.caller('bob')('/mcp', { ...ask, headers })).status).toBe(404);
+    expect((await alice('/mcp', { method: 'DELETE', headers })).status).toBe(200);
+    expect((await alice('/mcp', { ...ask, headers })).status).toBe(404);
   });
 
   it('shows a user nothing of another', async () => {
