@@ -7,8 +7,11 @@ import module from 'node:module';
 import { isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const main = fileURLToPath(new URL('../src/cli/main.ts', import.meta.url));
-const own = fileURLToPath(new URL('../node_modules/.bin/node', import.meta.url));
+const here = (path) => fileURLToPath(new URL(path, import.meta.url));
+// The package holds compiled JavaScript, a clone its sources.
+const main = [here('../dist/cli/main.js'), here('../src/cli/main.ts')].find((path) => existsSync(path)) ?? '';
+// Beside this package when it is a dependency, below it in a clone.
+const own = [here('../../.bin/node'), here('../node_modules/.bin/node')].find((path) => existsSync(path));
 const {
   HOME: home = '',
   XDG_CACHE_HOME: cache = isAbsolute(home) && existsSync(home) ? join(home, '.cache') : '',
@@ -25,7 +28,7 @@ if (!isTextAsTyped()) {
 } else if (Number(process.versions.node.split('.')[0]) >= 24) {
   if (compiled !== undefined) module.enableCompileCache(compiled);
   await import(main);
-} else if (existsSync(own)) {
+} else if (own !== undefined) {
   const env = { ...(compiled !== undefined && { NODE_COMPILE_CACHE: compiled }), ...process.env };
   const child = spawn(own, [main, ...process.argv.slice(2)], { stdio: 'inherit', env });
   // A signal to this process is meant for that one; the terminal's own reach both.

@@ -1,0 +1,96 @@
+/**
+ * Builds what people install: `npm run build` makes build/package and build/geode-VERSION.tgz, with compiled
+ * JavaScript, types, the guest for every architecture, the licences of what it depends on and a list of its parts
+ * (SBOM). It runs on Node 20 and newer and needs neither Go nor a compiler.
+ */
+import { execFileSync } from 'node:child_process';
+import { cpSync, globSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
+import { buildGuest } from './build-guest.ts';
+import { licencesDocument } from './licences-document.ts';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+
+const manifestSchema = z.object({
+  name: z.string(),
+  version: z.string(),
+  description: z.string(),
+  license: z.string(),
+  exports: z.record(z.string(), z.string()),
+  dependencies: z.record(z.string(), z.string()),
+  optionalDependencies: z.record(z.string(), z.string()),
+});
+
+/** Returns the path of the tarball. */
+export function buildPackage(build = join(root, 'build')): string {
+  const folder = join(build, 'package');
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  compile(join(folder, 'dist'));
+  buildGuest(['amd64', 'arm64']);
+  for (const name of ['bin', 'LICENSE', 'README.md', 'CHANGELOG.md'])
+    cpSync(join(root, name), join(folder, name), { recursive: true });
+  for (const name of ['guest-linux-amd64', 'guest-linux-arm64'])
+    copy(join(root, 'guest/dist', name), join(folder, 'guest/dist', name));
+  writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest(), null, 2)}\n`);
+  writeFileSync(join(folder, 'LICENCES.md'), licencesDocument(root));
+  writeFileSync(join(folder, 'sbom.json'), npm(['sbom', '--sbom-format=cyclonedx', '--omit=dev'], root));
+  const [packed] = z
+    .array(z.object({ filename: z.string() }))
+    .parse(JSON.parse(npm(['pack', '--json', '--ignore-scripts'], folder)));
+  if (packed === undefined) throw new Error('npm pack made no tarball.');
+  const tarball = join(build, packed.filename);
+  renameSync(join(folder, packed.filename), tarball);
+  return tarball;
+}
+
+/** Types are taken out, and names of files that only this project has become those of the package. */
+function compile(dist: string): void {
+  const tsc = join(root, 'node_modules/.bin/tsc');
+  execFileSync(tsc, ['-p', 'tsconfig.build.json', '--outDir', dist], { cwd: root, stdio: 'inherit' });
+  for (const file of globSync('**/*.{js,d.ts}', { cwd: dist })) {
+    const path = join(dist, file);
+    const text = readFileSync(path, 'utf8');
+    writeFileSync(path, text.replace(/(['"])(\.{1,2}\/[^'"\n]*)\.ts\1/g, '$1$2.js$1'));
+  }
+  for (const file of globSync('src/**/*.{py,cjs,wasm,json}', { cwd: root }))
+    copy(join(root, file), join(dist, file.slice('src/'.length)));
+}
+
+function copy(from: string, to: string): void {
+  mkdirSync(dirname(to), { recursive: true });
+  cpSync(from, to);
+}
+
+function manifest() {
+  const parsed: unknown = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const { name, version, description, license, exports, ...depends } = manifestSchema.parse(parsed);
+  const compiled = Object.entries(exports).map(([entry, source]) => {
+    const path = source.replace('./src/', './dist/').replace(/\.ts$/, '');
+    return [entry, { types: `${path}.d.ts`, default: `${path}.js` }];
+  });
+  return {
+    name,
+    version,
+    description,
+    license,
+    type: 'module',
+    bin: { geode: 'bin/geode.js' },
+    exports: Object.fromEntries(compiled),
+    engines: { node: '>=20' },
+    ...depends,
+  };
+}
+
+function npm(args: readonly string[], cwd: string): string {
+  return execFileSync('npm', args, {
+    cwd,
+    encoding: 'utf8',
+    maxBuffer: 64 * 1024 ** 2,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+}
+
+if (import.meta.main) console.log(buildPackage());
