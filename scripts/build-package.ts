@@ -9,7 +9,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { buildGuest } from './build-guest.ts';
-import { licencesDocument } from './licences-document.ts';
+import { dependenciesOf, licencesDocument } from './licences-document.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
@@ -36,7 +36,7 @@ export function buildPackage(build = join(root, 'build')): string {
     copy(join(root, 'guest/dist', name), join(folder, 'guest/dist', name));
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest(), null, 2)}\n`);
   writeFileSync(join(folder, 'LICENCES.md'), licencesDocument(root));
-  writeFileSync(join(folder, 'sbom.json'), npm(['sbom', '--sbom-format=cyclonedx', '--omit=dev'], root));
+  writeFileSync(join(folder, 'sbom.json'), `${JSON.stringify(partsList(), null, 2)}\n`);
   const [packed] = z
     .array(z.object({ filename: z.string() }))
     .parse(JSON.parse(npm(['pack', '--json', '--ignore-scripts'], folder)));
@@ -82,6 +82,26 @@ function manifest() {
     engines: { node: '>=20' },
     ...depends,
   };
+}
+
+const sbomSchema = z.looseObject({
+  components: z.array(z.looseObject({ 'bom-ref': z.string(), name: z.string(), version: z.string() })),
+  dependencies: z.array(z.looseObject({ ref: z.string(), dependsOn: z.array(z.string()) })),
+});
+
+/** npm's own `--omit=dev` also leaves out what a development tool and Geode both need, so the list is cut here. */
+function partsList(): z.infer<typeof sbomSchema> {
+  const all = sbomSchema.parse(JSON.parse(npm(['sbom', '--sbom-format=cyclonedx'], root)));
+  const shipped = new Set(dependenciesOf(root).map(({ name, version }) => `${name}@${version}`));
+  const components = all.components.filter(({ name, version }) => shipped.has(`${name}@${version}`));
+  const inside = new Set(components.map((component) => component['bom-ref']));
+  const known = new Set(all.components.map((component) => component['bom-ref']));
+  // The root of the list is no component of it.
+  const stays = (ref: string) => inside.has(ref) || !known.has(ref);
+  const dependencies = all.dependencies
+    .filter(({ ref }) => stays(ref))
+    .map((each) => ({ ...each, dependsOn: each.dependsOn.filter(stays) }));
+  return { ...all, components, dependencies };
 }
 
 function npm(args: readonly string[], cwd: string): string {
