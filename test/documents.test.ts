@@ -10,6 +10,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const layers = [
   'cli',
   'host',
+  'mcp',
   'client',
   'app.ts',
   'api',

@@ -87,6 +87,7 @@ export const proofs: Readonly<Record<string, readonly string[]>> = {
   'NET-2': ['test/egress/walls.test.ts', 'test/egress/attacks.test.ts'],
   'NET-4': ['test/egress/bindings.test.ts'],
   'NET-7': ['test/egress/commands.test.ts'],
+  'MCP-5': ['http', 'stdio', 'conformance'].map((name) => `test/mcp/${name}.test.ts`),
   'MEM-1': memory('sqlite', 'qdrant'),
   'MEM-2': memory('sqlite', 'qdrant'),
   'MEM-3': memory('sqlite', 'qdrant', 'local-embedder', 'remote-embedder'),

@@ -25,6 +25,7 @@ import { eventRoute } from './routes/events/events.ts';
 import { fileRoutes } from './routes/files/index.ts';
 import { journalRoutes } from './routes/journals/journals.ts';
 import { keyRoutes } from './routes/keys/keys.ts';
+import { serveMcp } from './routes/mcp/mcp.ts';
 import { reindex } from './routes/memory/reindex.ts';
 import { stats } from './routes/memory/stats.ts';
 import { processRoutes } from './routes/processes/index.ts';
@@ -60,8 +61,12 @@ export function createApp(parts: ApiParts, options: ApiOptions, stopping: AbortS
   // This server speaks plain HTTP; whether a proxy before it pins TLS is the proxy's to say.
   app.use(secureHeaders({ strictTransportSecurity: false }));
   app.use(checkOrigin(options));
-  app.use('/api/*', refuseWhen(stopping));
-  app.use('/api/*', authenticate(parts, options));
+  // One middleware for both, so that a key has one allowance.
+  const authenticated = authenticate(parts, options);
+  for (const path of ['/api/*', '/mcp']) {
+    app.use(path, refuseWhen(stopping));
+    app.use(path, authenticated);
+  }
 
   app.openapiRoutes([health(parts.version), ready(parts.memory, stopping)]);
   // The paths with a name come before the one that takes any id.
@@ -85,6 +90,7 @@ export function createApp(parts: ApiParts, options: ApiOptions, stopping: AbortS
     app.openapiRoutes(crystalRoutes(parts.solves.crystals));
   }
   if (parts.keys !== 'off') app.openapiRoutes(keyRoutes(parts.keys));
+  if (parts.mcp !== undefined) serveMcp(app, parts.mcp(stopping));
   if (parts.leave !== undefined) app.openapiRoutes([leave(parts.leave)]);
 
   const document = describeApi(app, parts.version);

@@ -18,6 +18,7 @@ import type { Conversation } from './conversation.ts';
 import type { RateLimit } from './guards/rate-limit.ts';
 import type { KeyStore, Scope } from './keys.ts';
 import type { LiveContexts } from './live-contexts.ts';
+import type { McpDoor } from './routes/mcp/mcp.ts';
 
 /**
  * What the server is made of. Whoever starts it owns the parts and closes them after `stop`. The routes of a part that
@@ -49,6 +50,8 @@ export interface ApiParts {
   readonly settings?: () => readonly Setting[];
   /** What happens on this host. */
   readonly events?: Events;
+  /** Tools for models, at `/mcp`. */
+  readonly mcp?: McpDoor;
   /** `off` lets everyone in as the local user; `startApi` refuses that on a public address. */
   readonly keys: KeyStore | 'off';
   readonly log: Logger;

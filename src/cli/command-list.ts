@@ -18,6 +18,7 @@ import { hostStopCommand } from './commands/host-stop.ts';
 import { keysCreateCommand } from './commands/keys-create.ts';
 import { keysListCommand } from './commands/keys-list.ts';
 import { keysRevokeCommand } from './commands/keys-revoke.ts';
+import { mcpCommand } from './commands/mcp.ts';
 import { memoryAddCommand } from './commands/memory-add.ts';
 import { memoryExportCommand } from './commands/memory-export.ts';
 import { memoryGetCommand } from './commands/memory-get.ts';
@@ -100,6 +101,7 @@ export const commands: readonly CliCommand[] = [
   secretsLsCommand,
   secretsRmCommand,
   secretsRotateCommand,
+  mcpCommand,
   memoryAddCommand,
   memoryExportCommand,
   memoryGetCommand,

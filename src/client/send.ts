@@ -1,5 +1,5 @@
 /** One request, and its refusal as a `GeodeError`. */
-import { type ErrorCode, errorCatalogue, GeodeError, reasonOf } from '../core/errors.ts';
+import { type ErrorCode, errorCatalogue, GeodeError, isGeodeError, reasonOf } from '../core/errors.ts';
 import type { Transport } from './transport.ts';
 
 /** A host, and for whom it is asked. */
@@ -100,7 +100,7 @@ async function request({ transport }: Connection, path: string, init: RequestIni
   try {
     return await transport.fetch(path, init);
   } catch (thrown) {
-    throw unreachable(transport, thrown, init.signal);
+    throw isGeodeError(thrown) ? thrown : unreachable(transport, thrown, init.signal);
   }
 }
 

@@ -8,6 +8,7 @@ import type { Config } from '../config/schema.ts';
 import { isGeodeError } from '../core/errors.ts';
 import { noEvents } from '../core/events.ts';
 import { localUser } from '../core/identity.ts';
+import { mcpOverHttp } from '../mcp/http.ts';
 import { type HostMemory, hostMemory } from './host-memory.ts';
 import { ratesOf } from './rates.ts';
 
@@ -61,7 +62,7 @@ export function openWithoutSandboxes(config: Config, version: string): Served & 
     log,
     memory,
     keys,
-    parts: { memory, keys, log, version },
+    parts: { memory, keys, log, version, mcp: mcpOverHttp(version) },
     async [Symbol.asyncDispose]() {
       await memory.stop();
       keys[Symbol.dispose]();

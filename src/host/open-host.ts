@@ -15,6 +15,7 @@ import type { Sandboxes } from '../core/persistent.ts';
 import { EventLog, eventChapter } from '../ledger/event-log.ts';
 import { type HostLockOptions, lockHost } from '../ledger/host-lock.ts';
 import { Ledger } from '../ledger/ledger.ts';
+import { mcpOverHttp } from '../mcp/http.ts';
 import { modelChapter } from '../models/accounting.ts';
 import type { PullEvent } from '../runs/events.ts';
 import type { Runs } from '../runs/index.ts';
@@ -99,6 +100,7 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
     probe: () => app.probe(),
     image: (name, asked) => app.image(name, asked),
     settings: () => loaded.settings,
+    mcp: mcpOverHttp(version),
   };
   const all = opened.move();
   return {

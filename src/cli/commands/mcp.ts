@@ -1,0 +1,40 @@
+import { createClient } from '../../client/client.ts';
+import { localUser } from '../../core/identity.ts';
+import { serveMcpOverStdio } from '../../mcp/stdio.ts';
+import { type CliCommand, exitCodes, text } from '../command.ts';
+import { hostTransport } from '../host/host-transport.ts';
+import { wrongUsage } from '../values.ts';
+import { version } from '../version.ts';
+
+export const mcpCommand: CliCommand = {
+  name: 'mcp',
+  summary: 'offer sandboxes, code and memory to an agent as MCP tools, over stdio',
+  usage: '[--user USER]',
+  examples: [
+    ['claude mcp add geode -- geode mcp', 'gives Claude Code the tools'],
+    ['geode mcp --user alice', 'works on what is alice’s'],
+  ],
+  options: {
+    user: {
+      type: 'string',
+      value: 'USER',
+      description: `whose sandboxes and memory; ${localUser} by default`,
+    },
+  },
+  async run(context) {
+    const { streams, signal, err, positionals, values } = context;
+    if (positionals.length > 0) throw wrongUsage(`geode mcp takes no ${positionals.join(' ')}`);
+    const client = createClient(hostTransport(context));
+    const user = text(values, 'user');
+    await serveMcpOverStdio(user === undefined ? client : client.as(user), {
+      version,
+      stdin: streams.stdin,
+      stdout: streams.stdout,
+      signal,
+      onError: (error) => err(`geode mcp: ${error.message}`),
+    });
+    // An open pipe that nobody writes to would keep this program waiting.
+    streams.stdin.destroy();
+    return exitCodes.done;
+  },
+};

@@ -1,0 +1,37 @@
+/**
+ * MCP over streamable HTTP. A request of today's protocol has a server of its own, so nothing of one caller is there for
+ * the next; a client of an older one may hold a session.
+ */
+import { createMcpHandler, type McpServer } from '@modelcontextprotocol/server';
+import type { McpDoor } from '../api/routes/mcp/mcp.ts';
+import { createClient, type GeodeClient } from '../client/client.ts';
+import { GeodeError } from '../core/errors.ts';
+import { createMcpServer } from './server.ts';
+import { openMcpSessions } from './sessions.ts';
+
+/** A file in base64 and what JSON adds to it fit. */
+const maxRequestBodySize = 8 * 1024 * 1024;
+
+export function mcpOverHttp(
+  version: string,
+  serverFor: (client: GeodeClient, version: string) => McpServer = createMcpServer,
+): McpDoor {
+  return (stopping) => {
+    const sessions = openMcpSessions(maxRequestBodySize);
+    stopping.addEventListener('abort', () => sessions.endStreams(), { once: true });
+    return async (request, caller, callApi) => {
+      const createServer = () =>
+        serverFor(createClient({ name: 'the API', fetch: callApi, connect: refuseSocket }), version);
+      const owner = JSON.stringify([caller.user, caller.keyId]);
+      return (
+        (await sessions.answer(request, owner, createServer)) ??
+        // What a server offers never changes while it runs, so there is nothing to subscribe to.
+        createMcpHandler(createServer, { maxRequestBodySize, maxSubscriptions: 0 }).fetch(request)
+      );
+    };
+  };
+}
+
+function refuseSocket(): never {
+  throw new GeodeError('internal', 'No tool needs a WebSocket');
+}

@@ -1,0 +1,33 @@
+/**
+ * Geode as an MCP server for one user. All that it does goes through the API's client: whatever the API refuses that
+ * user is refused here, over stdio and over HTTP alike.
+ */
+import { McpServer } from '@modelcontextprotocol/server';
+import type { GeodeClient } from '../client/client.ts';
+import type { Tool } from './tool.ts';
+import { execTools } from './tools/exec.ts';
+import { fileTools } from './tools/files.ts';
+import { memoryTools } from './tools/memory.ts';
+import { runTools } from './tools/runs.ts';
+import { sandboxTools } from './tools/sandboxes.ts';
+import { snapshotTools } from './tools/snapshots.ts';
+import { solveTools } from './tools/solve.ts';
+
+const tools: readonly Tool[] = [
+  ...sandboxTools,
+  ...execTools,
+  ...fileTools,
+  ...runTools,
+  ...memoryTools,
+  ...snapshotTools,
+  ...solveTools,
+];
+
+const instructions =
+  'Geode gives sealed sandboxes on the user’s own machine. run_code runs a program once and keeps nothing. sandbox_create makes a room that stays under the name of a chat; exec and the file and snapshot tools work in it. memory_search and memory_store remember across chats.';
+
+export function createMcpServer(client: GeodeClient, version: string): McpServer {
+  const server = new McpServer({ name: 'geode', title: 'Geode', version }, { instructions });
+  for (const add of tools) add(server, client);
+  return server;
+}

@@ -1,0 +1,73 @@
+/** What all tools have in common: how one is written, how it answers, how it fails and how much it may say. */
+import type { CallToolResult, McpServer, StandardSchemaWithJSON } from '@modelcontextprotocol/server';
+import type { z } from 'zod';
+import type { GeodeClient } from '../client/client.ts';
+import { GeodeError, isGeodeError, reasonOf } from '../core/errors.ts';
+
+/** Whom a call is for, and when it is no longer wanted. */
+export interface ToolCall {
+  /** Speaks for one user: a tool cannot name another. */
+  readonly client: GeodeClient;
+  readonly signal: AbortSignal;
+}
+
+interface ToolSpec<Schema extends z.ZodObject> {
+  readonly name: string;
+  readonly title: string;
+  /** For the model that chooses among tools. */
+  readonly description: string;
+  readonly input: Schema;
+  /** `reads` changes nothing; `destroys` may lose what cannot be had again. */
+  readonly effect: 'reads' | 'changes' | 'destroys';
+  /** The answer becomes JSON. */
+  run(input: z.output<Schema>, call: ToolCall): Promise<object>;
+}
+
+/** Adds a tool to a server. */
+export type Tool = (server: McpServer, client: GeodeClient) => void;
+
+export function defineTool<Schema extends z.ZodObject>(spec: ToolSpec<Schema>): Tool {
+  const { name, title, description, input, effect } = spec;
+  const inputSchema: StandardSchemaWithJSON = input;
+  const annotations = {
+    readOnlyHint: effect === 'reads',
+    destructiveHint: effect === 'destroys',
+    openWorldHint: false,
+  };
+  return (server, client) => {
+    server.registerTool(name, { title, description, inputSchema, annotations }, (given, { mcpReq }) =>
+      answerOf(() => spec.run(input.parse(given), { client, signal: mcpReq.signal })),
+    );
+  };
+}
+
+/** A failure is an answer too, with its code and its next step: the model can act on it. */
+async function answerOf(work: () => Promise<object>): Promise<CallToolResult> {
+  try {
+    return { content: [{ type: 'text', text: bounded(JSON.stringify(await work())) }] };
+  } catch (thrown) {
+    const error = isGeodeError(thrown) ? thrown : new GeodeError('internal', reasonOf(thrown));
+    return { isError: true, content: [{ type: 'text', text: JSON.stringify(error) }] };
+  }
+}
+
+/** Characters of one answer. Tools cut what they can cut long before. */
+const longestAnswer = 1_000_000;
+
+function bounded(text: string): string {
+  if (text.length <= longestAnswer) return text;
+  throw new GeodeError(
+    'too_large',
+    `The answer has ${text.length} characters, at most ${longestAnswer} fit`,
+    {
+      hint: 'Ask for less at once: a smaller limit, a range of the file, less output.',
+    },
+  );
+}
+
+/** Cut to a number of characters, with a note of how many are left out. */
+export function cut(text: string, longest: number): string {
+  return text.length <= longest
+    ? text
+    : `${text.slice(0, longest)}… (${text.length - longest} more characters)`;
+}

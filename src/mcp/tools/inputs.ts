@@ -1,0 +1,18 @@
+/** Fields that several tools take. */
+import { z } from 'zod';
+
+export const chat = z
+  .string()
+  .min(1)
+  .max(8192)
+  .describe('Which sandbox: the name of its chat, as in sandbox_create and sandbox_list.');
+
+export const timeoutSeconds = z
+  .number()
+  .positive()
+  .max(3600)
+  .default(60)
+  .describe('It is killed after that many seconds.');
+
+/** Bytes of stdout and of stderr that an answer holds. */
+export const outputLimitBytes = 100_000;

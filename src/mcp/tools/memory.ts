@@ -1,0 +1,60 @@
+/** What is remembered between chats. */
+import { z } from 'zod';
+import { cut, defineTool, type Tool } from '../tool.ts';
+
+const contentCharacters = 20_000;
+
+const search = defineTool({
+  name: 'memory_search',
+  title: 'Search memory',
+  description:
+    'Searches memory by meaning and by word. Each result says why it was found, where it comes from, and whether it may be out of date.',
+  effect: 'reads',
+  input: z.strictObject({
+    query: z.string().min(1).max(2000),
+    category: z.string().optional().describe('core, project, conversation, daily, scratch, or another.'),
+    tags: z.array(z.string()).max(16).optional().describe('Only entries with all of them.'),
+    limit: z.int().min(1).max(25).default(10),
+  }),
+  async run({ query, category, tags, limit }, { client, signal }) {
+    const { results, total, degraded } = await client.search(query, {
+      limit,
+      ...(category !== undefined && { category }),
+      ...(tags && { tags }),
+      signal,
+    });
+    return {
+      total,
+      degraded,
+      results: results.map(
+        ({ id, content, category: kind, tags: has, sources, score, stale, why, updated_at }) => ({
+          ...{ id, category: kind, tags: has, sources, score, stale, updated_at },
+          content: cut(content, contentCharacters),
+          why: why.summary,
+        }),
+      ),
+    };
+  },
+});
+
+const store = defineTool({
+  name: 'memory_store',
+  title: 'Store in memory',
+  description:
+    'Stores a fact, a decision or a lesson. Secrets are taken out before anything is written. With the id of an entry that is there, it becomes the next version of it.',
+  effect: 'changes',
+  input: z.strictObject({
+    content: z.string().min(1).max(100_000),
+    category: z
+      .string()
+      .default('project')
+      .describe('core, project, conversation, daily, scratch, or another.'),
+    source: z.string().min(1).default('mcp').describe('Where it comes from: a file, a URL, a chat.'),
+    tags: z.array(z.string()).max(16).optional(),
+    id: z.string().min(1).optional(),
+  }),
+  run: ({ id, tags, ...entry }, { client, signal }) =>
+    client.ingest({ ...entry, ...(id !== undefined && { id }), ...(tags && { tags }) }, { signal }),
+});
+
+export const memoryTools: readonly Tool[] = [search, store];

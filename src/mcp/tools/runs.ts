@@ -1,0 +1,105 @@
+/** Code in a fresh sandbox, and interpreters that keep their variables. */
+import { z } from 'zod';
+import type { RemoteContext } from '../../client/client.ts';
+import { GeodeError } from '../../core/errors.ts';
+import { cut, defineTool, type Tool, type ToolCall } from '../tool.ts';
+import { chat, outputLimitBytes, timeoutSeconds } from './inputs.ts';
+
+const runCode = defineTool({
+  name: 'run_code',
+  title: 'Run code',
+  description:
+    'Runs a program in a fresh sandbox without a network and shows its output and exit code. Nothing of it stays. For state between runs open a context; for files that stay use a sandbox.',
+  effect: 'changes',
+  input: z.strictObject({
+    language: z.string().describe('python, javascript, typescript, shell, go or rust.'),
+    code: z.string().min(1).max(1_000_000),
+    stdin: z.string().optional(),
+    files: z.record(z.string(), z.string()).optional().describe('Text by path, beside the code.'),
+    timeout_seconds: timeoutSeconds,
+  }),
+  async run({ language, code, stdin, files, timeout_seconds }, { client, signal }) {
+    const { bytes: _, ...result } = await client.runs.run(code, language, {
+      timeoutMs: timeout_seconds * 1000,
+      outputLimitBytes,
+      ...(stdin !== undefined && { stdin }),
+      ...(files && { files }),
+      signal,
+    });
+    const { outcome, success, exitCode, signal: killedBy, timedOut, oomKilled } = result;
+    const { stdout, stderr, truncated, durationMs, sandbox, denied } = result;
+    const compiler = result.compile && {
+      stdout: cut(result.compile.stdout, outputLimitBytes),
+      stderr: cut(result.compile.stderr, outputLimitBytes),
+    };
+    return {
+      ...{ outcome, success, exitCode, signal: killedBy, timedOut, oomKilled, stdout, stderr, truncated },
+      ...{ compiler, durationMs, sandbox, denied },
+    };
+  },
+});
+
+const contextId = z.string().min(1).describe('The id that context_open gave.');
+
+const openContext = defineTool({
+  name: 'context_open',
+  title: 'Open an interpreter',
+  description:
+    'Opens an interpreter that keeps its variables between context_run calls, in the sandbox of a chat or in a fresh one.',
+  effect: 'changes',
+  input: z.strictObject({ language: z.enum(['python', 'javascript']), chat: chat.optional() }),
+  async run({ language, chat: name }, { client, signal }) {
+    const { id } = await client.contexts.open(language, {
+      ...(name !== undefined && { chat: name }),
+      signal,
+    });
+    return { context: id, language, chat: name ?? null };
+  },
+});
+
+const runInContext = defineTool({
+  name: 'context_run',
+  title: 'Run code in an interpreter',
+  description: 'Runs code in an open interpreter and shows its output, what it displayed and its last value.',
+  effect: 'changes',
+  input: z.strictObject({
+    context: contextId,
+    code: z.string().min(1).max(1_000_000),
+    timeout_seconds: timeoutSeconds,
+  }),
+  async run({ context: id, code, timeout_seconds }, call) {
+    const context = await contextOf(id, call);
+    const result = await context.run(code, { timeoutMs: timeout_seconds * 1000, signal: call.signal });
+    const { status, error, exit, interpreter, durationMs, value } = result;
+    return {
+      ...{ status, error, exit, interpreter, durationMs },
+      stdout: cut(result.stdout, outputLimitBytes),
+      stderr: cut(result.stderr, outputLimitBytes),
+      value: value && cut(value.text, outputLimitBytes),
+      displayed: result.results.slice(0, mostDisplayed).map(({ text }) => cut(text, displayedCharacters)),
+    };
+  },
+});
+
+const closeContext = defineTool({
+  name: 'context_close',
+  title: 'Close an interpreter',
+  description: 'Ends an interpreter; its variables are gone.',
+  effect: 'destroys',
+  input: z.strictObject({ context: contextId }),
+  async run({ context: id }, call) {
+    await (await contextOf(id, call)).close({ signal: call.signal });
+    return { closed: true };
+  },
+});
+
+const mostDisplayed = 50;
+const displayedCharacters = 10_000;
+
+async function contextOf(id: string, { client, signal }: ToolCall): Promise<RemoteContext> {
+  const found = (await client.contexts.list({ signal })).find((each) => each.id === id);
+  if (found !== undefined) return found;
+  throw new GeodeError('context_not_found', `There is no context ${id}`);
+}
+
+export const runTools: readonly Tool[] = [runCode, openContext, runInContext, closeContext];

@@ -1,0 +1,43 @@
+/** Workspaces as they were. */
+import { z } from 'zod';
+import { defineTool, type Tool } from '../tool.ts';
+import { chat } from './inputs.ts';
+
+const mostListed = 200;
+
+const take = defineTool({
+  name: 'snapshot_take',
+  title: 'Take a snapshot',
+  description: 'Keeps the files of the workspace of a chat as they are now.',
+  effect: 'changes',
+  input: z.strictObject({
+    chat,
+    name: z.string().optional().describe('Letters, digits, `.`, `_` and `-`; a number by default.'),
+  }),
+  run: ({ chat: sandbox, name }, { client, signal }) =>
+    client.sandboxes.of(sandbox).snapshots.take({ ...(name !== undefined && { name }), signal }),
+});
+
+const list = defineTool({
+  name: 'snapshot_list',
+  title: 'List snapshots',
+  description: 'Shows the snapshots of the workspace of a chat; the latest 200, oldest first.',
+  effect: 'reads',
+  input: z.strictObject({ chat }),
+  async run({ chat: sandbox }, { client, signal }) {
+    const { snapshots, diskBytes } = await client.sandboxes.of(sandbox).snapshots.list({ signal });
+    return { snapshots: snapshots.slice(-mostListed), total: snapshots.length, diskBytes };
+  },
+});
+
+const restore = defineTool({
+  name: 'snapshot_restore',
+  title: 'Restore a snapshot',
+  description: 'Makes the workspace of a chat as it was in a snapshot. What was not kept is lost.',
+  effect: 'destroys',
+  input: z.strictObject({ chat, name: z.string().min(1) }),
+  run: ({ chat: sandbox, name }, { client, signal }) =>
+    client.sandboxes.of(sandbox).snapshots.restore(name, { signal }),
+});
+
+export const snapshotTools: readonly Tool[] = [take, list, restore];

@@ -1,0 +1,30 @@
+/** Solving by trying. */
+import { z } from 'zod';
+import { GeodeError } from '../../core/errors.ts';
+import { defineTool, type Tool } from '../tool.ts';
+
+const solve = defineTool({
+  name: 'solve',
+  title: 'Solve by trying',
+  description:
+    'Has a model write code for a problem, runs and checks it in sandboxes, and tries again with what it learned. Needs a configured provider and costs money; the answer names the cost.',
+  effect: 'changes',
+  input: z.strictObject({
+    problem: z.string().min(1).max(100_000),
+    language: z.string().optional(),
+    tests: z.string().optional().describe('A program in the same language that fails for a wrong solution.'),
+    expect: z.string().optional().describe('What the solution must print.'),
+    attempts: z.int().min(1).max(10).optional(),
+    budget: z.number().positive().optional().describe('US dollars.'),
+  }),
+  async run(request, { client, signal }) {
+    for await (const event of client.solves.solve(request, { signal })) {
+      if (event.type !== 'result') continue;
+      const { type: _, ...result } = event;
+      return result;
+    }
+    throw new GeodeError('internal', 'The solve ended without a result');
+  },
+});
+
+export const solveTools: readonly Tool[] = [solve];
