@@ -125,6 +125,7 @@ export function createApp(config: Config, host: Host, warn: (message: string) =>
     },
     warn,
     initial: initialEgress(config),
+    denied: policyOf({ deny: config.egress.deny }).deny,
   });
   const images = new RunImages({ pullDeadlineMs: config.runs.pull_timeout * 1000 });
   const shellPolicy: ShellPolicy = { mode: config.security.shell, programs: config.security.shell_programs };

@@ -9,7 +9,7 @@ import type {
   Hatch,
   OpenHatch,
 } from '../core/egress.ts';
-import { GeodeError } from '../core/errors.ts';
+import { GeodeError, isGeodeError } from '../core/errors.ts';
 import type { Sandbox } from '../core/sandbox.ts';
 import { BindingServer, type BindingServerOptions, missingSecret } from './binding-server.ts';
 import { bindingOf } from './bindings.ts';
@@ -102,7 +102,10 @@ export async function openHatch(options: HatchOptions, cancel: Cancel = {}): Pro
 }
 
 /** Refuses what could not be served, before anything is opened. */
-function checkSpec(spec: EgressSpec, { bindings }: HatchOptions): EgressSpec {
+export function checkSpec(
+  spec: EgressSpec,
+  { bindings }: { readonly bindings?: Pick<BindingServices, 'secret'> },
+): EgressSpec {
   const policy = checkPolicy(spec.policy);
   for (const { name, secret } of spec.bindings.map(bindingOf)) {
     if (secret !== null && bindings?.secret(secret) === undefined) throw missingSecret(name);
@@ -136,7 +139,7 @@ async function openDoors(
   spec: EgressSpec,
   cancel: Cancel,
 ): Promise<Readonly<Record<string, string>>> {
-  const doors = await hatch.open(doorsOf(spec, runtime), cancel);
+  const doors = await hatch.open(doorsOf(spec, runtime), cancel).catch(refuseBridge);
   const named = (wanted: string) => doors.find(({ name }) => name === wanted);
   const proxy = named(proxyDoor);
   const bound = spec.bindings.map(bindingOf).map((binding) => {
@@ -144,6 +147,15 @@ async function openDoors(
     return door === undefined ? {} : bindingVariables(binding, door);
   });
   return Object.assign({}, proxy && proxyVariables(proxy), ...bound);
+}
+
+/** The doors that are not bridges take any port, so only a bridge can ask for one that cannot be had. */
+function refuseBridge(error: unknown): never {
+  if (!isGeodeError(error, 'tunnel_refused')) throw error;
+  throw new GeodeError('invalid_input', `A bridge cannot be opened: ${error.message}`, {
+    cause: error,
+    hint: 'Choose another port for the bridge, from 1024 on.',
+  });
 }
 
 /** Native sandboxes share the machine's ports: theirs may be any. */

@@ -17,6 +17,14 @@ export interface UsageSum extends TokenUsage {
   readonly costUsd: number;
 }
 
+/** Days end at midnight UTC. */
+export interface BudgetFacts {
+  readonly day: string;
+  /** Null: no limit. */
+  readonly limitUsd: number | null;
+  readonly spentUsd: number;
+}
+
 export interface UsageOptions {
   readonly prices: PriceTable;
   /** Of one user in US dollars; null: no limit. */
@@ -46,17 +54,21 @@ export class UsageTable {
     );
   }
 
-  /** Why a call must not be made; undefined where it may. */
-  refusal(user: string): string | undefined {
-    const { budgetPerDay } = this.#options;
-    if (budgetPerDay === null) return undefined;
+  /** Of today. */
+  budget(user: string): BudgetFacts {
     const row = this.#ledger.read(
       (sql) =>
         sql.get`SELECT coalesce(sum(cost_micros), 0) AS spent FROM egress_usage WHERE day = ${today()} AND user = ${user}`,
     );
-    const spent = Number(row?.spent ?? 0) / 1e6;
-    if (spent < budgetPerDay) return undefined;
-    return `the budget of today is spent: $${spent.toFixed(2)} of $${budgetPerDay.toFixed(2)} (providers.daily_budget)`;
+    const { budgetPerDay } = this.#options;
+    return { day: today(), limitUsd: budgetPerDay, spentUsd: Number(row?.spent ?? 0) / 1e6 };
+  }
+
+  /** Why a call must not be made; undefined where it may. */
+  refusal(user: string): string | undefined {
+    const { limitUsd, spentUsd } = this.budget(user);
+    if (limitUsd === null || spentUsd < limitUsd) return undefined;
+    return `the budget of today is spent: $${spentUsd.toFixed(2)} of $${limitUsd.toFixed(2)} (providers.daily_budget)`;
   }
 
   ofUser(user: string, day = today()): readonly UsageSum[] {

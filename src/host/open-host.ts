@@ -91,6 +91,7 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
     sandboxes,
     journals: (id, show) => app.journals(id, show),
     runs,
+    egress: app.egress,
     solves,
     memory,
     keys,
