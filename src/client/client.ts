@@ -12,7 +12,13 @@ import { type RemoteSolves, remoteSolves } from './solve.ts';
 import { httpTransport, type Target, type Transport } from './transport.ts';
 
 export { GeodeError, isGeodeError } from '../core/errors.ts';
-export type { EgressRequest, RemoteEgress, RemoteSandboxEgress, RemoteSecrets } from './egress.ts';
+export type {
+  EgressLogQuery,
+  EgressRequest,
+  RemoteEgress,
+  RemoteSandboxEgress,
+  RemoteSecrets,
+} from './egress.ts';
 export type { RemoteFiles } from './files.ts';
 export type { RemoteKeys, RemoteRuntime } from './host.ts';
 export type { RemoteJournals } from './journals.ts';
@@ -26,6 +32,7 @@ export type {
   RemoteRunResult,
 } from './runs.ts';
 export type { RemoteCommand, RemoteSandbox } from './sandbox.ts';
+export type { RemoteSandboxSpec } from './sandboxes.ts';
 export type { RemoteSnapshots } from './snapshots.ts';
 export type { SocketProcess } from './socket-process.ts';
 export type { RemoteCrystal, RemoteSolve } from './solve.ts';

@@ -1,7 +1,9 @@
 import type { AuditRecord, Egress, EgressRule, EgressSpec } from '../core/egress.ts';
 import { isGeodeError } from '../core/errors.ts';
+import { type EventSink, noEvents } from '../core/events.ts';
 import { Ledger } from '../ledger/ledger.ts';
 import { Audit, type AuditLimits, type AuditQuery } from './audit.ts';
+import { denialTeller } from './denial-events.ts';
 import { checkSpec, openHatch } from './open-hatch.ts';
 import type { Resolve } from './resolve.ts';
 import { Secrets } from './secrets.ts';
@@ -20,6 +22,8 @@ export interface EgressOptions {
   /** For sandboxes and runs that name nothing. */
   readonly initial?: EgressSpec | undefined;
   readonly denied?: readonly EgressRule[];
+  /** Told of refusals. */
+  readonly events?: EventSink;
 }
 
 /** The host's side of every hatch, with what it remembers. */
@@ -71,7 +75,15 @@ export function openEgress(options: EgressOptions): EgressHost {
           noted(() => tables().usage.add({ ...usage, user, sandboxId })),
       };
       return openHatch(
-        { sandbox, owner, spec, bindings, audit: note, ...(options.resolve && { resolve: options.resolve }) },
+        {
+          sandbox,
+          owner,
+          spec,
+          bindings,
+          audit: note,
+          onDenied: denialTeller(options.events ?? noEvents, owner),
+          ...(options.resolve && { resolve: options.resolve }),
+        },
         cancel,
       );
     },

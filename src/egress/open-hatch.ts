@@ -2,6 +2,7 @@ import type { Duplex } from 'node:stream';
 import type { Cancel } from '../core/cancel.ts';
 import type {
   AuditRecord,
+  Denial,
   DoorSpec,
   EgressOwner,
   EgressSpec,
@@ -33,6 +34,8 @@ export interface HatchOptions {
   readonly owner: EgressOwner;
   readonly spec: EgressSpec;
   readonly audit: (record: AuditRecord) => void;
+  /** Told of each refusal at once. */
+  readonly onDenied?: (denial: Denial) => void;
   readonly resolve?: Resolve;
   readonly bindings?: BindingServices;
 }
@@ -47,7 +50,7 @@ interface BindingServices {
 
 /** Opens the doors that a spec asks for and serves them until it is disposed of. On failure nothing is served. */
 export async function openHatch(options: HatchOptions, cancel: Cancel = {}): Promise<OpenHatch> {
-  const { sandbox, owner, audit, resolve } = options;
+  const { sandbox, owner, audit, onDenied, resolve } = options;
   const { hatch, runtime } = sandbox;
   if (hatch === undefined) throw new GeodeError('cannot_enforce', 'This sandbox has no hatch.');
   let current = checkSpec(options.spec, options);
@@ -59,6 +62,7 @@ export async function openHatch(options: HatchOptions, cancel: Cancel = {}): Pro
     policy: current.policy,
     ask: askFor(owner),
     audit,
+    ...(onDenied && { onDenied }),
     ...(resolve && { resolve }),
   });
   const proxy = new HttpProxy(broker);

@@ -156,7 +156,6 @@ export const rotatedSchema = z
   .object({ sealed: z.int().describe('How many secrets, of all users.') })
   .meta({ id: 'RotatedSecrets' });
 
-export type WireEgress = z.infer<typeof egressSchema>;
 export type WireEgressState = z.infer<typeof egressStateSchema>;
 export type WireEgressLog = z.infer<typeof egressLogSchema>;
 export type WireEgressUsage = z.infer<typeof egressUsageSchema>;
