@@ -8,7 +8,7 @@ import { getUrl } from '../egress/hatch-fixture.ts';
 import { hostWorld } from './world.ts';
 
 describe('refusals of the hatch as events', () => {
-  it('NET-3: a sandbox in real walls that reaches for a refused host is told of to its user, with the scope', {
+  it('a sandbox in real walls that reaches for a refused host is told of to its user, with the scope', {
     timeout: 180_000,
   }, async () => {
     await using world = hostWorld({ GEODE_RUNTIME_NAME: 'bubblewrap' });
