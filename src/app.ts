@@ -6,6 +6,7 @@ import type { Config } from './config/schema.ts';
 import type { Cancel } from './core/cancel.ts';
 import type { EgressSpec } from './core/egress.ts';
 import { GeodeError } from './core/errors.ts';
+import { type EventSink, noEvents } from './core/events.ts';
 import type { ImageFacts } from './core/images.ts';
 import type { Limits } from './core/limits.ts';
 import type { Embedder, MemoryStore } from './core/memory.ts';
@@ -80,7 +81,13 @@ interface HostingOptions extends HostLockOptions, Pick<HostedOptions, 'events' |
   readonly ledger?: Ledger;
 }
 
-export function createApp(config: Config, host: Host, warn: (message: string) => void): App {
+/** Refusals of the hatch are told to the events. */
+export function createApp(
+  config: Config,
+  host: Host,
+  warn: (message: string) => void,
+  events: EventSink = noEvents,
+): App {
   const places = { stateDir: config.sandbox.state_dir, runDir: config.sandbox.run_dir };
   const runtimes = allRuntimes({
     ...places,
@@ -124,7 +131,9 @@ export function createApp(config: Config, host: Host, warn: (message: string) =>
       budgetPerDay: config.providers.daily_budget,
     },
     warn,
+    events,
     initial: initialEgress(config),
+    denied: policyOf({ deny: config.egress.deny }).deny,
   });
   const images = new RunImages({ pullDeadlineMs: config.runs.pull_timeout * 1000 });
   const shellPolicy: ShellPolicy = { mode: config.security.shell, programs: config.security.shell_programs };

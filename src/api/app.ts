@@ -21,6 +21,9 @@ import { put } from './routes/context/put.ts';
 import { remove } from './routes/context/remove.ts';
 import { search } from './routes/context/search.ts';
 import { contextRoutes } from './routes/contexts/contexts.ts';
+import { egressRoutes } from './routes/egress/egress.ts';
+import { policyRoutes } from './routes/egress/policy.ts';
+import { secretRoutes } from './routes/egress/secrets.ts';
 import { eventRoute } from './routes/events/events.ts';
 import { fileRoutes } from './routes/files/index.ts';
 import { journalRoutes } from './routes/journals/journals.ts';
@@ -73,13 +76,18 @@ export function createApp(parts: ApiParts, options: ApiOptions, stopping: AbortS
   app.openapiRoutes([search, ingest, bulk, files, categories, list, get, put, remove]);
   app.openapiRoutes([stats(parts.memory), reindex(parts.memory)]);
   if (parts.sandboxes !== undefined) {
-    app.openapiRoutes(sandboxRoutes(parts.sandboxes, parts.image));
+    app.openapiRoutes(sandboxRoutes(parts.sandboxes, parts));
     app.openapiRoutes(processRoutes);
     app.openapiRoutes(fileRoutes);
     app.openapiRoutes(snapshotRoutes);
     if (parts.journals !== undefined) app.openapiRoutes(journalRoutes(parts.journals));
   }
-  if (parts.runs !== undefined) app.openapiRoutes([run(parts.runs)]);
+  if (parts.runs !== undefined) app.openapiRoutes([run(parts.runs, parts.egress)]);
+  if (parts.egress !== undefined) {
+    if (parts.sandboxes !== undefined) app.openapiRoutes(policyRoutes(parts.egress));
+    app.openapiRoutes(egressRoutes(parts.egress));
+    app.openapiRoutes(secretRoutes(parts.egress.secrets));
+  }
   if (parts.contexts !== undefined) app.openapiRoutes(contextRoutes(parts.contexts));
   if (parts.image !== undefined) app.openapiRoutes([pull(parts.image)]);
   if (parts.probe !== undefined) app.openapiRoutes([runtimes(parts.probe)]);

@@ -27,6 +27,8 @@ export function describeApi(app: OpenAPIHono<ApiEnv>, version: string) {
       { name: 'files', description: 'Files of a sandbox.' },
       { name: 'journals', description: 'What processes wrote, without what looks like a secret.' },
       { name: 'snapshots', description: 'Workspaces as they were.' },
+      { name: 'egress', description: 'What sandboxes may reach, what they tried, and what it cost.' },
+      { name: 'secrets', description: 'Credentials of bindings: set, never shown.' },
       { name: 'runs', description: 'Code executed once, in a fresh sandbox.' },
       { name: 'contexts', description: 'Interpreters that keep their variables between runs.' },
       { name: 'context', description: 'Entries of the memory of the user whose key asks.' },

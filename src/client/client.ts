@@ -2,6 +2,7 @@
  * Geode's API from TypeScript, for Node and for browsers: nothing here needs more than `fetch` and `WebSocket`. Each
  * failure is a `GeodeError` with the code and the hint that the server gave.
  */
+import { type RemoteEgress, type RemoteSecrets, remoteEgress, remoteSecrets } from './egress.ts';
 import { type RemoteHost, remoteHost } from './host.ts';
 import { type RemoteMemory, remoteMemory } from './memory.ts';
 import { type RemoteContexts, type RemoteRuns, remoteContexts, remoteRuns } from './runs.ts';
@@ -11,6 +12,13 @@ import { type RemoteSolves, remoteSolves } from './solve.ts';
 import { httpTransport, type Target, type Transport } from './transport.ts';
 
 export { GeodeError, isGeodeError } from '../core/errors.ts';
+export type {
+  EgressLogQuery,
+  EgressRequest,
+  RemoteEgress,
+  RemoteSandboxEgress,
+  RemoteSecrets,
+} from './egress.ts';
 export type { RemoteFiles } from './files.ts';
 export type { RemoteKeys, RemoteRuntime } from './host.ts';
 export type { RemoteJournals } from './journals.ts';
@@ -24,6 +32,7 @@ export type {
   RemoteRunResult,
 } from './runs.ts';
 export type { RemoteCommand, RemoteSandbox } from './sandbox.ts';
+export type { RemoteSandboxSpec } from './sandboxes.ts';
 export type { RemoteSnapshots } from './snapshots.ts';
 export type { SocketProcess } from './socket-process.ts';
 export type { RemoteCrystal, RemoteSolve } from './solve.ts';
@@ -33,6 +42,9 @@ export interface GeodeClient extends RemoteMemory, RemoteHost {
   readonly solves: RemoteSolves;
   readonly runs: RemoteRuns;
   readonly contexts: RemoteContexts;
+  /** What sandboxes and runs of the user tried to reach, and what it cost. */
+  readonly egress: RemoteEgress;
+  readonly secrets: RemoteSecrets;
   /** The same host, asked for another user: only for whoever runs it, on its own socket. */
   as(user: string): GeodeClient;
 }
@@ -50,6 +62,8 @@ function clientOf(connection: Connection): GeodeClient {
     contexts: remoteContexts(connection),
     sandboxes: remoteSandboxes(connection),
     solves: remoteSolves(connection),
+    egress: remoteEgress(connection),
+    secrets: remoteSecrets(connection),
     as: (user) => clientOf({ ...connection, headers: { ...connection.headers, 'geode-user': user } }),
   };
 }

@@ -4,6 +4,7 @@ import { bytesOf, wireBytes } from '../api/schemas/encoding.ts';
 import { fromWire, type Own, toWire } from '../api/schemas/names.ts';
 import type { WireRunEvent, WireRunResult } from '../api/schemas/runs.ts';
 import type { Cancel } from '../core/cancel.ts';
+import type { EgressSpec } from '../core/egress.ts';
 import type { Limits } from '../core/limits.ts';
 import type { RuntimeName } from '../core/runtime.ts';
 import type { Grade } from '../core/sandbox.ts';
@@ -12,11 +13,14 @@ import type { Rich } from '../runs/contexts/rich.ts';
 import type { RunEvent } from '../runs/events.ts';
 import type { RunOptions } from '../runs/options.ts';
 import type { Artifact, RunResult } from '../runs/result.ts';
+import { type EgressRequest, wireEgress } from './egress.ts';
 import { streamEvents } from './events.ts';
 import { ask, type Connection, send } from './send.ts';
 
-export interface RemoteRunOptions extends Omit<RunOptions, 'stdin' | 'user'> {
+export interface RemoteRunOptions extends Omit<RunOptions, 'stdin' | 'user' | 'egress'> {
   readonly stdin?: string | Uint8Array;
+  /** What it may reach; left out: what the config of the host says. */
+  readonly egress?: EgressSpec | EgressRequest;
 }
 
 /** As the library's, but for the bytes of the compiler's output. */
@@ -59,7 +63,7 @@ export function remoteRuns(connection: Connection): RemoteRuns {
 function wireRun(
   code: string,
   language: string,
-  { stdin, files, ...options }: Omit<RemoteRunOptions, 'signal'>,
+  { stdin, files, egress, ...options }: Omit<RemoteRunOptions, 'signal'>,
 ) {
   const bytes = (content: string | Uint8Array) =>
     typeof content === 'string' ? { text: content } : wireBytes(content);
@@ -67,6 +71,7 @@ function wireRun(
     code,
     language,
     ...toWire(options),
+    ...(egress && { egress: wireEgress(egress) }),
     ...(stdin !== undefined && { stdin: bytes(stdin) }),
     ...(files !== undefined && {
       files: Object.fromEntries(Object.entries(files).map(([path, content]) => [path, bytes(content)])),

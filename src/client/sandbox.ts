@@ -13,6 +13,7 @@ import type {
   TerminalSize,
 } from '../core/process.ts';
 import type { Usage } from '../sandboxes/metrics.ts';
+import { type RemoteSandboxEgress, remoteSandboxEgress } from './egress.ts';
 import { followEvents } from './events.ts';
 import { type RemoteFiles, remoteFiles } from './files.ts';
 import { type RemoteJournals, remoteJournals } from './journals.ts';
@@ -35,6 +36,8 @@ export interface RemoteSandbox {
   readonly rootFiles: RemoteFiles;
   readonly snapshots: RemoteSnapshots;
   readonly journals: RemoteJournals;
+  /** What it may reach. */
+  readonly egress: RemoteSandboxEgress;
   exec(command: Omit<RemoteCommand, 'interactive'>, options?: ExecOptions): Promise<ExecResult>;
   /** Goes on without its caller. */
   spawn(command: RemoteCommand, options?: Cancel): Promise<RemoteProcess>;
@@ -66,6 +69,7 @@ export function remoteSandbox(connection: Connection, chat: string): RemoteSandb
     rootFiles: remoteFiles(connection, path, 'root'),
     snapshots: remoteSnapshots(connection, path),
     journals: remoteJournals(connection, path),
+    egress: remoteSandboxEgress(connection, path),
     async exec(command, { outputLimitBytes, signal } = {}) {
       const json = { ...wireCommand(command), output_limit_bytes: outputLimitBytes };
       return execResult(await ask<WireExecResult>(connection, 'POST', `${path}/exec`, { json, signal }));

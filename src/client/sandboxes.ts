@@ -2,11 +2,17 @@
 import { fromWire, toWire, type Wire } from '../api/schemas/names.ts';
 import type { CreateEvent } from '../api/schemas/sandboxes.ts';
 import type { Cancel } from '../core/cancel.ts';
+import type { EgressSpec } from '../core/egress.ts';
 import type { PersistentSpec, SandboxStatus } from '../core/persistent.ts';
 import type { PullEvent } from '../runs/events.ts';
+import { type EgressRequest, wireEgress } from './egress.ts';
 import { streamEvents } from './events.ts';
 import { type RemoteSandbox, remoteSandbox, sandboxPath } from './sandbox.ts';
 import { ask, type Connection } from './send.ts';
+
+export interface RemoteSandboxSpec extends Omit<PersistentSpec, 'egress'> {
+  readonly egress?: EgressSpec | EgressRequest;
+}
 
 export interface RemoteSandboxes {
   /** The sandbox of a chat. Nothing is asked: whether it is there shows with the first call. */
@@ -14,7 +20,7 @@ export interface RemoteSandboxes {
   /** Made or started if need be. With `onPull`, a missing image is fetched first and told of. */
   getOrCreate(
     chat: string,
-    spec?: PersistentSpec,
+    spec?: RemoteSandboxSpec,
     options?: { readonly onPull?: (event: PullEvent) => void } & Cancel,
   ): Promise<SandboxStatus>;
   /** `all`: of every user, only for whoever runs the host, on its own socket. */
@@ -47,8 +53,8 @@ export function remoteSandboxes(connection: Connection): RemoteSandboxes {
     status('POST', `${sandboxPath(chat)}/${verb}`, json, cancel);
   return {
     of: (chat) => remoteSandbox(connection, chat),
-    getOrCreate(chat, spec = {}, { onPull, ...cancel } = {}) {
-      const json = { chat, ...toWire(spec) };
+    getOrCreate(chat, { egress, ...spec } = {}, { onPull, ...cancel } = {}) {
+      const json = { chat, ...toWire(spec), ...(egress && { egress: wireEgress(egress) }) };
       return onPull === undefined
         ? status('POST', base, json, cancel)
         : created(connection, json, onPull, cancel);

@@ -18,6 +18,16 @@ export type Happening =
   | ({ readonly type: 'sandbox-rename'; readonly from: string } & OfSandbox)
   | ({ readonly type: 'process-start'; readonly process: string; readonly program: string } & OfSandbox)
   | ({ readonly type: 'process-exit'; readonly process: string } & ExitFacts & OfSandbox)
+  /** A sandbox, or a run where `chat` is null, was kept from a target; each target is told of once in a while. */
+  | {
+      readonly type: 'egress-denied';
+      readonly sandbox: string;
+      readonly chat: string | null;
+      readonly host: string;
+      readonly port: number;
+      /** The rule that refused it, or the mode. */
+      readonly rule: string;
+    }
   | { readonly type: 'run-start'; readonly run: string; readonly language: string }
   /** `exitCode` is null for a run that was stopped, or that never got to run. */
   | {

@@ -33,7 +33,7 @@ export interface Sandboxes extends AsyncDisposable {
 export interface PersistentSpec extends Omit<SandboxSpec, 'id' | 'owner'> {
   readonly runtime?: RuntimeName;
   readonly labels?: Readonly<Record<string, string>>;
-  /** What it may reach; left out: nothing. It can be changed at any time, see `UserSandboxes.setEgress`. */
+  /** What it may reach; left out: nothing. It can be changed at any time, see `UserSandboxes.changeEgress`. */
   readonly egress?: EgressSpec;
 }
 
@@ -71,8 +71,15 @@ export interface UserSandboxes {
   rename(chat: string, to: string): Promise<SandboxStatus>;
   /** What it may reach; undefined: nothing. */
   egress(chat: string): Promise<EgressSpec | undefined>;
-  /** Takes effect at once in one that runs. Commands that run already see new doors only if they know of them. */
-  setEgress(chat: string, spec: EgressSpec | undefined, options?: Cancel): Promise<void>;
+  /**
+   * Takes effect at once in one that runs; no other change comes in between. Commands that run already see new doors
+   * only if they know of them.
+   */
+  changeEgress(
+    chat: string,
+    change: (before: EgressSpec | undefined) => EgressSpec,
+    options?: Cancel,
+  ): Promise<EgressSpec>;
   /** What its processes wrote, whether or not it runs. */
   journals(chat: string): Promise<Journals>;
 }

@@ -91,6 +91,27 @@ const kinds: Readonly<Record<string, Kind>> = {
 
 const bindingNames = Object.keys(kinds);
 
+/** What a person has to know of a binding before naming it. */
+export interface BindingFacts {
+  readonly name: string;
+  /** Null: it is named with the binding. */
+  readonly upstream: string | null;
+  readonly needsSecret: boolean;
+  readonly metered: boolean;
+  /** What tools in the sandbox read. */
+  readonly variables: readonly string[];
+}
+
+export function knownBindings(): readonly BindingFacts[] {
+  return Object.entries(kinds).map(([name, { upstream, needsSecret, metered, variables }]) => ({
+    name,
+    upstream,
+    needsSecret,
+    metered,
+    variables: Object.keys(variables('')),
+  }));
+}
+
 /** Refuses what is no binding, before anything is opened. */
 export function bindingOf({ name, upstream }: BindingSpec): Binding {
   const kind = Object.hasOwn(kinds, name) ? kinds[name] : undefined;

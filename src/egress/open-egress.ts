@@ -1,12 +1,14 @@
-import type { AuditRecord, Egress, EgressSpec } from '../core/egress.ts';
+import type { AuditRecord, Egress, EgressRule, EgressSpec } from '../core/egress.ts';
 import { isGeodeError } from '../core/errors.ts';
+import { type EventSink, noEvents } from '../core/events.ts';
 import { Ledger } from '../ledger/ledger.ts';
 import { Audit, type AuditLimits, type AuditQuery } from './audit.ts';
-import { openHatch } from './open-hatch.ts';
+import { denialTeller } from './denial-events.ts';
+import { checkSpec, openHatch } from './open-hatch.ts';
 import type { Resolve } from './resolve.ts';
 import { Secrets } from './secrets.ts';
 import { egressChapter, PolicyTable } from './tables.ts';
-import { type UsageOptions, type UsageRecord, type UsageSum, UsageTable } from './usage.ts';
+import { type BudgetFacts, type UsageOptions, type UsageRecord, type UsageSum, UsageTable } from './usage.ts';
 
 export interface EgressOptions {
   /** The file of the ledger. It is opened when something is first to be read or written. */
@@ -19,14 +21,22 @@ export interface EgressOptions {
   readonly resolve?: Resolve;
   /** For sandboxes and runs that name nothing. */
   readonly initial?: EgressSpec | undefined;
+  readonly denied?: readonly EgressRule[];
+  /** Told of refusals. */
+  readonly events?: EventSink;
 }
 
 /** The host's side of every hatch, with what it remembers. */
 export interface EgressHost extends Egress, Disposable {
+  /** What the operator denies to everyone: callers that are not trusted cannot take it out of a policy. */
+  readonly denied: readonly EgressRule[];
+  /** Refuses what could not be served for this user; gives it back otherwise. */
+  check(user: string, spec: EgressSpec): EgressSpec;
   search(query?: AuditQuery): readonly AuditRecord[];
   readonly secrets: Pick<Secrets, 'set' | 'list' | 'remove' | 'rotate'>;
   /** What models used today, or on another day (2026-01-31, UTC). */
   usage(user: string, day?: string): readonly UsageSum[];
+  budget(user: string): BudgetFacts;
 }
 
 export function openEgress(options: EgressOptions): EgressHost {
@@ -52,6 +62,9 @@ export function openEgress(options: EgressOptions): EgressHost {
   const note = (record: AuditRecord) => noted(() => tables().audit.add(record));
   return {
     initial: options.initial,
+    denied: options.denied ?? [],
+    check: (user, spec) =>
+      checkSpec(spec, { bindings: { secret: (name) => tables().secrets.reveal(user, name) } }),
     open(sandbox, owner, spec, cancel) {
       isClosed = false;
       const { user, sandboxId } = owner;
@@ -62,7 +75,15 @@ export function openEgress(options: EgressOptions): EgressHost {
           noted(() => tables().usage.add({ ...usage, user, sandboxId })),
       };
       return openHatch(
-        { sandbox, owner, spec, bindings, audit: note, ...(options.resolve && { resolve: options.resolve }) },
+        {
+          sandbox,
+          owner,
+          spec,
+          bindings,
+          audit: note,
+          onDenied: denialTeller(options.events ?? noEvents, owner),
+          ...(options.resolve && { resolve: options.resolve }),
+        },
         cancel,
       );
     },
@@ -76,6 +97,7 @@ export function openEgress(options: EgressOptions): EgressHost {
       rotate: () => tables().secrets.rotate(),
     },
     usage: (user, day) => tables().usage.ofUser(user, day),
+    budget: (user) => tables().usage.budget(user),
     [Symbol.dispose]() {
       isClosed = true;
       opened?.ledger[Symbol.dispose]();

@@ -2,6 +2,7 @@ import type { Duplex } from 'node:stream';
 import type { Cancel } from '../core/cancel.ts';
 import type {
   AuditRecord,
+  Denial,
   DoorSpec,
   EgressOwner,
   EgressSpec,
@@ -9,7 +10,7 @@ import type {
   Hatch,
   OpenHatch,
 } from '../core/egress.ts';
-import { GeodeError } from '../core/errors.ts';
+import { GeodeError, isGeodeError } from '../core/errors.ts';
 import type { Sandbox } from '../core/sandbox.ts';
 import { BindingServer, type BindingServerOptions, missingSecret } from './binding-server.ts';
 import { bindingOf } from './bindings.ts';
@@ -33,6 +34,8 @@ export interface HatchOptions {
   readonly owner: EgressOwner;
   readonly spec: EgressSpec;
   readonly audit: (record: AuditRecord) => void;
+  /** Told of each refusal at once. */
+  readonly onDenied?: (denial: Denial) => void;
   readonly resolve?: Resolve;
   readonly bindings?: BindingServices;
 }
@@ -47,7 +50,7 @@ interface BindingServices {
 
 /** Opens the doors that a spec asks for and serves them until it is disposed of. On failure nothing is served. */
 export async function openHatch(options: HatchOptions, cancel: Cancel = {}): Promise<OpenHatch> {
-  const { sandbox, owner, audit, resolve } = options;
+  const { sandbox, owner, audit, onDenied, resolve } = options;
   const { hatch, runtime } = sandbox;
   if (hatch === undefined) throw new GeodeError('cannot_enforce', 'This sandbox has no hatch.');
   let current = checkSpec(options.spec, options);
@@ -59,6 +62,7 @@ export async function openHatch(options: HatchOptions, cancel: Cancel = {}): Pro
     policy: current.policy,
     ask: askFor(owner),
     audit,
+    ...(onDenied && { onDenied }),
     ...(resolve && { resolve }),
   });
   const proxy = new HttpProxy(broker);
@@ -102,7 +106,10 @@ export async function openHatch(options: HatchOptions, cancel: Cancel = {}): Pro
 }
 
 /** Refuses what could not be served, before anything is opened. */
-function checkSpec(spec: EgressSpec, { bindings }: HatchOptions): EgressSpec {
+export function checkSpec(
+  spec: EgressSpec,
+  { bindings }: { readonly bindings?: Pick<BindingServices, 'secret'> },
+): EgressSpec {
   const policy = checkPolicy(spec.policy);
   for (const { name, secret } of spec.bindings.map(bindingOf)) {
     if (secret !== null && bindings?.secret(secret) === undefined) throw missingSecret(name);
@@ -136,7 +143,7 @@ async function openDoors(
   spec: EgressSpec,
   cancel: Cancel,
 ): Promise<Readonly<Record<string, string>>> {
-  const doors = await hatch.open(doorsOf(spec, runtime), cancel);
+  const doors = await hatch.open(doorsOf(spec, runtime), cancel).catch(refuseBridge);
   const named = (wanted: string) => doors.find(({ name }) => name === wanted);
   const proxy = named(proxyDoor);
   const bound = spec.bindings.map(bindingOf).map((binding) => {
@@ -144,6 +151,15 @@ async function openDoors(
     return door === undefined ? {} : bindingVariables(binding, door);
   });
   return Object.assign({}, proxy && proxyVariables(proxy), ...bound);
+}
+
+/** The doors that are not bridges take any port, so only a bridge can ask for one that cannot be had. */
+function refuseBridge(error: unknown): never {
+  if (!isGeodeError(error, 'tunnel_refused')) throw error;
+  throw new GeodeError('invalid_input', `A bridge cannot be opened: ${error.message}`, {
+    cause: error,
+    hint: 'Choose another port for the bridge, from 1024 on.',
+  });
 }
 
 /** Native sandboxes share the machine's ports: theirs may be any. */

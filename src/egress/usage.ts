@@ -1,5 +1,6 @@
 import { costOf, type PriceTable, type TokenUsage } from '../core/prices.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import { dayOf, spentOn } from '../ledger/spending.ts';
 
 export interface UsageRecord extends TokenUsage {
   readonly user: string;
@@ -17,6 +18,15 @@ export interface UsageSum extends TokenUsage {
   readonly costUsd: number;
 }
 
+/** Days end at midnight UTC. */
+export interface BudgetFacts {
+  readonly day: string;
+  /** Null: no limit. */
+  readonly limitUsd: number | null;
+  /** Through bindings and in calls of Geode's own. */
+  readonly spentUsd: number;
+}
+
 export interface UsageOptions {
   readonly prices: PriceTable;
   /** Of one user in US dollars; null: no limit. */
@@ -27,10 +37,12 @@ export interface UsageOptions {
 export class UsageTable {
   readonly #ledger: Ledger;
   readonly #options: UsageOptions;
+  readonly #now: () => Date;
 
-  constructor(ledger: Ledger, options: UsageOptions) {
+  constructor(ledger: Ledger, options: UsageOptions, now: () => Date = () => new Date()) {
     this.#ledger = ledger;
     this.#options = options;
+    this.#now = now;
   }
 
   add({ user, sandboxId, binding, model, ...tokens }: UsageRecord): void {
@@ -39,27 +51,27 @@ export class UsageTable {
     const { inputTokens, outputTokens, cachedTokens } = tokens;
     this.#ledger.write(
       (sql) => sql.run`INSERT INTO egress_usage VALUES
-          (${today()}, ${user}, ${sandboxId}, ${binding}, ${model}, 1, ${inputTokens}, ${outputTokens}, ${cachedTokens}, ${cost})
+          (${this.#today()}, ${user}, ${sandboxId}, ${binding}, ${model}, 1, ${inputTokens}, ${outputTokens}, ${cachedTokens}, ${cost})
         ON CONFLICT (day, user, sandbox_id, binding, model) DO UPDATE SET calls = calls + 1,
           input_tokens = input_tokens + excluded.input_tokens, output_tokens = output_tokens + excluded.output_tokens,
           cached_tokens = cached_tokens + excluded.cached_tokens, cost_micros = cost_micros + excluded.cost_micros`,
     );
   }
 
-  /** Why a call must not be made; undefined where it may. */
-  refusal(user: string): string | undefined {
-    const { budgetPerDay } = this.#options;
-    if (budgetPerDay === null) return undefined;
-    const row = this.#ledger.read(
-      (sql) =>
-        sql.get`SELECT coalesce(sum(cost_micros), 0) AS spent FROM egress_usage WHERE day = ${today()} AND user = ${user}`,
-    );
-    const spent = Number(row?.spent ?? 0) / 1e6;
-    if (spent < budgetPerDay) return undefined;
-    return `the budget of today is spent: $${spent.toFixed(2)} of $${budgetPerDay.toFixed(2)} (providers.daily_budget)`;
+  /** Of today. */
+  budget(user: string): BudgetFacts {
+    const day = this.#today();
+    return { day, limitUsd: this.#options.budgetPerDay, spentUsd: spentOn(this.#ledger, user, day) };
   }
 
-  ofUser(user: string, day = today()): readonly UsageSum[] {
+  /** Why a call must not be made; undefined where it may. */
+  refusal(user: string): string | undefined {
+    const { limitUsd, spentUsd } = this.budget(user);
+    if (limitUsd === null || spentUsd < limitUsd) return undefined;
+    return `the budget of today is spent: $${spentUsd.toFixed(2)} of $${limitUsd.toFixed(2)} (providers.daily_budget)`;
+  }
+
+  ofUser(user: string, day = this.#today()): readonly UsageSum[] {
     const rows = this.#ledger.read(
       (
         sql,
@@ -79,14 +91,13 @@ export class UsageTable {
       costUsd: Number(row.cost) / 1e6,
     }));
   }
+
+  #today(): string {
+    return dayOf(this.#now());
+  }
 }
 
 /** Of a model that no line names: as much as the dearest, so that a budget is never overrun unseen. */
 function dearest(tokens: TokenUsage, prices: PriceTable): number {
   return Math.max(0, ...Object.keys(prices).map((model) => costOf(model, tokens, prices) ?? 0));
-}
-
-/** Days end at midnight UTC. */
-function today(): string {
-  return new Date().toISOString().slice(0, 10);
 }

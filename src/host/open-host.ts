@@ -67,7 +67,7 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
     new Ledger(join(stateDir, 'ledger.db'), [sandboxChapter, eventChapter, modelChapter, solveChapter]),
   );
   const events = new EventLog(ledger, { keep: config.gateway.keep_events, log });
-  const app = createApp(config, machine, warn ?? ((message) => log.warn(message)));
+  const app = createApp(config, machine, warn ?? ((message) => log.warn(message)), events);
   const sandboxes = opened.use(
     await app.sandboxes({ ledger, tends, events, log, signal: lock.signal, ...(onPull && { onPull }) }),
   );
@@ -92,6 +92,7 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
     sandboxes,
     journals: (id, show) => app.journals(id, show),
     runs,
+    egress: app.egress,
     solves,
     memory,
     keys,

@@ -1,6 +1,7 @@
 import { GeodeError } from '../core/errors.ts';
 import type { TokenUsage } from '../core/prices.ts';
 import type { Chapter, Ledger } from '../ledger/ledger.ts';
+import { dayOf, spentOn } from '../ledger/spending.ts';
 
 export const modelChapter: Chapter = {
   name: 'models',
@@ -62,12 +63,9 @@ export class Accounting {
     );
   }
 
+  /** With what sandboxes spent through bindings. */
   spentToday(user: string): number {
-    const row = this.#ledger.read(
-      (sql) =>
-        sql.get`SELECT sum(cost) AS cost FROM model_usage WHERE user = ${user} AND day = ${this.#day()}`,
-    );
-    return Number(row?.cost ?? 0);
+    return spentOn(this.#ledger, user, this.#day());
   }
 
   /** Newest day first. */
@@ -89,6 +87,6 @@ export class Accounting {
   }
 
   #day(): string {
-    return this.#now().toISOString().slice(0, 10);
+    return dayOf(this.#now());
   }
 }

@@ -279,12 +279,19 @@ export class Registry implements AsyncDisposable {
   }
 
   /** In the chat's turn: what it may reach from now on. */
-  async setEgress(entry: Entry, spec: EgressSpec | undefined, cancel: Cancel): Promise<void> {
+  async setEgress(entry: Entry, spec: EgressSpec, cancel: Cancel): Promise<void> {
     checkNetwork(entry.spec, spec);
     const held = this.heldOf(entry);
-    if (held?.hatch !== undefined) await held.hatch.change(spec ?? nothing, cancel);
+    if (held?.hatch !== undefined) await held.hatch.change(spec, cancel);
+    const before = this.egress.remembered(entry.id);
     this.egress.remember(entry.id, spec);
-    if (held !== undefined && !held.paused) await this.#openHatch(entry, held, cancel);
+    if (held === undefined || held.paused) return;
+    try {
+      await this.#openHatch(entry, held, cancel);
+    } catch (error) {
+      this.egress.remember(entry.id, before);
+      throw error;
+    }
   }
 
   /** Reality first: the sandbox says whose it is before the ledger does. */
@@ -334,9 +341,6 @@ export class Registry implements AsyncDisposable {
 function named({ id, chat }: Pick<Entry, 'id' | 'chat'>) {
   return { sandbox: id, chat };
 }
-
-/** What a sandbox without a policy may reach. */
-const nothing: EgressSpec = { policy: { mode: 'deny-all', allow: [], deny: [] }, bindings: [] };
 
 /** A sandbox with a network of its own goes around every policy. */
 function checkNetwork({ network = 'none' }: PersistentSpec, egress: EgressSpec | undefined): void {

@@ -111,8 +111,13 @@ export function userSandboxes(registry: Registry, name: string): UserSandboxes {
     async egress(chat) {
       return registry.egress.remembered(registry.look(user, chat).id);
     },
-    setEgress: (chat, spec, cancel = {}) =>
-      inTurn(chat, cancel, async () => registry.setEgress(await registry.get(user, chat), spec, cancel)),
+    changeEgress: (chat, change, cancel = {}) =>
+      inTurn(chat, cancel, async () => {
+        const entry = await registry.get(user, chat);
+        const spec = change(registry.egress.remembered(entry.id));
+        await registry.setEgress(entry, spec, cancel);
+        return spec;
+      }),
 
     async journals(chat) {
       const entry = registry.look(user, chat);

@@ -79,6 +79,8 @@ const bodies: Readonly<Record<string, object>> = {
   chmod: { path: 'secret.txt', mode: 0 },
   replace: { path: 'secret.txt', pattern: 'mark', replacement: '' },
   snapshots: {},
+  allow: { rules: ['example.com'] },
+  deny: { rules: ['example.com'] },
   runs: { code: '1' },
   check: { code: '1' },
 };

@@ -5,15 +5,17 @@ import { createClient, type GeodeClient } from '../../src/client/client.ts';
 import { unixTransport } from '../../src/client/unix-transport.ts';
 import type { Sandboxes } from '../../src/core/persistent.ts';
 import type { RuntimeName } from '../../src/core/runtime.ts';
+import type { EgressHost, EgressOptions } from '../../src/egress/open-egress.ts';
 import { roomOf } from '../../src/runtimes/rooms.ts';
 import { journalReading } from '../../src/sandboxes/journal-reading.ts';
 import type { World } from '../contracts/harness.ts';
-import { type SandboxWorld, sandboxWorld } from '../sandboxes/world.ts';
+import { egressIn, type SandboxWorld, sandboxWorld } from '../sandboxes/world.ts';
 import { startTestServer, type TestServer, type TestServerOptions } from './server-fixture.ts';
 
 export interface TestHost extends AsyncDisposable {
   readonly world: SandboxWorld;
   readonly sandboxes: Sandboxes;
+  readonly egress: EgressHost;
   readonly server: TestServer;
   readonly parts: Partial<ApiParts>;
   /** The same API on a Unix socket, where the caller is whoever runs the host. */
@@ -23,30 +25,36 @@ export interface TestHost extends AsyncDisposable {
 export interface TestHostOptions extends Omit<TestServerOptions, 'parts'> {
   readonly runtime?: RuntimeName;
   readonly world?: World;
-  readonly more?: (world: SandboxWorld, sandboxes: Sandboxes) => Partial<ApiParts>;
+  /** How names are resolved, what the operator denies, and the like. */
+  readonly hatches?: Partial<EgressOptions>;
+  readonly more?: (world: SandboxWorld, sandboxes: Sandboxes, egress: EgressHost) => Partial<ApiParts>;
 }
 
 export async function startTestHost({
   runtime = 'bubblewrap',
   world: given = {},
+  hatches = {},
   more = () => ({}),
   ...options
 }: TestHostOptions = {}): Promise<TestHost> {
   await using opened = new AsyncDisposableStack();
   const world = opened.use(await sandboxWorld(runtime, given));
-  const sandboxes = await world.host();
   const { stateDir, runDir } = world.options;
+  const egress = egressIn(stateDir, hatches);
+  const sandboxes = await world.host({ egress });
   const parts: Partial<ApiParts> = {
     sandboxes,
+    egress,
     journals: (id, show) =>
       journalReading(roomOf({ stateDir, runDir }, id).journals, show === 'raw' ? null : []),
-    ...more(world, sandboxes),
+    ...more(world, sandboxes, egress),
   };
   const server = opened.use(await startTestServer({ ...options, parts }));
   const all = opened.move();
   return {
     world,
     sandboxes,
+    egress,
     server,
     parts,
     async socketClient() {

@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Sandboxes } from '../../src/core/persistent.ts';
 import type { Runtime, RuntimeName } from '../../src/core/runtime.ts';
-import { openEgress } from '../../src/egress/open-egress.ts';
+import { type EgressHost, type EgressOptions, openEgress } from '../../src/egress/open-egress.ts';
 import { allRuntimes } from '../../src/runtimes/index.ts';
 import { openSandboxes, type SandboxesOptions } from '../../src/sandboxes/open-sandboxes.ts';
 import { optionsIn, type TestOptions, testOptions, type World } from '../contracts/harness.ts';
@@ -78,12 +78,17 @@ function hostOptions(runtime: Runtime, { stateDir }: TestOptions): SandboxesOpti
     policy: { idleMs: null, removeMs: null },
     sweepEveryMs: null,
     warn: (line) => process.stderr.write(`${line}\n`),
-    egress: openEgress({
-      ledgerFile: join(stateDir, 'ledger.db'),
-      secretsKeyFile: join(stateDir, 'secrets.key'),
-      usage: { prices: {}, budgetPerDay: null },
-      audit: { mostRecords: 1_000, keepMs: 3_600_000 },
-      warn: (line) => process.stderr.write(`${line}\n`),
-    }),
+    egress: egressIn(stateDir),
   };
+}
+
+export function egressIn(stateDir: string, more: Partial<EgressOptions> = {}): EgressHost {
+  return openEgress({
+    ledgerFile: join(stateDir, 'ledger.db'),
+    secretsKeyFile: join(stateDir, 'secrets.key'),
+    usage: { prices: {}, budgetPerDay: null },
+    audit: { mostRecords: 1_000, keepMs: 3_600_000 },
+    warn: (line) => process.stderr.write(`${line}\n`),
+    ...more,
+  });
 }

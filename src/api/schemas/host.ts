@@ -89,6 +89,13 @@ export const hostEventSchema = z
     event('sandbox-rename', { ...ofSandbox, from: z.string() }),
     event('process-start', { ...ofSandbox, process: z.string(), program: z.string() }),
     event('process-exit', { ...ofSandbox, process: z.string(), exit_code: z.int().nullable() }).loose(),
+    event('egress-denied', {
+      sandbox: z.string(),
+      chat: z.string().nullable().describe('null: of a run.'),
+      host: z.string(),
+      port: z.int(),
+      rule: z.string().describe('That refused it, or the mode.'),
+    }),
     event('run-start', { run: z.string(), language: z.string() }),
     event('run-end', {
       run: z.string(),

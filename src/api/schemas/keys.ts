@@ -1,13 +1,17 @@
 import { z } from 'zod';
 import { userPattern } from '../../core/identity.ts';
 
-/** What a key may do. `admin` manages keys, settings and the store itself, for all users; it opens nobody's things. */
+/**
+ * What a key may do. `secrets` sets and removes the credentials of its user, and reads none. `admin` manages keys,
+ * settings and the store itself, for all users; it opens nobody's things.
+ */
 export const scopes = [
   'memory:read',
   'memory:write',
   'sandboxes:read',
   'sandboxes:write',
   'runs',
+  'secrets',
   'admin',
 ] as const;
 

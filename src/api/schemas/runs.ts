@@ -1,6 +1,7 @@
 /** Code executed once, as it goes over the wire. */
 import { z } from 'zod';
 import { bytesSchema, bytesShape } from './bytes.ts';
+import { egressSchema } from './egress.ts';
 import { problemEvent } from './problem.ts';
 import { exitSchema } from './processes.ts';
 import { envSchema, gradeSchema, limitsSchema, pullProgress, runtimeSchema } from './sandboxes.ts';
@@ -23,6 +24,7 @@ export const runSchema = z
     image: z.string().min(1).optional(),
     runtime: runtimeSchema.optional(),
     minimum_grade: gradeSchema.optional(),
+    egress: egressSchema.optional(),
     output_limit_bytes: z
       .int()
       .nonnegative()

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { runtimeNames } from '../../core/runtime.ts';
 import { grades, networks } from '../../core/sandbox.ts';
+import { egressSchema } from './egress.ts';
 import { chatOf } from './encoding.ts';
 import { endEvent, problemEvent } from './problem.ts';
 
@@ -63,6 +64,7 @@ const specShape = {
   minimum_grade: gradeSchema.optional(),
   root_access: z.boolean().optional(),
   lease_ms: z.number().positive().nullable().optional(),
+  egress: egressSchema.optional(),
 };
 
 export const newSandboxSchema = z

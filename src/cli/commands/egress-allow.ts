@@ -1,4 +1,5 @@
-import { allowing, changeEgress, untilFrom } from '../change-egress.ts';
+import { allowing } from '../../egress/change-policy.ts';
+import { changeEgress, untilFrom } from '../change-egress.ts';
 import type { CliCommand } from '../command.ts';
 import { hostingOptions } from '../hosting.ts';
 

@@ -1,4 +1,5 @@
-import { changeEgress, denying } from '../change-egress.ts';
+import { denying } from '../../egress/change-policy.ts';
+import { changeEgress } from '../change-egress.ts';
 import type { CliCommand } from '../command.ts';
 import { hostingOptions } from '../hosting.ts';
 
@@ -12,5 +13,5 @@ export const egressDenyCommand: CliCommand = {
   ],
   options: hostingOptions,
   host: 'needed',
-  run: (context) => changeEgress(context, denying),
+  run: (context) => changeEgress(context, (policy, words) => denying(policy, words)),
 };

@@ -99,7 +99,11 @@ export function chatsContract(open: () => Promise<SandboxWorld>): void {
           rename: () => eve.rename('chat', 'mine'),
           journals: () => eve.journals('chat'),
           egress: () => eve.egress('chat'),
-          setEgress: () => eve.setEgress('chat', undefined),
+          changeEgress: () =>
+            eve.changeEgress('chat', () => ({
+              policy: { mode: 'deny-all', allow: [], deny: [] },
+              bindings: [],
+            })),
         };
         for (const [verb, attempt] of Object.entries(attempts)) {
           await expect(attempt(), verb).rejects.toMatchObject({ code: 'sandbox_not_found' });

@@ -41,14 +41,16 @@ async function* numbered(after: number, events: AsyncIterable<HostEvent | EventG
 
 async function* readable(events: AsyncIterable<HostEvent | EventGap>, scopes: readonly Scope[]) {
   for await (const event of events) {
-    const needed = scopeOf(event.type);
+    const needed = scopeOf(event);
     if (needed === undefined || scopes.includes(needed)) yield event;
   }
 }
 
-function scopeOf(type: (HostEvent | EventGap)['type']): Scope | undefined {
+function scopeOf(event: HostEvent | EventGap): Scope | undefined {
+  const { type } = event;
   if (type === 'gap') return undefined;
   if (type.startsWith('entr')) return 'memory:read';
   if (type.startsWith('run-')) return 'runs';
+  if (event.type === 'egress-denied' && event.chat === null) return 'runs';
   return 'sandboxes:read';
 }

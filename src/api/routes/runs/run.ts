@@ -4,7 +4,8 @@ import type { RunEvent } from '../../../runs/events.ts';
 import type { Runs } from '../../../runs/index.ts';
 import type { RunOptions } from '../../../runs/options.ts';
 import type { RunResult } from '../../../runs/result.ts';
-import type { ApiEnv } from '../../environment.ts';
+import { newEgress } from '../../egress-reach.ts';
+import type { ApiEnv, ApiParts } from '../../environment.ts';
 import { signalOf, streamEvents, wantsEvents } from '../../events.ts';
 import { requireScope } from '../../guards/auth.ts';
 import {
@@ -27,7 +28,7 @@ import {
   type WireRunResult,
 } from '../../schemas/runs.ts';
 
-export function run(runs: Runs) {
+export function run(runs: Runs, egress: ApiParts['egress']) {
   return defineRoute(
     {
       method: 'post',
@@ -53,7 +54,7 @@ export function run(runs: Runs) {
     },
     async (context) => {
       const wire = context.req.valid('json');
-      const { code, language, options, outputLimitBytes } = runOf(context, wire);
+      const { code, language, options, outputLimitBytes } = runOf(context, wire, egress);
       if (wantsEvents(context))
         return streamEvents(context, 200, runEvents(runs.stream(code, language, options)));
       const limit = outputLimitBytes === undefined ? {} : { outputLimitBytes };
@@ -62,11 +63,13 @@ export function run(runs: Runs) {
   );
 }
 
-function runOf(context: Context<ApiEnv>, wire: WireRun) {
-  const { code, language, outputLimitBytes, stdin, files, ...rest } = fromWire(wire);
+function runOf(context: Context<ApiEnv>, wire: WireRun, host: ApiParts['egress']) {
+  const { code, language, outputLimitBytes, stdin, files, egress: asked, ...rest } = fromWire(wire);
   checkReach(context, rest);
+  const egress = asked && newEgress(context, host, asked);
   const options: RunOptions = {
     ...rest,
+    ...(egress && { egress }),
     ...(stdin !== undefined && { stdin: bytesOf(stdin) }),
     ...(files !== undefined && {
       files: Object.fromEntries(Object.entries(files).map(([path, content]) => [path, bytesOf(content)])),

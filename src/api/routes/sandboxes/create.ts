@@ -1,5 +1,6 @@
 import type { Context } from 'hono';
 import type { PersistentSpec } from '../../../core/persistent.ts';
+import { newEgress } from '../../egress-reach.ts';
 import type { ApiEnv, ApiParts } from '../../environment.ts';
 import { signalOf, streamEvents, wantsEvents } from '../../events.ts';
 import { requireScope } from '../../guards/auth.ts';
@@ -20,7 +21,7 @@ import {
   sandboxSchema,
 } from '../../schemas/sandboxes.ts';
 
-export function create(image: ApiParts['image']) {
+export function create({ image, egress: host }: Pick<ApiParts, 'image' | 'egress'>) {
   return defineRoute(
     {
       method: 'post',
@@ -45,8 +46,10 @@ export function create(image: ApiParts['image']) {
       },
     },
     async (context) => {
-      const { chat, ...spec } = fromWire(context.req.valid('json'));
-      checkReach(context, spec);
+      const { chat, egress: asked, ...rest } = fromWire(context.req.valid('json'));
+      checkReach(context, rest);
+      const egress = asked && newEgress(context, host, asked);
+      const spec = { ...rest, ...(egress && { egress }) };
       if (wantsEvents(context)) return streamEvents(context, 200, creation(context, chat, spec, image));
       return context.json(await made(context, chat, spec), 200);
     },

@@ -17,9 +17,9 @@ import {
 import { list } from './list.ts';
 import { usage } from './usage.ts';
 
-export function sandboxRoutes(sandboxes: Sandboxes, image: ApiParts['image']) {
+export function sandboxRoutes(sandboxes: Sandboxes, parts: Pick<ApiParts, 'image' | 'egress'>) {
   return [
-    create(image),
+    create(parts),
     list((cancel) => sandboxes.all(cancel)),
     inspect,
     remove,

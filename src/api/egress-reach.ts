@@ -1,0 +1,71 @@
+/** What a caller may let a sandbox reach. */
+import { isDeepStrictEqual } from 'node:util';
+import type { Context } from 'hono';
+import type { BindingSpec, EgressSpec } from '../core/egress.ts';
+import { GeodeError } from '../core/errors.ts';
+import { alsoDenying, type PolicyWords, policyFrom } from '../egress/change-policy.ts';
+import type { EgressHost } from '../egress/open-egress.ts';
+import type { ApiEnv } from './environment.ts';
+
+interface AskedEgress extends PolicyWords {
+  readonly bindings?: readonly (string | BindingSpec)[];
+}
+
+export function egressOf({ bindings = [], ...words }: AskedEgress): EgressSpec {
+  return {
+    policy: policyFrom(words),
+    bindings: bindings.map((binding) => (typeof binding === 'string' ? { name: binding } : binding)),
+  };
+}
+
+/** For a sandbox or a run that is to be made. What the operator denies is denied, whoever asks. */
+export function newEgress(
+  context: Context<ApiEnv>,
+  host: EgressHost | undefined,
+  asked: AskedEgress,
+): EgressSpec {
+  if (host === undefined) throw new GeodeError('cannot_enforce', 'This server has no way out of a sandbox.');
+  const { policy, bindings } = egressOf(asked);
+  const spec = { policy: alsoDenying(policy, host.denied), bindings };
+  checkEgressReach(context, spec, undefined);
+  return host.check(context.var.caller.user, spec);
+}
+
+/** For a sandbox that is there. What the operator gave it may stay, and what the operator denies stays denied. */
+export function changedEgress(
+  context: Context<ApiEnv>,
+  host: EgressHost,
+  before: EgressSpec | undefined,
+  next: EgressSpec,
+): EgressSpec {
+  checkEgressReach(context, next, before);
+  const spec = isOperator(context) ? next : { ...next, policy: alsoDenying(next.policy, host.denied) };
+  return host.check(context.var.caller.user, spec);
+}
+
+/**
+ * A key leads to no private address and sends no credential anywhere but to its own service, unless it is one of
+ * whoever runs the host.
+ */
+function checkEgressReach(
+  context: Context<ApiEnv>,
+  { policy, bindings }: EgressSpec,
+  before: EgressSpec | undefined,
+): void {
+  if (isOperator(context)) return;
+  const added = policy.allow.find(
+    (rule) => rule.private && !before?.policy.allow.some((known) => isDeepStrictEqual(known, rule)),
+  );
+  if (added !== undefined)
+    throw new GeodeError('forbidden', `${added.host} is a private address, which needs the scope admin`);
+  const bound = bindings.find(
+    (binding) =>
+      binding.upstream !== undefined && !before?.bindings.some((known) => isDeepStrictEqual(known, binding)),
+  );
+  if (bound !== undefined)
+    throw new GeodeError('forbidden', `An upstream for ${bound.name} needs the scope admin`);
+}
+
+function isOperator({ var: { caller } }: Context<ApiEnv>): boolean {
+  return caller.actsFor === 'anyone' || caller.scopes.includes('admin');
+}

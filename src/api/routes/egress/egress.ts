@@ -1,0 +1,81 @@
+/** What the caller's sandboxes and runs tried to reach, what it cost, and what they can be bound to. */
+import { knownBindings } from '../../../egress/bindings.ts';
+import type { EgressHost } from '../../../egress/open-egress.ts';
+import { requireScope } from '../../guards/auth.ts';
+import { defineRoute, json, refusals, security } from '../../route.ts';
+import {
+  bindingsSchema,
+  egressLogQuery,
+  egressLogSchema,
+  egressUsageQuery,
+  egressUsageSchema,
+} from '../../schemas/egress.ts';
+import { toWire } from '../../schemas/names.ts';
+
+const tags = ['egress'];
+
+export function egressRoutes(host: EgressHost) {
+  return [
+    defineRoute(
+      {
+        method: 'get',
+        path: '/api/v1/egress/log',
+        summary: 'What crossed and what was refused, newest first',
+        description: "Of the caller's own sandboxes and runs. No bodies, no headers, no queries.",
+        tags,
+        security,
+        middleware: requireScope('sandboxes:read'),
+        request: { query: egressLogQuery },
+        responses: { 200: json('The records.', egressLogSchema), ...refusals },
+      },
+      (context) => {
+        const { sandbox, verdict, since, words, limit } = context.req.valid('query');
+        const records = host.search({
+          user: context.var.caller.user,
+          limit,
+          ...(sandbox !== undefined && { sandboxId: sandbox }),
+          ...(verdict !== undefined && { verdict }),
+          ...(since !== undefined && { since }),
+          ...(words !== undefined && { words }),
+        });
+        return context.json({ records: records.map((record) => toWire(record)) }, 200);
+      },
+    ),
+    defineRoute(
+      {
+        method: 'get',
+        path: '/api/v1/egress/usage',
+        summary: 'What models were used through bindings, and the budget of today',
+        tags,
+        security,
+        middleware: requireScope('sandboxes:read'),
+        request: { query: egressUsageQuery },
+        responses: { 200: json('Tokens and cost by model, dearest first.', egressUsageSchema), ...refusals },
+      },
+      (context) => {
+        const { user } = context.var.caller;
+        const usage = host.usage(user, context.req.valid('query').day).map((sum) => toWire(sum));
+        return context.json({ usage, budget: toWire(host.budget(user)) }, 200);
+      },
+    ),
+    defineRoute(
+      {
+        method: 'get',
+        path: '/api/v1/egress/bindings',
+        summary: 'Services that a sandbox can be bound to, whose keys stay outside',
+        tags,
+        security,
+        middleware: requireScope('sandboxes:read'),
+        responses: { 200: json('Each with its variables.', bindingsSchema), ...refusals },
+      },
+      (context) => {
+        const known = new Set(host.secrets.list(context.var.caller.user).map(({ name }) => name));
+        const bindings = knownBindings().map((binding) => ({
+          ...binding,
+          ready: !binding.needsSecret || known.has(binding.name),
+        }));
+        return context.json({ bindings: bindings.map((binding) => toWire(binding)) }, 200);
+      },
+    ),
+  ] as const;
+}

@@ -1,0 +1,130 @@
+/** What one sandbox may reach. */
+import type { Context } from 'hono';
+import type { EgressPolicy, EgressSpec } from '../../../core/egress.ts';
+import { allowing, denying } from '../../../egress/change-policy.ts';
+import type { EgressHost } from '../../../egress/open-egress.ts';
+import { denyAll } from '../../../egress/rules.ts';
+import { changedEgress, egressOf } from '../../egress-reach.ts';
+import type { ApiEnv } from '../../environment.ts';
+import { signalOf } from '../../events.ts';
+import { requireScope } from '../../guards/auth.ts';
+import {
+  bodyRefusals,
+  defineRoute,
+  json,
+  jsonBody,
+  limitEntryBody,
+  sandboxRefusals,
+  security,
+} from '../../route.ts';
+import { egressChangeSchema, egressSchema, egressStateSchema } from '../../schemas/egress.ts';
+import { fromWire, toWire } from '../../schemas/names.ts';
+import { chatParams } from '../../schemas/sandboxes.ts';
+
+const path = '/api/v1/sandboxes/{chat}/egress';
+const tags = ['egress'];
+const nothing: EgressSpec = { policy: denyAll, bindings: [] };
+const changes = {
+  200: json('What it may reach now.', egressStateSchema),
+  ...sandboxRefusals,
+  ...bodyRefusals,
+};
+
+export function policyRoutes(host: EgressHost) {
+  const change = async (context: Context<ApiEnv>, chat: string, next: (before: EgressSpec) => EgressSpec) => {
+    const spec = await context.var.sandboxes.changeEgress(
+      chat,
+      (before) => changedEgress(context, host, before, next(before ?? nothing)),
+      { signal: signalOf(context) },
+    );
+    return stateOf(spec);
+  };
+  const changePolicy = (
+    context: Context<ApiEnv>,
+    chat: string,
+    next: (policy: EgressPolicy) => EgressPolicy,
+  ) => change(context, chat, ({ policy, bindings }) => ({ policy: next(policy), bindings }));
+  return [
+    defineRoute(
+      {
+        method: 'get',
+        path,
+        summary: 'What a sandbox may reach',
+        tags,
+        security,
+        middleware: requireScope('sandboxes:read'),
+        request: { params: chatParams },
+        responses: { 200: json('Its policy and its bindings.', egressStateSchema), ...sandboxRefusals },
+      },
+      async (context) => {
+        const spec = await context.var.sandboxes.egress(context.req.valid('param').chat);
+        return context.json(stateOf(spec ?? nothing), 200);
+      },
+    ),
+    defineRoute(
+      {
+        method: 'put',
+        path,
+        summary: 'Replace what a sandbox may reach, at once',
+        description:
+          'Connections that are open and do not pass any more are cut. Private addresses and the upstream of a binding need the scope `admin`, unless they are there already.',
+        tags,
+        security,
+        middleware: [requireScope('sandboxes:write'), limitEntryBody],
+        request: { params: chatParams, body: jsonBody('All that it may reach.', egressSchema) },
+        responses: changes,
+      },
+      async (context) => {
+        const asked = egressOf(fromWire(context.req.valid('json')));
+        return context.json(await change(context, context.req.valid('param').chat, () => asked), 200);
+      },
+    ),
+    defineRoute(
+      {
+        method: 'post',
+        path: `${path}/allow`,
+        summary: 'Let a sandbox reach more, at once',
+        description: 'What is allowed by the very words that deny it is denied no more.',
+        tags,
+        security,
+        middleware: [requireScope('sandboxes:write'), limitEntryBody],
+        request: { params: chatParams, body: jsonBody('Which hosts, and for how long.', egressChangeSchema) },
+        responses: changes,
+      },
+      async (context) => {
+        const { rules, forMs } = fromWire(context.req.valid('json'));
+        const { chat } = context.req.valid('param');
+        const state = await changePolicy(context, chat, (policy) => allowing(policy, rules, untilOf(forMs)));
+        return context.json(state, 200);
+      },
+    ),
+    defineRoute(
+      {
+        method: 'post',
+        path: `${path}/deny`,
+        summary: 'Keep a sandbox from hosts, at once; deny always wins',
+        description: '`*`: it may reach nothing any more.',
+        tags,
+        security,
+        middleware: [requireScope('sandboxes:write'), limitEntryBody],
+        request: { params: chatParams, body: jsonBody('Which hosts, and for how long.', egressChangeSchema) },
+        responses: changes,
+      },
+      async (context) => {
+        const { rules, forMs } = fromWire(context.req.valid('json'));
+        const { chat } = context.req.valid('param');
+        const state = await changePolicy(context, chat, (policy) => denying(policy, rules, untilOf(forMs)));
+        return context.json(state, 200);
+      },
+    ),
+  ] as const;
+}
+
+function untilOf(forMs: number | undefined): number | undefined {
+  return forMs === undefined ? undefined : Date.now() + forMs;
+}
+
+function stateOf({ policy, bindings }: EgressSpec) {
+  const { bridges = [], ...rest } = policy;
+  return toWire({ ...rest, bridges, bindings });
+}

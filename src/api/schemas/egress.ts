@@ -1,0 +1,163 @@
+/** What sandboxes may reach, what they tried, and the names of credentials, as they go over the wire. */
+import { z } from 'zod';
+import { egressModes } from '../../core/egress.ts';
+import { decimal } from './decimal.ts';
+
+const port = z.int().min(1).max(65_535);
+const hostName = z.string().min(1).max(300);
+const bindingName = z.string().min(1).max(48).meta({ example: 'anthropic' });
+
+const ruleSchema = z
+  .strictObject({
+    host: hostName.describe('`example.com`, `*.example.com` (not example.com itself) or an address.'),
+    ports: z.array(port).min(1).max(64).optional().describe('Left out: 80 and 443.'),
+    methods: z.array(z.string().max(20)).min(1).max(20).optional().describe('Of plain HTTP alone.'),
+    paths: z.array(z.string().max(2048)).min(1).max(64).optional().describe('Of plain HTTP alone.'),
+    private: z
+      .boolean()
+      .optional()
+      .describe('It may lead to a private address: needs the scope `admin`, one host and one port.'),
+    until: z.int().nonnegative().optional().describe('In ms since 1970; it counts for nothing afterwards.'),
+    from: z.string().max(64).optional().describe('The preset that it comes from.'),
+  })
+  .meta({ id: 'EgressRule' });
+
+const ruleWordSchema = z
+  .union([z.string().min(1).max(2500), ruleSchema])
+  .describe('A rule, or words for it: `npm`, `*.example.com:8443`, `GET http://example.com/api/*`; `*`: all.')
+  .meta({ example: 'pypi' });
+
+const rulesSchema = z.array(ruleWordSchema).max(1000);
+const bridgesSchema = z.array(z.strictObject({ port, to: z.strictObject({ host: hostName, port }) })).max(32);
+const bindingSchema = z.strictObject({
+  name: bindingName,
+  upstream: z.string().max(2000).optional().describe('Another one than its own: needs the scope `admin`.'),
+});
+
+export const egressSchema = z
+  .strictObject({
+    mode: z.enum(egressModes).optional().describe('Left out: what the allowed rules come to.'),
+    allow: rulesSchema.optional(),
+    deny: rulesSchema.optional().describe('A deny rule always wins.'),
+    bridges: bridgesSchema.optional().describe('Ports inside that lead to an allowed host.'),
+    bindings: z
+      .array(z.union([bindingName, bindingSchema]))
+      .max(32)
+      .optional(),
+  })
+  .describe('What it may reach. Left out: what the config says.')
+  .meta({ id: 'Egress' });
+
+export const egressStateSchema = z
+  .object({
+    mode: z.enum(egressModes),
+    allow: z.array(ruleSchema),
+    deny: z.array(ruleSchema),
+    bridges: bridgesSchema,
+    bindings: z.array(bindingSchema),
+  })
+  .meta({ id: 'EgressState' });
+
+export const egressChangeSchema = z
+  .strictObject({
+    rules: rulesSchema.min(1),
+    for_ms: z
+      .int()
+      .positive()
+      .max(10 * 365 * 24 * 3_600_000)
+      .optional()
+      .describe('They count that long from now. Left out: for good.'),
+  })
+  .meta({ id: 'EgressChange' });
+
+export const egressLogQuery = z.strictObject({
+  sandbox: z.string().max(200).optional().describe('The id of a sandbox or a run, also of one that is gone.'),
+  verdict: z.enum(['allowed', 'denied', 'failed']).optional(),
+  since: decimal(z.int().nonnegative().optional()).describe('In ms since 1970.'),
+  words: z.string().max(500).optional().describe('A part of the host, the path or the rule.'),
+  limit: decimal(z.int().min(1).max(1000).default(100)),
+});
+
+export const egressLogSchema = z
+  .object({
+    records: z.array(
+      z.object({
+        at: z.number(),
+        sandbox_id: z.string(),
+        user: z.string(),
+        via: z.enum(['http', 'connect', 'socks', 'bridge', 'binding']),
+        verdict: z.enum(['allowed', 'denied', 'failed']),
+        rule: z.string(),
+        host: z.string(),
+        port: z.int(),
+        method: z.string().nullable(),
+        path: z.string().nullable(),
+        address: z.string().nullable().describe('That was dialled; null: none was.'),
+        status: z.int().nullable(),
+        bytes_out: z.int(),
+        bytes_in: z.int(),
+        duration_ms: z.number(),
+      }),
+    ),
+  })
+  .meta({ id: 'EgressLog' });
+
+export const egressUsageQuery = z.strictObject({
+  day: z.iso.date().optional().describe('UTC. Left out: today.'),
+});
+
+export const egressUsageSchema = z
+  .object({
+    usage: z.array(
+      z.object({
+        day: z.string(),
+        user: z.string(),
+        binding: z.string(),
+        model: z.string(),
+        calls: z.int(),
+        input_tokens: z.int(),
+        output_tokens: z.int(),
+        cached_tokens: z.int(),
+        cost_usd: z.number(),
+      }),
+    ),
+    budget: z
+      .object({ day: z.string(), limit_usd: z.number().nullable(), spent_usd: z.number() })
+      .describe('Of today (UTC). null: no limit.'),
+  })
+  .meta({ id: 'EgressUsage' });
+
+export const bindingsSchema = z
+  .object({
+    bindings: z.array(
+      z.object({
+        name: z.string(),
+        upstream: z.string().nullable().describe('null: it is named with the binding.'),
+        needs_secret: z.boolean(),
+        ready: z.boolean().describe('Its secret is set, or it needs none.'),
+        metered: z.boolean().describe('Tokens are counted and the budget holds.'),
+        variables: z.array(z.string()).describe('What tools in the sandbox read.'),
+      }),
+    ),
+  })
+  .meta({ id: 'Bindings' });
+
+export const secretParams = z.object({ name: bindingName });
+export const newSecretSchema = z
+  .strictObject({ value: z.string().min(8).max(16_384).meta({ format: 'password' }) })
+  .meta({ id: 'NewSecret' });
+const secretSchema = z.object({
+  name: z.string(),
+  created_at: z.number().describe('Times are in ms since 1970.'),
+  changed_at: z.number(),
+});
+export const secretsSchema = z.object({ secrets: z.array(secretSchema) }).meta({ id: 'Secrets' });
+export const rotatedSchema = z
+  .object({ sealed: z.int().describe('How many secrets, of all users.') })
+  .meta({ id: 'RotatedSecrets' });
+
+export type WireEgressState = z.infer<typeof egressStateSchema>;
+export type WireEgressLog = z.infer<typeof egressLogSchema>;
+export type WireEgressUsage = z.infer<typeof egressUsageSchema>;
+export type WireBindings = z.infer<typeof bindingsSchema>;
+export type WireSecrets = z.infer<typeof secretsSchema>;

@@ -1,0 +1,136 @@
+/** What sandboxes may reach, what they tried, and the credentials of bindings, over HTTP. */
+import type {
+  WireBindings,
+  WireEgressLog,
+  WireEgressState,
+  WireEgressUsage,
+  WireSecrets,
+} from '../api/schemas/egress.ts';
+import { fromWire, type Own, toWire } from '../api/schemas/names.ts';
+import type { Cancel } from '../core/cancel.ts';
+import type {
+  AuditRecord,
+  BindingSpec,
+  EgressBridge,
+  EgressPolicy,
+  EgressRule,
+  EgressSpec,
+} from '../core/egress.ts';
+import { ask, type Connection, send } from './send.ts';
+
+/** As people write it: `{ allow: ['npm', '*.example.com:8443'], bindings: ['anthropic'] }`. */
+export interface EgressRequest {
+  /** Left out: what the allowed rules come to. */
+  readonly mode?: EgressPolicy['mode'];
+  readonly allow?: readonly (string | EgressRule)[];
+  readonly deny?: readonly (string | EgressRule)[];
+  readonly bridges?: readonly EgressBridge[];
+  readonly bindings?: readonly (string | BindingSpec)[];
+}
+
+/** A change takes effect at once and resolves to what holds then. */
+export interface RemoteSandboxEgress {
+  get(options?: Cancel): Promise<EgressSpec>;
+  set(egress: EgressSpec | EgressRequest, options?: Cancel): Promise<EgressSpec>;
+  allow(
+    rules: readonly (string | EgressRule)[],
+    options?: { readonly forMs?: number } & Cancel,
+  ): Promise<EgressSpec>;
+  deny(
+    rules: readonly (string | EgressRule)[],
+    options?: { readonly forMs?: number } & Cancel,
+  ): Promise<EgressSpec>;
+}
+
+export interface EgressLogQuery {
+  /** The id of a sandbox or a run, also of one that is gone. */
+  readonly sandbox?: string;
+  readonly verdict?: AuditRecord['verdict'];
+  readonly since?: number;
+  /** A part of the host, the path or the rule. */
+  readonly words?: string;
+  readonly limit?: number;
+}
+
+export interface RemoteEgress {
+  /** Newest first. */
+  log(query?: EgressLogQuery & Cancel): Promise<readonly AuditRecord[]>;
+  /** Of today, or of another day (2026-01-31, UTC); the budget is that of today. */
+  usage(options?: { readonly day?: string } & Cancel): Promise<Own<WireEgressUsage>>;
+  bindings(options?: Cancel): Promise<Own<WireBindings>['bindings']>;
+}
+
+/** Needs the scope `secrets`. Nothing here gives a value back. */
+export interface RemoteSecrets {
+  list(options?: Cancel): Promise<Own<WireSecrets>['secrets']>;
+  set(name: string, value: string, options?: Cancel): Promise<void>;
+  /** False when there was none. */
+  remove(name: string, options?: Cancel): Promise<boolean>;
+  /** Seals those of all users with a new key; says how many. Needs the scope `admin`. */
+  rotate(options?: Cancel): Promise<number>;
+}
+
+export function wireEgress(egress: EgressSpec | EgressRequest) {
+  return toWire('policy' in egress ? { ...egress.policy, bindings: egress.bindings } : egress);
+}
+
+export function remoteSandboxEgress(connection: Connection, sandbox: string): RemoteSandboxEgress {
+  const path = `${sandbox}/egress`;
+  const state = async (method: string, where: string, json: unknown, { signal }: Cancel) =>
+    specOf(
+      await ask<WireEgressState>(connection, method, where, {
+        ...(json !== undefined && { json }),
+        signal,
+      }),
+    );
+  return {
+    get: (cancel = {}) => state('GET', path, undefined, cancel),
+    set: (egress, cancel = {}) => state('PUT', path, wireEgress(egress), cancel),
+    allow: (rules, { forMs, ...cancel } = {}) =>
+      state('POST', `${path}/allow`, { rules, for_ms: forMs }, cancel),
+    deny: (rules, { forMs, ...cancel } = {}) =>
+      state('POST', `${path}/deny`, { rules, for_ms: forMs }, cancel),
+  };
+}
+
+export function remoteEgress(connection: Connection): RemoteEgress {
+  const base = '/api/v1/egress';
+  return {
+    async log({ signal, ...query } = {}) {
+      const { records } = await ask<WireEgressLog>(connection, 'GET', `${base}/log`, { query, signal });
+      return fromWire(records);
+    },
+    async usage({ day, signal } = {}) {
+      const query = { day };
+      return fromWire(await ask<WireEgressUsage>(connection, 'GET', `${base}/usage`, { query, signal }));
+    },
+    async bindings({ signal } = {}) {
+      const { bindings } = await ask<WireBindings>(connection, 'GET', `${base}/bindings`, { signal });
+      return fromWire(bindings);
+    },
+  };
+}
+
+export function remoteSecrets(connection: Connection): RemoteSecrets {
+  const base = '/api/v1/secrets';
+  const path = (name: string) => `${base}/${encodeURIComponent(name)}`;
+  return {
+    async list({ signal } = {}) {
+      return fromWire((await ask<WireSecrets>(connection, 'GET', base, { signal })).secrets);
+    },
+    async set(name, value, { signal } = {}) {
+      await send(connection, 'PUT', path(name), { json: { value }, signal });
+    },
+    async remove(name, { signal } = {}) {
+      return (await ask<{ removed: boolean }>(connection, 'DELETE', path(name), { signal })).removed;
+    },
+    async rotate({ signal } = {}) {
+      return (await ask<{ sealed: number }>(connection, 'POST', `${base}/rotate`, { signal })).sealed;
+    },
+  };
+}
+
+function specOf(wire: WireEgressState): EgressSpec {
+  const { bindings, bridges, ...policy } = fromWire(wire);
+  return { policy: { ...policy, ...(bridges.length > 0 && { bridges }) }, bindings };
+}

@@ -1,0 +1,200 @@
+/** What sandboxes and runs may reach, over the API: in real walls, to real servers. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { GeodeClient } from '../../src/client/client.ts';
+import { isGeodeError } from '../../src/core/errors.ts';
+import { createRuns } from '../../src/runs/index.ts';
+import { getUrl, testNames } from '../egress/hatch-fixture.ts';
+import { httpUpstream, type Upstream } from '../egress/upstreams.ts';
+import { startTestHost, type TestHost } from './host-fixture.ts';
+
+const value = 'sk-value-that-no-answer-holds-0123456789';
+const denied = { host: 'operator-denied.test' };
+const plainScopes = ['sandboxes:read', 'sandboxes:write', 'runs', 'secrets'] as const;
+
+let host: TestHost;
+let upstream: Upstream;
+/** Whoever runs the host, and the same acting for alice. */
+let socket: GeodeClient;
+let operator: GeodeClient;
+const resources = new AsyncDisposableStack();
+
+beforeAll(async () => {
+  upstream = resources.use(await httpUpstream());
+  host = await startTestHost({
+    hatches: { resolve: testNames, denied: [denied] },
+    more: ({ runtime }, _, egress) => ({
+      runs: resources.use(
+        createRuns({
+          runtimes: [runtime],
+          choose: async () => runtime,
+          images: {},
+          pool: { floor: 0, ceiling: 0 },
+          concurrency: 2,
+          mostWaiting: 10,
+          pullDeadlineMs: 60_000,
+          egress,
+        }),
+      ),
+    }),
+  });
+  socket = await host.socketClient();
+  operator = socket.as('alice');
+}, 120_000);
+afterAll(async () => {
+  await resources.disposeAsync();
+  await host?.[Symbol.asyncDispose]();
+}, 60_000);
+
+const fetchIn = (client: GeodeClient, chat: string, url: string) =>
+  client.sandboxes.of(chat).exec({ argv: ['python3', '-c', getUrl, url], timeoutMs: 50_000 });
+const code = (wanted: Parameters<typeof isGeodeError>[1]) =>
+  expect.toSatisfy((error: unknown) => isGeodeError(error, wanted), `a GeodeError ${wanted}`);
+
+test('a sandbox reaches what its policy allows, from the next command on, and the log says so to its user alone', {
+  timeout: 120_000,
+}, async () => {
+  const url = `http://allowed.test:${upstream.port}/x?token=hidden`;
+  const rule = { host: 'allowed.test', ports: [upstream.port], private: true };
+  const { id } = await operator.sandboxes.getOrCreate('reach', { egress: { allow: ['example.com'] } });
+  const { egress } = operator.sandboxes.of('reach');
+  expect(await egress.get()).toEqual({
+    policy: { mode: 'allow-list', allow: [{ host: 'example.com' }], deny: [denied] },
+    bindings: [],
+  });
+  expect((await fetchIn(operator, 'reach', url)).stdout).toContain('403 Geode: allowed.test');
+  const before = Date.now();
+  const { policy } = await egress.allow([rule], { forMs: 3_600_000 });
+  expect(policy.allow).toEqual([{ host: 'example.com' }, { ...rule, until: expect.any(Number) }]);
+  expect(policy.allow[1]?.until).toBeGreaterThanOrEqual(before + 3_600_000);
+  expect((await fetchIn(operator, 'reach', url)).stdout).toContain('200 hello from allowed.test');
+  await egress.deny(['allowed.test'], { forMs: 3_600_000 });
+  expect((await fetchIn(operator, 'reach', url)).stdout).toContain('denied by the rule allowed.test');
+  await egress.deny(['*']);
+  expect((await egress.get()).policy).toMatchObject({ mode: 'deny-all', allow: [] });
+
+  const records = await operator.egress.log({ sandbox: id });
+  expect(records.map(({ verdict }) => verdict)).toEqual(['denied', 'allowed', 'denied']);
+  expect(records[1]).toMatchObject({ host: 'allowed.test', port: upstream.port, path: '/x', status: 200 });
+  expect(JSON.stringify(records)).not.toContain('hidden');
+  expect(await operator.egress.log({ sandbox: id, verdict: 'allowed', words: 'allowed.' })).toHaveLength(1);
+  expect(await operator.egress.log({ words: 'no-such-host' })).toEqual([]);
+  const bob = host.server.client('bob');
+  expect(await bob.egress.log()).toEqual([]);
+  expect(await bob.egress.log({ sandbox: id })).toEqual([]);
+});
+
+test('a key without admin opens no private address and names no upstream, and keeps what the operator gave', {
+  timeout: 120_000,
+}, async () => {
+  const carol = socket.as('carol');
+  const rule = { host: 'localhost', ports: [upstream.port], private: true };
+  const bound = { name: 'openai-compatible', upstream: `http://127.0.0.1:${upstream.port}/v1` };
+  await carol.sandboxes.getOrCreate('own', { egress: { allow: [rule], bindings: [bound] } });
+  const call = host.server.caller('carol', plainScopes);
+  const path = '/api/v1/sandboxes/own/egress';
+
+  const asked = [
+    [path, 'PUT', { allow: ['10.0.0.5:80'] }],
+    [path, 'PUT', { allow: ['private:db.internal:5432'] }],
+    [path, 'PUT', { allow: [{ ...rule, ports: [1] }] }],
+    [path, 'PUT', { bindings: [{ name: 'anthropic', upstream: 'https://example.com' }] }],
+    [`${path}/allow`, 'POST', { rules: ['[::1]:80'] }],
+    ['/api/v1/sandboxes', 'POST', { chat: 'new', egress: { allow: ['localhost:80'] } }],
+    ['/api/v1/sandboxes', 'POST', { chat: 'new', egress: { bindings: [bound] } }],
+    ['/api/v1/runs', 'POST', { language: 'python', code: '1', egress: { allow: ['169.254.169.254:80'] } }],
+    ['/api/v1/runs', 'POST', { language: 'python', code: '1', egress: { bindings: [bound] } }],
+  ] as const;
+  for (const [where, method, json] of asked) {
+    const { status, body } = await call(where, { method, json });
+    expect({ where, json, status, body }).toMatchObject({ status: 403, body: { code: 'forbidden' } });
+  }
+  expect((await call('/api/v1/sandboxes/new')).status).toBe(404);
+
+  const kept = await call(path, { method: 'PUT', json: { allow: [rule, 'pypi'], bindings: [bound] } });
+  expect(kept).toMatchObject({ status: 200, body: { deny: [denied], bindings: [bound] } });
+  const lifted = await call(`${path}/allow`, { json: { rules: [denied.host] } });
+  expect(lifted).toMatchObject({ status: 200, body: { deny: [denied] } });
+  const admin = host.server.caller('carol', [...plainScopes, 'admin']);
+  expect(await admin(`${path}/allow`, { json: { rules: ['10.0.0.5:80'] } })).toMatchObject({ status: 200 });
+  expect(await admin(path, { method: 'PUT', json: {} })).toMatchObject({
+    status: 200,
+    body: { mode: 'deny-all', allow: [], deny: [], bridges: [], bindings: [] },
+  });
+});
+
+test('a policy that cannot be held to is refused and the one before stays, also in a sandbox that is stopped', {
+  timeout: 120_000,
+}, async () => {
+  const dan = host.server.client('dan');
+  await dan.sandboxes.getOrCreate('own', { egress: { allow: ['npm'] } });
+  const { egress } = dan.sandboxes.of('own');
+  const before = await egress.get();
+  const refuse = async () => {
+    await expect(egress.set({ allow: ['not a host'] })).rejects.toEqual(code('invalid_input'));
+    await expect(egress.set({ mode: 'allow-list', allow: ['*'] })).rejects.toEqual(code('invalid_input'));
+    await expect(egress.set({ bindings: ['nonsense'] })).rejects.toEqual(code('invalid_input'));
+    await expect(egress.set({ bindings: ['anthropic'] })).rejects.toEqual(code('secret_missing'));
+    await expect(egress.allow(['GET https://example.com/x'])).rejects.toEqual(code('invalid_input'));
+    expect(await egress.get()).toEqual(before);
+  };
+  await refuse();
+  // The proxy of this sandbox listens there.
+  const bridges = [{ port: 3128, to: { host: 'example.com', port: 443 } }];
+  await expect(egress.set({ allow: ['example.com'], bridges })).rejects.toEqual(code('invalid_input'));
+  expect(await egress.get()).toEqual(before);
+  await dan.sandboxes.stop('own');
+  await refuse();
+});
+
+test('a run reaches what it was allowed, and its result says what it was refused', {
+  timeout: 120_000,
+}, async () => {
+  const program = `${getUrl}\nprint(len(sys.argv))`;
+  const urls = [`http://allowed.test:${upstream.port}/`, 'http://refused.test/'];
+  const egress = { allow: [{ host: 'allowed.test', ports: [upstream.port], private: true }] };
+  const result = await operator.runs.run(program, 'python', { argv: urls, egress });
+  expect(result.stdout).toContain('200 hello from allowed.test');
+  expect(result.stdout).toContain('403 Geode: refused.test:80 is not in the policy');
+  expect(result.denied).toMatchObject([{ host: 'refused.test', port: 80, rule: 'allow-list' }]);
+});
+
+test('secrets are set and removed by their own user, with the scope, and no answer or log holds one', {
+  timeout: 60_000,
+}, async () => {
+  const erin = host.server.client('erin');
+  const call = host.server.caller('erin', ['secrets']);
+  const ready = async () =>
+    (await erin.egress.bindings()).filter((binding) => binding.ready).map(({ name }) => name);
+  expect(await ready()).toEqual(['openai-compatible']);
+  const set = await call('/api/v1/secrets/anthropic', { method: 'PUT', json: { value } });
+  expect(set).toMatchObject({ status: 204, text: '' });
+  expect(await ready()).toEqual(['anthropic', 'openai-compatible']);
+  const listed = await call('/api/v1/secrets');
+  expect(listed.body).toEqual({
+    secrets: [{ name: 'anthropic', created_at: expect.any(Number), changed_at: expect.any(Number) }],
+  });
+  expect(await host.server.client('frank').secrets.list()).toEqual([]);
+  expect(await host.server.client('frank').secrets.remove('anthropic')).toBe(false);
+  const spaced = await call('/api/v1/secrets/anthropic', { method: 'PUT', json: { value: `${value} x` } });
+  expect(spaced).toMatchObject({ status: 400, text: expect.not.stringContaining(value) });
+  expect((await call('/api/v1/secrets/UPPER', { method: 'PUT', json: { value } })).status).toBe(400);
+  expect((await call('/api/v1/secrets/rotate', { method: 'POST' })).status).toBe(403);
+  expect(await erin.secrets.rotate()).toBeGreaterThanOrEqual(1);
+  await erin.sandboxes.getOrCreate('bound', { egress: { bindings: ['anthropic'] } });
+  const env = await erin.sandboxes.of('bound').exec({ argv: ['env'] });
+  expect(env.stdout).toMatch(/ANTHROPIC_BASE_URL=http:\/\/127\.0\.0\.1:\d+/);
+  expect(env.stdout).not.toContain(value);
+  expect(host.server.log.join('\n')).not.toContain(value);
+  expect(await erin.secrets.remove('anthropic')).toBe(true);
+  expect(await erin.secrets.list()).toEqual([]);
+});
+
+test('usage is that of the caller, with the budget of today', async () => {
+  const gina = host.server.client('gina');
+  expect(await gina.egress.usage()).toEqual({
+    usage: [],
+    budget: { day: expect.stringMatching(/^\d{4}-\d\d-\d\d$/), limitUsd: null, spentUsd: 0 },
+  });
+  const call = host.server.caller('gina');
+  expect((await call('/api/v1/egress/usage?day=yesterday')).status).toBe(400);
+});

@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest';
+import { createClient } from '../../src/client/client.ts';
+import { unixTransport } from '../../src/client/unix-transport.ts';
+import type { EgressOwner } from '../../src/core/egress.ts';
+import type { EventGap, Happening, HostEvent } from '../../src/core/events.ts';
+import { denialTeller } from '../../src/egress/denial-events.ts';
+import { getUrl } from '../egress/hatch-fixture.ts';
+import { hostWorld } from './world.ts';
+
+describe('refusals of the hatch as events', () => {
+  it('a sandbox in real walls that reaches for a refused host is told of to its user, with the scope', {
+    timeout: 180_000,
+  }, async () => {
+    await using world = hostWorld({ GEODE_RUNTIME_NAME: 'bubblewrap' });
+    const { host, socket, gateway } = await world.open();
+    const ann = createClient(unixTransport(socket.path)).as('ann');
+    const egress = { allow: ['example.com'] };
+    const { id } = await ann.sandboxes.getOrCreate('demo', { egress });
+    const url = 'http://refused.test:8080/secret-path';
+    const { stdout, denied } = await ann.sandboxes
+      .of('demo')
+      .exec({ argv: ['python3', '-c', getUrl, url, url], timeoutMs: 60_000 });
+    expect(stdout).toContain('403 Geode: refused.test:8080 is not in the policy');
+    expect(denied).toHaveLength(2);
+    const run = await ann.runs.run(getUrl, 'python', { argv: ['http://other.test/'], egress });
+    expect(run.stdout).toContain('403 Geode: other.test:80 is not in the policy');
+
+    const heard = async (user: string, scopes: Parameters<typeof host.keys.create>[0]['scopes']) => {
+      const { secret } = host.keys.create({ user, scopes });
+      const events: (HostEvent | EventGap)[] = [];
+      const client = createClient({ url: gateway.url, key: secret });
+      for await (const event of client.events({ after: 0, follow: false })) events.push(event);
+      return events.filter(({ type }) => type === 'egress-denied');
+    };
+    const refused = { type: 'egress-denied', user: 'ann', rule: 'allow-list' };
+    const ofSandbox = { ...refused, sandbox: id, chat: 'demo', host: 'refused.test', port: 8080 };
+    const ofRun = { ...refused, sandbox: run.sandbox.id, chat: null, host: 'other.test', port: 80 };
+    expect(await heard('ann', ['sandboxes:read', 'runs'])).toMatchObject([ofSandbox, ofRun]);
+    expect(await heard('ann', ['sandboxes:read'])).toMatchObject([ofSandbox]);
+    expect(await heard('ann', ['runs'])).toMatchObject([ofRun]);
+    expect(await heard('ann', ['memory:read', 'secrets', 'admin'])).toEqual([]);
+    expect(await heard('bob', ['sandboxes:read', 'runs'])).toEqual([]);
+    expect(JSON.stringify(await heard('ann', ['sandboxes:read', 'runs']))).not.toContain('secret-path');
+  });
+
+  it('a sandbox that asks again and again is told of once for each target, and for a bounded number of them', () => {
+    const told: Happening[] = [];
+    let now = 1_000_000;
+    const owner: EgressOwner = { sandboxId: 'room-1', user: 'ann', chat: 'demo' };
+    const tell = denialTeller({ tell: (_, event) => void told.push(event) }, owner, () => now);
+    const refuse = (host: string) =>
+      tell({ at: now, host, port: 443, rule: 'allow-list', reason: 'no', ask: '' });
+    for (let time = 0; time < 10; time += 1) refuse('one.test');
+    expect(told).toHaveLength(1);
+    for (let index = 0; index < 1_000; index += 1) refuse(`${index}.test`);
+    expect(told).toHaveLength(30);
+    now += 60_000;
+    refuse('one.test');
+    expect(told).toHaveLength(31);
+  });
+});
