@@ -16,6 +16,7 @@ const layers = [
   'solve',
   'config',
   'models',
+  'previews',
   'egress',
   'shell',
   'memory',
