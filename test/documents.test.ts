@@ -17,6 +17,7 @@ const layers = [
   'solve',
   'config',
   'models',
+  'previews',
   'egress',
   'shell',
   'memory',

@@ -31,6 +31,7 @@ import { keyRoutes } from './routes/keys/keys.ts';
 import { serveMcp } from './routes/mcp/mcp.ts';
 import { reindex } from './routes/memory/reindex.ts';
 import { stats } from './routes/memory/stats.ts';
+import { portRoutes } from './routes/ports/ports.ts';
 import { processRoutes } from './routes/processes/index.ts';
 import { run } from './routes/runs/run.ts';
 import { sandboxRoutes } from './routes/sandboxes/index.ts';
@@ -80,6 +81,7 @@ export function createApp(parts: ApiParts, options: ApiOptions, stopping: AbortS
     app.openapiRoutes(processRoutes);
     app.openapiRoutes(fileRoutes);
     app.openapiRoutes(snapshotRoutes);
+    if (parts.previews !== undefined) app.openapiRoutes(portRoutes(parts.previews));
     if (parts.journals !== undefined) app.openapiRoutes(journalRoutes(parts.journals));
   }
   if (parts.runs !== undefined) app.openapiRoutes([run(parts.runs, parts.egress)]);

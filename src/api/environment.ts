@@ -10,6 +10,7 @@ import type { Sandboxes, UserSandboxes } from '../core/persistent.ts';
 import type { RuntimeName } from '../core/runtime.ts';
 import type { Sandbox, SandboxSpec } from '../core/sandbox.ts';
 import type { EgressHost } from '../egress/open-egress.ts';
+import type { Previews } from '../previews/previews.ts';
 import type { PullEvent } from '../runs/events.ts';
 import type { Runs } from '../runs/index.ts';
 import type { ProbedRuntime } from '../runtimes/index.ts';
@@ -32,6 +33,8 @@ export interface ApiParts {
   /** What processes of a sandbox wrote, by the sandbox's id; `raw` shows secrets too. */
   readonly journals?: (sandboxId: string, show: 'redacted' | 'raw') => JournalReading;
   readonly runs?: Runs;
+  /** Servers in sandboxes, shown on this machine. */
+  readonly previews?: Previews;
   /** What sandboxes and runs may reach, what they tried, and the credentials of bindings. */
   readonly egress?: EgressHost;
   readonly solves?: OpenedSolves;

@@ -20,13 +20,20 @@ export async function runningSandbox(context: Context<ApiEnv>, chat: string): Pr
 }
 
 /**
- * A key reaches no file of the machine and runs nothing without walls, unless it is one of whoever runs the host:
- * mounts and the native runtime need the scope `admin`.
+ * A key reaches no file of the machine and no network around its policy, and runs nothing without walls, unless it is
+ * one of whoever runs the host: mounts, a network and the native runtime need the scope `admin`.
  */
 export function checkReach(
   { var: { caller } }: Context<ApiEnv>,
-  { runtime, mounts = [] }: { readonly runtime?: RuntimeName | undefined } & Pick<PersistentSpec, 'mounts'>,
+  {
+    runtime,
+    mounts = [],
+    network = 'none',
+  }: { readonly runtime?: RuntimeName | undefined } & Pick<PersistentSpec, 'mounts' | 'network'>,
 ): void {
-  if (caller.scopes.includes('admin') || (runtime !== 'native' && mounts.length === 0)) return;
-  throw new GeodeError('forbidden', 'Mounts and the native runtime need the scope admin');
+  const isSealed = runtime !== 'native' && mounts.length === 0 && network === 'none';
+  if (isSealed || caller.scopes.includes('admin')) return;
+  throw new GeodeError('forbidden', 'Mounts, a network and the native runtime need the scope admin', {
+    hint: 'Leave them out, allow hosts with a policy instead, or use a key with the scope admin.',
+  });
 }

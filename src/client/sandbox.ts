@@ -46,6 +46,8 @@ export interface RemoteSandbox {
     command: RemoteCommand,
     options?: { readonly onDisconnect?: 'kill' | 'leave' } & Cancel,
   ): Promise<SocketProcess>;
+  /** A URL on the machine of the host that leads to this port until the sandbox stops, for whoever has it. */
+  preview(port: number, options?: Cancel): Promise<string>;
   processes(options?: Cancel): Promise<ProcessList>;
   attach(processId: string, options?: { readonly from?: number } & Cancel): Promise<RemoteProcess>;
   /** Joins over one connection; with a size, its terminal gets that size and its screen comes first. */
@@ -89,6 +91,10 @@ export function remoteSandbox(connection: Connection, chat: string): RemoteSandb
         { type: 'exec', ...wireCommand(command), on_disconnect: onDisconnect },
         { signal },
       ),
+    async preview(port, { signal } = {}) {
+      const json = { port };
+      return (await ask<{ url: string }>(connection, 'POST', `${path}/ports`, { json, signal })).url;
+    },
     async processes({ signal } = {}) {
       return fromWire(await ask<Wire<ProcessList>>(connection, 'GET', `${path}/processes`, { signal }));
     },

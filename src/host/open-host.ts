@@ -17,6 +17,7 @@ import { type HostLockOptions, lockHost } from '../ledger/host-lock.ts';
 import { Ledger } from '../ledger/ledger.ts';
 import { mcpOverHttp } from '../mcp/http.ts';
 import { modelChapter } from '../models/accounting.ts';
+import { openPreviews } from '../previews/previews.ts';
 import type { PullEvent } from '../runs/events.ts';
 import type { Runs } from '../runs/index.ts';
 import { sandboxChapter } from '../sandboxes/book.ts';
@@ -85,6 +86,7 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
       ...(signal && { signal }),
     });
   const contexts = opened.use(openLiveContexts({ sandboxes, open }));
+  const previews = opened.use(openPreviews());
   const parts: ApiParts = {
     version,
     log,
@@ -93,6 +95,7 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
     journals: (id, show) => app.journals(id, show),
     runs,
     egress: app.egress,
+    previews,
     solves,
     memory,
     keys,

@@ -79,6 +79,7 @@ const bodies: Readonly<Record<string, object>> = {
   chmod: { path: 'secret.txt', mode: 0 },
   replace: { path: 'secret.txt', pattern: 'mark', replacement: '' },
   snapshots: {},
+  ports: { port: 8000 },
   allow: { rules: ['example.com'] },
   deny: { rules: ['example.com'] },
   runs: { code: '1' },

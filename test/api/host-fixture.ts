@@ -6,6 +6,7 @@ import { unixTransport } from '../../src/client/unix-transport.ts';
 import type { Sandboxes } from '../../src/core/persistent.ts';
 import type { RuntimeName } from '../../src/core/runtime.ts';
 import type { EgressHost, EgressOptions } from '../../src/egress/open-egress.ts';
+import { openPreviews } from '../../src/previews/previews.ts';
 import { roomOf } from '../../src/runtimes/rooms.ts';
 import { journalReading } from '../../src/sandboxes/journal-reading.ts';
 import type { World } from '../contracts/harness.ts';
@@ -45,6 +46,7 @@ export async function startTestHost({
   const parts: Partial<ApiParts> = {
     sandboxes,
     egress,
+    previews: opened.use(openPreviews()),
     journals: (id, show) =>
       journalReading(roomOf({ stateDir, runDir }, id).journals, show === 'raw' ? null : []),
     ...more(world, sandboxes, egress),

@@ -137,6 +137,12 @@ export const newLabelsSchema = z.strictObject({ labels: labelsSchema }).meta({ i
 export const forkSchema = z
   .strictObject({ to: z.string().min(1), snapshot: z.string().optional() })
   .meta({ id: 'Fork' });
+export const newPreviewSchema = z
+  .strictObject({ port: z.int().min(1).max(65_535).meta({ example: 8000 }) })
+  .meta({ id: 'NewPreview' });
+export const previewSchema = z
+  .object({ port: z.int(), url: z.string().describe('With its token: whoever has it sees the port.') })
+  .meta({ id: 'Preview' });
 export const removedSchema = z
   .object({ removed: z.boolean().describe('False: there was none.') })
   .meta({ id: 'Removed' });

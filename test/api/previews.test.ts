@@ -1,0 +1,146 @@
+/** Servers in a sandbox without a network, seen from this machine. */
+import { type IncomingMessage, request } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { WebSocket } from 'ws';
+import type { GeodeClient } from '../../src/client/client.ts';
+import { eventually } from '../contracts/harness.ts';
+import { startTestHost, type TestHost } from './host-fixture.ts';
+
+const server = `
+import base64, hashlib, http.server, threading
+go_on = threading.Event()
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = 'HTTP/1.1'
+    def log_message(self, *args): pass
+    def do_POST(self):
+        self.answer(self.rfile.read(int(self.headers['content-length'])))
+    def do_GET(self):
+        if self.headers.get('upgrade') == 'websocket': return self.talk()
+        if self.path == '/continue': go_on.set()
+        if self.path == '/stream': return self.stream()
+        self.answer(('%s cookie=%s host=%s' % (self.path, self.headers.get('cookie'), self.headers['host'])).encode())
+    def answer(self, body):
+        self.send_response(200)
+        self.send_header('content-length', str(len(body)))
+        self.send_header('set-cookie', 'own=1; Domain=localhost; Path=/')
+        self.send_header('set-cookie', 'geode-preview=stolen')
+        self.end_headers()
+        self.wfile.write(body)
+    def stream(self):
+        self.send_response(200)
+        self.send_header('content-length', '11')
+        self.end_headers()
+        self.wfile.write(b'first')
+        self.wfile.flush()
+        go_on.wait(60)
+        self.wfile.write(b'second')
+    def talk(self):
+        key = self.headers['sec-websocket-key'] + '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
+        self.send_response(101)
+        self.send_header('upgrade', 'websocket')
+        self.send_header('connection', 'Upgrade')
+        self.send_header('sec-websocket-accept', base64.b64encode(hashlib.sha1(key.encode()).digest()).decode())
+        self.end_headers()
+        _, size = self.rfile.read(2)
+        mask = self.rfile.read(4)
+        said = bytes(byte ^ mask[at % 4] for at, byte in enumerate(self.rfile.read(size & 127)))
+        self.wfile.write(bytes([0x81, len(said)]) + said)
+        self.wfile.flush()
+        self.rfile.read(1)
+http.server.ThreadingHTTPServer(('127.0.0.1', 8000), Handler).serve_forever()
+`;
+
+let host: TestHost;
+let client: GeodeClient;
+beforeAll(async () => {
+  host = await startTestHost();
+  client = host.server.client('alice');
+}, 120_000);
+afterAll(() => host?.[Symbol.asyncDispose](), 60_000);
+
+/** As a browser would: the name leads to loopback. */
+async function get(
+  url: string,
+  headers: Record<string, string> = {},
+  body?: string,
+): Promise<IncomingMessage> {
+  const { hostname, port, pathname, search, host: name } = new URL(url);
+  expect(hostname).toMatch(/^8000-[0-9a-f]{20}\.localhost$/);
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  const sent = request({
+    host: '127.0.0.1',
+    port,
+    path: pathname + search,
+    method: body === undefined ? 'GET' : 'POST',
+    headers: { host: name, ...headers },
+    agent: false,
+  });
+  sent.once('response', resolve).once('error', reject).end(body);
+  return promise;
+}
+
+async function serve(chat: string): Promise<string> {
+  await client.sandboxes.getOrCreate(chat);
+  const sandbox = client.sandboxes.of(chat);
+  await expect(sandbox.preview(8000)).rejects.toMatchObject({ code: 'invalid_input' });
+  await sandbox.spawn({ argv: ['python3', '-c', server], timeoutMs: null });
+  return eventually(async () => sandbox.preview(8000).catch(() => false as const), 'the server', 60_000);
+}
+
+test('a port is seen with its token as HTTP, as a stream and as a WebSocket, and only so', {
+  timeout: 120_000,
+}, async () => {
+  const url = await serve('shown');
+  expect(await client.sandboxes.of('shown').preview(8000)).toBe(url);
+  const { origin } = new URL(url);
+  expect((await get(`${origin}/`)).statusCode).toBe(401);
+  expect((await get(`${origin}/?geode_token=wrong`)).statusCode).toBe(401);
+  const entered = await get(`${origin}/a/b?x=1&${new URL(url).search.slice(1)}`);
+  expect(entered.statusCode).toBe(303);
+  expect(entered.headers.location).toBe('/a/b?x=1');
+  const [cookie = ''] = entered.headers['set-cookie'] ?? [];
+  expect(cookie).toMatch(/; HttpOnly; SameSite=Lax$/);
+  const token = cookie.split(';')[0] ?? '';
+
+  const seen = await get(`${origin}/a/b?x=1`, { cookie: `mine=2; ${token}` });
+  expect(await text(seen)).toBe(`/a/b?x=1 cookie=mine=2 host=${new URL(url).host}`);
+  expect(seen.headers['set-cookie']).toEqual(['own=1; Path=/']);
+  expect(await text(await get(`${origin}/`, { cookie: token }, 'a body'))).toBe('a body');
+
+  const stream = await get(`${origin}/stream`, { cookie: token });
+  const pieces = stream.setEncoding('utf8')[Symbol.asyncIterator]();
+  expect((await pieces.next()).value).toBe('first');
+  await text(await get(`${origin}/continue`, { cookie: token }));
+  expect((await pieces.next()).value).toBe('second');
+
+  const socketUrl = `ws://127.0.0.1:${new URL(url).port}/`;
+  const talk = (headers: Record<string, string>) => {
+    const { promise, resolve, reject } = Promise.withResolvers<string>();
+    const socket = new WebSocket(socketUrl, { headers: { host: new URL(url).host, ...headers } });
+    socket.on('open', () => socket.send('over the link')).on('error', reject);
+    socket.on('message', (data) => resolve(String(data)));
+    return promise.finally(() => socket.terminate());
+  };
+  expect(await talk({ cookie: token, origin })).toBe('over the link');
+  await expect(talk({})).rejects.toThrow('401');
+  await expect(talk({ cookie: token, origin: 'http://evil.example' })).rejects.toThrow('403');
+  const foreign = await get(`${origin}/`, { cookie: token, origin: host.server.url });
+  expect(foreign.statusCode).toBe(403);
+});
+
+test('a preview ends with its sandbox, and its token leads to no later one', {
+  timeout: 120_000,
+}, async () => {
+  const url = await serve('ending');
+  const { origin, search } = new URL(url);
+  const cookie = `geode-preview=${new URLSearchParams(search).get('geode_token')}`;
+  expect((await get(`${origin}/`, { cookie })).statusCode).toBe(200);
+  await client.sandboxes.stop('ending');
+  expect((await get(`${origin}/`, { cookie })).statusCode).toBe(410);
+  await client.sandboxes.start('ending');
+  const next = await serve('ending');
+  expect(new URL(next).origin).not.toBe(origin);
+  expect((await get(`${new URL(next).origin}/`, { cookie })).statusCode).toBe(401);
+  expect((await get(`${origin}/`, { cookie })).statusCode).toBe(404);
+});
