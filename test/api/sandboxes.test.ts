@@ -78,11 +78,12 @@ describe('sandboxes over HTTP', () => {
     expect((await call('/api/v1/sandboxes', { body: '{' })).status).toBeGreaterThanOrEqual(400);
   });
 
-  test('a key reaches no file of the machine and no shell without walls unless it is an admin key', async () => {
+  test('a key reaches no file of the machine, no network of its own and no shell without walls unless it is an admin key', async () => {
     const plain = host.server.caller('alice', ['sandboxes:read', 'sandboxes:write']);
     for (const json of [
       { chat: 'x', runtime: 'native' },
       { chat: 'x', mounts: [{ source: '/etc', target: '/mnt' }] },
+      { chat: 'x', network: 'bridge' },
     ]) {
       expect((await plain('/api/v1/sandboxes', { json })).body).toMatchObject({ code: 'forbidden' });
     }
