@@ -99,7 +99,10 @@ async function inTurns(
       await registry.inTurn(user, chat, cancel, () => work(current));
     }
   };
-  await Promise.all(Array.from({ length: atOnce }, next));
+  // Each comes to its end: one that is still taking a sandbox over when the host closes would hold it after that.
+  const ended = await Promise.allSettled(Array.from({ length: atOnce }, next));
+  const failed = ended.find((each) => each.status === 'rejected');
+  if (failed !== undefined) throw failed.reason;
 }
 
 /** In the chat's turn. */
