@@ -60,7 +60,7 @@ export function hostileBehaviour({ harness, show }: Bench): void {
 
     it('RUN-4: a fork bomb hits the wall', async ({ skip }) => {
       skip(!harness().capabilities.limits.pids, 'this runtime cannot limit processes');
-      const result = await show('forks', [], { timeoutMs: 10_000, limits: { pids: 64 } });
+      const result = await show('forks', [], { timeoutMs: 60_000, limits: { pids: 64 } });
       // An interpreter that needs a thread to say so may die of the wall instead, with words about it.
       expect(`${result.stdout}${result.stderr}`).toMatch(
         /^wall$|fork|thread|resource temporarily unavailable|EAGAIN/im,
