@@ -21,5 +21,5 @@ export async function glance(
   if (!existsSync(file)) return [];
   using ledger = new Ledger(file, [sandboxChapter], 'read');
   const entries = new Book(ledger).all().filter(({ removing }) => !removing);
-  return rollCall(entries, runtimes, () => undefined, cancel);
+  return await rollCall(entries, runtimes, () => undefined, cancel);
 }

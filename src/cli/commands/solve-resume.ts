@@ -14,6 +14,6 @@ export const solveResumeCommand: CliCommand = {
     const [id, ...more] = context.positionals;
     if (id === undefined || more.length > 0) throw wrongUsage('geode solve resume takes one id');
     await using opened = await solvesFor(context);
-    return showSolve(opened.solves.resume(id, { signal: context.signal }), context);
+    return await showSolve(opened.solves.resume(id, { signal: context.signal }), context);
   },
 };

@@ -39,7 +39,7 @@ export const solveCommand: CliCommand = {
   async run(context) {
     const request = await requestFrom(context);
     await using opened = await solvesFor(context);
-    return showSolve(opened.solves.solve(request, { signal: context.signal }), context);
+    return await showSolve(opened.solves.solve(request, { signal: context.signal }), context);
   },
 };
 

@@ -83,7 +83,7 @@ export function snapshotsOf(
     const restoring = job(`Restoring the snapshot ${found.name}`, { verb: 'restore', ...found }, signal);
     return turns.in(async () => {
       await using _frozen = await freeze?.();
-      return answerOf(restoring, restoredSchema);
+      return await answerOf(restoring, restoredSchema);
     });
   };
 

@@ -205,6 +205,22 @@ describe('SBX-7: others at the same time', () => {
     expect((await snapshots.list()).snapshots).toHaveLength(1);
   });
 
+  it('stays frozen until the last file is restored, and a failed restore is one error', async () => {
+    inWorkspace('for i in $(seq 200); do echo one > $i; done');
+    await snapshots.take({ name: 'a' });
+    inWorkspace('for i in $(seq 200); do echo two > $i; done');
+    let thawedWith = '';
+    const freeze = async () => ({
+      [Symbol.asyncDispose]: async () => {
+        thawedWith = readFileSync(join(place.workspace, '200'), 'utf8');
+        await delay(300);
+      },
+    });
+    await snapshots.restore('a', { freeze });
+    expect(thawedWith).toBe('one\n');
+    await expect(snapshots.restore('none', { freeze })).rejects.toMatchObject({ code: 'snapshot_not_found' });
+  });
+
   it('a snapshot that lost its content says so, and the others are whole', async () => {
     inWorkspace('head -c 2000000 /dev/urandom > a');
     await snapshots.take({ name: 'a' });
