@@ -220,6 +220,17 @@ export const errorCatalogue = {
     status: 404,
     hint: 'It was answered, or its time is up. `geode agent log` shows what is open.',
   },
+  // chats
+  lease_lost: {
+    status: 409,
+    hint: 'Another worker has the message; its answer counts.',
+  },
+  chat_not_found: { status: 404, hint: 'Run `geode chat ls` to see which there are.' },
+  pairing_not_found: {
+    status: 404,
+    hint: 'Codes are valid for a short time. Ask the sender to write again, which gives a new one.',
+  },
+  channel_failed: { status: 502, hint: 'Run `geode status` to see the state of each channel.' },
   // waiting
   timed_out: { status: 504, hint: 'Give it a longer deadline, or look at what it is waiting for.' },
   cancelled: { status: 499, hint: 'The caller gave up; nothing is left behind.' },
