@@ -24,6 +24,7 @@ const layers = [
   'runs',
   'sandboxes',
   'runtimes',
+  'approvals',
   'ledger',
   'link',
   'core',
