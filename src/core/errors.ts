@@ -87,6 +87,16 @@ export const errorCatalogue = {
     status: 404,
     hint: 'Run `geode secrets ls` to see which there are; `geode secrets set` stores one.',
   },
+  // approvals
+  approval_not_found: { status: 404, hint: 'Run `geode approvals ls` to see what waits for a decision.' },
+  approval_decided: {
+    status: 409,
+    hint: 'Look at what was decided; what is wanted now has to be asked again.',
+  },
+  too_many_approvals: {
+    status: 429,
+    hint: 'Decide what is open first: `geode approvals ls` shows it.',
+  },
   // processes
   process_not_found: { status: 404, hint: 'List the processes of the sandbox to see which ids exist.' },
   spawn_failed: {
