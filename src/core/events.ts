@@ -38,6 +38,15 @@ export type Happening =
       readonly exitCode: number | null;
       readonly durationMs: number;
     }
+  | { readonly type: 'turn-start'; readonly chat: string; readonly turn: string; readonly driver: string }
+  /** A turn that its host did not see to the end has none, until another host resumes it. */
+  | {
+      readonly type: 'turn-end';
+      readonly chat: string;
+      readonly turn: string;
+      readonly driver: string;
+      readonly outcome: 'done' | 'interrupted' | 'limit' | 'error';
+    }
   | {
       readonly type: 'entry-stored';
       readonly key: string;
