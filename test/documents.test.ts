@@ -14,6 +14,7 @@ const layers = [
   'client',
   'app.ts',
   'api',
+  'chat',
   'solve',
   'config',
   'models',
