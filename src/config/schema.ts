@@ -241,6 +241,11 @@ export function configSchema(host: Host) {
           .array(z.string())
           .default([])
           .describe('what none of these may reach, whatever else allows it'),
+        ask: z
+          .boolean()
+          .default(false)
+          .describe('of these, what no rule decides waits for your answer (geode approvals)'),
+        ask_timeout: positive.max(600).default(60).describe('seconds that a connection waits for an answer'),
         secrets_key: folder
           .default(join(host.configDir, 'secrets.key'))
           .describe('the file with the key of the secrets; it is made when the first is set'),

@@ -10,6 +10,7 @@ import { createLog } from '../api/log.ts';
 import { type App, createApp, openConfiguredMemory } from '../app.ts';
 import { approvalChapter } from '../approvals/approval-table.ts';
 import { openApprovals } from '../approvals/open-approvals.ts';
+import { withdrawWithSandbox } from '../approvals/withdraw-with-sandbox.ts';
 import type { Host as Machine } from '../config/host.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { Approvals } from '../core/approval.ts';
@@ -80,9 +81,16 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
   );
   const events = new EventLog(ledger, { keep: config.gateway.keep_events, log });
   const approvals = opened.use(openApprovals({ ledger, events, log }));
-  const app = createApp(config, machine, warn ?? ((message) => log.warn(message)), events);
+  const app = createApp(config, machine, warn ?? ((message) => log.warn(message)), events, approvals);
   const sandboxes = opened.use(
-    await app.sandboxes({ ledger, tends, events, log, signal: lock.signal, ...(onPull && { onPull }) }),
+    await app.sandboxes({
+      ledger,
+      tends,
+      events: withdrawWithSandbox(events, approvals),
+      log,
+      signal: lock.signal,
+      ...(onPull && { onPull }),
+    }),
   );
   const runs = opened.use(toldRuns(app.runs(), events));
   const memoryName = config.memory.index === 'qdrant' ? 'qdrant' : 'sqlite';
