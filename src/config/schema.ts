@@ -197,6 +197,14 @@ export function configSchema(host: Host) {
           .describe('US dollars for a million tokens by model, beside and before the known ones'),
       })
       .prefault({}),
+    solve: z
+      .strictObject({
+        crystal_days: positive
+          .default(90)
+          .describe('days after which a crystal that nobody used leaves recall'),
+        recall_tokens: count.default(3000).describe('the most that recalled text adds to a prompt, about'),
+      })
+      .prefault({}),
     runs: z
       .strictObject({
         images: z

@@ -1,5 +1,6 @@
 /** What a host can do, how it is set, and what happens on it, as it goes over the wire. */
 import { z } from 'zod';
+import { solveOutcomes } from '../../core/solve.ts';
 import { problemEvent } from './problem.ts';
 import { gradeSchema, runtimeSchema } from './sandboxes.ts';
 
@@ -105,6 +106,16 @@ export const hostEventSchema = z
     }),
     event('entry-stored', { key: z.string(), outcome: z.enum(['created', 'updated', 'merged']) }),
     event('entry-removed', { key: z.string() }),
+    event('solve-start', { solve: z.string() }),
+    event('attempt-end', { solve: z.string(), attempt: z.int(), state: z.enum(['passed', 'failed']) }),
+    event('solve-end', {
+      solve: z.string(),
+      outcome: z.enum([...solveOutcomes, 'interrupted']).describe('interrupted: it can be resumed.'),
+    }),
+    event('crystal-change', {
+      key: z.string(),
+      change: z.enum(['created', 'confirmed', 'doubted', 'edited', 'removed']),
+    }),
     event('key-create', { key: z.string() }),
     event('key-revoke', { key: z.string() }),
     z
