@@ -213,6 +213,14 @@ export function configSchema(host: Host) {
         turn_timeout: positive.default(1800).describe('seconds that one turn may take'),
       })
       .prefault({}),
+    solve: z
+      .strictObject({
+        crystal_days: positive
+          .default(90)
+          .describe('days after which a crystal that nobody used leaves recall'),
+        recall_tokens: count.default(3000).describe('the most that recalled text adds to a prompt, about'),
+      })
+      .prefault({}),
     runs: z
       .strictObject({
         images: z

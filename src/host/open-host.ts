@@ -96,7 +96,11 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
   const memoryName = config.memory.index === 'qdrant' ? 'qdrant' : 'sqlite';
   const memory = opened.use(hostMemory(memoryName, () => openConfiguredMemory(config), events));
   const models = openConfiguredModels(config, ledger);
-  const solves = openSolves({ ledger, runs, models, memory });
+  const solves = openSolves({
+    ...{ ledger, runs, models, memory, events },
+    crystalDays: config.solve.crystal_days,
+    recallTokens: config.solve.recall_tokens,
+  });
   const keys = opened.use(openKeys(config.gateway.keys_file));
 
   const open: NonNullable<ApiParts['open']> = (spec, { runtime, onPull: pulled, signal }) =>
