@@ -12,10 +12,12 @@ import type { Host as Machine } from '../config/host.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { Events } from '../core/events.ts';
 import type { Sandboxes } from '../core/persistent.ts';
+import type { ToolSessions } from '../core/tools.ts';
 import { EventLog, eventChapter } from '../ledger/event-log.ts';
 import { type HostLockOptions, lockHost } from '../ledger/host-lock.ts';
 import { Ledger } from '../ledger/ledger.ts';
 import { mcpOverHttp } from '../mcp/http.ts';
+import { toolChapter } from '../mcp/sessions/tables.ts';
 import { modelChapter } from '../models/accounting.ts';
 import { openPreviews } from '../previews/previews.ts';
 import type { PullEvent } from '../runs/events.ts';
@@ -26,6 +28,7 @@ import { solveChapter } from '../solve/solve-table.ts';
 import { type HostMemory, hostMemory } from './host-memory.ts';
 import { openConfiguredModels } from './models.ts';
 import { toldRuns } from './told-runs.ts';
+import { hostTools } from './tool-sessions.ts';
 
 export interface OpenHostOptions extends HostLockOptions {
   readonly loaded: LoadedConfig;
@@ -51,6 +54,8 @@ export interface OpenHost extends AsyncDisposable {
   readonly solves: OpenedSolves;
   readonly memory: HostMemory;
   readonly keys: KeyStore;
+  /** Tools for programs in sandboxes. */
+  readonly tools: ToolSessions;
   /** All of it as the API serves it. */
   readonly parts: ApiParts;
 }
@@ -65,12 +70,27 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
   const log = createLog(logLevel ?? config.gateway.log_level);
   opened.use(await lockHost(stateDir, lock));
   const ledger = opened.use(
-    new Ledger(join(stateDir, 'ledger.db'), [sandboxChapter, eventChapter, modelChapter, solveChapter]),
+    new Ledger(join(stateDir, 'ledger.db'), [
+      sandboxChapter,
+      eventChapter,
+      modelChapter,
+      solveChapter,
+      toolChapter,
+    ]),
   );
   const events = new EventLog(ledger, { keep: config.gateway.keep_events, log });
   const app = createApp(config, machine, warn ?? ((message) => log.warn(message)), events);
+  const tools = hostTools({ config, ledger, events, log, version });
   const sandboxes = opened.use(
-    await app.sandboxes({ ledger, tends, events, log, signal: lock.signal, ...(onPull && { onPull }) }),
+    await app.sandboxes({
+      ledger,
+      tends,
+      events,
+      log,
+      tools: tools.sessions,
+      signal: lock.signal,
+      ...(onPull && { onPull }),
+    }),
   );
   const runs = opened.use(toldRuns(app.runs(), events));
   const memoryName = config.memory.index === 'qdrant' ? 'qdrant' : 'sqlite';
@@ -105,7 +125,10 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
     image: (name, asked) => app.image(name, asked),
     settings: () => loaded.settings,
     mcp: mcpOverHttp(version),
+    tools: tools.sessions,
   };
+  tools.begin(parts);
+  opened.use(tools);
   const all = opened.move();
   return {
     app,
@@ -116,6 +139,7 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
     solves,
     memory,
     keys,
+    tools: tools.sessions,
     parts,
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };

@@ -1,0 +1,17 @@
+/** Every tool that a session can have. Adding one is one line here and one file beside the others. */
+import { listResources } from '../tools/list-resources.ts';
+import { memorySearch } from '../tools/memory-search.ts';
+import { memoryStore } from '../tools/memory-store.ts';
+import { readResource } from '../tools/read-resource.ts';
+import { runCode } from '../tools/run-code.ts';
+import { solve } from '../tools/solve.ts';
+import type { SessionTool } from './session-call.ts';
+
+export const sessionTools: readonly SessionTool[] = [
+  memorySearch,
+  memoryStore,
+  runCode,
+  solve,
+  listResources,
+  readResource,
+];
