@@ -1,3 +1,4 @@
+import type { ApprovalDecision, ApprovalKind } from './approval.ts';
 import type { Cancel } from './cancel.ts';
 import type { User } from './identity.ts';
 import type { ExitFacts } from './process.ts';
@@ -54,11 +55,25 @@ export type Happening =
     } & OfSandbox)
   /** Many at once, such as an import. */
   | { readonly type: 'entries-stored'; readonly count: number }
-  | { readonly type: 'entry-removed'; readonly key: string };
+  | { readonly type: 'entry-removed'; readonly key: string }
+  /** Somebody waits for a person's decision. */
+  | ({ readonly type: 'approval-asked' } & OfApproval)
+  | ({
+      readonly type: 'approval-decided';
+      readonly state: 'decided' | 'expired' | 'withdrawn';
+      readonly decision: ApprovalDecision;
+    } & OfApproval);
 
 interface OfSandbox {
   readonly sandbox: string;
   readonly chat: string;
+}
+
+interface OfApproval {
+  readonly approval: string;
+  readonly kind: ApprovalKind;
+  readonly sandbox: string | null;
+  readonly chat: string | null;
 }
 
 /** An event as it is kept. `seq` grows by at least one with each; `at` is in ms since 1970. */

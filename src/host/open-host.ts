@@ -8,8 +8,11 @@ import { type KeyStore, openKeys } from '../api/keys.ts';
 import { openLiveContexts } from '../api/live-contexts.ts';
 import { createLog } from '../api/log.ts';
 import { type App, createApp, openConfiguredMemory } from '../app.ts';
+import { approvalChapter } from '../approvals/approval-table.ts';
+import { openApprovals } from '../approvals/open-approvals.ts';
 import type { Host as Machine } from '../config/host.ts';
 import type { LoadedConfig } from '../config/load.ts';
+import type { Approvals } from '../core/approval.ts';
 import type { Events } from '../core/events.ts';
 import type { Sandboxes } from '../core/persistent.ts';
 import type { ToolSessions } from '../core/tools.ts';
@@ -51,6 +54,8 @@ export interface OpenHost extends AsyncDisposable {
   readonly events: Events;
   readonly sandboxes: Sandboxes;
   readonly runs: Runs;
+  /** Asks a person, and remembers what was said. */
+  readonly approvals: Approvals;
   readonly solves: OpenedSolves;
   readonly memory: HostMemory;
   readonly keys: KeyStore;
@@ -75,12 +80,14 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
       eventChapter,
       modelChapter,
       solveChapter,
+      approvalChapter,
       toolChapter,
     ]),
   );
   const events = new EventLog(ledger, { keep: config.gateway.keep_events, log });
+  const approvals = opened.use(openApprovals({ ledger, events, log }));
   const app = createApp(config, machine, warn ?? ((message) => log.warn(message)), events);
-  const tools = hostTools({ config, ledger, events, log, version });
+  const tools = hostTools({ config, ledger, events, log, version, approvals });
   const sandboxes = opened.use(
     await app.sandboxes({
       ledger,
@@ -115,6 +122,7 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
     journals: (id, show) => app.journals(id, show),
     runs,
     egress: app.egress,
+    approvals,
     previews,
     solves,
     memory,
@@ -136,6 +144,7 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
     events,
     sandboxes,
     runs,
+    approvals,
     solves,
     memory,
     keys,

@@ -5,6 +5,7 @@ import { createApp } from '../api/app.ts';
 import { type ApiParts, defaultApiOptions } from '../api/environment.ts';
 import { createClient, type GeodeClient } from '../client/client.ts';
 import type { Config } from '../config/schema.ts';
+import type { Approvals } from '../core/approval.ts';
 import { GeodeError } from '../core/errors.ts';
 import type { Events } from '../core/events.ts';
 import type { Log } from '../core/log.ts';
@@ -25,6 +26,7 @@ export interface HostToolsOptions {
   readonly events: Events;
   readonly log: Log;
   readonly version: string;
+  readonly approvals: Approvals;
 }
 
 export interface HostTools extends AsyncDisposable {
@@ -33,18 +35,23 @@ export interface HostTools extends AsyncDisposable {
   begin(parts: ApiParts): void;
 }
 
-export function hostTools({ config, ledger, events, log, version }: HostToolsOptions): HostTools {
+export function hostTools({ config, ledger, events, log, version, approvals }: HostToolsOptions): HostTools {
   const { promise: client, resolve } = Promise.withResolvers<GeodeClient>();
   const stopping = new AbortController();
-  const { tools, rate, call_timeout, audit_records, audit_days } = config.mcp;
+  const { tools, rate, call_timeout, ask_timeout, audit_records, audit_days } = config.mcp;
   const sessions = openToolSessions({
     ledger,
     events,
     log,
     version,
+    approvals,
     tools: sessionTools,
     initial: tools,
-    rules: { rate: { perMinute: rate * 60, burst: rate * burstSeconds }, timeoutMs: call_timeout * 1000 },
+    rules: {
+      rate: { perMinute: rate * 60, burst: rate * burstSeconds },
+      timeoutMs: call_timeout * 1000,
+      askTimeoutMs: ask_timeout * 1000,
+    },
     auditLimits: { mostRecords: audit_records, keepMs: audit_days * dayMs },
     client: async (user) => (await client).as(user),
   });

@@ -21,6 +21,8 @@ interface ToolSpec<Schema extends z.ZodObject, Call extends ToolCall> {
   readonly input: Schema;
   /** `reads` changes nothing; `destroys` may lose what cannot be had again. */
   readonly effect: 'reads' | 'changes' | 'destroys';
+  /** Work has the usual deadline, a person has a longer one. */
+  readonly waitsFor?: 'work' | 'person';
   /** The answer becomes JSON. */
   run(input: z.output<Schema>, call: Call): Promise<object>;
 }
@@ -29,6 +31,7 @@ interface ToolSpec<Schema extends z.ZodObject, Call extends ToolCall> {
 export interface AskedCall {
   readonly tool: string;
   readonly input: unknown;
+  readonly waitsFor: 'work' | 'person';
   readonly signal: AbortSignal;
   readonly progress: (message: string) => void;
 }
@@ -48,7 +51,7 @@ export interface Tool<Call extends ToolCall = ToolCall> {
 export function defineTool<Schema extends z.ZodObject, Call extends ToolCall = ToolCall>(
   spec: ToolSpec<Schema, Call>,
 ): Tool<Call> {
-  const { name, title, description, input, effect } = spec;
+  const { name, title, description, input, effect, waitsFor = 'work' } = spec;
   const inputSchema: StandardSchemaWithJSON = input;
   const annotations = {
     readOnlyHint: effect === 'reads',
@@ -69,7 +72,7 @@ export function defineTool<Schema extends z.ZodObject, Call extends ToolCall = T
         };
         return answerOf(() => {
           const parsed = input.parse(given);
-          const asked = { tool: name, input: parsed, signal: mcpReq.signal, progress: tell };
+          const asked = { tool: name, input: parsed, waitsFor, signal: mcpReq.signal, progress: tell };
           return conduct(asked, (call) => spec.run(parsed, call));
         });
       });

@@ -52,10 +52,10 @@ export function authenticate(
   }
 }
 
-/** A program in a sandbox: what its user may do, and nothing of an operator. */
+/** A program in a sandbox: what its user may do, but for what an operator does and for what a person decides. */
 const sandboxed = {
   keyId: 'tools',
-  scopes: scopes.filter((scope) => scope !== 'admin'),
+  scopes: scopes.filter((scope) => scope !== 'admin' && scope !== 'approvals'),
   actsFor: 'self',
 } as const;
 

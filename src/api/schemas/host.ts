@@ -1,5 +1,6 @@
 /** What a host can do, how it is set, and what happens on it, as it goes over the wire. */
 import { z } from 'zod';
+import { approvalDecisions, approvalKinds } from '../../core/approval.ts';
 import { problemEvent } from './problem.ts';
 import { gradeSchema, runtimeSchema } from './sandboxes.ts';
 
@@ -75,6 +76,12 @@ export const eventsQuery = z.strictObject({
 });
 
 const ofSandbox = { sandbox: z.string(), chat: z.string() };
+const approval = {
+  approval: z.string(),
+  kind: z.enum(approvalKinds),
+  sandbox: z.string().nullable(),
+  chat: z.string().nullable(),
+};
 const numbered = { seq: z.int(), at: z.number(), user: z.string() };
 const event = <T extends string, Shape extends z.ZodRawShape>(type: T, shape: Shape) =>
   z.object({ type: z.literal(type), ...numbered, ...shape });
@@ -113,6 +120,12 @@ export const hostEventSchema = z
     }),
     event('entry-stored', { key: z.string(), outcome: z.enum(['created', 'updated', 'merged']) }),
     event('entry-removed', { key: z.string() }),
+    event('approval-asked', approval),
+    event('approval-decided', {
+      ...approval,
+      state: z.enum(['decided', 'expired', 'withdrawn']),
+      decision: z.enum(approvalDecisions),
+    }),
     event('key-create', { key: z.string() }),
     event('key-revoke', { key: z.string() }),
     z

@@ -4,6 +4,7 @@ import { isJSONRPCRequest, type JSONRPCMessage, type McpServer } from '@modelcon
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { z } from 'zod';
 import type { GeodeClient } from '../../client/client.ts';
+import type { Approvals } from '../../core/approval.ts';
 import type { Events } from '../../core/events.ts';
 import type { AttachedSandbox, ToolCallRecord, ToolDoor, ToolPlace, ToolSession } from '../../core/tools.ts';
 import { LineTransport } from './line-transport.ts';
@@ -21,6 +22,7 @@ export interface LiveOptions {
   readonly rules: CallRules;
   readonly client: (user: string) => Promise<GeodeClient>;
   readonly events: Pick<Events, 'read'>;
+  readonly approvals: Approvals;
   readonly audit: (record: ToolCallRecord) => void;
 }
 
@@ -80,7 +82,7 @@ export class LiveSession implements Disposable {
 
   #connect(stream: Duplex): void {
     stream.on('error', () => {});
-    const { version, tools, client, events, rules, audit } = this.#options;
+    const { version, tools, client, events, rules, audit, approvals } = this.#options;
     const { files, workdir } = this.#sandbox;
     const { user } = this.#session;
     const clientOf = () => client(user);
@@ -97,6 +99,7 @@ export class LiveSession implements Disposable {
       files,
       resources,
       limiter: this.#limiter,
+      approvals,
       audit,
     });
     const createServer = () => {

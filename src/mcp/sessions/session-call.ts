@@ -2,6 +2,7 @@
 import { createRateLimiter, type RateLimit, type RateLimiter } from '../../api/guards/rate-limit.ts';
 import type { GeodeClient } from '../../client/client.ts';
 import { GeodeError, isGeodeError } from '../../core/errors.ts';
+import type { Approvals } from '../../core/approval.ts';
 import type { Files } from '../../core/files.ts';
 import type { ToolCallRecord, ToolSession } from '../../core/tools.ts';
 import { scrub } from '../../memory/secrets.ts';
@@ -14,6 +15,9 @@ export interface SessionCall extends ToolCall {
   /** The workspace of the sandbox that calls. */
   readonly files: Files;
   readonly resources: SessionResources;
+  /** The one way to ask a person, and how long one has for the answer. */
+  readonly approvals: Approvals;
+  readonly waitMs: number;
 }
 
 export type SessionTool = Tool<SessionCall>;
@@ -21,6 +25,8 @@ export type SessionTool = Tool<SessionCall>;
 export interface CallRules {
   readonly rate: RateLimit;
   readonly timeoutMs: number;
+  /** Of a call that waits for a person. */
+  readonly askTimeoutMs: number;
 }
 
 export interface ConductOptions extends CallRules {
@@ -28,6 +34,7 @@ export interface ConductOptions extends CallRules {
   readonly client: () => Promise<GeodeClient>;
   readonly files: Files;
   readonly resources: SessionResources;
+  readonly approvals: Approvals;
   /** Of the session: all its connections share it. */
   readonly limiter: RateLimiter;
   readonly audit: (record: ToolCallRecord) => void;
@@ -42,6 +49,8 @@ const longestArguments = 2_000;
 const longestText = 200;
 /** A caller that wants to know hears at least so often that it is still being worked on. */
 const aliveEveryMs = 5_000;
+/** A question that nobody answered in time is over before its call is. */
+const lastWordsMs = 5_000;
 
 export function conductIn(options: ConductOptions): Conduct<SessionCall> {
   return async (asked, work) => {
@@ -66,9 +75,9 @@ export function conductIn(options: ConductOptions): Conduct<SessionCall> {
 }
 
 async function passed(
-  { limiter, timeoutMs, client, files, resources }: ConductOptions,
+  { limiter, timeoutMs: workMs, askTimeoutMs, client, files, resources, approvals }: ConductOptions,
   session: ToolSession,
-  { tool, signal, progress }: AskedCall,
+  { tool, waitsFor, signal, progress }: AskedCall,
   work: (call: SessionCall) => Promise<object>,
 ): Promise<object> {
   if (!session.tools.includes(tool))
@@ -78,11 +87,13 @@ async function passed(
   const waitMs = limiter.take(session.id);
   if (waitMs > 0)
     throw new GeodeError('rate_limited', `This session calls tools too often; wait ${waitMs} ms.`);
+  const timeoutMs = waitsFor === 'person' ? askTimeoutMs + lastWordsMs : workMs;
   const deadline = AbortSignal.timeout(timeoutMs);
   const alive = setInterval(() => progress(`${tool} is still running`), aliveEveryMs);
   try {
     const either = AbortSignal.any([signal, deadline]);
-    const call = { client: await client(), session, files, resources, signal: either, progress };
+    const own = { client: await client(), session, files, resources, approvals, waitMs: askTimeoutMs };
+    const call = { ...own, signal: either, progress };
     return await Promise.race([work(call), aborted(either)]);
   } catch (error) {
     if (deadline.aborted && !signal.aborted)

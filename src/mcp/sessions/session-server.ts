@@ -71,7 +71,7 @@ function addResources(
 }
 
 function callOf(tool: string, input: unknown, signal: AbortSignal): AskedCall {
-  return { tool, input, signal, progress: () => {} };
+  return { tool, input, waitsFor: 'work', signal, progress: () => {} };
 }
 
 /** Our refusals in the words of the protocol. */

@@ -1,4 +1,6 @@
 /** Every tool that a session can have. Adding one is one line here and one file beside the others. */
+import { askPerson } from '../tools/ask-person.ts';
+import { egressRequest } from '../tools/egress-request.ts';
 import { listResources } from '../tools/list-resources.ts';
 import { memorySearch } from '../tools/memory-search.ts';
 import { memoryStore } from '../tools/memory-store.ts';
@@ -12,6 +14,8 @@ export const sessionTools: readonly SessionTool[] = [
   memoryStore,
   runCode,
   solve,
+  askPerson,
+  egressRequest,
   listResources,
   readResource,
 ];
