@@ -53,6 +53,16 @@ export type Happening =
       readonly key: string;
       readonly outcome: 'created' | 'updated' | 'merged';
     }
+  /** Programs in a sandbox may use the host's tools from now on; `tools-close`: no more. */
+  | ({ readonly type: 'tools-open'; readonly tools: readonly string[] } & OfSandbox)
+  | ({ readonly type: 'tools-close' } & OfSandbox)
+  /** `outcome` is `ok` or the code of an error. */
+  | ({
+      readonly type: 'tool-call';
+      readonly tool: string;
+      readonly outcome: string;
+      readonly durationMs: number;
+    } & OfSandbox)
   /** Many at once, such as an import. */
   | { readonly type: 'entries-stored'; readonly count: number }
   | { readonly type: 'entry-removed'; readonly key: string }
