@@ -1,6 +1,7 @@
 import type { HttpBindings } from '@hono/node-server';
 import type { Logger } from 'pino';
 import type { Setting } from '../config/load.ts';
+import type { Approvals } from '../core/approval.ts';
 import type { Cancel } from '../core/cancel.ts';
 import type { Events } from '../core/events.ts';
 import type { User } from '../core/identity.ts';
@@ -37,6 +38,8 @@ export interface ApiParts {
   readonly previews?: Previews;
   /** What sandboxes and runs may reach, what they tried, and the credentials of bindings. */
   readonly egress?: EgressHost;
+  /** What waits for a person's decision. */
+  readonly approvals?: Approvals;
   readonly solves?: OpenedSolves;
   /** A fresh sandbox with the config's limits, for one command or a context; the caller disposes of it. */
   readonly open?: (

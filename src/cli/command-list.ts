@@ -1,5 +1,9 @@
 /** Every command, in the order of `geode --help`. */
 import type { CliCommand } from './command.ts';
+import { approvalsAllowCommand } from './commands/approvals-allow.ts';
+import { approvalsDenyCommand } from './commands/approvals-deny.ts';
+import { approvalsLsCommand } from './commands/approvals-ls.ts';
+import { approvalsWatchCommand } from './commands/approvals-watch.ts';
 import { configCommand } from './commands/config.ts';
 import { crystalsEditCommand } from './commands/crystals-edit.ts';
 import { crystalsLsCommand } from './commands/crystals-ls.ts';
@@ -101,6 +105,10 @@ export const commands: readonly CliCommand[] = [
   egressDenyCommand,
   egressLogCommand,
   egressUsageCommand,
+  approvalsLsCommand,
+  approvalsAllowCommand,
+  approvalsDenyCommand,
+  approvalsWatchCommand,
   secretsSetCommand,
   secretsLsCommand,
   secretsRmCommand,

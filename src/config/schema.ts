@@ -1,5 +1,6 @@
 import { isAbsolute, join } from 'node:path';
 import { z } from 'zod';
+import { driverNames } from '../core/agent.ts';
 import { GeodeError, reasonOf } from '../core/errors.ts';
 import { parseSize } from '../core/limits.ts';
 import { providerKinds } from '../core/model.ts';
@@ -203,6 +204,21 @@ export function configSchema(host: Host) {
           .default(90)
           .describe('days after which a crystal that nobody used leaves recall'),
         recall_tokens: count.default(3000).describe('the most that recalled text adds to a prompt, about'),
+      })
+      .prefault({}),
+    agents: z
+      .strictObject({
+        driver: z
+          .enum(driverNames)
+          .default('builtin')
+          .describe('who holds a conversation that names nobody: builtin, claude, codex or acp'),
+        model: z
+          .string()
+          .min(1)
+          .optional()
+          .describe('of the built-in agent: SERVICE/MODEL; the usual one of `providers` if not set'),
+        steps: positive.int().default(50).describe('calls to a model that one turn of it may make'),
+        turn_timeout: positive.default(1800).describe('seconds that one turn may take'),
       })
       .prefault({}),
     runs: z

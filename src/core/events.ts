@@ -1,3 +1,4 @@
+import type { ApprovalDecision, ApprovalKind } from './approval.ts';
 import type { Cancel } from './cancel.ts';
 import type { User } from './identity.ts';
 import type { ExitFacts } from './process.ts';
@@ -59,11 +60,25 @@ export type Happening =
       readonly type: 'crystal-change';
       readonly key: string;
       readonly change: 'created' | 'confirmed' | 'doubted' | 'edited' | 'removed';
-    };
+    }
+  /** Somebody waits for a person's decision. */
+  | ({ readonly type: 'approval-asked' } & OfApproval)
+  | ({
+      readonly type: 'approval-decided';
+      readonly state: 'decided' | 'expired' | 'withdrawn';
+      readonly decision: ApprovalDecision;
+    } & OfApproval);
 
 interface OfSandbox {
   readonly sandbox: string;
   readonly chat: string;
+}
+
+interface OfApproval {
+  readonly approval: string;
+  readonly kind: ApprovalKind;
+  readonly sandbox: string | null;
+  readonly chat: string | null;
 }
 
 /** An event as it is kept. `seq` grows by at least one with each; `at` is in ms since 1970. */

@@ -8,8 +8,11 @@ import { type KeyStore, openKeys } from '../api/keys.ts';
 import { openLiveContexts } from '../api/live-contexts.ts';
 import { createLog } from '../api/log.ts';
 import { type App, createApp, openConfiguredMemory } from '../app.ts';
+import { approvalChapter } from '../approvals/approval-table.ts';
+import { openApprovals } from '../approvals/open-approvals.ts';
 import type { Host as Machine } from '../config/host.ts';
 import type { LoadedConfig } from '../config/load.ts';
+import type { Approvals } from '../core/approval.ts';
 import type { Events } from '../core/events.ts';
 import type { Sandboxes } from '../core/persistent.ts';
 import { EventLog, eventChapter } from '../ledger/event-log.ts';
@@ -48,6 +51,8 @@ export interface OpenHost extends AsyncDisposable {
   readonly events: Events;
   readonly sandboxes: Sandboxes;
   readonly runs: Runs;
+  /** Asks a person, and remembers what was said. */
+  readonly approvals: Approvals;
   readonly solves: OpenedSolves;
   readonly memory: HostMemory;
   readonly keys: KeyStore;
@@ -65,9 +70,16 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
   const log = createLog(logLevel ?? config.gateway.log_level);
   opened.use(await lockHost(stateDir, lock));
   const ledger = opened.use(
-    new Ledger(join(stateDir, 'ledger.db'), [sandboxChapter, eventChapter, modelChapter, solveChapter]),
+    new Ledger(join(stateDir, 'ledger.db'), [
+      sandboxChapter,
+      eventChapter,
+      modelChapter,
+      solveChapter,
+      approvalChapter,
+    ]),
   );
   const events = new EventLog(ledger, { keep: config.gateway.keep_events, log });
+  const approvals = opened.use(openApprovals({ ledger, events, log }));
   const app = createApp(config, machine, warn ?? ((message) => log.warn(message)), events);
   const sandboxes = opened.use(
     await app.sandboxes({ ledger, tends, events, log, signal: lock.signal, ...(onPull && { onPull }) }),
@@ -99,6 +111,7 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
     journals: (id, show) => app.journals(id, show),
     runs,
     egress: app.egress,
+    approvals,
     previews,
     solves,
     memory,
@@ -117,6 +130,7 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
     events,
     sandboxes,
     runs,
+    approvals,
     solves,
     memory,
     keys,

@@ -1,5 +1,6 @@
 /** What a host can do, how it is set, and what happens on it, as it goes over the wire. */
 import { z } from 'zod';
+import { approvalDecisions, approvalKinds } from '../../core/approval.ts';
 import { solveOutcomes } from '../../core/solve.ts';
 import { problemEvent } from './problem.ts';
 import { gradeSchema, runtimeSchema } from './sandboxes.ts';
@@ -76,6 +77,12 @@ export const eventsQuery = z.strictObject({
 });
 
 const ofSandbox = { sandbox: z.string(), chat: z.string() };
+const approval = {
+  approval: z.string(),
+  kind: z.enum(approvalKinds),
+  sandbox: z.string().nullable(),
+  chat: z.string().nullable(),
+};
 const numbered = { seq: z.int(), at: z.number(), user: z.string() };
 const event = <T extends string, Shape extends z.ZodRawShape>(type: T, shape: Shape) =>
   z.object({ type: z.literal(type), ...numbered, ...shape });
@@ -115,6 +122,12 @@ export const hostEventSchema = z
     event('crystal-change', {
       key: z.string(),
       change: z.enum(['created', 'confirmed', 'doubted', 'edited', 'removed']),
+    }),
+    event('approval-asked', approval),
+    event('approval-decided', {
+      ...approval,
+      state: z.enum(['decided', 'expired', 'withdrawn']),
+      decision: z.enum(approvalDecisions),
     }),
     event('key-create', { key: z.string() }),
     event('key-revoke', { key: z.string() }),
