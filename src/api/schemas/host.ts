@@ -110,6 +110,13 @@ export const hostEventSchema = z
       exit_code: z.int().nullable(),
       duration_ms: z.number(),
     }),
+    event('turn-start', { chat: z.string(), turn: z.string(), driver: z.string() }),
+    event('turn-end', {
+      chat: z.string(),
+      turn: z.string(),
+      driver: z.string(),
+      outcome: z.enum(['done', 'interrupted', 'limit', 'error']),
+    }),
     event('entry-stored', { key: z.string(), outcome: z.enum(['created', 'updated', 'merged']) }),
     event('entry-removed', { key: z.string() }),
     event('approval-asked', approval),
