@@ -100,8 +100,8 @@ export function createApp(parts: ApiParts, options: ApiOptions, stopping: AbortS
   if (parts.events !== undefined) app.openapiRoutes([eventRoute(parts.events)]);
   if (parts.agents !== undefined) app.openapiRoutes(agentRoutes(parts.agents));
   if (parts.solves !== undefined) {
-    app.openapiRoutes(solveRoutes(parts.solves.of));
-    app.openapiRoutes(crystalRoutes(parts.solves.crystals));
+    app.openapiRoutes(solveRoutes(parts.solves.of, parts.egress));
+    app.openapiRoutes(crystalRoutes(parts.solves, parts.egress));
   }
   if (parts.keys !== 'off') app.openapiRoutes(keyRoutes(parts.keys));
   if (parts.mcp !== undefined) serveMcp(app, parts.mcp(stopping));
