@@ -74,7 +74,7 @@ export interface App {
   ): Promise<Sandbox>;
 }
 
-interface HostingOptions extends HostLockOptions, Pick<HostedOptions, 'events' | 'log'> {
+interface HostingOptions extends HostLockOptions, Pick<HostedOptions, 'events' | 'log' | 'tools'> {
   /** What it does by itself: `nothing`, for a single command; stop what is `idle`; or (default) `all`: have blank ones ready too. */
   readonly tends?: 'nothing' | 'idle' | 'all';
   readonly onPull?: (event: PullEvent) => void;

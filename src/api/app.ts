@@ -98,8 +98,8 @@ export function createApp(parts: ApiParts, options: ApiOptions, stopping: AbortS
   if (parts.settings !== undefined) app.openapiRoutes([settings(parts.settings)]);
   if (parts.events !== undefined) app.openapiRoutes([eventRoute(parts.events)]);
   if (parts.solves !== undefined) {
-    app.openapiRoutes(solveRoutes(parts.solves.of));
-    app.openapiRoutes(crystalRoutes(parts.solves.crystals));
+    app.openapiRoutes(solveRoutes(parts.solves.of, parts.egress));
+    app.openapiRoutes(crystalRoutes(parts.solves, parts.egress));
   }
   if (parts.keys !== 'off') app.openapiRoutes(keyRoutes(parts.keys));
   if (parts.mcp !== undefined) serveMcp(app, parts.mcp(stopping));

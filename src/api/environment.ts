@@ -10,6 +10,7 @@ import type { Memory, MemoryStore } from '../core/memory.ts';
 import type { Sandboxes, UserSandboxes } from '../core/persistent.ts';
 import type { RuntimeName } from '../core/runtime.ts';
 import type { Sandbox, SandboxSpec } from '../core/sandbox.ts';
+import type { ToolSessions } from '../core/tools.ts';
 import type { EgressHost } from '../egress/open-egress.ts';
 import type { Previews } from '../previews/previews.ts';
 import type { PullEvent } from '../runs/events.ts';
@@ -59,6 +60,8 @@ export interface ApiParts {
   readonly settings?: () => readonly Setting[];
   /** What happens on this host. */
   readonly events?: Events;
+  /** Tools for programs in sandboxes. */
+  readonly tools?: ToolSessions;
   /** Tools for models, at `/mcp`. */
   readonly mcp?: McpDoor;
   /** `off` lets everyone in as the local user; `startApi` refuses that on a public address. */
@@ -73,9 +76,10 @@ export interface ApiParts {
 export interface ApiOptions {
   /**
    * Who a caller is. `keys`: the user whose key is sent. `socket`: the local user, who runs this host, may do
-   * everything and may act for any user; only for a socket that nobody else can connect to.
+   * everything and may act for any user; only for a socket that nobody else can connect to. `tools`: the user that the
+   * host itself names, for tools in sandboxes: without a server, and never as an operator.
    */
-  readonly callers: 'keys' | 'socket';
+  readonly callers: 'keys' | 'socket' | 'tools';
   readonly host: string;
   /** 0 takes a free one. */
   readonly port: number;

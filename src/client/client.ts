@@ -37,7 +37,7 @@ export type { RemoteCommand, RemoteSandbox } from './sandbox.ts';
 export type { RemoteSandboxSpec } from './sandboxes.ts';
 export type { RemoteSnapshots } from './snapshots.ts';
 export type { SocketProcess } from './socket-process.ts';
-export type { RemoteCrystal, RemoteSolve } from './solve.ts';
+export type { RemoteCrystal, RemoteCrystalChange, RemoteSolve, RemoteSolveRequest } from './solve.ts';
 
 export interface GeodeClient extends RemoteMemory, RemoteHost {
   readonly sandboxes: RemoteSandboxes;

@@ -2,6 +2,7 @@ import type { ApprovalDecision, ApprovalKind } from './approval.ts';
 import type { Cancel } from './cancel.ts';
 import type { User } from './identity.ts';
 import type { ExitFacts } from './process.ts';
+import type { SolveOutcome } from './solve.ts';
 
 /**
  * What happened on this host, in the order in which it happened: one stream for everybody who watches. An event says
@@ -38,11 +39,30 @@ export type Happening =
       readonly exitCode: number | null;
       readonly durationMs: number;
     }
+  | { readonly type: 'turn-start'; readonly chat: string; readonly turn: string; readonly driver: string }
+  /** A turn that its host did not see to the end has none, until another host resumes it. */
+  | {
+      readonly type: 'turn-end';
+      readonly chat: string;
+      readonly turn: string;
+      readonly driver: string;
+      readonly outcome: 'done' | 'interrupted' | 'limit' | 'error';
+    }
   | {
       readonly type: 'entry-stored';
       readonly key: string;
       readonly outcome: 'created' | 'updated' | 'merged';
     }
+  /** Programs in a sandbox may use the host's tools from now on; `tools-close`: no more. */
+  | ({ readonly type: 'tools-open'; readonly tools: readonly string[] } & OfSandbox)
+  | ({ readonly type: 'tools-close' } & OfSandbox)
+  /** `outcome` is `ok` or the code of an error. */
+  | ({
+      readonly type: 'tool-call';
+      readonly tool: string;
+      readonly outcome: string;
+      readonly durationMs: number;
+    } & OfSandbox)
   /** Many at once, such as an import. */
   | { readonly type: 'entries-stored'; readonly count: number }
   | { readonly type: 'entry-removed'; readonly key: string }
@@ -52,7 +72,21 @@ export type Happening =
       readonly type: 'approval-decided';
       readonly state: 'decided' | 'expired' | 'withdrawn';
       readonly decision: ApprovalDecision;
-    } & OfApproval);
+    } & OfApproval)
+  | { readonly type: 'solve-start'; readonly solve: string }
+  | {
+      readonly type: 'attempt-end';
+      readonly solve: string;
+      readonly attempt: number;
+      readonly state: 'passed' | 'failed';
+    }
+  /** `interrupted`: it ended without a result and can be resumed. */
+  | { readonly type: 'solve-end'; readonly solve: string; readonly outcome: SolveOutcome | 'interrupted' }
+  | {
+      readonly type: 'crystal-change';
+      readonly key: string;
+      readonly change: 'created' | 'confirmed' | 'doubted' | 'edited' | 'removed';
+    };
 
 interface OfSandbox {
   readonly sandbox: string;

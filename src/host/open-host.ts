@@ -16,10 +16,12 @@ import type { LoadedConfig } from '../config/load.ts';
 import type { Approvals } from '../core/approval.ts';
 import type { Events } from '../core/events.ts';
 import type { Sandboxes } from '../core/persistent.ts';
+import type { ToolSessions } from '../core/tools.ts';
 import { EventLog, eventChapter } from '../ledger/event-log.ts';
 import { type HostLockOptions, lockHost } from '../ledger/host-lock.ts';
 import { Ledger } from '../ledger/ledger.ts';
 import { mcpOverHttp } from '../mcp/http.ts';
+import { toolChapter } from '../mcp/sessions/tables.ts';
 import { modelChapter } from '../models/accounting.ts';
 import { openPreviews } from '../previews/previews.ts';
 import type { PullEvent } from '../runs/events.ts';
@@ -30,6 +32,7 @@ import { solveChapter } from '../solve/solve-table.ts';
 import { type HostMemory, hostMemory } from './host-memory.ts';
 import { openConfiguredModels } from './models.ts';
 import { toldRuns } from './told-runs.ts';
+import { hostTools } from './tool-sessions.ts';
 
 export interface OpenHostOptions extends HostLockOptions {
   readonly loaded: LoadedConfig;
@@ -57,6 +60,8 @@ export interface OpenHost extends AsyncDisposable {
   readonly solves: OpenedSolves;
   readonly memory: HostMemory;
   readonly keys: KeyStore;
+  /** Tools for programs in sandboxes. */
+  readonly tools: ToolSessions;
   /** All of it as the API serves it. */
   readonly parts: ApiParts;
 }
@@ -77,17 +82,20 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
       modelChapter,
       solveChapter,
       approvalChapter,
+      toolChapter,
     ]),
   );
   const events = new EventLog(ledger, { keep: config.gateway.keep_events, log });
   const approvals = opened.use(openApprovals({ ledger, events, log }));
   const app = createApp(config, machine, warn ?? ((message) => log.warn(message)), events, approvals);
+  const tools = hostTools({ config, ledger, events, log, version, approvals });
   const sandboxes = opened.use(
     await app.sandboxes({
       ledger,
       tends,
       events: withdrawWithSandbox(events, approvals),
       log,
+      tools: tools.sessions,
       signal: lock.signal,
       ...(onPull && { onPull }),
     }),
@@ -96,7 +104,11 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
   const memoryName = config.memory.index === 'qdrant' ? 'qdrant' : 'sqlite';
   const memory = opened.use(hostMemory(memoryName, () => openConfiguredMemory(config), events));
   const models = openConfiguredModels(config, ledger);
-  const solves = openSolves({ ledger, runs, models, memory });
+  const solves = openSolves({
+    ...{ ledger, runs, models, memory, events },
+    crystalDays: config.solve.crystal_days,
+    recallTokens: config.solve.recall_tokens,
+  });
   const keys = opened.use(openKeys(config.gateway.keys_file));
 
   const open: NonNullable<ApiParts['open']> = (spec, { runtime, onPull: pulled, signal }) =>
@@ -126,7 +138,10 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
     image: (name, asked) => app.image(name, asked),
     settings: () => loaded.settings,
     mcp: mcpOverHttp(version),
+    tools: tools.sessions,
   };
+  tools.begin(parts);
+  opened.use(tools);
   const all = opened.move();
   return {
     app,
@@ -138,6 +153,7 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
     solves,
     memory,
     keys,
+    tools: tools.sessions,
     parts,
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
