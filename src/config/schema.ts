@@ -1,5 +1,6 @@
 import { isAbsolute, join } from 'node:path';
 import { z } from 'zod';
+import { driverNames } from '../core/agent.ts';
 import { GeodeError, reasonOf } from '../core/errors.ts';
 import { parseSize } from '../core/limits.ts';
 import { providerKinds } from '../core/model.ts';
@@ -195,6 +196,21 @@ export function configSchema(host: Host) {
           .record(z.string(), z.strictObject({ input: price, output: price, cached: price.optional() }))
           .default({})
           .describe('US dollars for a million tokens by model, beside and before the known ones'),
+      })
+      .prefault({}),
+    agents: z
+      .strictObject({
+        driver: z
+          .enum(driverNames)
+          .default('builtin')
+          .describe('who holds a conversation that names nobody: builtin, claude, codex or acp'),
+        model: z
+          .string()
+          .min(1)
+          .optional()
+          .describe('of the built-in agent: SERVICE/MODEL; the usual one of `providers` if not set'),
+        steps: positive.int().default(50).describe('calls to a model that one turn of it may make'),
+        turn_timeout: positive.default(1800).describe('seconds that one turn may take'),
       })
       .prefault({}),
     runs: z

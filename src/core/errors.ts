@@ -209,6 +209,28 @@ export const errorCatalogue = {
     hint: 'Codes are valid for a short time. Ask the sender to write again, which gives a new one.',
   },
   channel_failed: { status: 502, hint: 'Run `geode status` to see the state of each channel.' },
+  // agents
+  agent_not_found: { status: 404, hint: 'Run `geode agent ls` to see which conversations there are.' },
+  agent_busy: {
+    status: 409,
+    hint: 'Wait for the end of the turn, or interrupt it: `geode agent interrupt`.',
+  },
+  agent_mismatch: {
+    status: 409,
+    hint: 'Use the driver and the model that the conversation has, or stop it and begin anew.',
+  },
+  agent_unavailable: {
+    status: 422,
+    hint: 'Install the program of the agent in the image, or name its folder in `agents`; docs/agents.md says how.',
+  },
+  agent_failed: {
+    status: 502,
+    hint: 'The program of the agent ended without an answer; its own words are in the message. Try again.',
+  },
+  permission_not_found: {
+    status: 404,
+    hint: 'It was answered, or its time is up. `geode agent log` shows what is open.',
+  },
   // waiting
   timed_out: { status: 504, hint: 'Give it a longer deadline, or look at what it is waiting for.' },
   cancelled: { status: 499, hint: 'The caller gave up; nothing is left behind.' },
