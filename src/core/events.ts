@@ -44,7 +44,9 @@ export type Happening =
     }
   /** Many at once, such as an import. */
   | { readonly type: 'entries-stored'; readonly count: number }
-  | { readonly type: 'entry-removed'; readonly key: string };
+  | { readonly type: 'entry-removed'; readonly key: string }
+  /** Somebody on a channel may speak as the user from now on. */
+  | { readonly type: 'sender-paired'; readonly channel: string; readonly sender: string };
 
 interface OfSandbox {
   readonly sandbox: string;

@@ -105,6 +105,7 @@ export const hostEventSchema = z
     }),
     event('entry-stored', { key: z.string(), outcome: z.enum(['created', 'updated', 'merged']) }),
     event('entry-removed', { key: z.string() }),
+    event('sender-paired', { channel: z.string(), sender: z.string() }),
     event('key-create', { key: z.string() }),
     event('key-revoke', { key: z.string() }),
     z
