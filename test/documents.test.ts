@@ -25,6 +25,7 @@ const layers = [
   'runs',
   'sandboxes',
   'runtimes',
+  'approvals',
   'ledger',
   'link',
   'core',

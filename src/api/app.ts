@@ -11,6 +11,7 @@ import { logRequests } from './log.ts';
 import { describeApi } from './openapi.ts';
 import { answerProblem, refuseInvalid } from './problems.ts';
 import { reference } from './reference.ts';
+import { approvalRoutes } from './routes/approvals/approvals.ts';
 import { bulk } from './routes/context/bulk.ts';
 import { categories } from './routes/context/categories.ts';
 import { files } from './routes/context/files.ts';
@@ -90,14 +91,15 @@ export function createApp(parts: ApiParts, options: ApiOptions, stopping: AbortS
     app.openapiRoutes(egressRoutes(parts.egress));
     app.openapiRoutes(secretRoutes(parts.egress.secrets));
   }
+  if (parts.approvals !== undefined) app.openapiRoutes(approvalRoutes(parts.approvals));
   if (parts.contexts !== undefined) app.openapiRoutes(contextRoutes(parts.contexts));
   if (parts.image !== undefined) app.openapiRoutes([pull(parts.image)]);
   if (parts.probe !== undefined) app.openapiRoutes([runtimes(parts.probe)]);
   if (parts.settings !== undefined) app.openapiRoutes([settings(parts.settings)]);
   if (parts.events !== undefined) app.openapiRoutes([eventRoute(parts.events)]);
   if (parts.solves !== undefined) {
-    app.openapiRoutes(solveRoutes(parts.solves.of));
-    app.openapiRoutes(crystalRoutes(parts.solves.crystals));
+    app.openapiRoutes(solveRoutes(parts.solves.of, parts.egress));
+    app.openapiRoutes(crystalRoutes(parts.solves, parts.egress));
   }
   if (parts.keys !== 'off') app.openapiRoutes(keyRoutes(parts.keys));
   if (parts.mcp !== undefined) serveMcp(app, parts.mcp(stopping));

@@ -29,6 +29,7 @@ export function describeApi(app: OpenAPIHono<ApiEnv>, version: string) {
       { name: 'snapshots', description: 'Workspaces as they were.' },
       { name: 'egress', description: 'What sandboxes may reach, what they tried, and what it cost.' },
       { name: 'secrets', description: 'Credentials of bindings: set, never shown.' },
+      { name: 'approvals', description: 'What waits for a decision of a person.' },
       { name: 'runs', description: 'Code executed once, in a fresh sandbox.' },
       { name: 'contexts', description: 'Interpreters that keep their variables between runs.' },
       { name: 'context', description: 'Entries of the memory of the user whose key asks.' },

@@ -1,10 +1,16 @@
 /** Every command, in the order of `geode --help`. */
 import type { CliCommand } from './command.ts';
+import { approvalsAllowCommand } from './commands/approvals-allow.ts';
+import { approvalsDenyCommand } from './commands/approvals-deny.ts';
+import { approvalsLsCommand } from './commands/approvals-ls.ts';
+import { approvalsWatchCommand } from './commands/approvals-watch.ts';
 import { configCommand } from './commands/config.ts';
+import { crystalsEditCommand } from './commands/crystals-edit.ts';
 import { crystalsLsCommand } from './commands/crystals-ls.ts';
 import { crystalsPinCommand } from './commands/crystals-pin.ts';
 import { crystalsRmCommand } from './commands/crystals-rm.ts';
 import { crystalsShowCommand } from './commands/crystals-show.ts';
+import { crystalsVerifyCommand } from './commands/crystals-verify.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { egressAllowCommand } from './commands/egress-allow.ts';
 import { egressDenyCommand } from './commands/egress-deny.ts';
@@ -91,12 +97,18 @@ export const commands: readonly CliCommand[] = [
   crystalsLsCommand,
   crystalsShowCommand,
   crystalsPinCommand,
+  crystalsEditCommand,
+  crystalsVerifyCommand,
   crystalsRmCommand,
   egressLsCommand,
   egressAllowCommand,
   egressDenyCommand,
   egressLogCommand,
   egressUsageCommand,
+  approvalsLsCommand,
+  approvalsAllowCommand,
+  approvalsDenyCommand,
+  approvalsWatchCommand,
   secretsSetCommand,
   secretsLsCommand,
   secretsRmCommand,

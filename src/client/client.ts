@@ -2,6 +2,7 @@
  * Geode's API from TypeScript, for Node and for browsers: nothing here needs more than `fetch` and `WebSocket`. Each
  * failure is a `GeodeError` with the code and the hint that the server gave.
  */
+import { type RemoteApprovals, remoteApprovals } from './approvals.ts';
 import { type RemoteEgress, type RemoteSecrets, remoteEgress, remoteSecrets } from './egress.ts';
 import { type RemoteHost, remoteHost } from './host.ts';
 import { type RemoteMemory, remoteMemory } from './memory.ts';
@@ -12,6 +13,7 @@ import { type RemoteSolves, remoteSolves } from './solve.ts';
 import { httpTransport, type Target, type Transport } from './transport.ts';
 
 export { GeodeError, isGeodeError } from '../core/errors.ts';
+export type { RemoteApprovals } from './approvals.ts';
 export type {
   EgressLogQuery,
   EgressRequest,
@@ -45,6 +47,8 @@ export interface GeodeClient extends RemoteMemory, RemoteHost {
   /** What sandboxes and runs of the user tried to reach, and what it cost. */
   readonly egress: RemoteEgress;
   readonly secrets: RemoteSecrets;
+  /** What waits for a decision of the user. */
+  readonly approvals: RemoteApprovals;
   /** The same host, asked for another user: only for whoever runs it, on its own socket. */
   as(user: string): GeodeClient;
 }
@@ -64,6 +68,7 @@ function clientOf(connection: Connection): GeodeClient {
     solves: remoteSolves(connection),
     egress: remoteEgress(connection),
     secrets: remoteSecrets(connection),
+    approvals: remoteApprovals(connection),
     as: (user) => clientOf({ ...connection, headers: { ...connection.headers, 'geode-user': user } }),
   };
 }

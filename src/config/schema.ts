@@ -213,6 +213,14 @@ export function configSchema(host: Host) {
         turn_timeout: positive.default(1800).describe('seconds that one turn may take'),
       })
       .prefault({}),
+    solve: z
+      .strictObject({
+        crystal_days: positive
+          .default(90)
+          .describe('days after which a crystal that nobody used leaves recall'),
+        recall_tokens: count.default(3000).describe('the most that recalled text adds to a prompt, about'),
+      })
+      .prefault({}),
     runs: z
       .strictObject({
         images: z
@@ -241,10 +249,32 @@ export function configSchema(host: Host) {
           .array(z.string())
           .default([])
           .describe('what none of these may reach, whatever else allows it'),
+        ask: z
+          .boolean()
+          .default(false)
+          .describe('of these, what no rule decides waits for your answer (geode approvals)'),
+        ask_timeout: positive.max(600).default(60).describe('seconds that a connection waits for an answer'),
         secrets_key: folder
           .default(join(host.configDir, 'secrets.key'))
           .describe('the file with the key of the secrets; it is made when the first is set'),
         audit_records: positive.int().default(100_000).describe('connections that the audit keeps'),
+        audit_days: positive.default(30).describe('days that it keeps them'),
+      })
+      .prefault({}),
+    mcp: z
+      .strictObject({
+        tools: z
+          .array(z.string().min(1))
+          .default(['memory_search', 'memory_store', 'run_code', 'ask_person', 'list_resources', 'read_resource'])
+          .describe('what a tool session in a sandbox may use that names no tools'),
+        call_timeout: positive.default(300).describe('seconds that one call of a tool may take'),
+        ask_timeout: positive
+          .default(600)
+          .describe('seconds that a person has to answer what a tool asks; then it counts as no'),
+        rate: positive
+          .default(1_000)
+          .describe('calls a second of one session; twice as many may come at once'),
+        audit_records: positive.int().default(100_000).describe('calls that the audit keeps'),
         audit_days: positive.default(30).describe('days that it keeps them'),
       })
       .prefault({}),

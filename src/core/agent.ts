@@ -44,6 +44,8 @@ export type PermissionAnswer = 'once' | 'session' | 'deny';
 export type AgentHappening =
   /** The first event of each turn. */
   | { readonly type: 'turn-start'; readonly driver: DriverName; readonly message: string }
+  /** Another host goes on with the turn. What the agent said since its last tool result may be said anew. */
+  | { readonly type: 'turn-resume' }
   /** A piece of the answer; the pieces between two other events belong together. */
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'thinking'; readonly text: string }

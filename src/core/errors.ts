@@ -87,6 +87,16 @@ export const errorCatalogue = {
     status: 404,
     hint: 'Run `geode secrets ls` to see which there are; `geode secrets set` stores one.',
   },
+  // approvals
+  approval_not_found: { status: 404, hint: 'Run `geode approvals ls` to see what waits for a decision.' },
+  approval_decided: {
+    status: 409,
+    hint: 'Look at what was decided; what is wanted now has to be asked again.',
+  },
+  too_many_approvals: {
+    status: 429,
+    hint: 'Decide what is open first: `geode approvals ls` shows it.',
+  },
   // processes
   process_not_found: { status: 404, hint: 'List the processes of the sandbox to see which ids exist.' },
   spawn_failed: {
@@ -198,17 +208,6 @@ export const errorCatalogue = {
   },
   solve_not_found: { status: 404, hint: 'Run `geode solve ls` to see which there are.' },
   budget_spent: { status: 402, hint: 'Raise `providers.daily_budget`, or wait until tomorrow (UTC).' },
-  // chats
-  lease_lost: {
-    status: 409,
-    hint: 'Another worker has the message; its answer counts.',
-  },
-  chat_not_found: { status: 404, hint: 'Run `geode chat ls` to see which there are.' },
-  pairing_not_found: {
-    status: 404,
-    hint: 'Codes are valid for a short time. Ask the sender to write again, which gives a new one.',
-  },
-  channel_failed: { status: 502, hint: 'Run `geode status` to see the state of each channel.' },
   // agents
   agent_not_found: { status: 404, hint: 'Run `geode agent ls` to see which conversations there are.' },
   agent_busy: {
@@ -231,6 +230,17 @@ export const errorCatalogue = {
     status: 404,
     hint: 'It was answered, or its time is up. `geode agent log` shows what is open.',
   },
+  // chats
+  lease_lost: {
+    status: 409,
+    hint: 'Another worker has the message; its answer counts.',
+  },
+  chat_not_found: { status: 404, hint: 'Run `geode chat ls` to see which there are.' },
+  pairing_not_found: {
+    status: 404,
+    hint: 'Codes are valid for a short time. Ask the sender to write again, which gives a new one.',
+  },
+  channel_failed: { status: 502, hint: 'Run `geode status` to see the state of each channel.' },
   // waiting
   timed_out: { status: 504, hint: 'Give it a longer deadline, or look at what it is waiting for.' },
   cancelled: { status: 499, hint: 'The caller gave up; nothing is left behind.' },

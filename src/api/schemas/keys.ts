@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { userPattern } from '../../core/identity.ts';
 
 /**
- * What a key may do. `secrets` sets and removes the credentials of its user, and reads none. `admin` manages keys,
+ * What a key may do. `secrets` sets and removes the credentials of its user, and reads none. `approvals` sees what
+ * waits for its user and decides it. `admin` manages keys,
  * settings and the store itself, for all users; it opens nobody's things.
  */
 export const scopes = [
@@ -12,6 +13,7 @@ export const scopes = [
   'sandboxes:write',
   'runs',
   'secrets',
+  'approvals',
   'admin',
 ] as const;
 
