@@ -72,6 +72,12 @@ export class ChatTable {
       }));
   }
 
+  users(): readonly string[] {
+    return this.#ledger
+      .read((sql) => sql.all`SELECT DISTINCT user FROM chats`)
+      .map(({ user }) => String(user));
+  }
+
   setModel(lane: string, model: string | null): void {
     this.#ledger.write((sql) => sql.run`UPDATE chats SET model = ${model} WHERE lane = ${lane}`);
   }

@@ -57,10 +57,10 @@ const commands: Readonly<Record<string, Command>> = {
     run: stop,
   },
   approve: {
-    usage: '/approve CODE [session]',
-    help: 'let the agent do what it asked for, once or until /new',
+    usage: '/approve CODE [session|always]',
+    help: 'let the agent do what it asked for: once, in this session, or from now on',
     lane: 'control',
-    run: (scene) => scene.asks.answer(scene, / session$/.test(scene.words) ? 'session' : 'once'),
+    run: (scene) => scene.asks.answer(scene, 'allow-once'),
   },
   deny: {
     usage: '/deny CODE',

@@ -2,10 +2,11 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import type { Agents } from '../core/agent.ts';
+import type { Approvals } from '../core/approval.ts';
 import type { Channel } from '../core/channel.ts';
 import type { Chats } from '../core/chat.ts';
 import { GeodeError } from '../core/errors.ts';
-import type { EventSink } from '../core/events.ts';
+import type { Events } from '../core/events.ts';
 import type { Log } from '../core/log.ts';
 import type { Sandboxes } from '../core/persistent.ts';
 import { Ledger } from '../ledger/ledger.ts';
@@ -30,7 +31,8 @@ export interface OpenChatsOptions {
   readonly stateDir: string;
   readonly agents: Agents;
   readonly sandboxes: Sandboxes;
-  readonly events: EventSink;
+  readonly approvals: Approvals;
+  readonly events: Events;
   readonly log: Log;
   /** Beside the web. They are closed with the chats. */
   readonly channels?: readonly Channel[];
@@ -51,7 +53,7 @@ const controlAtOnce = 8;
 
 /** For the holder of the host's lock: what an earlier host left at work goes on. */
 export async function openChats(options: OpenChatsOptions): Promise<Chats> {
-  const { agents, sandboxes, events, log, concurrency, mostPerUser, mostFileBytes } = options;
+  const { agents, approvals, sandboxes, events, log, concurrency, mostPerUser, mostFileBytes } = options;
   await using opened = new AsyncDisposableStack();
   const ledger = opened.use(
     new Ledger(join(options.stateDir, 'ledger.db'), [busChapter, chatChapter], 'durable'),
@@ -63,11 +65,14 @@ export async function openChats(options: OpenChatsOptions): Promise<Chats> {
   const chats = new ChatTable(ledger);
   const feed = new Feed(bus);
   const money = budgetOf(ledger, options.dailyBudget);
+  const channels = new Map([openWebChannel(), ...(options.channels ?? [])].map((each) => [each.name, each]));
+  const longestText = (name: string) => channels.get(name)?.longestText ?? Number.MAX_SAFE_INTEGER;
+  const asks = opened.use(new Asks({ ledger, bus, chats, approvals, events, log, longestText }));
   const parts: ChatParts = {
     bus,
     chats,
     senders,
-    asks: new Asks(ledger, bus, senders),
+    asks,
     agents,
     sandboxes,
     events,
@@ -75,7 +80,6 @@ export async function openChats(options: OpenChatsOptions): Promise<Chats> {
     mostFileBytes,
     ...money,
   };
-  const channels = new Map([openWebChannel(), ...(options.channels ?? [])].map((each) => [each.name, each]));
   const readFile = workspaceFile(sandboxes, mostFileBytes);
   for (const channel of channels.values()) {
     opened.use(channel);

@@ -117,11 +117,7 @@ export class Senders {
     });
   }
 
-  /** Who decided what, for good. */
-  audit(by: string, deed: string, detail: object): void {
-    this.#ledger.write((sql) => this.#audit(sql, by, deed, detail));
-  }
-
+  /** Who let whom in, for good. */
   #audit(sql: Parameters<Parameters<Ledger['write']>[0]>[0], by: string, deed: string, detail: object): void {
     sql.run`INSERT INTO chat_audit (at, by, deed, detail)
       VALUES (${this.#now()}, ${by}, ${deed}, ${JSON.stringify(detail)})`;

@@ -37,9 +37,8 @@ export const chatChapter: Chapter = {
     CREATE TABLE chat_asks (
       code TEXT PRIMARY KEY,
       lane TEXT NOT NULL,
-      permission TEXT NOT NULL,
-      asked_at INTEGER NOT NULL,
-      UNIQUE (lane, permission)
+      approval TEXT NOT NULL UNIQUE,
+      asked_at INTEGER NOT NULL
     ) STRICT;
     CREATE TABLE chat_audit (
       id INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -86,8 +86,7 @@ async function follow(
     } else if (event.type === 'tool-call') {
       text = '';
       tell({ type: 'tool-call', message: message.id, tool: event.tool });
-    } else if (event.type === 'permission-request')
-      await parts.asks.ask(chat, event, channel.longestText, message.id);
+    } else if (event.type === 'turn-resume') text = '';
   }
   return undefined;
 }

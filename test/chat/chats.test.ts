@@ -117,22 +117,25 @@ it('GW-3: takes so many messages a minute of one sender, and says of each other 
 });
 
 it('GW-3: shows exactly what a tool would do, and only the user of the chat can allow it', async () => {
-  await using scene = await chatScene(async function* ({ answerTo }) {
-    const answer = answerTo('p1');
-    yield { type: 'permission-request', id: 'p1', tool: 'shell', input: { command: 'rm -r build' } };
-    yield resultOf(`It was ${await answer}`);
+  await using scene = await chatScene(async function* ({ ask }) {
+    yield resultOf(`It was ${await ask('The agent wants to use shell', 'rm -r build')}`);
   });
   const { channel } = scene;
   const ann = { sender: { id: 'ann', name: 'Ann' }, isGroup: true };
   await channel.say('room', 'clean up', ann);
-  await expect.poll(() => channel.shown('room').at(-1), soon).toContain('"command": "rm -r build"');
+  await expect.poll(() => channel.shown('room').at(-1), soon).toContain('```\nrm -r build\n```');
   const buttons = channel.sent.at(-1)?.buttons ?? [];
-  expect(buttons.map(({ label }) => label)).toEqual(['Allow once', 'Allow until /new', 'Deny']);
+  expect(buttons.map(({ label }) => label)).toEqual([
+    'Allow once',
+    'Allow for this session',
+    'Always allow',
+    'Deny',
+  ]);
   const allow = buttons[0]?.value ?? '';
   await channel.say('room', allow, { sender: { id: 'bob', name: 'Bob' }, isGroup: true });
   await expect.poll(() => channel.shown('room').at(-1), soon).toContain('belongs to somebody else');
   await channel.say('room', allow, ann);
-  await expect.poll(() => channel.shown('room'), soon).toContain('It was once');
+  await expect.poll(() => channel.shown('room'), soon).toContain('It was allow-once');
   await channel.say('room', allow, ann);
   await expect.poll(() => channel.shown('room').at(-1), soon).toContain('it was answered already');
 });

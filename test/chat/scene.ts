@@ -1,9 +1,13 @@
+import { join } from 'node:path';
+import { approvalChapter } from '../../src/approvals/approval-table.ts';
+import { openApprovals } from '../../src/approvals/open-approvals.ts';
 import { type OpenChatsOptions, openChats } from '../../src/chat/open-chats.ts';
 import type { Channel } from '../../src/core/channel.ts';
 import type { Chats } from '../../src/core/chat.ts';
-import { noEvents } from '../../src/core/events.ts';
 import { noLog } from '../../src/core/log.ts';
 import type { Sandboxes } from '../../src/core/persistent.ts';
+import { EventLog, eventChapter } from '../../src/ledger/event-log.ts';
+import { Ledger } from '../../src/ledger/ledger.ts';
 import { type AgentScript, type ScriptedAgents, scriptedAgents } from '../fixtures/scripted-agents.ts';
 import { type TestChannel, testChannel } from '../fixtures/test-channel.ts';
 import { sandboxWorld } from '../sandboxes/world.ts';
@@ -24,15 +28,19 @@ export async function chatScene(
   await using opened = new AsyncDisposableStack();
   const world = opened.use(await sandboxWorld('native', {}));
   const sandboxes = await world.host({});
-  const agents = scriptedAgents(script);
-  const channel = testChannel();
   const { stateDir } = world.options;
+  const ledger = opened.use(new Ledger(join(stateDir, 'ledger.db'), [eventChapter, approvalChapter]));
+  const events = new EventLog(ledger);
+  const approvals = opened.use(openApprovals({ ledger, events, log: noLog }));
+  const agents = scriptedAgents(script, approvals);
+  const channel = testChannel();
   const chats = opened.use(
     await openChats({
       stateDir,
       agents,
       sandboxes,
-      events: noEvents,
+      approvals,
+      events,
       log: noLog,
       channels: [channel, ...(more.extra ?? [])],
       allowed: { test: { ann: 'ann', bob: 'bob' } },
