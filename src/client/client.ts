@@ -3,6 +3,7 @@
  * failure is a `GeodeError` with the code and the hint that the server gave.
  */
 import { type RemoteApprovals, remoteApprovals } from './approvals.ts';
+import { type RemoteChats, remoteChats } from './chats.ts';
 import { type RemoteEgress, type RemoteSecrets, remoteEgress, remoteSecrets } from './egress.ts';
 import { type RemoteHost, remoteHost } from './host.ts';
 import { type RemoteMemory, remoteMemory } from './memory.ts';
@@ -47,6 +48,8 @@ export interface GeodeClient extends RemoteMemory, RemoteHost {
   /** What sandboxes and runs of the user tried to reach, and what it cost. */
   readonly egress: RemoteEgress;
   readonly secrets: RemoteSecrets;
+  /** Chats with agents, on every channel. */
+  readonly chats: RemoteChats;
   /** What waits for a decision of the user. */
   readonly approvals: RemoteApprovals;
   /** The same host, asked for another user: only for whoever runs it, on its own socket. */
@@ -68,6 +71,7 @@ function clientOf(connection: Connection): GeodeClient {
     solves: remoteSolves(connection),
     egress: remoteEgress(connection),
     secrets: remoteSecrets(connection),
+    chats: remoteChats(connection),
     approvals: remoteApprovals(connection),
     as: (user) => clientOf({ ...connection, headers: { ...connection.headers, 'geode-user': user } }),
   };
