@@ -13,6 +13,8 @@ import { answerProblem, refuseInvalid } from './problems.ts';
 import { reference } from './reference.ts';
 import { agentRoutes } from './routes/agents/agents.ts';
 import { approvalRoutes } from './routes/approvals/approvals.ts';
+import { chatRoutes } from './routes/chats/chats.ts';
+import { senderRoutes } from './routes/chats/senders.ts';
 import { bulk } from './routes/context/bulk.ts';
 import { categories } from './routes/context/categories.ts';
 import { files } from './routes/context/files.ts';
@@ -102,6 +104,10 @@ export function createApp(parts: ApiParts, options: ApiOptions, stopping: AbortS
   if (parts.solves !== undefined) {
     app.openapiRoutes(solveRoutes(parts.solves.of, parts.egress));
     app.openapiRoutes(crystalRoutes(parts.solves, parts.egress));
+  }
+  if (parts.chats !== undefined) {
+    app.openapiRoutes(chatRoutes(parts.chats));
+    app.openapiRoutes(senderRoutes(parts.chats));
   }
   if (parts.keys !== 'off') app.openapiRoutes(keyRoutes(parts.keys));
   if (parts.mcp !== undefined) serveMcp(app, parts.mcp(stopping));

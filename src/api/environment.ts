@@ -4,6 +4,7 @@ import type { Setting } from '../config/load.ts';
 import type { Agents } from '../core/agent.ts';
 import type { Approvals } from '../core/approval.ts';
 import type { Cancel } from '../core/cancel.ts';
+import type { Chats } from '../core/chat.ts';
 import type { Events } from '../core/events.ts';
 import type { User } from '../core/identity.ts';
 import type { ImageFacts } from '../core/images.ts';
@@ -61,6 +62,8 @@ export interface ApiParts {
   ) => AsyncGenerator<PullEvent, ImageFacts>;
   /** Every setting as it is in force; the API masks the secrets among them. */
   readonly settings?: () => readonly Setting[];
+  /** Chats with agents, on every channel. */
+  readonly chats?: Chats;
   /** What happens on this host. */
   readonly events?: Events;
   /** Tools for programs in sandboxes. */

@@ -128,6 +128,7 @@ export const hostEventSchema = z
     }),
     event('entry-stored', { key: z.string(), outcome: z.enum(['created', 'updated', 'merged']) }),
     event('entry-removed', { key: z.string() }),
+    event('sender-paired', { channel: z.string(), sender: z.string() }),
     event('approval-asked', approval),
     event('approval-decided', {
       ...approval,
