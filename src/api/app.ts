@@ -11,6 +11,7 @@ import { logRequests } from './log.ts';
 import { describeApi } from './openapi.ts';
 import { answerProblem, refuseInvalid } from './problems.ts';
 import { reference } from './reference.ts';
+import { agentRoutes } from './routes/agents/agents.ts';
 import { approvalRoutes } from './routes/approvals/approvals.ts';
 import { chatRoutes } from './routes/chats/chats.ts';
 import { senderRoutes } from './routes/chats/senders.ts';
@@ -99,6 +100,7 @@ export function createApp(parts: ApiParts, options: ApiOptions, stopping: AbortS
   if (parts.probe !== undefined) app.openapiRoutes([runtimes(parts.probe)]);
   if (parts.settings !== undefined) app.openapiRoutes([settings(parts.settings)]);
   if (parts.events !== undefined) app.openapiRoutes([eventRoute(parts.events)]);
+  if (parts.agents !== undefined) app.openapiRoutes(agentRoutes(parts.agents));
   if (parts.solves !== undefined) {
     app.openapiRoutes(solveRoutes(parts.solves.of, parts.egress));
     app.openapiRoutes(crystalRoutes(parts.solves, parts.egress));

@@ -1,6 +1,7 @@
 import type { HttpBindings } from '@hono/node-server';
 import type { Logger } from 'pino';
 import type { Setting } from '../config/load.ts';
+import type { Agents } from '../core/agent.ts';
 import type { Approvals } from '../core/approval.ts';
 import type { Cancel } from '../core/cancel.ts';
 import type { Chats } from '../core/chat.ts';
@@ -42,6 +43,8 @@ export interface ApiParts {
   readonly egress?: EgressHost;
   /** What waits for a person's decision. */
   readonly approvals?: Approvals;
+  /** Conversations with agents in sandboxes. */
+  readonly agents?: Agents;
   readonly solves?: OpenedSolves;
   /** A fresh sandbox with the config's limits, for one command or a context; the caller disposes of it. */
   readonly open?: (

@@ -1,5 +1,10 @@
 /** Every command, in the order of `geode --help`. */
 import type { CliCommand } from './command.ts';
+import { agentCommand } from './commands/agent.ts';
+import { agentInterruptCommand } from './commands/agent-interrupt.ts';
+import { agentLogCommand } from './commands/agent-log.ts';
+import { agentLsCommand } from './commands/agent-ls.ts';
+import { agentStopCommand } from './commands/agent-stop.ts';
 import { approvalsAllowCommand } from './commands/approvals-allow.ts';
 import { approvalsDenyCommand } from './commands/approvals-deny.ts';
 import { approvalsLsCommand } from './commands/approvals-ls.ts';
@@ -90,6 +95,11 @@ export const commands: readonly CliCommand[] = [
   sandboxForkCommand,
   sandboxExtendCommand,
   sandboxRenameCommand,
+  agentCommand,
+  agentLsCommand,
+  agentLogCommand,
+  agentInterruptCommand,
+  agentStopCommand,
   solveCommand,
   solveLsCommand,
   solveShowCommand,

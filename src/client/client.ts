@@ -2,6 +2,7 @@
  * Geode's API from TypeScript, for Node and for browsers: nothing here needs more than `fetch` and `WebSocket`. Each
  * failure is a `GeodeError` with the code and the hint that the server gave.
  */
+import { type RemoteAgents, remoteAgents } from './agents.ts';
 import { type RemoteApprovals, remoteApprovals } from './approvals.ts';
 import { type RemoteChats, remoteChats } from './chats.ts';
 import { type RemoteEgress, type RemoteSecrets, remoteEgress, remoteSecrets } from './egress.ts';
@@ -14,6 +15,7 @@ import { type RemoteSolves, remoteSolves } from './solve.ts';
 import { httpTransport, type Target, type Transport } from './transport.ts';
 
 export { GeodeError, isGeodeError } from '../core/errors.ts';
+export type { RemoteAgents } from './agents.ts';
 export type { RemoteApprovals } from './approvals.ts';
 export type {
   EgressLogQuery,
@@ -38,7 +40,7 @@ export type { RemoteCommand, RemoteSandbox } from './sandbox.ts';
 export type { RemoteSandboxSpec } from './sandboxes.ts';
 export type { RemoteSnapshots } from './snapshots.ts';
 export type { SocketProcess } from './socket-process.ts';
-export type { RemoteCrystal, RemoteSolve } from './solve.ts';
+export type { RemoteCrystal, RemoteCrystalChange, RemoteSolve, RemoteSolveRequest } from './solve.ts';
 
 export interface GeodeClient extends RemoteMemory, RemoteHost {
   readonly sandboxes: RemoteSandboxes;
@@ -51,6 +53,8 @@ export interface GeodeClient extends RemoteMemory, RemoteHost {
   /** Chats with agents, on every channel. */
   readonly chats: RemoteChats;
   /** What waits for a decision of the user. */
+  /** Conversations with agents in sandboxes. */
+  readonly agents: RemoteAgents;
   readonly approvals: RemoteApprovals;
   /** The same host, asked for another user: only for whoever runs it, on its own socket. */
   as(user: string): GeodeClient;
@@ -72,6 +76,7 @@ function clientOf(connection: Connection): GeodeClient {
     egress: remoteEgress(connection),
     secrets: remoteSecrets(connection),
     chats: remoteChats(connection),
+    agents: remoteAgents(connection),
     approvals: remoteApprovals(connection),
     as: (user) => clientOf({ ...connection, headers: { ...connection.headers, 'geode-user': user } }),
   };

@@ -210,7 +210,9 @@ export function configSchema(host: Host) {
           .optional()
           .describe('of the built-in agent: SERVICE/MODEL; the usual one of `providers` if not set'),
         steps: positive.int().default(50).describe('calls to a model that one turn of it may make'),
+        instructions: z.string().min(1).optional().describe('added to what the built-in agent is told'),
         turn_timeout: positive.default(1800).describe('seconds that one turn may take'),
+        keep_events: positive.int().default(100_000).describe('events that each conversation keeps'),
       })
       .prefault({}),
     solve: z

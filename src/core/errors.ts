@@ -226,10 +226,6 @@ export const errorCatalogue = {
     status: 502,
     hint: 'The program of the agent ended without an answer; its own words are in the message. Try again.',
   },
-  permission_not_found: {
-    status: 404,
-    hint: 'It was answered, or its time is up. `geode agent log` shows what is open.',
-  },
   // chats
   lease_lost: {
     status: 409,

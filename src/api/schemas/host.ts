@@ -111,6 +111,13 @@ export const hostEventSchema = z
       exit_code: z.int().nullable(),
       duration_ms: z.number(),
     }),
+    event('turn-start', { chat: z.string(), turn: z.string(), driver: z.string() }),
+    event('turn-end', {
+      chat: z.string(),
+      turn: z.string(),
+      driver: z.string(),
+      outcome: z.enum(['done', 'interrupted', 'limit', 'error']),
+    }),
     event('tools-open', { ...ofSandbox, tools: z.array(z.string()) }),
     event('tools-close', ofSandbox),
     event('tool-call', {
