@@ -5,6 +5,7 @@ import { crystalsLsCommand } from './commands/crystals-ls.ts';
 import { crystalsPinCommand } from './commands/crystals-pin.ts';
 import { crystalsRmCommand } from './commands/crystals-rm.ts';
 import { crystalsShowCommand } from './commands/crystals-show.ts';
+import { dashboardCommand } from './commands/dashboard.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { egressAllowCommand } from './commands/egress-allow.ts';
 import { egressDenyCommand } from './commands/egress-deny.ts';
@@ -112,6 +113,7 @@ export const commands: readonly CliCommand[] = [
   memorySearchCommand,
   memoryStatsCommand,
   gatewayCommand,
+  dashboardCommand,
   hostCommand,
   hostStopCommand,
   keysCreateCommand,

@@ -7,6 +7,7 @@ import type { ApiParts } from '../api/environment.ts';
 import { type KeyStore, openKeys } from '../api/keys.ts';
 import { openLiveContexts } from '../api/live-contexts.ts';
 import { createLog } from '../api/log.ts';
+import { Logins } from '../api/sessions.ts';
 import { type App, createApp, openConfiguredMemory } from '../app.ts';
 import type { Host as Machine } from '../config/host.ts';
 import type { LoadedConfig } from '../config/load.ts';
@@ -78,6 +79,7 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
   const models = openConfiguredModels(config, ledger);
   const solves = openSolves({ ledger, runs, models, memory });
   const keys = opened.use(openKeys(config.gateway.keys_file));
+  const logins = opened.use(new Logins(config.gateway.keys_file));
 
   const open: NonNullable<ApiParts['open']> = (spec, { runtime, onPull: pulled, signal }) =>
     app.open(spec, {
@@ -99,6 +101,7 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
     solves,
     memory,
     keys,
+    logins,
     open,
     contexts,
     probe: () => app.probe(),
