@@ -8,6 +8,8 @@ const known: Readonly<Record<Scope, true>> = {
   'sandboxes:write': true,
   runs: true,
   secrets: true,
+  approvals: true,
+  agents: true,
   admin: true,
 };
 

@@ -12,6 +12,10 @@ import { logRequests } from './log.ts';
 import { describeApi } from './openapi.ts';
 import { answerProblem, refuseInvalid } from './problems.ts';
 import { reference } from './reference.ts';
+import { agentRoutes } from './routes/agents/agents.ts';
+import { approvalRoutes } from './routes/approvals/approvals.ts';
+import { chatRoutes } from './routes/chats/chats.ts';
+import { senderRoutes } from './routes/chats/senders.ts';
 import { bulk } from './routes/context/bulk.ts';
 import { categories } from './routes/context/categories.ts';
 import { files } from './routes/context/files.ts';
@@ -93,14 +97,20 @@ export function createApp(parts: ApiParts, options: ApiOptions, stopping: AbortS
     app.openapiRoutes(egressRoutes(parts.egress));
     app.openapiRoutes(secretRoutes(parts.egress.secrets));
   }
+  if (parts.approvals !== undefined) app.openapiRoutes(approvalRoutes(parts.approvals));
   if (parts.contexts !== undefined) app.openapiRoutes(contextRoutes(parts.contexts));
   if (parts.image !== undefined) app.openapiRoutes([pull(parts.image)]);
   if (parts.probe !== undefined) app.openapiRoutes([runtimes(parts.probe)]);
   if (parts.settings !== undefined) app.openapiRoutes([settings(parts.settings)]);
   if (parts.events !== undefined) app.openapiRoutes([eventRoute(parts.events)]);
+  if (parts.agents !== undefined) app.openapiRoutes(agentRoutes(parts.agents));
   if (parts.solves !== undefined) {
-    app.openapiRoutes(solveRoutes(parts.solves.of));
-    app.openapiRoutes(crystalRoutes(parts.solves.crystals));
+    app.openapiRoutes(solveRoutes(parts.solves.of, parts.egress));
+    app.openapiRoutes(crystalRoutes(parts.solves, parts.egress));
+  }
+  if (parts.chats !== undefined) {
+    app.openapiRoutes(chatRoutes(parts.chats));
+    app.openapiRoutes(senderRoutes(parts.chats));
   }
   if (parts.keys !== 'off') app.openapiRoutes(keyRoutes(parts.keys));
   if (parts.logins !== undefined)

@@ -36,6 +36,7 @@ export function authenticate(
   });
 
   function who(context: Context<ApiEnv>): Caller {
+    if (callers === 'tools') return { ...sandboxed, user: checkUser(context.req.header('geode-user') ?? '') };
     if (callers === 'socket') return { ...everyone, keyId: 'socket', actsFor: 'anyone' };
     if (keys === 'off') return everyone;
     return ofDashboard(context) ?? identify(keys, context);
@@ -61,6 +62,13 @@ export function authenticate(
     throw new GeodeError('unauthorized', 'The API key is not known, or it was revoked');
   }
 }
+
+/** A program in a sandbox: what its user may do, but for what an operator does and for what a person decides. */
+const sandboxed = {
+  keyId: 'tools',
+  scopes: scopes.filter((scope) => scope !== 'admin' && scope !== 'approvals'),
+  actsFor: 'self',
+} as const;
 
 const everyone: Caller = { user: localUser, keyId: 'none', scopes, actsFor: 'self' };
 

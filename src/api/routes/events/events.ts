@@ -67,7 +67,9 @@ function scopeOf(event: HostEvent | EventGap): Scope | undefined {
   const { type } = event;
   if (type === 'gap') return undefined;
   if (type.startsWith('entr')) return 'memory:read';
+  if (type.startsWith('approval-')) return 'approvals';
   if (type.startsWith('run-')) return 'runs';
+  if (type.startsWith('turn-')) return 'agents';
   if (event.type === 'egress-denied' && event.chat === null) return 'runs';
   return 'sandboxes:read';
 }
