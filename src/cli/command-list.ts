@@ -16,6 +16,7 @@ import { crystalsPinCommand } from './commands/crystals-pin.ts';
 import { crystalsRmCommand } from './commands/crystals-rm.ts';
 import { crystalsShowCommand } from './commands/crystals-show.ts';
 import { crystalsVerifyCommand } from './commands/crystals-verify.ts';
+import { dashboardCommand } from './commands/dashboard.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { egressAllowCommand } from './commands/egress-allow.ts';
 import { egressAskCommand } from './commands/egress-ask.ts';
@@ -140,6 +141,7 @@ export const commands: readonly CliCommand[] = [
   memorySearchCommand,
   memoryStatsCommand,
   gatewayCommand,
+  dashboardCommand,
   hostCommand,
   hostStopCommand,
   keysCreateCommand,
