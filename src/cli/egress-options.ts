@@ -1,5 +1,4 @@
 /** The options of every command whose sandbox may reach something, and how they are read. */
-import type { Config } from '../config/schema.ts';
 import type { BindingSpec, Denial, EgressBridge, EgressSpec } from '../core/egress.ts';
 import { targetOf } from '../egress/host-name.ts';
 import { presetNames } from '../egress/presets.ts';
@@ -36,14 +35,14 @@ export const egressOptions = {
 } as const satisfies Record<string, CliOption>;
 
 /** Undefined where the command line names nothing: the config's own holds then. */
-export function egressFrom(values: CliValues, { egress }: Pick<Config, 'egress'>): EgressSpec | undefined {
+export function egressFrom(values: CliValues): EgressSpec | undefined {
   const allow = texts(values, 'allow');
   const bridges = texts(values, 'bridge').map(bridgeFrom);
   const bindings = texts(values, 'bind')
     .flatMap((word) => word.split(','))
     .map(bindingFrom);
   if (allow.length === 0 && bridges.length === 0 && bindings.length === 0) return undefined;
-  const policy = policyOf({ allow, deny: [...egress.deny, ...texts(values, 'deny')] });
+  const policy = policyOf({ allow, deny: texts(values, 'deny') });
   return { policy: bridges.length === 0 ? policy : { ...policy, bridges }, bindings };
 }
 

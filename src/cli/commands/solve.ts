@@ -5,7 +5,7 @@ import { decimal } from '../../api/schemas/decimal.ts';
 import { GeodeError } from '../../core/errors.ts';
 import type { SolveRequest } from '../../core/solve.ts';
 import { type CliCommand, type CliContext, texts } from '../command.ts';
-import { solvesFor } from '../hosted-solves.ts';
+import { connectHost } from '../hosting.ts';
 import { showSolve } from '../show-solve.ts';
 import { parseValues, wrongUsage } from '../values.ts';
 
@@ -35,11 +35,10 @@ export const solveCommand: CliCommand = {
     model: { type: 'string', short: 'm', value: 'SERVICE/MODEL', description: 'instead of the usual one' },
     quiet: { type: 'boolean', short: 'q', description: 'only the solution, on stdout' },
   },
-  host: 'needed',
   async run(context) {
     const request = await requestFrom(context);
-    await using opened = await solvesFor(context);
-    return await showSolve(opened.solves.solve(request, { signal: context.signal }), context);
+    await using host = await connectHost(context);
+    return await showSolve(host.client.solves.solve(request, { signal: context.signal }), context);
   },
 };
 
