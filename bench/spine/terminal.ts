@@ -103,7 +103,9 @@ async function terminalHome({ signal }: Bench, socket: string): Promise<Terminal
   };
 }
 
-async function plainContainer(cli: DockerCli | undefined): Promise<{ readonly name: string } & AsyncDisposable> {
+async function plainContainer(
+  cli: DockerCli | undefined,
+): Promise<{ readonly name: string } & AsyncDisposable> {
   const name = `geode-terminal-${randomBytes(6).toString('hex')}`;
   await cli?.run('run', '-d', '--network', 'none', '--name', name, image, 'sleep', '86400');
   return {

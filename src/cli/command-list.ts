@@ -108,6 +108,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./commands/sandbox-fork.ts')).sandboxForkCommand,
   },
   {
+    name: 'sandbox open',
+    summary: 'show a server in a sandbox on this machine, under a URL with a token',
+    load: async () => (await import('./commands/sandbox-open.ts')).sandboxOpenCommand,
+  },
+  {
     name: 'sandbox extend',
     summary: 'keep an idle sandbox from being stopped for some time from now',
     load: async () => (await import('./commands/sandbox-extend.ts')).sandboxExtendCommand,
@@ -116,6 +121,31 @@ export const commands: readonly CommandEntry[] = [
     name: 'sandbox rename',
     summary: 'give a sandbox to another chat of the same user',
     load: async () => (await import('./commands/sandbox-rename.ts')).sandboxRenameCommand,
+  },
+  {
+    name: 'agent',
+    summary: 'send a message to an agent that lives in a sandbox',
+    load: async () => (await import('./commands/agent.ts')).agentCommand,
+  },
+  {
+    name: 'agent ls',
+    summary: 'list the conversations with agents, the latest active first',
+    load: async () => (await import('./commands/agent-ls.ts')).agentLsCommand,
+  },
+  {
+    name: 'agent log',
+    summary: 'show what an agent did and said',
+    load: async () => (await import('./commands/agent-log.ts')).agentLogCommand,
+  },
+  {
+    name: 'agent interrupt',
+    summary: 'end what an agent is doing; the conversation stays',
+    load: async () => (await import('./commands/agent-interrupt.ts')).agentInterruptCommand,
+  },
+  {
+    name: 'agent stop',
+    summary: 'end a conversation and forget it; the sandbox and its files stay',
+    load: async () => (await import('./commands/agent-stop.ts')).agentStopCommand,
   },
   {
     name: 'solve',
@@ -153,6 +183,16 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./commands/crystals-pin.ts')).crystalsPinCommand,
   },
   {
+    name: 'crystals edit',
+    summary: 'correct a crystal: its problem, its solution, or what it is checked with',
+    load: async () => (await import('./commands/crystals-edit.ts')).crystalsEditCommand,
+  },
+  {
+    name: 'crystals verify',
+    summary: 'run crystals again on what they were checked with; their trust follows',
+    load: async () => (await import('./commands/crystals-verify.ts')).crystalsVerifyCommand,
+  },
+  {
     name: 'crystals rm',
     summary: 'remove crystals',
     load: async () => (await import('./commands/crystals-rm.ts')).crystalsRmCommand,
@@ -173,6 +213,16 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./commands/egress-deny.ts')).egressDenyCommand,
   },
   {
+    name: 'egress ask',
+    summary: 'hold what no rule decides until you have answered',
+    load: async () => (await import('./commands/egress-ask.ts')).egressAskCommand,
+  },
+  {
+    name: 'egress learn',
+    summary: 'write down what a sandbox reaches, and make it a policy',
+    load: async () => (await import('./commands/egress-learn.ts')).egressLearnCommand,
+  },
+  {
     name: 'egress log',
     summary: 'show what crossed and what was refused, newest first',
     load: async () => (await import('./commands/egress-log.ts')).egressLogCommand,
@@ -181,6 +231,26 @@ export const commands: readonly CommandEntry[] = [
     name: 'egress usage',
     summary: 'show what models were used through bindings, with tokens and cost',
     load: async () => (await import('./commands/egress-usage.ts')).egressUsageCommand,
+  },
+  {
+    name: 'approvals ls',
+    summary: 'list what waits for your decision',
+    load: async () => (await import('./commands/approvals-ls.ts')).approvalsLsCommand,
+  },
+  {
+    name: 'approvals allow',
+    summary: 'allow what waits for your decision',
+    load: async () => (await import('./commands/approvals-allow.ts')).approvalsAllowCommand,
+  },
+  {
+    name: 'approvals deny',
+    summary: 'deny what waits for your decision',
+    load: async () => (await import('./commands/approvals-deny.ts')).approvalsDenyCommand,
+  },
+  {
+    name: 'approvals watch',
+    summary: 'show what waits for your decision as it comes, until Ctrl-C',
+    load: async () => (await import('./commands/approvals-watch.ts')).approvalsWatchCommand,
   },
   {
     name: 'secrets set',
@@ -256,6 +326,11 @@ export const commands: readonly CommandEntry[] = [
     name: 'gateway',
     summary: 'be the host and serve the HTTP API on a port until it is told to stop',
     load: async () => (await import('./commands/gateway.ts')).gatewayCommand,
+  },
+  {
+    name: 'dashboard',
+    summary: 'print a link that opens the dashboard once; be the gateway where none runs',
+    load: async () => (await import('./commands/dashboard.ts')).dashboardCommand,
   },
   {
     name: 'host',

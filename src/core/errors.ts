@@ -53,6 +53,10 @@ export const errorCatalogue = {
     status: 409,
     hint: 'Use the sandboxes through the host that holds the ledger, or take over.',
   },
+  no_gateway: {
+    status: 409,
+    hint: 'Start `geode gateway`, or run `geode dashboard` where no host runs.',
+  },
   host_lost: {
     status: 502,
     hint: 'What runs in the sandboxes goes on. Look at what became of the command before it is given again.',
@@ -86,6 +90,16 @@ export const errorCatalogue = {
   secret_missing: {
     status: 404,
     hint: 'Run `geode secrets ls` to see which there are; `geode secrets set` stores one.',
+  },
+  // approvals
+  approval_not_found: { status: 404, hint: 'Run `geode approvals ls` to see what waits for a decision.' },
+  approval_decided: {
+    status: 409,
+    hint: 'Look at what was decided; what is wanted now has to be asked again.',
+  },
+  too_many_approvals: {
+    status: 429,
+    hint: 'Decide what is open first: `geode approvals ls` shows it.',
   },
   // processes
   process_not_found: { status: 404, hint: 'List the processes of the sandbox to see which ids exist.' },
@@ -198,6 +212,35 @@ export const errorCatalogue = {
   },
   solve_not_found: { status: 404, hint: 'Run `geode solve ls` to see which there are.' },
   budget_spent: { status: 402, hint: 'Raise `providers.daily_budget`, or wait until tomorrow (UTC).' },
+  // agents
+  agent_not_found: { status: 404, hint: 'Run `geode agent ls` to see which conversations there are.' },
+  agent_busy: {
+    status: 409,
+    hint: 'Wait for the end of the turn, or interrupt it: `geode agent interrupt`.',
+  },
+  agent_mismatch: {
+    status: 409,
+    hint: 'Use the driver and the model that the conversation has, or stop it and begin anew.',
+  },
+  agent_unavailable: {
+    status: 422,
+    hint: 'Install the program of the agent in the image, or name its folder in `agents`; docs/agents.md says how.',
+  },
+  agent_failed: {
+    status: 502,
+    hint: 'The program of the agent ended without an answer; its own words are in the message. Try again.',
+  },
+  // chats
+  lease_lost: {
+    status: 409,
+    hint: 'Another worker has the message; its answer counts.',
+  },
+  chat_not_found: { status: 404, hint: 'Run `geode chat ls` to see which there are.' },
+  pairing_not_found: {
+    status: 404,
+    hint: 'Codes are valid for a short time. Ask the sender to write again, which gives a new one.',
+  },
+  channel_failed: { status: 502, hint: 'Run `geode status` to see the state of each channel.' },
   // waiting
   timed_out: { status: 504, hint: 'Give it a longer deadline, or look at what it is waiting for.' },
   cancelled: { status: 499, hint: 'The caller gave up; nothing is left behind.' },

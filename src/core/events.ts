@@ -1,6 +1,8 @@
+import type { ApprovalDecision, ApprovalKind } from './approval.ts';
 import type { Cancel } from './cancel.ts';
 import type { User } from './identity.ts';
 import type { ExitFacts } from './process.ts';
+import type { SolveOutcome } from './solve.ts';
 
 /**
  * What happened on this host, in the order in which it happened: one stream for everybody who watches. An event says
@@ -37,18 +39,67 @@ export type Happening =
       readonly exitCode: number | null;
       readonly durationMs: number;
     }
+  | { readonly type: 'turn-start'; readonly chat: string; readonly turn: string; readonly driver: string }
+  /** A turn that its host did not see to the end has none, until another host resumes it. */
+  | {
+      readonly type: 'turn-end';
+      readonly chat: string;
+      readonly turn: string;
+      readonly driver: string;
+      readonly outcome: 'done' | 'interrupted' | 'limit' | 'error';
+    }
   | {
       readonly type: 'entry-stored';
       readonly key: string;
       readonly outcome: 'created' | 'updated' | 'merged';
     }
+  /** Programs in a sandbox may use the host's tools from now on; `tools-close`: no more. */
+  | ({ readonly type: 'tools-open'; readonly tools: readonly string[] } & OfSandbox)
+  | ({ readonly type: 'tools-close' } & OfSandbox)
+  /** `outcome` is `ok` or the code of an error. */
+  | ({
+      readonly type: 'tool-call';
+      readonly tool: string;
+      readonly outcome: string;
+      readonly durationMs: number;
+    } & OfSandbox)
   /** Many at once, such as an import. */
   | { readonly type: 'entries-stored'; readonly count: number }
-  | { readonly type: 'entry-removed'; readonly key: string };
+  | { readonly type: 'entry-removed'; readonly key: string }
+  /** Somebody on a channel may speak as the user from now on. */
+  | { readonly type: 'sender-paired'; readonly channel: string; readonly sender: string }
+  /** Somebody waits for a person's decision. */
+  | ({ readonly type: 'approval-asked' } & OfApproval)
+  | ({
+      readonly type: 'approval-decided';
+      readonly state: 'decided' | 'expired' | 'withdrawn';
+      readonly decision: ApprovalDecision;
+    } & OfApproval)
+  | { readonly type: 'solve-start'; readonly solve: string }
+  | {
+      readonly type: 'attempt-end';
+      readonly solve: string;
+      readonly attempt: number;
+      readonly state: 'passed' | 'failed';
+    }
+  /** `interrupted`: it ended without a result and can be resumed. */
+  | { readonly type: 'solve-end'; readonly solve: string; readonly outcome: SolveOutcome | 'interrupted' }
+  | {
+      readonly type: 'crystal-change';
+      readonly key: string;
+      readonly change: 'created' | 'confirmed' | 'doubted' | 'edited' | 'removed';
+    };
 
 interface OfSandbox {
   readonly sandbox: string;
   readonly chat: string;
+}
+
+interface OfApproval {
+  readonly approval: string;
+  readonly kind: ApprovalKind;
+  readonly sandbox: string | null;
+  readonly chat: string | null;
 }
 
 /** An event as it is kept. `seq` grows by at least one with each; `at` is in ms since 1970. */

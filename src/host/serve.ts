@@ -11,7 +11,7 @@ const unlimited = { perMinute: 1e9, burst: 1e9 };
 
 export interface SocketServer extends AsyncDisposable {
   readonly path: string;
-  /** For how long nobody has been connected. */
+  /** For how long nobody has been connected, and no server in a sandbox was shown. */
   readonly idleMs: number;
   /**
    * Sends everybody away from now on, unharmed, and says true; false while it works for somebody.
@@ -50,7 +50,8 @@ export async function serveOnSocket(
   return {
     path,
     get idleMs() {
-      return visitors.idleMs();
+      // A preview is there for whoever has its URL.
+      return parts.previews?.isShowing ? 0 : visitors.idleMs();
     },
     get isLeaving() {
       return isLeaving;

@@ -17,8 +17,11 @@ export class Ledger implements Disposable {
   readonly file: string;
   readonly #connection: Connection;
 
-  /** To `read` it there must be one already, and nothing is changed: not even brought up to date. */
-  constructor(file: string, chapters: readonly Chapter[], access: 'write' | 'read' = 'write') {
+  /**
+   * To `read` it there must be one already, and nothing is changed: not even brought up to date. What is written through
+   * a `durable` one outlives a power cut too.
+   */
+  constructor(file: string, chapters: readonly Chapter[], access: 'write' | 'durable' | 'read' = 'write') {
     this.file = file;
     if (access === 'read') {
       this.#connection = this.#open({ readOnly: true, timeoutMs: 1_000 });
@@ -31,7 +34,8 @@ export class Ledger implements Disposable {
     this.read((sql) => {
       chmodSync(file, 0o600);
       // NORMAL: the death of the process loses nothing; after a power cut reality says what the last moments were.
-      this.#connection.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');
+      const synchronous = access === 'durable' ? 'FULL' : 'NORMAL';
+      this.#connection.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${synchronous}`);
       sql.run`CREATE TABLE IF NOT EXISTS chapters (name TEXT PRIMARY KEY, version INTEGER NOT NULL) STRICT`;
     });
     for (const chapter of chapters) this.#bringUpToDate(chapter);

@@ -17,6 +17,7 @@ let alice: Caller;
 let bob: Caller;
 let processId: string;
 let contextId: string;
+let approvalId: string;
 const resources = new AsyncDisposableStack();
 /** Found in nothing that bob is told. */
 const mark = 'mark-of-alice-7f3a';
@@ -39,6 +40,10 @@ beforeAll(async () => {
   await sandbox.snapshots.take({ name: 'before' });
   processId = (await sandbox.spawn({ argv: ['/bin/sh', '-c', `echo ${mark}; sleep 600`], timeoutMs: null }))
     .id;
+  const asked = { user: 'alice', chat: 'secret', kind: 'tool', title: mark } as const;
+  // Nobody decides it: it ends with the host.
+  host.approvals.ask(asked).catch(() => {});
+  approvalId = host.approvals.list('alice')[0]?.id ?? '';
   contextId = (await client.contexts.open('python', { chat: 'secret' })).id;
 }, 120_000);
 afterAll(async () => {
@@ -46,7 +51,13 @@ afterAll(async () => {
   await host?.[Symbol.asyncDispose]();
 }, 60_000);
 
-const names = () => ({ chat: 'secret', process: processId, snapshot: 'before', id: contextId });
+const names = () => ({
+  chat: 'secret',
+  process: processId,
+  snapshot: 'before',
+  id: contextId,
+  approval: approvalId,
+});
 
 /** The path of an operation with the names of what alice has, and the least that it needs besides. */
 function ofAlice({ path, operation }: Operation): string {
@@ -84,6 +95,9 @@ const bodies: Readonly<Record<string, object>> = {
   deny: { rules: ['example.com'] },
   runs: { code: '1' },
   check: { code: '1' },
+  ask: { on: true },
+  learned: { apply: false },
+  '{approval}': { decision: 'deny' },
 };
 
 function bodyFor({ path, operation }: Operation): {
@@ -97,11 +111,11 @@ function bodyFor({ path, operation }: Operation): {
   return { json: bodies[path.split('/').at(-1) ?? ''] ?? {} };
 }
 
-test("SEC-2: with another user's key every route of a sandbox, a process or a context answers 404 and changes nothing", {
+test("SEC-2: with another user's key every route of a sandbox, a process, a context or an approval answers 404 and changes nothing", {
   timeout: 180_000,
 }, async () => {
   const named = operationsOf(document).filter(({ path }) =>
-    /\{(chat|process|snapshot)\}|contexts\/\{id\}/.test(path),
+    /\{(chat|process|snapshot|approval)\}|contexts\/\{id\}/.test(path),
   );
   expect(named.length).toBeGreaterThan(40);
   const before = await host.sandboxes.of('alice').inspect('secret');
@@ -118,7 +132,8 @@ test("SEC-2: with another user's key every route of a sandbox, a process or a co
     if (isRemoval) expect(reply.body).toEqual({ removed: false });
     expect(reply.text).not.toContain(mark);
   }
-  const lists = ['/api/v1/sandboxes', '/api/v1/contexts'];
+  const lists = ['/api/v1/sandboxes', '/api/v1/contexts', '/api/v1/approvals?state=all'];
+  expect(host.approvals.get('alice', approvalId).state).toBe('open');
   for (const path of lists) expect((await bob(path)).text).not.toContain('secret');
   const after = await host.sandboxes.of('alice').inspect('secret');
   expect({ ...after, activeAt: 0 }).toEqual({ ...before, activeAt: 0 });

@@ -1,11 +1,17 @@
 /** A server with everything that a host gives it: sandboxes that stay, runs and contexts, in real walls. */
+import { join } from 'node:path';
 import { type ApiParts, defaultApiOptions } from '../../src/api/environment.ts';
 import { createApiServer } from '../../src/api/server.ts';
+import { approvalChapter } from '../../src/approvals/approval-table.ts';
+import { openApprovals } from '../../src/approvals/open-approvals.ts';
 import { createClient, type GeodeClient } from '../../src/client/client.ts';
 import { unixTransport } from '../../src/client/unix-transport.ts';
+import type { Approvals } from '../../src/core/approval.ts';
+import { noEvents } from '../../src/core/events.ts';
 import type { Sandboxes } from '../../src/core/persistent.ts';
 import type { RuntimeName } from '../../src/core/runtime.ts';
 import type { EgressHost, EgressOptions } from '../../src/egress/open-egress.ts';
+import { Ledger } from '../../src/ledger/ledger.ts';
 import { openPreviews } from '../../src/previews/previews.ts';
 import { roomOf } from '../../src/runtimes/rooms.ts';
 import { journalReading } from '../../src/sandboxes/journal-reading.ts';
@@ -17,6 +23,7 @@ export interface TestHost extends AsyncDisposable {
   readonly world: SandboxWorld;
   readonly sandboxes: Sandboxes;
   readonly egress: EgressHost;
+  readonly approvals: Approvals;
   readonly server: TestServer;
   readonly parts: Partial<ApiParts>;
   /** The same API on a Unix socket, where the caller is whoever runs the host. */
@@ -41,11 +48,14 @@ export async function startTestHost({
   await using opened = new AsyncDisposableStack();
   const world = opened.use(await sandboxWorld(runtime, given));
   const { stateDir, runDir } = world.options;
+  const ledger = opened.use(new Ledger(join(stateDir, 'ledger.db'), [approvalChapter]));
+  const approvals = opened.use(openApprovals({ ledger, events: noEvents }));
   const egress = egressIn(stateDir, hatches);
   const sandboxes = await world.host({ egress });
   const parts: Partial<ApiParts> = {
     sandboxes,
     egress,
+    approvals,
     previews: opened.use(openPreviews()),
     journals: (id, show) =>
       journalReading(roomOf({ stateDir, runDir }, id).journals, show === 'raw' ? null : []),
@@ -57,6 +67,7 @@ export async function startTestHost({
     world,
     sandboxes,
     egress,
+    approvals,
     server,
     parts,
     async socketClient() {

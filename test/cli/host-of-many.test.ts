@@ -75,7 +75,8 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: the host of several commands${rea
     const one = (index: number) =>
       home.run(['sandbox', 'exec', 'chaos', '--', 'sh', '-c', `echo ${index} >> ran; echo done ${index}`]);
     const outcomes = [];
-    for (let round = 0; round < 5; round += 1)
+    // On a busy machine a host takes its time to come back.
+    for (let round = 0; round < 5 || (killed.size < 3 && round < 30); round += 1)
       outcomes.push(...(await Promise.all([0, 1, 2, 3, 4].map((index) => one(5 * round + index)))));
     isOver = true;
     await killing;

@@ -21,11 +21,11 @@ export const crystalsLsCommand: CliCommand = {
       const rows = crystals.map((crystal) => [
         crystal.key.replace('crystallized:', ''),
         crystal.trust.toFixed(2),
-        crystal.pinned ? 'pinned' : '',
+        crystal.standing,
         crystal.language,
         visible(crystal.problem.replaceAll('\n', ' ').slice(0, 60)),
       ]);
-      for (const line of table([['ID', 'TRUST', '', 'LANGUAGE', 'PROBLEM'], ...rows])) out(line);
+      for (const line of table([['ID', 'TRUST', 'STANDING', 'LANGUAGE', 'PROBLEM'], ...rows])) out(line);
     }
     return exitCodes.done;
   },

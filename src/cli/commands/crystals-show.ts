@@ -15,7 +15,7 @@ export const crystalsShowCommand: CliCommand = {
     if (id === undefined || more.length > 0) throw wrongUsage('geode crystals show takes one id');
     await using host = await connectHost(context);
     const crystal = await host.client.solves.crystal(id, { signal: context.signal });
-    const { trust } = crystal;
+    const { trust, standing } = crystal;
     if (json) {
       out(JSON.stringify(crystal));
       return exitCodes.done;
@@ -26,7 +26,9 @@ export const crystalsShowCommand: CliCommand = {
     out(visible(crystal.solution.trimEnd()));
     out('');
     const doubt = crystal.lastFailure === null ? '' : `; last failure: ${visible(crystal.lastFailure)}`;
-    out(`trust ${trust.toFixed(2)} (${crystal.successes} right, ${crystal.failures} wrong${doubt})`);
+    out(
+      `${standing}, trust ${trust.toFixed(2)} (${crystal.successes} right, ${crystal.failures} wrong${doubt})`,
+    );
     return exitCodes.done;
   },
 };

@@ -10,6 +10,7 @@ import { type Reaching, reachHost, unanswered } from './reach-host.ts';
 import { reachSettings } from './reach-settings.ts';
 
 const answerDeadlineMs = 20_000;
+const startWaitMs = 5_000;
 
 export interface HostTransportOptions {
   /** How long to wait for a process that holds the sandboxes for itself. */
@@ -112,4 +113,18 @@ function isStopping(said: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** For a command or a program that needs a host and holds nothing of it; it may live longer than the host. */
+export function hostTransport(context: Reaching): Transport {
+  const alone = async (): Promise<never> => {
+    throw new GeodeError(
+      'runtime_unavailable',
+      'There is no host, and sandbox.linger is 0: none is started.',
+      {
+        hint: 'Start geode gateway or geode host, or set sandbox.linger.',
+      },
+    );
+  };
+  return new HostTransport(context, { waitMs: startWaitMs, alone });
 }

@@ -1,0 +1,190 @@
+import { randomBytes } from 'node:crypto';
+import {
+  type Approval,
+  type ApprovalRequest,
+  type ApprovalState,
+  type Approvals,
+  approvalDecisions,
+  type DecideApproval,
+} from '../core/approval.ts';
+import { type Cancel, cancelled, throwIfCancelled } from '../core/cancel.ts';
+import { GeodeError, reasonOf } from '../core/errors.ts';
+import type { EventSink } from '../core/events.ts';
+import { checkUser } from '../core/identity.ts';
+import { type Log, noLog } from '../core/log.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { ApprovalTable, type NewApproval } from './approval-table.ts';
+
+/** Open ones of one sandbox; a sandbox that asks for more than that asks for nothing a person can read. */
+const mostOpen = 32;
+const mostTitle = 300;
+const mostDetail = 256 * 1024;
+const mostAnswers = 20;
+const defaultWaitMs = 600_000;
+const longestTimerMs = 2 ** 31 - 1;
+
+export interface ApprovalsOptions {
+  readonly ledger: Ledger;
+  readonly events: EventSink;
+  readonly log?: Log;
+}
+
+export interface OpenedApprovals extends Approvals, Disposable {}
+
+interface Waiter {
+  readonly tell: (approval: Approval) => void;
+  readonly fail: (error: GeodeError) => void;
+}
+
+/** One host at a time holds the ledger, so what waits is known here and nowhere else. */
+export function openApprovals({ ledger, events, log = noLog }: ApprovalsOptions): OpenedApprovals {
+  const table = new ApprovalTable(ledger);
+  const waiting = new Map<string, Set<Waiter>>();
+  let timer: NodeJS.Timeout | undefined;
+  let isClosed = false;
+
+  const finish = (id: string, state: Exclude<ApprovalState, 'open'>, said: Partial<DecideApproval> = {}) => {
+    const ended = table.end(id, state, said, Date.now());
+    if (ended === undefined) return undefined;
+    const waiters = waiting.get(id);
+    waiting.delete(id);
+    if (waiters !== undefined && waiters.size > 0) table.markHeard(id);
+    const { user, sandbox, chat, kind, decision } = ended;
+    events.tell(user, {
+      type: 'approval-decided',
+      approval: id,
+      sandbox,
+      chat,
+      kind,
+      state,
+      decision: decision ?? 'deny',
+    });
+    for (const waiter of waiters ?? []) waiter.tell(ended);
+    return ended;
+  };
+  const expire = () => {
+    if (isClosed) return;
+    clearTimeout(timer);
+    try {
+      for (const { id } of table.overdue(Date.now())) finish(id, 'expired');
+      const next = table.nextExpiry();
+      if (next === undefined) return;
+      const inMs = Math.min(Math.max(next - Date.now() + 1, 1), longestTimerMs);
+      timer = setTimeout(expire, inMs).unref();
+    } catch (err) {
+      log.warn({ err }, `Approvals could not be expired: ${reasonOf(err)}`);
+      timer = setTimeout(expire, retryMs).unref();
+    }
+  };
+  const wait = (approval: Approval, { whenLeft = 'withdraw' }: ApprovalRequest, { signal }: Cancel) => {
+    const { promise, resolve, reject } = Promise.withResolvers<Approval>();
+    const waiters = waiting.get(approval.id) ?? new Set<Waiter>();
+    waiting.set(approval.id, waiters);
+    const waiter: Waiter = { tell: resolve, fail: reject };
+    waiters.add(waiter);
+    const leave = () => {
+      waiters.delete(waiter);
+      reject(cancelled('Asking for an approval', signal?.reason));
+      if (waiters.size > 0 || whenLeft === 'keep' || isClosed) return;
+      try {
+        finish(approval.id, 'withdrawn');
+      } catch (err) {
+        log.warn({ err }, `An approval could not be withdrawn: ${reasonOf(err)}`);
+      }
+    };
+    signal?.addEventListener('abort', leave, { once: true });
+    return promise.finally(() => signal?.removeEventListener('abort', leave));
+  };
+
+  expire();
+  return {
+    async ask(request, { signal } = {}) {
+      throwIfCancelled(signal, 'Asking for an approval');
+      const asked = checked(request);
+      if (isClosed) throw stopping();
+      const now = Date.now();
+      const same = table.same(asked, now);
+      if (same !== undefined && same.state !== 'open') {
+        table.markHeard(same.id);
+        return same;
+      }
+      if (same !== undefined) return await wait(same, asked, { signal });
+      if (table.openCount(asked.user, asked.sandbox) >= mostOpen) throw tooMany();
+      const made = table.add(randomBytes(8).toString('hex'), asked, now);
+      const { id, user, sandbox, chat, kind } = made;
+      const decision = wait(made, asked, { signal });
+      events.tell(user, { type: 'approval-asked', approval: id, sandbox, chat, kind });
+      expire();
+      return await decision;
+    },
+    list: (user, options = {}) => table.list(user, options),
+    get: (user, id) => table.get(user, id) ?? missing(id),
+    decide(user, id, said) {
+      expire();
+      const { choices } = table.get(user, id) ?? missing(id);
+      if (!choices.includes(said.decision)) {
+        throw new GeodeError(
+          'invalid_input',
+          `${said.decision} is not a choice here: say ${choices.join(', ')}.`,
+        );
+      }
+      return finish(id, 'decided', said) ?? refuseSecond(table.get(user, id) ?? missing(id));
+    },
+    withdraw(sandbox) {
+      try {
+        for (const { id } of table.openOf(sandbox)) finish(id, 'withdrawn');
+      } catch (err) {
+        log.warn({ err }, `Approvals could not be withdrawn: ${reasonOf(err)}`);
+      }
+    },
+    [Symbol.dispose]() {
+      isClosed = true;
+      clearTimeout(timer);
+      const waiters = [...waiting.values()].flatMap((each) => [...each]);
+      waiting.clear();
+      for (const waiter of waiters) waiter.fail(stopping());
+    },
+  };
+}
+
+const retryMs = 10_000;
+
+function checked(request: ApprovalRequest): NewApproval {
+  const { user, title, detail = '', answers = [], waitMs = defaultWaitMs } = request;
+  checkUser(user);
+  const given = request.choices ?? approvalDecisions;
+  const choices = approvalDecisions.filter((each) => each === 'deny' || given.includes(each));
+  if (title.trim() === '' || title.length > mostTitle)
+    throw new GeodeError('invalid_input', `The title of an approval has 1 to ${mostTitle} characters.`);
+  if (
+    detail.length > mostDetail ||
+    answers.length > mostAnswers ||
+    answers.some((each) => each.length > mostTitle)
+  )
+    throw new GeodeError('too_large', 'The detail of an approval is longer than a person would read.');
+  if (!Number.isFinite(waitMs) || waitMs <= 0)
+    throw new GeodeError('invalid_input', 'An approval needs a time in which it can be decided.');
+  return { ...request, detail, choices, answers, waitMs: Math.ceil(waitMs) };
+}
+
+function missing(id: string): never {
+  throw new GeodeError('approval_not_found', `There is no approval ${id}.`);
+}
+
+function refuseSecond({ id, state, decision, decidedBy }: Approval): never {
+  const how =
+    state === 'expired'
+      ? 'its time was up'
+      : state === 'withdrawn'
+        ? 'nobody waits for it any more'
+        : `${decidedBy ?? 'somebody'} said ${decision ?? 'deny'}`;
+  throw new GeodeError('approval_decided', `The approval ${id} is decided already: ${how}.`);
+}
+
+function tooMany(): GeodeError {
+  return new GeodeError('too_many_approvals', `This sandbox has ${mostOpen} open approvals already.`);
+}
+
+function stopping(): GeodeError {
+  return new GeodeError('stopping', 'The host ends while it waits for an approval; it stays open.');
+}

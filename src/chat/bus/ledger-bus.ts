@@ -1,0 +1,142 @@
+import { EventEmitter } from 'node:events';
+import type {
+  Bus,
+  Claim,
+  ClaimOptions,
+  Delivery,
+  Ending,
+  LaneEntry,
+  LaneQuery,
+  NewMessage,
+  NewReply,
+  ReplyClaim,
+} from '../../core/bus.ts';
+import type { Sql } from '../../ledger/connection.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
+import { claimNext, endMessage, giveBack, messageRow, placeOf, renewLease, storeMessage } from './inbox.ts';
+import { claimNextReply, recordDelivery, replyRow, storeReply } from './outbox.ts';
+import { messageOf } from './rows.ts';
+
+/** The bus in a ledger that was opened as `durable`, with the bus's chapter. Each call is one transaction. */
+export class LedgerBus implements Bus {
+  readonly #ledger: Ledger;
+  readonly #now: () => number;
+  readonly #changes = new EventEmitter().setMaxListeners(0);
+
+  constructor(ledger: Ledger, now: () => number = Date.now) {
+    this.#ledger = ledger;
+    this.#now = now;
+  }
+
+  put = (message: NewMessage) => this.#write((sql) => storeMessage(sql, message, this.#now()));
+
+  async claim(options: ClaimOptions): Promise<Claim | undefined> {
+    return this.#ledger.write((sql) => claimNext(sql, options, this.#now()));
+  }
+
+  async renew(claim: Claim, leaseMs: number): Promise<void> {
+    this.#ledger.write((sql) => renewLease(sql, claim, this.#now() + leaseMs));
+  }
+
+  finish = (claim: Claim, ending: Ending) =>
+    this.#write((sql) => {
+      endMessage(sql, claim, ending);
+      for (const reply of ending.replies ?? []) storeReply(sql, reply, this.#now());
+    });
+
+  retry = (claim: Claim, { due, reason }: { readonly due: number; readonly reason: string }) =>
+    this.#write((sql) => giveBack(sql, claim, due, reason));
+
+  async place(id: number) {
+    return this.#ledger.read((sql) => placeOf(sql, id));
+  }
+
+  async message(id: number) {
+    return this.#ledger.read((sql) => messageRow(sql, id));
+  }
+
+  drop = (lane: string) =>
+    this.#write((sql) => {
+      const { changes } = sql.run`UPDATE bus_inbox SET state = 'stopped'
+        WHERE lane = ${lane} AND state IN ('waiting', 'delayed')`;
+      return Number(changes);
+    });
+
+  say = (reply: NewReply) => this.#write((sql) => storeReply(sql, reply, this.#now()));
+
+  async claimReply(channel: string, leaseMs: number): Promise<ReplyClaim | undefined> {
+    return this.#ledger.write((sql) => claimNextReply(sql, channel, leaseMs, this.#now()));
+  }
+
+  delivered = (claim: ReplyClaim, delivery: Delivery) =>
+    this.#write((sql) => recordDelivery(sql, claim, delivery));
+
+  resend = (id: number) =>
+    this.#write((sql) => {
+      const { changes } = sql.run`UPDATE bus_outbox SET state = 'waiting', due = ${this.#now()}
+        WHERE id = ${id} AND state IN ('unknown', 'failed')`;
+      return Number(changes) > 0;
+    });
+
+  async history(lane: string, { after, limit }: LaneQuery) {
+    const rows = this.#ledger.read(
+      (sql) => sql.all`SELECT * FROM (SELECT * FROM bus_inbox
+        WHERE lane = ${lane} AND id > ${after} AND state IN ('done', 'failed', 'stopped')
+        ORDER BY id DESC LIMIT ${limit}) ORDER BY id`,
+    );
+    return rows.map(messageOf);
+  }
+
+  async read(lane: string, { after, limit }: LaneQuery): Promise<readonly LaneEntry[]> {
+    return this.#ledger.read((sql) =>
+      sql.all`SELECT * FROM bus_log WHERE lane = ${lane} AND seq > ${after} ORDER BY seq LIMIT ${limit}`.map(
+        (row) => entryOf(sql, row),
+      ),
+    );
+  }
+
+  async counts() {
+    const row = this.#ledger.read(
+      (sql) => sql.get`SELECT
+        (SELECT count(*) FROM bus_inbox WHERE state IN ('waiting', 'running', 'delayed') AND state = 'waiting') AS waiting,
+        (SELECT count(*) FROM bus_inbox WHERE state IN ('waiting', 'running', 'delayed') AND state = 'running') AS running,
+        (SELECT count(*) FROM bus_outbox WHERE state IN ('waiting', 'sending')) AS unsent,
+        (SELECT count(*) FROM bus_outbox WHERE state = 'unknown') AS unknown`,
+    );
+    return {
+      waiting: Number(row?.waiting),
+      running: Number(row?.running),
+      unsent: Number(row?.unsent),
+      unknown: Number(row?.unknown),
+    };
+  }
+
+  recover = () =>
+    this.#write((sql) => {
+      const messages = sql.run`UPDATE bus_inbox SET state = 'waiting', reason = ${interrupted}
+        WHERE state = 'running'`;
+      const replies = sql.run`UPDATE bus_outbox SET state = 'unknown', reason = ${interrupted}
+        WHERE state = 'sending'`;
+      return { messages: Number(messages.changes), replies: Number(replies.changes) };
+    });
+
+  onChange(listener: () => void): Disposable {
+    this.#changes.on('change', listener);
+    return { [Symbol.dispose]: () => void this.#changes.off('change', listener) };
+  }
+
+  async #write<T>(work: (sql: Sql) => T): Promise<T> {
+    const result = this.#ledger.write(work);
+    this.#changes.emit('change');
+    return result;
+  }
+}
+
+const interrupted = 'The host ended meanwhile.';
+
+function entryOf(sql: Sql, row: Readonly<Record<string, unknown>>): LaneEntry {
+  const common = { seq: Number(row.seq), at: Number(row.at) };
+  if (row.message === null) return { ...common, type: 'reply', reply: replyRow(sql, Number(row.reply)) };
+  const message = messageOf(sql.get`SELECT * FROM bus_inbox WHERE id = ${Number(row.message)}`);
+  return { ...common, type: 'message', message };
+}

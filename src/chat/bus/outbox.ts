@@ -1,0 +1,54 @@
+import type { BusReply, Delivery, NewReply, ReplyClaim } from '../../core/bus.ts';
+import { GeodeError } from '../../core/errors.ts';
+import type { Sql } from '../../ledger/connection.ts';
+import { replyOf } from './rows.ts';
+
+/** The outbox's statements, each for a transaction that its caller has begun. */
+
+/** False for a key that is known. */
+export function storeReply(sql: Sql, { channel, lane, key, body }: NewReply, now: number): boolean {
+  const row = sql.get`INSERT INTO bus_outbox (channel, lane, key, body, state, due, at)
+    VALUES (${channel}, ${lane}, ${key}, ${body}, 'waiting', ${now}, ${now})
+    ON CONFLICT (key) DO NOTHING RETURNING id`;
+  if (row === undefined) return false;
+  sql.run`INSERT INTO bus_log (lane, at, reply) VALUES (${lane}, ${now}, ${Number(row.id)})`;
+  return true;
+}
+
+export function claimNextReply(
+  sql: Sql,
+  channel: string,
+  leaseMs: number,
+  now: number,
+): ReplyClaim | undefined {
+  const cutOff = 'The process that sent it did not say how it ended.';
+  sql.run`UPDATE bus_outbox SET state = 'unknown', reason = ${cutOff}
+    WHERE channel = ${channel} AND state = 'sending' AND lease_until <= ${now}`;
+  const head = sql.get`SELECT id, epoch FROM bus_outbox AS reply
+    WHERE channel = ${channel} AND state IN ('waiting', 'sending') AND state = 'waiting' AND due <= ${now}
+      AND NOT EXISTS (SELECT 1 FROM bus_outbox AS older
+        WHERE older.channel = reply.channel AND older.lane = reply.lane
+          AND older.state IN ('waiting', 'sending') AND older.id < reply.id)
+    ORDER BY id LIMIT 1`;
+  if (head === undefined) return undefined;
+  const epoch = Number(head.epoch) + 1;
+  const row = sql.get`UPDATE bus_outbox
+    SET state = 'sending', epoch = ${epoch}, tries = tries + 1, lease_until = ${now + leaseMs}
+    WHERE id = ${Number(head.id)} RETURNING *`;
+  return { reply: replyOf(row), epoch };
+}
+
+export function recordDelivery(sql: Sql, { reply, epoch }: ReplyClaim, delivery: Delivery): void {
+  const due = delivery.state === 'waiting' ? delivery.due : 0;
+  const reason = delivery.state === 'sent' ? null : delivery.reason;
+  const platformId = delivery.state === 'sent' ? delivery.platformId : null;
+  const { changes } = sql.run`UPDATE bus_outbox
+    SET state = ${delivery.state}, due = ${due}, reason = ${reason}, platform_id = ${platformId}
+    WHERE id = ${reply.id} AND epoch = ${epoch} AND state = 'sending'`;
+  if (Number(changes) === 0)
+    throw new GeodeError('lease_lost', `The lease of reply ${reply.id} ended before it was sent.`);
+}
+
+export function replyRow(sql: Sql, id: number): BusReply {
+  return replyOf(sql.get`SELECT * FROM bus_outbox WHERE id = ${id}`);
+}

@@ -1,0 +1,40 @@
+import { z } from 'zod';
+import { type BusMessage, type BusReply, messageKinds } from '../../core/bus.ts';
+
+const messageRow = z.object({
+  id: z.number(),
+  lane: z.string(),
+  user: z.string(),
+  key: z.string(),
+  kind: z.enum(messageKinds),
+  body: z.string(),
+  due: z.number(),
+  state: z.enum(['delayed', 'waiting', 'running', 'done', 'failed', 'stopped']),
+  at: z.number(),
+  tries: z.number(),
+  reason: z.string().nullable(),
+  record: z.string().nullable(),
+});
+
+export function messageOf(row: unknown): BusMessage {
+  return messageRow.parse(row);
+}
+
+const replyRow = z
+  .object({
+    id: z.number(),
+    channel: z.string(),
+    lane: z.string(),
+    key: z.string(),
+    body: z.string(),
+    state: z.enum(['waiting', 'sending', 'sent', 'unknown', 'failed']),
+    at: z.number(),
+    tries: z.number(),
+    reason: z.string().nullable(),
+    platform_id: z.string().nullable(),
+  })
+  .transform(({ platform_id, ...rest }) => ({ ...rest, platformId: platform_id }));
+
+export function replyOf(row: unknown): BusReply {
+  return replyRow.parse(row);
+}

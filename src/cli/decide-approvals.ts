@@ -1,0 +1,19 @@
+import type { DecideApproval } from '../core/approval.ts';
+import type { CliContext } from './command.ts';
+import { visible } from './printable.ts';
+import { outcomeOf } from './show-approval.ts';
+import { userClient } from './user-client.ts';
+import { somePositionals } from './values.ts';
+
+/** Says the same to every approval that the command line names, and shows each as it is kept. */
+export async function decideEach(
+  context: CliContext,
+  said: Omit<DecideApproval, 'by' | 'byOperator'>,
+): Promise<void> {
+  const client = userClient(context);
+  for (const id of somePositionals(context, 'ID of an approval')) {
+    const approval = await client.approvals.decide(id, said, { signal: context.signal });
+    if (context.json) context.out(JSON.stringify(approval));
+    else context.out(visible(`${approval.id}  ${approval.title}  ${outcomeOf(approval)}`));
+  }
+}

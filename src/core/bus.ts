@@ -1,0 +1,155 @@
+/**
+ * The bus between channels and agents: an inbox in lanes, and an outbox. What was accepted is stored before the call
+ * returns, and survives the death of every process.
+ *
+ * A message is worked on at least once: a claim holds it for a lease, and the claim's epoch fences off a worker that
+ * comes too late. Its replies are stored in the transaction that ends it, so they exist exactly once. A reply is sent
+ * at most once: one whose sending was cut off has an unknown outcome, which is shown and never repeated by itself.
+ */
+
+/**
+ * `control` for what must not wait behind a run, such as a stop: it has lanes of its own. `interactive` comes before
+ * `scheduled`.
+ */
+export const messageKinds = ['control', 'interactive', 'scheduled'] as const;
+export type MessageKind = (typeof messageKinds)[number];
+
+export interface NewMessage {
+  /** Messages of one lane are worked on one at a time, in the order in which they came. */
+  readonly lane: string;
+  /** For whom it counts: lanes of different users take turns. */
+  readonly user: string;
+  /** The channel's own id of the message: a second one with the same key is not stored. */
+  readonly key: string;
+  readonly kind: MessageKind;
+  /** JSON of the owner's own shape. */
+  readonly body: string;
+  /** In ms since 1970: it joins its lane then, behind what is there. Default: now. */
+  readonly due?: number;
+}
+
+type MessageState = 'delayed' | 'waiting' | 'running' | 'done' | 'failed' | 'stopped';
+
+export interface BusMessage extends Required<NewMessage> {
+  readonly id: number;
+  readonly state: MessageState;
+  readonly at: number;
+  /** How often it was claimed. */
+  readonly tries: number;
+  /** Why the last try failed, or null. */
+  readonly reason: string | null;
+  /** JSON of what came of it, in the shape of whoever ended it; null before. */
+  readonly record: string | null;
+}
+
+/** The right to work on a message until the lease ends. */
+export interface Claim {
+  readonly message: BusMessage;
+  /** Grows with every claim on the bus. */
+  readonly epoch: number;
+}
+
+export interface ClaimOptions {
+  readonly kinds: readonly MessageKind[];
+  readonly leaseMs: number;
+  /** Messages of one user that may be worked on at once, `control` not counted. Default: no limit. */
+  readonly mostPerUser?: number;
+}
+
+export interface NewReply {
+  readonly channel: string;
+  readonly lane: string;
+  /** A second reply with the same key is not stored. */
+  readonly key: string;
+  /** JSON of the channel's shape. */
+  readonly body: string;
+}
+
+/** `unknown`: it may or may not have arrived. `failed`: it did not, and will not be tried again. */
+type ReplyState = 'waiting' | 'sending' | 'sent' | 'unknown' | 'failed';
+
+export interface BusReply extends NewReply {
+  readonly id: number;
+  readonly state: ReplyState;
+  readonly at: number;
+  readonly tries: number;
+  readonly reason: string | null;
+  /** What the platform calls it; null when it is not known. */
+  readonly platformId: string | null;
+}
+
+export interface ReplyClaim {
+  readonly reply: BusReply;
+  readonly epoch: number;
+}
+
+export interface Ending {
+  readonly state: 'done' | 'failed' | 'stopped';
+  readonly record?: string;
+  readonly replies?: readonly NewReply[];
+}
+
+/** How the sending of a reply went. */
+export type Delivery =
+  | { readonly state: 'sent'; readonly platformId: string | null }
+  /** It certainly did not arrive and is tried again. */
+  | { readonly state: 'waiting'; readonly due: number; readonly reason: string }
+  | { readonly state: 'unknown' | 'failed'; readonly reason: string };
+
+/** What happened in a lane, numbered over all lanes. */
+export type LaneEntry =
+  | { readonly seq: number; readonly at: number; readonly type: 'message'; readonly message: BusMessage }
+  | { readonly seq: number; readonly at: number; readonly type: 'reply'; readonly reply: BusReply };
+
+export interface LaneQuery {
+  readonly after: number;
+  readonly limit: number;
+}
+
+export interface Bus {
+  /** Stores a message, durably when it returns. `isNew` is false for a key that is known: `id` is then the first one's. */
+  put(message: NewMessage): Promise<{ readonly id: number; readonly isNew: boolean }>;
+  /**
+   * The next message to work on, if any: the head of a lane of which nothing is worked on. Interactive before
+   * scheduled; of several users the one who has the fewest at work, then the one who waits longest for a turn.
+   */
+  claim(options: ClaimOptions): Promise<Claim | undefined>;
+  /** `lease_lost` when the lease had ended and the message was claimed again or ended. */
+  renew(claim: Claim, leaseMs: number): Promise<void>;
+  /** Ends the message and stores its replies, both or neither. `lease_lost` as for `renew`. */
+  finish(claim: Claim, ending: Ending): Promise<void>;
+  /** Gives the message back: it stays the head of its lane and is claimed again when due. `lease_lost` as for `renew`. */
+  retry(claim: Claim, options: { readonly due: number; readonly reason: string }): Promise<void>;
+  /** How many messages are before it: in its lane, and in all lanes of its kind. Undefined when it waits no more. */
+  place(id: number): Promise<{ readonly lane: number; readonly all: number } | undefined>;
+  message(id: number): Promise<BusMessage | undefined>;
+  /** Messages of a lane that wait or are delayed end as `stopped`, with no reply. Gives how many. */
+  drop(lane: string): Promise<number>;
+
+  /** Stores a reply that answers no claim. False for a key that is known. */
+  say(reply: NewReply): Promise<boolean>;
+  /** The next reply to send on a channel: one at a time for each lane, in order. */
+  claimReply(channel: string, leaseMs: number): Promise<ReplyClaim | undefined>;
+  /** `lease_lost` when the lease had ended. */
+  delivered(claim: ReplyClaim, delivery: Delivery): Promise<void>;
+  /** Sends a reply of unknown outcome, or a failed one, again: only a person decides that. False for any other. */
+  resend(id: number): Promise<boolean>;
+
+  /** Ended messages of a lane after an id, newest last: at most the newest `limit`. */
+  history(lane: string, query: LaneQuery): Promise<readonly BusMessage[]>;
+  /** What was written in a lane, oldest first. */
+  read(lane: string, query: LaneQuery): Promise<readonly LaneEntry[]>;
+  counts(): Promise<{
+    readonly waiting: number;
+    readonly running: number;
+    readonly unsent: number;
+    readonly unknown: number;
+  }>;
+  /**
+   * For a process that knows itself the only worker: what another left at work is given back at once, and what it was
+   * sending becomes unknown.
+   */
+  recover(): Promise<{ readonly messages: number; readonly replies: number }>;
+  /** Calls back after each change, in this process or (where the store can tell) in another. */
+  onChange(listener: () => void): Disposable;
+}
