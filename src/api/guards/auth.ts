@@ -12,7 +12,7 @@ import { keyProtocol } from '../schemas/socket-frames.ts';
 import { createRateLimiter, type RateLimiter } from './rate-limit.ts';
 
 export function authenticate(
-  { keys, memory, sandboxes }: ApiParts,
+  { keys, memory, sandboxes, egress }: ApiParts,
   { callers, rate, scopeRates, failureRate }: ApiOptions,
 ) {
   const requests = createRateLimiter(rate);
@@ -30,6 +30,7 @@ export function authenticate(
       if (limiter) spend(limiter, caller.keyId, `This key sends too many requests that need ${scope}`);
     });
     context.set('memory', memory.in(caller.user));
+    context.set('secretValues', () => egress?.secretValues(caller.user) ?? []);
     if (sandboxes !== undefined) context.set('sandboxes', sandboxes.of(caller.user));
     await next();
   });

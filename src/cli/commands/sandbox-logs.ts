@@ -53,7 +53,7 @@ export const sandboxLogsCommand: CliCommand = {
     const found = known.find(({ user, chat }) => user === name.user && chat === name.chat);
     if (found === undefined) throw notFound(name);
     await using _hearing = await hearOut(name, found, context);
-    const reading = geode.journals(found.id, values.raw === true ? 'raw' : 'redacted');
+    const reading = geode.journals(found.id, values.raw === true ? 'raw' : 'redacted', found.user);
     if (processId === undefined) list(reading, shownName(name), context);
     else if (part.grep !== undefined) await showGrep(reading, processId, part.grep, part, context);
     else return await untilInterrupt(signal, () => showJournal(reading, processId, part, context));

@@ -41,7 +41,7 @@ export function journalRoutes(journals: NonNullable<ApiParts['journals']>) {
   const readingOf = async (context: Context<ApiEnv>, chat: string, show: 'redacted' | 'raw') => {
     if (show === 'raw') refuseWithout(context, 'sandboxes:write');
     const { id } = await context.var.sandboxes.inspect(chat, { signal: signalOf(context) });
-    return journals(id, show);
+    return journals(id, show, context.var.caller.user);
   };
 
   const list = defineRoute(
