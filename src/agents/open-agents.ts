@@ -9,6 +9,7 @@ import type {
   SendOptions,
   UserAgents,
 } from '../core/agent.ts';
+import type { Approvals } from '../core/approval.ts';
 import { type Cancel, throwIfCancelled } from '../core/cancel.ts';
 import { GeodeError } from '../core/errors.ts';
 import { type EventSink, noEvents } from '../core/events.ts';
@@ -16,9 +17,9 @@ import { type Log, noLog } from '../core/log.ts';
 import type { PersistentSandbox, Sandboxes } from '../core/persistent.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { AgentTable, type ConversationRow, type TurnRow } from './agent-table.ts';
+import { decisionOf } from './ask-person.ts';
 import type { AgentDriver, TurnStop } from './driver.ts';
 import { type CheckedMessage, checkMessage, writeAttachments } from './messages.ts';
-import { Permissions } from './permissions.ts';
 import { runTurn } from './run-turn.ts';
 
 export interface AgentsOptions {
@@ -28,7 +29,7 @@ export interface AgentsOptions {
   /** For conversations that name none. */
   readonly driver: DriverName;
   readonly turnTimeoutMs: number;
-  readonly permissionTimeoutMs: number;
+  readonly approvals: Approvals;
   /** Of one conversation; older ones go. */
   readonly keepEvents: number;
   /** Values that no event may show. */
@@ -56,7 +57,6 @@ export function openAgents(options: AgentsOptions): Agents {
 class HostedAgents implements Agents {
   readonly #options: AgentsOptions;
   readonly #table: AgentTable;
-  readonly #permissions: Permissions;
   readonly #log: Log;
   readonly #news = new EventEmitter().setMaxListeners(0);
   readonly #running = new Map<string, RunningTurn>();
@@ -67,7 +67,6 @@ class HostedAgents implements Agents {
   constructor(options: AgentsOptions) {
     this.#options = options;
     this.#table = new AgentTable(options.ledger);
-    this.#permissions = new Permissions(options.permissionTimeoutMs);
     this.#log = options.log ?? noLog;
   }
 
@@ -76,7 +75,7 @@ class HostedAgents implements Agents {
       send: (chat, message, options) => this.#send(user, chat, message, options),
       events: (chat, options) => this.#events(user, chat, options),
       interrupt: (chat, options) => this.#interrupt(user, chat, options),
-      answer: async (chat, id, answer) => this.#answer(user, chat, id, answer),
+      answer: async (chat, id, answer, by) => this.#answer(user, chat, id, answer, by),
       stop: (chat, options) => this.#stop(user, chat, options),
       list: () => this.#table.list(user).map(shown),
       get: (chat) => shown(this.#table.get(user, chat)),
@@ -208,7 +207,7 @@ class HostedAgents implements Agents {
         .catch(() => {}); // One that is gone needs no keeping.
     const parts = {
       table: this.#table,
-      permissions: this.#permissions,
+      approvals: this.#options.approvals,
       log: this.#log,
       secrets,
       keepEvents,
@@ -293,8 +292,12 @@ class HostedAgents implements Agents {
     return true;
   }
 
-  #answer(user: string, chat: string, id: string, answer: PermissionAnswer): void {
-    this.#permissions.answer(this.#table.get(user, chat).id, id, answer);
+  #answer(user: string, chat: string, id: string, answer: PermissionAnswer, by: string): void {
+    this.#table.get(user, chat);
+    const { approvals } = this.#options;
+    if (approvals.get(user, id).chat !== chat)
+      throw new GeodeError('approval_not_found', `There is no approval ${id} in this chat.`);
+    approvals.decide(user, id, { decision: decisionOf(answer), by });
   }
 
   async #stop(user: string, chat: string, { signal }: Cancel = {}): Promise<boolean> {

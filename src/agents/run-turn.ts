@@ -1,16 +1,17 @@
-import type { AgentEvent, AgentHappening, AgentResult, PermissionAnswer } from '../core/agent.ts';
+import type { AgentEvent, AgentHappening, AgentResult } from '../core/agent.ts';
+import type { Approvals } from '../core/approval.ts';
 import { GeodeError, isGeodeError, reasonOf } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import type { PersistentSandbox } from '../core/persistent.ts';
 import { addUsage, noUsage } from '../core/prices.ts';
 import type { AgentTable, ConversationRow, TurnRow } from './agent-table.ts';
-import { type AgentDriver, type DriverTurn, type PermissionRequest, stopReason } from './driver.ts';
-import type { Permissions } from './permissions.ts';
+import { askPerson } from './ask-person.ts';
+import { type AgentDriver, type DriverTurn, stopReason } from './driver.ts';
 import { cleaned, TurnEvents } from './turn-events.ts';
 
 export interface TurnParts {
   readonly table: AgentTable;
-  readonly permissions: Permissions;
+  readonly approvals: Approvals;
   readonly log: Log;
   readonly secrets: readonly string[];
   readonly keepEvents: number;
@@ -72,7 +73,7 @@ async function lastOf(
     isResumed: row.starts > 1,
     state: parts.table.state(conversation.id),
     keep: (happenings, state) => events.push(happenings, state),
-    ask: (request) => askPerson(parts, { row, signal }, request, events),
+    ask: (request) => askPerson(parts, { conversation, row, sandbox, signal }, request, events),
     signal,
   };
   try {
@@ -85,27 +86,6 @@ async function lastOf(
     if (stop === 'timeout') return resultOf('limit', '');
     return failure(error);
   }
-}
-
-/** An answer that an earlier host kept counts; a request that it told is not told again. */
-async function askPerson(
-  { table, permissions }: TurnParts,
-  { row, signal }: Pick<TurnToRun, 'row' | 'signal'>,
-  request: PermissionRequest,
-  events: TurnEvents,
-): Promise<PermissionAnswer> {
-  if (table.allowed(row.conversation).includes(request.tool)) return 'session';
-  events.flush();
-  const told = table.ofTurn(row);
-  const answered = told.find((event) => event.type === 'permission-answer' && event.id === request.id);
-  if (answered?.type === 'permission-answer') return answered.answer;
-  if (!told.some((event) => event.type === 'permission-request' && event.id === request.id))
-    events.push([{ type: 'permission-request', ...request }]);
-  const answer = await permissions.wait(row.conversation, request.id, signal);
-  if (stopReason(signal) === 'host-ends') throw new GeodeError('cancelled', 'The host ends.');
-  if (answer === 'session') table.allow(row.conversation, request.tool);
-  events.push([{ type: 'permission-answer', id: request.id, answer }]);
-  return answer;
 }
 
 function resultOf(outcome: AgentResult['outcome'], text: string): AgentHappening {
@@ -141,7 +121,7 @@ async function changesOf(
   if (snapshots === undefined || snapshot === null) return [];
   const changes: AgentHappening[] = [];
   try {
-    for await (const { path, change } of snapshots.diff(snapshot)) {
+    for await (const { path, change } of snapshots.diff(`undo:${snapshot}`)) {
       changes.push({ type: 'file-change', path, change });
       if (changes.length === mostChanges) break;
     }

@@ -1,5 +1,10 @@
 /** Every command, in the order of `geode --help`. */
 import type { CliCommand } from './command.ts';
+import { agentCommand } from './commands/agent.ts';
+import { agentInterruptCommand } from './commands/agent-interrupt.ts';
+import { agentLogCommand } from './commands/agent-log.ts';
+import { agentLsCommand } from './commands/agent-ls.ts';
+import { agentStopCommand } from './commands/agent-stop.ts';
 import { approvalsAllowCommand } from './commands/approvals-allow.ts';
 import { approvalsDenyCommand } from './commands/approvals-deny.ts';
 import { approvalsLsCommand } from './commands/approvals-ls.ts';
@@ -11,6 +16,7 @@ import { crystalsPinCommand } from './commands/crystals-pin.ts';
 import { crystalsRmCommand } from './commands/crystals-rm.ts';
 import { crystalsShowCommand } from './commands/crystals-show.ts';
 import { crystalsVerifyCommand } from './commands/crystals-verify.ts';
+import { dashboardCommand } from './commands/dashboard.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { egressAllowCommand } from './commands/egress-allow.ts';
 import { egressAskCommand } from './commands/egress-ask.ts';
@@ -94,6 +100,11 @@ export const commands: readonly CliCommand[] = [
   sandboxOpenCommand,
   sandboxExtendCommand,
   sandboxRenameCommand,
+  agentCommand,
+  agentLsCommand,
+  agentLogCommand,
+  agentInterruptCommand,
+  agentStopCommand,
   solveCommand,
   solveLsCommand,
   solveShowCommand,
@@ -130,6 +141,7 @@ export const commands: readonly CliCommand[] = [
   memorySearchCommand,
   memoryStatsCommand,
   gatewayCommand,
+  dashboardCommand,
   hostCommand,
   hostStopCommand,
   keysCreateCommand,

@@ -102,6 +102,6 @@ export function approvalRoutes(approvals: Approvals) {
 }
 
 /** For the record: on the host's own socket it is whoever runs the host. */
-function nameOf({ keyId }: Caller): string {
+export function nameOf({ keyId }: Caller): string {
   return keyId === 'socket' || keyId === 'none' ? keyId : `key ${keyId}`;
 }
