@@ -13,7 +13,7 @@ import { createRateLimiter, type RateLimiter } from './rate-limit.ts';
 import { sessionOf } from './session.ts';
 
 export function authenticate(
-  { keys, logins, memory, sandboxes }: ApiParts,
+  { keys, logins, memory, sandboxes, egress }: ApiParts,
   { callers, rate, scopeRates, failureRate }: ApiOptions,
 ) {
   const requests = createRateLimiter(rate);
@@ -31,6 +31,7 @@ export function authenticate(
       if (limiter) spend(limiter, caller.keyId, `This key sends too many requests that need ${scope}`);
     });
     context.set('memory', memory.in(caller.user));
+    context.set('secretValues', () => egress?.secretValues(caller.user) ?? []);
     if (sandboxes !== undefined) context.set('sandboxes', sandboxes.of(caller.user));
     await next();
   });
