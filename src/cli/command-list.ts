@@ -63,6 +63,10 @@ import { solveLsCommand } from './commands/solve-ls.ts';
 import { solveResumeCommand } from './commands/solve-resume.ts';
 import { solveShowCommand } from './commands/solve-show.ts';
 import { statusCommand } from './commands/status.ts';
+import { toolsCloseCommand } from './commands/tools-close.ts';
+import { toolsLogCommand } from './commands/tools-log.ts';
+import { toolsLsCommand } from './commands/tools-ls.ts';
+import { toolsOpenCommand } from './commands/tools-open.ts';
 
 export const commands: readonly CliCommand[] = [
   runCodeCommand,
@@ -110,6 +114,10 @@ export const commands: readonly CliCommand[] = [
   secretsRmCommand,
   secretsRotateCommand,
   mcpCommand,
+  toolsOpenCommand,
+  toolsLsCommand,
+  toolsCloseCommand,
+  toolsLogCommand,
   memoryAddCommand,
   memoryExportCommand,
   memoryGetCommand,

@@ -10,6 +10,7 @@ import { type RemoteContexts, type RemoteRuns, remoteContexts, remoteRuns } from
 import { type RemoteSandboxes, remoteSandboxes } from './sandboxes.ts';
 import type { Connection } from './send.ts';
 import { type RemoteSolves, remoteSolves } from './solve.ts';
+import { type RemoteTools, remoteTools } from './tools.ts';
 import { httpTransport, type Target, type Transport } from './transport.ts';
 
 export { GeodeError, isGeodeError } from '../core/errors.ts';
@@ -38,6 +39,7 @@ export type { RemoteSandboxSpec } from './sandboxes.ts';
 export type { RemoteSnapshots } from './snapshots.ts';
 export type { SocketProcess } from './socket-process.ts';
 export type { RemoteCrystal, RemoteSolve } from './solve.ts';
+export type { RemoteSandboxTools, RemoteTools } from './tools.ts';
 
 export interface GeodeClient extends RemoteMemory, RemoteHost {
   readonly sandboxes: RemoteSandboxes;
@@ -47,6 +49,8 @@ export interface GeodeClient extends RemoteMemory, RemoteHost {
   /** What sandboxes and runs of the user tried to reach, and what it cost. */
   readonly egress: RemoteEgress;
   readonly secrets: RemoteSecrets;
+  /** Tools of the host for programs in sandboxes; a sandbox's own are at `sandboxes.of(chat).tools`. */
+  readonly tools: RemoteTools;
   /** What waits for a decision of the user. */
   readonly approvals: RemoteApprovals;
   /** The same host, asked for another user: only for whoever runs it, on its own socket. */
@@ -68,6 +72,7 @@ function clientOf(connection: Connection): GeodeClient {
     solves: remoteSolves(connection),
     egress: remoteEgress(connection),
     secrets: remoteSecrets(connection),
+    tools: remoteTools(connection),
     approvals: remoteApprovals(connection),
     as: (user) => clientOf({ ...connection, headers: { ...connection.headers, 'geode-user': user } }),
   };

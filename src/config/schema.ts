@@ -252,7 +252,14 @@ export function configSchema(host: Host) {
       .strictObject({
         tools: z
           .array(z.string().min(1))
-          .default(['memory_search', 'memory_store', 'run_code', 'ask_person', 'list_resources', 'read_resource'])
+          .default([
+            'memory_search',
+            'memory_store',
+            'run_code',
+            'ask_person',
+            'list_resources',
+            'read_resource',
+          ])
           .describe('what a tool session in a sandbox may use that names no tools'),
         call_timeout: positive.default(300).describe('seconds that one call of a tool may take'),
         ask_timeout: positive

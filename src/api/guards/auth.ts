@@ -52,10 +52,10 @@ export function authenticate(
   }
 }
 
-/** A program in a sandbox: what its user may do, but for what an operator does and for what a person decides. */
+/** A program in a sandbox: what its user may do, but for what an operator or a person does alone. */
 const sandboxed = {
   keyId: 'tools',
-  scopes: scopes.filter((scope) => scope !== 'admin' && scope !== 'approvals'),
+  scopes: scopes.filter((scope) => !['admin', 'approvals', 'secrets'].includes(scope)),
   actsFor: 'self',
 } as const;
 
