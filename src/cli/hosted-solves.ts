@@ -1,13 +1,13 @@
 import { localUser } from '../core/identity.ts';
 import type { Solves } from '../core/solve.ts';
 import { openHost } from '../host/open-host.ts';
-import type { Crystals } from '../solve/crystal.ts';
+import type { UserCrystals } from '../solve/open-solves.ts';
 import type { CliContext } from './command.ts';
 import { version } from './version.ts';
 
 interface HostedSolves extends AsyncDisposable {
   readonly solves: Solves;
-  readonly crystals: Crystals;
+  readonly crystals: UserCrystals;
 }
 
 /** Those of the host that runs the command; where each command is its own host, of one that is opened for it. */

@@ -36,6 +36,11 @@ function linesOf(event: SolveEvent, paint: CliContext['paint']): readonly string
         '',
         paint('bold', `Attempt ${event.attempt}${event.origin === 'crystal' ? ', an earlier solution' : ''}`),
       ];
+    case 'install': {
+      const { packages, succeeded, durationMs } = event.installation;
+      const how = succeeded ? `installed in ${(durationMs / 1000).toFixed(1)} s` : 'could not be installed';
+      return [paint('dim', `packages ${how}: ${visible(packages.join(', '))}`)];
+    }
     case 'code':
       return indent(event.code);
     case 'run-output':

@@ -2,7 +2,9 @@
  * Geode's API from TypeScript, for Node and for browsers: nothing here needs more than `fetch` and `WebSocket`. Each
  * failure is a `GeodeError` with the code and the hint that the server gave.
  */
+import { type RemoteAgents, remoteAgents } from './agents.ts';
 import { type RemoteApprovals, remoteApprovals } from './approvals.ts';
+import { type RemoteChats, remoteChats } from './chats.ts';
 import { type RemoteEgress, type RemoteSecrets, remoteEgress, remoteSecrets } from './egress.ts';
 import { type RemoteHost, remoteHost } from './host.ts';
 import { type RemoteMemory, remoteMemory } from './memory.ts';
@@ -14,6 +16,7 @@ import { type RemoteTools, remoteTools } from './tools.ts';
 import { httpTransport, type Target, type Transport } from './transport.ts';
 
 export { GeodeError, isGeodeError } from '../core/errors.ts';
+export type { RemoteAgents } from './agents.ts';
 export type { RemoteApprovals } from './approvals.ts';
 export type {
   EgressLogQuery,
@@ -38,7 +41,7 @@ export type { RemoteCommand, RemoteSandbox } from './sandbox.ts';
 export type { RemoteSandboxSpec } from './sandboxes.ts';
 export type { RemoteSnapshots } from './snapshots.ts';
 export type { SocketProcess } from './socket-process.ts';
-export type { RemoteCrystal, RemoteSolve } from './solve.ts';
+export type { RemoteCrystal, RemoteCrystalChange, RemoteSolve, RemoteSolveRequest } from './solve.ts';
 export type { RemoteSandboxTools, RemoteTools } from './tools.ts';
 
 export interface GeodeClient extends RemoteMemory, RemoteHost {
@@ -51,6 +54,10 @@ export interface GeodeClient extends RemoteMemory, RemoteHost {
   readonly secrets: RemoteSecrets;
   /** Tools of the host for programs in sandboxes; a sandbox's own are at `sandboxes.of(chat).tools`. */
   readonly tools: RemoteTools;
+  /** Chats with agents, on every channel. */
+  readonly chats: RemoteChats;
+  /** Conversations with agents in sandboxes. */
+  readonly agents: RemoteAgents;
   /** What waits for a decision of the user. */
   readonly approvals: RemoteApprovals;
   /** The same host, asked for another user: only for whoever runs it, on its own socket. */
@@ -73,6 +80,8 @@ function clientOf(connection: Connection): GeodeClient {
     egress: remoteEgress(connection),
     secrets: remoteSecrets(connection),
     tools: remoteTools(connection),
+    agents: remoteAgents(connection),
+    chats: remoteChats(connection),
     approvals: remoteApprovals(connection),
     as: (user) => clientOf({ ...connection, headers: { ...connection.headers, 'geode-user': user } }),
   };

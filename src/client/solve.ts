@@ -1,7 +1,9 @@
 /** Solving by trying, and what was kept of it, for the user who asks. */
 import { fromWire, toWire, type Wire } from '../api/schemas/names.ts';
 import type { Cancel } from '../core/cancel.ts';
-import type { KeptSolve, SolveEvent, SolveRequest } from '../core/solve.ts';
+import type { EgressSpec } from '../core/egress.ts';
+import type { KeptSolve, SolveEvent, SolveRequest, Verdict } from '../core/solve.ts';
+import { type EgressRequest, wireEgress } from './egress.ts';
 import { streamEvents } from './events.ts';
 import { ask, type Connection, send } from './send.ts';
 
@@ -20,31 +22,54 @@ export interface RemoteCrystal {
   readonly errors: readonly string[];
   readonly solution: string;
   readonly language: string;
+  readonly dependencies: readonly string[];
   readonly tags: readonly string[];
   readonly retries: number;
   readonly verification: string;
+  /** What it is verified with again. */
+  readonly check: {
+    readonly tests: string | null;
+    readonly expect: string | null;
+    readonly checks: string | null;
+    readonly files: Readonly<Record<string, string>>;
+  };
   readonly solve: string;
   readonly at: string;
+  readonly usedAt: string | null;
   readonly successes: number;
   readonly failures: number;
   readonly lastFailure: string | null;
+  readonly broken: boolean;
   readonly pinned: boolean;
   readonly trust: number;
+  /** `distrusted` and `unused` ones are kept and no longer recalled. */
+  readonly standing: 'pinned' | 'trusted' | 'distrusted' | 'unused';
 }
+
+export interface RemoteSolveRequest extends Omit<SolveRequest, 'egress'> {
+  /** Where packages may be installed from. */
+  readonly egress?: EgressSpec | EgressRequest | undefined;
+}
+
+/** A corrected solution or check has its trust to earn anew. */
+export type RemoteCrystalChange = Partial<
+  Pick<RemoteCrystal, 'pinned' | 'problem' | 'solution'> & Pick<RemoteCrystal['check'], 'tests' | 'expect'>
+>;
 
 export interface RemoteSolves {
   /** Leaving the loop ends the solve; it can be resumed. */
-  solve(request: SolveRequest, options?: Cancel): AsyncGenerator<SolveEvent>;
+  solve(request: RemoteSolveRequest, options?: Cancel): AsyncGenerator<SolveEvent>;
   resume(id: string, options?: Cancel): AsyncGenerator<SolveEvent>;
   list(options?: { readonly limit?: number } & Cancel): Promise<readonly RemoteSolve[]>;
   get(id: string, options?: Cancel): Promise<RemoteSolve>;
   crystals(options?: Cancel): Promise<readonly RemoteCrystal[]>;
   crystal(key: string, options?: Cancel): Promise<RemoteCrystal>;
-  change(
+  change(key: string, change: RemoteCrystalChange, options?: Cancel): Promise<RemoteCrystal>;
+  /** Runs it again on the check that it was kept with; its trust follows. */
+  verify(
     key: string,
-    change: Partial<Pick<RemoteCrystal, 'pinned' | 'problem' | 'solution'>>,
-    options?: Cancel,
-  ): Promise<RemoteCrystal>;
+    options?: { readonly egress?: EgressSpec | EgressRequest } & Cancel,
+  ): Promise<{ readonly crystal: RemoteCrystal; readonly verdict: Verdict }>;
   forget(key: string, options?: Cancel): Promise<void>;
 }
 
@@ -58,7 +83,8 @@ export function remoteSolves(connection: Connection): RemoteSolves {
       yield fromWire(event) as SolveEvent;
   }
   return {
-    solve: (request, cancel = {}) => events(solvePath, toWire(request), cancel),
+    solve: ({ egress, ...request }, cancel = {}) =>
+      events(solvePath, { ...toWire(request), ...(egress && { egress: wireEgress(egress) }) }, cancel),
     resume: (id, cancel = {}) => events(`${solvePath}/${encodeURIComponent(id)}/resume`, undefined, cancel),
     async list({ limit, signal } = {}) {
       const answer = await ask<{ solves: Wire<RemoteSolve>[] }>(connection, 'GET', solvePath, {
@@ -85,6 +111,15 @@ export function remoteSolves(connection: Connection): RemoteSolves {
           signal,
         }),
       ),
+    async verify(key, { egress, signal } = {}) {
+      const answer = await ask<{ crystal: Wire<RemoteCrystal>; verdict: Verdict }>(
+        connection,
+        'POST',
+        `${crystalPath(key)}/verify`,
+        { json: egress === undefined ? {} : { egress: wireEgress(egress) }, signal },
+      );
+      return { crystal: fromWire(answer.crystal), verdict: answer.verdict };
+    },
     async forget(key, { signal } = {}) {
       await send(connection, 'DELETE', crystalPath(key), { signal });
     },

@@ -2,6 +2,7 @@ import type { ApprovalDecision, ApprovalKind } from './approval.ts';
 import type { Cancel } from './cancel.ts';
 import type { User } from './identity.ts';
 import type { ExitFacts } from './process.ts';
+import type { SolveOutcome } from './solve.ts';
 
 /**
  * What happened on this host, in the order in which it happened: one stream for everybody who watches. An event says
@@ -38,6 +39,15 @@ export type Happening =
       readonly exitCode: number | null;
       readonly durationMs: number;
     }
+  | { readonly type: 'turn-start'; readonly chat: string; readonly turn: string; readonly driver: string }
+  /** A turn that its host did not see to the end has none, until another host resumes it. */
+  | {
+      readonly type: 'turn-end';
+      readonly chat: string;
+      readonly turn: string;
+      readonly driver: string;
+      readonly outcome: 'done' | 'interrupted' | 'limit' | 'error';
+    }
   | {
       readonly type: 'entry-stored';
       readonly key: string;
@@ -56,13 +66,29 @@ export type Happening =
   /** Many at once, such as an import. */
   | { readonly type: 'entries-stored'; readonly count: number }
   | { readonly type: 'entry-removed'; readonly key: string }
+  /** Somebody on a channel may speak as the user from now on. */
+  | { readonly type: 'sender-paired'; readonly channel: string; readonly sender: string }
   /** Somebody waits for a person's decision. */
   | ({ readonly type: 'approval-asked' } & OfApproval)
   | ({
       readonly type: 'approval-decided';
       readonly state: 'decided' | 'expired' | 'withdrawn';
       readonly decision: ApprovalDecision;
-    } & OfApproval);
+    } & OfApproval)
+  | { readonly type: 'solve-start'; readonly solve: string }
+  | {
+      readonly type: 'attempt-end';
+      readonly solve: string;
+      readonly attempt: number;
+      readonly state: 'passed' | 'failed';
+    }
+  /** `interrupted`: it ended without a result and can be resumed. */
+  | { readonly type: 'solve-end'; readonly solve: string; readonly outcome: SolveOutcome | 'interrupted' }
+  | {
+      readonly type: 'crystal-change';
+      readonly key: string;
+      readonly change: 'created' | 'confirmed' | 'doubted' | 'edited' | 'removed';
+    };
 
 interface OfSandbox {
   readonly sandbox: string;

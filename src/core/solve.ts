@@ -7,6 +7,7 @@
  * resumed without paying for an answer twice.
  */
 import type { Cancel } from './cancel.ts';
+import type { EgressSpec } from './egress.ts';
 import type { TokenUsage } from './prices.ts';
 
 export interface SolveRequest {
@@ -27,6 +28,8 @@ export interface SolveRequest {
   readonly budget?: number | null | undefined;
   /** `SERVICE/MODEL` instead of the configured one. */
   readonly model?: string | undefined;
+  /** Where packages may be installed from; absent: the standard library alone. The solution itself runs sealed. */
+  readonly egress?: EgressSpec | undefined;
 }
 
 /** What decided: given tests, given output, checks that the model wrote before it saw a result, a judge, or only the exit code. */
@@ -58,6 +61,15 @@ export interface AttemptRun {
   readonly signature: string | null;
 }
 
+/** Packages that were installed for an attempt, in a run of their own that is no part of the attempt's time. */
+export interface Installation {
+  readonly packages: readonly string[];
+  readonly succeeded: boolean;
+  readonly durationMs: number;
+  /** What the installer said, cut to its ends. */
+  readonly output: string;
+}
+
 export interface Attempt {
   readonly number: number;
   /** Who wrote the code: a model, or an earlier solve whose crystal was tried first. */
@@ -67,6 +79,9 @@ export interface Attempt {
   readonly code: string | null;
   readonly files: Readonly<Record<string, string>>;
   readonly checks: string | null;
+  /** Packages that the code needs. */
+  readonly dependencies: readonly string[];
+  readonly installation: Installation | null;
   readonly run: AttemptRun | null;
   readonly verdict: Verdict | null;
   readonly reflection: Reflection | null;
@@ -77,7 +92,15 @@ export interface Attempt {
 }
 
 /** `needs-person`: the model asks for something that only a person has, or tries the same thing in vain. */
-export type SolveOutcome = 'solved' | 'unverified' | 'failed' | 'needs-person' | 'budget-spent' | 'cancelled';
+export const solveOutcomes = [
+  'solved',
+  'unverified',
+  'failed',
+  'needs-person',
+  'budget-spent',
+  'cancelled',
+] as const;
+export type SolveOutcome = (typeof solveOutcomes)[number];
 
 export interface SolveResult {
   readonly id: string;
@@ -105,6 +128,7 @@ export type SolveEvent =
   | { readonly type: 'attempt-start'; readonly attempt: number; readonly origin: Attempt['origin'] }
   | { readonly type: 'code-delta'; readonly attempt: number; readonly text: string }
   | { readonly type: 'code'; readonly attempt: number; readonly language: string; readonly code: string }
+  | { readonly type: 'install'; readonly attempt: number; readonly installation: Installation }
   | {
       readonly type: 'run-output';
       readonly attempt: number;

@@ -3,15 +3,19 @@
  * opposite one; everything else is a client of the API that it serves.
  */
 import { join } from 'node:path';
+import { agentChapter } from '../agents/agent-table.ts';
 import type { ApiParts } from '../api/environment.ts';
 import { type KeyStore, openKeys } from '../api/keys.ts';
 import { openLiveContexts } from '../api/live-contexts.ts';
 import { createLog } from '../api/log.ts';
+import { Logins } from '../api/sessions.ts';
 import { type App, createApp, openConfiguredMemory } from '../app.ts';
 import { approvalChapter } from '../approvals/approval-table.ts';
 import { openApprovals } from '../approvals/open-approvals.ts';
+import { withdrawWithSandbox } from '../approvals/withdraw-with-sandbox.ts';
 import type { Host as Machine } from '../config/host.ts';
 import type { LoadedConfig } from '../config/load.ts';
+import type { Agents } from '../core/agent.ts';
 import type { Approvals } from '../core/approval.ts';
 import type { Events } from '../core/events.ts';
 import type { Sandboxes } from '../core/persistent.ts';
@@ -28,6 +32,7 @@ import type { Runs } from '../runs/index.ts';
 import { sandboxChapter } from '../sandboxes/book.ts';
 import { type OpenedSolves, openSolves } from '../solve/open-solves.ts';
 import { solveChapter } from '../solve/solve-table.ts';
+import { openConfiguredAgents } from './agents.ts';
 import { type HostMemory, hostMemory } from './host-memory.ts';
 import { openConfiguredModels } from './models.ts';
 import { toldRuns } from './told-runs.ts';
@@ -56,6 +61,7 @@ export interface OpenHost extends AsyncDisposable {
   readonly runs: Runs;
   /** Asks a person, and remembers what was said. */
   readonly approvals: Approvals;
+  readonly agents: Agents;
   readonly solves: OpenedSolves;
   readonly memory: HostMemory;
   readonly keys: KeyStore;
@@ -81,18 +87,19 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
       modelChapter,
       solveChapter,
       approvalChapter,
+      agentChapter,
       toolChapter,
     ]),
   );
   const events = new EventLog(ledger, { keep: config.gateway.keep_events, log });
   const approvals = opened.use(openApprovals({ ledger, events, log }));
-  const app = createApp(config, machine, warn ?? ((message) => log.warn(message)), events);
+  const app = createApp(config, machine, warn ?? ((message) => log.warn(message)), events, approvals);
   const tools = hostTools({ config, ledger, events, log, version, approvals });
   const sandboxes = opened.use(
     await app.sandboxes({
       ledger,
       tends,
-      events,
+      events: withdrawWithSandbox(events, approvals),
       log,
       tools: tools.sessions,
       signal: lock.signal,
@@ -103,8 +110,16 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
   const memoryName = config.memory.index === 'qdrant' ? 'qdrant' : 'sqlite';
   const memory = opened.use(hostMemory(memoryName, () => openConfiguredMemory(config), events));
   const models = openConfiguredModels(config, ledger);
-  const solves = openSolves({ ledger, runs, models, memory });
+  const solves = openSolves({
+    ...{ ledger, runs, models, memory, events },
+    crystalDays: config.solve.crystal_days,
+    recallTokens: config.solve.recall_tokens,
+  });
   const keys = opened.use(openKeys(config.gateway.keys_file));
+  const logins = opened.use(new Logins(config.gateway.keys_file));
+  const agents = opened.use(
+    openConfiguredAgents(config, { ledger, sandboxes, models, memory, approvals, events, log, app }),
+  );
 
   const open: NonNullable<ApiParts['open']> = (spec, { runtime, onPull: pulled, signal }) =>
     app.open(spec, {
@@ -124,9 +139,11 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
     egress: app.egress,
     approvals,
     previews,
+    agents,
     solves,
     memory,
     keys,
+    logins,
     open,
     contexts,
     probe: () => app.probe(),
@@ -145,6 +162,7 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
     sandboxes,
     runs,
     approvals,
+    agents,
     solves,
     memory,
     keys,

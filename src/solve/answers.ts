@@ -3,6 +3,13 @@ import { GeodeError } from '../core/errors.ts';
 import type { Model, ModelAnswer, ModelRequest } from '../core/model.ts';
 import { addUsage, type TokenUsage } from '../core/prices.ts';
 
+/** A package by its name in a registry, with a version if need be: no option, no path and no URL. */
+const packageName = z
+  .string()
+  .max(200)
+  .regex(/^@?[A-Za-z0-9][\w.\-/[\],@<>=!~^* ]*$/, 'is not the name of a package')
+  .refine((name) => !/^\.|:|\/\//.test(name), 'is not the name of a package');
+
 /** What a model gives for an attempt. */
 export const solutionShape = z.object({
   language: z.string().describe('the language of the code'),
@@ -17,6 +24,11 @@ export const solutionShape = z.object({
     .describe(
       'a test program in the same language, when no tests were given; empty when none can be written',
     ),
+  dependencies: z
+    .array(packageName)
+    .max(20)
+    .default([])
+    .describe('packages to install before it runs, only where that is allowed: ["requests==2.32"]'),
   needs: z
     .string()
     .default('')
@@ -86,6 +98,7 @@ async function* stream(
       yield event.text;
       continue;
     }
+    if (event.type !== 'answer') continue;
     onSpent({ usage: event.usage, cost: event.cost ?? 0 });
     return event;
   }

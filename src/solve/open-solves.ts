@@ -1,47 +1,86 @@
 import { z } from 'zod';
 import type { Cancel } from '../core/cancel.ts';
+import type { EgressSpec } from '../core/egress.ts';
 import { GeodeError } from '../core/errors.ts';
+import { type EventSink, noEvents } from '../core/events.ts';
 import type { MemoryStore } from '../core/memory.ts';
 import type { Models } from '../core/model.ts';
-import type { SolveRequest, Solves } from '../core/solve.ts';
+import type { SolveEvent, SolveOutcome, SolveRequest, Solves } from '../core/solve.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Runs } from '../runs/index.ts';
 import { languageOf } from '../runs/languages/index.ts';
-import { Crystals } from './crystal.ts';
+import type { Crystal, Standing } from './crystal.ts';
+import { type CrystalChange, Crystals } from './crystals.ts';
 import { testableLanguages } from './harness.ts';
-import { Loop } from './loop.ts';
+import { Loop, type Workshop } from './loop.ts';
 import { SolveTable } from './solve-table.ts';
+import { type VerifiedCrystal, type VerifyOptions, verifyCrystal } from './verify-crystal.ts';
 
 export interface SolveParts {
   readonly ledger: Ledger;
   readonly runs: Runs;
   readonly models: Models;
   readonly memory: MemoryStore;
+  readonly events?: EventSink;
+  /** Days that a crystal stays in recall without being used; 90 by default. */
+  readonly crystalDays?: number;
+  /** The most that recalled text may add to a prompt; 3000 by default. */
+  readonly recallTokens?: number;
+}
+
+/** What a user may do with the crystals that solving left. */
+export interface UserCrystals {
+  /** Newest first. */
+  list(): Promise<readonly Crystal[]>;
+  /** Throws `entry_not_found`, as those below. */
+  get(key: string): Promise<Crystal>;
+  standing(crystal: Crystal): Standing;
+  edit(key: string, change: CrystalChange): Promise<Crystal>;
+  remove(key: string): Promise<void>;
+  /** Runs it again on the check that it was kept with. */
+  verify(key: string, options?: VerifyOptions): Promise<VerifiedCrystal>;
 }
 
 /** Solving and what came of it, for every user. */
 export interface OpenedSolves {
   of(user: string): Solves;
-  crystals(user: string): Crystals;
+  crystals(user: string): UserCrystals;
 }
 
-export function openSolves({ ledger, runs, models, memory }: SolveParts): OpenedSolves {
+export function openSolves(parts: SolveParts): OpenedSolves {
+  const { ledger, runs, models, memory, events = noEvents, crystalDays = 90, recallTokens = 3_000 } = parts;
   const table = new SolveTable(ledger);
+  const crystalsOf = (user: string) =>
+    new Crystals(memory.in(user), {
+      fadeMs: crystalDays * 24 * 3_600_000,
+      tell: (happening) => events.tell(user, happening),
+    });
   return {
-    crystals: (user) => new Crystals(memory.in(user)),
+    crystals(user) {
+      const crystals = crystalsOf(user);
+      return {
+        list: () => crystals.list(),
+        get: (key) => crystals.get(key),
+        standing: (crystal) => crystals.standing(crystal),
+        edit: (key, change) => crystals.edit(key, change),
+        remove: (key) => crystals.remove(key),
+        verify: (key, options = {}) => verifyCrystal({ runs, crystals, user }, key, options),
+      };
+    },
     of(user) {
-      const shop = { runs, models, memory: memory.in(user), table, user };
+      const crystals = crystalsOf(user);
+      const shop = { runs, models, memory: memory.in(user), crystals, table, events, user, recallTokens };
       return {
         async *solve(given, { signal }: Cancel = {}) {
           const request = checkRequest(given);
           // A missing provider is told before anything is written.
           models.get(request.model);
           const id = table.begin(user, request);
-          yield* kept(table, id, new Loop(shop, id, request, [], signal));
+          yield* kept(shop, id, new Loop(shop, id, request, [], signal));
         },
         async *resume(id, { signal }: Cancel = {}) {
           const { request, attempts } = table.reopen(user, id);
-          yield* kept(table, id, new Loop(shop, id, request, attempts, signal));
+          yield* kept(shop, id, new Loop(shop, id, request, attempts, signal));
         },
         list: (limit = 50) => table.list(user, limit),
         get: (id) => table.get(user, id),
@@ -51,11 +90,17 @@ export function openSolves({ ledger, runs, models, memory }: SolveParts): Opened
 }
 
 /** A solve that ends with an error, or whose reader leaves, can be resumed. */
-async function* kept(table: SolveTable, id: string, loop: Loop) {
+async function* kept({ table, events, user }: Workshop, id: string, loop: Loop): AsyncGenerator<SolveEvent> {
+  let outcome: SolveOutcome | 'interrupted' = 'interrupted';
+  events.tell(user, { type: 'solve-start', solve: id });
   try {
-    yield* loop.run();
+    for await (const event of loop.run()) {
+      if (event.type === 'result') outcome = event.outcome;
+      yield event;
+    }
   } finally {
     table.leave(id);
+    events.tell(user, { type: 'solve-end', solve: id, outcome });
   }
 }
 
@@ -73,6 +118,8 @@ const schema = z.strictObject({
   attempts: z.number().int().min(1).max(10).optional(),
   budget: z.number().nonnegative().nullable().optional(),
   model: z.string().min(1).optional(),
+  // Checked where it is given: it says what a run may reach.
+  egress: z.custom<EgressSpec>((value) => typeof value === 'object' && value !== null).optional(),
 });
 
 function checkRequest(given: SolveRequest): SolveRequest {

@@ -120,9 +120,12 @@ function solveOf(row: Row, attempts: readonly Attempt[]): KeptSolve {
 }
 
 function attemptOf(text: string, state: KeptSolve['state']): Attempt {
-  const kept = JSON.parse(text) as Attempt;
+  // Attempts of earlier versions name no packages.
+  const { dependencies = [], installation = null, ...kept } = JSON.parse(text) as Attempt;
   return {
     ...kept,
+    dependencies,
+    installation,
     state: kept.state === 'running' && state === 'interrupted' ? 'interrupted' : kept.state,
     startedAt: new Date(kept.startedAt),
     endedAt: kept.endedAt === null ? null : new Date(kept.endedAt),
@@ -138,6 +141,8 @@ export function newAttempt(number: number, origin: Attempt['origin']): Attempt {
     code: null,
     files: {},
     checks: null,
+    dependencies: [],
+    installation: null,
     run: null,
     verdict: null,
     reflection: null,

@@ -7,6 +7,7 @@ import { languageOf } from '../runs/languages/index.ts';
 import { foldRun, type RunResult } from '../runs/result.ts';
 import { bothEnds } from './both-ends.ts';
 import { harnessFor } from './harness.ts';
+import type { Packages } from './install.ts';
 import { signatureOf } from './signature.ts';
 
 const keptOutput = 8_000;
@@ -21,6 +22,7 @@ export interface Candidate {
   readonly expect?: string | undefined;
   /** Checks that the model wrote; used when nothing else is given. */
   readonly checks?: string | null | undefined;
+  readonly packages?: Packages | undefined;
 }
 
 export interface Checked {
@@ -38,18 +40,21 @@ export async function* verify(
   { signal }: Cancel = {},
 ): AsyncGenerator<OutputEvent, Checked> {
   const language = languageOf(candidate.language).name;
+  const { files: packed = {}, env = {} } = candidate.packages ?? {};
   const given =
     candidate.tests ?? (candidate.expect === undefined ? (candidate.checks ?? undefined) : undefined);
   if (given === undefined) {
-    const events = runs.stream(candidate.code, language, { files: candidate.files, user, signal });
+    const files = { ...packed, ...candidate.files };
+    const events = runs.stream(candidate.code, language, { files, env, user, signal });
     const { result } = yield* watch(events, null);
     return { run: runOf(result), verdict: verdictOfProgram(result, candidate.expect) };
   }
   const secret = randomBytes(24).toString('hex');
   const harness = harnessFor(language, candidate.code, given, secret);
   const events = runs.stream(harness.code, harness.language, {
-    files: { ...candidate.files, ...harness.files },
+    files: { ...packed, ...candidate.files, ...harness.files },
     stdin: harness.stdin,
+    env,
     user,
     signal,
   });

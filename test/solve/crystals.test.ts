@@ -1,12 +1,14 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Happening } from '../../src/core/events.ts';
 import { noUsage } from '../../src/core/prices.ts';
 import type { Attempt } from '../../src/core/solve.ts';
 import { openMemory } from '../../src/memory/open-memory.ts';
-import { Crystals } from '../../src/solve/crystal.ts';
+import { Crystals } from '../../src/solve/crystals.ts';
 import { wordEmbedder } from '../memory/word-embedder.ts';
 import { type TemporaryFolder, temporaryFolder } from '../temporary-folder.ts';
 
+const day = 24 * 3_600_000;
 const problem = 'Read a CSV file and print the profile of each user';
 
 describe('crystals', () => {
@@ -100,15 +102,112 @@ describe('crystals', () => {
     await crystals.keep({ problem }, 's3', replaced, []);
     expect((await crystals.get(key)).solution).toBe('print(1)');
   });
+
+  it('CRY-4: one that nobody used fades out of recall, is kept and marked, and comes back when it is right again', async () => {
+    const { key } = await crystals.keep({ problem }, 's', attempt({ state: 'passed' }), []);
+    now += 89 * day;
+    expect(await crystals.recall(problem, 3)).toHaveLength(1);
+    now += 2 * day;
+    expect(await crystals.recall(problem, 3)).toEqual([]);
+    const faded = await crystals.get(key);
+    expect(crystals.standing(faded)).toBe('unused');
+    expect(await crystals.ofProblem(problem, 'python')).toMatchObject({ key });
+    await crystals.confirm(faded);
+    expect(await crystals.recall(problem, 3)).toHaveLength(1);
+    now += 60 * day;
+    await crystals.helped(await crystals.get(key));
+    now += 60 * day;
+    expect(crystals.standing(await crystals.get(key))).toBe('trusted');
+    await crystals.edit(key, { pinned: true });
+    now += 1000 * day;
+    expect(await crystals.recall(problem, 3)).toHaveLength(1);
+  });
+
+  it('CRY-4: one that fails its own check leaves recall at once; passing it again wipes out what was held against it', async () => {
+    const { key } = await crystals.keep({ problem }, 's', attempt({ state: 'passed' }), []);
+    await crystals.verified({ key }, false, 'It does not compile any more.');
+    expect(crystals.standing(await crystals.get(key))).toBe('distrusted');
+    expect(await crystals.recall(problem, 3)).toEqual([]);
+    expect(await crystals.get(key)).toMatchObject({
+      failures: 1,
+      lastFailure: 'It does not compile any more.',
+    });
+    await crystals.verified({ key }, true, '');
+    expect(await crystals.recall(problem, 3)).toMatchObject([{ failures: 0, lastFailure: null }]);
+  });
+
+  it('CRY-4: what a person corrects has its trust to earn anew, without secrets; every change is told', async () => {
+    const { key } = await crystals.keep(
+      { problem, tests: 'assert x' },
+      's',
+      attempt({ state: 'passed' }),
+      [],
+    );
+    await crystals.confirm({ key });
+    const secret = `ghp_${'c3D4'.repeat(9)}`;
+    const edited = await crystals.edit(key, { solution: `token = "${secret}"`, tests: 'assert y' });
+    expect(edited).toMatchObject({ successes: 0, failures: 0, check: { tests: 'assert y', expect: null } });
+    expect(JSON.stringify([edited, await crystals.get(key)])).not.toContain(secret);
+    await crystals.edit(key, { problem: 'Another one entirely' });
+    expect(await crystals.recall('another one', 3)).toMatchObject([{ key, successes: 0 }]);
+    await crystals.doubt({ key }, 'wrong');
+    await crystals.remove(key);
+    // Who read it before it was removed does not bring it back.
+    await crystals.confirm({ key });
+    expect(await crystals.list()).toEqual([]);
+    expect(told).toEqual(
+      ['created', 'confirmed', 'edited', 'edited', 'doubted', 'removed'].map((change) => ({
+        type: 'crystal-change',
+        key,
+        change,
+      })),
+    );
+  });
+
+  it('CRY-4: a pin that a person set meanwhile is not lost when a solve confirms what it read before', async () => {
+    const { key } = await crystals.keep({ problem }, 's', attempt({ state: 'passed' }), []);
+    const before = await crystals.get(key);
+    await crystals.edit(key, { pinned: true });
+    await crystals.confirm(before);
+    await crystals.doubt(before, 'wrong');
+    expect(await crystals.get(key)).toMatchObject({ pinned: true, successes: 2, failures: 1 });
+  });
+
+  it('reads crystals that were kept before there were checks and packages', async () => {
+    const old = {
+      ...{ problem, errors: [], solution: 'print(1)', language: 'python', files: {}, tags: [], retries: 0 },
+      ...{ verification: 'tests', solve: 's', at: new Date(now).toISOString(), successes: 1, failures: 0 },
+      ...{ lastFailure: null, pinned: false },
+    };
+    const key = 'crystallized:0123456789abcdef01234567';
+    const entry = {
+      key,
+      content: JSON.stringify(old),
+      category: 'core',
+      source: 'solve:s',
+      tags: ['crystal'],
+    };
+    await store.in('ann').store({ ...entry, searchText: problem });
+    expect(await crystals.recall(problem, 1)).toMatchObject([
+      { key, dependencies: [], check: { tests: null } },
+    ]);
+  });
 });
 
 let folder: TemporaryFolder;
 let store: ReturnType<typeof openMemory>;
 let crystals: Crystals;
+let now: number;
+let told: Happening[];
 beforeEach(() => {
   folder = temporaryFolder();
   store = openMemory({ file: join(folder.path, 'memory.db'), embedder: wordEmbedder() });
-  crystals = new Crystals(store.in('ann'));
+  now = Date.now();
+  told = [];
+  crystals = new Crystals(store.in('ann'), {
+    now: () => now,
+    tell: (happening) => told.push(happening),
+  });
 });
 afterEach(async () => {
   await store.stop();
@@ -124,6 +223,8 @@ function attempt(more: Partial<Attempt>): Attempt {
     code: 'print(1)',
     files: {},
     checks: null,
+    dependencies: [],
+    installation: null,
     run: null,
     verdict: null,
     reflection: null,

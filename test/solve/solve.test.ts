@@ -1,22 +1,8 @@
-import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
-import type { SolveEvent, SolveRequest, SolveResult } from '../../src/core/solve.ts';
-import { Ledger } from '../../src/ledger/ledger.ts';
-import { openMemory } from '../../src/memory/open-memory.ts';
-import { Accounting, modelChapter } from '../../src/models/accounting.ts';
-import { openModels } from '../../src/models/open-models.ts';
-import { bubblewrapRuntime } from '../../src/runtimes/bubblewrap/bubblewrap.ts';
-import { type OpenedSolves, openSolves } from '../../src/solve/open-solves.ts';
-import { solveChapter } from '../../src/solve/solve-table.ts';
-import {
-  type ModelCall,
-  type ModelServer,
-  type Script,
-  startModelServer,
-} from '../fixtures/model-server/model-server.ts';
-import { wordEmbedder } from '../memory/word-embedder.ts';
-import { openRuns } from '../runs/harness.ts';
+import type { SolveEvent } from '../../src/core/solve.ts';
+import type { Script } from '../fixtures/model-server/model-server.ts';
 import { type TemporaryFolder, temporaryFolder } from '../temporary-folder.ts';
+import { answers, openShop, reflection, resultOf, solution } from './shop.ts';
 
 const { bubblewrap } = inject('engines');
 const skipped = bubblewrap.available ? '' : ` (skipped: ${bubblewrap.reason})`;
@@ -308,70 +294,10 @@ describe.skipIf(!bubblewrap.available)(`solving by trying${skipped}`, () => {
   });
 });
 
-function solution(code: string, checks = '', language = 'python', needs = '') {
-  return {
-    text: JSON.stringify({ language, code, files: [], checks, needs }),
-    usage: { input: 100, output: 50 },
-  };
-}
-
-function reflection(cause: string) {
-  return { text: JSON.stringify({ analysis: 'Looked at it.', cause, change: 'Do it right.' }) };
-}
-
-/** One after the other; more calls than answers fail. */
-function answers(...replies: readonly ReturnType<Script>[]): Script {
-  return (_call: ModelCall, number) =>
-    replies[number - 1] ?? { status: 400, body: '{"error":{"message":"no more answers"}}' };
-}
+const open = (script: Script) => openShop(folder.path, script);
 
 let folder: TemporaryFolder;
 beforeEach(() => {
   folder = temporaryFolder();
 });
 afterEach(() => folder[Symbol.dispose]());
-
-interface Shop extends AsyncDisposable {
-  readonly server: ModelServer;
-  readonly solves: OpenedSolves;
-  readonly memory: ReturnType<typeof openMemory>;
-  solve(request: SolveRequest, signal?: AbortSignal): Promise<{ events: SolveEvent[]; result: SolveResult }>;
-}
-
-async function open(script: Script): Promise<Shop> {
-  const server = await startModelServer(script);
-  const ledger = new Ledger(join(folder.path, 'ledger.db'), [modelChapter, solveChapter]);
-  const memory = openMemory({ file: join(folder.path, 'memory.db'), embedder: wordEmbedder() });
-  const { runs, ...opened } = await openRuns(bubblewrapRuntime);
-  const models = openModels({
-    services: { scripted: { kind: 'anthropic', baseUrl: `${server.url}/v1`, apiKey: 'the-key' } },
-    default: 'scripted/claude-sonnet-4-5',
-    prices: {},
-    accounting: new Accounting(ledger, null),
-    timeoutMs: 60_000,
-    retries: 0,
-  });
-  const solves = openSolves({ ledger, runs, models, memory });
-  return {
-    server,
-    solves,
-    memory,
-    async solve(request, signal) {
-      const events: SolveEvent[] = [];
-      for await (const event of solves.of('alice').solve(request, { signal })) events.push(event);
-      return { events, result: resultOf(events) };
-    },
-    async [Symbol.asyncDispose]() {
-      await server[Symbol.asyncDispose]();
-      await opened.close();
-      await memory.stop();
-      ledger[Symbol.dispose]();
-    },
-  };
-}
-
-function resultOf(events: readonly SolveEvent[]): SolveResult {
-  const last = events.at(-1);
-  if (last?.type !== 'result') throw new Error(`The last event is ${last?.type}`);
-  return last;
-}

@@ -10,9 +10,10 @@ import type { ApiEnv, ApiOptions, ApiParts, Caller } from '../environment.ts';
 import { type KeyStore, keyPattern, type Scope, scopes } from '../keys.ts';
 import { keyProtocol } from '../schemas/socket-frames.ts';
 import { createRateLimiter, type RateLimiter } from './rate-limit.ts';
+import { sessionOf } from './session.ts';
 
 export function authenticate(
-  { keys, memory, sandboxes }: ApiParts,
+  { keys, logins, memory, sandboxes }: ApiParts,
   { callers, rate, scopeRates, failureRate }: ApiOptions,
 ) {
   const requests = createRateLimiter(rate);
@@ -37,7 +38,17 @@ export function authenticate(
   function who(context: Context<ApiEnv>): Caller {
     if (callers === 'tools') return { ...sandboxed, user: checkUser(context.req.header('geode-user') ?? '') };
     if (callers === 'socket') return { ...everyone, keyId: 'socket', actsFor: 'anyone' };
-    return keys === 'off' ? everyone : identify(keys, context);
+    if (keys === 'off') return everyone;
+    return ofDashboard(context) ?? identify(keys, context);
+  }
+
+  /** Whoever runs the host may do everything; another user manages no keys and no settings. */
+  function ofDashboard(context: Context<ApiEnv>): Caller | undefined {
+    const session = context.req.header('authorization') === undefined ? sessionOf(context, logins) : null;
+    if (session === null) return undefined;
+    const { id, user } = session;
+    const granted = user === localUser ? scopes : scopes.filter((scope) => scope !== 'admin');
+    return { user, keyId: `session ${id}`, scopes: granted, actsFor: 'self' };
   }
 
   function identify(known: KeyStore, { req, env }: Context<ApiEnv>): Caller {
@@ -52,12 +63,12 @@ export function authenticate(
   }
 }
 
-/** A program in a sandbox: what its user may do, but for what an operator or a person does alone. */
-const sandboxed = {
+/** A program in a sandbox: what its tools need of its user's things, and nothing of an operator or a person. */
+const sandboxed: Omit<Caller, 'user'> = {
   keyId: 'tools',
-  scopes: scopes.filter((scope) => !['admin', 'approvals', 'secrets'].includes(scope)),
+  scopes: ['memory:read', 'memory:write', 'sandboxes:read', 'sandboxes:write', 'runs'],
   actsFor: 'self',
-} as const;
+};
 
 const everyone: Caller = { user: localUser, keyId: 'none', scopes, actsFor: 'self' };
 

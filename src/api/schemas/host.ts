@@ -1,6 +1,7 @@
 /** What a host can do, how it is set, and what happens on it, as it goes over the wire. */
 import { z } from 'zod';
 import { approvalDecisions, approvalKinds } from '../../core/approval.ts';
+import { solveOutcomes } from '../../core/solve.ts';
 import { problemEvent } from './problem.ts';
 import { gradeSchema, runtimeSchema } from './sandboxes.ts';
 
@@ -64,11 +65,25 @@ export const eventsQuery = z.strictObject({
     .describe(
       'The last number that the caller has; `Last-Event-ID` says the same. Default: what comes from now on.',
     ),
+  last: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(1000)
+    .optional()
+    .describe('Without `after`: begins so many numbers before the newest.'),
   follow: z
     .enum(['true', 'false'])
     .default('true')
     .transform((value) => value === 'true')
     .describe('false: ends when all that there is was read.'),
+  usage_ms: z.coerce
+    .number()
+    .int()
+    .min(250)
+    .max(60_000)
+    .optional()
+    .describe('Over a WebSocket: how often to say what each sandbox uses; left out: not at all.'),
   users: z
     .enum(['all'])
     .optional()
@@ -110,6 +125,13 @@ export const hostEventSchema = z
       exit_code: z.int().nullable(),
       duration_ms: z.number(),
     }),
+    event('turn-start', { chat: z.string(), turn: z.string(), driver: z.string() }),
+    event('turn-end', {
+      chat: z.string(),
+      turn: z.string(),
+      driver: z.string(),
+      outcome: z.enum(['done', 'interrupted', 'limit', 'error']),
+    }),
     event('tools-open', { ...ofSandbox, tools: z.array(z.string()) }),
     event('tools-close', ofSandbox),
     event('tool-call', {
@@ -120,11 +142,22 @@ export const hostEventSchema = z
     }),
     event('entry-stored', { key: z.string(), outcome: z.enum(['created', 'updated', 'merged']) }),
     event('entry-removed', { key: z.string() }),
+    event('sender-paired', { channel: z.string(), sender: z.string() }),
     event('approval-asked', approval),
     event('approval-decided', {
       ...approval,
       state: z.enum(['decided', 'expired', 'withdrawn']),
       decision: z.enum(approvalDecisions),
+    }),
+    event('solve-start', { solve: z.string() }),
+    event('attempt-end', { solve: z.string(), attempt: z.int(), state: z.enum(['passed', 'failed']) }),
+    event('solve-end', {
+      solve: z.string(),
+      outcome: z.enum([...solveOutcomes, 'interrupted']).describe('interrupted: it can be resumed.'),
+    }),
+    event('crystal-change', {
+      key: z.string(),
+      change: z.enum(['created', 'confirmed', 'doubted', 'edited', 'removed']),
     }),
     event('key-create', { key: z.string() }),
     event('key-revoke', { key: z.string() }),

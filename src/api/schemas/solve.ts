@@ -1,6 +1,8 @@
 /** Solves and crystals, as they go over the wire. */
 import { z } from 'zod';
+import { solveOutcomes } from '../../core/solve.ts';
 import { decimal } from './decimal.ts';
+import { egressSchema } from './egress.ts';
 import { problemEvent } from './problem.ts';
 
 const filesSchema = z.record(z.string(), z.string());
@@ -19,6 +21,9 @@ export const solveRequestSchema = z
     attempts: z.int().min(1).max(10).optional().describe('3 by default.'),
     budget: z.number().nonnegative().nullable().optional().describe('US dollars for this problem.'),
     model: z.string().optional().describe('SERVICE/MODEL instead of the configured one.'),
+    egress: egressSchema
+      .optional()
+      .describe('Where packages may be installed from. The solution itself runs without a network.'),
   })
   .meta({ id: 'SolveRequest' });
 
@@ -34,6 +39,13 @@ const verdictSchema = z
 
 const reflectionSchema = z.object({ analysis: z.string(), cause: z.string(), change: z.string() });
 
+const installationSchema = z.object({
+  packages: z.array(z.string()),
+  succeeded: z.boolean(),
+  duration_ms: z.number(),
+  output: z.string(),
+});
+
 const attemptSchema = z
   .object({
     number: z.int(),
@@ -43,6 +55,8 @@ const attemptSchema = z
     code: z.string().nullable(),
     files: filesSchema,
     checks: z.string().nullable(),
+    dependencies: z.array(z.string()),
+    installation: installationSchema.nullable().describe('Its time is no part of that of the run.'),
     run: z
       .object({
         outcome: z.string(),
@@ -65,7 +79,7 @@ const attemptSchema = z
 const resultSchema = z
   .object({
     id: z.string(),
-    outcome: z.enum(['solved', 'unverified', 'failed', 'needs-person', 'budget-spent', 'cancelled']),
+    outcome: z.enum(solveOutcomes),
     reason: z.string(),
     code: z.string().nullable(),
     language: z.string().nullable(),
@@ -104,6 +118,7 @@ export const solveEventSchema = z
     z.object({ type: z.literal('attempt-start'), attempt: z.int(), origin: z.enum(['model', 'crystal']) }),
     z.object({ type: z.literal('code-delta'), attempt: z.int(), text: z.string() }),
     z.object({ type: z.literal('code'), attempt: z.int(), language: z.string(), code: z.string() }),
+    z.object({ type: z.literal('install'), attempt: z.int(), installation: installationSchema }),
     z.object({
       type: z.literal('run-output'),
       attempt: z.int(),
@@ -130,16 +145,30 @@ export const crystalSchema = z
     solution: z.string(),
     language: z.string(),
     files: filesSchema,
+    dependencies: z.array(z.string()),
     tags: z.array(z.string()),
     retries: z.int(),
     verification: z.string(),
+    check: z
+      .object({
+        tests: z.string().nullable(),
+        expect: z.string().nullable(),
+        checks: z.string().nullable(),
+        files: filesSchema.describe('The files that the problem came with.'),
+      })
+      .describe('What it is verified with again.'),
     solve: z.string(),
     at: z.string(),
+    used_at: z.string().nullable().describe('The last time that it was right or helped.'),
     successes: z.int(),
     failures: z.int(),
     last_failure: z.string().nullable(),
+    broken: z.boolean().describe('It failed its own check the last time that it was verified.'),
     pinned: z.boolean(),
     trust: z.number().describe('From 0 to 1.'),
+    standing: z
+      .enum(['pinned', 'trusted', 'distrusted', 'unused'])
+      .describe('`distrusted` and `unused` ones are kept and no longer recalled.'),
   })
   .meta({ id: 'Crystal' });
 
@@ -149,4 +178,12 @@ export const crystalChangeSchema = z.strictObject({
   pinned: z.boolean().optional(),
   problem: z.string().min(1).max(4_000).optional(),
   solution: z.string().min(1).max(20_000).optional(),
+  tests: z.string().max(20_000).nullable().optional(),
+  expect: z.string().max(20_000).nullable().optional(),
 });
+export const crystalVerifySchema = z.strictObject({
+  egress: egressSchema.optional().describe('Where its packages may be installed from.'),
+});
+export const verifiedCrystalSchema = z
+  .object({ crystal: crystalSchema, verdict: verdictSchema })
+  .meta({ id: 'VerifiedCrystal' });

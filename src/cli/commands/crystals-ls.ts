@@ -1,4 +1,4 @@
-import { trustOf } from '../../solve/crystal.ts';
+import { type Crystal, trustOf } from '../../solve/crystal.ts';
 import { type CliCommand, exitCodes } from '../command.ts';
 import { solvesFor } from '../hosted-solves.ts';
 import { visible } from '../printable.ts';
@@ -17,17 +17,22 @@ export const crystalsLsCommand: CliCommand = {
     if (positionals.length > 0) throw wrongUsage(`geode crystals ls takes no ${positionals.join(' ')}`);
     await using opened = await solvesFor(context);
     const crystals = await opened.crystals.list();
-    if (json) out(JSON.stringify({ crystals: crystals.map((each) => ({ ...each, trust: trustOf(each) })) }));
+    const shown = (crystal: Crystal) => ({
+      ...crystal,
+      trust: trustOf(crystal),
+      standing: opened.crystals.standing(crystal),
+    });
+    if (json) out(JSON.stringify({ crystals: crystals.map(shown) }));
     else if (crystals.length === 0) out('No crystals yet. A solve whose result was verified leaves one.');
     else {
       const rows = crystals.map((crystal) => [
         crystal.key.replace('crystallized:', ''),
         trustOf(crystal).toFixed(2),
-        crystal.pinned ? 'pinned' : '',
+        opened.crystals.standing(crystal),
         crystal.language,
         visible(crystal.problem.replaceAll('\n', ' ').slice(0, 60)),
       ]);
-      for (const line of table([['ID', 'TRUST', '', 'LANGUAGE', 'PROBLEM'], ...rows])) out(line);
+      for (const line of table([['ID', 'TRUST', 'STANDING', 'LANGUAGE', 'PROBLEM'], ...rows])) out(line);
     }
     return exitCodes.done;
   },

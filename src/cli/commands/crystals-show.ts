@@ -18,8 +18,9 @@ export const crystalsShowCommand: CliCommand = {
     await using opened = await solvesFor(context);
     const crystal = await opened.crystals.get(id);
     const trust = trustOf(crystal);
+    const standing = opened.crystals.standing(crystal);
     if (json) {
-      out(JSON.stringify({ ...crystal, trust }));
+      out(JSON.stringify({ ...crystal, trust, standing }));
       return exitCodes.done;
     }
     out(visible(crystal.problem));
@@ -28,7 +29,9 @@ export const crystalsShowCommand: CliCommand = {
     out(visible(crystal.solution.trimEnd()));
     out('');
     const doubt = crystal.lastFailure === null ? '' : `; last failure: ${visible(crystal.lastFailure)}`;
-    out(`trust ${trust.toFixed(2)} (${crystal.successes} right, ${crystal.failures} wrong${doubt})`);
+    out(
+      `${standing}, trust ${trust.toFixed(2)} (${crystal.successes} right, ${crystal.failures} wrong${doubt})`,
+    );
     return exitCodes.done;
   },
 };

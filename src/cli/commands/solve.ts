@@ -5,6 +5,7 @@ import { decimal } from '../../api/schemas/decimal.ts';
 import { GeodeError } from '../../core/errors.ts';
 import type { SolveRequest } from '../../core/solve.ts';
 import { type CliCommand, type CliContext, texts } from '../command.ts';
+import { egressFrom, egressOptions } from '../egress-options.ts';
 import { solvesFor } from '../hosted-solves.ts';
 import { showSolve } from '../show-solve.ts';
 import { parseValues, wrongUsage } from '../values.ts';
@@ -16,6 +17,7 @@ export const solveCommand: CliCommand = {
   examples: [
     ['geode solve --language python --tests test.py write a function that …', 'the tests decide'],
     ['geode solve --expect output.txt print the first ten primes', 'what it prints decides'],
+    ['geode solve --allow pypi plot …', 'packages may be installed; the program still has no network'],
     ['geode solve resume ID', 'go on with one that was interrupted'],
   ],
   options: {
@@ -29,6 +31,8 @@ export const solveCommand: CliCommand = {
       value: 'PATH',
       description: 'a text file beside the code; may be repeated',
     },
+    allow: { ...egressOptions.allow, description: 'where packages may be installed from: pypi, npm, …' },
+    bind: egressOptions.bind,
     judge: { type: 'boolean', description: 'let a model look at what nothing else has checked' },
     attempts: { type: 'string', short: 'n', value: 'N', description: 'at most; 3 by default' },
     budget: { type: 'string', value: 'DOLLARS', description: 'for this problem' },
@@ -64,9 +68,11 @@ async function requestFrom(context: CliContext): Promise<SolveRequest> {
   const files = texts(context.values, 'file').map(
     async (path) => [basename(path), await read(path)] as const,
   );
+  const egress = egressFrom(context.values, (await context.loaded()).config);
   return {
     problem,
     ...rest,
+    ...(egress && { egress }),
     ...(tests !== undefined && { tests: await read(tests) }),
     ...(expect !== undefined && { expect: await read(expect) }),
     files: Object.fromEntries(await Promise.all(files)),

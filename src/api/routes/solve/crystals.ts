@@ -1,6 +1,9 @@
 import type { Context } from 'hono';
-import { type Crystal, type Crystals, trustOf } from '../../../solve/crystal.ts';
-import type { ApiEnv } from '../../environment.ts';
+import { type Crystal, trustOf } from '../../../solve/crystal.ts';
+import type { OpenedSolves, UserCrystals } from '../../../solve/open-solves.ts';
+import { newEgress } from '../../egress-reach.ts';
+import type { ApiEnv, ApiParts } from '../../environment.ts';
+import { signalOf } from '../../events.ts';
 import { requireScope } from '../../guards/auth.ts';
 import {
   bodyRefusals,
@@ -10,14 +13,22 @@ import {
   limitEntryBody,
   notFoundRefusal,
   refusals,
+  sandboxRefusals,
   security,
 } from '../../route.ts';
 import { fromWire, toWire } from '../../schemas/names.ts';
-import { crystalChangeSchema, crystalParams, crystalSchema, crystalsSchema } from '../../schemas/solve.ts';
+import {
+  crystalChangeSchema,
+  crystalParams,
+  crystalSchema,
+  crystalsSchema,
+  crystalVerifySchema,
+  verifiedCrystalSchema,
+} from '../../schemas/solve.ts';
 
 const path = '/api/v1/crystals';
 
-export function crystalRoutes(of: (user: string) => Crystals) {
+export function crystalRoutes({ crystals: of }: OpenedSolves, host: ApiParts['egress']) {
   const crystalsOf = (context: Context<ApiEnv>) => of(context.var.caller.user);
   return [
     defineRoute(
@@ -30,7 +41,10 @@ export function crystalRoutes(of: (user: string) => Crystals) {
         middleware: requireScope('memory:read'),
         responses: { 200: json('What was kept of solved problems.', crystalsSchema), ...refusals },
       },
-      async (context) => context.json({ crystals: (await crystalsOf(context).list()).map(wireOf) }, 200),
+      async (context) => {
+        const crystals = crystalsOf(context);
+        return context.json({ crystals: (await crystals.list()).map((each) => wireOf(each, crystals)) }, 200);
+      },
     ),
     defineRoute(
       {
@@ -43,8 +57,10 @@ export function crystalRoutes(of: (user: string) => Crystals) {
         request: { params: crystalParams },
         responses: { 200: json('The crystal.', crystalSchema), ...refusals, ...notFoundRefusal },
       },
-      async (context) =>
-        context.json(wireOf(await crystalsOf(context).get(context.req.valid('param').key)), 200),
+      async (context) => {
+        const crystals = crystalsOf(context);
+        return context.json(wireOf(await crystals.get(context.req.valid('param').key), crystals), 200);
+      },
     ),
     defineRoute(
       {
@@ -63,11 +79,38 @@ export function crystalRoutes(of: (user: string) => Crystals) {
         },
       },
       async (context) => {
+        const crystals = crystalsOf(context);
         const change = fromWire(context.req.valid('json'));
-        return context.json(
-          wireOf(await crystalsOf(context).edit(context.req.valid('param').key, change)),
-          200,
-        );
+        const changed = await crystals.edit(context.req.valid('param').key, change);
+        return context.json(wireOf(changed, crystals), 200);
+      },
+    ),
+    defineRoute(
+      {
+        method: 'post',
+        path: `${path}/{key}/verify`,
+        summary: 'Run a crystal again on the check that it was kept with',
+        description: 'Its trust follows the verdict: passing brings a faded one back into recall.',
+        tags: ['solve'],
+        security,
+        middleware: [requireScope('memory:write'), requireScope('runs'), limitEntryBody],
+        request: {
+          params: crystalParams,
+          body: jsonBody('Where its packages may come from, if it needs any.', crystalVerifySchema),
+        },
+        responses: {
+          200: json('How it went.', verifiedCrystalSchema),
+          ...sandboxRefusals,
+          ...bodyRefusals,
+        },
+      },
+      async (context) => {
+        const crystals = crystalsOf(context);
+        const { egress: asked } = fromWire(context.req.valid('json'));
+        const egress = asked && newEgress(context, host, asked);
+        const options = { ...(egress && { egress }), signal: signalOf(context) };
+        const { crystal, verdict } = await crystals.verify(context.req.valid('param').key, options);
+        return context.json({ crystal: wireOf(crystal, crystals), verdict }, 200);
       },
     ),
     defineRoute(
@@ -89,6 +132,6 @@ export function crystalRoutes(of: (user: string) => Crystals) {
   ] as const;
 }
 
-function wireOf(crystal: Crystal) {
-  return toWire({ ...crystal, trust: trustOf(crystal) });
+function wireOf(crystal: Crystal, crystals: UserCrystals) {
+  return toWire({ ...crystal, trust: trustOf(crystal), standing: crystals.standing(crystal) });
 }

@@ -1,7 +1,8 @@
 import type { Context } from 'hono';
 import { GeodeError } from '../../../core/errors.ts';
 import type { SolveEvent, Solves } from '../../../core/solve.ts';
-import type { ApiEnv } from '../../environment.ts';
+import { newEgress } from '../../egress-reach.ts';
+import type { ApiEnv, ApiParts } from '../../environment.ts';
 import { signalOf, streamEvents } from '../../events.ts';
 import { requireScope } from '../../guards/auth.ts';
 import {
@@ -33,7 +34,7 @@ const answers = {
   409: json('No model is configured.', problemSchema),
 };
 
-export function solveRoutes(of: (user: string) => Solves) {
+export function solveRoutes(of: (user: string) => Solves, host: ApiParts['egress']) {
   const solvesOf = (context: Context<ApiEnv>) => of(context.var.caller.user);
   return [
     defineRoute(
@@ -49,8 +50,10 @@ export function solveRoutes(of: (user: string) => Solves) {
         responses: { ...answers, ...refusals, ...bodyRefusals },
       },
       (context) => {
-        const request = fromWire(context.req.valid('json'));
-        return stream(context, solvesOf(context).solve(request, { signal: signalOf(context) }));
+        const { egress: asked, ...request } = fromWire(context.req.valid('json'));
+        const egress = asked && newEgress(context, host, asked);
+        const given = { ...request, ...(egress && { egress }) };
+        return stream(context, solvesOf(context).solve(given, { signal: signalOf(context) }));
       },
     ),
     defineRoute(

@@ -1,0 +1,68 @@
+import { localUser } from '../../core/identity.ts';
+import type { Verdict } from '../../core/solve.ts';
+import { type Crystal, trustOf } from '../../solve/crystal.ts';
+import { type CliCommand, type CliContext, exitCodes } from '../command.ts';
+import { egressFrom, egressOptions } from '../egress-options.ts';
+import { askRunningHost } from '../host/running-api.ts';
+import { solvesFor } from '../hosted-solves.ts';
+import { visible } from '../printable.ts';
+import { wrongUsage } from '../values.ts';
+
+export const crystalsVerifyCommand: CliCommand = {
+  name: 'crystals verify',
+  summary: 'run crystals again on what they were checked with; their trust follows',
+  usage: '[OPTION …] ID … | --all',
+  examples: [
+    ['geode crystals verify 9a1b…', 'passing brings one that has faded back into recall'],
+    ['geode crystals verify --all', 'each in a fresh sandbox, one after the other'],
+    ['geode crystals verify --allow pypi 9a1b…', 'one that needs packages'],
+  ],
+  options: {
+    all: { type: 'boolean', description: 'every crystal that there is' },
+    allow: { ...egressOptions.allow, description: 'where packages may be installed from: pypi, npm, …' },
+    bind: egressOptions.bind,
+  },
+  async run(context) {
+    const { json, out, paint } = context;
+    const ids = await idsFrom(context);
+    const found: Verified[] = [];
+    for (const id of ids) {
+      const verified = await verify(id, context);
+      found.push(verified);
+      const { crystal, verdict } = verified;
+      const label = paint(verdict.label === 'failed' ? 'red' : 'green', verdict.label);
+      const trust = trustOf(crystal).toFixed(2);
+      if (!json) out(`${crystal.key} ${label}, trust ${trust}: ${visible(verdict.reason)}`);
+    }
+    if (json) out(JSON.stringify({ verified: found }));
+    return found.some(({ verdict }) => verdict.label === 'failed') ? exitCodes.failed : exitCodes.done;
+  },
+};
+
+interface Verified {
+  readonly crystal: Pick<Crystal, 'key' | 'successes' | 'failures' | 'lastFailure'>;
+  readonly verdict: Verdict;
+}
+
+async function idsFrom(context: CliContext): Promise<readonly string[]> {
+  const { positionals, values, signal } = context;
+  if (values.all !== true) {
+    if (positionals.length === 0) throw wrongUsage('geode crystals verify needs an id, or --all');
+    return positionals;
+  }
+  if (positionals.length > 0) throw wrongUsage('Give ids, or --all');
+  const asked = await askRunningHost(context, localUser, ({ solves }) => solves.crystals({ signal }));
+  if (asked !== undefined) return asked.answer.map(({ key }) => key);
+  await using opened = await solvesFor(context);
+  return (await opened.crystals.list()).map(({ key }) => key);
+}
+
+async function verify(id: string, context: CliContext): Promise<Verified> {
+  const { signal, values, loaded } = context;
+  const egress = egressFrom(values, (await loaded()).config);
+  const options = { ...(egress && { egress }), signal };
+  const asked = await askRunningHost(context, localUser, ({ solves }) => solves.verify(id, options));
+  if (asked !== undefined) return asked.answer;
+  await using opened = await solvesFor(context);
+  return await opened.crystals.verify(id, options);
+}

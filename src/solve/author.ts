@@ -1,0 +1,117 @@
+import type { Cancel } from '../core/cancel.ts';
+import { isGeodeError, reasonOf } from '../core/errors.ts';
+import type { Model, Models } from '../core/model.ts';
+import type { Attempt, SolveEvent, SolveRequest, Verdict } from '../core/solve.ts';
+import { addSpent, askFor, judgementShape, reflectionShape, type Spent, solutionShape } from './answers.ts';
+import type { AttemptLog } from './attempt-log.ts';
+import { judgePrompt, type Prompt, reflectionPrompt, solutionPrompt } from './prompts.ts';
+
+type Shape<T> = Parameters<typeof askFor<T>>[1]['shape'];
+
+/** What the models do for a solve: write, judge, reflect. What an answer cost is kept as soon as it is known. */
+export class Author {
+  readonly #models: Models;
+  readonly #user: string;
+  readonly #request: SolveRequest;
+  readonly #log: AttemptLog;
+  readonly #signal: AbortSignal | undefined;
+
+  constructor(
+    { models, user }: { readonly models: Models; readonly user: string },
+    request: SolveRequest,
+    log: AttemptLog,
+    { signal }: Cancel,
+  ) {
+    this.#models = models;
+    this.#user = user;
+    this.#request = request;
+    this.#log = log;
+    this.#signal = signal;
+  }
+
+  /** Writes the code of an attempt. Returns what the model needs from a person when it cannot. */
+  async *write(begun: Attempt, recalled: string): AsyncGenerator<SolveEvent, Attempt | string> {
+    const earlier = this.#log.all.filter(({ number }) => number < begun.number);
+    const prompt = solutionPrompt(this.#request, recalled, earlier);
+    const asking = this.#ask(this.#models.get(this.#request.model), begun, prompt, solutionShape);
+    try {
+      let step = await asking.next();
+      for (; !step.done; step = await asking.next())
+        yield { type: 'code-delta', attempt: begun.number, text: step.value };
+      const { code, language, files, checks, needs, dependencies } = step.value;
+      const attempt = this.#log.save({
+        ...this.#log.current(begun),
+        language: this.#request.language ?? language.toLowerCase(),
+        code,
+        files: Object.fromEntries(files.map(({ path, content }) => [path, content])),
+        checks: checks.trim() === '' ? null : checks,
+        dependencies,
+      });
+      if (code.trim() === '') {
+        this.#log.save({ ...attempt, state: 'failed', endedAt: new Date() });
+        return needs.trim() || 'The model gave no code.';
+      }
+      yield { type: 'code', attempt: begun.number, language: attempt.language ?? '', code };
+      return attempt;
+    } catch (thrown) {
+      if (!isGeodeError(thrown, 'answer_unusable')) throw thrown;
+      return this.failed({ ...this.#log.current(begun), code: '' }, thrown.message);
+    }
+  }
+
+  /** Looks at a result that nothing else has checked. */
+  async judge(attempt: Attempt): Promise<Verdict> {
+    const { passed, reason } = await this.#askCheap(
+      attempt,
+      judgePrompt(this.#request, attempt),
+      judgementShape,
+    );
+    return { label: passed ? 'verified' : 'failed', by: 'judge', reason };
+  }
+
+  async *reflect(attempt: Attempt): AsyncGenerator<SolveEvent, Attempt> {
+    const prompt = reflectionPrompt(this.#request, attempt);
+    const reflection = await this.#askCheap(attempt, prompt, reflectionShape).catch((thrown: unknown) => {
+      if (!isGeodeError(thrown, 'answer_unusable')) throw thrown;
+      return { analysis: reasonOf(thrown), cause: attempt.verdict?.reason ?? '', change: 'Try another way.' };
+    });
+    yield { type: 'reflection', attempt: attempt.number, reflection };
+    return this.#log.save({ ...this.#log.current(attempt), reflection });
+  }
+
+  /** An attempt that ended before anything could be checked. */
+  failed(attempt: Attempt, reason: string): Attempt {
+    const by = this.#request.tests === undefined ? 'exit-code' : 'tests';
+    const verdict = { label: 'failed', by, reason } as const;
+    return this.#log.save({ ...attempt, state: 'failed', verdict, endedAt: new Date() });
+  }
+
+  async #askCheap<T>(attempt: Attempt, prompt: Prompt, shape: Shape<T>): Promise<T> {
+    const asking = this.#ask(this.#models.get('cheap'), attempt, prompt, shape);
+    let step = await asking.next();
+    while (!step.done) step = await asking.next();
+    return step.value;
+  }
+
+  #ask<T>(
+    model: Model,
+    attempt: Attempt,
+    { instructions, text }: Prompt,
+    shape: Shape<T>,
+  ): AsyncGenerator<string, T> {
+    let spent: Spent = this.#log.current(attempt);
+    const request = {
+      user: this.#user,
+      instructions,
+      messages: [{ role: 'user' as const, text }],
+      shape,
+    };
+    return askFor(model, request, {
+      signal: this.#signal,
+      onSpent: (more) => {
+        spent = addSpent(spent, more);
+        this.#log.save({ ...this.#log.current(attempt), usage: spent.usage, cost: spent.cost });
+      },
+    });
+  }
+}

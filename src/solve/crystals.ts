@@ -1,0 +1,185 @@
+import { GeodeError } from '../core/errors.ts';
+import type { Happening } from '../core/events.ts';
+import type { Memory } from '../core/memory.ts';
+import type { Attempt, SolveRequest } from '../core/solve.ts';
+import { bothEnds } from './both-ends.ts';
+import {
+  type Crystal,
+  crystalKey,
+  crystalOf,
+  crystalPrefix,
+  crystalSizes,
+  crystalTag,
+  entryOf,
+  newCrystal,
+  type Standing,
+  standingOf,
+} from './crystal.ts';
+
+export interface CrystalsOptions {
+  /** How long a crystal stays in recall without being used. */
+  readonly fadeMs?: number;
+  readonly tell?: (happening: Happening) => void;
+  readonly now?: () => number;
+}
+
+/** What a person may correct. */
+export type CrystalChange = Partial<
+  Pick<Crystal, 'pinned' | 'problem' | 'solution'> & Pick<Crystal['check'], 'tests' | 'expect'>
+>;
+
+const dayMs = 24 * 3_600_000;
+const usualFadeMs = 90 * dayMs;
+
+/** The crystals of one user, kept as entries of memory. Every change is told to the event stream. */
+export class Crystals {
+  readonly #memory: Memory;
+  readonly #fadeMs: number;
+  readonly #tell: (happening: Happening) => void;
+  readonly #now: () => number;
+
+  constructor(
+    memory: Memory,
+    { fadeMs = usualFadeMs, tell = () => {}, now = Date.now }: CrystalsOptions = {},
+  ) {
+    this.#memory = memory;
+    this.#fadeMs = fadeMs;
+    this.#tell = tell;
+    this.#now = now;
+  }
+
+  standing(crystal: Crystal): Standing {
+    return standingOf(crystal, this.#now(), this.#fadeMs);
+  }
+
+  /** Those that fit a problem or an error and have not faded, best first. */
+  async recall(text: string, limit: number): Promise<readonly Crystal[]> {
+    const query = { text: bothEnds(text, 8_000), category: 'core', tags: [crystalTag], limit: limit * 4 };
+    const { results } = await this.#memory.recall(query);
+    return results
+      .flatMap(({ entry }) => crystalOf(entry) ?? [])
+      .filter((crystal) => ['pinned', 'trusted'].includes(this.standing(crystal)))
+      .slice(0, limit);
+  }
+
+  /** The one of this very problem, faded or not. */
+  async ofProblem(problem: string, language: string): Promise<Crystal | undefined> {
+    const entry = await this.#memory.get(crystalKey(problem, language));
+    return entry === null ? undefined : crystalOf(entry);
+  }
+
+  async list(): Promise<readonly Crystal[]> {
+    const found: Crystal[] = [];
+    for await (const entry of this.#memory.export({ category: 'core', tags: [crystalTag] })) {
+      const crystal = crystalOf(entry);
+      if (crystal !== undefined) found.push(crystal);
+    }
+    return found.reverse();
+  }
+
+  /** Throws `entry_not_found`. */
+  async get(key: string): Promise<Crystal> {
+    const entry = await this.#memory.get(key.startsWith(crystalPrefix) ? key : `${crystalPrefix}${key}`);
+    const crystal = entry === null ? undefined : crystalOf(entry);
+    if (crystal === undefined)
+      throw new GeodeError('entry_not_found', `There is no crystal ${JSON.stringify(key)}.`);
+    return crystal;
+  }
+
+  /** Keeps the attempt that passed. The same problem again confirms or, unless it is pinned, replaces what is there. */
+  async keep(
+    request: SolveRequest,
+    solve: string,
+    passed: Attempt,
+    failed: readonly Attempt[],
+  ): Promise<{ readonly key: string; readonly change: 'created' | 'confirmed' }> {
+    const crystal = newCrystal(request, solve, passed, failed);
+    const { key } = crystal;
+    const before = await this.#memory.get(key);
+    const known = before === null ? undefined : crystalOf(before);
+    if (known !== undefined && (known.pinned || known.solution === crystal.solution)) {
+      await this.confirm(known);
+      return { key, change: 'confirmed' };
+    }
+    await this.#save(crystal, 'created');
+    return { key, change: 'created' };
+  }
+
+  /** It passed the checks of a problem: a faded one is in recall again. */
+  async confirm({ key }: Pick<Crystal, 'key'>): Promise<void> {
+    const usedAt = this.#time();
+    await this.#change(key, 'confirmed', ({ successes }) => ({
+      successes: successes + 1,
+      broken: false,
+      usedAt,
+    }));
+  }
+
+  /** It failed the checks of a problem that looked like its own. */
+  async doubt({ key }: Pick<Crystal, 'key'>, reason: string): Promise<void> {
+    const lastFailure = bothEnds(reason, crystalSizes.error);
+    await this.#change(key, 'doubted', ({ failures }) => ({ failures: failures + 1, lastFailure }));
+  }
+
+  /** It stood in the prompt of an attempt that passed. Said once a day at most: each change is a version in memory. */
+  async helped({ key, usedAt, at }: Pick<Crystal, 'key' | 'usedAt' | 'at'>): Promise<void> {
+    if (this.#now() - Date.parse(usedAt ?? at) < dayMs) return;
+    await this.#change(key, null, () => ({ usedAt: this.#time() }));
+  }
+
+  /** It passed its own check again, which wipes out earlier failures, or failed it and leaves recall. */
+  async verified({ key }: Pick<Crystal, 'key'>, passed: boolean, reason: string): Promise<void> {
+    const usedAt = this.#time();
+    const lastFailure = bothEnds(reason, crystalSizes.error);
+    await this.#change(key, passed ? 'confirmed' : 'doubted', ({ successes, failures }) =>
+      passed
+        ? { successes: successes + 1, failures: 0, lastFailure: null, broken: false, usedAt }
+        : { failures: failures + 1, lastFailure, broken: true },
+    );
+  }
+
+  /** What a person says of it: pins it, or corrects it. A corrected solution or check has its trust to earn anew. */
+  async edit(key: string, { tests, expect, ...change }: CrystalChange): Promise<Crystal> {
+    const before = await this.get(key);
+    const check = {
+      ...before.check,
+      ...(tests !== undefined && { tests }),
+      ...(expect !== undefined && { expect }),
+    };
+    const isCorrected = change.solution !== undefined || tests !== undefined || expect !== undefined;
+    const anew = { successes: 0, failures: 0, lastFailure: null, broken: false, usedAt: this.#time() };
+    const next = { ...before, ...change, check, ...(isCorrected && anew) };
+    return await this.#save(next, 'edited');
+  }
+
+  async remove(key: string): Promise<void> {
+    const crystal = await this.get(key);
+    await this.#memory.forget(crystal.key);
+    this.#tell({ type: 'crystal-change', key: crystal.key, change: 'removed' });
+  }
+
+  /** Changes it as it is now, not as somebody read it a while ago; one that was removed meanwhile stays so. */
+  async #change(
+    key: string,
+    told: 'confirmed' | 'doubted' | null,
+    change: (now: Crystal) => Partial<Crystal>,
+  ): Promise<void> {
+    const entry = await this.#memory.get(key);
+    const current = entry === null ? undefined : crystalOf(entry);
+    if (current === undefined) return;
+    const next = { ...current, ...change(current) };
+    if (told === null) await this.#memory.store(entryOf(next));
+    else await this.#save(next, told);
+  }
+
+  /** As it was written: secrets are scrubbed on the way. */
+  async #save(crystal: Crystal, change: 'created' | 'confirmed' | 'doubted' | 'edited'): Promise<Crystal> {
+    const { entry } = await this.#memory.store(entryOf(crystal));
+    this.#tell({ type: 'crystal-change', key: crystal.key, change });
+    return crystalOf(entry) ?? crystal;
+  }
+
+  #time(): string {
+    return new Date(this.#now()).toISOString();
+  }
+}

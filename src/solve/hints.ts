@@ -1,0 +1,57 @@
+import type { Cancel } from '../core/cancel.ts';
+import { isGeodeError } from '../core/errors.ts';
+import type { Memory } from '../core/memory.ts';
+import type { SolveEvent } from '../core/solve.ts';
+import { bothEnds } from './both-ends.ts';
+import { type Crystal, crystalPrefix } from './crystal.ts';
+import type { Crystals } from './crystals.ts';
+import { type Note, type RecallBlock, recallBlock } from './recall-block.ts';
+
+const recalledCrystals = 3;
+const recalledNotes = 5;
+const keptCrystals = 4;
+
+/** What crystals and memory know of a problem and of the errors met since. */
+export class Hints {
+  readonly #crystals: Crystals;
+  readonly #memory: Memory;
+  readonly #mostTokens: number;
+  #found: readonly Crystal[] = [];
+  #notes: readonly Note[] = [];
+
+  constructor(crystals: Crystals, memory: Memory, mostTokens: number) {
+    this.#crystals = crystals;
+    this.#memory = memory;
+    this.#mostTokens = mostTokens;
+  }
+
+  get crystals(): readonly Crystal[] {
+    return this.#found;
+  }
+
+  /** By the problem and, after a failure, by its error. What memory cannot answer now is done without. */
+  async *recall(text: string, { signal }: Cancel): AsyncGenerator<SolveEvent> {
+    try {
+      const crystals = await this.#crystals.recall(text, recalledCrystals);
+      const { results } = await this.#memory.recall(
+        { text: bothEnds(text, 8_000), limit: recalledNotes },
+        { signal },
+      );
+      this.#notes = results.map(({ entry }) => entry).filter(({ key }) => !key.startsWith(crystalPrefix));
+      const known = new Set(this.#found.map(({ key }) => key));
+      this.#found = [...crystals.filter(({ key }) => !known.has(key)), ...this.#found].slice(0, keptCrystals);
+      yield {
+        type: 'recalled',
+        crystals: crystals.map(({ key, problem }) => ({ key, problem })),
+        entries: this.#notes.map(({ key }) => ({ key })),
+      };
+    } catch (thrown) {
+      if (!isGeodeError(thrown, 'memory_down')) throw thrown;
+      yield { type: 'recalled', crystals: [], entries: [] };
+    }
+  }
+
+  block(): RecallBlock {
+    return recallBlock(this.#found, this.#notes, this.#mostTokens);
+  }
+}

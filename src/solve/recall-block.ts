@@ -1,0 +1,73 @@
+import type { Entry } from '../core/memory.ts';
+import { estimateTokens } from '../core/tokens.ts';
+import { bothEnds } from './both-ends.ts';
+import type { Crystal } from './crystal.ts';
+import { quote } from './quote.ts';
+
+export type Note = Pick<Entry, 'key' | 'content' | 'sources' | 'stale'>;
+
+export interface RecallBlock {
+  readonly text: string;
+  readonly tokens: number;
+  /** The crystals that stand in it. */
+  readonly crystals: readonly Crystal[];
+}
+
+const shortest = 200;
+
+/**
+ * What was recalled, as one part of a prompt: quoted as data, each piece with where it comes from, nothing twice, and
+ * never more than `mostTokens` in all. Crystals come first, the latest recalled first of all. A piece that does not fit
+ * is cut in its middle; one of which next to nothing would be left is left out.
+ */
+export function recallBlock(
+  crystals: readonly Crystal[],
+  notes: readonly Note[],
+  mostTokens: number,
+): RecallBlock {
+  const used: Crystal[] = [];
+  const texts = new Set<string>();
+  const lines: string[] = [];
+  let tokens = 0;
+  const add = (heading: string, text: string): boolean => {
+    const same = text.replace(/\s+/g, ' ').trim();
+    if (same === '' || texts.has(same)) return false;
+    const begun = lines.includes(heading) ? [] : [heading];
+    const piece = fitting(text, (cut) => cost([...begun, quote(cut)]) <= mostTokens - tokens);
+    if (piece === undefined) return false;
+    texts.add(same);
+    const more = [...begun, quote(piece)];
+    lines.push(...more);
+    tokens += cost(more);
+    return true;
+  };
+  for (const crystal of crystals)
+    if (add('Earlier solutions of problems like this one; they may not fit:', textOf(crystal)))
+      used.push(crystal);
+  for (const note of notes) add('Notes that may help:', textOfNote(note));
+  return { text: lines.join('\n'), tokens, crystals: used };
+}
+
+/** Each line also costs the break after it. */
+function cost(lines: readonly string[]): number {
+  return lines.reduce((sum, line) => sum + estimateTokens(line) + 1, 0);
+}
+
+/** The whole text, or as much of both its ends as fits; undefined when that is too little to be of use. */
+function fitting(text: string, fits: (cut: string) => boolean): string | undefined {
+  for (let most = text.length; most >= Math.min(shortest, text.length); most = Math.floor(most * 0.8)) {
+    const cut = bothEnds(text, most);
+    if (fits(cut)) return cut;
+  }
+  return undefined;
+}
+
+function textOf({ key, problem, errors, language, solution }: Crystal): string {
+  const met = errors.length === 0 ? '' : `\nErrors on the way:\n${errors.join('\n')}`;
+  return `From ${key}\nProblem: ${bothEnds(problem, 1_000)}${met}\nSolution (${language}):\n${bothEnds(solution, 4_000)}`;
+}
+
+function textOfNote({ key, content, sources, stale }: Note): string {
+  const from = sources.length === 0 ? key : `${key} (${sources.slice(0, 3).join(', ')})`;
+  return `From ${from}${stale === null ? '' : `, ${stale}`}\n${bothEnds(content, 1_000)}`;
+}

@@ -1,0 +1,99 @@
+import type { Cancel } from '../core/cancel.ts';
+import { GeodeError, isGeodeError } from '../core/errors.ts';
+import type { Attempt, SolveEvent, SolveRequest } from '../core/solve.ts';
+import type { Runs } from '../runs/index.ts';
+import type { AttemptLog } from './attempt-log.ts';
+import type { Author } from './author.ts';
+import { install, type Packages } from './install.ts';
+import { verify } from './verify.ts';
+
+interface TrialParts {
+  readonly runs: Runs;
+  readonly user: string;
+  readonly log: AttemptLog;
+  readonly author: Author;
+}
+
+/** Puts attempts to the test: installs what they need, runs them in fresh sandboxes, says how it went. */
+export class Trial {
+  readonly #parts: TrialParts;
+  readonly #request: SolveRequest;
+  readonly #signal: AbortSignal | undefined;
+  /** By language and names: attempts mostly ask for the same ones again. */
+  readonly #installed = new Map<string, Packages>();
+
+  constructor(parts: TrialParts, request: SolveRequest, { signal }: Cancel) {
+    this.#parts = parts;
+    this.#request = request;
+    this.#signal = signal;
+  }
+
+  async *check(given: Attempt): AsyncGenerator<SolveEvent, Attempt> {
+    const { log, author } = this.#parts;
+    const { number } = given;
+    let attempt = given;
+    try {
+      const packages = yield* this.#packages(attempt);
+      attempt = log.current(attempt);
+      const checking = this.#verify(attempt, packages);
+      let step = await checking.next();
+      for (; !step.done; step = await checking.next())
+        yield { type: 'run-output', attempt: number, ...step.value };
+      const { run, verdict } = step.value;
+      const ran = log.save({ ...attempt, run });
+      const isOpen = this.#request.judge && verdict.label === 'unverified';
+      const judged = isOpen ? await author.judge({ ...ran, verdict }) : verdict;
+      const state = judged.label === 'failed' ? 'failed' : 'passed';
+      yield { type: 'verdict', attempt: number, verdict: judged };
+      return log.save({ ...log.current(ran), verdict: judged, state, endedAt: new Date() });
+    } catch (thrown) {
+      // Code, a language or files that cannot be run, and a sandbox that dies, fail the attempt and not the solve.
+      if (!isGeodeError(thrown) || thrown.code === 'cancelled' || thrown.code === 'runtime_unavailable')
+        throw thrown;
+      const failed = author.failed(log.current(attempt), `It could not be run: ${thrown.message}`);
+      if (failed.verdict !== null) yield { type: 'verdict', attempt: number, verdict: failed.verdict };
+      return failed;
+    }
+  }
+
+  #verify({ code, language, files, checks }: Attempt, packages: Packages | undefined) {
+    const { tests, expect } = this.#request;
+    const candidate = {
+      code: code ?? '',
+      language: language ?? '',
+      files: { ...this.#request.files, ...files },
+      tests,
+      expect,
+      checks,
+      packages,
+    };
+    return verify(this.#parts.runs, this.#parts.user, candidate, { signal: this.#signal });
+  }
+
+  async *#packages(attempt: Attempt): AsyncGenerator<SolveEvent, Packages | undefined> {
+    const { number, language, dependencies } = attempt;
+    if (dependencies.length === 0) return undefined;
+    const known = this.#installed.get(JSON.stringify([language, dependencies]));
+    if (known !== undefined) return known;
+    const { runs, user, log } = this.#parts;
+    const { egress } = this.#request;
+    const names = dependencies.join(', ');
+    if (egress === undefined)
+      throw new GeodeError(
+        'invalid_input',
+        `it needs the packages ${names}, and nothing is allowed for installing them; use the standard library.`,
+      );
+    const { installation, packages } = await install(runs, user, language ?? '', dependencies, egress, {
+      signal: this.#signal,
+    });
+    log.save({ ...attempt, installation });
+    yield { type: 'install', attempt: number, installation };
+    if (packages === null)
+      throw new GeodeError(
+        'invalid_input',
+        `the packages ${names} could not be installed: ${installation.output}`,
+      );
+    this.#installed.set(JSON.stringify([language, dependencies]), packages);
+    return packages;
+  }
+}

@@ -1,0 +1,64 @@
+import type { Cancel } from '../core/cancel.ts';
+import type { EgressSpec } from '../core/egress.ts';
+import { GeodeError } from '../core/errors.ts';
+import type { Verdict } from '../core/solve.ts';
+import type { Runs } from '../runs/index.ts';
+import type { Crystal } from './crystal.ts';
+import type { Crystals } from './crystals.ts';
+import { install } from './install.ts';
+import { type Candidate, verify } from './verify.ts';
+
+export interface VerifyOptions extends Cancel {
+  /** Where its packages may be installed from. */
+  readonly egress?: EgressSpec | undefined;
+}
+
+export interface VerifiedCrystal {
+  readonly crystal: Crystal;
+  readonly verdict: Verdict;
+}
+
+/**
+ * Runs a crystal in a fresh sandbox on the check that it was kept with. Its trust follows the verdict; one that only a
+ * judge had looked at can fail here and cannot pass, so its trust stays as it is when it runs to its end.
+ */
+export async function verifyCrystal(
+  { runs, crystals, user }: { readonly runs: Runs; readonly crystals: Crystals; readonly user: string },
+  key: string,
+  { egress, signal }: VerifyOptions,
+): Promise<VerifiedCrystal> {
+  const crystal = await crystals.get(key);
+  const { solution, language, files, check, dependencies } = crystal;
+  const candidate: Candidate = {
+    code: solution,
+    language,
+    files: { ...check.files, ...files },
+    tests: check.tests ?? undefined,
+    expect: check.expect ?? undefined,
+    checks: check.checks,
+    packages: await packagesFor(),
+  };
+  const checking = verify(runs, user, candidate, { signal });
+  let step = await checking.next();
+  while (!step.done) step = await checking.next();
+  const { verdict } = step.value;
+  if (verdict.label !== 'unverified')
+    await crystals.verified(crystal, verdict.label === 'verified', verdict.reason);
+  return { crystal: await crystals.get(key), verdict };
+
+  /** What cannot be installed says nothing about the crystal: it is an error, and its trust stays as it is. */
+  async function packagesFor() {
+    if (dependencies.length === 0) return undefined;
+    const names = dependencies.join(', ');
+    if (egress === undefined)
+      throw new GeodeError('invalid_input', `The crystal needs the packages ${names}.`, {
+        hint: 'Say where they may come from: --allow pypi, or --allow npm.',
+      });
+    const { packages, installation } = await install(runs, user, language, dependencies, egress, { signal });
+    if (packages !== null) return packages;
+    throw new GeodeError(
+      'invalid_input',
+      `The packages ${names} could not be installed: ${installation.output}`,
+    );
+  }
+}
