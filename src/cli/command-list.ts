@@ -278,6 +278,26 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./commands/mcp.ts')).mcpCommand,
   },
   {
+    name: 'tools open',
+    summary: "let programs in a sandbox use the host's tools, over MCP",
+    load: async () => (await import('./commands/tools-open.ts')).toolsOpenCommand,
+  },
+  {
+    name: 'tools ls',
+    summary: "list the sandboxes whose programs may use the host's tools",
+    load: async () => (await import('./commands/tools-ls.ts')).toolsLsCommand,
+  },
+  {
+    name: 'tools close',
+    summary: "take the host's tools away from the programs in a sandbox",
+    load: async () => (await import('./commands/tools-close.ts')).toolsCloseCommand,
+  },
+  {
+    name: 'tools log',
+    summary: "show which of the host's tools programs in sandboxes called, newest first",
+    load: async () => (await import('./commands/tools-log.ts')).toolsLogCommand,
+  },
+  {
     name: 'memory add',
     summary: 'store an entry',
     load: async () => (await import('./commands/memory-add.ts')).memoryAddCommand,

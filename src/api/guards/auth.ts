@@ -64,12 +64,12 @@ export function authenticate(
   }
 }
 
-/** A program in a sandbox: what its user may do, but for what an operator does and for what a person decides. */
-const sandboxed = {
+/** A program in a sandbox: what its tools need of its user's things, and nothing of an operator or a person. */
+const sandboxed: Omit<Caller, 'user'> = {
   keyId: 'tools',
-  scopes: scopes.filter((scope) => scope !== 'admin' && scope !== 'approvals'),
+  scopes: ['memory:read', 'memory:write', 'sandboxes:read', 'sandboxes:write', 'runs'],
   actsFor: 'self',
-} as const;
+};
 
 const everyone: Caller = { user: localUser, keyId: 'none', scopes, actsFor: 'self' };
 
