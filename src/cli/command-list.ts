@@ -9,6 +9,7 @@ import { approvalsAllowCommand } from './commands/approvals-allow.ts';
 import { approvalsDenyCommand } from './commands/approvals-deny.ts';
 import { approvalsLsCommand } from './commands/approvals-ls.ts';
 import { approvalsWatchCommand } from './commands/approvals-watch.ts';
+import { claudeCommand } from './commands/claude.ts';
 import { configCommand } from './commands/config.ts';
 import { crystalsEditCommand } from './commands/crystals-edit.ts';
 import { crystalsLsCommand } from './commands/crystals-ls.ts';
@@ -100,6 +101,7 @@ export const commands: readonly CliCommand[] = [
   agentLogCommand,
   agentInterruptCommand,
   agentStopCommand,
+  claudeCommand,
   solveCommand,
   solveLsCommand,
   solveShowCommand,

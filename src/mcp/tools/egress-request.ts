@@ -49,9 +49,7 @@ export const egressRequest = defineTool<typeof input, SessionCall>({
         : approval.until === null
           ? undefined
           : Math.max(1, approval.until - Date.now());
-    await client.sandboxes
-      .of(chat)
-      .egress.allow([host], { ...(forMs !== undefined && { forMs }), signal });
+    await client.sandboxes.of(chat).egress.allow([host], { ...(forMs !== undefined && { forMs }), signal });
     return { allowed: true, host, for_seconds: forMs === undefined ? null : Math.round(forMs / 1000) };
   },
 });
