@@ -228,6 +228,9 @@ export function configSchema(host: Host) {
         folder: folder
           .optional()
           .describe('of this machine, with the program claude in it; not set: the image has it'),
+        skills: folder
+          .optional()
+          .describe('of this machine, with a folder for each skill and its SKILL.md in it'),
         upstream: z.url().optional().describe('of the binding anthropic, instead of its own'),
         model: z.string().min(1).optional().describe('a name that Claude Code knows'),
         permissions: z

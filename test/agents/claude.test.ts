@@ -1,13 +1,16 @@
 import { randomUUID } from 'node:crypto';
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { createClient, type GeodeClient } from '../../src/client/client.ts';
 import { unixTransport } from '../../src/client/unix-transport.ts';
-import type { AgentEvent, PermissionAnswer } from '../../src/core/agent.ts';
+import type { AgentEvent, Attachment, PermissionAnswer } from '../../src/core/agent.ts';
 import { eventually } from '../contracts/harness.ts';
 import { claudeCode } from '../fixtures/agent-programs.ts';
 import { agentScript } from '../fixtures/model-server/agent-script.ts';
 import { type ModelServer, type Reply, startModelServer } from '../fixtures/model-server/model-server.ts';
 import { type HostWorld, hostWorld, type OpenedHost } from '../host/world.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 const { bubblewrap } = inject('engines');
 const claude = bubblewrap.available ? await claudeCode() : bubblewrap;
@@ -20,18 +23,27 @@ describe.skipIf(!claude.available)(`Claude Code in a sandbox${skipped}`, { timeo
   let world: HostWorld;
   let opened: OpenedHost;
   let client: GeodeClient;
+  let skills: ReturnType<typeof temporaryFolder>;
   const steps: Record<string, readonly Reply[]> = {};
 
   beforeAll(async () => {
     server = await startModelServer(agentScript(steps));
+    skills = temporaryFolder();
+    // The sandbox's user is another than that of the tests.
+    await chmod(skills.path, 0o755);
+    await mkdir(join(skills.path, 'greet'));
+    const skill = '---\nname: greet\ndescription: greets people\n---\nSay ahoy to everybody.\n';
+    await writeFile(join(skills.path, 'greet', 'SKILL.md'), skill);
+    const folder = claude.available ? claude.folder : '';
     world = hostWorld({
       GEODE_RUNTIME_NAME: 'bubblewrap',
-      GEODE_SECURITY_MOUNT_ROOTS: JSON.stringify([claude.available ? claude.folder : '']),
-      GEODE_CLAUDE_FOLDER: claude.available ? claude.folder : '',
+      GEODE_SECURITY_MOUNT_ROOTS: JSON.stringify([folder, skills.path]),
+      GEODE_CLAUDE_FOLDER: folder,
+      GEODE_CLAUDE_SKILLS: skills.path,
       GEODE_CLAUDE_UPSTREAM: server.url,
       GEODE_CLAUDE_MODEL: 'claude-sonnet-5-5',
       GEODE_CLAUDE_PERMISSIONS: 'ask',
-      GEODE_CLAUDE_ALLOW: JSON.stringify(['Write', 'Bash(python3 *)']),
+      GEODE_CLAUDE_ALLOW: JSON.stringify(['Write', 'Skill', 'Bash(python3 *)']),
     });
     opened = await world.open();
     client = createClient(unixTransport(opened.socket.path));
@@ -40,9 +52,10 @@ describe.skipIf(!claude.available)(`Claude Code in a sandbox${skipped}`, { timeo
   afterAll(async () => {
     await world?.[Symbol.asyncDispose]();
     await server?.[Symbol.asyncDispose]();
+    skills?.[Symbol.dispose]();
   }, 120_000);
 
-  it('writes and runs a program, uses tools of the host, and has no interface and no key', async () => {
+  it('AGT-1, AGT-2, AGT-3, AGT-4: writes and runs a program, uses tools of the host, and has no interface and no key', async () => {
     steps['fizzbuzz, please'] = [
       {
         text: 'I write it.',
@@ -60,14 +73,23 @@ describe.skipIf(!claude.available)(`Claude Code in a sandbox${skipped}`, { timeo
           },
         ],
       },
-      { text: 'It prints fizzbuzz.', pieceLength: 4 },
+      { thinking: 'Nothing is left to do.', text: 'It prints fizzbuzz.', pieceLength: 4 },
     ];
-    const events = await send('one', 'fizzbuzz, please');
+    const prompt = `fizzbuzz, please'; $(touch /workspace/pwned) \`id\` "EOF"\nEOF\n`;
+    const attachments = [{ name: "a'; touch pwned;.txt", bytes: Buffer.from('EOF\n$(id)\n') }];
+    const events = await send('one', prompt, attachments);
     expect(events.map(({ type }) => type).filter((type) => type !== 'text')).toEqual([
       'turn-start',
       ...['tool-call', 'tool-result', 'tool-call', 'tool-result', 'tool-call', 'tool-result'],
-      ...['usage', 'file-change', 'result'],
+      ...['thinking', 'usage', 'file-change', 'result'],
     ]);
+    expect(events.find(({ type }) => type === 'thinking')).toMatchObject({ text: 'Nothing is left to do.' });
+    // The words of a person are data: they arrived as they were, and no shell has read them.
+    expect(server.calls[0]?.prompt).toContain(prompt);
+    expect(server.calls[0]?.prompt).toContain("[attached: attachments/a'; touch pwned;.txt]");
+    const { files } = client.sandboxes.of('one');
+    expect(await files.readText("attachments/a'; touch pwned;.txt")).toBe('EOF\n$(id)\n');
+    expect(await files.exists('pwned')).toBe(false);
     expect(textOf(events)).toBe('I write it.I run it.I remember it.It prints fizzbuzz.');
     const results = events.flatMap((event) => (event.type === 'tool-result' ? [event] : []));
     expect(results.map(({ tool, failed }) => [tool, failed])).toEqual([
@@ -98,11 +120,14 @@ describe.skipIf(!claude.available)(`Claude Code in a sandbox${skipped}`, { timeo
     expect(usage?.cost).toBeGreaterThan(0);
   });
 
-  it('one process holds many turns; after its end the session is resumed', async () => {
-    steps['the number is 41'] = [{ text: 'Noted.' }];
+  it('AGT-1: one process holds many turns and has the skills of the operator; after its end the session is resumed', async () => {
+    const greet = { tool: 'Skill', input: { skill: 'geode:greet' } };
+    steps['the number is 41'] = [{ text: '', calls: [greet] }, { text: 'Noted.' }];
     steps['add one to it'] = [{ text: 'That is 42.' }];
     steps['and once more'] = [{ text: 'That is 43.' }];
-    await send('two', 'the number is 41');
+    const begun = await send('two', 'the number is 41');
+    expect(begun.find(({ type }) => type === 'tool-result')).toMatchObject({ tool: 'Skill', failed: false });
+    expect(server.calls.at(-1)?.prompt).toContain('Say ahoy to everybody.');
     const [first] = await programsOf('two');
     await send('two', 'add one to it');
     expect(await programsOf('two')).toMatchObject([{ pid: first?.pid }]);
@@ -150,7 +175,7 @@ describe.skipIf(!claude.available)(`Claude Code in a sandbox${skipped}`, { timeo
     expect(events.at(-1)).toMatchObject({ outcome: 'done' });
   });
 
-  it('an interrupt is real: nothing of the turn runs afterwards, and the conversation goes on', async () => {
+  it('AGT-3: an interrupt is real: nothing of the turn runs afterwards, and the conversation goes on', async () => {
     steps['wait for long'] = [
       { text: '', calls: [bash('python3 -c "import time; print(1, flush=True); time.sleep(600)"')] },
     ];
@@ -186,9 +211,14 @@ describe.skipIf(!claude.available)(`Claude Code in a sandbox${skipped}`, { timeo
     });
   });
 
-  async function send(chat: string, text: string): Promise<readonly AgentEvent[]> {
+  async function send(
+    chat: string,
+    text: string,
+    attachments: readonly Attachment[] = [],
+  ): Promise<readonly AgentEvent[]> {
     const events: AgentEvent[] = [];
-    for await (const event of client.agents.send(chat, { text }, { driver: 'claude' })) events.push(event);
+    const turn = client.agents.send(chat, { text, attachments }, { driver: 'claude' });
+    for await (const event of turn) events.push(event);
     return events;
   }
 

@@ -16,6 +16,8 @@ import { followTurn } from './follow-turn.ts';
 export interface ClaudeOptions {
   /** A folder of this machine that holds the program `claude`, shown to new sandboxes read-only. */
   readonly folder?: string | undefined;
+  /** A folder of this machine with skills, each a folder with its `SKILL.md`; shown to new sandboxes read-only. */
+  readonly skills?: string | undefined;
   /** Another place of the model than Anthropic's own. */
   readonly upstream?: string | undefined;
   readonly model?: string | undefined;
@@ -28,6 +30,9 @@ export interface ClaudeOptions {
 }
 
 const mountTarget = '/opt/geode/claude';
+/** Its skills are called `geode:NAME`, after the folder. */
+const pluginTarget = '/opt/geode/plugins/geode';
+const skillsTarget = `${pluginTarget}/skills`;
 
 const stateSchema = z.object({
   session: z.string(),
@@ -78,7 +83,7 @@ export function claudeDriver(options: ClaudeOptions): AgentDriver {
 }
 
 async function openSandbox(
-  { folder, upstream }: ClaudeOptions,
+  { folder, skills, upstream }: ClaudeOptions,
   sandboxes: UserSandboxes,
   chat: string,
   signal: AbortSignal | undefined,
@@ -88,7 +93,10 @@ async function openSandbox(
     policy: before?.policy ?? { mode: 'allow-list', allow: [], deny: [] },
     bindings: [...(before?.bindings ?? []).filter(({ name }) => name !== binding.name), binding],
   });
-  const mounts: readonly Mount[] = folder === undefined ? [] : [{ source: folder, target: mountTarget }];
+  const mounts: readonly Mount[] = [
+    ...(folder === undefined ? [] : [{ source: folder, target: mountTarget }]),
+    ...(skills === undefined ? [] : [{ source: skills, target: skillsTarget }]),
+  ];
   try {
     const sandbox = await sandboxes.start(chat, { signal });
     const before = await sandboxes.egress(chat);
@@ -149,6 +157,7 @@ async function startProgram(turn: DriverTurn, before: ClaudeState, options: Clau
     permissions: options.permissions,
     allow: options.allow,
     tools: tools?.server,
+    plugin: (await sandbox.rootFiles.exists(skillsTarget, { signal })) ? pluginTarget : null,
   });
   kept(turn, { ...before, process: null });
   try {

@@ -19,6 +19,8 @@ export interface ClaudeCommand {
   /** Rules of the program, such as `Bash(npm test *)`. */
   readonly allow: readonly string[];
   readonly tools: ServedToolSession['server'] | undefined;
+  /** A plugin's folder with skills that the operator gives; null: none. */
+  readonly plugin: string | null;
 }
 
 /** Where it keeps its sessions: in the workspace, so that they outlive the sandbox's processes. */
@@ -29,7 +31,7 @@ const claudeFolder = '.geode/claude';
  * settings files that the agent could write are not read. Nothing passes through a shell.
  */
 export function claudeCommand(options: ClaudeCommand): Command {
-  const { program, workdir, session, isBegun, model, permissions, allow, tools } = options;
+  const { program, workdir, session, isBegun, model, permissions, allow, tools, plugin } = options;
   const servers = tools === undefined ? {} : { geode: { ...tools, type: 'stdio', alwaysLoad: true } };
   // The host decides by itself what a session may use of its tools.
   const allowed = [...(tools === undefined ? [] : ['mcp__geode']), ...allow];
@@ -42,6 +44,7 @@ export function claudeCommand(options: ClaudeCommand): Command {
       ...['--mcp-config', JSON.stringify({ mcpServers: servers }), '--strict-mcp-config'],
       ...['--permission-prompt-tool', 'stdio', '--permission-mode', modes[permissions]],
       ...(allowed.length === 0 ? [] : ['--allowedTools', allowed.join(',')]),
+      ...(plugin === null ? [] : ['--plugin-dir', plugin]),
       ...(model === null ? [] : ['--model', model]),
       ...(isBegun ? ['--resume', session] : ['--session-id', session]),
     ],
