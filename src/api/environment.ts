@@ -4,6 +4,7 @@ import type { Setting } from '../config/load.ts';
 import type { Agents } from '../core/agent.ts';
 import type { Approvals } from '../core/approval.ts';
 import type { Cancel } from '../core/cancel.ts';
+import type { Chats } from '../core/chat.ts';
 import type { Events } from '../core/events.ts';
 import type { User } from '../core/identity.ts';
 import type { ImageFacts } from '../core/images.ts';
@@ -24,6 +25,7 @@ import type { RateLimit } from './guards/rate-limit.ts';
 import type { KeyStore, Scope } from './keys.ts';
 import type { LiveContexts } from './live-contexts.ts';
 import type { McpDoor } from './routes/mcp/mcp.ts';
+import type { Logins } from './sessions.ts';
 
 /**
  * What the server is made of. Whoever starts it owns the parts and closes them after `stop`. The routes of a part that
@@ -61,6 +63,8 @@ export interface ApiParts {
   ) => AsyncGenerator<PullEvent, ImageFacts>;
   /** Every setting as it is in force; the API masks the secrets among them. */
   readonly settings?: () => readonly Setting[];
+  /** Chats with agents, on every channel. */
+  readonly chats?: Chats;
   /** What happens on this host. */
   readonly events?: Events;
   /** Tools for programs in sandboxes. */
@@ -69,6 +73,10 @@ export interface ApiParts {
   readonly mcp?: McpDoor;
   /** `off` lets everyone in as the local user; `startApi` refuses that on a public address. */
   readonly keys: KeyStore | 'off';
+  /** Sessions of the dashboard, and the links that open them. */
+  readonly logins?: Logins;
+  /** Where the built files of the dashboard are. */
+  readonly dashboardFolder?: string;
   readonly log: Logger;
   /** Geode's own version. */
   readonly version: string;

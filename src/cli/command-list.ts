@@ -17,9 +17,12 @@ import { crystalsPinCommand } from './commands/crystals-pin.ts';
 import { crystalsRmCommand } from './commands/crystals-rm.ts';
 import { crystalsShowCommand } from './commands/crystals-show.ts';
 import { crystalsVerifyCommand } from './commands/crystals-verify.ts';
+import { dashboardCommand } from './commands/dashboard.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { egressAllowCommand } from './commands/egress-allow.ts';
+import { egressAskCommand } from './commands/egress-ask.ts';
 import { egressDenyCommand } from './commands/egress-deny.ts';
+import { egressLearnCommand } from './commands/egress-learn.ts';
 import { egressLogCommand } from './commands/egress-log.ts';
 import { egressLsCommand } from './commands/egress-ls.ts';
 import { egressUsageCommand } from './commands/egress-usage.ts';
@@ -50,6 +53,7 @@ import { sandboxExtendCommand } from './commands/sandbox-extend.ts';
 import { sandboxForkCommand } from './commands/sandbox-fork.ts';
 import { sandboxLogsCommand } from './commands/sandbox-logs.ts';
 import { sandboxLsCommand } from './commands/sandbox-ls.ts';
+import { sandboxOpenCommand } from './commands/sandbox-open.ts';
 import { sandboxPauseCommand } from './commands/sandbox-pause.ts';
 import { sandboxPsCommand } from './commands/sandbox-ps.ts';
 import { sandboxRenameCommand } from './commands/sandbox-rename.ts';
@@ -94,6 +98,7 @@ export const commands: readonly CliCommand[] = [
   sandboxDiffCommand,
   sandboxUndoCommand,
   sandboxForkCommand,
+  sandboxOpenCommand,
   sandboxExtendCommand,
   sandboxRenameCommand,
   agentCommand,
@@ -115,6 +120,8 @@ export const commands: readonly CliCommand[] = [
   egressLsCommand,
   egressAllowCommand,
   egressDenyCommand,
+  egressAskCommand,
+  egressLearnCommand,
   egressLogCommand,
   egressUsageCommand,
   approvalsLsCommand,
@@ -136,6 +143,7 @@ export const commands: readonly CliCommand[] = [
   memorySearchCommand,
   memoryStatsCommand,
   gatewayCommand,
+  dashboardCommand,
   hostCommand,
   hostStopCommand,
   keysCreateCommand,

@@ -4,6 +4,7 @@
  */
 import { type RemoteAgents, remoteAgents } from './agents.ts';
 import { type RemoteApprovals, remoteApprovals } from './approvals.ts';
+import { type RemoteChats, remoteChats } from './chats.ts';
 import { type RemoteEgress, type RemoteSecrets, remoteEgress, remoteSecrets } from './egress.ts';
 import { type RemoteHost, remoteHost } from './host.ts';
 import { type RemoteMemory, remoteMemory } from './memory.ts';
@@ -49,9 +50,11 @@ export interface GeodeClient extends RemoteMemory, RemoteHost {
   /** What sandboxes and runs of the user tried to reach, and what it cost. */
   readonly egress: RemoteEgress;
   readonly secrets: RemoteSecrets;
-  /** What waits for a decision of the user. */
+  /** Chats with agents, on every channel. */
+  readonly chats: RemoteChats;
   /** Conversations with agents in sandboxes. */
   readonly agents: RemoteAgents;
+  /** What waits for a decision of the user. */
   readonly approvals: RemoteApprovals;
   /** The same host, asked for another user: only for whoever runs it, on its own socket. */
   as(user: string): GeodeClient;
@@ -73,6 +76,7 @@ function clientOf(connection: Connection): GeodeClient {
     egress: remoteEgress(connection),
     secrets: remoteSecrets(connection),
     agents: remoteAgents(connection),
+    chats: remoteChats(connection),
     approvals: remoteApprovals(connection),
     as: (user) => clientOf({ ...connection, headers: { ...connection.headers, 'geode-user': user } }),
   };

@@ -262,6 +262,37 @@ export function configSchema(host: Host) {
         pull_timeout: positive.default(600).describe('seconds that fetching an image may take'),
       })
       .prefault({}),
+    chat: z
+      .strictObject({
+        concurrency: positive.int().default(4).describe('turns of agents in chats at once'),
+        per_user: positive.int().default(2).describe('of these, of one user'),
+        messages_per_minute: positive.default(30).describe('messages of one sender that are taken'),
+        pairing_minutes: positive.default(30).describe('minutes that the code of an unknown sender is good'),
+        file_size: size.default(20 * 1024 ** 2).describe('largest file that goes in or out: "20m"'),
+      })
+      .prefault({}),
+    channels: z
+      .strictObject({
+        telegram: z
+          .strictObject({
+            secret: z
+              .string()
+              .default('telegram')
+              .describe('name of the secret with the token: geode secrets set'),
+            api_url: z.url().default('https://api.telegram.org').describe('address of the Bot API'),
+            allow: z
+              .record(z.string(), z.string())
+              .default({})
+              .describe("who needs no pairing: Telegram's number of the person, and the user"),
+            groups: z
+              .enum(['addressed', 'all', 'off'])
+              .default('addressed')
+              .describe('what is read in groups: what is meant for the bot, everything or nothing'),
+          })
+          .optional()
+          .describe('a Telegram bot; {} is enough when its token is the secret telegram'),
+      })
+      .prefault({}),
     egress: z
       .strictObject({
         allow: z

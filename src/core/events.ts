@@ -66,6 +66,8 @@ export type Happening =
   /** Many at once, such as an import. */
   | { readonly type: 'entries-stored'; readonly count: number }
   | { readonly type: 'entry-removed'; readonly key: string }
+  /** Somebody on a channel may speak as the user from now on. */
+  | { readonly type: 'sender-paired'; readonly channel: string; readonly sender: string }
   /** Somebody waits for a person's decision. */
   | ({ readonly type: 'approval-asked' } & OfApproval)
   | ({
