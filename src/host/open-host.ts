@@ -122,7 +122,10 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
   const keys = opened.use(openKeys(config.gateway.keys_file));
   const logins = opened.use(new Logins(config.gateway.keys_file));
   const agents = opened.use(
-    openConfiguredAgents(config, { ledger, sandboxes, models, memory, approvals, events, log, app }),
+    openConfiguredAgents(config, {
+      ...{ ledger, sandboxes, models, memory, approvals, events, log, app },
+      tools: tools.sessions,
+    }),
   );
 
   const open: NonNullable<ApiParts['open']> = (spec, { runtime, onPull: pulled, signal }) =>
