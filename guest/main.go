@@ -1,7 +1,7 @@
 // Guest is the static program inside every sandbox. As `guest init` it is PID 1: it starts and reaps
 // processes and serves the host over one connection, see docs/protocol.md. As `guest bridge` it joins its
 // stdin and stdout to the socket of a guest that listens. As `guest workspace` it runs on the host and keeps
-// snapshots of workspaces.
+// snapshots of workspaces. As `guest mcp`, or under the name geode-mcp, it joins an MCP client to the host's tools.
 package main
 
 import (
@@ -10,8 +10,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 
 	"geode/guest/internal/link"
+	"geode/guest/internal/mcp"
 	"geode/guest/internal/workspace"
 )
 
@@ -22,11 +24,16 @@ const usage = `usage:
   guest init (--dial SOCKET | --listen SOCKET) [--cgroup DIR] [--lease MS] [--user UID:GID]
   guest bridge [--peer PID] SOCKET
   guest workspace
+  guest mcp [SOCKET]
   guest version
 `
 
 func main() {
-	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+	args := os.Args[1:]
+	if filepath.Base(os.Args[0]) == mcp.Program {
+		args = append([]string{"mcp"}, args...)
+	}
+	os.Exit(run(args, os.Stdout, os.Stderr))
 }
 
 func run(args []string, stdout, stderr io.Writer) int {
@@ -60,6 +67,12 @@ func run(args []string, stdout, stderr io.Writer) int {
 		err = bridge(flags.Arg(0), *peer, os.Stdin, os.Stdout)
 	case "workspace":
 		err = workspace.Serve(os.Stdin, stdout)
+	case "mcp":
+		if flags.Parse(args[1:]) != nil || flags.NArg() > 1 {
+			fmt.Fprint(stderr, usage)
+			return 2
+		}
+		err = bridgeTools(flags.Arg(0), os.Stdin, stdout)
 	case "version":
 		err = json.NewEncoder(stdout).Encode(map[string]any{"version": version, "protocol": link.Protocol})
 	default:

@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Host } from './config/host.ts';
 import type { Config } from './config/schema.ts';
+import type { Approvals } from './core/approval.ts';
 import type { Cancel } from './core/cancel.ts';
 import type { EgressSpec } from './core/egress.ts';
 import { GeodeError } from './core/errors.ts';
@@ -73,7 +74,7 @@ export interface App {
   ): Promise<Sandbox>;
 }
 
-interface HostingOptions extends HostLockOptions, Pick<HostedOptions, 'events' | 'log'> {
+interface HostingOptions extends HostLockOptions, Pick<HostedOptions, 'events' | 'log' | 'tools'> {
   /** What it does by itself: `nothing`, for a single command; stop what is `idle`; or (default) `all`: have blank ones ready too. */
   readonly tends?: 'nothing' | 'idle' | 'all';
   readonly onPull?: (event: PullEvent) => void;
@@ -81,12 +82,13 @@ interface HostingOptions extends HostLockOptions, Pick<HostedOptions, 'events' |
   readonly ledger?: Ledger;
 }
 
-/** Refusals of the hatch are told to the events. */
+/** Refusals of the hatch are told to the events; without approvals nobody is asked. */
 export function createApp(
   config: Config,
   host: Host,
   warn: (message: string) => void,
   events: EventSink = noEvents,
+  approvals?: Approvals,
 ): App {
   const places = { stateDir: config.sandbox.state_dir, runDir: config.sandbox.run_dir };
   const runtimes = allRuntimes({
@@ -132,6 +134,8 @@ export function createApp(
     },
     warn,
     events,
+    ...(approvals && { approvals }),
+    askMs: config.egress.ask_timeout * 1000,
     initial: initialEgress(config),
     denied: policyOf({ deny: config.egress.deny }).deny,
   });
@@ -221,8 +225,10 @@ function uidsOf({ sandbox: { first_uid: first, uids: count } }: Config): UidRang
 }
 
 /** Undefined where the config names nothing: then nothing leads out. */
-function initialEgress({ egress: { allow, deny } }: Config): EgressSpec | undefined {
-  return allow.length === 0 ? undefined : { policy: policyOf({ allow, deny }), bindings: [] };
+function initialEgress({ egress: { allow, deny, ask } }: Config): EgressSpec | undefined {
+  if (allow.length === 0 && !ask) return undefined;
+  const policy = policyOf({ allow, deny });
+  return { policy: ask && policy.mode !== 'allow-all' ? { ...policy, mode: 'ask' } : policy, bindings: [] };
 }
 
 /** Undefined where nothing is said of it: then `tcp://` is not encrypted. */

@@ -15,6 +15,7 @@ const layers = [
   'app.ts',
   'api',
   'chat',
+  'agents',
   'solve',
   'config',
   'models',

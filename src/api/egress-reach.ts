@@ -66,6 +66,7 @@ function checkEgressReach(
     throw new GeodeError('forbidden', `An upstream for ${bound.name} needs the scope admin`);
 }
 
-function isOperator({ var: { caller } }: Context<ApiEnv>): boolean {
+/** Whoever runs the host: on its own socket, or with a key that says so. */
+export function isOperator({ var: { caller } }: Context<ApiEnv>): boolean {
   return caller.actsFor === 'anyone' || caller.scopes.includes('admin');
 }

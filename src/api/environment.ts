@@ -1,8 +1,10 @@
 import type { HttpBindings } from '@hono/node-server';
 import type { Logger } from 'pino';
 import type { Setting } from '../config/load.ts';
+import type { Agents } from '../core/agent.ts';
 import type { Approvals } from '../core/approval.ts';
 import type { Cancel } from '../core/cancel.ts';
+import type { Chats } from '../core/chat.ts';
 import type { Events } from '../core/events.ts';
 import type { User } from '../core/identity.ts';
 import type { ImageFacts } from '../core/images.ts';
@@ -10,6 +12,7 @@ import type { Memory, MemoryStore } from '../core/memory.ts';
 import type { Sandboxes, UserSandboxes } from '../core/persistent.ts';
 import type { RuntimeName } from '../core/runtime.ts';
 import type { Sandbox, SandboxSpec } from '../core/sandbox.ts';
+import type { ToolSessions } from '../core/tools.ts';
 import type { EgressHost } from '../egress/open-egress.ts';
 import type { Previews } from '../previews/previews.ts';
 import type { PullEvent } from '../runs/events.ts';
@@ -22,6 +25,7 @@ import type { RateLimit } from './guards/rate-limit.ts';
 import type { KeyStore, Scope } from './keys.ts';
 import type { LiveContexts } from './live-contexts.ts';
 import type { McpDoor } from './routes/mcp/mcp.ts';
+import type { Logins } from './sessions.ts';
 
 /**
  * What the server is made of. Whoever starts it owns the parts and closes them after `stop`. The routes of a part that
@@ -40,6 +44,8 @@ export interface ApiParts {
   readonly egress?: EgressHost;
   /** What waits for a person's decision. */
   readonly approvals?: Approvals;
+  /** Conversations with agents in sandboxes. */
+  readonly agents?: Agents;
   readonly solves?: OpenedSolves;
   /** A fresh sandbox with the config's limits, for one command or a context; the caller disposes of it. */
   readonly open?: (
@@ -57,12 +63,20 @@ export interface ApiParts {
   ) => AsyncGenerator<PullEvent, ImageFacts>;
   /** Every setting as it is in force; the API masks the secrets among them. */
   readonly settings?: () => readonly Setting[];
+  /** Chats with agents, on every channel. */
+  readonly chats?: Chats;
   /** What happens on this host. */
   readonly events?: Events;
+  /** Tools for programs in sandboxes. */
+  readonly tools?: ToolSessions;
   /** Tools for models, at `/mcp`. */
   readonly mcp?: McpDoor;
   /** `off` lets everyone in as the local user; `startApi` refuses that on a public address. */
   readonly keys: KeyStore | 'off';
+  /** Sessions of the dashboard, and the links that open them. */
+  readonly logins?: Logins;
+  /** Where the built files of the dashboard are. */
+  readonly dashboardFolder?: string;
   readonly log: Logger;
   /** Geode's own version. */
   readonly version: string;
@@ -73,9 +87,10 @@ export interface ApiParts {
 export interface ApiOptions {
   /**
    * Who a caller is. `keys`: the user whose key is sent. `socket`: the local user, who runs this host, may do
-   * everything and may act for any user; only for a socket that nobody else can connect to.
+   * everything and may act for any user; only for a socket that nobody else can connect to. `tools`: the user that the
+   * host itself names, for tools in sandboxes: without a server, and never as an operator.
    */
-  readonly callers: 'keys' | 'socket';
+  readonly callers: 'keys' | 'socket' | 'tools';
   readonly host: string;
   /** 0 takes a free one. */
   readonly port: number;

@@ -34,6 +34,7 @@ export function describeApi(app: OpenAPIHono<ApiEnv>, version: string) {
       { name: 'contexts', description: 'Interpreters that keep their variables between runs.' },
       { name: 'context', description: 'Entries of the memory of the user whose key asks.' },
       { name: 'memory', description: 'The store behind all memories.' },
+      { name: 'chats', description: 'Chats with agents, the channels, and who may speak on them.' },
       { name: 'keys', description: 'Who may ask, and for what.' },
       { name: 'server', description: 'How the server is doing, what it can do and what happens.' },
     ],

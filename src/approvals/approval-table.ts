@@ -30,6 +30,7 @@ export const approvalChapter: Chapter = {
       decision TEXT,
       decided_at INTEGER,
       decided_by TEXT,
+      by_operator INTEGER NOT NULL,
       answer TEXT,
       until INTEGER,
       heard INTEGER NOT NULL
@@ -58,7 +59,7 @@ export class ApprovalTable {
     this.#ledger.write((sql) => {
       sql.run`INSERT INTO approvals VALUES (${id}, ${user}, ${sandbox ?? null}, ${chat ?? null}, ${kind},
         ${key ?? null}, ${title}, ${detail}, ${JSON.stringify(choices)}, ${JSON.stringify(answers)},
-        ${now}, ${now + waitMs}, 'open', NULL, NULL, NULL, NULL, NULL, 0)`;
+        ${now}, ${now + waitMs}, 'open', NULL, NULL, NULL, 0, NULL, NULL, 0)`;
       sql.run`DELETE FROM approvals WHERE state <> 'open' AND (asked_at < ${now - keepMs} OR id IN (
         SELECT id FROM approvals WHERE state <> 'open' ORDER BY asked_at DESC LIMIT -1 OFFSET ${mostKept}))`;
     });
@@ -119,13 +120,13 @@ export class ApprovalTable {
   end(
     id: string,
     state: Exclude<ApprovalState, 'open'>,
-    { decision, by, answer, forMs }: Partial<DecideApproval>,
+    { decision, by, byOperator = false, answer, forMs }: Partial<DecideApproval>,
     now: number,
   ): Approval | undefined {
     const until = decision === 'allow-always' && forMs !== undefined ? now + forMs : null;
     const { changes } = this.#ledger.write(
       (sql) => sql.run`UPDATE approvals SET state = ${state}, decision = ${decision ?? 'deny'},
-        decided_at = ${now}, decided_by = ${by ?? null}, answer = ${answer ?? null}, until = ${until}
+        decided_at = ${now}, decided_by = ${by ?? null}, by_operator = ${byOperator ? 1 : 0}, answer = ${answer ?? null}, until = ${until}
         WHERE id = ${id} AND state = 'open'`,
     );
     return changes === 0 ? undefined : this.#only(id);
@@ -176,17 +177,19 @@ const rowSchema = z.object({
   decision: z.enum(approvalDecisions).nullable(),
   decided_at: z.number().nullable(),
   decided_by: z.string().nullable(),
+  by_operator: z.number(),
   answer: z.string().nullable(),
   until: z.number().nullable(),
 });
 
 function approvalOf(row: unknown): Approval {
-  const { asked_at, expires_at, decided_at, decided_by, ...rest } = rowSchema.parse(row);
+  const { asked_at, expires_at, decided_at, decided_by, by_operator, ...rest } = rowSchema.parse(row);
   return {
     ...rest,
     askedAt: asked_at,
     expiresAt: expires_at,
     decidedAt: decided_at,
     decidedBy: decided_by,
+    byOperator: by_operator === 1,
   };
 }

@@ -131,7 +131,11 @@ export function openApprovals({ ledger, events, log = noLog }: ApprovalsOptions)
       return finish(id, 'decided', said) ?? refuseSecond(table.get(user, id) ?? missing(id));
     },
     withdraw(sandbox) {
-      for (const { id } of table.openOf(sandbox)) finish(id, 'withdrawn');
+      try {
+        for (const { id } of table.openOf(sandbox)) finish(id, 'withdrawn');
+      } catch (err) {
+        log.warn({ err }, `Approvals could not be withdrawn: ${reasonOf(err)}`);
+      }
     },
     [Symbol.dispose]() {
       isClosed = true;

@@ -1,5 +1,10 @@
 /** Every command, in the order of `geode --help`. */
 import type { CliCommand } from './command.ts';
+import { agentCommand } from './commands/agent.ts';
+import { agentInterruptCommand } from './commands/agent-interrupt.ts';
+import { agentLogCommand } from './commands/agent-log.ts';
+import { agentLsCommand } from './commands/agent-ls.ts';
+import { agentStopCommand } from './commands/agent-stop.ts';
 import { approvalsAllowCommand } from './commands/approvals-allow.ts';
 import { approvalsDenyCommand } from './commands/approvals-deny.ts';
 import { approvalsLsCommand } from './commands/approvals-ls.ts';
@@ -11,9 +16,12 @@ import { crystalsPinCommand } from './commands/crystals-pin.ts';
 import { crystalsRmCommand } from './commands/crystals-rm.ts';
 import { crystalsShowCommand } from './commands/crystals-show.ts';
 import { crystalsVerifyCommand } from './commands/crystals-verify.ts';
+import { dashboardCommand } from './commands/dashboard.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { egressAllowCommand } from './commands/egress-allow.ts';
+import { egressAskCommand } from './commands/egress-ask.ts';
 import { egressDenyCommand } from './commands/egress-deny.ts';
+import { egressLearnCommand } from './commands/egress-learn.ts';
 import { egressLogCommand } from './commands/egress-log.ts';
 import { egressLsCommand } from './commands/egress-ls.ts';
 import { egressUsageCommand } from './commands/egress-usage.ts';
@@ -44,6 +52,7 @@ import { sandboxExtendCommand } from './commands/sandbox-extend.ts';
 import { sandboxForkCommand } from './commands/sandbox-fork.ts';
 import { sandboxLogsCommand } from './commands/sandbox-logs.ts';
 import { sandboxLsCommand } from './commands/sandbox-ls.ts';
+import { sandboxOpenCommand } from './commands/sandbox-open.ts';
 import { sandboxPauseCommand } from './commands/sandbox-pause.ts';
 import { sandboxPsCommand } from './commands/sandbox-ps.ts';
 import { sandboxRenameCommand } from './commands/sandbox-rename.ts';
@@ -88,8 +97,14 @@ export const commands: readonly CliCommand[] = [
   sandboxDiffCommand,
   sandboxUndoCommand,
   sandboxForkCommand,
+  sandboxOpenCommand,
   sandboxExtendCommand,
   sandboxRenameCommand,
+  agentCommand,
+  agentLsCommand,
+  agentLogCommand,
+  agentInterruptCommand,
+  agentStopCommand,
   solveCommand,
   solveLsCommand,
   solveShowCommand,
@@ -103,6 +118,8 @@ export const commands: readonly CliCommand[] = [
   egressLsCommand,
   egressAllowCommand,
   egressDenyCommand,
+  egressAskCommand,
+  egressLearnCommand,
   egressLogCommand,
   egressUsageCommand,
   approvalsLsCommand,
@@ -124,6 +141,7 @@ export const commands: readonly CliCommand[] = [
   memorySearchCommand,
   memoryStatsCommand,
   gatewayCommand,
+  dashboardCommand,
   hostCommand,
   hostStopCommand,
   keysCreateCommand,

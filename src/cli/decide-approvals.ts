@@ -6,7 +6,10 @@ import { userClient } from './user-client.ts';
 import { somePositionals } from './values.ts';
 
 /** Says the same to every approval that the command line names, and shows each as it is kept. */
-export async function decideEach(context: CliContext, said: Omit<DecideApproval, 'by'>): Promise<void> {
+export async function decideEach(
+  context: CliContext,
+  said: Omit<DecideApproval, 'by' | 'byOperator'>,
+): Promise<void> {
   const client = userClient(context);
   for (const id of somePositionals(context, 'ID of an approval')) {
     const approval = await client.approvals.decide(id, said, { signal: context.signal });

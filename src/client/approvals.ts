@@ -11,7 +11,7 @@ export interface RemoteApprovals {
   list(options?: ListApprovals & Cancel): Promise<readonly Approval[]>;
   get(id: string, options?: Cancel): Promise<Approval>;
   /** `approval_decided` when somebody was faster, or its time was up. */
-  decide(id: string, decided: Omit<DecideApproval, 'by'>, options?: Cancel): Promise<Approval>;
+  decide(id: string, decided: Omit<DecideApproval, 'by' | 'byOperator'>, options?: Cancel): Promise<Approval>;
   /**
    * Those that are open, then each as it is asked or decided. Goes on when the host is restarted; fails when there is
    * none for longer than `patienceMs` (30 s by default).

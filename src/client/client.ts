@@ -2,7 +2,9 @@
  * Geode's API from TypeScript, for Node and for browsers: nothing here needs more than `fetch` and `WebSocket`. Each
  * failure is a `GeodeError` with the code and the hint that the server gave.
  */
+import { type RemoteAgents, remoteAgents } from './agents.ts';
 import { type RemoteApprovals, remoteApprovals } from './approvals.ts';
+import { type RemoteChats, remoteChats } from './chats.ts';
 import { type RemoteEgress, type RemoteSecrets, remoteEgress, remoteSecrets } from './egress.ts';
 import { type RemoteHost, remoteHost } from './host.ts';
 import { type RemoteMemory, remoteMemory } from './memory.ts';
@@ -13,6 +15,7 @@ import { type RemoteSolves, remoteSolves } from './solve.ts';
 import { httpTransport, type Target, type Transport } from './transport.ts';
 
 export { GeodeError, isGeodeError } from '../core/errors.ts';
+export type { RemoteAgents } from './agents.ts';
 export type { RemoteApprovals } from './approvals.ts';
 export type {
   EgressLogQuery,
@@ -47,6 +50,10 @@ export interface GeodeClient extends RemoteMemory, RemoteHost {
   /** What sandboxes and runs of the user tried to reach, and what it cost. */
   readonly egress: RemoteEgress;
   readonly secrets: RemoteSecrets;
+  /** Chats with agents, on every channel. */
+  readonly chats: RemoteChats;
+  /** Conversations with agents in sandboxes. */
+  readonly agents: RemoteAgents;
   /** What waits for a decision of the user. */
   readonly approvals: RemoteApprovals;
   /** The same host, asked for another user: only for whoever runs it, on its own socket. */
@@ -68,6 +75,8 @@ function clientOf(connection: Connection): GeodeClient {
     solves: remoteSolves(connection),
     egress: remoteEgress(connection),
     secrets: remoteSecrets(connection),
+    agents: remoteAgents(connection),
+    chats: remoteChats(connection),
     approvals: remoteApprovals(connection),
     as: (user) => clientOf({ ...connection, headers: { ...connection.headers, 'geode-user': user } }),
   };

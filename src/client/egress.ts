@@ -4,6 +4,7 @@ import type {
   WireEgressLog,
   WireEgressState,
   WireEgressUsage,
+  WireGrants,
   WireSecrets,
 } from '../api/schemas/egress.ts';
 import { fromWire, type Own, toWire } from '../api/schemas/names.ts';
@@ -12,9 +13,11 @@ import type {
   AuditRecord,
   BindingSpec,
   EgressBridge,
+  EgressGrant,
   EgressPolicy,
   EgressRule,
   EgressSpec,
+  EgressTarget,
 } from '../core/egress.ts';
 import { ask, type Connection, send } from './send.ts';
 
@@ -40,6 +43,12 @@ export interface RemoteSandboxEgress {
     rules: readonly (string | EgressRule)[],
     options?: { readonly forMs?: number } & Cancel,
   ): Promise<EgressSpec>;
+  /** Whether what no rule decides waits for the user's answer, as an approval. */
+  ask(on: boolean, options?: Cancel): Promise<EgressSpec>;
+  /** From now on every public address passes and is written down. */
+  learn(options?: Cancel): Promise<EgressSpec>;
+  /** The smallest policy that lets pass what was written down; it holds, unless `apply` is false. */
+  learned(options?: { readonly apply?: boolean } & Cancel): Promise<EgressSpec>;
 }
 
 export interface EgressLogQuery {
@@ -58,6 +67,10 @@ export interface RemoteEgress {
   /** Of today, or of another day (2026-01-31, UTC); the budget is that of today. */
   usage(options?: { readonly day?: string } & Cancel): Promise<Own<WireEgressUsage>>;
   bindings(options?: Cancel): Promise<Own<WireBindings>['bindings']>;
+  /** What the user allowed when asked, for one sandbox or for good. */
+  grants(options?: Cancel): Promise<readonly EgressGrant[]>;
+  /** Takes it back. How many there were. */
+  removeGrant(target: EgressTarget, options?: Cancel): Promise<number>;
 }
 
 /** Needs the scope `secrets`. Nothing here gives a value back. */
@@ -90,6 +103,9 @@ export function remoteSandboxEgress(connection: Connection, sandbox: string): Re
       state('POST', `${path}/allow`, { rules, for_ms: forMs }, cancel),
     deny: (rules, { forMs, ...cancel } = {}) =>
       state('POST', `${path}/deny`, { rules, for_ms: forMs }, cancel),
+    ask: (on, cancel = {}) => state('POST', `${path}/ask`, { on }, cancel),
+    learn: (cancel = {}) => state('POST', `${path}/learn`, undefined, cancel),
+    learned: ({ apply = true, ...cancel } = {}) => state('POST', `${path}/learned`, { apply }, cancel),
   };
 }
 
@@ -107,6 +123,18 @@ export function remoteEgress(connection: Connection): RemoteEgress {
     async bindings({ signal } = {}) {
       const { bindings } = await ask<WireBindings>(connection, 'GET', `${base}/bindings`, { signal });
       return fromWire(bindings);
+    },
+    async grants({ signal } = {}) {
+      const { grants } = await ask<WireGrants>(connection, 'GET', `${base}/grants`, { signal });
+      return fromWire(grants);
+    },
+    async removeGrant({ host, port }, { signal } = {}) {
+      const query = { host, port };
+      const answer = await ask<{ removed: number }>(connection, 'DELETE', `${base}/grants`, {
+        query,
+        signal,
+      });
+      return answer.removed;
     },
   };
 }

@@ -198,14 +198,6 @@ export function configSchema(host: Host) {
           .describe('US dollars for a million tokens by model, beside and before the known ones'),
       })
       .prefault({}),
-    solve: z
-      .strictObject({
-        crystal_days: positive
-          .default(90)
-          .describe('days after which a crystal that nobody used leaves recall'),
-        recall_tokens: count.default(3000).describe('the most that recalled text adds to a prompt, about'),
-      })
-      .prefault({}),
     agents: z
       .strictObject({
         driver: z
@@ -218,7 +210,17 @@ export function configSchema(host: Host) {
           .optional()
           .describe('of the built-in agent: SERVICE/MODEL; the usual one of `providers` if not set'),
         steps: positive.int().default(50).describe('calls to a model that one turn of it may make'),
+        instructions: z.string().min(1).optional().describe('added to what the built-in agent is told'),
         turn_timeout: positive.default(1800).describe('seconds that one turn may take'),
+        keep_events: positive.int().default(100_000).describe('events that each conversation keeps'),
+      })
+      .prefault({}),
+    solve: z
+      .strictObject({
+        crystal_days: positive
+          .default(90)
+          .describe('days after which a crystal that nobody used leaves recall'),
+        recall_tokens: count.default(3000).describe('the most that recalled text adds to a prompt, about'),
       })
       .prefault({}),
     runs: z
@@ -239,6 +241,37 @@ export function configSchema(host: Host) {
         pull_timeout: positive.default(600).describe('seconds that fetching an image may take'),
       })
       .prefault({}),
+    chat: z
+      .strictObject({
+        concurrency: positive.int().default(4).describe('turns of agents in chats at once'),
+        per_user: positive.int().default(2).describe('of these, of one user'),
+        messages_per_minute: positive.default(30).describe('messages of one sender that are taken'),
+        pairing_minutes: positive.default(30).describe('minutes that the code of an unknown sender is good'),
+        file_size: size.default(20 * 1024 ** 2).describe('largest file that goes in or out: "20m"'),
+      })
+      .prefault({}),
+    channels: z
+      .strictObject({
+        telegram: z
+          .strictObject({
+            secret: z
+              .string()
+              .default('telegram')
+              .describe('name of the secret with the token: geode secrets set'),
+            api_url: z.url().default('https://api.telegram.org').describe('address of the Bot API'),
+            allow: z
+              .record(z.string(), z.string())
+              .default({})
+              .describe("who needs no pairing: Telegram's number of the person, and the user"),
+            groups: z
+              .enum(['addressed', 'all', 'off'])
+              .default('addressed')
+              .describe('what is read in groups: what is meant for the bot, everything or nothing'),
+          })
+          .optional()
+          .describe('a Telegram bot; {} is enough when its token is the secret telegram'),
+      })
+      .prefault({}),
     egress: z
       .strictObject({
         allow: z
@@ -249,10 +282,39 @@ export function configSchema(host: Host) {
           .array(z.string())
           .default([])
           .describe('what none of these may reach, whatever else allows it'),
+        ask: z
+          .boolean()
+          .default(false)
+          .describe('of these, what no rule decides waits for your answer (geode approvals)'),
+        ask_timeout: positive.max(600).default(60).describe('seconds that a connection waits for an answer'),
         secrets_key: folder
           .default(join(host.configDir, 'secrets.key'))
           .describe('the file with the key of the secrets; it is made when the first is set'),
         audit_records: positive.int().default(100_000).describe('connections that the audit keeps'),
+        audit_days: positive.default(30).describe('days that it keeps them'),
+      })
+      .prefault({}),
+    mcp: z
+      .strictObject({
+        tools: z
+          .array(z.string().min(1))
+          .default([
+            'memory_search',
+            'memory_store',
+            'run_code',
+            'ask_person',
+            'list_resources',
+            'read_resource',
+          ])
+          .describe('what a tool session in a sandbox may use that names no tools'),
+        call_timeout: positive.default(300).describe('seconds that one call of a tool may take'),
+        ask_timeout: positive
+          .default(600)
+          .describe('seconds that a person has to answer what a tool asks; then it counts as no'),
+        rate: positive
+          .default(1_000)
+          .describe('calls a second of one session; twice as many may come at once'),
+        audit_records: positive.int().default(100_000).describe('calls that the audit keeps'),
         audit_days: positive.default(30).describe('days that it keeps them'),
       })
       .prefault({}),

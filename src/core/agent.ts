@@ -44,6 +44,8 @@ export type PermissionAnswer = 'once' | 'session' | 'deny';
 export type AgentHappening =
   /** The first event of each turn. */
   | { readonly type: 'turn-start'; readonly driver: DriverName; readonly message: string }
+  /** Another host goes on with the turn. What the agent said since its last tool result may be said anew. */
+  | { readonly type: 'turn-resume' }
   /** A piece of the answer; the pieces between two other events belong together. */
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'thinking'; readonly text: string }
@@ -58,7 +60,7 @@ export type AgentHappening =
     }
   /** What really changed in the workspace during the turn, from snapshots; left out where there are none. */
   | { readonly type: 'file-change'; readonly path: string; readonly change: Change['change'] }
-  /** The turn waits for `answer`. No answer in time is a denial. */
+  /** The turn waits for a person: `id` is that of an approval, which can be decided there too. Late is denied. */
   | {
       readonly type: 'permission-request';
       readonly id: string;
@@ -120,8 +122,11 @@ export interface UserAgents {
   ): AsyncGenerator<AgentEvent>;
   /** Ends the turn that runs: its processes are quiet and its last event is kept when this resolves. False: none ran. */
   interrupt(chat: string, options?: Cancel): Promise<boolean>;
-  /** Answers a permission request. `permission_not_found` for one that is not open. */
-  answer(chat: string, id: string, answer: PermissionAnswer): Promise<void>;
+  /**
+   * Answers a permission request, which is an approval of the chat: `approval_not_found` for another,
+   * `approval_decided` for one that is not open any more. `by` is for the record.
+   */
+  answer(chat: string, id: string, answer: PermissionAnswer, by: string): Promise<void>;
   /** Forgets the conversation, with its events; the sandbox and its files stay. False: there was none. */
   stop(chat: string, options?: Cancel): Promise<boolean>;
   /** The latest active first. */

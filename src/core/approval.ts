@@ -66,6 +66,8 @@ export interface Approval {
   readonly decidedAt: number | null;
   /** Who said it: `socket`, `key 1f2e3d4c5b6a`, or what a channel calls the person. Null when nobody did. */
   readonly decidedBy: string | null;
+  /** Whoever runs the host said it: on its own socket, or with a key that has the scope `admin`. */
+  readonly byOperator: boolean;
   /** What the person wrote, for a question. */
   readonly answer: string | null;
   /** Until when `allow-always` holds; null: for good. */
@@ -76,6 +78,8 @@ export interface DecideApproval {
   readonly decision: ApprovalDecision;
   /** For the record. */
   readonly by: string;
+  /** Whoever runs the host says it; default false. */
+  readonly byOperator?: boolean;
   readonly answer?: string;
   /** How long `allow-always` holds from now on; left out: for good. */
   readonly forMs?: number;
@@ -106,7 +110,7 @@ export interface Approvals {
   get(user: User, id: string): Approval;
   /** `approval_decided` when it is not open any more; `invalid_input` for a decision that is not among its choices. */
   decide(user: User, id: string, decided: DecideApproval): Approval;
-  /** Withdraws the open ones of a sandbox that is gone. */
+  /** Withdraws the open ones of a sandbox that is gone. Never throws. */
   withdraw(sandbox: string): void;
 }
 

@@ -28,7 +28,7 @@ export interface NewMessage {
   readonly due?: number;
 }
 
-export type MessageState = 'delayed' | 'waiting' | 'running' | 'done' | 'failed' | 'stopped';
+type MessageState = 'delayed' | 'waiting' | 'running' | 'done' | 'failed' | 'stopped';
 
 export interface BusMessage extends Required<NewMessage> {
   readonly id: number;
@@ -66,7 +66,7 @@ export interface NewReply {
 }
 
 /** `unknown`: it may or may not have arrived. `failed`: it did not, and will not be tried again. */
-export type ReplyState = 'waiting' | 'sending' | 'sent' | 'unknown' | 'failed';
+type ReplyState = 'waiting' | 'sending' | 'sent' | 'unknown' | 'failed';
 
 export interface BusReply extends NewReply {
   readonly id: number;

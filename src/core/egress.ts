@@ -2,8 +2,11 @@ import type { Duplex } from 'node:stream';
 import type { Cancel } from './cancel.ts';
 import type { Sandbox } from './sandbox.ts';
 
-/** `deny-all`: nothing passes. `allow-list`: what a rule names. `allow-all`: every public address. */
-export const egressModes = ['deny-all', 'allow-list', 'allow-all'] as const;
+/**
+ * `deny-all`: nothing passes. `allow-list`: what a rule names. `ask`: the same, and what no rule decides is held until a
+ * person has answered. `allow-all`: every public address. `learn`: the same, and each target is written down.
+ */
+export const egressModes = ['deny-all', 'allow-list', 'ask', 'allow-all', 'learn'] as const;
 type EgressMode = (typeof egressModes)[number];
 
 /**
@@ -43,6 +46,19 @@ export interface EgressBridge {
 export interface EgressTarget {
   readonly host: string;
   readonly port: number;
+}
+
+/** A target that a person allowed when asked, while the mode is `ask`. */
+export interface EgressGrant extends EgressTarget {
+  /** The id of the sandbox that it is for; null: for all of the user. */
+  readonly sandboxId: string | null;
+  /** Whoever runs the host allowed this private address. */
+  readonly private: boolean;
+  readonly grantedAt: number;
+  /** In ms since 1970; null: for good. */
+  readonly until: number | null;
+  /** The approval that says who allowed it. */
+  readonly approval: string;
 }
 
 /** Why something was refused, for whoever looks at the result of a command. */

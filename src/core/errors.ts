@@ -53,6 +53,10 @@ export const errorCatalogue = {
     status: 409,
     hint: 'Use the sandboxes through the host that holds the ledger, or take over.',
   },
+  no_gateway: {
+    status: 409,
+    hint: 'Start `geode gateway`, or run `geode dashboard` where no host runs.',
+  },
   host_lost: {
     status: 502,
     hint: 'What runs in the sandboxes goes on. Look at what became of the command before it is given again.',
@@ -225,10 +229,6 @@ export const errorCatalogue = {
   agent_failed: {
     status: 502,
     hint: 'The program of the agent ended without an answer; its own words are in the message. Try again.',
-  },
-  permission_not_found: {
-    status: 404,
-    hint: 'It was answered, or its time is up. `geode agent log` shows what is open.',
   },
   // chats
   lease_lost: {

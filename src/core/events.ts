@@ -39,14 +39,42 @@ export type Happening =
       readonly exitCode: number | null;
       readonly durationMs: number;
     }
+  | { readonly type: 'turn-start'; readonly chat: string; readonly turn: string; readonly driver: string }
+  /** A turn that its host did not see to the end has none, until another host resumes it. */
+  | {
+      readonly type: 'turn-end';
+      readonly chat: string;
+      readonly turn: string;
+      readonly driver: string;
+      readonly outcome: 'done' | 'interrupted' | 'limit' | 'error';
+    }
   | {
       readonly type: 'entry-stored';
       readonly key: string;
       readonly outcome: 'created' | 'updated' | 'merged';
     }
+  /** Programs in a sandbox may use the host's tools from now on; `tools-close`: no more. */
+  | ({ readonly type: 'tools-open'; readonly tools: readonly string[] } & OfSandbox)
+  | ({ readonly type: 'tools-close' } & OfSandbox)
+  /** `outcome` is `ok` or the code of an error. */
+  | ({
+      readonly type: 'tool-call';
+      readonly tool: string;
+      readonly outcome: string;
+      readonly durationMs: number;
+    } & OfSandbox)
   /** Many at once, such as an import. */
   | { readonly type: 'entries-stored'; readonly count: number }
   | { readonly type: 'entry-removed'; readonly key: string }
+  /** Somebody on a channel may speak as the user from now on. */
+  | { readonly type: 'sender-paired'; readonly channel: string; readonly sender: string }
+  /** Somebody waits for a person's decision. */
+  | ({ readonly type: 'approval-asked' } & OfApproval)
+  | ({
+      readonly type: 'approval-decided';
+      readonly state: 'decided' | 'expired' | 'withdrawn';
+      readonly decision: ApprovalDecision;
+    } & OfApproval)
   | { readonly type: 'solve-start'; readonly solve: string }
   | {
       readonly type: 'attempt-end';
@@ -60,14 +88,7 @@ export type Happening =
       readonly type: 'crystal-change';
       readonly key: string;
       readonly change: 'created' | 'confirmed' | 'doubted' | 'edited' | 'removed';
-    }
-  /** Somebody waits for a person's decision. */
-  | ({ readonly type: 'approval-asked' } & OfApproval)
-  | ({
-      readonly type: 'approval-decided';
-      readonly state: 'decided' | 'expired' | 'withdrawn';
-      readonly decision: ApprovalDecision;
-    } & OfApproval);
+    };
 
 interface OfSandbox {
   readonly sandbox: string;

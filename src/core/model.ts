@@ -13,9 +13,31 @@ import type { TokenUsage } from './prices.ts';
 export const providerKinds = ['anthropic', 'openai', 'openai-compatible'] as const;
 export type ProviderKind = (typeof providerKinds)[number];
 
-interface ModelMessage {
-  readonly role: 'user' | 'assistant';
-  readonly text: string;
+export type ModelMessage =
+  | { readonly role: 'user'; readonly text: string }
+  | { readonly role: 'assistant'; readonly text: string; readonly calls?: readonly ToolCall[] | undefined }
+  /** What came of the calls of the message before; every call has one. */
+  | { readonly role: 'tool'; readonly results: readonly ToolResult[] };
+
+/** What a model may ask for. Whoever asks the model does it, and checks the input. */
+export interface ModelTool {
+  readonly name: string;
+  readonly description: string;
+  readonly input: ZodType;
+}
+
+export interface ToolCall {
+  readonly id: string;
+  readonly tool: string;
+  /** As the model wrote it: not checked against the tool's schema; text where it is not JSON. */
+  readonly input: unknown;
+}
+
+export interface ToolResult {
+  readonly id: string;
+  readonly tool: string;
+  readonly output: string;
+  readonly failed: boolean;
 }
 
 export interface ModelRequest {
@@ -26,14 +48,16 @@ export interface ModelRequest {
   readonly messages: readonly ModelMessage[];
   /** Asks for JSON of this shape. The answer's text is not checked against it: `parseAnswer` does that. */
   readonly shape?: ZodType;
+  readonly tools?: readonly ModelTool[];
   readonly maxOutputTokens?: number;
 }
 
-/** Why the model stopped: it was done, it reached a limit, it declined, or something else. */
-export type ModelFinish = 'stop' | 'length' | 'refused' | 'other';
+/** Why the model stopped: it was done, it calls tools, it reached a limit, it declined, or something else. */
+export type ModelFinish = 'stop' | 'calls' | 'length' | 'refused' | 'other';
 
 export interface ModelAnswer {
   readonly text: string;
+  readonly calls: readonly ToolCall[];
   readonly finish: ModelFinish;
   readonly usage: TokenUsage;
   /** In US dollars; null when the price of the model is not known. */
@@ -42,6 +66,7 @@ export interface ModelAnswer {
 
 export type ModelEvent =
   | { readonly type: 'text-delta'; readonly text: string }
+  | { readonly type: 'thinking-delta'; readonly text: string }
   /** The last event of every answer that was not an error. */
   | ({ readonly type: 'answer' } & ModelAnswer);
 

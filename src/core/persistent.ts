@@ -9,6 +9,7 @@ import type { Command, ExecOptions, ExecResult, Process, ProcessList, SignalName
 import type { RuntimeName, SandboxFacts } from './runtime.ts';
 import type { Activity, Grade, Metrics, SandboxSpec, Workspace } from './sandbox.ts';
 import type { Snapshots } from './snapshots.ts';
+import type { ToolDoor } from './tools.ts';
 
 /**
  * Sandboxes that stay: one for each user and chat, whatever becomes of the host. Users and chats are named
@@ -99,6 +100,10 @@ export interface PersistentSandbox extends Omit<Workspace, 'exec' | 'spawn'> {
   readonly activity: Activity;
   /** Why it has ended, if it has. */
   readonly end: GeodeError | undefined;
+  /** Where programs in it find the host's tools. */
+  readonly tools?: ToolDoor;
+  /** Base environment of its commands. */
+  readonly env: Readonly<Record<string, string>>;
   /** Left out where its files are not on this host. */
   readonly snapshots?: Snapshots;
   /** With `undoable` its files are marked before, so that `snapshots.undo` can take back what it changed. */

@@ -6,6 +6,7 @@ import type { Files } from './files.ts';
 import type { Journals } from './journal.ts';
 import type { Limits } from './limits.ts';
 import type { Command, ExecOptions, ExecResult, Process, ProcessList, SignalName } from './process.ts';
+import type { ToolDoor } from './tools.ts';
 
 /**
  * How strong the walls are, weakest first: `none` (the host's own user), `os` (namespaces without a
@@ -94,6 +95,8 @@ export interface Sandbox extends Workspace, AsyncDisposable {
   readonly freezer?: Freezer;
   /** The way out that a policy opens. Left out of sandboxes that several share: their owner holds it. */
   readonly hatch?: Hatch;
+  /** Where programs in it find the host's tools. Left out of sandboxes that several share. */
+  readonly tools?: ToolDoor;
   /** What its processes wrote, also after they and their host have ended. */
   readonly journals: Journals;
   readonly activity: Activity;

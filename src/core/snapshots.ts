@@ -104,7 +104,8 @@ export interface Snapshots {
   restore(name: string, options?: Freezing & Cancel): Promise<Restored>;
   /**
    * What differs between a snapshot and a later one, or the workspace as it is now. Folder by folder in the
-   * order of names, a folder before what is in it. `undo` stands for the last undo point.
+   * order of names, a folder before what is in it. `undo` stands for the last undo point, `undo:NAME` for
+   * the one that `mark` gave that name.
    */
   diff(from: string, options?: { readonly to?: string | undefined } & Cancel): AsyncIterable<Change>;
   /**

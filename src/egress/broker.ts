@@ -4,12 +4,15 @@ import { reasonOf } from '../core/errors.ts';
 import type { Crossing } from './crossing.ts';
 import { dial } from './dial.ts';
 import { shownTarget } from './host-name.ts';
+import { isPrivateTarget, type Person } from './person.ts';
 import { type Decision, decide, type Request } from './policy.ts';
 import { failure, type Refusal, refusalOf } from './refusal.ts';
 import { pin, type Resolve, systemResolve } from './resolve.ts';
 
 /** Connections of one sandbox at once. */
 const mostOpen = 2_000;
+/** Of these, such that wait for a person. */
+const mostHeld = 200;
 const longestTimerMs = 2 ** 31 - 1;
 
 export interface BrokerOptions {
@@ -23,6 +26,15 @@ export interface BrokerOptions {
   /** Told of each refusal at once. */
   readonly onDenied?: (denial: Denial) => void;
   readonly resolve?: Resolve;
+  readonly person?: Person;
+  readonly onLearned?: (target: EgressTarget & { readonly private: boolean }) => void;
+}
+
+/** Whoever waits for an answer; gone when it is closed. */
+interface Client {
+  readonly destroyed: boolean;
+  once(event: 'close', listener: () => void): unknown;
+  off(event: 'close', listener: () => void): unknown;
 }
 
 /** Allowed, looked up and connected. The rule is for the audit. */
@@ -38,8 +50,13 @@ export type Via = AuditRecord['via'];
 export class Broker implements Disposable {
   readonly #options: BrokerOptions;
   readonly #open = new Set<Crossing>();
+  /** What a person allowed this once. */
+  readonly #once = new WeakSet<Request>();
+  readonly #ended = new AbortController();
+  #held = 0;
   #policy: EgressPolicy;
   #expiry: NodeJS.Timeout | undefined;
+  readonly #grantEnds = new Set<number>();
 
   constructor(options: BrokerOptions) {
     this.#options = options;
@@ -63,14 +80,22 @@ export class Broker implements Disposable {
   }
 
   decide(request: Request): Decision {
-    return decide(this.#policy, request);
+    const decision = decide(this.#policy, request);
+    if (decision.allowed || !decision.undecided) return decision;
+    const { inside } = request;
+    if (this.#once.has(request) || (inside !== undefined && this.#once.has(inside)))
+      return { allowed: true, rule: 'ask (once)', private: isPrivateTarget(request) };
+    const grant = this.#options.person?.granted(request);
+    if (grant === undefined) return decision;
+    const rule = grant.sandboxId === null ? 'ask (for good)' : 'ask (for this sandbox)';
+    return { allowed: true, rule, private: grant.private };
   }
 
   /** A connection to where the request leads, or what to tell the client. */
-  async pass(request: Request, via: Via): Promise<Passage | Refusal> {
+  async pass(request: Request, via: Via, client: Client): Promise<Passage | Refusal> {
     const startedAt = Date.now();
     if (this.#open.size >= mostOpen) return failure(`more than ${mostOpen} connections are open`, 503);
-    const decision = this.decide(request);
+    const decision = await this.#decideOrAsk(request, client);
     if (!decision.allowed) return this.deny(request, via, decision);
     const pinned = await pin(request.host, decision, this.#options.resolve ?? systemResolve);
     if ('closed' in pinned) {
@@ -84,12 +109,43 @@ export class Broker implements Disposable {
     try {
       const socket = await dial(pinned.addresses, request.port);
       const late = this.decide(request);
-      if (late.allowed) return { socket, address: socket.remoteAddress ?? '', rule: late.rule };
+      if (late.allowed) {
+        const { host, port } = request;
+        if (this.#policy.mode === 'learn') this.#options.onLearned?.({ host, port, private: late.private });
+        return { socket, address: socket.remoteAddress ?? '', rule: late.rule };
+      }
       socket.destroy();
       return this.deny(request, via, late);
     } catch (error) {
       const why = `${shownTarget(request)} cannot be reached: ${reasonOf(error)}`;
       return this.#failed(request, via, decision.rule, why, startedAt);
+    }
+  }
+
+  /** What no rule decides waits for a person. */
+  async #decideOrAsk(request: Request, client: Client): Promise<Decision> {
+    const decision = this.decide(request);
+    const { person } = this.#options;
+    if (decision.allowed || !decision.undecided) return decision;
+    const target = shownTarget(request);
+    if (person === undefined)
+      return { ...decision, reason: `${target} is not in the policy, and nobody can be asked here` };
+    if (this.#held >= mostHeld)
+      return { ...decision, reason: `${target}: ${mostHeld} connections wait for an answer already` };
+    const gone = new AbortController();
+    const leave = () => gone.abort();
+    this.#held += 1;
+    client.once('close', leave);
+    if (client.destroyed) leave();
+    try {
+      const answer = await person.ask(request, AbortSignal.any([gone.signal, this.#ended.signal]));
+      if ('refused' in answer) return { ...decision, reason: `${target} ${answer.refused}` };
+      if (answer.isOnce) this.#once.add(request);
+      this.#watchExpiry(answer.until);
+      return this.decide(request);
+    } finally {
+      this.#held -= 1;
+      client.off('close', leave);
     }
   }
 
@@ -159,6 +215,7 @@ export class Broker implements Disposable {
   }
 
   [Symbol.dispose](): void {
+    this.#ended.abort();
     clearTimeout(this.#expiry);
     for (const crossing of [...this.#open]) crossing.cut();
   }
@@ -169,11 +226,11 @@ export class Broker implements Disposable {
   }
 
   /** A rule with an end takes what it let pass along. */
-  #watchExpiry(): void {
+  #watchExpiry(grantEnd: number | null = null): void {
     clearTimeout(this.#expiry);
-    const ends = this.#policy.allow.flatMap(({ until }) =>
-      until !== undefined && until > Date.now() ? [until] : [],
-    );
+    if (grantEnd !== null) this.#grantEnds.add(grantEnd);
+    const all = [...this.#grantEnds, ...this.#policy.allow.map(({ until }) => until)];
+    const ends = all.flatMap((until) => (until !== undefined && until > Date.now() ? [until] : []));
     if (ends.length === 0) return;
     const inMs = Math.min(Math.min(...ends) - Date.now() + 1, longestTimerMs);
     this.#expiry = setTimeout(() => {

@@ -29,7 +29,7 @@ export class HttpProxy implements Disposable {
   readonly #broker: Broker;
   readonly #server: Server;
   /** Plain HTTP inside of a tunnel: it may go where the tunnel goes, and nowhere else. */
-  readonly #inside = new WeakMap<Duplex, EgressTarget>();
+  readonly #inside = new WeakMap<Duplex, Request>();
 
   constructor(broker: Broker) {
     this.#broker = broker;
@@ -54,7 +54,7 @@ export class HttpProxy implements Disposable {
   }
 
   /** A connection from the sandbox; `inside` when it comes through a tunnel to there. */
-  accept(client: Duplex, inside?: EgressTarget): void {
+  accept(client: Duplex, inside?: Request): void {
     if (inside !== undefined) this.#inside.set(client, inside);
     client.on('error', () => {});
     this.#server.emit('connection', client);
@@ -69,8 +69,9 @@ export class HttpProxy implements Disposable {
     const startedAt = Date.now();
     const asked = this.#read(message);
     if ('status' in asked) return answerRefused(response, asked);
-    const passage = await this.#broker.pass(asked, 'http');
+    const passage = await this.#broker.pass(asked, 'http', response);
     if (!('socket' in passage)) return answerRefused(response, passage);
+    if (response.destroyed) return void passage.socket.destroy();
     const upstream = httpRequest({
       ...this.#toUpstream(message, asked, passage),
       headers: [...this.#headersFor(message, asked), 'Connection', 'close'],
@@ -127,7 +128,7 @@ export class HttpProxy implements Disposable {
       client.write('HTTP/1.1 200 Connection established\r\n\r\n');
       return this.accept(client, target);
     }
-    const passage = await this.#broker.pass(target, 'connect');
+    const passage = await this.#broker.pass(target, 'connect', client);
     if (!('socket' in passage)) return answerRefusedOn(client, passage);
     if (client.destroyed) return void passage.socket.destroy();
     client.write('HTTP/1.1 200 Connection established\r\n\r\n');
@@ -154,8 +155,9 @@ export class HttpProxy implements Disposable {
     client.on('error', () => {});
     const asked = this.#read(message);
     if ('status' in asked) return answerRefusedOn(client, asked);
-    const passage = await this.#broker.pass(asked, 'http');
+    const passage = await this.#broker.pass(asked, 'http', client);
     if (!('socket' in passage)) return answerRefusedOn(client, passage);
+    if (client.destroyed) return void passage.socket.destroy();
     const { address, rule } = passage;
     const upstream = httpRequest({
       ...this.#toUpstream(message, asked, passage),
@@ -213,7 +215,7 @@ export class HttpProxy implements Disposable {
           rule: 'host name',
           reason: `${shownTarget(inside)}: the request names the host ${JSON.stringify(named.slice(0, 253))} instead`,
         });
-      return { ...inside, http: { method, path: url } };
+      return { host: inside.host, port: inside.port, http: { method, path: url }, inside };
     }
     const parts = /^http:\/\/([^/?#@\\\s]+)([/?][^\s#]*)?$/i.exec(url);
     if (parts === null) {

@@ -1,14 +1,28 @@
-import type { AuditRecord, Egress, EgressRule, EgressSpec } from '../core/egress.ts';
+import type { Approvals } from '../core/approval.ts';
+import type {
+  AuditRecord,
+  Egress,
+  EgressGrant,
+  EgressPolicy,
+  EgressRule,
+  EgressSpec,
+  EgressTarget,
+} from '../core/egress.ts';
 import { isGeodeError } from '../core/errors.ts';
 import { type EventSink, noEvents } from '../core/events.ts';
 import { Ledger } from '../ledger/ledger.ts';
 import { Audit, type AuditLimits, type AuditQuery } from './audit.ts';
 import { denialTeller } from './denial-events.ts';
+import { Grants } from './grants.ts';
+import { Learned, smallestPolicy } from './learned.ts';
 import { checkSpec, openHatch } from './open-hatch.ts';
+import { personFor } from './person.ts';
 import type { Resolve } from './resolve.ts';
 import { Secrets } from './secrets.ts';
 import { egressChapter, PolicyTable } from './tables.ts';
 import { type BudgetFacts, type UsageOptions, type UsageRecord, type UsageSum, UsageTable } from './usage.ts';
+
+const defaultAskMs = 60_000;
 
 export interface EgressOptions {
   /** The file of the ledger. It is opened when something is first to be read or written. */
@@ -24,6 +38,10 @@ export interface EgressOptions {
   readonly denied?: readonly EgressRule[];
   /** Told of refusals. */
   readonly events?: EventSink;
+  /** Who is asked in the mode `ask`; without it nobody is. */
+  readonly approvals?: Approvals;
+  /** How long a connection is held for an answer; default 60 s. */
+  readonly askMs?: number;
 }
 
 /** The host's side of every hatch, with what it remembers. */
@@ -37,6 +55,14 @@ export interface EgressHost extends Egress, Disposable {
   /** What models used today, or on another day (2026-01-31, UTC). */
   usage(user: string, day?: string): readonly UsageSum[];
   budget(user: string): BudgetFacts;
+  /** What the user allowed when asked. */
+  grants(user: string): readonly EgressGrant[];
+  /** Takes it back, and cuts what it let pass. How many there were. */
+  removeGrant(user: string, target: EgressTarget): number;
+  /** Forgets what a sandbox reached while it was learned from. */
+  beginLearning(sandboxId: string): void;
+  /** The smallest policy that would have let pass what a sandbox reached in the mode `learn`. */
+  learned(sandboxId: string, policy: EgressPolicy): EgressPolicy;
 }
 
 export function openEgress(options: EgressOptions): EgressHost {
@@ -59,6 +85,8 @@ export function openEgress(options: EgressOptions): EgressHost {
       options.warn(`The audit was not written: ${error.message}`);
     }
   };
+  /** Of every hatch that is open. */
+  const rechecks = new Set<() => void>();
   const note = (record: AuditRecord) => noted(() => tables().audit.add(record));
   return {
     initial: options.initial,
@@ -83,12 +111,27 @@ export function openEgress(options: EgressOptions): EgressHost {
           audit: note,
           onDenied: denialTeller(options.events ?? noEvents, owner),
           ...(options.resolve && { resolve: options.resolve }),
+          ...(options.approvals && {
+            person: personFor({
+              approvals: options.approvals,
+              grants: () => (isClosed ? undefined : tables().grants),
+              owner,
+              waitMs: options.askMs ?? defaultAskMs,
+            }),
+          }),
+          rechecks,
+          onLearned: (target) => noted(() => tables().learned.add(sandboxId, target)),
         },
         cancel,
       );
     },
     remembered: (sandboxId) => tables().policies.get(sandboxId),
-    remember: (sandboxId, spec) => tables().policies.set(sandboxId, spec),
+    remember(sandboxId, spec) {
+      tables().policies.set(sandboxId, spec);
+      if (spec !== undefined) return;
+      tables().grants.forget(sandboxId);
+      tables().learned.forget(sandboxId);
+    },
     search: (query) => tables().audit.search(query),
     secrets: {
       set: (user, name, value) => tables().secrets.set(user, name, value),
@@ -98,6 +141,14 @@ export function openEgress(options: EgressOptions): EgressHost {
     },
     usage: (user, day) => tables().usage.ofUser(user, day),
     budget: (user) => tables().usage.budget(user),
+    grants: (user) => tables().grants.list(user),
+    removeGrant(user, target) {
+      const removed = tables().grants.remove(user, target);
+      for (const recheck of rechecks) recheck();
+      return removed;
+    },
+    beginLearning: (sandboxId) => tables().learned.forget(sandboxId),
+    learned: (sandboxId, policy) => smallestPolicy(policy, tables().learned.targets(sandboxId)),
     [Symbol.dispose]() {
       isClosed = true;
       opened?.ledger[Symbol.dispose]();
@@ -112,6 +163,8 @@ function openTables({ ledgerFile, audit, secretsKeyFile, usage }: EgressOptions)
     ledger,
     audit: new Audit(ledger, audit),
     policies: new PolicyTable(ledger),
+    grants: new Grants(ledger),
+    learned: new Learned(ledger),
     secrets: new Secrets(ledger, secretsKeyFile),
     usage: new UsageTable(ledger, usage),
   };

@@ -18,6 +18,7 @@ import { Broker } from './broker.ts';
 import { shownTarget } from './host-name.ts';
 import { HttpProxy } from './http.ts';
 import { peek } from './peek.ts';
+import type { Person } from './person.ts';
 import { type Resolve, systemResolve } from './resolve.ts';
 import { checkPolicy } from './rules.ts';
 import { serveSocks } from './socks.ts';
@@ -38,6 +39,12 @@ export interface HatchOptions {
   readonly onDenied?: (denial: Denial) => void;
   readonly resolve?: Resolve;
   readonly bindings?: BindingServices;
+  /** Who is asked in the mode `ask`, and what was said before. */
+  readonly person?: Person;
+  /** Where this hatch says how to look again at what is open. */
+  readonly rechecks?: Set<() => void>;
+  /** Told of each target that passed in the mode `learn`. */
+  readonly onLearned?: (target: EgressTarget & { readonly private: boolean }) => void;
 }
 
 /** What bindings need of the host, for the user of this sandbox. */
@@ -50,7 +57,7 @@ interface BindingServices {
 
 /** Opens the doors that a spec asks for and serves them until it is disposed of. On failure nothing is served. */
 export async function openHatch(options: HatchOptions, cancel: Cancel = {}): Promise<OpenHatch> {
-  const { sandbox, owner, audit, onDenied, resolve } = options;
+  const { sandbox, owner, audit, onDenied, resolve, person, onLearned } = options;
   const { hatch, runtime } = sandbox;
   if (hatch === undefined) throw new GeodeError('cannot_enforce', 'This sandbox has no hatch.');
   let current = checkSpec(options.spec, options);
@@ -64,7 +71,11 @@ export async function openHatch(options: HatchOptions, cancel: Cancel = {}): Pro
     audit,
     ...(onDenied && { onDenied }),
     ...(resolve && { resolve }),
+    ...(person && { person }),
+    ...(onLearned && { onLearned }),
   });
+  const recheck = () => broker.recheck();
+  options.rechecks?.add(recheck);
   const proxy = new HttpProxy(broker);
   let servers = bindingServers(current, broker, options);
   const serving = hatch.serve((door, stream) => {
@@ -97,6 +108,7 @@ export async function openHatch(options: HatchOptions, cancel: Cancel = {}): Pro
       await Promise.all(gone.map(({ name }) => hatch.close(name, cancelled)));
     },
     [Symbol.dispose]() {
+      options.rechecks?.delete(recheck);
       serving[Symbol.dispose]();
       broker[Symbol.dispose]();
       proxy[Symbol.dispose]();
@@ -195,14 +207,15 @@ async function serveBridge(
   target: EgressTarget,
   stream: Duplex,
 ): Promise<void> {
-  const passage = await broker.pass(target, 'bridge');
+  const request = { ...target };
+  const passage = await broker.pass(request, 'bridge', stream);
   if (!('socket' in passage) || stream.destroyed) {
     if ('socket' in passage) passage.socket.destroy();
     return void stream.destroy();
   }
-  await carry(broker, target, passage, stream, {
+  await carry(broker, request, passage, stream, {
     via: 'bridge',
-    toHttp: (inner) => proxy.accept(inner, target),
+    toHttp: (inner) => proxy.accept(inner, request),
   });
 }
 

@@ -7,6 +7,8 @@ const standardPorts: readonly number[] = [80, 443];
 /** What is asked for. `http` is known for plain HTTP alone. */
 export interface Request extends EgressTarget {
   readonly http?: { readonly method: string; readonly path: string };
+  /** The tunnel that a request came through. */
+  readonly inside?: Request;
 }
 
 export type Decision =
@@ -16,7 +18,13 @@ export type Decision =
       /** The rule itself says that its address may be private. */
       readonly private: boolean;
     }
-  | { readonly allowed: false; readonly rule: string; readonly reason: string };
+  | {
+      readonly allowed: false;
+      readonly rule: string;
+      readonly reason: string;
+      /** No rule says anything of it, and the mode is to ask. */
+      readonly undecided?: boolean;
+    };
 
 /** Deny wins; a rule that is over counts for nothing. */
 export function decide(policy: EgressPolicy, request: Request, now = Date.now()): Decision {
@@ -32,7 +40,10 @@ export function decide(policy: EgressPolicy, request: Request, now = Date.now())
   // What opens a private address is its own rule, whatever others say of the name.
   const rule = rules.find(({ private: isPrivate }) => isPrivate) ?? rules[0];
   if (rule !== undefined) return { allowed: true, rule: shownRule(rule), private: rule.private === true };
-  if (policy.mode === 'allow-all') return { allowed: true, rule: 'allow-all', private: false };
+  if (policy.mode === 'allow-all' || policy.mode === 'learn')
+    return { allowed: true, rule: policy.mode, private: false };
+  if (policy.mode === 'ask')
+    return { allowed: false, rule: 'ask', reason: `${target} is not in the policy`, undecided: true };
   if (matching[0] !== undefined) {
     const what = request.http === undefined ? 'only plain HTTP' : `not ${request.http.method} of this path`;
     return refuse(shownRule(matching[0]), `${target}: the rule ${shownRule(matching[0])} allows ${what}`);

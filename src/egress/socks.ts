@@ -24,7 +24,7 @@ export async function serveSocks(
   if (request[1] !== 1) return reply(client, replies.noSuchCommand);
   const target = targetIn(request);
   if (target === undefined) return reply(client, replies.noSuchAddress);
-  const passage = await broker.pass(target, 'socks');
+  const passage = await broker.pass(target, 'socks', client);
   if (!('socket' in passage)) {
     return reply(client, passage.status === 403 ? replies.notAllowed : replies.unreachable);
   }

@@ -53,6 +53,24 @@ export const egressChapter: Chapter = {
       cost_micros INTEGER NOT NULL,
       PRIMARY KEY (day, user, sandbox_id, binding, model)
     ) STRICT`,
+    `CREATE TABLE egress_grants (
+      user TEXT NOT NULL,
+      sandbox_id TEXT,
+      host TEXT NOT NULL,
+      port INTEGER NOT NULL,
+      private INTEGER NOT NULL,
+      granted_at INTEGER NOT NULL,
+      until INTEGER,
+      approval TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX egress_grants_user ON egress_grants (user, host, port);
+    CREATE TABLE egress_learned (
+      sandbox_id TEXT NOT NULL,
+      host TEXT NOT NULL,
+      port INTEGER NOT NULL,
+      private INTEGER NOT NULL,
+      PRIMARY KEY (sandbox_id, host, port)
+    ) STRICT`,
   ],
 };
 

@@ -6,6 +6,7 @@ import { readClientHello } from './client-hello.ts';
 import { join } from './crossing.ts';
 import { hostOf, shownTarget } from './host-name.ts';
 import { peek } from './peek.ts';
+import type { Request } from './policy.ts';
 
 /** A client that says nothing for that long at the start has nothing to say. */
 const firstWordsMs = 60_000;
@@ -23,13 +24,13 @@ type FirstWords = 'tls' | 'http' | 'other' | 'silence';
  */
 export async function carry(
   broker: Broker,
-  target: EgressTarget,
+  request: Request,
   { socket: upstream, address, rule }: Passage,
   client: Duplex,
   { via, toHttp }: { readonly via: Via; readonly toHttp: (client: Duplex) => void },
 ): Promise<void> {
   const startedAt = Date.now();
-  const request = { host: target.host, port: target.port };
+  const target: EgressTarget = { host: request.host, port: request.port };
   const leave = broker.enterTunnel(request, client, upstream);
   const over = (bytesOut: number, bytesIn: number, verdict: 'allowed' | 'denied' = 'allowed') => {
     leave();
@@ -111,7 +112,7 @@ function objectionTo(
   }
   const { serverName, encryptedHello } = hello;
   const { mode, deny } = broker.policy;
-  if (encryptedHello && (mode === 'allow-list' || deny.length > 0)) {
+  if (encryptedHello && (mode === 'allow-list' || mode === 'ask' || deny.length > 0)) {
     return { reason: `${where}: the TLS greeting hides a name (ECH)`, alert: accessDenied };
   }
   if (isIP(target.host) !== 0) {

@@ -3,22 +3,28 @@
  * opposite one; everything else is a client of the API that it serves.
  */
 import { join } from 'node:path';
+import { agentChapter } from '../agents/agent-table.ts';
 import type { ApiParts } from '../api/environment.ts';
 import { type KeyStore, openKeys } from '../api/keys.ts';
 import { openLiveContexts } from '../api/live-contexts.ts';
 import { createLog } from '../api/log.ts';
+import { Logins } from '../api/sessions.ts';
 import { type App, createApp, openConfiguredMemory } from '../app.ts';
 import { approvalChapter } from '../approvals/approval-table.ts';
 import { openApprovals } from '../approvals/open-approvals.ts';
+import { withdrawWithSandbox } from '../approvals/withdraw-with-sandbox.ts';
 import type { Host as Machine } from '../config/host.ts';
 import type { LoadedConfig } from '../config/load.ts';
+import type { Agents } from '../core/agent.ts';
 import type { Approvals } from '../core/approval.ts';
 import type { Events } from '../core/events.ts';
 import type { Sandboxes } from '../core/persistent.ts';
+import type { ToolSessions } from '../core/tools.ts';
 import { EventLog, eventChapter } from '../ledger/event-log.ts';
 import { type HostLockOptions, lockHost } from '../ledger/host-lock.ts';
 import { Ledger } from '../ledger/ledger.ts';
 import { mcpOverHttp } from '../mcp/http.ts';
+import { toolChapter } from '../mcp/sessions/tables.ts';
 import { modelChapter } from '../models/accounting.ts';
 import { openPreviews } from '../previews/previews.ts';
 import type { PullEvent } from '../runs/events.ts';
@@ -26,9 +32,11 @@ import type { Runs } from '../runs/index.ts';
 import { sandboxChapter } from '../sandboxes/book.ts';
 import { type OpenedSolves, openSolves } from '../solve/open-solves.ts';
 import { solveChapter } from '../solve/solve-table.ts';
+import { openConfiguredAgents } from './agents.ts';
 import { type HostMemory, hostMemory } from './host-memory.ts';
 import { openConfiguredModels } from './models.ts';
 import { toldRuns } from './told-runs.ts';
+import { hostTools } from './tool-sessions.ts';
 
 export interface OpenHostOptions extends HostLockOptions {
   readonly loaded: LoadedConfig;
@@ -53,9 +61,12 @@ export interface OpenHost extends AsyncDisposable {
   readonly runs: Runs;
   /** Asks a person, and remembers what was said. */
   readonly approvals: Approvals;
+  readonly agents: Agents;
   readonly solves: OpenedSolves;
   readonly memory: HostMemory;
   readonly keys: KeyStore;
+  /** Tools for programs in sandboxes. */
+  readonly tools: ToolSessions;
   /** All of it as the API serves it. */
   readonly parts: ApiParts;
 }
@@ -76,13 +87,24 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
       modelChapter,
       solveChapter,
       approvalChapter,
+      agentChapter,
+      toolChapter,
     ]),
   );
   const events = new EventLog(ledger, { keep: config.gateway.keep_events, log });
   const approvals = opened.use(openApprovals({ ledger, events, log }));
-  const app = createApp(config, machine, warn ?? ((message) => log.warn(message)), events);
+  const app = createApp(config, machine, warn ?? ((message) => log.warn(message)), events, approvals);
+  const tools = hostTools({ config, ledger, events, log, version, approvals });
   const sandboxes = opened.use(
-    await app.sandboxes({ ledger, tends, events, log, signal: lock.signal, ...(onPull && { onPull }) }),
+    await app.sandboxes({
+      ledger,
+      tends,
+      events: withdrawWithSandbox(events, approvals),
+      log,
+      tools: tools.sessions,
+      signal: lock.signal,
+      ...(onPull && { onPull }),
+    }),
   );
   const runs = opened.use(toldRuns(app.runs(), events));
   const memoryName = config.memory.index === 'qdrant' ? 'qdrant' : 'sqlite';
@@ -94,6 +116,10 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
     recallTokens: config.solve.recall_tokens,
   });
   const keys = opened.use(openKeys(config.gateway.keys_file));
+  const logins = opened.use(new Logins(config.gateway.keys_file));
+  const agents = opened.use(
+    openConfiguredAgents(config, { ledger, sandboxes, models, memory, approvals, events, log, app }),
+  );
 
   const open: NonNullable<ApiParts['open']> = (spec, { runtime, onPull: pulled, signal }) =>
     app.open(spec, {
@@ -113,16 +139,21 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
     egress: app.egress,
     approvals,
     previews,
+    agents,
     solves,
     memory,
     keys,
+    logins,
     open,
     contexts,
     probe: () => app.probe(),
     image: (name, asked) => app.image(name, asked),
     settings: () => loaded.settings,
     mcp: mcpOverHttp(version),
+    tools: tools.sessions,
   };
+  tools.begin(parts);
+  opened.use(tools);
   const all = opened.move();
   return {
     app,
@@ -131,9 +162,11 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
     sandboxes,
     runs,
     approvals,
+    agents,
     solves,
     memory,
     keys,
+    tools: tools.sessions,
     parts,
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };

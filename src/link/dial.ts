@@ -18,6 +18,8 @@ type Offer = (connection: Duplex) => Promise<void>;
 
 /** Unproven connections at once. Anything in the sandbox can connect, so it must stay cheap. */
 const mostUnproven = 16;
+/** More than enough for the copy of a killed host to go. */
+const copyLivesMs = 3_000;
 /** The kernel's limit for the path of a Unix socket. */
 const longestSocketPath = 107;
 
@@ -41,7 +43,7 @@ export function socketDialer(path: string): Dialer {
         });
         void offer(connection).finally(() => unproven.delete(connection));
       });
-      if (await isListening(path)) {
+      if (await isHeld(path)) {
         throw new GeodeError('sandbox_held', 'Another host holds this sandbox.');
       }
       // A host that was killed leaves its socket file; the folder is ours alone, so it is ours to remove.
@@ -56,8 +58,8 @@ export function socketDialer(path: string): Dialer {
     async close() {
       for (const connection of open) connection.destroy();
       if (!server.listening) return;
+      // The file goes with it, and at once: a later host may have one of its own there before the rest has ended.
       await new Promise((resolve) => server.close(resolve));
-      await rm(path, { force: true });
     },
   };
 }
@@ -69,6 +71,17 @@ export function checkSocketPath(path: string): void {
     `The socket path ${path} is longer than ${longestSocketPath} bytes.`,
     { hint: 'Set `sandbox.run_dir` to a shorter folder.' },
   );
+}
+
+/**
+ * A host that was killed while it started a process leaves a copy of itself, with all its sockets, until that copy has
+ * become the other program: on a busy machine a moment later.
+ */
+async function isHeld(path: string): Promise<boolean> {
+  for (const until = Date.now() + copyLivesMs; await isListening(path); await delay(firstPauseMs)) {
+    if (Date.now() > until) return true;
+  }
+  return false;
 }
 
 /** Somebody answers at a socket only while they live. */

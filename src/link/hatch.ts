@@ -3,12 +3,9 @@ import { z } from 'zod';
 import type { Cancel } from '../core/cancel.ts';
 import type { Denial, Door, DoorSpec, Hatch } from '../core/egress.ts';
 import { GeodeError } from '../core/errors.ts';
-import { followAnnouncements } from './announcements.ts';
-import { ConnectionStream } from './connection-stream.ts';
 import type { Link } from './link.ts';
+import { connectionId, pickUp, type Waiting } from './pick-up.ts';
 
-/** Connections that are being picked up at once; a flood waits in the guest, which closes what waits too long. */
-const mostPickingUp = 64;
 const mostDenials = 200;
 
 const doorSchema = z.object({
@@ -17,7 +14,7 @@ const doorSchema = z.object({
   path: z.string().max(4096),
 });
 const doorsSchema = z.object({ doors: z.array(doorSchema) });
-const waitingSchema = z.object({ id: z.string().regex(/^\d{1,20}$/), door: z.string().max(64) });
+const waitingSchema = z.object({ id: connectionId, door: z.string().max(64) });
 const listSchema = z.object({ pending: z.array(waitingSchema).max(4096) });
 
 /** The hatch of a guest, over its link. */
@@ -52,13 +49,12 @@ export class GuestHatch implements Hatch {
       throw new GeodeError('internal', 'The hatch of this sandbox is served already.');
     const serving = new AbortController();
     this.#serving = serving;
-    const pickUp = this.#picker(onConnection, serving.signal);
-    void followAnnouncements(this.#link, {
+    pickUp(this.#link, {
+      type: 'hatch-connection',
+      path: '/v1/hatch/connections',
+      pending: () => this.#pending(),
+      onConnection,
       signal: serving.signal,
-      on: ({ type, id = '', door }) => {
-        if (type === 'hatch-connection' && door !== undefined && /^\d{1,20}$/.test(id)) pickUp(id, door);
-      },
-      onGap: () => void this.#pending(pickUp),
     });
     return {
       [Symbol.dispose]: () => {
@@ -77,51 +73,7 @@ export class GuestHatch implements Hatch {
     return this.#denials.filter(({ at }) => at >= since);
   }
 
-  async #pending(pickUp: (id: string, door: string) => void): Promise<void> {
-    try {
-      const { pending } = await this.#link.call('GET', '/v1/hatch', listSchema, { quiet: true });
-      for (const { id, door } of pending) pickUp(id, door);
-    } catch {
-      // The link was lost again: the next beginning asks again.
-    }
-  }
-
-  /** Each connection once, whether it was announced or found; a bounded number at a time. */
-  #picker(onConnection: (door: string, stream: Duplex) => void, signal: AbortSignal) {
-    const queue: { id: string; door: string }[] = [];
-    const known = new Set<string>();
-    let active = 0;
-    const next = async () => {
-      const waiting = queue.shift();
-      if (waiting === undefined || signal.aborted) return;
-      active += 1;
-      try {
-        onConnection(waiting.door, await this.#take(waiting.id, signal));
-      } catch {
-        // Whoever connected has given up, or the link is lost.
-      } finally {
-        active -= 1;
-        known.delete(waiting.id);
-        void next();
-      }
-    };
-    return (id: string, door: string) => {
-      if (known.has(id) || queue.length >= 4 * mostPickingUp) return;
-      known.add(id);
-      queue.push({ id, door });
-      if (active < mostPickingUp) void next();
-    };
-  }
-
-  async #take(id: string, signal: AbortSignal): Promise<Duplex> {
-    const session = await this.#link.session({ signal });
-    const stream = this.#link.stream(session, 'POST', `/v1/hatch/connections/${id}`, signal);
-    try {
-      await this.#link.answer(stream, { signal });
-      return new ConnectionStream(stream);
-    } catch (error) {
-      stream.destroy();
-      throw error;
-    }
+  async #pending(): Promise<readonly Waiting[]> {
+    return (await this.#link.call('GET', '/v1/hatch', listSchema, { quiet: true })).pending;
   }
 }

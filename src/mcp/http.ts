@@ -6,8 +6,8 @@ import { createMcpHandler, type McpServer } from '@modelcontextprotocol/server';
 import type { McpDoor } from '../api/routes/mcp/mcp.ts';
 import { createClient, type GeodeClient } from '../client/client.ts';
 import { GeodeError } from '../core/errors.ts';
+import { openMcpSessions } from './http-sessions.ts';
 import { createMcpServer } from './server.ts';
-import { openMcpSessions } from './sessions.ts';
 
 /** A file in base64 and what JSON adds to it fit. */
 const maxRequestBodySize = 8 * 1024 * 1024;

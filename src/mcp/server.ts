@@ -5,22 +5,26 @@
 import { McpServer } from '@modelcontextprotocol/server';
 import type { GeodeClient } from '../client/client.ts';
 import type { Tool } from './tool.ts';
+import { contextTools } from './tools/contexts.ts';
 import { execTools } from './tools/exec.ts';
 import { fileTools } from './tools/files.ts';
-import { memoryTools } from './tools/memory.ts';
-import { runTools } from './tools/runs.ts';
+import { memorySearch } from './tools/memory-search.ts';
+import { memoryStore } from './tools/memory-store.ts';
+import { runCode } from './tools/run-code.ts';
 import { sandboxTools } from './tools/sandboxes.ts';
 import { snapshotTools } from './tools/snapshots.ts';
-import { solveTools } from './tools/solve.ts';
+import { solve } from './tools/solve.ts';
 
 const tools: readonly Tool[] = [
   ...sandboxTools,
   ...execTools,
   ...fileTools,
-  ...runTools,
-  ...memoryTools,
+  runCode,
+  ...contextTools,
+  memorySearch,
+  memoryStore,
   ...snapshotTools,
-  ...solveTools,
+  solve,
 ];
 
 const instructions =
@@ -28,6 +32,8 @@ const instructions =
 
 export function createMcpServer(client: GeodeClient, version: string): McpServer {
   const server = new McpServer({ name: 'geode', title: 'Geode', version }, { instructions });
-  for (const add of tools) add(server, client);
+  for (const tool of tools) {
+    tool.add(server, ({ signal, progress }, work) => work({ client, signal, progress }));
+  }
   return server;
 }

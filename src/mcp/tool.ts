@@ -9,9 +9,11 @@ export interface ToolCall {
   /** Speaks for one user: a tool cannot name another. */
   readonly client: GeodeClient;
   readonly signal: AbortSignal;
+  /** Tells a caller that wants to know how far it is. */
+  readonly progress: (message: string) => void;
 }
 
-interface ToolSpec<Schema extends z.ZodObject> {
+interface ToolSpec<Schema extends z.ZodObject, Call extends ToolCall> {
   readonly name: string;
   readonly title: string;
   /** For the model that chooses among tools. */
@@ -19,25 +21,62 @@ interface ToolSpec<Schema extends z.ZodObject> {
   readonly input: Schema;
   /** `reads` changes nothing; `destroys` may lose what cannot be had again. */
   readonly effect: 'reads' | 'changes' | 'destroys';
+  /** Work has the usual deadline, a person has a longer one. */
+  readonly waitsFor?: 'work' | 'person';
   /** The answer becomes JSON. */
-  run(input: z.output<Schema>, call: ToolCall): Promise<object>;
+  run(input: z.output<Schema>, call: Call): Promise<object>;
 }
 
-/** Adds a tool to a server. */
-export type Tool = (server: McpServer, client: GeodeClient) => void;
+/** A call as it arrives, with arguments that the schema allows. */
+export interface AskedCall {
+  readonly tool: string;
+  readonly input: unknown;
+  readonly waitsFor: 'work' | 'person';
+  readonly signal: AbortSignal;
+  readonly progress: (message: string) => void;
+}
 
-export function defineTool<Schema extends z.ZodObject>(spec: ToolSpec<Schema>): Tool {
-  const { name, title, description, input, effect } = spec;
+/** Lets a call happen: gives the tool what it needs, or refuses. */
+export type Conduct<Call extends ToolCall> = (
+  asked: AskedCall,
+  work: (call: Call) => Promise<object>,
+) => Promise<object>;
+
+export interface Tool<Call extends ToolCall = ToolCall> {
+  readonly name: string;
+  /** Adds it to a server. */
+  add(server: McpServer, conduct: Conduct<Call>): void;
+}
+
+export function defineTool<Schema extends z.ZodObject, Call extends ToolCall = ToolCall>(
+  spec: ToolSpec<Schema, Call>,
+): Tool<Call> {
+  const { name, title, description, input, effect, waitsFor = 'work' } = spec;
   const inputSchema: StandardSchemaWithJSON = input;
   const annotations = {
     readOnlyHint: effect === 'reads',
     destructiveHint: effect === 'destroys',
     openWorldHint: false,
   };
-  return (server, client) => {
-    server.registerTool(name, { title, description, inputSchema, annotations }, (given, { mcpReq }) =>
-      answerOf(() => spec.run(input.parse(given), { client, signal: mcpReq.signal })),
-    );
+  return {
+    name,
+    add(server, conduct) {
+      server.registerTool(name, { title, description, inputSchema, annotations }, (given, { mcpReq }) => {
+        const token = mcpReq._meta?.progressToken;
+        let progress = 0;
+        const tell = (message: string) => {
+          if (token === undefined) return;
+          progress += 1;
+          const params = { progressToken: token, progress, message };
+          mcpReq.notify({ method: 'notifications/progress', params }).catch(() => {});
+        };
+        return answerOf(() => {
+          const parsed = input.parse(given);
+          const asked = { tool: name, input: parsed, waitsFor, signal: mcpReq.signal, progress: tell };
+          return conduct(asked, (call) => spec.run(parsed, call));
+        });
+      });
+    },
   };
 }
 

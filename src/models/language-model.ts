@@ -1,7 +1,23 @@
-import type { FinishReason, LanguageModel, LanguageModelUsage } from 'ai';
+import type {
+  FinishReason,
+  JSONSchema7,
+  LanguageModel,
+  LanguageModelUsage,
+  ModelMessage as SdkMessage,
+  ToolSet,
+} from 'ai';
+import { type ZodType, z } from 'zod';
 import { type Cancel, cancelled, throwIfCancelled } from '../core/cancel.ts';
 import { GeodeError } from '../core/errors.ts';
-import type { Model, ModelAnswer, ModelEvent, ModelFinish, ModelRequest } from '../core/model.ts';
+import type {
+  Model,
+  ModelAnswer,
+  ModelEvent,
+  ModelFinish,
+  ModelMessage,
+  ModelRequest,
+  ToolCall,
+} from '../core/model.ts';
 import { costOf, noUsage, type PriceTable, type TokenUsage } from '../core/prices.ts';
 import type { Accounting } from './accounting.ts';
 import { providerError } from './provider-errors.ts';
@@ -67,11 +83,16 @@ export class SdkModel implements Model {
 
   async *#call(request: ModelRequest, abortSignal: AbortSignal): AsyncGenerator<ModelEvent> {
     const { load, retries, prices } = this.#options;
-    const [{ Output, streamText }, model] = await Promise.all([import('ai'), load()]);
+    const [{ jsonSchema, Output, streamText, tool }, model] = await Promise.all([import('ai'), load()]);
+    // Without `execute` the library runs nothing, and without `validate` it checks nothing: both are the caller's.
+    const tools: ToolSet = {};
+    for (const { name, description, input } of request.tools ?? [])
+      tools[name] = tool({ description, inputSchema: jsonSchema<unknown>(schemaOf(input)) });
     const result = streamText({
       model,
       ...(request.instructions === undefined ? {} : { instructions: request.instructions }),
-      messages: request.messages.map(({ role, text }) => ({ role, content: text })),
+      messages: request.messages.map(sdkMessage),
+      ...(request.tools === undefined ? {} : { tools }),
       ...(request.shape === undefined ? {} : { output: Output.object({ schema: request.shape }) }),
       ...(request.maxOutputTokens === undefined ? {} : { maxOutputTokens: request.maxOutputTokens }),
       maxRetries: retries,
@@ -80,12 +101,17 @@ export class SdkModel implements Model {
       onError: () => {},
     });
     let text = '';
+    const calls: ToolCall[] = [];
     let finish: ModelFinish = 'other';
     let usage: TokenUsage = noUsage;
     for await (const part of result.fullStream) {
       if (part.type === 'text-delta') {
         text += part.text;
         yield { type: 'text-delta', text: part.text };
+      } else if (part.type === 'reasoning-delta') {
+        yield { type: 'thinking-delta', text: part.text };
+      } else if (part.type === 'tool-call') {
+        calls.push({ id: part.toolCallId, tool: part.toolName, input: part.input });
       } else if (part.type === 'finish') {
         finish = finishOf(part.finishReason);
         usage = usageOf(part.totalUsage);
@@ -95,12 +121,48 @@ export class SdkModel implements Model {
         throw new Error('The call was stopped.');
       }
     }
-    if (text === '' && finish === 'other') throw new Error('The answer is empty.');
-    yield { type: 'answer', text, finish, usage, cost: costOf(this.id, usage, prices) };
+    if (text === '' && calls.length === 0 && finish === 'other') throw new Error('The answer is empty.');
+    yield { type: 'answer', text, calls, finish, usage, cost: costOf(this.id, usage, prices) };
   }
 }
 
+function sdkMessage(message: ModelMessage): SdkMessage {
+  if (message.role === 'user') return { role: 'user', content: message.text };
+  if (message.role === 'tool') {
+    return {
+      role: 'tool',
+      content: message.results.map(({ id, tool, output, failed }) => ({
+        type: 'tool-result',
+        toolCallId: id,
+        toolName: tool,
+        output: { type: failed ? 'error-text' : 'text', value: output },
+      })),
+    };
+  }
+  const { text, calls = [] } = message;
+  if (calls.length === 0) return { role: 'assistant', content: text };
+  return {
+    role: 'assistant',
+    content: [
+      ...(text === '' ? [] : [{ type: 'text' as const, text }]),
+      ...calls.map(({ id, tool, input }) => ({
+        type: 'tool-call' as const,
+        toolCallId: id,
+        toolName: tool,
+        input,
+      })),
+    ],
+  };
+}
+
+/** As the library's own type of it has fewer fields than zod's. */
+function schemaOf(input: ZodType): JSONSchema7 {
+  const { $schema: _, ...schema } = z.toJSONSchema(input, { io: 'input', target: 'draft-7' });
+  return schema as JSONSchema7;
+}
+
 function finishOf(reason: FinishReason): ModelFinish {
+  if (reason === 'tool-calls') return 'calls';
   if (reason === 'content-filter') return 'refused';
   return reason === 'stop' || reason === 'length' ? reason : 'other';
 }

@@ -11,6 +11,7 @@ import type { Limits } from '../core/limits.ts';
 import type { Command, ExecOptions, ExecResult, Process, ProcessList, SignalName } from '../core/process.ts';
 import type { RuntimeName } from '../core/runtime.ts';
 import type { Activity, Freezer, Grade, Metrics, Sandbox } from '../core/sandbox.ts';
+import type { ToolDoor } from '../core/tools.ts';
 import { attachProcess } from '../link/attach.ts';
 import { OutputCollector } from '../link/collect-output.ts';
 import { guestCommand, timeoutOf } from '../link/command.ts';
@@ -20,6 +21,7 @@ import { GuestHatch } from '../link/hatch.ts';
 import type { Link } from '../link/link.ts';
 import { ProcessStream, signalProcess } from '../link/process-stream.ts';
 import { metricsSchema, processListSchema } from '../link/schemas.ts';
+import { GuestTools } from '../link/tools.ts';
 import { upload } from '../link/upload.ts';
 
 const defaultOutputLimit = 10 * 1000 ** 2;
@@ -48,6 +50,7 @@ export class GuestSandbox implements Sandbox {
   readonly rootFiles: Files;
   readonly freezer?: Freezer;
   readonly hatch: Hatch;
+  readonly tools: ToolDoor;
   readonly #room: OpenRoom;
   #stopping: Promise<void> | undefined;
 
@@ -57,6 +60,7 @@ export class GuestSandbox implements Sandbox {
     this.rootFiles = guestFiles(room.link, 'sandbox');
     if (room.freezer !== undefined) this.freezer = room.freezer;
     this.hatch = new GuestHatch(room.link, posix.join(room.scratch, '.hatch'));
+    this.tools = new GuestTools(room.link, posix.join(room.scratch, '.geode-mcp'));
   }
 
   get id(): string {

@@ -16,9 +16,9 @@ export function handleOf({ user, chat, spec }: Entry, held: Held): PersistentSan
         `The files of sandbox ${id} are not on this host: nothing can be undone.`,
       );
   };
-  const { id, runtime, grade, limits, workdir, files, rootFiles, journals } = sandbox;
+  const { id, runtime, grade, limits, workdir, files, rootFiles, journals, env, tools } = sandbox;
   const inside = (command: Command): Command => {
-    const added = { ...held.hatch?.env, ...spec.env };
+    const added = { ...held.hatch?.env, ...spec.env, ...held.toolEnv() };
     return Object.keys(added).length === 0 ? command : { ...command, env: { ...added, ...command.env } };
   };
   return {
@@ -32,6 +32,8 @@ export function handleOf({ user, chat, spec }: Entry, held: Held): PersistentSan
     files,
     rootFiles,
     journals,
+    env,
+    ...(tools && { tools }),
     get activity() {
       return sandbox.activity;
     },

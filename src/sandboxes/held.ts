@@ -9,6 +9,7 @@ import type { Command, ExecOptions, ExecResult, ExitFacts, Process } from '../co
 import type { Runtime } from '../core/runtime.ts';
 import type { Activity, Sandbox } from '../core/sandbox.ts';
 import type { Snapshots } from '../core/snapshots.ts';
+import type { SandboxTools } from '../core/tools.ts';
 import { FollowedProcess } from './followed-process.ts';
 import { Pace } from './pace.ts';
 import { heldSnapshots } from './workspaces/held-snapshots.ts';
@@ -22,6 +23,7 @@ const askDeadlineMs = 5_000;
 export interface HeldOptions {
   readonly events: EventSink;
   readonly log: Log;
+  readonly tools: SandboxTools;
 }
 
 /**
@@ -35,6 +37,8 @@ export class Held {
   readonly #events: EventSink;
   readonly #log: Log;
   readonly snapshots: Snapshots | undefined;
+  /** What its commands need to find the host's tools. */
+  readonly toolEnv: () => Readonly<Record<string, string>>;
   /** Its way out, once it is open. */
   hatch: OpenHatch | undefined;
   #pausedSince = Date.now();
@@ -46,13 +50,14 @@ export class Held {
     sandbox: Sandbox,
     { user, chat }: { readonly user: string; readonly chat: string },
     runtime: Runtime,
-    { events, log }: HeldOptions,
+    { events, log, tools }: HeldOptions,
   ) {
     this.sandbox = sandbox;
     this.user = user;
     this.chat = chat;
     this.#events = events;
     this.#log = log.child({ sandbox: sandbox.id });
+    this.toolEnv = () => tools.env(sandbox.id);
     this.snapshots = snapshotsIn(sandbox, runtime);
   }
 

@@ -5,6 +5,7 @@ import { reasonOf } from '../core/errors.ts';
 import type { EventSink } from '../core/events.ts';
 import type { Log } from '../core/log.ts';
 import type { Sandboxes } from '../core/persistent.ts';
+import type { SandboxTools } from '../core/tools.ts';
 import { type HostLockOptions, lockHost } from '../ledger/host-lock.ts';
 import { Ledger } from '../ledger/ledger.ts';
 import type { AdmissionLimits } from './admission.ts';
@@ -37,6 +38,8 @@ export interface HostedOptions extends SupplyOptions, Cancel {
   readonly log?: Log;
   /** It is closed with the host. */
   readonly egress: Egress & Disposable;
+  /** Serves the tool sessions of the sandboxes that have one. */
+  readonly tools?: SandboxTools;
 }
 
 /**
@@ -69,6 +72,7 @@ export async function sandboxesIn(ledger: Ledger, options: HostedOptions): Promi
     log,
     formerUser,
     egress,
+    tools,
   } = options;
   await using held = new AsyncDisposableStack();
   const book = new Book(ledger);
@@ -77,7 +81,15 @@ export async function sandboxesIn(ledger: Ledger, options: HostedOptions): Promi
   egress.remembered('');
   const supply = held.use(new Supply(options));
   const registry = held.use(
-    new Registry({ book, supply, limits: most, egress, ...(events && { events }), ...(log && { log }) }),
+    new Registry({
+      book,
+      supply,
+      limits: most,
+      egress,
+      ...(events && { events }),
+      ...(log && { log }),
+      ...(tools && { tools }),
+    }),
   );
   const closing = new AbortController();
   const sides = { registry, runtimes, warn };

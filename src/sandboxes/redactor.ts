@@ -38,6 +38,11 @@ export class Redactor {
     this.#mostHeld = mostHeldBytes + 2 * (this.#spellings[0]?.length ?? 0);
   }
 
+  /** Something that came is not shown yet. */
+  get isHolding(): boolean {
+    return this.#held.length > 0;
+  }
+
   push(bytes: Uint8Array, offset: number): ShownPiece[] {
     if (bytes.length === 0) return [];
     const fresh = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);

@@ -7,6 +7,7 @@ import { KeyedTurns } from '../core/keyed-turns.ts';
 import { type Log, noLog } from '../core/log.ts';
 import type { PersistentSandbox, PersistentSpec, SandboxStatus } from '../core/persistent.ts';
 import type { Runtime } from '../core/runtime.ts';
+import { noTools, type SandboxTools } from '../core/tools.ts';
 import { Admission, type AdmissionLimits } from './admission.ts';
 import { Arrivals } from './arrivals.ts';
 import type { Book, Entry } from './book.ts';
@@ -29,6 +30,8 @@ export interface RegistryOptions {
   readonly log?: Log;
   /** Opens the hatches of those that have a policy. */
   readonly egress: Egress;
+  /** Serves the tool sessions of those that have one. */
+  readonly tools?: SandboxTools;
 }
 
 /**
@@ -38,6 +41,7 @@ export interface RegistryOptions {
 export class Registry implements AsyncDisposable {
   readonly book: Book;
   readonly egress: Egress;
+  readonly #tools: SandboxTools;
   readonly #supply: Supply;
   readonly #admission: Admission;
   readonly #holdings: Holdings;
@@ -47,11 +51,13 @@ export class Registry implements AsyncDisposable {
   readonly #working = new Set<Promise<unknown>>();
   #closing: Promise<void> | undefined;
 
-  constructor({ book, supply, limits, egress, events = noEvents, log = noLog }: RegistryOptions) {
+  constructor(options: RegistryOptions) {
+    const { book, supply, limits, egress, events = noEvents, log = noLog, tools = noTools } = options;
     this.book = book;
     this.egress = egress;
     this.#events = events;
-    this.#holdings = new Holdings({ events, log });
+    this.#tools = tools;
+    this.#holdings = new Holdings({ events, log, tools });
     this.#supply = supply;
     this.#admission = new Admission(limits, {
       running: () => this.#holdings.running().map(({ user }) => user),
@@ -93,6 +99,7 @@ export class Registry implements AsyncDisposable {
     const held = await this.#holdings.take(entry, await runtime.adopt(entry.id, cancel), runtime, cancel);
     // What runs in it goes on without a way out if that fails; whoever asks for the sandbox hears why.
     if (!held.paused) await this.#openHatch(entry, held, cancel).catch(() => {});
+    if (!held.paused) await this.#tools.attach(held.sandbox, entry, cancel).catch(() => {});
   }
 
   /** In the chat's turn: ends what runs and keeps the rest. It counts as running until it has ended. */
@@ -126,6 +133,7 @@ export class Registry implements AsyncDisposable {
     this.#holdings.drop(id);
     this.book.remove(id);
     this.#forgetEgress(id);
+    this.#tools.forget(id);
     this.unsettled.delete(id);
     this.#events.tell(entry.user, { type: 'sandbox-remove', ...named(entry) });
   }
@@ -133,6 +141,7 @@ export class Registry implements AsyncDisposable {
   /** In the chats' turns: the sandbox itself says so already. */
   rename(entry: Entry, to: string): void {
     this.book.rename(entry.id, to);
+    this.#tools.rename(entry.id, to);
     this.#events.tell(entry.user, { type: 'sandbox-rename', from: entry.chat, sandbox: entry.id, chat: to });
   }
 
@@ -264,6 +273,7 @@ export class Registry implements AsyncDisposable {
       this.#events.tell(user, { type: 'sandbox-resume', ...named(entry) });
     }
     await this.#openHatch(entry, held, cancel);
+    await this.#tools.attach(held.sandbox, entry, cancel);
     return handleOf(entry, held);
   }
 

@@ -98,6 +98,7 @@ async function* stream(
       yield event.text;
       continue;
     }
+    if (event.type !== 'answer') continue;
     onSpent({ usage: event.usage, cost: event.cost ?? 0 });
     return event;
   }

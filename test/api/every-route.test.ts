@@ -95,6 +95,8 @@ const bodies: Readonly<Record<string, object>> = {
   deny: { rules: ['example.com'] },
   runs: { code: '1' },
   check: { code: '1' },
+  ask: { on: true },
+  learned: { apply: false },
   '{approval}': { decision: 'deny' },
 };
 

@@ -103,7 +103,6 @@ beforeEach(async () => {
     reflection('m is missing'),
     solution(right),
   );
-  if (!bubblewrap.available) return;
   const egress = resources.use(egressIn(folder.path, {}));
   shop = resources.use(await openShop(folder.path, script, { egress }));
   server = resources.use(await startTestServer({ parts: { solves: shop.solves, egress } }));

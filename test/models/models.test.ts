@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import type { ErrorCode } from '../../src/core/errors.ts';
 import type { Model, ProviderKind } from '../../src/core/model.ts';
 import { Ledger } from '../../src/ledger/ledger.ts';
@@ -93,6 +94,32 @@ describe.each(wires)('SLV-4: the %s wire', (kind, path) => {
       cutAfter: 2,
     }));
     await expect(cut.model.ask(ask)).rejects.toMatchObject({ code: expect.stringContaining('provider_') });
+  });
+
+  it('calls tools, and is told what came of them', async () => {
+    await using setup = await open(kind, (_call, number) =>
+      number === 1
+        ? { text: 'I look.', calls: [{ tool: 'look', input: { at: 'the door' } }] }
+        : { text: 'It is open.' },
+    );
+    const look = { name: 'look', description: 'Looks.', input: z.strictObject({ at: z.string() }) };
+    const request = { ...ask, tools: [look] };
+    const first = await setup.model.ask(request);
+    expect(first).toMatchObject({ text: 'I look.', finish: 'calls' });
+    expect(first.calls).toEqual([{ id: 'call_1_0', tool: 'look', input: { at: 'the door' } }]);
+    const results = [{ id: 'call_1_0', tool: 'look', output: 'an open door', failed: false }];
+    const messages = [
+      ...ask.messages,
+      { role: 'assistant', text: first.text, calls: first.calls },
+      { role: 'tool', results },
+    ] as const;
+    expect(await setup.model.ask({ ...request, messages })).toMatchObject({
+      text: 'It is open.',
+      calls: [],
+      finish: 'stop',
+    });
+    expect(JSON.stringify(setup.server.calls[0]?.body)).toContain('"additionalProperties":false');
+    expect(JSON.stringify(setup.server.calls[1]?.body)).toMatch(/I look\.[\s\S]*the door[\s\S]*an open door/);
   });
 
   it('says when it declined or ran out of room', async () => {

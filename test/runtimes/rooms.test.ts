@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { chmod, mkdir, rename, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import { bubblewrapRuntime } from '../../src/runtimes/bubblewrap/bubblewrap.ts';
 import { nativeRuntime } from '../../src/runtimes/native/native.ts';
@@ -31,6 +32,16 @@ describe('rooms', () => {
     expect((await sandbox.exec({ argv: ['echo', 'mine'] })).stdout).toBe('mine\n');
     await sandbox.release();
     const mine = await harness.runtime.adopt(sandbox.id);
+    expect((await mine.exec({ argv: ['echo', 'mine'] })).stdout).toBe('mine\n');
+    await mine.stop();
+  });
+
+  it('GL-7: what a dying host still holds is waited for', async () => {
+    const sandbox = await harness.open();
+    const [mine] = await Promise.all([
+      harness.runtime.adopt(sandbox.id),
+      delay(300).then(() => sandbox.release()),
+    ]);
     expect((await mine.exec({ argv: ['echo', 'mine'] })).stdout).toBe('mine\n');
     await mine.stop();
   });

@@ -14,6 +14,7 @@ import (
 
 	"geode/guest/internal/files"
 	"geode/guest/internal/hatch"
+	"geode/guest/internal/mcp"
 	"geode/guest/internal/processes"
 )
 
@@ -40,6 +41,7 @@ type Guest struct {
 	files   *files.Files
 	lease   *lease
 	hatch   *hatch.Hatch
+	tools   *mcp.Socket
 
 	mu      sync.Mutex
 	secret  []byte // nil until the first claim
@@ -56,6 +58,9 @@ func New(version string, table *processes.Table, leaseTime time.Duration, ended 
 		lease:   newLease(leaseTime, ended),
 		hatch: hatch.New(func(waiting hatch.Waiting) {
 			table.Events.Publish(processes.Event{Type: "hatch-connection", ID: waiting.ID, Door: waiting.Door})
+		}),
+		tools: mcp.New(func(id string) {
+			table.Events.Publish(processes.Event{Type: "tool-connection", ID: id})
 		}),
 	}
 }

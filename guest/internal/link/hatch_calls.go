@@ -45,5 +45,5 @@ func (g *Guest) pickUp(w http.ResponseWriter, r *http.Request) error {
 	if !found {
 		return fault.New(fault.TunnelRefused, "nobody waits with this connection any more")
 	}
-	return join(w, r, conn, hatchLinger)
+	return join(w, r, conn, lingering(hatchLinger))
 }

@@ -48,6 +48,10 @@ func (g *Guest) routes() http.Handler {
 	claimed("POST /v1/hatch", g.openDoors)
 	claimed("DELETE /v1/hatch/doors/{name}", g.closeDoor)
 	claimed("POST /v1/hatch/connections/{id}", g.pickUp)
+	claimed("GET /v1/tools", g.listTools)
+	claimed("POST /v1/tools", g.openTools)
+	claimed("DELETE /v1/tools", g.closeTools)
+	claimed("POST /v1/tools/connections/{id}", g.pickUpTools)
 	claimed("GET /v1/events", g.events)
 	claimed("GET /v1/metrics", g.metrics)
 

@@ -31,13 +31,12 @@ func (g *Guest) tunnel(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return join(w, r, conn, 0)
+	return join(w, r, conn, lingering(0))
 }
 
 // join passes bytes between a stream and a connection, which it closes. HTTP/2 lets the guest end its side only by
-// ending the whole stream, so a connection that has said its last word may still be answered for as long as the
-// host is never silent for longer than linger.
-func join(w http.ResponseWriter, r *http.Request, conn halfCloser, linger time.Duration) error {
+// ending the whole stream, so a connection that has said its last word may still be answered until hearOut returns.
+func join(w http.ResponseWriter, r *http.Request, conn halfCloser, hearOut afterword) error {
 	defer conn.Close()
 	stop := r.Context().Done()
 	finished := make(chan struct{})
@@ -75,7 +74,7 @@ func join(w http.ResponseWriter, r *http.Request, conn halfCloser, linger time.D
 			}
 		}
 		if err == io.EOF {
-			hearOut(answered, &heard, linger)
+			hearOut(answered, &heard)
 			return nil
 		}
 		if err != nil {
@@ -118,14 +117,19 @@ func (g *Guest) dialInside(r *http.Request) (halfCloser, error) {
 	return nil, fault.New(fault.TunnelRefused, "nothing listens there: %s", failed)
 }
 
-// hearOut waits for the end of what the host sends, for as long as something comes.
-func hearOut(answered <-chan struct{}, heard *atomic.Int64, linger time.Duration) {
-	for before := int64(-1); linger > 0 && before != heard.Load(); {
-		before = heard.Load()
-		select {
-		case <-answered:
-			return
-		case <-time.After(linger):
+// An afterword waits for the end of what the host sends: answered is closed then, heard counts its bytes.
+type afterword func(answered <-chan struct{}, heard *atomic.Int64)
+
+// lingering waits for as long as the host is never silent for longer than that.
+func lingering(longest time.Duration) afterword {
+	return func(answered <-chan struct{}, heard *atomic.Int64) {
+		for before := int64(-1); longest > 0 && before != heard.Load(); {
+			before = heard.Load()
+			select {
+			case <-answered:
+				return
+			case <-time.After(longest):
+			}
 		}
 	}
 }

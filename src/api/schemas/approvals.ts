@@ -23,6 +23,7 @@ export const approvalSchema = z
     decision: decision.nullable().describe('null while it is open.'),
     decided_at: z.number().nullable(),
     decided_by: z.string().nullable().describe('null: nobody did, its time was up or nobody waits for it.'),
+    by_operator: z.boolean().describe('Whoever runs the host said it.'),
     answer: z.string().nullable(),
     until: z.number().nullable().describe('When `allow-always` ends; null: for good.'),
   })

@@ -70,6 +70,34 @@ export const egressChangeSchema = z
   })
   .meta({ id: 'EgressChange' });
 
+export const askSchema = z
+  .strictObject({ on: z.boolean().describe('false: what no rule names is denied at once again.') })
+  .meta({ id: 'AskForEgress' });
+
+export const learnedSchema = z
+  .strictObject({
+    apply: z.boolean().default(true).describe('false: only say what it would be, and go on learning.'),
+  })
+  .meta({ id: 'LearnedEgress' });
+
+const grantTarget = { host: hostName, port };
+export const grantsSchema = z
+  .object({
+    grants: z.array(
+      z.object({
+        ...grantTarget,
+        sandbox_id: z.string().nullable().describe('null: for all sandboxes and runs of the caller.'),
+        private: z.boolean(),
+        granted_at: z.number().describe('In ms since 1970.'),
+        until: z.number().nullable().describe('null: for good.'),
+        approval: z.string().describe('Which says who allowed it.'),
+      }),
+    ),
+  })
+  .meta({ id: 'EgressGrants' });
+export const removedGrantsSchema = z.object({ removed: z.int() }).meta({ id: 'RemovedEgressGrants' });
+export const grantQuery = z.strictObject({ host: hostName, port: decimal(port) });
+
 export const egressLogQuery = z.strictObject({
   sandbox: z.string().max(200).optional().describe('The id of a sandbox or a run, also of one that is gone.'),
   verdict: z.enum(['allowed', 'denied', 'failed']).optional(),
@@ -157,6 +185,7 @@ export const rotatedSchema = z
   .meta({ id: 'RotatedSecrets' });
 
 export type WireEgressState = z.infer<typeof egressStateSchema>;
+export type WireGrants = z.infer<typeof grantsSchema>;
 export type WireEgressLog = z.infer<typeof egressLogSchema>;
 export type WireEgressUsage = z.infer<typeof egressUsageSchema>;
 export type WireBindings = z.infer<typeof bindingsSchema>;

@@ -65,11 +65,25 @@ export const eventsQuery = z.strictObject({
     .describe(
       'The last number that the caller has; `Last-Event-ID` says the same. Default: what comes from now on.',
     ),
+  last: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(1000)
+    .optional()
+    .describe('Without `after`: begins so many numbers before the newest.'),
   follow: z
     .enum(['true', 'false'])
     .default('true')
     .transform((value) => value === 'true')
     .describe('false: ends when all that there is was read.'),
+  usage_ms: z.coerce
+    .number()
+    .int()
+    .min(250)
+    .max(60_000)
+    .optional()
+    .describe('Over a WebSocket: how often to say what each sandbox uses; left out: not at all.'),
   users: z
     .enum(['all'])
     .optional()
@@ -111,8 +125,30 @@ export const hostEventSchema = z
       exit_code: z.int().nullable(),
       duration_ms: z.number(),
     }),
+    event('turn-start', { chat: z.string(), turn: z.string(), driver: z.string() }),
+    event('turn-end', {
+      chat: z.string(),
+      turn: z.string(),
+      driver: z.string(),
+      outcome: z.enum(['done', 'interrupted', 'limit', 'error']),
+    }),
+    event('tools-open', { ...ofSandbox, tools: z.array(z.string()) }),
+    event('tools-close', ofSandbox),
+    event('tool-call', {
+      ...ofSandbox,
+      tool: z.string(),
+      outcome: z.string().describe('ok, or the code of an error.'),
+      duration_ms: z.number(),
+    }),
     event('entry-stored', { key: z.string(), outcome: z.enum(['created', 'updated', 'merged']) }),
     event('entry-removed', { key: z.string() }),
+    event('sender-paired', { channel: z.string(), sender: z.string() }),
+    event('approval-asked', approval),
+    event('approval-decided', {
+      ...approval,
+      state: z.enum(['decided', 'expired', 'withdrawn']),
+      decision: z.enum(approvalDecisions),
+    }),
     event('solve-start', { solve: z.string() }),
     event('attempt-end', { solve: z.string(), attempt: z.int(), state: z.enum(['passed', 'failed']) }),
     event('solve-end', {
@@ -122,12 +158,6 @@ export const hostEventSchema = z
     event('crystal-change', {
       key: z.string(),
       change: z.enum(['created', 'confirmed', 'doubted', 'edited', 'removed']),
-    }),
-    event('approval-asked', approval),
-    event('approval-decided', {
-      ...approval,
-      state: z.enum(['decided', 'expired', 'withdrawn']),
-      decision: z.enum(approvalDecisions),
     }),
     event('key-create', { key: z.string() }),
     event('key-revoke', { key: z.string() }),

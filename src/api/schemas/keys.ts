@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { userPattern } from '../../core/identity.ts';
 
 /**
- * What a key may do. `secrets` sets and removes the credentials of its user, and reads none. `approvals` sees what
+ * What a key may do. `agents` talks to agents, which use the sandboxes, the memory and the models of its user. `secrets` sets and removes the credentials of its user, and reads none. `approvals` sees what
  * waits for its user and decides it. `admin` manages keys,
  * settings and the store itself, for all users; it opens nobody's things.
  */
@@ -12,6 +12,7 @@ export const scopes = [
   'sandboxes:read',
   'sandboxes:write',
   'runs',
+  'agents',
   'secrets',
   'approvals',
   'admin',

@@ -4,7 +4,7 @@
  */
 
 /** What is below these keys has names that belong to the caller, or is not ours: it stays as it is. */
-const opaque = ['labels', 'env', 'details', 'json', 'files'] as const;
+const opaque = ['labels', 'env', 'details', 'json', 'files', 'input'] as const;
 type Opaque = (typeof opaque)[number];
 
 type SnakeName<S extends string> = S extends `${infer First}${infer Rest}`

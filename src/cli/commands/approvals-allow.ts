@@ -28,7 +28,7 @@ export const approvalsAllowCommand: CliCommand = {
   },
 };
 
-function decisionFrom(values: CliValues): Omit<DecideApproval, 'by'> {
+function decisionFrom(values: CliValues): Omit<DecideApproval, 'by' | 'byOperator'> {
   const { session, always } = values;
   if (session === true && always === true) throw wrongUsage('Give --session or --always, not both');
   const span = text(values, 'for');

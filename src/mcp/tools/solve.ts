@@ -1,9 +1,9 @@
 /** Solving by trying. */
 import { z } from 'zod';
 import { GeodeError } from '../../core/errors.ts';
-import { defineTool, type Tool } from '../tool.ts';
+import { defineTool } from '../tool.ts';
 
-const solve = defineTool({
+export const solve = defineTool({
   name: 'solve',
   title: 'Solve by trying',
   description:
@@ -17,8 +17,9 @@ const solve = defineTool({
     attempts: z.int().min(1).max(10).optional(),
     budget: z.number().positive().optional().describe('US dollars.'),
   }),
-  async run(request, { client, signal }) {
+  async run(request, { client, signal, progress }) {
     for await (const event of client.solves.solve(request, { signal })) {
+      progress(event.type);
       if (event.type !== 'result') continue;
       const { type: _, ...result } = event;
       return result;
@@ -26,5 +27,3 @@ const solve = defineTool({
     throw new GeodeError('internal', 'The solve ended without a result');
   },
 });
-
-export const solveTools: readonly Tool[] = [solve];

@@ -61,8 +61,12 @@ export function snapshotsOf(
     });
   };
 
-  const find = async (name: string, signal: AbortSignal | undefined) =>
-    name === undoName ? lastUndo(signal) : { kind: 'kept' as const, name: checkName(name) };
+  const find = async (name: string, signal: AbortSignal | undefined) => {
+    if (name === undoName) return await lastUndo(signal);
+    return name.startsWith(`${undoName}:`)
+      ? { kind: 'undo' as const, name: checkName(name.slice(undoName.length + 1)) }
+      : { kind: 'kept' as const, name: checkName(name) };
+  };
 
   const take = (kind: SnapshotKind, name: string | undefined, options: Freezing & Cancel) => {
     const request = {

@@ -1,5 +1,6 @@
 /** What waits for a decision of the caller, and the decision. */
 import type { Approvals } from '../../../core/approval.ts';
+import { isOperator } from '../../egress-reach.ts';
 import type { Caller } from '../../environment.ts';
 import { requireScope } from '../../guards/auth.ts';
 import {
@@ -86,7 +87,13 @@ export function approvalRoutes(approvals: Approvals) {
         const { caller } = context.var;
         const said = fromWire(context.req.valid('json'));
         return context.json(
-          toWire(approvals.decide(caller.user, approval, { ...said, by: nameOf(caller) })),
+          toWire(
+            approvals.decide(caller.user, approval, {
+              ...said,
+              by: nameOf(caller),
+              byOperator: isOperator(context),
+            }),
+          ),
           200,
         );
       },
@@ -95,6 +102,6 @@ export function approvalRoutes(approvals: Approvals) {
 }
 
 /** For the record: on the host's own socket it is whoever runs the host. */
-function nameOf({ keyId }: Caller): string {
+export function nameOf({ keyId }: Caller): string {
   return keyId === 'socket' || keyId === 'none' ? keyId : `key ${keyId}`;
 }

@@ -9,6 +9,9 @@ import {
   egressLogSchema,
   egressUsageQuery,
   egressUsageSchema,
+  grantQuery,
+  grantsSchema,
+  removedGrantsSchema,
 } from '../../schemas/egress.ts';
 import { toWire } from '../../schemas/names.ts';
 
@@ -75,6 +78,38 @@ export function egressRoutes(host: EgressHost) {
           ready: !binding.needsSecret || known.has(binding.name),
         }));
         return context.json({ bindings: bindings.map((binding) => toWire(binding)) }, 200);
+      },
+    ),
+    defineRoute(
+      {
+        method: 'get',
+        path: '/api/v1/egress/grants',
+        summary: 'What the caller allowed when asked, for one sandbox or for good',
+        description: 'Counts where the mode is `ask`.',
+        tags,
+        security,
+        middleware: requireScope('sandboxes:read'),
+        responses: { 200: json('Newest first, without those that are over.', grantsSchema), ...refusals },
+      },
+      (context) => {
+        const grants = host.grants(context.var.caller.user);
+        return context.json({ grants: grants.map((grant) => toWire(grant)) }, 200);
+      },
+    ),
+    defineRoute(
+      {
+        method: 'delete',
+        path: '/api/v1/egress/grants',
+        summary: 'Take back what was allowed; what is open is cut',
+        tags,
+        security,
+        middleware: requireScope('sandboxes:write'),
+        request: { query: grantQuery },
+        responses: { 200: json('How many there were.', removedGrantsSchema), ...refusals },
+      },
+      (context) => {
+        const removed = host.removeGrant(context.var.caller.user, context.req.valid('query'));
+        return context.json({ removed }, 200);
       },
     ),
   ] as const;

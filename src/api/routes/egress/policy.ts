@@ -1,6 +1,7 @@
 /** What one sandbox may reach. */
 import type { Context } from 'hono';
 import type { EgressPolicy, EgressSpec } from '../../../core/egress.ts';
+import { GeodeError } from '../../../core/errors.ts';
 import { allowing, denying } from '../../../egress/change-policy.ts';
 import type { EgressHost } from '../../../egress/open-egress.ts';
 import { denyAll } from '../../../egress/rules.ts';
@@ -17,7 +18,13 @@ import {
   sandboxRefusals,
   security,
 } from '../../route.ts';
-import { egressChangeSchema, egressSchema, egressStateSchema } from '../../schemas/egress.ts';
+import {
+  askSchema,
+  egressChangeSchema,
+  egressSchema,
+  egressStateSchema,
+  learnedSchema,
+} from '../../schemas/egress.ts';
 import { fromWire, toWire } from '../../schemas/names.ts';
 import { chatParams } from '../../schemas/sandboxes.ts';
 
@@ -114,6 +121,75 @@ export function policyRoutes(host: EgressHost) {
         const { rules, forMs } = fromWire(context.req.valid('json'));
         const { chat } = context.req.valid('param');
         const state = await changePolicy(context, chat, (policy) => denying(policy, rules, untilOf(forMs)));
+        return context.json(state, 200);
+      },
+    ),
+    defineRoute(
+      {
+        method: 'post',
+        path: `${path}/ask`,
+        summary: 'Hold what no rule decides until the user has answered',
+        description:
+          'Each such connection becomes an approval of the kind `egress` and is denied when nobody answers in time.',
+        tags,
+        security,
+        middleware: [requireScope('sandboxes:write'), limitEntryBody],
+        request: { params: chatParams, body: jsonBody('Whether it asks.', askSchema) },
+        responses: changes,
+      },
+      async (context) => {
+        const { on } = context.req.valid('json');
+        const state = await changePolicy(context, context.req.valid('param').chat, (policy) => ({
+          ...policy,
+          mode: on ? 'ask' : policy.allow.length === 0 ? 'deny-all' : 'allow-list',
+        }));
+        return context.json(state, 200);
+      },
+    ),
+    defineRoute(
+      {
+        method: 'post',
+        path: `${path}/learn`,
+        summary: 'Let a sandbox reach every public address, and write down what it reaches',
+        tags,
+        security,
+        middleware: requireScope('sandboxes:write'),
+        request: { params: chatParams },
+        responses: changes,
+      },
+      async (context) => {
+        const { chat } = context.req.valid('param');
+        const { id } = await context.var.sandboxes.inspect(chat);
+        host.beginLearning(id);
+        return context.json(
+          await changePolicy(context, chat, (policy) => ({ ...policy, mode: 'learn' })),
+          200,
+        );
+      },
+    ),
+    defineRoute(
+      {
+        method: 'post',
+        path: `${path}/learned`,
+        summary: 'The smallest policy that lets pass what was written down; from now on it holds',
+        tags,
+        security,
+        middleware: [requireScope('sandboxes:write'), limitEntryBody],
+        request: { params: chatParams, body: jsonBody('Whether it is to hold.', learnedSchema) },
+        responses: changes,
+      },
+      async (context) => {
+        const { chat } = context.req.valid('param');
+        const { id } = await context.var.sandboxes.inspect(chat);
+        const { policy, bindings } = (await context.var.sandboxes.egress(chat)) ?? nothing;
+        if (policy.mode !== 'learn')
+          throw new GeodeError('invalid_input', 'Nothing is learned from this sandbox.', {
+            hint: 'geode egress learn CHAT begins it.',
+          });
+        if (!context.req.valid('json').apply)
+          return context.json(stateOf({ policy: host.learned(id, policy), bindings }), 200);
+        const state = await changePolicy(context, chat, (before) => host.learned(id, before));
+        host.beginLearning(id);
         return context.json(state, 200);
       },
     ),

@@ -1,43 +1,9 @@
-/** Code in a fresh sandbox, and interpreters that keep their variables. */
+/** Interpreters that keep their variables. */
 import { z } from 'zod';
 import type { RemoteContext } from '../../client/client.ts';
 import { GeodeError } from '../../core/errors.ts';
 import { cut, defineTool, type Tool, type ToolCall } from '../tool.ts';
 import { chat, outputLimitBytes, timeoutSeconds } from './inputs.ts';
-
-const runCode = defineTool({
-  name: 'run_code',
-  title: 'Run code',
-  description:
-    'Runs a program in a fresh sandbox without a network and shows its output and exit code. Nothing of it stays. For state between runs open a context; for files that stay use a sandbox.',
-  effect: 'changes',
-  input: z.strictObject({
-    language: z.string().describe('python, javascript, typescript, shell, go or rust.'),
-    code: z.string().min(1).max(1_000_000),
-    stdin: z.string().optional(),
-    files: z.record(z.string(), z.string()).optional().describe('Text by path, beside the code.'),
-    timeout_seconds: timeoutSeconds,
-  }),
-  async run({ language, code, stdin, files, timeout_seconds }, { client, signal }) {
-    const { bytes: _, ...result } = await client.runs.run(code, language, {
-      timeoutMs: timeout_seconds * 1000,
-      outputLimitBytes,
-      ...(stdin !== undefined && { stdin }),
-      ...(files && { files }),
-      signal,
-    });
-    const { outcome, success, exitCode, signal: killedBy, timedOut, oomKilled } = result;
-    const { stdout, stderr, truncated, durationMs, sandbox, denied } = result;
-    const compiler = result.compile && {
-      stdout: cut(result.compile.stdout, outputLimitBytes),
-      stderr: cut(result.compile.stderr, outputLimitBytes),
-    };
-    return {
-      ...{ outcome, success, exitCode, signal: killedBy, timedOut, oomKilled, stdout, stderr, truncated },
-      ...{ compiler, durationMs, sandbox, denied },
-    };
-  },
-});
 
 const contextId = z.string().min(1).describe('The id that context_open gave.');
 
@@ -102,4 +68,4 @@ async function contextOf(id: string, { client, signal }: ToolCall): Promise<Remo
   throw new GeodeError('context_not_found', `There is no context ${id}`);
 }
 
-export const runTools: readonly Tool[] = [runCode, openContext, runInContext, closeContext];
+export const contextTools: readonly Tool[] = [openContext, runInContext, closeContext];

@@ -1,0 +1,99 @@
+package link
+
+import (
+	"net"
+	"net/http"
+	"path/filepath"
+	"sync/atomic"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"geode/guest/internal/fault"
+)
+
+const (
+	// toolLinger is how long the host may be silent after a program has said its last word.
+	toolLinger = 60 * time.Second
+	// hangUpEvery is how often a program that said its last word is looked at: it may be gone altogether.
+	hangUpEvery = 250 * time.Millisecond
+	pollHangUp  = 0x10
+)
+
+type toolsRequest struct {
+	// Folder is made for the socket and the bridge.
+	Folder string `json:"folder"`
+}
+
+func (g *Guest) openTools(w http.ResponseWriter, r *http.Request) error {
+	var request toolsRequest
+	if err := readJSON(r, &request); err != nil {
+		return err
+	}
+	if !filepath.IsAbs(request.Folder) {
+		return fault.New(fault.InvalidInput, "the folder %q is not absolute", request.Folder)
+	}
+	place, err := g.tools.Open(request.Folder)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, place)
+}
+
+func (g *Guest) listTools(w http.ResponseWriter, _ *http.Request) error {
+	return writeJSON(w, map[string]any{"pending": g.tools.Pending()})
+}
+
+func (g *Guest) closeTools(w http.ResponseWriter, _ *http.Request) error {
+	g.tools.Close()
+	return writeJSON(w, struct{}{})
+}
+
+// pickUpTools joins a stream with a program that wants to use tools.
+func (g *Guest) pickUpTools(w http.ResponseWriter, r *http.Request) error {
+	conn, found := g.tools.Take(r.PathValue("id"))
+	if !found {
+		return fault.New(fault.TunnelRefused, "nobody waits with this connection any more")
+	}
+	return join(w, r, conn, untilHungUp(conn))
+}
+
+// untilHungUp lets a program that has said its last word hear the answers, and no longer than it is there.
+func untilHungUp(conn *net.UnixConn) afterword {
+	return func(answered <-chan struct{}, heard *atomic.Int64) {
+		before, since := heard.Load(), time.Now()
+		for !hungUp(conn) && time.Since(since) < toolLinger {
+			select {
+			case <-answered:
+				return
+			case <-time.After(hangUpEvery):
+			}
+			if now := heard.Load(); now != before {
+				before, since = now, time.Now()
+			}
+		}
+	}
+}
+
+type pollRequest struct {
+	fd              int32
+	events, revents int16
+}
+
+// hungUp tells a peer that has closed from one that has only ended its sending side.
+func hungUp(conn *net.UnixConn) bool {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return true
+	}
+	isGone := false
+	if err := raw.Control(func(fd uintptr) {
+		request := pollRequest{fd: int32(fd)}
+		var now syscall.Timespec
+		_, _, errno := syscall.Syscall6(syscall.SYS_PPOLL, uintptr(unsafe.Pointer(&request)), 1, uintptr(unsafe.Pointer(&now)), 0, 0, 0)
+		isGone = errno == 0 && request.revents&pollHangUp != 0
+	}); err != nil {
+		return true
+	}
+	return isGone
+}

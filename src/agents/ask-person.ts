@@ -1,0 +1,67 @@
+import type { PermissionAnswer } from '../core/agent.ts';
+import type { ApprovalDecision, Approvals } from '../core/approval.ts';
+import type { AgentTable } from './agent-table.ts';
+import type { PermissionRequest } from './driver.ts';
+import type { TurnToRun } from './run-turn.ts';
+import type { TurnEvents } from './turn-events.ts';
+
+interface AskParts {
+  readonly table: AgentTable;
+  readonly approvals: Approvals;
+}
+
+const choices = ['allow-once', 'allow-session', 'deny'] as const;
+
+/**
+ * Asks the user, by an approval, whether an agent may do something. An approval that an earlier host asked for is joined
+ * and not told again; what was allowed for the session is not asked.
+ */
+export async function askPerson(
+  { table, approvals }: AskParts,
+  { conversation, row, sandbox, signal }: Omit<TurnToRun, 'driver'>,
+  { id, tool, input }: PermissionRequest,
+  events: TurnEvents,
+): Promise<PermissionAnswer> {
+  if (table.allowed(conversation.id).includes(tool)) return 'session';
+  const { user, chat } = conversation;
+  const detail = typeof input === 'string' ? input : JSON.stringify(input, null, 2);
+  const deciding = approvals.ask(
+    {
+      ...{ user, chat, sandbox: sandbox.id, kind: 'tool', choices, detail },
+      title: `An agent wants to use ${tool}`.slice(0, 200),
+      key: `agent ${row.id} ${id}`,
+      whenLeft: 'keep',
+    },
+    { signal },
+  );
+  const open = approvals
+    .list(user, { chat })
+    .findLast((each) => each.kind === 'tool' && each.detail === detail);
+  const told = table.ofTurn(row);
+  if (
+    open !== undefined &&
+    !told.some((event) => event.type === 'permission-request' && event.id === open.id)
+  )
+    events.push([{ type: 'permission-request', id: open.id, tool, input }]);
+  const decided = await deciding;
+  const answer = answerOf(decided.decision ?? 'deny');
+  if (answer === 'session') table.allow(conversation.id, tool);
+  events.push([{ type: 'permission-answer', id: decided.id, answer }]);
+  return answer;
+}
+
+const answers: Readonly<Record<ApprovalDecision, PermissionAnswer>> = {
+  'allow-once': 'once',
+  'allow-session': 'session',
+  'allow-always': 'session',
+  deny: 'deny',
+};
+
+function answerOf(decision: ApprovalDecision): PermissionAnswer {
+  return answers[decision];
+}
+
+/** The other way round, for a caller that answers through the agent. */
+export function decisionOf(answer: PermissionAnswer): ApprovalDecision {
+  return answer === 'deny' ? 'deny' : `allow-${answer}`;
+}

@@ -1,0 +1,159 @@
+/** What the built-in agent can do: commands and files in its own sandbox, and the user's memory. */
+import { z } from 'zod';
+import { type GeodeError, isGeodeError, reasonOf } from '../../core/errors.ts';
+import type { Memory } from '../../core/memory.ts';
+import type { ModelTool, ToolCall, ToolResult } from '../../core/model.ts';
+import type { PersistentSandbox } from '../../core/persistent.ts';
+import type { ShellPolicy } from '../../shell/policy.ts';
+import { shellInput, shellTool } from '../../shell/tool.ts';
+
+export interface ToolPlace {
+  readonly sandbox: PersistentSandbox;
+  readonly memory: Memory;
+  readonly shellPolicy: ShellPolicy;
+  readonly chat: string;
+  readonly signal: AbortSignal;
+}
+
+interface AgentTool extends ModelTool {
+  run(input: unknown, place: ToolPlace): Promise<string>;
+}
+
+function define<Schema extends z.ZodObject>(tool: {
+  readonly name: string;
+  readonly description: string;
+  readonly input: Schema;
+  run(input: z.output<Schema>, place: ToolPlace): Promise<string>;
+}): AgentTool {
+  return { ...tool, run: async (input, place) => await tool.run(tool.input.parse(input), place) };
+}
+
+const path = z.string().min(1).max(4096).describe('Below the workspace: src/main.py');
+const mostBytes = 200_000;
+
+const tools: readonly AgentTool[] = [
+  define({
+    name: 'shell',
+    description:
+      'Runs a shell command in the sandbox and returns what it printed and how it ended. It starts in the workspace.',
+    input: shellInput,
+    async run(input, { sandbox, shellPolicy, signal }) {
+      const { text } = await shellTool(sandbox, shellPolicy).run(input, { signal });
+      return text;
+    },
+  }),
+  define({
+    name: 'read_file',
+    description: 'Reads a text file of the workspace, or a part of it.',
+    input: z.strictObject({
+      path,
+      offset: z.int().min(0).default(0).describe('In bytes.'),
+      length: z.int().min(1).max(mostBytes).default(mostBytes).describe('In bytes.'),
+    }),
+    async run({ path: file, offset, length }, { sandbox, signal }) {
+      const bytes = await sandbox.files.read(file, { offset, length, signal });
+      const { size } = await sandbox.files.stat(file, { signal });
+      const end = offset + bytes.length;
+      const rest = end < size ? `\n[${size - end} more bytes from offset ${end}]` : '';
+      return new TextDecoder().decode(bytes) + rest;
+    },
+  }),
+  define({
+    name: 'write_file',
+    description: 'Writes a file of the workspace in one step and makes the folders above it.',
+    input: z.strictObject({ path, content: z.string().max(2_000_000) }),
+    async run({ path: file, content }, { sandbox, signal }) {
+      const { size } = await sandbox.files.write(file, content, { signal });
+      return `Wrote ${size} bytes to ${file}.`;
+    },
+  }),
+  define({
+    name: 'edit_file',
+    description: 'Replaces a piece of text in a file. The piece must occur exactly once.',
+    input: z.strictObject({ path, old: z.string().min(1), new: z.string() }),
+    async run({ path: file, old, new: replacement }, { sandbox, signal }) {
+      const before = await sandbox.files.readText(file, { signal });
+      const places = before.split(old).length - 1;
+      if (places !== 1) throw new Error(`The text occurs ${places} times in ${file}; it must be once.`);
+      await sandbox.files.write(
+        file,
+        before.replace(old, () => replacement),
+        { signal },
+      );
+      return `Changed ${file}.`;
+    },
+  }),
+  define({
+    name: 'list_files',
+    description: 'Lists a folder of the workspace.',
+    input: z.strictObject({ path: path.default('.'), depth: z.int().min(1).max(8).default(2) }),
+    async run({ path: folder, depth }, { sandbox, signal }) {
+      const { entries, truncated } = await sandbox.files.list(folder, { depth, limit: 500, signal });
+      const lines = entries.map(({ path: at, type, size }) =>
+        type === 'file' ? `${at} (${size})` : `${at}/`,
+      );
+      return [...lines, ...(truncated ? ['[There are more.]'] : [])].join('\n') || '[Empty]';
+    },
+  }),
+  define({
+    name: 'memory_search',
+    description: 'Searches what is remembered between chats, by meaning and by word.',
+    input: z.strictObject({
+      query: z.string().min(1).max(2000),
+      limit: z.int().min(1).max(20).default(5),
+    }),
+    async run({ query, limit }, { memory, signal }) {
+      const { results } = await memory.recall({ text: query, limit }, { signal });
+      const found = results.map(({ entry }) => `${entry.key}: ${entry.content.slice(0, 4000)}`);
+      return found.join('\n---\n') || 'Nothing is remembered about this.';
+    },
+  }),
+  define({
+    name: 'memory_store',
+    description: 'Remembers a fact, a decision or a lesson for other chats.',
+    input: z.strictObject({
+      content: z.string().min(1).max(50_000),
+      tags: z.array(z.string()).max(16).default([]),
+    }),
+    async run({ content, tags }, { memory, chat, signal }) {
+      const { entry } = await memory.store(
+        { content, tags, category: 'project', source: `chat:${chat}` },
+        { signal },
+      );
+      return `Stored as ${entry.key}.`;
+    },
+  }),
+];
+
+export const builtinTools: readonly ModelTool[] = tools;
+
+/** Characters of one result; the middle of a longer one is left out. */
+const longestOutput = 30_000;
+
+/** A failure is a result too: the model can act on it. Only a cancel is thrown. */
+export async function runTool({ id, tool: name, input }: ToolCall, place: ToolPlace): Promise<ToolResult> {
+  const tool = tools.find((each) => each.name === name);
+  try {
+    if (tool === undefined)
+      throw new Error(`There is no tool ${name}; there are: ${tools.map((each) => each.name).join(', ')}.`);
+    return { id, tool: name, output: bothEnds(await tool.run(input, place)), failed: false };
+  } catch (error) {
+    if (place.signal.aborted) throw error;
+    return { id, tool: name, output: bothEnds(wordsOf(error)), failed: true };
+  }
+}
+
+function wordsOf(error: unknown): string {
+  if (error instanceof z.ZodError) return `The input is not valid: ${z.prettifyError(error)}`;
+  return isGeodeError(error) ? said(error) : reasonOf(error);
+}
+
+function said({ message, code, hint }: GeodeError): string {
+  return `${message} (${code}) ${hint}`;
+}
+
+function bothEnds(text: string): string {
+  if (text.length <= longestOutput) return text;
+  const half = longestOutput / 2;
+  return `${text.slice(0, half)}\n[${text.length - longestOutput} characters left out]\n${text.slice(-half)}`;
+}

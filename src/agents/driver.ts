@@ -1,0 +1,71 @@
+/** What a driver is given for one turn, and what it owes. The host keeps everything else. */
+import type { AgentHappening, AgentResult, DriverName, PermissionAnswer } from '../core/agent.ts';
+import type { PersistentSandbox, UserSandboxes } from '../core/persistent.ts';
+
+/** What a driver says; the host adds the first, the last and those about files. */
+export type DriverHappening = Extract<
+  AgentHappening,
+  { readonly type: 'text' | 'thinking' | 'tool-call' | 'tool-result' | 'usage' }
+>;
+
+export interface DriverTurn {
+  readonly user: string;
+  readonly chat: string;
+  /** The number of the conversation in the ledger. */
+  readonly conversation: number;
+  readonly turn: string;
+  readonly sandbox: PersistentSandbox;
+  readonly message: string;
+  /** Paths in the workspace. */
+  readonly attachments: readonly string[];
+  readonly model: string | null;
+  /** Another host began this turn. */
+  readonly isResumed: boolean;
+  /** What the driver last kept of this conversation; undefined in the beginning. */
+  readonly state: unknown;
+  /**
+   * Keeps the happenings, and the driver's own state if it is given, in one step; then tells the readers. What a
+   * driver reads once, such as a line of a journal, it keeps with the place where it goes on.
+   */
+  keep(happenings: readonly DriverHappening[], state?: unknown): void;
+  /** Asks a person, and waits for the answer. */
+  ask(request: PermissionRequest): Promise<PermissionAnswer>;
+  /** Fires on an interrupt, when the turn takes too long, and when the host ends. */
+  readonly signal: AbortSignal;
+}
+
+export interface PermissionRequest {
+  readonly id: string;
+  readonly tool: string;
+  readonly input: unknown;
+}
+
+/** How a turn ended by itself. What was used is summed up from the events. */
+export interface TurnEnd {
+  readonly outcome: Exclude<AgentResult['outcome'], 'interrupted'>;
+  readonly text: string;
+}
+
+export interface AgentDriver {
+  readonly name: DriverName;
+  /** Refuses what cannot begin at all, before anything is written: a model that is not there. */
+  check(model: string | null): void;
+  /** The sandbox of the chat, with all that the agent needs to be there. */
+  open(sandboxes: UserSandboxes, chat: string, signal?: AbortSignal): Promise<PersistentSandbox>;
+  /**
+   * Leads one turn to its end. A failure is thrown. When the signal fires because of an interrupt, everything that the
+   * turn runs has ended before this settles; when the host ends, a program may go on for the next host.
+   */
+  turn(turn: DriverTurn): Promise<TurnEnd>;
+  /** Ends what the conversation keeps running between turns, and forgets what it keeps. */
+  stop?(state: unknown, sandboxes: UserSandboxes, chat: string): Promise<void>;
+}
+
+/** Why the signal of a turn fired. */
+export type TurnStop = 'interrupt' | 'timeout' | 'host-ends';
+
+export function stopReason(signal: AbortSignal): TurnStop | undefined {
+  if (!signal.aborted) return undefined;
+  const { reason } = signal;
+  return reason === 'timeout' || reason === 'host-ends' ? reason : 'interrupt';
+}

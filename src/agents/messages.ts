@@ -1,0 +1,87 @@
+import { z } from 'zod';
+import type { AgentMessage, Attachment } from '../core/agent.ts';
+import { GeodeError } from '../core/errors.ts';
+import type { Files } from '../core/files.ts';
+
+const longestText = 200_000;
+const mostAttachments = 20;
+const mostAttachmentBytes = 32 * 1024 * 1024;
+const folder = 'attachments';
+
+const schema = z.object({
+  text: z.string(),
+  mark: z.string().min(1).max(512).optional(),
+  attachments: z
+    .array(
+      z.object({
+        name: z
+          .string()
+          .min(1)
+          .max(200)
+          .regex(/^[^/\0]+$/, 'a name has no slash')
+          .refine((name) => name !== '.' && name !== '..', 'must be a name'),
+        bytes: z.instanceof(Uint8Array),
+      }),
+    )
+    .max(mostAttachments)
+    .default([]),
+});
+
+export interface CheckedMessage {
+  readonly text: string;
+  readonly mark: string | null;
+  readonly attachments: readonly Attachment[];
+}
+
+/** `invalid_input` or `too_large`. */
+export function checkMessage(given: AgentMessage): CheckedMessage {
+  const parsed = schema.safeParse(given);
+  if (!parsed.success)
+    throw new GeodeError('invalid_input', `The message is not valid: ${z.prettifyError(parsed.error)}`);
+  const { text, mark = null, attachments } = parsed.data;
+  if (text.trim() === '' && attachments.length === 0)
+    throw new GeodeError('invalid_input', 'The message is empty.');
+  if (text.length > longestText) {
+    throw new GeodeError(
+      'too_large',
+      `The message has ${text.length} characters; the most is ${longestText}.`,
+      { hint: 'Say it shorter, and give long material as attachments.' },
+    );
+  }
+  const bytes = attachments.reduce((sum, each) => sum + each.bytes.length, 0);
+  if (bytes > mostAttachmentBytes) {
+    throw new GeodeError(
+      'too_large',
+      `The attachments have ${bytes} bytes together; the most is ${mostAttachmentBytes}.`,
+      { hint: 'Put large files into the workspace of the sandbox first, and name them in the message.' },
+    );
+  }
+  return { text, mark, attachments };
+}
+
+/** Gives their paths in the workspace. A name that is taken gets a number. */
+export async function writeAttachments(
+  files: Files,
+  attachments: readonly Attachment[],
+  signal: AbortSignal | undefined,
+): Promise<readonly string[]> {
+  const paths: string[] = [];
+  for (const { name, bytes } of attachments) paths.push(await writeOne(files, name, bytes, signal));
+  return paths;
+}
+
+async function writeOne(
+  files: Files,
+  name: string,
+  bytes: Uint8Array,
+  signal: AbortSignal | undefined,
+): Promise<string> {
+  const dot = name.lastIndexOf('.');
+  const [stem, ending] = dot > 0 ? [name.slice(0, dot), name.slice(dot)] : [name, ''];
+  for (let number = 1; ; number += 1) {
+    const path = `${folder}/${number === 1 ? name : `${stem}-${number}${ending}`}`;
+    if (await files.exists(path, { signal })) continue;
+    await files.write(path, bytes, { signal });
+    return path;
+  }
+}

@@ -1,0 +1,132 @@
+import type { AgentEvent, AgentHappening, AgentResult } from '../core/agent.ts';
+import type { Approvals } from '../core/approval.ts';
+import { GeodeError, isGeodeError, reasonOf } from '../core/errors.ts';
+import type { Log } from '../core/log.ts';
+import type { PersistentSandbox } from '../core/persistent.ts';
+import { addUsage, noUsage } from '../core/prices.ts';
+import type { AgentTable, ConversationRow, TurnRow } from './agent-table.ts';
+import { askPerson } from './ask-person.ts';
+import { type AgentDriver, type DriverTurn, stopReason } from './driver.ts';
+import { cleaned, TurnEvents } from './turn-events.ts';
+
+export interface TurnParts {
+  readonly table: AgentTable;
+  readonly approvals: Approvals;
+  readonly log: Log;
+  readonly secrets: readonly string[];
+  readonly keepEvents: number;
+  /** Wakes the readers of the conversation. */
+  readonly tellReaders: () => void;
+}
+
+export interface TurnToRun {
+  readonly driver: AgentDriver;
+  readonly conversation: ConversationRow;
+  readonly row: TurnRow;
+  readonly sandbox: PersistentSandbox;
+  readonly signal: AbortSignal;
+}
+
+const mostChanges = 500;
+
+/**
+ * Runs one turn from its first event, or from where an earlier host left it, to its last. Never throws. Undefined: the
+ * host ends first, and the turn stays open for the next one.
+ */
+export async function runTurn(parts: TurnParts, turn: TurnToRun): Promise<AgentHappening | undefined> {
+  const { table, log, keepEvents, tellReaders } = parts;
+  const { row, conversation, sandbox, signal } = turn;
+  const events = new TurnEvents((happenings, state) => {
+    table.keep(row, happenings, state);
+    tellReaders();
+  }, parts.secrets);
+  try {
+    const last = await lastOf(parts, turn, events);
+    if (last === undefined) return undefined;
+    events.flush();
+    const changes = await changesOf(sandbox, row, log);
+    const facts = { ...last, ...(last.type === 'result' && sumOf(table.ofTurn(row), row)) };
+    table.endTurn(row, [...changes, cleaned(facts, parts.secrets)], keepEvents);
+    tellReaders();
+    return facts;
+  } catch (error) {
+    // The ledger cannot be written to: the next host finds the turn open.
+    log.error({ err: error, chat: conversation.chat }, 'a turn of an agent could not be kept');
+    return stopReason(signal) === 'host-ends' ? undefined : failure(error);
+  }
+}
+
+async function lastOf(
+  parts: TurnParts,
+  { driver, conversation, row, sandbox, signal }: TurnToRun,
+  events: TurnEvents,
+): Promise<AgentHappening | undefined> {
+  const given: DriverTurn = {
+    user: conversation.user,
+    chat: conversation.chat,
+    conversation: conversation.id,
+    turn: row.id,
+    sandbox,
+    message: row.message,
+    attachments: row.attachments,
+    model: conversation.model,
+    isResumed: row.starts > 1,
+    state: parts.table.state(conversation.id),
+    keep: (happenings, state) => events.push(happenings, state),
+    ask: (request) => askPerson(parts, { conversation, row, sandbox, signal }, request, events),
+    signal,
+  };
+  try {
+    const { outcome, text } = await driver.turn(given);
+    return resultOf(outcome, text);
+  } catch (error) {
+    const stop = stopReason(signal);
+    if (stop === 'host-ends') return undefined;
+    if (stop === 'interrupt') return resultOf('interrupted', '');
+    if (stop === 'timeout') return resultOf('limit', '');
+    return failure(error);
+  }
+}
+
+function resultOf(outcome: AgentResult['outcome'], text: string): AgentHappening {
+  return { type: 'result', outcome, text, usage: noUsage, cost: null, durationMs: 0 };
+}
+
+/** A price that is not known for one call is not known for the sum. */
+function sumOf(events: readonly AgentEvent[], row: TurnRow): Omit<AgentResult, 'outcome' | 'text'> {
+  let usage = noUsage;
+  let cost: number | null = 0;
+  for (const event of events) {
+    if (event.type !== 'usage') continue;
+    usage = addUsage(usage, event.usage);
+    cost = cost === null || event.cost === null ? null : cost + event.cost;
+  }
+  return { usage, cost, durationMs: Date.now() - row.startedAt };
+}
+
+function failure(thrown: unknown): AgentHappening {
+  const error = isGeodeError(thrown)
+    ? thrown
+    : new GeodeError('internal', reasonOf(thrown), { cause: thrown });
+  const { code, message, hint } = error;
+  return { type: 'error', code, message, hint };
+}
+
+/** What differs from the undo point before the turn. Where that cannot be seen, nothing is said of files. */
+async function changesOf(
+  { snapshots, chat }: PersistentSandbox,
+  { snapshot }: TurnRow,
+  log: Log,
+): Promise<readonly AgentHappening[]> {
+  if (snapshots === undefined || snapshot === null) return [];
+  const changes: AgentHappening[] = [];
+  try {
+    for await (const { path, change } of snapshots.diff(`undo:${snapshot}`)) {
+      changes.push({ type: 'file-change', path, change });
+      if (changes.length === mostChanges) break;
+    }
+  } catch (error) {
+    log.warn({ err: error, chat }, 'the file changes of a turn cannot be seen');
+  }
+  return changes;
+}

@@ -1,0 +1,75 @@
+import type { AgentHappening } from '../core/agent.ts';
+import { redactedText } from '../sandboxes/redacted.ts';
+import { Redactor } from '../sandboxes/redactor.ts';
+
+type Keep = (happenings: readonly AgentHappening[], state?: unknown) => void;
+
+/**
+ * The events of one turn on their way to the ledger, without secrets. A text that comes in pieces is looked at as one.
+ * While its end may be the beginning of a secret, nothing is kept, the driver's state included: a host that is killed
+ * then has neither, and the next one reads both again.
+ */
+export class TurnEvents {
+  readonly #keep: Keep;
+  readonly #secrets: readonly string[];
+  #text: { readonly type: 'text' | 'thinking'; readonly redactor: Redactor } | undefined;
+  #waiting: AgentHappening[] = [];
+  #state: unknown;
+
+  constructor(keep: Keep, secrets: readonly string[]) {
+    this.#keep = keep;
+    this.#secrets = secrets;
+  }
+
+  push(happenings: readonly AgentHappening[], state?: unknown): void {
+    for (const happening of happenings) this.#take(happening);
+    if (state !== undefined) this.#state = state;
+    if (!this.#text?.redactor.isHolding) this.#write();
+  }
+
+  /** All that is there, when nothing more comes. */
+  flush(): void {
+    this.#endText();
+    this.#write();
+  }
+
+  #take(happening: AgentHappening): void {
+    if (happening.type !== 'text' && happening.type !== 'thinking') {
+      this.#endText();
+      this.#waiting.push(cleaned(happening, this.#secrets));
+      return;
+    }
+    if (this.#text?.type !== happening.type) {
+      this.#endText();
+      this.#text = { type: happening.type, redactor: new Redactor(this.#secrets) };
+    }
+    const { type, redactor } = this.#text;
+    this.#show(type, redactor.push(Buffer.from(happening.text), 0));
+  }
+
+  #endText(): void {
+    if (this.#text !== undefined) this.#show(this.#text.type, this.#text.redactor.flush());
+    this.#text = undefined;
+  }
+
+  #show(type: 'text' | 'thinking', pieces: readonly { readonly bytes: Uint8Array }[]): void {
+    const text = Buffer.concat(pieces.map(({ bytes }) => bytes)).toString();
+    if (text !== '') this.#waiting.push({ type, text });
+  }
+
+  #write(): void {
+    if (this.#waiting.length === 0 && this.#state === undefined) return;
+    this.#keep(this.#waiting, this.#state);
+    this.#waiting = [];
+    this.#state = undefined;
+  }
+}
+
+/** Every text in it, wherever it stands. */
+export function cleaned<T>(value: T, secrets: readonly string[]): T;
+export function cleaned(value: unknown, secrets: readonly string[]): unknown {
+  if (typeof value === 'string') return redactedText(value, secrets);
+  if (Array.isArray(value)) return value.map((each) => cleaned(each, secrets));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, cleaned(each, secrets)]));
+}

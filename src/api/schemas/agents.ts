@@ -1,0 +1,87 @@
+/** Conversations with agents, as they go over the wire. */
+import { z } from 'zod';
+import { driverNames } from '../../core/agent.ts';
+import { bytesSchema } from './bytes.ts';
+import { decimal } from './decimal.ts';
+import { problemEvent } from './problem.ts';
+import { chatSchema } from './sandboxes.ts';
+
+export const agentMessageSchema = z
+  .strictObject({
+    text: z.string().max(200_000).meta({ example: 'Write fizzbuzz in Python and run it.' }),
+    attachments: z
+      .array(z.strictObject({ name: z.string().min(1).max(200), content: bytesSchema }))
+      .max(20)
+      .optional()
+      .describe('The agent finds them below `attachments/` in its workspace.'),
+    mark: z
+      .string()
+      .min(1)
+      .max(512)
+      .optional()
+      .describe("The caller's own mark of the message: sent again, it gives the same turn."),
+    driver: z.enum(driverNames).optional().describe('Who holds the conversation, when it begins.'),
+    model: z.string().min(1).max(200).optional(),
+  })
+  .meta({ id: 'AgentMessage' });
+
+const usageSchema = z.object({ input_tokens: z.int(), cached_tokens: z.int(), output_tokens: z.int() });
+const permissionAnswer = z.enum(['once', 'session', 'deny']);
+const numbered = { seq: z.int(), turn: z.string(), at: z.number() };
+const event = <T extends string, Shape extends z.ZodRawShape>(type: T, shape: Shape) =>
+  z.object({ type: z.literal(type), ...numbered, ...shape });
+
+export const agentEventSchema = z
+  .union([
+    event('turn-start', { driver: z.enum(driverNames), message: z.string() }),
+    event('turn-resume', {}),
+    event('text', { text: z.string() }),
+    event('thinking', { text: z.string() }),
+    event('tool-call', { id: z.string(), tool: z.string(), input: z.unknown() }),
+    event('tool-result', { id: z.string(), tool: z.string(), output: z.string(), failed: z.boolean() }),
+    event('file-change', {
+      path: z.string(),
+      change: z.enum(['added', 'removed', 'modified', 'mode', 'type']),
+    }),
+    event('permission-request', { id: z.string(), tool: z.string(), input: z.unknown() }),
+    event('permission-answer', { id: z.string(), answer: permissionAnswer }),
+    event('usage', { model: z.string(), usage: usageSchema, cost: z.number().nullable() }),
+    event('result', {
+      outcome: z.enum(['done', 'interrupted', 'limit']),
+      text: z.string(),
+      usage: usageSchema,
+      cost: z.number().nullable().describe('US dollars; null where a price is not known.'),
+      duration_ms: z.number(),
+    }),
+    event('error', { code: z.string(), message: z.string(), hint: z.string() }),
+    problemEvent,
+  ])
+  .meta({ id: 'AgentEvent' });
+
+export const conversationSchema = z
+  .object({
+    chat: z.string(),
+    driver: z.enum(driverNames),
+    model: z.string().nullable(),
+    state: z.enum(['idle', 'running']),
+    created_at: z.number(),
+    active_at: z.number(),
+    turns: z.int(),
+    seq: z.int().describe('The number of the newest event.'),
+    cost: z.number(),
+  })
+  .meta({ id: 'Conversation' });
+
+export const conversationsSchema = z.object({ conversations: z.array(conversationSchema) });
+export const agentEventsQuery = z.strictObject({
+  after: decimal(z.int().min(0).default(0)).describe('Events after this number.'),
+  follow: z
+    .enum(['true', 'false'])
+    .default('false')
+    .transform((value) => value === 'true')
+    .describe('true: waits for more.'),
+});
+export const interruptedSchema = z.object({ interrupted: z.boolean() });
+export const stoppedSchema = z.object({ stopped: z.boolean() });
+export const permissionParams = z.object({ chat: chatSchema, id: z.string().min(1).max(200) });
+export const permissionSchema = z.strictObject({ answer: permissionAnswer }).meta({ id: 'PermissionAnswer' });

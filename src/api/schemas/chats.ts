@@ -1,0 +1,135 @@
+/** Chats, channels and who may speak on them, as it goes over the wire. */
+import { z } from 'zod';
+import { userPattern } from '../../core/identity.ts';
+import { decimal } from './decimal.ts';
+import { problemEvent } from './problem.ts';
+
+const ms = 'In ms since 1970.';
+
+export const chatsSchema = z
+  .object({
+    chats: z.array(
+      z.object({
+        name: z.string().describe('Its sandbox and its agent have the same name.'),
+        channel: z.string(),
+        model: z.string().nullable().describe('null: the usual one.'),
+        created_at: z.number().describe(ms),
+        active_at: z.number().describe(ms),
+      }),
+    ),
+  })
+  .meta({ id: 'Chats' });
+
+export const postMessageSchema = z
+  .strictObject({
+    text: z.string().min(1).max(100_000).describe('What to do, or a command such as `/stop`.'),
+    key: z
+      .string()
+      .min(1)
+      .max(200)
+      .optional()
+      .describe("The caller's own mark of this message: sent again, it counts once."),
+  })
+  .meta({ id: 'PostMessage' });
+
+export const postedMessageSchema = z
+  .object({
+    id: z.int(),
+    is_new: z.boolean().describe('false: a message with this key was there already.'),
+    place: z
+      .object({ lane: z.int(), all: z.int() })
+      .nullable()
+      .describe('How many are before it, in this chat and in all; null: it is worked on.'),
+  })
+  .meta({ id: 'PostedMessage' });
+
+export const chatEventsQuery = z.strictObject({
+  after: decimal(z.int().min(0).max(Number.MAX_SAFE_INTEGER).optional()).describe(
+    'The last number that the caller has; `Last-Event-ID` says the same. Default: from the beginning.',
+  ),
+  follow: z
+    .enum(['true', 'false'])
+    .default('true')
+    .transform((value) => value === 'true')
+    .describe('false: ends when all that there is was read.'),
+});
+
+const kept = { seq: z.int(), at: z.number(), id: z.int() };
+
+export const chatEventSchema = z
+  .union([
+    z.object({
+      type: z.literal('message'),
+      ...kept,
+      sender: z.string(),
+      text: z.string(),
+      files: z.array(z.string()),
+    }),
+    z.object({
+      type: z.literal('reply'),
+      ...kept,
+      answers: z.int().nullable().describe('The message that it answers.'),
+      is_last: z.boolean().describe('Nothing else comes for that message.'),
+      text: z.string(),
+      buttons: z.array(z.object({ label: z.string(), value: z.string() })),
+      file: z.string().nullable().describe('A file of the workspace that goes with it.'),
+      state: z.enum(['waiting', 'sending', 'sent', 'unknown', 'failed']),
+    }),
+    z.object({ type: z.literal('turn-start'), message: z.int() }),
+    z.object({ type: z.literal('text-delta'), message: z.int(), text: z.string() }),
+    z.object({ type: z.literal('tool-call'), message: z.int(), tool: z.string() }),
+    problemEvent,
+  ])
+  .meta({ id: 'ChatEvent' });
+
+export const channelsSchema = z
+  .object({
+    channels: z.array(
+      z.object({
+        channel: z.string(),
+        state: z.enum(['connecting', 'connected', 'stopped', 'deaf']),
+        since: z.number().nullable().describe('Deaf since; in ms since 1970.'),
+        last_error: z.string().nullable(),
+        last_message_at: z.number().nullable(),
+      }),
+    ),
+  })
+  .meta({ id: 'Channels' });
+
+export const pairingsSchema = z
+  .object({
+    pairings: z.array(
+      z.object({
+        code: z.string(),
+        channel: z.string(),
+        sender: z.string(),
+        name: z.string(),
+        expires_at: z.number(),
+      }),
+    ),
+  })
+  .meta({ id: 'Pairings' });
+
+export const pairParams = z.object({ code: z.string().min(1).max(40) });
+
+export const pairSchema = z
+  .strictObject({ user: z.string().regex(userPattern).describe('As whom the sender speaks from now on.') })
+  .meta({ id: 'Pair' });
+
+export const senderSchema = z
+  .object({
+    channel: z.string(),
+    sender: z.string(),
+    name: z.string(),
+    user: z.string(),
+    paired_at: z.number(),
+    paired_by: z.string(),
+  })
+  .meta({ id: 'PairedSender' });
+
+export const sendersSchema = z.object({ senders: z.array(senderSchema) }).meta({ id: 'PairedSenders' });
+
+export const senderParams = z.object({
+  channel: z.string().min(1).max(40),
+  sender: z.string().min(1).max(400),
+});

@@ -1,0 +1,129 @@
+import { randomInt } from 'node:crypto';
+import type { Approval, ApprovalDecision, Approvals } from '../core/approval.ts';
+import type { Bus } from '../core/bus.ts';
+import { isGeodeError, reasonOf } from '../core/errors.ts';
+import { type Events, everyone } from '../core/events.ts';
+import type { Log } from '../core/log.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { newReply } from './bodies.ts';
+import type { ChatTable, KnownChat } from './chat-table.ts';
+import type { CommandAnswer, CommandScene } from './commands.ts';
+import { splitText } from './split-text.ts';
+
+export interface AskParts {
+  readonly ledger: Ledger;
+  readonly bus: Bus;
+  readonly chats: ChatTable;
+  readonly approvals: Approvals;
+  readonly events: Events;
+  readonly log: Log;
+  /** Characters that a message of a channel may have. */
+  readonly longestText: (channel: string) => number;
+}
+
+const labels: Readonly<Record<ApprovalDecision, string>> = {
+  'allow-once': 'Allow once',
+  'allow-session': 'Allow for this session',
+  'allow-always': 'Always allow',
+  deny: 'Deny',
+};
+
+/**
+ * Approvals that concern a chat, asked in the chat. The person sees exactly what will happen; only whoever speaks as
+ * the chat's user can answer. Buttons carry a short code, because platforms give them little room.
+ */
+export class Asks implements AsyncDisposable {
+  readonly #parts: AskParts;
+  readonly #closing = new AbortController();
+  readonly #watching: Promise<void>;
+
+  constructor(parts: AskParts) {
+    this.#parts = parts;
+    this.#watching = this.#watch(parts.events.latest);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closing.abort();
+    await this.#watching;
+  }
+
+  /** The answer of somebody who speaks as the user of the chat. */
+  async answer({ chat, words, by }: CommandScene, usual: ApprovalDecision): Promise<CommandAnswer> {
+    const [given = '', how] = words.split(/\s+/);
+    const code = given.toUpperCase();
+    const id = this.#approvalOf(chat.lane, code);
+    if (id === undefined) return { text: `Nothing waits for an answer under the code ${code || '?'}.` };
+    const decision = usual === 'deny' ? 'deny' : (decisions[how ?? ''] ?? usual);
+    try {
+      this.#parts.approvals.decide(chat.user, id, { decision, by });
+    } catch (error) {
+      if (isGeodeError(error, 'approval_decided') || isGeodeError(error, 'approval_not_found'))
+        return { text: `${code}: it was answered already, or its time was up.` };
+      throw error;
+    }
+    return { text: decision === 'deny' ? `${code}: denied.` : `${code}: allowed.` };
+  }
+
+  /** What was asked while no host ran, or while it was killed, is asked now. */
+  async #watch(after: number): Promise<void> {
+    const { chats, events, approvals, log } = this.#parts;
+    const { signal } = this.#closing;
+    try {
+      for (const user of chats.users())
+        for (const approval of approvals.list(user)) await this.#ask(approval);
+      for await (const event of events.read(everyone, { after, signal }))
+        if (event.type === 'approval-asked') await this.#ask(approvals.get(event.user, event.approval));
+    } catch (err) {
+      if (!signal.aborted) log.error({ err }, `Approvals are not asked in chats any more: ${reasonOf(err)}`);
+    }
+  }
+
+  /** Once for each approval, however often it is heard of. */
+  async #ask(approval: Approval): Promise<void> {
+    const { bus, chats, longestText } = this.#parts;
+    const chat = approval.chat === null ? undefined : chats.named(approval.user, approval.chat);
+    if (chat === undefined || approval.state !== 'open') return;
+    const code = this.#codeFor(chat, approval.id);
+    const detail = approval.detail === '' ? '' : `\n\`\`\`\n${approval.detail}\n\`\`\``;
+    const parts = splitText(`${approval.title}${detail}`, longestText(chat.channel));
+    for (const [index, text] of parts.entries()) {
+      const isLast = index === parts.length - 1;
+      const body = isLast ? { text, buttons: buttonsOf(approval, code) } : { text };
+      await bus.say(newReply(chat, `ask:${approval.id}:${index}`, body));
+    }
+  }
+
+  #approvalOf(lane: string, code: string): string | undefined {
+    const row = this.#parts.ledger.read(
+      (sql) => sql.get`SELECT approval FROM chat_asks WHERE lane = ${lane} AND code = ${code}`,
+    );
+    return row && String(row.approval);
+  }
+
+  #codeFor({ lane }: KnownChat, approval: string): string {
+    return this.#parts.ledger.write((sql) => {
+      const known = sql.get`SELECT code FROM chat_asks WHERE approval = ${approval}`;
+      if (known !== undefined) return String(known.code);
+      const code = randomInt(36 ** 6)
+        .toString(36)
+        .toUpperCase()
+        .padStart(6, '0');
+      sql.run`INSERT INTO chat_asks VALUES (${code}, ${lane}, ${approval}, ${Date.now()})`;
+      return code;
+    });
+  }
+}
+
+/** How a person says it behind the code. */
+const decisions: Readonly<Record<string, ApprovalDecision>> = {
+  once: 'allow-once',
+  session: 'allow-session',
+  always: 'allow-always',
+};
+
+function buttonsOf({ choices }: Approval, code: string) {
+  return choices.map((choice) => ({
+    label: labels[choice],
+    value: choice === 'deny' ? `/deny ${code}` : `/approve ${code} ${choice.slice('allow-'.length)}`,
+  }));
+}

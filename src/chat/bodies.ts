@@ -1,0 +1,55 @@
+/** What the chat part keeps in the bodies of messages and replies. */
+import { z } from 'zod';
+import type { BusMessage, BusReply, NewReply } from '../core/bus.ts';
+import type { KnownChat } from './chat-table.ts';
+
+const fileSchema = z.object({ name: z.string(), sizeBytes: z.number().nullable(), reference: z.string() });
+
+const messageSchema = z.object({
+  channel: z.string(),
+  address: z.string(),
+  /** `channel` is where the sender wrote, which may be the web for a chat of another channel. */
+  sender: z.object({ channel: z.string(), id: z.string(), name: z.string() }),
+  text: z.string(),
+  files: z.array(fileSchema),
+  isGroup: z.boolean(),
+});
+export type MessageBody = z.infer<typeof messageSchema>;
+
+const replySchema = z.object({
+  address: z.string(),
+  text: z.string(),
+  answers: z.number().nullable(),
+  isLast: z.boolean(),
+  buttons: z.array(z.object({ label: z.string(), value: z.string() })),
+  /** A file of the chat's workspace, read when it is sent. */
+  file: z.object({ user: z.string(), chat: z.string(), path: z.string() }).nullable(),
+  edits: z.string().nullable(),
+});
+export type ReplyBody = z.infer<typeof replySchema>;
+
+export function messageBody({ body }: Pick<BusMessage, 'body'>): MessageBody {
+  return messageSchema.parse(JSON.parse(body));
+}
+
+export function replyBody({ body }: Pick<BusReply, 'body'>): ReplyBody {
+  return replySchema.parse(JSON.parse(body));
+}
+
+/** A reply to a chat, with what is usual where nothing is said. */
+export function newReply(
+  { channel, lane, address }: Pick<KnownChat, 'channel' | 'lane' | 'address'>,
+  key: string,
+  body: Partial<ReplyBody> & Pick<ReplyBody, 'text'>,
+): NewReply {
+  const whole: ReplyBody = {
+    address,
+    answers: null,
+    isLast: false,
+    buttons: [],
+    file: null,
+    edits: null,
+    ...body,
+  };
+  return { channel, lane, key, body: JSON.stringify(whole) };
+}

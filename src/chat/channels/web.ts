@@ -1,0 +1,18 @@
+import type { Channel } from '../../core/channel.ts';
+import { webChannel } from '../chat-table.ts';
+
+/**
+ * The web chat and `geode chat`: clients of the API, which post messages and read the events of a chat from the ledger.
+ * What is stored has arrived, so there is nothing to send.
+ */
+export function openWebChannel(): Channel {
+  return {
+    name: webChannel,
+    status: { channel: webChannel, state: 'connected', since: null, lastError: null, lastMessageAt: null },
+    longestText: Number.MAX_SAFE_INTEGER,
+    editEveryMs: null,
+    start() {},
+    send: async () => ({ outcome: 'sent', platformId: null }),
+    async [Symbol.asyncDispose]() {},
+  };
+}

@@ -1,0 +1,111 @@
+import type { Chat } from '../core/chat.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+
+export const webChannel = 'web';
+
+/** A chat with what only the host needs to know of it. */
+export interface KnownChat extends Chat {
+  readonly user: string;
+  readonly lane: string;
+  readonly address: string;
+}
+
+/** Two different addresses never share a lane: the channel's name has no colon. */
+export function laneOf(channel: string, address: string): string {
+  return `${channel}:${address}`;
+}
+
+/** The lane of what must not wait behind a run of the same chat. */
+export function controlLane(lane: string): string {
+  return `control:${lane}`;
+}
+
+/** A chat on the web is addressed by its user and name; a user's name has no slash. */
+export function webAddress(user: string, name: string): string {
+  return `${user}/${name}`;
+}
+
+export class ChatTable {
+  readonly #ledger: Ledger;
+
+  constructor(ledger: Ledger) {
+    this.#ledger = ledger;
+  }
+
+  /** The chat at an address; the first user who speaks there has it. */
+  meet(user: string, channel: string, address: string): KnownChat {
+    const lane = laneOf(channel, address);
+    const name = channel === webChannel ? address.slice(user.length + 1) : lane;
+    const now = Date.now();
+    this.#ledger.write(
+      (sql) => sql.run`INSERT INTO chats VALUES
+        (${lane}, ${user}, ${name}, ${channel}, ${address}, NULL, ${now}, ${now})
+        ON CONFLICT (lane) DO UPDATE SET active_at = excluded.active_at`,
+    );
+    const chat = this.at(lane);
+    if (chat === undefined) throw new Error(`The chat ${lane} was not kept`);
+    return chat;
+  }
+
+  at(lane: string): KnownChat | undefined {
+    const row = this.#ledger.read((sql) => sql.get`SELECT * FROM chats WHERE lane = ${lane}`);
+    return row && chatOf(row);
+  }
+
+  named(user: string, name: string): KnownChat | undefined {
+    const row = this.#ledger.read(
+      (sql) => sql.get`SELECT * FROM chats WHERE user = ${user} AND name = ${name}`,
+    );
+    return row && chatOf(row);
+  }
+
+  list(user: string): readonly Chat[] {
+    return this.#ledger
+      .read((sql) => sql.all`SELECT * FROM chats WHERE user = ${user} ORDER BY active_at DESC LIMIT 1000`)
+      .map(chatOf)
+      .map(({ name, channel, model, createdAt, activeAt }) => ({
+        name,
+        channel,
+        model,
+        createdAt,
+        activeAt,
+      }));
+  }
+
+  users(): readonly string[] {
+    return this.#ledger
+      .read((sql) => sql.all`SELECT DISTINCT user FROM chats`)
+      .map(({ user }) => String(user));
+  }
+
+  setModel(lane: string, model: string | null): void {
+    this.#ledger.write((sql) => sql.run`UPDATE chats SET model = ${model} WHERE lane = ${lane}`);
+  }
+
+  /** The platform's id of the message that grows while the turn of a message runs. */
+  draft(message: number): string | undefined {
+    const row = this.#ledger.read(
+      (sql) => sql.get`SELECT platform_id FROM chat_drafts WHERE message = ${message}`,
+    );
+    return row && String(row.platform_id);
+  }
+
+  keepDraft(message: number, platformId: string): void {
+    this.#ledger.write(
+      (sql) => sql.run`INSERT INTO chat_drafts VALUES (${message}, ${platformId}) ON CONFLICT DO NOTHING`,
+    );
+  }
+}
+
+function chatOf(row: Readonly<Record<string, unknown>>): KnownChat {
+  return {
+    lane: String(row.lane),
+    user: String(row.user),
+    name: String(row.name),
+    channel: String(row.channel),
+    address: String(row.address),
+    model: row.model === null ? null : String(row.model),
+    createdAt: Number(row.created_at),
+    activeAt: Number(row.active_at),
+  };
+}

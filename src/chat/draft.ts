@@ -1,0 +1,75 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Channel } from '../core/channel.ts';
+
+export interface DraftOptions {
+  readonly channel: Channel;
+  readonly address: string;
+  /** The platform's id of a draft that an earlier host began. */
+  readonly begun: string | undefined;
+  /** Called once, before the first edit. */
+  readonly keep: (platformId: string) => void;
+}
+
+/**
+ * A reply that grows on its platform while the agent writes, no faster than the platform likes. It is a courtesy: what
+ * fails here is not told, because the whole reply comes from the outbox anyway and takes the draft's place.
+ */
+export class Draft {
+  readonly #options: DraftOptions;
+  #platformId: string | undefined;
+  #text = '';
+  #shown = '';
+  #sending: Promise<void> | undefined;
+  #isOver = false;
+  readonly #over = new AbortController();
+
+  constructor(options: DraftOptions) {
+    this.#options = options;
+    this.#platformId = options.begun;
+  }
+
+  /** The text so far, from its beginning. */
+  show(text: string): void {
+    if (this.#options.channel.editEveryMs === null || this.#isOver) return;
+    this.#text = text;
+    this.#sending ??= this.#send().finally(() => {
+      this.#sending = undefined;
+    });
+  }
+
+  /** Nothing is sent when this resolves. Gives what the platform calls the draft. */
+  async end(): Promise<string | undefined> {
+    this.#isOver = true;
+    this.#over.abort();
+    await this.#sending;
+    return this.#platformId;
+  }
+
+  async #send(): Promise<void> {
+    const { channel, address, keep } = this.#options;
+    while (!this.#isOver && this.#text.trim() !== '' && this.#text !== this.#shown) {
+      const text = this.#text;
+      const result = await channel.send(address, {
+        text: cut(text, channel.longestText),
+        ...(this.#platformId !== undefined && { edits: this.#platformId }),
+      });
+      if (result.outcome === 'sent') {
+        this.#shown = text;
+        if (this.#platformId === undefined && result.platformId !== null) {
+          this.#platformId = result.platformId;
+          keep(result.platformId);
+        }
+      }
+      // A draft of unknown fate is not begun a second time.
+      if (result.outcome === 'unknown' && this.#platformId === undefined) this.#isOver = true;
+      const pauseMs = result.outcome === 'not-sent' ? result.retryAfterMs : (channel.editEveryMs ?? 0);
+      await delay(pauseMs, undefined, { signal: this.#over.signal }).catch(() => {});
+    }
+  }
+}
+
+function cut(text: string, longest: number): string {
+  const fences = text.match(/^```/gm)?.length ?? 0;
+  const shown = text.length > longest - 10 ? `…${text.slice(-(longest - 20))}` : text;
+  return fences % 2 === 1 ? `${shown}\n\`\`\`` : shown;
+}

@@ -1,0 +1,74 @@
+import { EventEmitter, on } from 'node:events';
+import type { Bus, LaneEntry } from '../core/bus.ts';
+import type { Cancel } from '../core/cancel.ts';
+import type { ChatEvent } from '../core/chat.ts';
+import { messageBody, replyBody } from './bodies.ts';
+
+const pageSize = 256;
+
+/** What happens in chats, for whoever watches: first what is kept, then each thing as it happens. */
+export class Feed {
+  readonly #bus: Bus;
+  readonly #live = new EventEmitter().setMaxListeners(0);
+
+  constructor(bus: Bus) {
+    this.#bus = bus;
+  }
+
+  /** For those who listen in this moment. */
+  tell(lane: string, event: ChatEvent): void {
+    this.#live.emit(lane, event);
+  }
+
+  async *read(
+    lane: string,
+    { after = 0, follow = true, signal }: { readonly after?: number; readonly follow?: boolean } & Cancel,
+  ): AsyncGenerator<ChatEvent> {
+    const ended = new AbortController();
+    const until = signal === undefined ? ended.signal : AbortSignal.any([signal, ended.signal]);
+    const look = Symbol('look');
+    // Listens before the first query: what comes during it is seen by the next one.
+    const news = on(this.#live, lane, { signal: until });
+    using _changes = this.#bus.onChange(() => this.#live.emit(lane, look));
+    let last = after;
+    try {
+      for (;;) {
+        const page = await this.#bus.read(lane, { after: last, limit: pageSize });
+        for (const entry of page) {
+          last = entry.seq;
+          yield eventOf(entry);
+        }
+        if (page.length === pageSize) continue;
+        if (!follow || signal?.aborted) return;
+        for (;;) {
+          const [event] = (await news.next()).value ?? [look];
+          if (event === look) break;
+          yield event;
+        }
+      }
+    } catch (error) {
+      if (!signal?.aborted) throw error;
+    } finally {
+      ended.abort();
+    }
+  }
+}
+
+function eventOf(entry: LaneEntry): ChatEvent {
+  const { seq, at } = entry;
+  if (entry.type === 'message') {
+    const { sender, text, files } = messageBody(entry.message);
+    return {
+      type: 'message',
+      seq,
+      at,
+      id: entry.message.id,
+      sender: sender.name,
+      text,
+      files: files.map(({ name }) => name),
+    };
+  }
+  const { text, answers, isLast, buttons, file } = replyBody(entry.reply);
+  const { id, state } = entry.reply;
+  return { type: 'reply', seq, at, id, answers, isLast, text, buttons, file: file?.path ?? null, state };
+}

@@ -1,0 +1,166 @@
+/** Chats put together: channels, the bus, lanes that let agents answer, and the outbox. */
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import type { Agents } from '../core/agent.ts';
+import type { Approvals } from '../core/approval.ts';
+import type { Channel } from '../core/channel.ts';
+import type { Chats } from '../core/chat.ts';
+import { GeodeError } from '../core/errors.ts';
+import type { Events } from '../core/events.ts';
+import type { Log } from '../core/log.ts';
+import type { Sandboxes } from '../core/persistent.ts';
+import { Ledger } from '../ledger/ledger.ts';
+import { dayOf, spentOn } from '../ledger/spending.ts';
+import { Asks } from './asks.ts';
+import { newReply } from './bodies.ts';
+import { LedgerBus } from './bus/ledger-bus.ts';
+import { busChapter } from './bus/tables.ts';
+import { openWebChannel } from './channels/web.ts';
+import { ChatTable, laneOf, webAddress, webChannel } from './chat-table.ts';
+import { OutboxDelivery } from './delivery.ts';
+import { Feed } from './feed.ts';
+import { Lanes } from './lanes.ts';
+import type { ChatParts } from './parts.ts';
+import { longestMessage, putMessage, receive } from './receive.ts';
+import { SenderRate } from './sender-rate.ts';
+import { type SenderOptions, Senders } from './senders.ts';
+import { chatChapter } from './tables.ts';
+import { workOn } from './work.ts';
+
+export interface OpenChatsOptions {
+  readonly stateDir: string;
+  readonly agents: Agents;
+  readonly sandboxes: Sandboxes;
+  readonly approvals: Approvals;
+  readonly events: Events;
+  readonly log: Log;
+  /** Beside the web. They are closed with the chats. */
+  readonly channels?: readonly Channel[];
+  readonly allowed?: SenderOptions['allowed'];
+  readonly pairingMs: number;
+  /** Turns at once, in all and of one user. */
+  readonly concurrency: number;
+  readonly mostPerUser: number;
+  /** Messages of one sender that are taken in a minute. */
+  readonly messagesPerMinute: number;
+  readonly mostFileBytes: number;
+  /** US dollars for each user and day; null: no limit. */
+  readonly dailyBudget: number | null;
+}
+
+/** Commands and the like are short: none has to wait for another. */
+const controlAtOnce = 8;
+
+/** For the holder of the host's lock: what an earlier host left at work goes on. */
+export async function openChats(options: OpenChatsOptions): Promise<Chats> {
+  const { agents, approvals, sandboxes, events, log, concurrency, mostPerUser, mostFileBytes } = options;
+  await using opened = new AsyncDisposableStack();
+  const ledger = opened.use(
+    new Ledger(join(options.stateDir, 'ledger.db'), [busChapter, chatChapter], 'durable'),
+  );
+  const bus = new LedgerBus(ledger);
+  const left = await bus.recover();
+  if (left.messages + left.replies > 0) log.info(left, 'Messages and replies of an earlier host were found');
+  const senders = new Senders(ledger, { allowed: options.allowed ?? {}, pairingMs: options.pairingMs });
+  const chats = new ChatTable(ledger);
+  const feed = new Feed(bus);
+  const money = budgetOf(ledger, options.dailyBudget);
+  const channels = new Map([openWebChannel(), ...(options.channels ?? [])].map((each) => [each.name, each]));
+  const longestText = (name: string) => channels.get(name)?.longestText ?? Number.MAX_SAFE_INTEGER;
+  const asks = opened.use(new Asks({ ledger, bus, chats, approvals, events, log, longestText }));
+  const parts: ChatParts = {
+    bus,
+    chats,
+    senders,
+    asks,
+    agents,
+    sandboxes,
+    events,
+    log,
+    mostFileBytes,
+    ...money,
+  };
+  const readFile = workspaceFile(sandboxes, mostFileBytes);
+  for (const channel of channels.values()) {
+    opened.use(channel);
+    opened.use(new OutboxDelivery({ bus, channel, readFile, log, tell: () => {} }));
+  }
+  const scene = {
+    parts,
+    channel: (name: string) => channels.get(name),
+    tell: feed.tell.bind(feed),
+  };
+  const work = (claim: Parameters<typeof workOn>[1], signal: AbortSignal) => workOn(scene, claim, signal);
+  opened.use(new Lanes({ bus, kinds: ['control'], concurrency: controlAtOnce, work, log }));
+  opened.use(new Lanes({ bus, kinds: ['interactive', 'scheduled'], concurrency, mostPerUser, work, log }));
+  const reception = { bus, senders, rate: new SenderRate(options.messagesPerMinute), concurrency };
+  for (const channel of channels.values()) channel.start((incoming) => receive(reception, incoming));
+
+  const all = opened.move();
+  return {
+    channels: () => [...channels.values()].map(({ status }) => status),
+    pairings: () => senders.pairings(),
+    senders: () => senders.list(),
+    unpair: (channel, sender, by) => senders.unpair(channel, sender, by),
+    async pair(code, { user, by }) {
+      const { paired, address } = senders.pair(code, { user, by });
+      const { channel } = paired;
+      const lane = laneOf(channel, address);
+      const text = 'You are let in. Write what you want done, or /help.';
+      await bus.say(newReply({ channel, address, lane }, `paired:${lane}:${paired.pairedAt}`, { text }));
+      events.tell(user, { type: 'sender-paired', channel, sender: paired.sender });
+      return paired;
+    },
+    of: (user) => ({
+      list: () => chats.list(user),
+      async post(name, { text, key }) {
+        checkMessage(text);
+        const known = chats.named(user, name) ?? chats.meet(user, webChannel, webAddress(user, name));
+        const { channel, address } = known;
+        const sender = { channel: webChannel, id: user, name: user };
+        const body = { channel, address, sender, text: text.toWellFormed(), files: [], isGroup: false };
+        const given = key ?? randomUUID();
+        const stored = await putMessage(bus, body, { key: `web:${user}/${name}:${given}`, user });
+        return { ...stored, place: (await bus.place(stored.id)) ?? null };
+      },
+      async *events(name, { after, follow, signal } = {}) {
+        const lane = chats.named(user, name)?.lane ?? laneOf(webChannel, webAddress(user, name));
+        yield* feed.read(lane, {
+          signal,
+          ...(after !== undefined && { after }),
+          ...(follow !== undefined && { follow }),
+        });
+      },
+    }),
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
+  };
+}
+
+function checkMessage(text: string): void {
+  if (text.trim() === '') throw new GeodeError('invalid_input', 'The message has no text.');
+  if (text.length > longestMessage)
+    throw new GeodeError('too_large', `A message has at most ${longestMessage} characters.`);
+}
+
+/** One sum with all that the user spends on models. */
+function budgetOf(ledger: Ledger, budget: number | null): Pick<ChatParts, 'checkBudget' | 'spending'> {
+  const spent = (user: string) => spentOn(ledger, user, dayOf(new Date()));
+  const limit = budget === null ? 'no limit' : `$${budget.toFixed(2)}`;
+  return {
+    checkBudget(user) {
+      if (budget === null || spent(user) < budget) return;
+      throw new GeodeError('budget_spent', `Today's budget for models is spent (${limit}).`);
+    },
+    spending: (user) => `Spent today: $${spent(user).toFixed(2)} of ${limit}`,
+  };
+}
+
+function workspaceFile(sandboxes: Sandboxes, mostBytes: number) {
+  return async ({ user, chat, path }: { user: string; chat: string; path: string }) => {
+    const { files } = await sandboxes.of(user).start(chat);
+    const { size } = await files.stat(path);
+    if (size > mostBytes)
+      throw new GeodeError('too_large', `${path} has ${size} bytes; at most ${mostBytes} are sent.`);
+    return files.read(path);
+  };
+}

@@ -1,0 +1,26 @@
+import type { Agents } from '../core/agent.ts';
+import type { Bus } from '../core/bus.ts';
+import type { EventSink } from '../core/events.ts';
+import type { Log } from '../core/log.ts';
+import type { Sandboxes } from '../core/persistent.ts';
+import type { Asks } from './asks.ts';
+import type { ChatTable } from './chat-table.ts';
+import type { Senders } from './senders.ts';
+
+/** What the work on a message needs. */
+export interface ChatParts {
+  readonly bus: Bus;
+  readonly chats: ChatTable;
+  readonly senders: Senders;
+  readonly asks: Asks;
+  readonly agents: Agents;
+  readonly sandboxes: Sandboxes;
+  readonly events: EventSink;
+  readonly log: Log;
+  /** Of a file that a person sends, or that goes to one. */
+  readonly mostFileBytes: number;
+  /** Throws `budget_spent`. */
+  readonly checkBudget: (user: string) => void;
+  /** What the user spent today and may spend, as text. */
+  readonly spending: (user: string) => string;
+}

@@ -1,0 +1,135 @@
+import { randomInt } from 'node:crypto';
+import type { Incoming } from '../core/channel.ts';
+import type { PairedSender, Pairing } from '../core/chat.ts';
+import { GeodeError } from '../core/errors.ts';
+import { checkUser } from '../core/identity.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { webChannel } from './chat-table.ts';
+
+export interface SenderOptions {
+  /** Who is let in without a code: the user of each sender, by channel. */
+  readonly allowed: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  readonly pairingMs: number;
+  readonly now?: () => number;
+}
+
+/** Letters and digits that nobody confuses when they read them out. */
+const alphabet = 'ABCDEFGHJKMNPQRSTUVWXYZ23456789';
+const codeLength = 8;
+
+/** Who may speak on which channel, and as which user. Whoever is not known gets a code that the owner confirms. */
+export class Senders {
+  readonly #ledger: Ledger;
+  readonly #options: SenderOptions;
+  readonly #now: () => number;
+
+  constructor(ledger: Ledger, options: SenderOptions) {
+    this.#ledger = ledger;
+    this.#options = options;
+    this.#now = options.now ?? Date.now;
+  }
+
+  /** The user that a sender speaks as; undefined for somebody who is not known. */
+  userOf(channel: string, sender: string): string | undefined {
+    // The API has found out who calls.
+    if (channel === webChannel) return sender;
+    const allowed = this.#options.allowed[channel];
+    if (allowed !== undefined && Object.hasOwn(allowed, sender)) return allowed[sender];
+    const row = this.#ledger.read(
+      (sql) => sql.get`SELECT user FROM chat_senders WHERE channel = ${channel} AND sender = ${sender}`,
+    );
+    return row && String(row.user);
+  }
+
+  /** The code of a sender: the one that is open, or a new one. `isNew` when it has just been made. */
+  codeFor({ channel, sender, address }: Pick<Incoming, 'channel' | 'sender' | 'address'>): {
+    readonly pairing: Pairing;
+    readonly isNew: boolean;
+  } {
+    return this.#ledger.write((sql) => {
+      sql.run`DELETE FROM chat_pairings WHERE expires_at <= ${this.#now()}`;
+      const open = sql.get`SELECT * FROM chat_pairings WHERE channel = ${channel} AND sender = ${sender.id}`;
+      if (open !== undefined) return { pairing: pairingOf(open), isNew: false };
+      const code = Array.from({ length: codeLength }, () => alphabet[randomInt(alphabet.length)]).join('');
+      const row = sql.get`INSERT INTO chat_pairings
+        VALUES (${code}, ${channel}, ${sender.id}, ${sender.name.slice(0, 100)}, ${address},
+          ${this.#now() + this.#options.pairingMs}) RETURNING *`;
+      if (row === undefined) throw new Error('The pairing code was not kept');
+      return { pairing: pairingOf(row), isNew: true };
+    });
+  }
+
+  pairings(): readonly Pairing[] {
+    return this.#ledger
+      .read(
+        (sql) => sql.all`SELECT * FROM chat_pairings WHERE expires_at > ${this.#now()} ORDER BY expires_at`,
+      )
+      .map(pairingOf);
+  }
+
+  /** With the address at which the sender waits for the news. */
+  pair(
+    code: string,
+    { user, by }: { readonly user: string; readonly by: string },
+  ): { readonly paired: PairedSender; readonly address: string } {
+    checkUser(user);
+    const now = this.#now();
+    return this.#ledger.write((sql) => {
+      const row = sql.get`DELETE FROM chat_pairings
+        WHERE code = ${code.trim().toUpperCase()} AND expires_at > ${now} RETURNING *`;
+      if (row === undefined)
+        throw new GeodeError('pairing_not_found', `There is no open pairing code ${JSON.stringify(code)}.`);
+      const paired = {
+        channel: String(row.channel),
+        sender: String(row.sender),
+        name: String(row.name),
+        user,
+        pairedAt: now,
+        pairedBy: by,
+      };
+      sql.run`INSERT INTO chat_senders VALUES
+        (${paired.channel}, ${paired.sender}, ${paired.name}, ${user}, ${now}, ${by})
+        ON CONFLICT (channel, sender) DO UPDATE
+        SET user = excluded.user, paired_at = excluded.paired_at, paired_by = excluded.paired_by`;
+      this.#audit(sql, by, 'pair', paired);
+      return { paired, address: String(row.address) };
+    });
+  }
+
+  list(): readonly PairedSender[] {
+    return this.#ledger
+      .read((sql) => sql.all`SELECT * FROM chat_senders ORDER BY paired_at`)
+      .map((row) => ({
+        channel: String(row.channel),
+        sender: String(row.sender),
+        name: String(row.name),
+        user: String(row.user),
+        pairedAt: Number(row.paired_at),
+        pairedBy: String(row.paired_by),
+      }));
+  }
+
+  unpair(channel: string, sender: string, by: string): boolean {
+    return this.#ledger.write((sql) => {
+      const { changes } = sql.run`DELETE FROM chat_senders WHERE channel = ${channel} AND sender = ${sender}`;
+      if (Number(changes) > 0) this.#audit(sql, by, 'unpair', { channel, sender });
+      return Number(changes) > 0;
+    });
+  }
+
+  /** Who let whom in, for good. */
+  #audit(sql: Parameters<Parameters<Ledger['write']>[0]>[0], by: string, deed: string, detail: object): void {
+    sql.run`INSERT INTO chat_audit (at, by, deed, detail)
+      VALUES (${this.#now()}, ${by}, ${deed}, ${JSON.stringify(detail)})`;
+  }
+}
+
+function pairingOf(row: Readonly<Record<string, unknown>>): Pairing {
+  return {
+    code: String(row.code),
+    channel: String(row.channel),
+    sender: String(row.sender),
+    name: String(row.name),
+    expiresAt: Number(row.expires_at),
+  };
+}

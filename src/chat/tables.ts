@@ -1,0 +1,51 @@
+import type { Chapter } from '../ledger/ledger.ts';
+
+/** A lane is a chat's key on the bus. Drafts are the messages that grew on a platform while a turn ran. */
+export const chatChapter: Chapter = {
+  name: 'chats',
+  changes: [
+    `CREATE TABLE chats (
+      lane TEXT PRIMARY KEY,
+      user TEXT NOT NULL,
+      name TEXT NOT NULL,
+      channel TEXT NOT NULL,
+      address TEXT NOT NULL,
+      model TEXT,
+      created_at INTEGER NOT NULL,
+      active_at INTEGER NOT NULL,
+      UNIQUE (user, name)
+    ) STRICT;
+    CREATE TABLE chat_senders (
+      channel TEXT NOT NULL,
+      sender TEXT NOT NULL,
+      name TEXT NOT NULL,
+      user TEXT NOT NULL,
+      paired_at INTEGER NOT NULL,
+      paired_by TEXT NOT NULL,
+      PRIMARY KEY (channel, sender)
+    ) STRICT;
+    CREATE TABLE chat_pairings (
+      code TEXT PRIMARY KEY,
+      channel TEXT NOT NULL,
+      sender TEXT NOT NULL,
+      name TEXT NOT NULL,
+      address TEXT NOT NULL,
+      expires_at INTEGER NOT NULL,
+      UNIQUE (channel, sender)
+    ) STRICT;
+    CREATE TABLE chat_drafts (message INTEGER PRIMARY KEY, platform_id TEXT NOT NULL) STRICT;
+    CREATE TABLE chat_asks (
+      code TEXT PRIMARY KEY,
+      lane TEXT NOT NULL,
+      approval TEXT NOT NULL UNIQUE,
+      asked_at INTEGER NOT NULL
+    ) STRICT;
+    CREATE TABLE chat_audit (
+      id INTEGER PRIMARY KEY AUTOINCREMENT,
+      at INTEGER NOT NULL,
+      by TEXT NOT NULL,
+      deed TEXT NOT NULL,
+      detail TEXT NOT NULL
+    ) STRICT`,
+  ],
+};

@@ -1,0 +1,163 @@
+import type { AgentEvent, Attachment } from '../core/agent.ts';
+import type { Claim } from '../core/bus.ts';
+import type { Channel } from '../core/channel.ts';
+import type { ChatEvent } from '../core/chat.ts';
+import { type GeodeError, isGeodeError, reasonOf } from '../core/errors.ts';
+import { type MessageBody, newReply } from './bodies.ts';
+import type { KnownChat } from './chat-table.ts';
+import { Draft } from './draft.ts';
+import type { ChatParts } from './parts.ts';
+import { splitText } from './split-text.ts';
+
+export interface TurnScene {
+  readonly parts: ChatParts;
+  readonly chat: KnownChat;
+  readonly body: MessageBody;
+  readonly channel: Channel;
+  readonly tell: (event: ChatEvent) => void;
+}
+
+/** Failures that another try may mend; the rest is told at once. */
+const worthAnotherTry = [
+  'link_lost',
+  'sandbox_not_ready',
+  'engine_failed',
+  'stopping',
+  'ledger_failed',
+] as const;
+const mostTries = 3;
+const busyPauseMs = 1_000;
+
+/**
+ * Lets the agent answer one message. The message's key is the mark of the turn, so that a message that comes again after
+ * a crash begins no second turn. Every way out of here ends the message with a reply, or gives it back.
+ */
+export async function runTurn(scene: TurnScene, claim: Claim, signal: AbortSignal): Promise<void> {
+  const { parts, chat, channel, tell } = scene;
+  const { message } = claim;
+  parts.checkBudget(chat.user);
+  const draft = new Draft({
+    channel,
+    address: chat.address,
+    begun: parts.chats.draft(message.id),
+    keep: (platformId) => parts.chats.keepDraft(message.id, platformId),
+  });
+  tell({ type: 'turn-start', message: message.id });
+  const typing = keepTyping(channel, chat.address);
+  let last: AgentEvent | undefined;
+  try {
+    last = await follow(scene, claim, draft, signal);
+  } catch (error) {
+    // The message stays claimed: the next host goes on with the turn.
+    if (signal.aborted) return;
+    if (await triedAgain(scene, claim, error)) return;
+    throw error;
+  } finally {
+    typing[Symbol.dispose]();
+    await draft.end();
+  }
+  if (last === undefined || signal.aborted) return;
+  await end(scene, claim, last, await draft.end());
+}
+
+/** Until the turn's last event. */
+async function follow(
+  { parts, chat, body, channel, tell }: TurnScene,
+  { message }: Claim,
+  draft: Draft,
+  signal: AbortSignal,
+): Promise<AgentEvent | undefined> {
+  const attachments = await fetchFiles(channel, body, parts.mostFileBytes);
+  const turn = parts.agents
+    .of(chat.user)
+    .send(
+      chat.name,
+      { text: body.text, attachments, mark: message.key },
+      { signal, ...(chat.model !== null && { model: chat.model }) },
+    );
+  let text = '';
+  for await (const event of turn) {
+    if (signal.aborted) return undefined;
+    if (event.type === 'result' || event.type === 'error') return event;
+    if (event.type === 'text') {
+      text += event.text;
+      draft.show(text);
+      tell({ type: 'text-delta', message: message.id, text: event.text });
+    } else if (event.type === 'tool-call') {
+      text = '';
+      tell({ type: 'tool-call', message: message.id, tool: event.tool });
+    } else if (event.type === 'turn-resume') text = '';
+  }
+  return undefined;
+}
+
+async function end(
+  { parts, chat, channel }: TurnScene,
+  claim: Claim,
+  event: AgentEvent,
+  draftId: string | undefined,
+): Promise<void> {
+  const { id } = claim.message;
+  const { text, state } = endingOf(event);
+  const texts = splitText(text, channel.longestText);
+  const replies = texts.map((part, index) =>
+    newReply(chat, `answer:${id}:${index}`, {
+      text: part,
+      answers: id,
+      isLast: index === texts.length - 1,
+      edits: index === 0 ? (draftId ?? null) : null,
+    }),
+  );
+  await parts.bus.finish(claim, { state, record: JSON.stringify({ turn: event.turn, text }), replies });
+}
+
+function endingOf(event: AgentEvent): {
+  readonly text: string;
+  readonly state: 'done' | 'failed' | 'stopped';
+} {
+  if (event.type === 'error') return { text: failureText(event), state: 'failed' };
+  if (event.type !== 'result') return { text: 'The turn ended without an answer.', state: 'failed' };
+  if (event.outcome === 'interrupted')
+    return { text: event.text === '' ? 'Stopped.' : `${event.text}\n\n(stopped)`, state: 'stopped' };
+  const note = event.outcome === 'limit' ? '\n\n(The turn reached its limit; write to go on.)' : '';
+  return { text: `${event.text.trim() === '' ? 'Done.' : event.text}${note}`, state: 'done' };
+}
+
+/** A failure as the person in the chat sees it. */
+export function failureText({ message, hint }: Pick<GeodeError, 'message' | 'hint'>): string {
+  return `That did not work: ${message}\n${hint}`;
+}
+
+async function triedAgain({ parts }: TurnScene, claim: Claim, error: unknown): Promise<boolean> {
+  const { tries } = claim.message;
+  // Somebody else talks to the agent of this chat, which is no failure.
+  const isBusy = isGeodeError(error, 'agent_busy');
+  const isPassing = worthAnotherTry.some((code) => isGeodeError(error, code)) && tries < mostTries;
+  if (!isBusy && !isPassing) return false;
+  const due = Date.now() + (isBusy ? busyPauseMs : busyPauseMs * 2 ** tries);
+  await parts.bus.retry(claim, { due, reason: reasonOf(error) });
+  return true;
+}
+
+async function fetchFiles(
+  channel: Channel,
+  { files }: MessageBody,
+  mostBytes: number,
+): Promise<readonly Attachment[]> {
+  const found: Attachment[] = [];
+  for (const file of files) {
+    const bytes = await channel.fetchFile?.(file, mostBytes);
+    if (bytes !== undefined) found.push({ name: file.name, bytes });
+  }
+  return found;
+}
+
+const typingEveryMs = 4_000;
+
+/** Platforms forget after a few seconds that somebody writes. */
+function keepTyping(channel: Channel, address: string): Disposable {
+  const type = () => void channel.typing?.(address);
+  type();
+  const timer = setInterval(type, typingEveryMs);
+  return { [Symbol.dispose]: () => clearInterval(timer) };
+}

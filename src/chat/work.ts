@@ -1,0 +1,123 @@
+import type { Claim, NewReply } from '../core/bus.ts';
+import type { Channel } from '../core/channel.ts';
+import type { ChatEvent } from '../core/chat.ts';
+import { GeodeError, isGeodeError, reasonOf } from '../core/errors.ts';
+import { type MessageBody, messageBody, newReply } from './bodies.ts';
+import { type KnownChat, laneOf } from './chat-table.ts';
+import { commandIn, type GivenCommand, runCommand } from './commands.ts';
+import type { ChatParts } from './parts.ts';
+import { splitText } from './split-text.ts';
+import { failureText, runTurn } from './turn.ts';
+
+export interface WorkScene {
+  readonly parts: ChatParts;
+  readonly channel: (name: string) => Channel | undefined;
+  readonly tell: (lane: string, event: ChatEvent) => void;
+}
+
+/** A message that ended the host this often is not tried again. */
+const mostTries = 8;
+
+/** Works on one message of any kind. Every message ends with a reply, or is given back. */
+export async function workOn(scene: WorkScene, claim: Claim, signal: AbortSignal): Promise<void> {
+  const body = messageBody(claim.message);
+  const target = targetOf(body);
+  try {
+    if (claim.message.tries > mostTries)
+      throw new GeodeError('internal', 'The host ended each time that it worked on this message.');
+    await admitted(scene, claim, body, signal);
+  } catch (error) {
+    if (signal.aborted || isGeodeError(error, 'lease_lost')) return;
+    const known = isGeodeError(error) ? error : new GeodeError('internal', reasonOf(error), { cause: error });
+    scene.parts.log.warn({ err: error, message: claim.message.id }, `A message failed: ${known.message}`);
+    await scene.parts.bus.finish(claim, {
+      state: 'failed',
+      replies: [answer(target, claim, failureText(known))],
+    });
+  }
+}
+
+async function admitted(
+  scene: WorkScene,
+  claim: Claim,
+  body: MessageBody,
+  signal: AbortSignal,
+): Promise<void> {
+  const { parts } = scene;
+  const target = targetOf(body);
+  const user = parts.senders.userOf(body.sender.channel, body.sender.id);
+  if (user === undefined) {
+    await parts.bus.finish(claim, {
+      state: 'done',
+      replies: [answer(target, claim, pairingText(scene, body))],
+    });
+    return;
+  }
+  const chat = parts.chats.meet(user, body.channel, body.address);
+  if (chat.user !== user) {
+    const text = 'This chat belongs to somebody else, who was here first. Write to me in private.';
+    await parts.bus.finish(claim, { state: 'done', replies: [answer(target, claim, text)] });
+    return;
+  }
+  const command = commandIn(body.text);
+  if (command !== undefined) await runOne(scene, claim, chat, command, body, signal);
+  else {
+    const channel = scene.channel(chat.channel);
+    if (channel === undefined)
+      throw new GeodeError('channel_failed', `The channel ${chat.channel} is not configured any more.`);
+    const tell = (event: ChatEvent) => scene.tell(chat.lane, event);
+    await runTurn({ parts, chat, body, channel, tell }, claim, signal);
+  }
+}
+
+async function runOne(
+  { parts, channel }: WorkScene,
+  claim: Claim,
+  chat: KnownChat,
+  command: GivenCommand,
+  { sender }: MessageBody,
+  signal: AbortSignal,
+): Promise<void> {
+  const { bus, chats, asks, agents, sandboxes } = parts;
+  const { text, file } = await runCommand(command, {
+    chat,
+    by: `${sender.channel}:${sender.id}`,
+    agents: agents.of(chat.user),
+    sandboxes: sandboxes.of(chat.user),
+    bus,
+    chats,
+    asks,
+    spending: parts.spending(chat.user),
+    signal,
+  });
+  const texts = splitText(text, channel(chat.channel)?.longestText ?? Number.MAX_SAFE_INTEGER);
+  const { id } = claim.message;
+  const replies = texts.map((part, index) =>
+    newReply(chat, `answer:${id}:${index}`, {
+      text: part,
+      answers: id,
+      isLast: index === texts.length - 1,
+      ...(file !== undefined && { file: { user: chat.user, chat: chat.name, path: file } }),
+    }),
+  );
+  await bus.finish(claim, { state: 'done', replies });
+}
+
+function pairingText({ parts }: WorkScene, body: MessageBody): string {
+  if (body.isGroup) return 'I do not know you yet. Write to me in private first.';
+  const { channel, address, sender } = body;
+  const { pairing } = parts.senders.codeFor({ channel, address, sender });
+  const minutes = Math.max(1, Math.round((pairing.expiresAt - Date.now()) / 60_000));
+  return [
+    `I do not know you yet. Your code is \`${pairing.code}\`, for ${minutes} minutes.`,
+    `Whoever runs this gateway lets you in with \`geode chat pair ${pairing.code}\`. Then write again.`,
+  ].join('\n');
+}
+
+function targetOf({ channel, address }: MessageBody) {
+  return { channel, address, lane: laneOf(channel, address) };
+}
+
+function answer(target: ReturnType<typeof targetOf>, { message }: Claim, text: string): NewReply {
+  return newReply(target, `answer:${message.id}:0`, { text, answers: message.id, isLast: true });
+}

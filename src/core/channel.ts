@@ -1,0 +1,83 @@
+/**
+ * Channels: where people write. A channel turns what its platform sends into messages and gives each to `receive`,
+ * which returns when the message is stored: only then the channel acknowledges it. It sends what it is told to and
+ * decides nothing: who may speak, order and repetition are not its business.
+ */
+import type { GeodeError } from './errors.ts';
+
+export interface IncomingFile {
+  readonly name: string;
+  readonly sizeBytes: number | null;
+  /** How the channel finds it again; it is fetched when the message is worked on. */
+  readonly reference: string;
+}
+
+/** One message from a person, as its channel understood it. */
+export interface Incoming {
+  readonly channel: string;
+  /** Where on the platform: replies go there. */
+  readonly address: string;
+  /** The platform's own id: the same one never counts twice. */
+  readonly id: string;
+  readonly sender: { readonly id: string; readonly name: string };
+  readonly text: string;
+  readonly files: readonly IncomingFile[];
+  /** Several people are there. */
+  readonly isGroup: boolean;
+  /** It is meant for us: always in private, in a group by name or as an answer. */
+  readonly isAddressed: boolean;
+}
+
+export interface Button {
+  readonly label: string;
+  /** Comes back as the text of a message. At most 40 bytes. */
+  readonly value: string;
+}
+
+export interface Outgoing {
+  /** Markdown. */
+  readonly text: string;
+  readonly buttons?: readonly Button[] | undefined;
+  readonly file?: { readonly name: string; readonly bytes: Uint8Array } | undefined;
+  /** Replaces this message of ours instead of adding one. Doing it twice does no harm. */
+  readonly edits?: string | undefined;
+}
+
+/** `connecting` until the platform has answered for the first time. `deaf`: nothing comes in, since and why. */
+export type ChannelState =
+  | { readonly state: 'connecting' | 'connected' | 'stopped' }
+  | { readonly state: 'deaf'; readonly since: number; readonly reason: string };
+
+export interface ChannelStatus {
+  readonly channel: string;
+  readonly state: ChannelState['state'];
+  /** In ms since 1970; null unless it is deaf. */
+  readonly since: number | null;
+  readonly lastError: string | null;
+  /** When the last message came in; null: none since the host began. */
+  readonly lastMessageAt: number | null;
+}
+
+/** What a send that failed says of the message: it did not arrive and may be tried again, it never will, or nobody knows. */
+export type SendFailure =
+  | { readonly outcome: 'not-sent'; readonly retryAfterMs: number; readonly error: GeodeError }
+  | { readonly outcome: 'refused' | 'unknown'; readonly error: GeodeError };
+
+export type SendResult = { readonly outcome: 'sent'; readonly platformId: string | null } | SendFailure;
+
+export interface Channel extends AsyncDisposable {
+  readonly name: string;
+  readonly status: ChannelStatus;
+  /** Characters that one message may have; longer text is split before it is sent. */
+  readonly longestText: number;
+  /** How often a message that grows may be edited; null where it cannot be. */
+  readonly editEveryMs: number | null;
+  /** Begins to listen. A failure is a state, never an exception. */
+  start(receive: (incoming: Incoming) => Promise<void>): void;
+  /** Never throws. */
+  send(address: string, outgoing: Outgoing): Promise<SendResult>;
+  /** Shows that somebody writes, where the platform can. Never throws. */
+  typing?(address: string): Promise<void>;
+  /** `too_large` above the limit, `channel_failed` when it cannot be had. */
+  fetchFile?(file: IncomingFile, mostBytes: number): Promise<Uint8Array>;
+}

@@ -1,0 +1,105 @@
+/**
+ * Chats: what people write on channels, answered by agents in sandboxes. Each chat belongs to one user; the agent of a
+ * chat and its sandbox go by the chat's name.
+ */
+import type { Cancel } from './cancel.ts';
+import type { Button, ChannelStatus } from './channel.ts';
+
+export interface Chat {
+  /** As the user's sandboxes and agents know it. */
+  readonly name: string;
+  readonly channel: string;
+  /** Of messages that come from now on; null: the usual one. */
+  readonly model: string | null;
+  readonly createdAt: number;
+  readonly activeAt: number;
+}
+
+/** Where a message stands: how many are before it in its chat, and in all chats. */
+export interface ChatPlace {
+  readonly lane: number;
+  readonly all: number;
+}
+
+export interface PostedMessage {
+  readonly id: number;
+  /** False: a message with this key was there already. */
+  readonly isNew: boolean;
+  /** Null when nothing is before it. */
+  readonly place: ChatPlace | null;
+}
+
+/** Those with a `seq` are kept and can be read again; the others are told to whoever listens in that moment. */
+export type ChatEvent =
+  | {
+      readonly type: 'message';
+      readonly seq: number;
+      readonly at: number;
+      readonly id: number;
+      readonly sender: string;
+      readonly text: string;
+      readonly files: readonly string[];
+    }
+  | {
+      readonly type: 'reply';
+      readonly seq: number;
+      readonly at: number;
+      readonly id: number;
+      /** The message that it answers; null for what nobody asked. */
+      readonly answers: number | null;
+      /** Nothing else comes for that message. */
+      readonly isLast: boolean;
+      readonly text: string;
+      readonly buttons: readonly Button[];
+      readonly file: string | null;
+      readonly state: 'waiting' | 'sending' | 'sent' | 'unknown' | 'failed';
+    }
+  | { readonly type: 'turn-start'; readonly message: number }
+  | { readonly type: 'text-delta'; readonly message: number; readonly text: string }
+  | { readonly type: 'tool-call'; readonly message: number; readonly tool: string };
+
+/** The chats of one user. */
+export interface UserChats {
+  list(): readonly Chat[];
+  /** Writes as the user on a chat of any channel; a chat of a new name begins on the web. */
+  post(
+    chat: string,
+    message: { readonly text: string; readonly key?: string | undefined },
+  ): Promise<PostedMessage>;
+  /** Those after a number; with `follow` it waits for more until the signal fires. A chat that is new has none. */
+  events(
+    chat: string,
+    options?: { readonly after?: number | undefined; readonly follow?: boolean | undefined } & Cancel,
+  ): AsyncGenerator<ChatEvent>;
+}
+
+/** A person on a platform who asked to be let in. */
+export interface Pairing {
+  readonly code: string;
+  readonly channel: string;
+  readonly sender: string;
+  readonly name: string;
+  readonly expiresAt: number;
+}
+
+export interface PairedSender {
+  readonly channel: string;
+  readonly sender: string;
+  readonly name: string;
+  readonly user: string;
+  readonly pairedAt: number;
+  /** Who let them in. */
+  readonly pairedBy: string;
+}
+
+export interface Chats extends AsyncDisposable {
+  of(user: string): UserChats;
+  channels(): readonly ChannelStatus[];
+  /** Those whose time is not up. */
+  pairings(): readonly Pairing[];
+  /** `pairing_not_found` for a code that is unknown or too old. */
+  pair(code: string, options: { readonly user: string; readonly by: string }): Promise<PairedSender>;
+  senders(): readonly PairedSender[];
+  /** False when there was none. */
+  unpair(channel: string, sender: string, by: string): boolean;
+}

@@ -1,0 +1,90 @@
+/** The tool sessions of a host: what their tools do goes through the API, as the user whose sandbox calls. */
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
+import { createApp } from '../api/app.ts';
+import { type ApiParts, defaultApiOptions } from '../api/environment.ts';
+import { createClient, type GeodeClient } from '../client/client.ts';
+import type { Config } from '../config/schema.ts';
+import type { Approvals } from '../core/approval.ts';
+import { GeodeError } from '../core/errors.ts';
+import type { Events } from '../core/events.ts';
+import type { Log } from '../core/log.ts';
+import type { ToolSessions } from '../core/tools.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { openToolSessions } from '../mcp/sessions/open-sessions.ts';
+import { sessionTools } from '../mcp/sessions/tools.ts';
+
+/** Sessions have a rate of their own. */
+const unlimited = { perMinute: 1e9, burst: 1e9 };
+const dayMs = 24 * 3_600_000;
+/** How many seconds' worth of calls may come at once. */
+const burstSeconds = 2;
+
+export interface HostToolsOptions {
+  readonly config: Config;
+  readonly ledger: Ledger;
+  readonly events: Events;
+  readonly log: Log;
+  readonly version: string;
+  readonly approvals: Approvals;
+}
+
+export interface HostTools extends AsyncDisposable {
+  readonly sessions: ToolSessions;
+  /** From now on tools work; calls that came before wait for this. */
+  begin(parts: ApiParts): void;
+}
+
+export function hostTools({ config, ledger, events, log, version, approvals }: HostToolsOptions): HostTools {
+  const { promise: client, resolve } = Promise.withResolvers<GeodeClient>();
+  const stopping = new AbortController();
+  const { tools, rate, call_timeout, ask_timeout, audit_records, audit_days } = config.mcp;
+  const sessions = openToolSessions({
+    ledger,
+    events,
+    log,
+    version,
+    approvals,
+    tools: sessionTools,
+    initial: tools,
+    rules: {
+      rate: { perMinute: rate * 60, burst: rate * burstSeconds },
+      timeoutMs: call_timeout * 1000,
+      askTimeoutMs: ask_timeout * 1000,
+    },
+    auditLimits: { mostRecords: audit_records, keepMs: audit_days * dayMs },
+    client: async (user) => (await client).as(user),
+  });
+  return {
+    sessions,
+    begin: (parts) => resolve(clientIn(parts, stopping.signal)),
+    async [Symbol.asyncDispose]() {
+      stopping.abort();
+      await sessions[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** The API without a server: no socket leads to it, and nobody who calls is an operator. */
+function clientIn(parts: ApiParts, stopping: AbortSignal): GeodeClient {
+  const options = {
+    ...defaultApiOptions,
+    callers: 'tools' as const,
+    rate: unlimited,
+    failureRate: unlimited,
+  };
+  const app = createApp(parts, options, stopping);
+  const incoming = new IncomingMessage(new Socket());
+  const env = { incoming, outgoing: new ServerResponse(incoming) };
+  return createClient({
+    name: 'the host',
+    fetch: async (path, init) => {
+      const headers = new Headers(init.headers);
+      headers.set('host', 'localhost');
+      return app.fetch(new Request(`http://localhost${path}`, { ...init, headers }), env);
+    },
+    connect: () => {
+      throw new GeodeError('internal', 'No tool needs a WebSocket');
+    },
+  });
+}

@@ -1,0 +1,126 @@
+/** MCP over a stream: one JSON message a line. What cannot be read is refused, and the next line counts again. */
+import type { Duplex } from 'node:stream';
+import {
+  INVALID_REQUEST,
+  type JSONRPCMessage,
+  PARSE_ERROR,
+  parseJSONRPCMessage,
+  type Transport,
+} from '@modelcontextprotocol/server';
+
+/** Bytes of one line, its end not counted. */
+export const longestLine = 10 * 1024 * 1024;
+const newline = 10;
+
+export class LineTransport implements Transport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: (message: JSONRPCMessage) => void;
+  readonly #stream: Duplex;
+  readonly #heard: (message: JSONRPCMessage) => void;
+  #pieces: Buffer[] = [];
+  #length = 0;
+  #closed = false;
+
+  /** Every message is heard before it is handed on. */
+  constructor(stream: Duplex, heard: (message: JSONRPCMessage) => void = () => {}) {
+    this.#stream = stream;
+    this.#heard = heard;
+  }
+
+  async start(): Promise<void> {
+    this.#stream.on('data', (chunk: Buffer) => this.#take(chunk));
+    this.#stream.on('error', (error) => this.onerror?.(error));
+    for (const event of ['end', 'close']) this.#stream.once(event, () => void this.close());
+  }
+
+  /** Waits for a slow reader. */
+  async send(message: JSONRPCMessage): Promise<void> {
+    if (this.#closed) throw new Error('The connection is closed.');
+    if (this.#stream.write(`${JSON.stringify(message)}\n`)) return;
+    await new Promise<void>((resolve) => {
+      const go = () => {
+        this.#stream.off('drain', go).off('close', go);
+        resolve();
+      };
+      this.#stream.on('drain', go).on('close', go);
+    });
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#pieces = [];
+    this.#stream.end();
+    this.onclose?.();
+  }
+
+  #take(chunk: Buffer): void {
+    let from = 0;
+    for (let at = chunk.indexOf(newline); at !== -1; at = chunk.indexOf(newline, from)) {
+      this.#keep(chunk.subarray(from, at));
+      this.#endLine();
+      from = at + 1;
+    }
+    this.#keep(chunk.subarray(from));
+  }
+
+  /** Of a line that is too long nothing is kept but its length. */
+  #keep(piece: Buffer): void {
+    this.#length += piece.length;
+    if (this.#length > longestLine) this.#pieces = [];
+    else if (piece.length > 0) this.#pieces.push(piece);
+  }
+
+  #endLine(): void {
+    const length = this.#length;
+    const line = Buffer.concat(this.#pieces).toString('utf8').trim();
+    this.#pieces = [];
+    this.#length = 0;
+    if (this.#closed) return;
+    if (length > longestLine)
+      this.#refuse(INVALID_REQUEST, `A line has at most ${longestLine} bytes; this one had ${length}.`);
+    else if (line !== '') this.#read(line);
+  }
+
+  #read(line: string): void {
+    const value = jsonOf(line);
+    if (value === undefined) this.#refuse(PARSE_ERROR, 'The line is not JSON.');
+    else {
+      const message = messageOf(value);
+      if (message === undefined)
+        this.#refuse(INVALID_REQUEST, 'The line is not one message of JSON-RPC 2.0.', idOf(value));
+      else {
+        this.#heard(message);
+        this.onmessage?.(message);
+      }
+    }
+  }
+
+  #refuse(code: number, message: string, id: string | number | null = null): void {
+    // The SDK has no type for an answer to nobody, which JSON-RPC asks for here.
+    this.#stream.write(`${JSON.stringify({ jsonrpc: '2.0', id, error: { code, message } })}\n`);
+  }
+}
+
+/** Undefined, which no JSON stands for, when it is none. */
+function jsonOf(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+}
+
+function messageOf(value: unknown): JSONRPCMessage | undefined {
+  try {
+    return parseJSONRPCMessage(value);
+  } catch {
+    return undefined;
+  }
+}
+
+function idOf(value: unknown): string | number | null {
+  if (typeof value !== 'object' || value === null || !('id' in value)) return null;
+  return typeof value.id === 'string' || typeof value.id === 'number' ? value.id : null;
+}

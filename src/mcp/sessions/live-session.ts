@@ -1,0 +1,141 @@
+/** A session in a sandbox that is in this host's hands: its socket is served, its connections have servers. */
+import type { Duplex } from 'node:stream';
+import { isJSONRPCRequest, type JSONRPCMessage, type McpServer } from '@modelcontextprotocol/server';
+import { serveStdio } from '@modelcontextprotocol/server/stdio';
+import { z } from 'zod';
+import type { GeodeClient } from '../../client/client.ts';
+import type { Approvals } from '../../core/approval.ts';
+import type { Events } from '../../core/events.ts';
+import type { AttachedSandbox, ToolCallRecord, ToolDoor, ToolPlace, ToolSession } from '../../core/tools.ts';
+import { LineTransport } from './line-transport.ts';
+import { sessionResources } from './resources.ts';
+import { type CallRules, conductIn, type SessionTool, sessionLimiter } from './session-call.ts';
+import { sessionServer } from './session-server.ts';
+import { Subscriptions } from './subscriptions.ts';
+
+/** A program that opens more has its oldest ended. */
+const mostConnections = 64;
+
+export interface LiveOptions {
+  readonly version: string;
+  readonly tools: readonly SessionTool[];
+  readonly rules: CallRules;
+  readonly client: (user: string) => Promise<GeodeClient>;
+  readonly events: Pick<Events, 'read'>;
+  readonly approvals: Approvals;
+  readonly audit: (record: ToolCallRecord) => void;
+}
+
+interface Connection {
+  readonly stream: Duplex;
+  close(): Promise<void>;
+}
+
+export class LiveSession implements Disposable {
+  readonly door: ToolDoor;
+  readonly place: ToolPlace;
+  readonly #sandbox: AttachedSandbox;
+  readonly #options: LiveOptions;
+  readonly #limiter;
+  readonly #serving: Disposable;
+  readonly #connections = new Set<Connection>();
+  #session: ToolSession;
+
+  constructor(
+    session: ToolSession,
+    sandbox: AttachedSandbox,
+    door: ToolDoor,
+    place: ToolPlace,
+    options: LiveOptions,
+  ) {
+    this.#session = session;
+    this.#sandbox = sandbox;
+    this.door = door;
+    this.place = place;
+    this.#options = options;
+    this.#limiter = sessionLimiter(options.rules.rate);
+    this.#serving = door.serve((stream) => this.#connect(stream));
+  }
+
+  /** What its commands need to find the tools. */
+  get env(): Readonly<Record<string, string>> {
+    const { env } = this.#sandbox;
+    const path = env.PATH === undefined ? this.place.folder : `${env.PATH}:${this.place.folder}`;
+    return { PATH: path, GEODE_MCP_SOCKET: this.place.socket };
+  }
+
+  /** Other tools: programs connect again and find them. */
+  change(session: ToolSession): void {
+    const isOther = session.tools.join() !== this.#session.tools.join();
+    this.#session = session;
+    if (isOther) this.#endConnections();
+  }
+
+  [Symbol.dispose](): void {
+    this.#serving[Symbol.dispose]();
+    this.#endConnections();
+  }
+
+  #endConnections(): void {
+    for (const connection of [...this.#connections]) void connection.close();
+  }
+
+  #connect(stream: Duplex): void {
+    stream.on('error', () => {});
+    const { version, tools, client, events, rules, audit, approvals } = this.#options;
+    const { files, workdir } = this.#sandbox;
+    const { user } = this.#session;
+    const clientOf = () => client(user);
+    const resources = sessionResources(files, workdir, clientOf);
+    const servers = new Set<McpServer>();
+    const onChange = (uri: string) => {
+      for (const { server } of servers) server.sendResourceUpdated({ uri }).catch(() => {});
+    };
+    const subscriptions = new Subscriptions({ user, files, resources, events, onChange });
+    const conduct = conductIn({
+      ...rules,
+      session: () => this.#session,
+      client: clientOf,
+      files,
+      resources,
+      limiter: this.#limiter,
+      approvals,
+      audit,
+    });
+    const createServer = () => {
+      const allowed = tools.filter(({ name }) => this.#session.tools.includes(name));
+      const server = sessionServer({ version, tools: allowed, conduct, subscriptions });
+      servers.add(server);
+      return server;
+    };
+    const transport = new LineTransport(stream, (message) => {
+      for (const uri of listenedTo(message)) subscriptions.add(uri);
+    });
+    const served = serveStdio(createServer, { transport });
+    const connection: Connection = {
+      stream,
+      async close() {
+        await served.close();
+        stream.destroy();
+      },
+    };
+    this.#connections.add(connection);
+    stream.once('close', () => {
+      this.#connections.delete(connection);
+      subscriptions[Symbol.dispose]();
+      void served.close();
+    });
+    const [oldest] = this.#connections;
+    if (this.#connections.size > mostConnections) void oldest?.close();
+  }
+}
+
+const listenSchema = z.object({
+  notifications: z.object({ resourceSubscriptions: z.array(z.string()).default([]) }),
+});
+
+/** Since 2026-07-28 the SDK itself answers those who want to hear of changes, and tells the server nothing of it. */
+function listenedTo(message: JSONRPCMessage): readonly string[] {
+  if (!isJSONRPCRequest(message) || message.method !== 'subscriptions/listen') return [];
+  return listenSchema.safeParse(message.params).data?.notifications.resourceSubscriptions ?? [];
+}

@@ -1,0 +1,166 @@
+/** The tool sessions of a host, as `core/tools.ts` promises them: in the ledger, and live in the sandboxes it holds. */
+import { randomBytes } from 'node:crypto';
+import type { Cancel } from '../../core/cancel.ts';
+import { GeodeError, isGeodeError } from '../../core/errors.ts';
+import type { EventSink } from '../../core/events.ts';
+import { KeyedTurns } from '../../core/keyed-turns.ts';
+import type { Log } from '../../core/log.ts';
+import type {
+  AttachedSandbox,
+  ServedToolSession,
+  ToolOwner,
+  ToolSession,
+  ToolSessionOptions,
+  ToolSessions,
+} from '../../core/tools.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
+import { type LiveOptions, LiveSession } from './live-session.ts';
+import { CallAudit, type CallLimits, SessionTable } from './tables.ts';
+
+export interface ToolSessionsOptions extends Omit<LiveOptions, 'audit' | 'events'> {
+  /** With `toolChapter`. */
+  readonly ledger: Ledger;
+  /** Of a session that names none. */
+  readonly initial: readonly string[];
+  readonly auditLimits: CallLimits;
+  readonly events: LiveOptions['events'] & EventSink;
+  readonly log: Log;
+}
+
+const callsShown = 100;
+
+export function openToolSessions(options: ToolSessionsOptions): ToolSessions {
+  const { ledger, tools, initial, events, log } = options;
+  const table = new SessionTable(ledger);
+  const audit = new CallAudit(ledger, options.auditLimits);
+  const sessions = new Map(table.all().map((session) => [session.sandboxId, session]));
+  const live = new Map<string, LiveSession>();
+  const turns = new KeyedTurns();
+  const available = tools.map(({ name }) => name);
+  const liveOptions: LiveOptions = {
+    ...options,
+    audit: (record) => {
+      try {
+        audit.add(record);
+      } catch (error) {
+        // A call does not wait for a full disk.
+        if (!isGeodeError(error)) throw error;
+        log.warn({ err: error }, 'A call of a tool is not in the audit');
+      }
+      const { user, chat, sandboxId: sandbox, tool, outcome, durationMs } = record;
+      events.tell(user, { type: 'tool-call', tool, outcome, durationMs, sandbox, chat });
+    },
+  };
+
+  const checked = (names: readonly string[]): readonly string[] => {
+    const unknown = names.find((name) => !available.includes(name));
+    if (unknown === undefined) return [...new Set(names)];
+    throw new GeodeError('invalid_input', `There is no tool ${JSON.stringify(unknown.slice(0, 100))}.`, {
+      hint: `There are ${available.join(', ')}.`,
+    });
+  };
+  const find = (user: string, chat: string) =>
+    [...sessions.values()].find((session) => session.user === user && session.chat === chat);
+
+  /** In the sandbox's turn. One that was started again has another door. */
+  const serve = async (session: ToolSession, sandbox: AttachedSandbox, cancel: Cancel) => {
+    const door = sandbox.tools;
+    if (door === undefined) throw new GeodeError('cannot_enforce', 'This sandbox has no way to tools.');
+    const place = await door.open(cancel);
+    const before = live.get(session.sandboxId);
+    if (before?.door === door) {
+      before.change(session);
+      return before;
+    }
+    before?.[Symbol.dispose]();
+    const served = new LiveSession(session, sandbox, door, place, liveOptions);
+    live.set(session.sandboxId, served);
+    return served;
+  };
+  const end = (sandboxId: string) => {
+    const ended = live.get(sandboxId);
+    ended?.[Symbol.dispose]();
+    live.delete(sandboxId);
+    return ended;
+  };
+  const forget = (sandboxId: string) => {
+    end(sandboxId);
+    if (!sessions.delete(sandboxId)) return;
+    table.remove(sandboxId);
+  };
+
+  const openIn = async (
+    sandbox: AttachedSandbox & ToolOwner,
+    { tools: asked, ...cancel }: ToolSessionOptions,
+  ): Promise<ServedToolSession> => {
+    const { id: sandboxId, user, chat } = sandbox;
+    const before = sessions.get(sandboxId);
+    const names = asked === undefined ? (before?.tools ?? checked(initial)) : checked(asked);
+    const made = { id: randomBytes(9).toString('base64url'), createdAt: Date.now(), sandboxId, user };
+    const session = { ...(before ?? made), chat, tools: names };
+    const served = await serve(session, sandbox, cancel);
+    table.set(session);
+    sessions.set(sandboxId, session);
+    if (before === undefined)
+      events.tell(user, { type: 'tools-open', tools: names, sandbox: sandboxId, chat });
+    const { place } = served;
+    return { ...session, place, server: { command: place.guest, args: ['mcp', place.socket] } };
+  };
+
+  const closeIn = async (sandboxId: string, cancel: Cancel): Promise<boolean> => {
+    const session = sessions.get(sandboxId);
+    if (session === undefined) return false;
+    const door = end(sandboxId)?.door;
+    forget(sandboxId);
+    // In one that has ended there is no socket any more.
+    await door?.close(cancel).catch(() => {});
+    events.tell(session.user, { type: 'tools-close', sandbox: sandboxId, chat: session.chat });
+    return true;
+  };
+  const inTurn = <T>(sandboxId: string, work: () => Promise<T>) => turns.in([sandboxId], work);
+  const ofUser = (user: string) => [...sessions.values()].filter((session) => session.user === user);
+
+  return {
+    available,
+    attach: (sandbox, owner, cancel = {}) =>
+      inTurn(sandbox.id, async () => {
+        const session = sessions.get(sandbox.id);
+        if (session !== undefined) await serve({ ...session, ...owned(owner) }, sandbox, cancel);
+      }),
+    env: (sandboxId) => live.get(sandboxId)?.env ?? {},
+    rename(sandboxId, chat) {
+      const session = sessions.get(sandboxId);
+      if (session === undefined) return;
+      const renamed = { ...session, chat };
+      table.set(renamed);
+      sessions.set(sandboxId, renamed);
+      live.get(sandboxId)?.change(renamed);
+    },
+    forget,
+    open: (sandbox, asked = {}) => inTurn(sandbox.id, () => openIn(sandbox, asked)),
+    replace: (sandbox, asked = {}) =>
+      inTurn(sandbox.id, async () => {
+        await closeIn(sandbox.id, asked);
+        return openIn(sandbox, asked);
+      }),
+    get: find,
+    list: ofUser,
+    async close(user, chat, cancel = {}) {
+      const session = find(user, chat);
+      return session !== undefined && inTurn(session.sandboxId, () => closeIn(session.sandboxId, cancel));
+    },
+    async closeAll(user, cancel = {}) {
+      const all = user === undefined ? [...sessions.values()] : ofUser(user);
+      const closed = all.map(({ sandboxId }) => inTurn(sandboxId, () => closeIn(sandboxId, cancel)));
+      return (await Promise.all(closed)).filter(Boolean).length;
+    },
+    calls: (user, { chat, limit = callsShown } = {}) => audit.search(user, chat, limit),
+    async [Symbol.asyncDispose]() {
+      for (const sandboxId of [...live.keys()]) end(sandboxId);
+    },
+  };
+}
+
+function owned({ user, chat }: ToolOwner): ToolOwner {
+  return { user, chat };
+}

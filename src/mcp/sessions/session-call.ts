@@ -1,0 +1,126 @@
+/** What a tool of a session is given, and what every call of one passes: the rate, the deadline, the audit. */
+import { createRateLimiter, type RateLimit, type RateLimiter } from '../../api/guards/rate-limit.ts';
+import type { GeodeClient } from '../../client/client.ts';
+import type { Approvals } from '../../core/approval.ts';
+import { GeodeError, isGeodeError } from '../../core/errors.ts';
+import type { Files } from '../../core/files.ts';
+import type { ToolCallRecord, ToolSession } from '../../core/tools.ts';
+import { scrub } from '../../memory/secrets.ts';
+import { type AskedCall, type Conduct, cut, type Tool, type ToolCall } from '../tool.ts';
+import type { SessionResources } from './resources.ts';
+
+/** A call from inside a sandbox. The caller is the session's user; no argument can name another. */
+export interface SessionCall extends ToolCall {
+  readonly session: ToolSession;
+  /** The workspace of the sandbox that calls. */
+  readonly files: Files;
+  readonly resources: SessionResources;
+  /** The one way to ask a person, and how long one has for the answer. */
+  readonly approvals: Approvals;
+  readonly waitMs: number;
+}
+
+export type SessionTool = Tool<SessionCall>;
+
+export interface CallRules {
+  readonly rate: RateLimit;
+  readonly timeoutMs: number;
+  /** Of a call that waits for a person. */
+  readonly askTimeoutMs: number;
+}
+
+export interface ConductOptions extends CallRules {
+  readonly session: () => ToolSession;
+  readonly client: () => Promise<GeodeClient>;
+  readonly files: Files;
+  readonly resources: SessionResources;
+  readonly approvals: Approvals;
+  /** Of the session: all its connections share it. */
+  readonly limiter: RateLimiter;
+  readonly audit: (record: ToolCallRecord) => void;
+}
+
+export function sessionLimiter(rate: RateLimit): RateLimiter {
+  return createRateLimiter(rate);
+}
+
+/** Characters of the arguments that the audit keeps, in all and of one text. */
+const longestArguments = 2_000;
+const longestText = 200;
+/** A caller that wants to know hears at least so often that it is still being worked on. */
+const aliveEveryMs = 5_000;
+/** A question that nobody answered in time is over before its call is. */
+const lastWordsMs = 5_000;
+
+export function conductIn(options: ConductOptions): Conduct<SessionCall> {
+  return async (asked, work) => {
+    const session = options.session();
+    const at = Date.now();
+    const startedAt = performance.now();
+    const note = (outcome: string) => {
+      const { id: sessionId, user, chat, sandboxId } = session;
+      const durationMs = Math.round(performance.now() - startedAt);
+      const record = { at, user, chat, sandboxId, sessionId, tool: asked.tool, outcome, durationMs };
+      options.audit({ ...record, arguments: shownArguments(asked.input) });
+    };
+    try {
+      const answer = await passed(options, session, asked, work);
+      note('ok');
+      return answer;
+    } catch (error) {
+      note(isGeodeError(error) ? error.code : 'internal');
+      throw error;
+    }
+  };
+}
+
+async function passed(
+  { limiter, timeoutMs: workMs, askTimeoutMs, client, files, resources, approvals }: ConductOptions,
+  session: ToolSession,
+  { tool, waitsFor, signal, progress }: AskedCall,
+  work: (call: SessionCall) => Promise<object>,
+): Promise<object> {
+  if (!session.tools.includes(tool))
+    throw new GeodeError('forbidden', `The tool ${tool} is not open to this session any more.`, {
+      hint: 'Ask for the list of tools again.',
+    });
+  const waitMs = limiter.take(session.id);
+  if (waitMs > 0)
+    throw new GeodeError('rate_limited', `This session calls tools too often; wait ${waitMs} ms.`);
+  const timeoutMs = waitsFor === 'person' ? askTimeoutMs + lastWordsMs : workMs;
+  const deadline = AbortSignal.timeout(timeoutMs);
+  const alive = setInterval(() => progress(`${tool} is still running`), aliveEveryMs);
+  try {
+    const either = AbortSignal.any([signal, deadline]);
+    const own = { client: await client(), session, files, resources, approvals, waitMs: askTimeoutMs };
+    const call = { ...own, signal: either, progress };
+    return await Promise.race([work(call), aborted(either)]);
+  } catch (error) {
+    if (deadline.aborted && !signal.aborted)
+      throw new GeodeError('timed_out', `The tool ${tool} took longer than ${timeoutMs / 1000} s.`, {
+        cause: error,
+        hint: 'Ask for less at once, or have `mcp.call_timeout` raised.',
+      });
+    throw signal.aborted
+      ? new GeodeError('cancelled', 'The caller gave the call up.', { cause: error })
+      : error;
+  } finally {
+    clearInterval(alive);
+  }
+}
+
+/** Rejects when the signal fires; a tool that does not listen is not waited for. */
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+}
+
+/** Long texts are cut before secrets are looked for, and the rest holds none that can be known by its shape. */
+export function shownArguments(input: unknown): string {
+  const text = JSON.stringify(input, (_, value) =>
+    typeof value === 'string' ? cut(scrub(value.slice(0, 20 * longestText)).text, longestText) : value,
+  );
+  return cut(scrub(text ?? '').text, longestArguments);
+}

@@ -1,0 +1,139 @@
+/** What the ledger remembers of tool sessions: those that are open, and every call. */
+import { z } from 'zod';
+import type { ToolCallRecord, ToolSession } from '../../core/tools.ts';
+import type { Chapter, Ledger } from '../../ledger/ledger.ts';
+
+export const toolChapter: Chapter = {
+  name: 'tools',
+  changes: [
+    `CREATE TABLE tool_sessions (
+      id TEXT PRIMARY KEY,
+      sandbox_id TEXT NOT NULL UNIQUE,
+      user TEXT NOT NULL,
+      chat TEXT NOT NULL,
+      tools TEXT NOT NULL,
+      created_at INTEGER NOT NULL
+    ) STRICT;
+    CREATE TABLE tool_calls (
+      id INTEGER PRIMARY KEY AUTOINCREMENT,
+      at INTEGER NOT NULL,
+      user TEXT NOT NULL,
+      chat TEXT NOT NULL,
+      sandbox_id TEXT NOT NULL,
+      session_id TEXT NOT NULL,
+      tool TEXT NOT NULL,
+      arguments TEXT NOT NULL,
+      outcome TEXT NOT NULL,
+      duration_ms INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX tool_calls_user ON tool_calls (user, id)`,
+  ],
+};
+
+const sessionSchema = z.object({
+  id: z.string(),
+  sandbox_id: z.string(),
+  user: z.string(),
+  chat: z.string(),
+  tools: z.string(),
+  created_at: z.number(),
+});
+const toolsSchema = z.array(z.string());
+
+export class SessionTable {
+  readonly #ledger: Ledger;
+
+  constructor(ledger: Ledger) {
+    this.#ledger = ledger;
+  }
+
+  /** Oldest first. */
+  all(): readonly ToolSession[] {
+    return this.#ledger
+      .read((sql) => sql.all`SELECT * FROM tool_sessions ORDER BY created_at, id`)
+      .map((row) => {
+        const { sandbox_id, created_at, tools, ...rest } = sessionSchema.parse(row);
+        const names = toolsSchema.parse(JSON.parse(tools));
+        return { ...rest, sandboxId: sandbox_id, createdAt: created_at, tools: names };
+      });
+  }
+
+  set({ id, sandboxId, user, chat, tools, createdAt }: ToolSession): void {
+    this.#ledger.write((sql) => {
+      sql.run`DELETE FROM tool_sessions WHERE sandbox_id = ${sandboxId}`;
+      sql.run`INSERT INTO tool_sessions
+        VALUES (${id}, ${sandboxId}, ${user}, ${chat}, ${JSON.stringify(tools)}, ${createdAt})`;
+    });
+  }
+
+  remove(sandboxId: string): void {
+    this.#ledger.write((sql) => sql.run`DELETE FROM tool_sessions WHERE sandbox_id = ${sandboxId}`);
+  }
+}
+
+export interface CallLimits {
+  readonly mostRecords: number;
+  readonly keepMs: number;
+}
+
+const callSchema = z.object({
+  at: z.number(),
+  user: z.string(),
+  chat: z.string(),
+  sandbox_id: z.string(),
+  session_id: z.string(),
+  tool: z.string(),
+  arguments: z.string(),
+  outcome: z.string(),
+  duration_ms: z.number(),
+});
+
+/** How many records come between two looks at the limits. */
+const pruneEvery = 200;
+
+/** Every call of a tool: written once, never changed, dropped by age and number alone. */
+export class CallAudit {
+  readonly #ledger: Ledger;
+  readonly #limits: CallLimits;
+  #untilPrune = 0;
+
+  constructor(ledger: Ledger, limits: CallLimits) {
+    this.#ledger = ledger;
+    this.#limits = limits;
+  }
+
+  add(record: ToolCallRecord): void {
+    const { at, user, chat, sandboxId, sessionId, tool, outcome, durationMs } = record;
+    this.#ledger.write(
+      (
+        sql,
+      ) => sql.run`INSERT INTO tool_calls (at, user, chat, sandbox_id, session_id, tool, arguments, outcome, duration_ms)
+        VALUES (${at}, ${user}, ${chat}, ${sandboxId}, ${sessionId}, ${tool}, ${record.arguments}, ${outcome}, ${durationMs})`,
+    );
+    this.#untilPrune -= 1;
+    if (this.#untilPrune > 0) return;
+    this.#untilPrune = pruneEvery;
+    this.#prune();
+  }
+
+  /** Newest first. */
+  search(user: string, chat: string | undefined, limit: number): readonly ToolCallRecord[] {
+    const rows = this.#ledger.read(
+      (sql) => sql.all`SELECT * FROM tool_calls
+        WHERE user = ${user} AND (${chat ?? null} IS NULL OR chat = ${chat ?? null})
+        ORDER BY id DESC LIMIT ${limit}`,
+    );
+    return rows.map((row) => {
+      const { sandbox_id, session_id, duration_ms, ...rest } = callSchema.parse(row);
+      return { ...rest, sandboxId: sandbox_id, sessionId: session_id, durationMs: duration_ms };
+    });
+  }
+
+  #prune(): void {
+    const { mostRecords, keepMs } = this.#limits;
+    this.#ledger.write((sql) => {
+      sql.run`DELETE FROM tool_calls WHERE at < ${Date.now() - keepMs}`;
+      sql.run`DELETE FROM tool_calls WHERE id <= (SELECT max(id) FROM tool_calls) - ${mostRecords}`;
+    });
+  }
+}

@@ -1,0 +1,21 @@
+/** Every tool that a session can have. Adding one is one line here and one file beside the others. */
+import { askPerson } from '../tools/ask-person.ts';
+import { egressRequest } from '../tools/egress-request.ts';
+import { listResources } from '../tools/list-resources.ts';
+import { memorySearch } from '../tools/memory-search.ts';
+import { memoryStore } from '../tools/memory-store.ts';
+import { readResource } from '../tools/read-resource.ts';
+import { runCode } from '../tools/run-code.ts';
+import { solve } from '../tools/solve.ts';
+import type { SessionTool } from './session-call.ts';
+
+export const sessionTools: readonly SessionTool[] = [
+  memorySearch,
+  memoryStore,
+  runCode,
+  solve,
+  askPerson,
+  egressRequest,
+  listResources,
+  readResource,
+];

@@ -1,0 +1,55 @@
+import { z } from 'zod';
+import { isAllowed } from '../../core/approval.ts';
+import { GeodeError } from '../../core/errors.ts';
+import type { SessionCall } from '../sessions/session-call.ts';
+import { defineTool } from '../tool.ts';
+
+/** What `allow-once` is worth: a connection has no single use. */
+const onceMs = 10 * 60_000;
+
+const input = z.strictObject({
+  host: z
+    .string()
+    .max(300)
+    .regex(/^(\*\.)?[a-z0-9][a-z0-9.-]*(:\d{1,5})?$/i, 'is a name of a host, with a port if need be')
+    .describe('What to reach: example.com, *.example.com, or example.com:8443.'),
+  reason: z.string().min(1).max(2_000).describe('For the person who decides.'),
+});
+
+export const egressRequest = defineTool<typeof input, SessionCall>({
+  name: 'egress_request',
+  title: 'Ask to reach a host',
+  description:
+    'Asks the user to let this sandbox reach a host, and waits for the decision. It takes effect at once. Private addresses cannot be asked for.',
+  effect: 'changes',
+  waitsFor: 'person',
+  input,
+  async run({ host, reason }, { approvals, session, client, signal, waitMs }) {
+    const { user, chat, sandboxId } = session;
+    const approval = await approvals.ask(
+      {
+        user,
+        chat,
+        sandbox: sandboxId,
+        kind: 'egress',
+        title: `Let the sandbox reach ${host}`,
+        detail: reason,
+        key: `egress_request ${host}`,
+        waitMs,
+      },
+      { signal },
+    );
+    if (!isAllowed(approval))
+      throw new GeodeError('forbidden', `Reaching ${host} was not allowed.`, {
+        hint: 'Go on without it, or ask the user in other words.',
+      });
+    const forMs =
+      approval.decision === 'allow-once'
+        ? onceMs
+        : approval.until === null
+          ? undefined
+          : Math.max(1, approval.until - Date.now());
+    await client.sandboxes.of(chat).egress.allow([host], { ...(forMs !== undefined && { forMs }), signal });
+    return { allowed: true, host, for_seconds: forMs === undefined ? null : Math.round(forMs / 1000) };
+  },
+});

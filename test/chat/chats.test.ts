@@ -1,0 +1,250 @@
+import { once } from 'node:events';
+import { expect, it } from 'vitest';
+import { GeodeError, isGeodeError } from '../../src/core/errors.ts';
+import { type AgentScript, resultOf } from '../fixtures/scripted-agents.ts';
+import { chatScene } from './scene.ts';
+
+const soon = { timeout: 30_000 };
+
+const echo: AgentScript = async function* ({ message }) {
+  yield { type: 'text', text: 'You said ' };
+  yield { type: 'text', text: message.text };
+  yield resultOf(`You said ${message.text}`);
+};
+
+/** Works until it is interrupted. */
+const endless: AgentScript = async function* ({ signal }) {
+  yield { type: 'text', text: 'I work' };
+  if (!signal.aborted) await once(signal, 'abort');
+  yield resultOf('I worked', 'interrupted');
+};
+
+it('GW-1: answers each message once and in order, and the draft becomes the answer', async () => {
+  await using scene = await chatScene(echo);
+  const { channel } = scene;
+  for (let step = 0; step < 10; step += 1) await channel.say('ann', `m${step}`, { id: `id-${step % 5}` });
+  await expect
+    .poll(() => channel.shown('ann').filter((text) => text.startsWith('You said')), soon)
+    .toEqual(['m0', 'm1', 'm2', 'm3', 'm4'].map((text) => `You said ${text}`));
+  expect(scene.agents.turns.map(({ message }) => message.text)).toEqual(['m0', 'm1', 'm2', 'm3', 'm4']);
+});
+
+it('GW-2: a message during a run waits, hears its place, and follows; /stop ends the run at once', async () => {
+  await using scene = await chatScene(async function* (turn) {
+    yield* turn.message.text === 'first' ? endless(turn) : echo(turn);
+  });
+  const { channel } = scene;
+  await channel.say('ann', 'first');
+  await expect.poll(() => channel.shown('ann'), soon).toContain('I work');
+  await channel.say('ann', 'second');
+  await expect
+    .poll(() => channel.shown('ann'), soon)
+    .toContain('Noted. One message is before it here; /stop ends the run.');
+  await channel.say('ann', '/stop');
+  await expect.poll(() => channel.shown('ann'), soon).toContain('You said second');
+  expect(channel.shown('ann')).toContain('Stopped.');
+  expect(channel.shown('ann')).toContain('I worked\n\n(stopped)');
+});
+
+it('GW-2: somebody else cannot stop a run', async () => {
+  await using scene = await chatScene(endless);
+  const { channel } = scene;
+  await channel.say('room', 'work', { sender: { id: 'ann', name: 'Ann' }, isGroup: true });
+  await expect.poll(() => channel.shown('room'), soon).toContain('I work');
+  await channel.say('room', '/stop', { sender: { id: 'bob', name: 'Bob' }, isGroup: true });
+  await expect
+    .poll(() => channel.shown('room'), soon)
+    .toContain('This chat belongs to somebody else, who was here first. Write to me in private.');
+  expect(scene.agents.turns[0]?.signal.aborted).toBe(false);
+  await channel.say('room', '/stop', { sender: { id: 'ann', name: 'Ann' }, isGroup: true });
+  await expect.poll(() => channel.shown('room'), soon).toContain('Stopped.');
+});
+
+it('in a group, what is not meant for us is not even stored', async () => {
+  await using scene = await chatScene(echo);
+  await scene.channel.say('room', 'by the way', { isGroup: true, isAddressed: false });
+  await scene.channel.say('ann', 'hello');
+  await expect.poll(() => scene.channel.shown('ann'), soon).toContain('You said hello');
+  expect(scene.channel.shown('room')).toEqual([]);
+  expect(scene.agents.turns).toHaveLength(1);
+});
+
+it('GW-3: an unknown sender gets a code, nothing runs, and after the owner confirmed it they are let in', async () => {
+  await using scene = await chatScene(echo);
+  const { channel, chats } = scene;
+  await channel.say('eve', 'do something');
+  await expect.poll(() => channel.shown('eve')[0], soon).toContain('I do not know you yet');
+  const [pairing] = chats.pairings();
+  expect(pairing).toMatchObject({ channel: 'test', sender: 'eve', name: 'Person eve' });
+  expect(channel.shown('eve')[0]).toContain(pairing?.code ?? 'no code');
+  expect(scene.agents.turns).toEqual([]);
+  await expect(chats.pair('WRONG', { user: 'eve', by: 'socket' })).rejects.toMatchObject({
+    code: 'pairing_not_found',
+  });
+  await chats.pair(pairing?.code.toLowerCase() ?? '', { user: 'eve', by: 'socket' });
+  await expect.poll(() => channel.shown('eve').at(-1), soon).toContain('You are let in');
+  await channel.say('eve', 'hello');
+  await expect.poll(() => channel.shown('eve').at(-1), soon).toBe('You said hello');
+  expect(scene.agents.turns[0]).toMatchObject({ user: 'eve', chat: 'test:eve' });
+  await expect(chats.pair(pairing?.code ?? '', { user: 'eve', by: 'socket' })).rejects.toSatisfy((error) =>
+    isGeodeError(error, 'pairing_not_found'),
+  );
+  expect(chats.senders()).toMatchObject([{ sender: 'eve', user: 'eve', pairedBy: 'socket' }]);
+  expect(chats.unpair('test', 'eve', 'socket')).toBe(true);
+  await channel.say('eve', 'and again');
+  await expect.poll(() => channel.shown('eve').at(-1), soon).toContain('I do not know you yet');
+});
+
+it('GW-3: refuses a turn before the model is asked when the budget of the day is spent', async () => {
+  await using scene = await chatScene(echo, { dailyBudget: 0 });
+  await scene.channel.say('ann', 'hello');
+  await expect
+    .poll(() => scene.channel.shown('ann').at(-1), soon)
+    .toContain("Today's budget for models is spent");
+  expect(scene.agents.turns).toEqual([]);
+  await scene.channel.say('ann', '/status');
+  await expect.poll(() => scene.channel.shown('ann').at(-1), soon).toContain('Spent today: $0.00 of $0.00');
+});
+
+it('GW-3: takes so many messages a minute of one sender, and says of each other one that it was not taken', async () => {
+  await using scene = await chatScene(echo, { messagesPerMinute: 3 });
+  for (let step = 0; step < 5; step += 1) await scene.channel.say('ann', `m${step}`);
+  await scene.channel.say('bob', 'hello');
+  await expect.poll(() => scene.channel.shown('bob'), soon).toContain('You said hello');
+  const refused = () => scene.channel.shown('ann').filter((text) => text.includes('was not taken'));
+  await expect.poll(() => refused().length, soon).toBe(2);
+  await expect.poll(() => scene.agents.turns.length, soon).toBe(4);
+});
+
+it('GW-3: shows exactly what a tool would do, and only the user of the chat can allow it', async () => {
+  await using scene = await chatScene(async function* ({ ask }) {
+    yield resultOf(`It was ${await ask('The agent wants to use shell', 'rm -r build')}`);
+  });
+  const { channel } = scene;
+  const ann = { sender: { id: 'ann', name: 'Ann' }, isGroup: true };
+  await channel.say('room', 'clean up', ann);
+  await expect.poll(() => channel.shown('room').at(-1), soon).toContain('```\nrm -r build\n```');
+  const buttons = channel.sent.at(-1)?.buttons ?? [];
+  expect(buttons.map(({ label }) => label)).toEqual([
+    'Allow once',
+    'Allow for this session',
+    'Always allow',
+    'Deny',
+  ]);
+  const allow = buttons[0]?.value ?? '';
+  await channel.say('room', allow, { sender: { id: 'bob', name: 'Bob' }, isGroup: true });
+  await expect.poll(() => channel.shown('room').at(-1), soon).toContain('belongs to somebody else');
+  await channel.say('room', allow, ann);
+  await expect.poll(() => channel.shown('room'), soon).toContain('It was allow-once');
+  await channel.say('room', allow, ann);
+  await expect.poll(() => channel.shown('room').at(-1), soon).toContain('it was answered already');
+});
+
+it('a failure of the agent is told in the chat, and the next message is answered', async () => {
+  let first = true;
+  await using scene = await chatScene(async function* (turn) {
+    if (first) {
+      first = false;
+      throw new GeodeError('provider_refused', 'The key is wrong.');
+    }
+    yield* echo(turn);
+  });
+  await scene.channel.say('ann', 'one');
+  await scene.channel.say('ann', 'two');
+  await expect.poll(() => scene.channel.shown('ann').at(-1), soon).toBe('You said two');
+  expect(scene.channel.shown('ann')).toContainEqual(
+    expect.stringContaining('That did not work: The key is wrong.'),
+  );
+});
+
+it('GW-4: /new forgets the conversation, /model begins one with another model, /help says what there is', async () => {
+  await using scene = await chatScene(echo);
+  const { channel, agents } = scene;
+  await channel.say('ann', '/new');
+  await expect.poll(() => channel.shown('ann').at(-1), soon).toContain('A new conversation begins');
+  expect(agents.stopped).toEqual(['test:ann']);
+  await channel.say('ann', '/model mine/large');
+  await channel.say('ann', 'hello');
+  await expect.poll(() => channel.shown('ann').at(-1), soon).toBe('You said hello');
+  expect(agents.turns[0]?.model).toBe('mine/large');
+  await channel.say('ann', '/help');
+  await expect.poll(() => channel.shown('ann').join('\n'), soon).toContain('/file PATH');
+  expect(channel.shown('ann').join('\n')).toContain('/approve CODE');
+  await channel.say('ann', '/undo');
+  await expect.poll(() => channel.shown('ann').at(-1), soon).toBe('There is nothing to take back.');
+});
+
+it('sends a file of the workspace, and says so when there is none', async () => {
+  await using scene = await chatScene(echo);
+  const { channel, sandboxes } = scene;
+  const { files } = await sandboxes.of('ann').getOrCreate('test:ann');
+  await files.write('out/report.txt', 'all is well');
+  await channel.say('ann', '/file out/report.txt');
+  await expect.poll(() => channel.sent.at(-1)?.file?.name, soon).toBe('report.txt');
+  expect(Buffer.from(channel.sent.at(-1)?.file?.bytes ?? []).toString()).toBe('all is well');
+  await channel.say('ann', '/file ../../etc/nothing-here');
+  await expect.poll(() => channel.shown('ann').at(-1), soon).toContain('The file cannot be sent');
+});
+
+it('splits a long answer, and sends a part that was put off later, in order', async () => {
+  const long = Array.from({ length: 60 }, (_, index) => `line ${index} of the answer`).join('\n');
+  await using scene = await chatScene(async function* () {
+    yield resultOf(long);
+  });
+  const error = new GeodeError('channel_failed', 'slow down');
+  scene.channel.next.push({ outcome: 'not-sent', retryAfterMs: 10, error });
+  await scene.channel.say('ann', 'tell me all');
+  await expect.poll(() => scene.channel.shown('ann').join('\n'), soon).toBe(long);
+  for (const text of scene.channel.shown('ann')) expect(text.length).toBeLessThanOrEqual(500);
+});
+
+it('a reply of unknown fate is not sent again', async () => {
+  await using scene = await chatScene(async function* ({ message }) {
+    yield resultOf(`answer to ${message.text}`);
+  });
+  const error = new GeodeError('channel_failed', 'the connection was cut');
+  scene.channel.next.push({ outcome: 'unknown', error });
+  await scene.channel.say('ann', 'one');
+  await expect.poll(() => scene.channel.next, soon).toEqual([]);
+  await scene.channel.say('ann', 'two');
+  await expect.poll(() => scene.channel.shown('ann'), soon).toContain('answer to two');
+  expect(scene.channel.shown('ann')).not.toContain('answer to one');
+});
+
+it('the web has its own chats, hears what happens from any number on, and nothing of another user', async () => {
+  await using scene = await chatScene(echo);
+  const own = scene.chats.of('ann');
+  const posted = await own.post('plans', { text: 'hello', key: 'k1' });
+  expect(await own.post('plans', { text: 'hello', key: 'k1' })).toMatchObject({
+    id: posted.id,
+    isNew: false,
+  });
+  const heard: string[] = [];
+  let first = 0;
+  for await (const event of own.events('plans', { signal: AbortSignal.timeout(30_000) })) {
+    if (event.type === 'message') first = event.seq;
+    heard.push(event.type);
+    if (event.type === 'reply' && event.isLast) {
+      expect(event).toMatchObject({ text: 'You said hello', answers: posted.id });
+      break;
+    }
+  }
+  expect(heard[0]).toBe('message');
+  const again: string[] = [];
+  for await (const event of own.events('plans', { after: first, follow: false })) again.push(event.type);
+  expect(again).toEqual(['reply']);
+  for await (const event of scene.chats.of('bob').events('plans', { follow: false }))
+    throw new Error(`bob heard of ${event.type}`);
+  expect(own.list()).toMatchObject([{ name: 'plans', channel: 'web' }]);
+  expect(scene.chats.of('bob').list()).toEqual([]);
+  expect(scene.agents.turns[0]).toMatchObject({ user: 'ann', chat: 'plans' });
+});
+
+it('whoever is let in on a channel sees that chat on the web too, and what they write there is answered on the channel', async () => {
+  await using scene = await chatScene(echo);
+  await scene.channel.say('ann', 'hello');
+  await expect.poll(() => scene.channel.shown('ann'), soon).toContain('You said hello');
+  expect(scene.chats.of('ann').list()).toMatchObject([{ name: 'test:ann', channel: 'test' }]);
+  await scene.chats.of('ann').post('test:ann', { text: 'from the web' });
+  await expect.poll(() => scene.channel.shown('ann'), soon).toContain('You said from the web');
+});
