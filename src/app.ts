@@ -22,9 +22,11 @@ import type { Ledger } from './ledger/ledger.ts';
 import { type LocalEmbedderOptions, openLocalEmbedder } from './memory/embed/local-embedder.ts';
 import { openRemoteEmbedder } from './memory/embed/remote-embedder.ts';
 import { type MemoryOptions, openMemory } from './memory/open-memory.ts';
+import type { ContextLanguage } from './runs/contexts/languages.ts';
 import type { PullEvent } from './runs/events.ts';
 import { RunImages } from './runs/images.ts';
 import { createRuns, type Runs } from './runs/index.ts';
+import { defaultImages } from './runs/languages/index.ts';
 import { allRuntimes, availableRuntimes, chooseRuntime, type ProbedRuntime } from './runtimes/index.ts';
 import type { UidRange } from './runtimes/own-users.ts';
 import { roomOf } from './runtimes/rooms.ts';
@@ -62,6 +64,11 @@ export interface App {
     name: string,
     options: { readonly runtime?: RuntimeName } & Cancel,
   ): AsyncGenerator<PullEvent, ImageFacts>;
+  /** The image that an interpreter of a language runs in; undefined where the machine's own is used. */
+  imageFor(
+    language: ContextLanguage,
+    options?: { readonly runtime?: RuntimeName } & Cancel,
+  ): Promise<string | undefined>;
   /** A sandbox with the config's limits, where the spec says nothing else. */
   open(
     spec?: SandboxSpec,
@@ -211,6 +218,11 @@ export function createApp(
       if (chosen.images === undefined)
         throw new GeodeError('cannot_enforce', `The ${chosen.name} runtime has no images.`);
       return yield* images.resolve(chosen.images, name, { signal });
+    },
+    async imageFor(language, { runtime: wanted, signal } = {}) {
+      const found = await (await runtime(wanted)).probe({ signal });
+      const hasImages = found.available && found.capabilities.images;
+      return hasImages ? (config.runs.images[language] ?? defaultImages[language]) : undefined;
     },
     async open(spec = {}, { runtime: name, signal, onPull } = {}) {
       const chosen = await runtime(name);
