@@ -91,6 +91,12 @@ export const proofs: Readonly<Record<string, readonly string[]>> = {
   'NET-6': ['test/api/previews.test.ts', 'test/egress/commands.test.ts'],
   'NET-7': ['test/egress/commands.test.ts'],
   'MCP-5': ['http', 'stdio', 'conformance'].map((name) => `test/mcp/${name}.test.ts`),
+  'CRY-4': [
+    ...['crystals', 'verify-again', 'solve', 'recall-block'].map((name) => `test/solve/${name}.test.ts`),
+    ...api('solve'),
+    'test/cli/solve-commands.test.ts',
+  ],
+  'CRY-5': ['test/solve/bench.test.ts'],
   'MEM-1': memory('sqlite', 'qdrant'),
   'MEM-2': memory('sqlite', 'qdrant'),
   'MEM-3': memory('sqlite', 'qdrant', 'local-embedder', 'remote-embedder'),
