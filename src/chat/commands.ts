@@ -95,6 +95,12 @@ export function isControl(given: GivenCommand | undefined): boolean {
   return given !== undefined && commands[given.name]?.lane === 'control';
 }
 
+/** It answers an approval. */
+export function isDecision(text: string): boolean {
+  const name = commandIn(text)?.name;
+  return name === 'approve' || name === 'deny';
+}
+
 export async function runCommand(
   { name, words }: GivenCommand,
   scene: Omit<CommandScene, 'words'>,

@@ -30,7 +30,8 @@ export class Draft {
 
   /** The text so far, from its beginning. */
   show(text: string): void {
-    if (this.#options.channel.editEveryMs === null || this.#isOver) return;
+    const { channel, address } = this.#options;
+    if (channel.editEveryMs(address) === null || this.#isOver) return;
     this.#text = text;
     this.#sending ??= this.#send().finally(() => {
       this.#sending = undefined;
@@ -62,7 +63,8 @@ export class Draft {
       }
       // A draft of unknown fate is not begun a second time.
       if (result.outcome === 'unknown' && this.#platformId === undefined) this.#isOver = true;
-      const pauseMs = result.outcome === 'not-sent' ? result.retryAfterMs : (channel.editEveryMs ?? 0);
+      const asked = result.outcome === 'not-sent' ? result.retryAfterMs : null;
+      const pauseMs = asked ?? channel.editEveryMs(address) ?? 0;
       await delay(pauseMs, undefined, { signal: this.#over.signal }).catch(() => {});
     }
   }

@@ -32,6 +32,7 @@ import { sandboxChapter } from '../sandboxes/book.ts';
 import { type OpenedSolves, openSolves } from '../solve/open-solves.ts';
 import { solveChapter } from '../solve/solve-table.ts';
 import { openConfiguredAgents } from './agents.ts';
+import { openConfiguredChats } from './chats.ts';
 import { type HostMemory, hostMemory } from './host-memory.ts';
 import { openConfiguredModels } from './models.ts';
 import { toldRuns } from './told-runs.ts';
@@ -43,6 +44,8 @@ export interface OpenHostOptions extends HostLockOptions {
   readonly version: string;
   /** `all`: keep blank sandboxes ready too. Both stop what is idle. */
   readonly tends: 'idle' | 'all';
+  /** `all`: people write on the platforms of the config too. Default `web`: through the API alone. */
+  readonly channels?: 'all' | 'web';
   /** Least level that is logged; the config's by default. */
   readonly logLevel?: string;
   /** What a person should hear of; the log by default. */
@@ -72,7 +75,7 @@ export interface OpenHost extends AsyncDisposable {
 
 /** `ledger_held`, with the other's pid, while another process is the host of the same folder. */
 export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
-  const { loaded, machine, version, tends, logLevel, onPull, warn, ...lock } = options;
+  const { loaded, machine, version, tends, logLevel, onPull, warn, channels = 'web', ...lock } = options;
   const { config } = loaded;
   const { state_dir: stateDir } = config.sandbox;
   await using opened = new AsyncDisposableStack();
@@ -118,6 +121,9 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
   const agents = opened.use(
     openConfiguredAgents(config, { ledger, sandboxes, models, memory, approvals, events, log, app }),
   );
+  const chats = opened.use(
+    await openConfiguredChats(config, { agents, approvals, sandboxes, events, log, channels }),
+  );
 
   const open: NonNullable<ApiParts['open']> = (spec, { runtime, onPull: pulled, signal }) =>
     app.open(spec, {
@@ -136,6 +142,7 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
     runs,
     egress: app.egress,
     approvals,
+    chats,
     previews,
     agents,
     solves,

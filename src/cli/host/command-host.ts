@@ -48,6 +48,7 @@ export async function openCommandHost(
   const host = opened.use(
     await openHost({
       ...options,
+      channels: as === 'geode gateway' ? 'all' : 'web',
       loaded,
       machine: context.host,
       version,
