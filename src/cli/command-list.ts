@@ -9,6 +9,10 @@ import { approvalsAllowCommand } from './commands/approvals-allow.ts';
 import { approvalsDenyCommand } from './commands/approvals-deny.ts';
 import { approvalsLsCommand } from './commands/approvals-ls.ts';
 import { approvalsWatchCommand } from './commands/approvals-watch.ts';
+import { chatCommand } from './commands/chat.ts';
+import { chatLsCommand } from './commands/chat-ls.ts';
+import { chatPairCommand } from './commands/chat-pair.ts';
+import { chatUnpairCommand } from './commands/chat-unpair.ts';
 import { configCommand } from './commands/config.ts';
 import { crystalsEditCommand } from './commands/crystals-edit.ts';
 import { crystalsLsCommand } from './commands/crystals-ls.ts';
@@ -133,6 +137,10 @@ export const commands: readonly CliCommand[] = [
   memoryRmCommand,
   memorySearchCommand,
   memoryStatsCommand,
+  chatCommand,
+  chatLsCommand,
+  chatPairCommand,
+  chatUnpairCommand,
   gatewayCommand,
   hostCommand,
   hostStopCommand,
