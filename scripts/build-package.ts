@@ -8,6 +8,7 @@ import { cpSync, globSync, mkdirSync, readFileSync, renameSync, rmSync, writeFil
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
+import { buildDashboard } from './build-dashboard.ts';
 import { buildGuest } from './build-guest.ts';
 import { dependenciesOf, licencesDocument } from './licences-document.ts';
 
@@ -24,16 +25,21 @@ const manifestSchema = z.object({
 });
 
 /** Returns the path of the tarball. */
-export function buildPackage(build = join(root, 'build')): string {
+export async function buildPackage(build = join(root, 'build')): Promise<string> {
   const folder = join(build, 'package');
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   compile(join(folder, 'dist'));
   buildGuest(['amd64', 'arm64']);
+  await buildDashboard();
   for (const name of ['bin', 'LICENSE', 'README.md', 'CHANGELOG.md'])
     cpSync(join(root, name), join(folder, name), { recursive: true });
   for (const name of ['guest-linux-amd64', 'guest-linux-arm64'])
     copy(join(root, 'guest/dist', name), join(folder, 'guest/dist', name));
+  cpSync(join(root, 'dashboard/dist'), join(folder, 'dashboard/dist'), {
+    recursive: true,
+    filter: (path) => !path.endsWith('.vite'),
+  });
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest(), null, 2)}\n`);
   writeFileSync(join(folder, 'LICENCES.md'), licencesDocument(root));
   writeFileSync(join(folder, 'sbom.json'), `${JSON.stringify(partsList(), null, 2)}\n`);
@@ -113,4 +119,4 @@ function npm(args: readonly string[], cwd: string): string {
   });
 }
 
-if (import.meta.main) console.log(buildPackage());
+if (import.meta.main) console.log(await buildPackage());

@@ -1,6 +1,6 @@
 /**
- * `npm start`: untrusted Python in a sealed sandbox, once allowed and once refused; then the server, with a key and
- * commands to paste, until Ctrl-C. `npm start -- --once` ends when all of it has been shown.
+ * `npm start`: untrusted Python in a sealed sandbox, once allowed and once refused; then the host, with a link to the
+ * dashboard, a key and commands to paste, until Ctrl-C. `npm start -- --once` ends when all of it has been shown.
  */
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,6 +9,8 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type KeyStore, scopes } from '../src/api/keys.ts';
 import { createApp } from '../src/app.ts';
+import { commands } from '../src/cli/command-list.ts';
+import { openCommandHost } from '../src/cli/host/command-host.ts';
 import { version } from '../src/cli/version.ts';
 import { thisHost } from '../src/config/host.ts';
 import { loadConfig } from '../src/config/load.ts';
@@ -16,20 +18,37 @@ import { isGeodeError } from '../src/core/errors.ts';
 import { localUser } from '../src/core/identity.ts';
 import type { RuntimeName } from '../src/core/runtime.ts';
 import { openWithoutSandboxes, startGateway } from '../src/host/gateway.ts';
+import type { OpenHost } from '../src/host/open-host.ts';
 import { formatResult } from '../src/shell/format.ts';
 
 const { values } = parseArgs({
   options: { once: { type: 'boolean', default: false }, port: { type: 'string' } },
 });
+/** Of the key that each start makes. */
+const KEY_LABEL = 'made by npm start';
 const host = thisHost();
 installMissing();
-const { config } = await loadConfig(host);
+const loaded = await loadConfig(host);
+const { config } = loaded;
+await using opened = new AsyncDisposableStack();
+const whole = await openWhole();
 await showSandboxes();
 await serve();
 
+/** Every part of a host; undefined where another process is the host of this machine's sandboxes. */
+async function openWhole(): Promise<OpenHost | undefined> {
+  try {
+    const options = { as: 'geode gateway', tends: 'idle', lingerMs: null, logLevel: 'warn' } as const;
+    return opened.use(await openCommandHost({ loaded: async () => loaded, host, commands }, options)).host;
+  } catch (error) {
+    if (!isGeodeError(error, 'ledger_held')) throw error;
+    return undefined;
+  }
+}
+
 async function showSandboxes(): Promise<void> {
   const app = createApp(config, host, (message) => console.error(`warning: ${message}`));
-  await using runs = app.runs({ pool: 'off' });
+  const runs = whole?.runs ?? opened.use(app.runs({ pool: 'off' }));
   const show = async (code: string, where?: RuntimeName): Promise<void> => {
     const result = await runs.run(code, 'python', { timeoutMs: 10_000, ...(where && { runtime: where }) });
     console.log(
@@ -42,6 +61,17 @@ async function showSandboxes(): Promise<void> {
   const runtime = await firstRun(show);
   await show("import urllib.request; urllib.request.urlopen('http://example.com')", runtime);
   await show("print(open('/etc/shadow').read())", runtime);
+  if (whole !== undefined && !values.once) await openDemo(whole, runtime);
+}
+
+/** A sandbox to look at in the dashboard, gone with this program unless it was there before. */
+async function openDemo({ sandboxes }: OpenHost, runtime: RuntimeName | undefined): Promise<void> {
+  const own = sandboxes.of(localUser);
+  if ((await own.list()).some(({ chat }) => chat === 'demo')) return;
+  const sandbox = await own.getOrCreate('demo', runtime && { runtime });
+  opened.defer(async () => void (await own.remove('demo')));
+  await sandbox.files.write('hello.py', "print('Hello from a sealed sandbox')\n");
+  await sandbox.exec({ argv: ['python3', 'hello.py'] });
 }
 
 /** In the configured runtime; where its image cannot be had, in bubblewrap, which needs none. */
@@ -61,19 +91,19 @@ async function firstRun(
 
 async function serve(): Promise<void> {
   const port = values.once ? 0 : values.port === undefined ? undefined : Number(values.port);
-  await using served = openWithoutSandboxes(config, version);
+  const served = whole ?? opened.use(openWithoutSandboxes(config, version));
   await using gateway = await startGateway(served, config, { port });
   const secret =
     config.gateway.auth === 'off' ? 'none-is-needed' : (gateway.secret ?? freshSecret(served.keys));
   console.log(walkThrough(gateway.url, secret));
   if (values.once) return;
+  if (gateway.link !== null)
+    console.log(`Open the dashboard, with a link that is good for once:\n${gateway.link}\n`);
   console.log('Ctrl-C stops it. More: bin/geode.js --help, bin/geode.js status');
   const stop = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => stop.abort());
   await once(stop.signal, 'abort');
 }
-
-const KEY_LABEL = 'made by npm start';
 
 /** A key is shown once and then forgotten, so each start has its own, and the one before ends. */
 function freshSecret(keys: KeyStore): string {

@@ -32,7 +32,7 @@ describe.skipIf(!bubblewrap.available)(
       const go = join(folder.path, 'bin/go');
       writeFileSync(go, `#!/bin/sh\ntouch ${join(folder.path, 'go-was-called')}\nexit 1\n`);
       chmodSync(go, 0o755);
-      tarball = buildPackage(join(folder.path, 'build'));
+      tarball = await buildPackage(join(folder.path, 'build'));
       writeFileSync(join(app, 'package.json'), '{"name":"app","private":true,"type":"module"}');
       await run('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', tarball]);
     }, 900_000);

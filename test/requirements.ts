@@ -15,7 +15,7 @@ const groups: Readonly<Record<string, { readonly count: number; readonly claimed
   MCP: { count: 6, claimed: [5] },
   AGT: { count: 6, claimed: [] },
   SLV: { count: 4, claimed: [1, 2, 4] },
-  CRY: { count: 5, claimed: [1, 2, 3] },
+  CRY: { count: 5, claimed: [1, 2, 3, 4] },
   MEM: { count: 8, claimed: [1, 2, 3, 4, 5, 6, 7, 8] },
   CTX: { count: 4, claimed: [1, 2, 3, 4] },
   GW: { count: 5, claimed: [] },

@@ -4,6 +4,7 @@ import { createMiddleware } from 'hono/factory';
 import { requestId } from 'hono/request-id';
 import { secureHeaders } from 'hono/secure-headers';
 import { GeodeError } from '../core/errors.ts';
+import { serveDashboard } from './dashboard-files.ts';
 import type { ApiEnv, ApiOptions, ApiParts } from './environment.ts';
 import { authenticate } from './guards/auth.ts';
 import { checkOrigin } from './guards/origin.ts';
@@ -42,9 +43,11 @@ import { sandboxRoutes } from './routes/sandboxes/index.ts';
 import { health } from './routes/server/health.ts';
 import { pull } from './routes/server/images.ts';
 import { leave } from './routes/server/leave.ts';
+import { machine } from './routes/server/machine.ts';
 import { ready } from './routes/server/ready.ts';
 import { runtimes } from './routes/server/runtimes.ts';
 import { settings } from './routes/server/settings.ts';
+import { sessionRoutes } from './routes/session/session.ts';
 import { snapshotRoutes } from './routes/snapshots/snapshots.ts';
 import { crystalRoutes } from './routes/solve/crystals.ts';
 import { solveRoutes } from './routes/solve/solves.ts';
@@ -71,7 +74,7 @@ export function createApp(parts: ApiParts, options: ApiOptions, stopping: AbortS
   app.use(checkOrigin(options));
   // One middleware for both, so that a key has one allowance.
   const authenticated = authenticate(parts, options);
-  for (const path of ['/api/*', '/mcp']) {
+  for (const path of ['/api/*', '/mcp', '/session']) {
     app.use(path, refuseWhen(stopping));
     app.use(path, authenticated);
   }
@@ -110,12 +113,16 @@ export function createApp(parts: ApiParts, options: ApiOptions, stopping: AbortS
     app.openapiRoutes(senderRoutes(parts.chats));
   }
   if (parts.keys !== 'off') app.openapiRoutes(keyRoutes(parts.keys));
+  if (parts.logins !== undefined)
+    app.openapiRoutes(sessionRoutes(parts.logins, parts.version, options.failureRate));
+  app.openapiRoutes([machine]);
   if (parts.mcp !== undefined) serveMcp(app, parts.mcp(stopping));
   if (parts.leave !== undefined) app.openapiRoutes([leave(parts.leave)]);
 
   const document = describeApi(app, parts.version);
   app.get('/openapi.json', (context) => context.json(document));
   app.route('/reference', reference());
+  if (parts.dashboardFolder !== undefined) serveDashboard(app, parts.dashboardFolder);
   return app;
 }
 

@@ -25,6 +25,7 @@ import type { RateLimit } from './guards/rate-limit.ts';
 import type { KeyStore, Scope } from './keys.ts';
 import type { LiveContexts } from './live-contexts.ts';
 import type { McpDoor } from './routes/mcp/mcp.ts';
+import type { Logins } from './sessions.ts';
 
 /**
  * What the server is made of. Whoever starts it owns the parts and closes them after `stop`. The routes of a part that
@@ -72,6 +73,10 @@ export interface ApiParts {
   readonly mcp?: McpDoor;
   /** `off` lets everyone in as the local user; `startApi` refuses that on a public address. */
   readonly keys: KeyStore | 'off';
+  /** Sessions of the dashboard, and the links that open them. */
+  readonly logins?: Logins;
+  /** Where the built files of the dashboard are. */
+  readonly dashboardFolder?: string;
   readonly log: Logger;
   /** Geode's own version. */
   readonly version: string;

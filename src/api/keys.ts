@@ -76,7 +76,7 @@ export function openKeys(path: string): KeyStore {
 /** Finds keys in text, so that none is written to a log. */
 export const keyPattern = /geode_([0-9a-f]{12})_[\w-]{43}/;
 
-function openPrivate(path: string): Connection {
+export function openPrivate(path: string): Connection {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   closeSync(openSync(path, 'a', 0o600));
   chmodSync(path, 0o600);

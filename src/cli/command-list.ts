@@ -20,9 +20,12 @@ import { crystalsPinCommand } from './commands/crystals-pin.ts';
 import { crystalsRmCommand } from './commands/crystals-rm.ts';
 import { crystalsShowCommand } from './commands/crystals-show.ts';
 import { crystalsVerifyCommand } from './commands/crystals-verify.ts';
+import { dashboardCommand } from './commands/dashboard.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { egressAllowCommand } from './commands/egress-allow.ts';
+import { egressAskCommand } from './commands/egress-ask.ts';
 import { egressDenyCommand } from './commands/egress-deny.ts';
+import { egressLearnCommand } from './commands/egress-learn.ts';
 import { egressLogCommand } from './commands/egress-log.ts';
 import { egressLsCommand } from './commands/egress-ls.ts';
 import { egressUsageCommand } from './commands/egress-usage.ts';
@@ -53,6 +56,7 @@ import { sandboxExtendCommand } from './commands/sandbox-extend.ts';
 import { sandboxForkCommand } from './commands/sandbox-fork.ts';
 import { sandboxLogsCommand } from './commands/sandbox-logs.ts';
 import { sandboxLsCommand } from './commands/sandbox-ls.ts';
+import { sandboxOpenCommand } from './commands/sandbox-open.ts';
 import { sandboxPauseCommand } from './commands/sandbox-pause.ts';
 import { sandboxPsCommand } from './commands/sandbox-ps.ts';
 import { sandboxRenameCommand } from './commands/sandbox-rename.ts';
@@ -97,6 +101,7 @@ export const commands: readonly CliCommand[] = [
   sandboxDiffCommand,
   sandboxUndoCommand,
   sandboxForkCommand,
+  sandboxOpenCommand,
   sandboxExtendCommand,
   sandboxRenameCommand,
   agentCommand,
@@ -117,6 +122,8 @@ export const commands: readonly CliCommand[] = [
   egressLsCommand,
   egressAllowCommand,
   egressDenyCommand,
+  egressAskCommand,
+  egressLearnCommand,
   egressLogCommand,
   egressUsageCommand,
   approvalsLsCommand,
@@ -142,6 +149,7 @@ export const commands: readonly CliCommand[] = [
   chatPairCommand,
   chatUnpairCommand,
   gatewayCommand,
+  dashboardCommand,
   hostCommand,
   hostStopCommand,
   keysCreateCommand,

@@ -1,6 +1,6 @@
 /** The options of every command whose sandbox may reach something, and how they are read. */
 import type { Config } from '../config/schema.ts';
-import type { BindingSpec, Denial, EgressBridge, EgressSpec } from '../core/egress.ts';
+import type { BindingSpec, Denial, EgressBridge, EgressPolicy, EgressSpec } from '../core/egress.ts';
 import { targetOf } from '../egress/host-name.ts';
 import { presetNames } from '../egress/presets.ts';
 import { policyOf } from '../egress/rules.ts';
@@ -20,6 +20,10 @@ export const egressOptions = {
     multiple: true,
     value: 'HOST,…',
     description: 'what it may not, whatever else is allowed',
+  },
+  ask: {
+    type: 'boolean',
+    description: 'hold what no rule decides until you have answered: geode approvals',
   },
   bridge: {
     type: 'string',
@@ -42,8 +46,11 @@ export function egressFrom(values: CliValues, { egress }: Pick<Config, 'egress'>
   const bindings = texts(values, 'bind')
     .flatMap((word) => word.split(','))
     .map(bindingFrom);
-  if (allow.length === 0 && bridges.length === 0 && bindings.length === 0) return undefined;
-  const policy = policyOf({ allow, deny: [...egress.deny, ...texts(values, 'deny')] });
+  const asks = values.ask === true;
+  if (allow.length === 0 && bridges.length === 0 && bindings.length === 0 && !asks) return undefined;
+  const named = policyOf({ allow, deny: [...egress.deny, ...texts(values, 'deny')] });
+  if (asks && named.mode === 'allow-all') throw wrongUsage('--ask does not go with --allow "*"');
+  const policy: EgressPolicy = asks ? { ...named, mode: 'ask' } : named;
   return { policy: bridges.length === 0 ? policy : { ...policy, bridges }, bindings };
 }
 

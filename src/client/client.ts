@@ -52,9 +52,9 @@ export interface GeodeClient extends RemoteMemory, RemoteHost {
   readonly secrets: RemoteSecrets;
   /** Chats with agents, on every channel. */
   readonly chats: RemoteChats;
-  /** What waits for a decision of the user. */
   /** Conversations with agents in sandboxes. */
   readonly agents: RemoteAgents;
+  /** What waits for a decision of the user. */
   readonly approvals: RemoteApprovals;
   /** The same host, asked for another user: only for whoever runs it, on its own socket. */
   as(user: string): GeodeClient;
@@ -75,8 +75,8 @@ function clientOf(connection: Connection): GeodeClient {
     solves: remoteSolves(connection),
     egress: remoteEgress(connection),
     secrets: remoteSecrets(connection),
-    chats: remoteChats(connection),
     agents: remoteAgents(connection),
+    chats: remoteChats(connection),
     approvals: remoteApprovals(connection),
     as: (user) => clientOf({ ...connection, headers: { ...connection.headers, 'geode-user': user } }),
   };

@@ -2,6 +2,7 @@
 import type { Scope, WireKey } from '../api/schemas/keys.ts';
 import { fromWire, type Own, type Wire } from '../api/schemas/names.ts';
 import type { PullEvent as WirePullEvent } from '../api/schemas/sandboxes.ts';
+import type { WireLoginLink } from '../api/schemas/session.ts';
 import type { Setting } from '../config/load.ts';
 import type { Cancel } from '../core/cancel.ts';
 import { GeodeError } from '../core/errors.ts';
@@ -35,6 +36,8 @@ export interface RemoteHost {
   ): Promise<ImageFacts>;
   /** Needs the scope `admin`. */
   readonly keys: RemoteKeys;
+  /** Opens the dashboard of a user once. Needs the scope `admin`; `no_gateway` while no port is open. */
+  loginLink(options?: { readonly user?: string } & Cancel): Promise<Own<WireLoginLink>>;
   /** What happens from now on, or after a number; goes on after a lost connection and loses nothing that is kept. */
   events(
     options?: {
@@ -69,6 +72,10 @@ export function remoteHost(connection: Connection): RemoteHost {
       throw new GeodeError('pull_failed', `The pull of ${image} ended without the image`);
     },
     keys: remoteKeys(connection),
+    async loginLink({ user, signal } = {}) {
+      const sending = { json: { user }, signal };
+      return fromWire(await ask<WireLoginLink>(connection, 'POST', '/api/v1/login-links', sending));
+    },
     async *events({ signal, follow = true, patienceMs, ...query } = {}) {
       const path = '/api/v1/events';
       type Told = Wire<HostEvent | EventGap> | { readonly type: 'ready' };

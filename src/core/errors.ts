@@ -53,6 +53,10 @@ export const errorCatalogue = {
     status: 409,
     hint: 'Use the sandboxes through the host that holds the ledger, or take over.',
   },
+  no_gateway: {
+    status: 409,
+    hint: 'Start `geode gateway`, or run `geode dashboard` where no host runs.',
+  },
   host_lost: {
     status: 502,
     hint: 'What runs in the sandboxes goes on. Look at what became of the command before it is given again.',

@@ -1,8 +1,11 @@
 /** The door that is open to people and programs elsewhere: the API on a TCP port, where a key says who calls. */
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import type { ApiParts } from '../api/environment.ts';
 import { type KeyStore, openKeys, scopes } from '../api/keys.ts';
 import { createLog } from '../api/log.ts';
 import { startApi } from '../api/server.ts';
+import { Logins } from '../api/sessions.ts';
 import { openConfiguredMemory } from '../app.ts';
 import type { Config } from '../config/schema.ts';
 import { isGeodeError } from '../core/errors.ts';
@@ -22,6 +25,8 @@ export interface Gateway extends AsyncDisposable {
   readonly url: string;
   /** A key with all scopes at the first start, so that there is a way in; null when there are keys, or no auth. */
   readonly secret: string | null;
+  /** Opens the dashboard once; the plain address where no login is needed. Null where there is no dashboard. */
+  readonly link: string | null;
 }
 
 /** What a gateway serves: all of a host, or memory and keys alone. */
@@ -38,8 +43,9 @@ export async function startGateway(
   options: GatewayOptions = {},
 ): Promise<Gateway> {
   const auth = options.auth ?? gateway.auth;
+  const dashboardFolder = existsSync(builtDashboard) ? builtDashboard : undefined;
   const { url, stop } = await startApi(
-    { ...parts, keys: auth === 'off' ? 'off' : keys },
+    { ...parts, keys: auth === 'off' ? 'off' : keys, ...(dashboardFolder && { dashboardFolder }) },
     {
       host: options.host ?? gateway.host,
       port: options.port ?? gateway.port,
@@ -49,7 +55,30 @@ export async function startGateway(
     },
   );
   void reportModel(memory, log);
-  return { url, secret: auth === 'off' ? null : firstSecret(keys), [Symbol.asyncDispose]: stop };
+  const { logins } = parts;
+  if (dashboardFolder !== undefined && logins !== undefined) logins.servedAt = reachable(url);
+  return {
+    url,
+    secret: auth === 'off' ? null : firstSecret(keys),
+    link: linkOf(parts, auth),
+    async [Symbol.asyncDispose]() {
+      if (logins !== undefined) logins.servedAt = undefined;
+      await stop();
+    },
+  };
+}
+
+/** Beside the folder of this code, both in a clone and in a package. */
+const builtDashboard = fileURLToPath(new URL('../../dashboard/dist', import.meta.url));
+
+/** An address that means "all of them" is none that a browser can open. */
+function reachable(url: string): string {
+  return url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
+}
+
+function linkOf({ logins }: ApiParts, auth: 'keys' | 'off'): string | null {
+  if (logins?.servedAt === undefined) return null;
+  return auth === 'off' ? `${logins.servedAt}/` : logins.link(localUser).url;
 }
 
 /** For a process that leaves the sandboxes to another. */
@@ -58,13 +87,15 @@ export function openWithoutSandboxes(config: Config, version: string): Served & 
   const name = config.memory.index === 'qdrant' ? 'qdrant' : 'sqlite';
   const memory = hostMemory(name, () => openConfiguredMemory(config), noEvents);
   const keys = openKeys(config.gateway.keys_file);
+  const logins = new Logins(config.gateway.keys_file);
   return {
     log,
     memory,
     keys,
-    parts: { memory, keys, log, version, mcp: mcpOverHttp(version) },
+    parts: { memory, keys, logins, log, version, mcp: mcpOverHttp(version) },
     async [Symbol.asyncDispose]() {
       await memory.stop();
+      logins[Symbol.dispose]();
       keys[Symbol.dispose]();
     },
   };

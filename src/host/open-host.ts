@@ -8,6 +8,7 @@ import type { ApiParts } from '../api/environment.ts';
 import { type KeyStore, openKeys } from '../api/keys.ts';
 import { openLiveContexts } from '../api/live-contexts.ts';
 import { createLog } from '../api/log.ts';
+import { Logins } from '../api/sessions.ts';
 import { type App, createApp, openConfiguredMemory } from '../app.ts';
 import { approvalChapter } from '../approvals/approval-table.ts';
 import { openApprovals } from '../approvals/open-approvals.ts';
@@ -118,6 +119,7 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
     recallTokens: config.solve.recall_tokens,
   });
   const keys = opened.use(openKeys(config.gateway.keys_file));
+  const logins = opened.use(new Logins(config.gateway.keys_file));
   const agents = opened.use(
     openConfiguredAgents(config, { ledger, sandboxes, models, memory, approvals, events, log, app }),
   );
@@ -148,6 +150,7 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
     solves,
     memory,
     keys,
+    logins,
     open,
     contexts,
     probe: () => app.probe(),

@@ -11,7 +11,7 @@ const unlimited = { perMinute: 1e9, burst: 1e9 };
 
 export interface SocketServer extends AsyncDisposable {
   readonly path: string;
-  /** For how long nobody has been connected. */
+  /** For how long nobody has been connected, and no server in a sandbox was shown. */
   readonly idleMs: number;
   /** Takes no new caller; those that are here finish. */
   leave(): void;
@@ -30,7 +30,8 @@ export async function serveOnSocket(parts: ApiParts, places: RoomPlaces): Promis
   return {
     path,
     get idleMs() {
-      return visitors.idleMs();
+      // A preview is there for whoever has its URL.
+      return parts.previews?.isShowing ? 0 : visitors.idleMs();
     },
     leave: () => void stop(),
     [Symbol.asyncDispose]: stop,

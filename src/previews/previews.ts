@@ -21,6 +21,8 @@ interface Preview {
 }
 
 export interface Previews extends AsyncDisposable {
+  /** A sandbox with a preview runs. */
+  readonly isShowing: boolean;
   /** The same for the same port of a sandbox while it runs; `invalid_input` when nothing listens there. */
   open(sandbox: PreviewedSandbox, port: number, options?: Cancel): Promise<Preview>;
 }
@@ -85,6 +87,9 @@ export function openPreviews(): Previews {
   };
 
   return {
+    get isShowing() {
+      return [...entries.values()].some(({ sandbox }) => sandbox.end === undefined);
+    },
     async open(sandbox, port, options = {}) {
       await refuseUnserved(sandbox, port, options);
       for (const [name, entry] of entries) if (entry.sandbox.end !== undefined) entries.delete(name);

@@ -1,8 +1,8 @@
-import { writeFile } from 'node:fs/promises';
+import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { type ModelServer, startModelServer } from '../fixtures/model-server/model-server.ts';
-import { patience, type SandboxHome, sandboxHome } from './sandbox-home.ts';
+import { patience, patiently, type SandboxHome, sandboxHome } from './sandbox-home.ts';
 
 const { bubblewrap } = inject('engines');
 const skipped = bubblewrap.available ? '' : ` (skipped: ${bubblewrap.reason})`;
@@ -12,6 +12,9 @@ describe.skipIf(!bubblewrap.available)(`geode solve and geode crystals${skipped}
   let server: ModelServer;
   let home: SandboxHome;
   let wrong = true;
+  /** Held back until then, when a test asks for it. */
+  let hold: Promise<void> | undefined;
+  let killed: number | undefined;
 
   beforeAll(async () => {
     server = await startModelServer(({ prompt }) => {
@@ -20,7 +23,9 @@ describe.skipIf(!bubblewrap.available)(`geode solve and geode crystals${skipped}
       }
       const code = wrong ? 'def double(n): return n * n' : 'def double(n): return 2 * n';
       wrong = false;
-      return { text: JSON.stringify({ language: 'python', code, files: [], checks: '', needs: '' }) };
+      const text = JSON.stringify({ language: 'python', code, files: [], checks: '', needs: '' });
+      const held = prompt.includes('Earlier attempts at this problem') ? hold : undefined;
+      return { text, ...(held && { hold: held }) };
     });
     home = await sandboxHome({
       GEODE_RUNTIME_NAME: 'bubblewrap',
@@ -32,6 +37,7 @@ describe.skipIf(!bubblewrap.available)(`geode solve and geode crystals${skipped}
     await writeFile(join(home.folder, 'tests.py'), 'assert double(3) == 6\n');
   }, 120_000);
   afterAll(async () => {
+    if (killed !== undefined) await reapRunsOf(killed, home);
     await home[Symbol.asyncDispose]();
     await server[Symbol.asyncDispose]();
   }, 120_000);
@@ -66,6 +72,73 @@ describe.skipIf(!bubblewrap.available)(`geode solve and geode crystals${skipped}
     expect(events.at(-1)).toBe('result');
   });
 
+  it('CRY-4: a person corrects a crystal and has it verified, with a host that runs and without one', async () => {
+    const { crystals } = await home.json<{ crystals: { key: string; standing: string }[] }>([
+      ...['crystals', 'ls', '--json'],
+    ]);
+    const id = crystals[0]?.key ?? '';
+    expect(crystals).toMatchObject([{ standing: 'trusted' }]);
+    expect(await home.ok(['crystals', 'verify', id])).toContain('verified');
+    await writeFile(join(home.folder, 'worse.py'), 'def double(n): return n');
+    expect(await home.ok(['crystals', 'edit', '--solution', 'worse.py', id])).toContain(`edited ${id}`);
+    const failed = await home.run(['crystals', 'verify', '--all']);
+    expect(failed.code).toBe(1);
+    expect(failed.stdout).toContain('failed, trust 0.33: It did not pass the tests');
+    expect(await home.ok(['crystals', 'ls'])).toContain('distrusted');
+    await home.ok(['host', 'stop']);
+    await home.ok(['crystals', 'edit', '--solution', '-', id], 'def double(n): return 2 * n');
+    const { verified } = await home.json<{ verified: { verdict: { label: string } }[] }>([
+      ...['crystals', 'verify', '--json', id],
+    ]);
+    expect(verified).toMatchObject([
+      { crystal: { broken: false }, verdict: { label: 'verified', by: 'tests' } },
+    ]);
+    expect(await home.ok(['crystals', 'show', id])).toContain('trusted, trust 0.67');
+    expect((await home.run(['crystals', 'edit', id])).code).toBe(2);
+    expect((await home.run(['crystals', 'verify'])).code).toBe(2);
+    expect((await home.run(['crystals', 'verify', 'nothing'])).stderr).toContain('There is no crystal');
+  });
+
+  it('SLV-3: attempts survive a killed host; resuming asks no model again for what was answered', async () => {
+    wrong = true;
+    let release = () => {};
+    hold = new Promise((resolve) => {
+      release = resolve;
+    });
+    const before = server.calls.length;
+    const words = ['write', 'a', 'function', 'double(n)', 'for', 'another', 'purpose', 'entirely'];
+    await writeFile(join(home.folder, 'more-tests.py'), 'assert double(4) == 8 and double(0) == 0\n');
+    // Nothing answers by itself.
+    for (const { key: id } of (await home.json<{ crystals: { key: string }[] }>(['crystals', 'ls', '--json']))
+      .crystals)
+      await home.ok(['crystals', 'rm', id]);
+    const asking = home.run(['solve', '-l', 'python', '--tests', 'more-tests.py', ...words]);
+    await patiently(async () => server.calls.length >= before + 3, 'the second attempt is asked for');
+    killed = (await home.host()).pid;
+    process.kill(killed, 'SIGKILL');
+    const { code } = await asking;
+    expect(code).not.toBe(0);
+    release();
+    hold = undefined;
+
+    const { solves } = await home.json<{ solves: { id: string; state: string }[] }>([
+      'solve',
+      'ls',
+      '--json',
+    ]);
+    expect(solves[0]).toMatchObject({ state: 'interrupted' });
+    const id = solves[0]?.id ?? '';
+    const shown = await home.ok(['solve', 'show', id]);
+    expect(shown).toContain('Attempt 1: failed');
+    expect(shown).toContain('Learned: It squares.');
+    expect(shown).toContain('Attempt 2: interrupted');
+    expect(await home.ok(['solve', 'resume', '-q', id])).toBe('def double(n): return 2 * n\n');
+    // The first code and its reflection were paid for once; only the answer that never came is asked for again.
+    expect(server.calls).toHaveLength(before + 4);
+    const again = await home.run(['solve', 'resume', id]);
+    expect(again.stderr).toContain('has ended');
+  });
+
   it('CRY-4: crystals are listed, shown, pinned and removed', async () => {
     const { crystals } = await home.json<{ crystals: { key: string }[] }>(['crystals', 'ls', '--json']);
     expect(crystals).toHaveLength(1);
@@ -91,3 +164,13 @@ describe.skipIf(!bubblewrap.available)(`geode solve and geode crystals${skipped}
     expect(none.code).toBe(1);
   });
 });
+
+/** A run cleans up after killed hosts while its code runs. */
+async function reapRunsOf(pid: number, home: SandboxHome): Promise<void> {
+  const folder = join(home.folder, '.local/state/geode/sandboxes');
+  await patiently(async () => {
+    await home.ok(['run', 'python', '-c', 'import time; time.sleep(3)']);
+    const names = await readdir(folder).catch(() => []);
+    return !names.some((name) => name.startsWith(`run-${pid}-`));
+  }, 'nothing is left of the killed host');
+}

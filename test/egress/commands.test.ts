@@ -1,8 +1,10 @@
 import { stat } from 'node:fs/promises';
+import { type IncomingMessage, request } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
-import type { AuditRecord } from '../../src/core/egress.ts';
-import { patience, type SandboxHome, sandboxHome } from '../cli/sandbox-home.ts';
+import type { Approval } from '../../src/core/approval.ts';
+import type { AuditRecord, Denial } from '../../src/core/egress.ts';
+import { patience, patiently, type SandboxHome, sandboxHome } from '../cli/sandbox-home.ts';
 import { httpUpstream, type Upstream } from './upstreams.ts';
 
 const { bubblewrap } = inject('engines');
@@ -12,7 +14,7 @@ const get = `
 import os, sys, urllib.request
 os.environ.pop('no_proxy', None); os.environ.pop('NO_PROXY', None)
 for url in sys.argv[1:]:
-    try: print(urllib.request.urlopen(url, timeout=40).read().decode())
+    try: print(urllib.request.urlopen(url, timeout=250).read().decode())
     except Exception as error: print(error)
 `;
 
@@ -26,7 +28,11 @@ describe.skipIf(!bubblewrap.available)(
     beforeAll(async () => {
       server = await httpUpstream();
       own = `127.0.0.1:${server.port}`;
-      home = await sandboxHome({ GEODE_RUNTIME_NAME: 'bubblewrap', GEODE_SANDBOX_READY: '0' });
+      home = await sandboxHome({
+        GEODE_RUNTIME_NAME: 'bubblewrap',
+        GEODE_SANDBOX_READY: '0',
+        GEODE_EGRESS_ASK_TIMEOUT: '250',
+      });
     });
     afterEach(() => home.end());
     afterAll(async () => {
@@ -108,6 +114,92 @@ describe.skipIf(!bubblewrap.available)(
       expect(await home.ok(['egress', 'log', '--limit', '1'])).toContain('/fourth');
       const bridge = await home.run(['sandbox', 'create', 'other', '--network', 'bridge', '--allow', 'npm']);
       expect(bridge.code).not.toBe(0);
+    });
+
+    it('NET-3: a connection waits for geode approvals; a refusal is a line on stderr and stands in the JSON; learning writes the policy', async () => {
+      await home.ok(['sandbox', 'create', 'asks', '--ask']);
+      const fetch = (path: string, ...more: string[]) =>
+        home.run([
+          'sandbox',
+          'exec',
+          '--timeout',
+          '250',
+          ...more,
+          'asks',
+          '--',
+          'python3',
+          '-c',
+          get,
+          `http://${own}${path}`,
+        ]);
+      const watching = home.start('approvals', 'watch', '--json');
+      let watched = '';
+      watching.stdout.setEncoding('utf8').on('data', (text) => {
+        watched += text;
+      });
+      const asked = (since: number) =>
+        patiently(
+          async () =>
+            watched
+              .split('\n')
+              .filter(Boolean)
+              .map((line) => JSON.parse(line) as Approval)
+              .filter(({ state }) => state === 'open')[since] ?? false,
+          'a question',
+        );
+      const once = fetch('/once');
+      const first = await asked(0);
+      expect(first).toMatchObject({ kind: 'egress', user: 'local', chat: 'asks' });
+      const shown = await home.ok(['approvals', 'ls']);
+      expect(shown).toContain(`${first.id}  egress of local/asks  Connect to the private address ${own}\n`);
+      expect(shown).toContain('allow-once, allow-session, allow-always, deny');
+      expect(await home.ok(['approvals', 'allow', first.id])).toContain('allow-once by socket');
+      expect((await once).stdout).toBe(`hello from ${own}/once\n`);
+      expect((await home.run(['approvals', 'deny', first.id])).stderr).toContain('decided already');
+
+      const refusing = fetch('/no');
+      await home.ok(['approvals', 'deny', (await asked(1)).id, '--answer', 'not today']);
+      const refused = await refusing;
+      expect(refused.stderr).toContain(
+        `geode: denied: ${own} was denied by a person; to allow it: geode egress allow local/asks ${own}\n`,
+      );
+      const { denied } = JSON.parse((await fetch('/no', '--json')).stdout) as { denied: Denial[] };
+      expect(denied).toMatchObject([{ host: '127.0.0.1', port: server.port, rule: 'ask' }]);
+      watching.kill('SIGINT');
+      expect(await home.ok(['approvals', 'ls', '--all'])).toContain('deny by socket: not today');
+
+      expect(await home.ok(['egress', 'ask'])).toBe('You allowed nothing when asked.\n');
+      expect(await home.ok(['egress', 'ask', '--off', 'asks'])).toContain('mode deny-all');
+      await home.ok(['egress', 'allow', 'asks', own, 'never-used.example']);
+      expect(await home.ok(['egress', 'learn', 'asks'])).toContain('mode learn');
+      expect((await fetch('/lesson')).stdout).toContain('hello');
+      const learned = await home.run(['egress', 'learn', '--stop', 'asks']);
+      expect(learned.stdout).toBe(`mode allow-list\nallow ${own} (private address)\n`);
+      expect(learned.stderr).toBe(`geode: as options: --allow private:${own}\n`);
+    });
+
+    it('NET-6: geode sandbox open shows a server of a sandbox without a network, and says what is missing', async () => {
+      await home.ok(['sandbox', 'create', 'shows']);
+      const none = await home.run(['sandbox', 'open', 'shows', '8000']);
+      expect(none.code).toBe(1);
+      expect(none.stderr).toContain('Nothing listens on port 8000 in the sandbox');
+      expect((await home.run(['sandbox', 'open', 'shows', '0'])).code).toBe(2);
+      expect((await home.run(['sandbox', 'open', 'nowhere', '8000'])).stderr).toContain(
+        'no sandbox local/nowhere',
+      );
+      await home.ok(['sandbox', 'exec', '-b', 'shows', '--', 'python3', '-m', 'http.server', '8000']);
+      const url = await patiently(async () => {
+        const { code, stdout } = await home.run(['sandbox', 'open', 'shows', '8000']);
+        return code === 0 && stdout.trim();
+      }, 'the server');
+      const { port, host, search, pathname } = new URL(url);
+      const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+        request({ port, path: pathname + search, headers: { host } }, resolve)
+          .on('error', reject)
+          .end();
+      });
+      answer.resume();
+      expect(answer.statusCode).toBe(303);
     });
 
     it('a secret is stored, listed and removed without being shown, and its binding works in a sandbox that stays', async () => {

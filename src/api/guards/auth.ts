@@ -10,9 +10,10 @@ import type { ApiEnv, ApiOptions, ApiParts, Caller } from '../environment.ts';
 import { type KeyStore, keyPattern, type Scope, scopes } from '../keys.ts';
 import { keyProtocol } from '../schemas/socket-frames.ts';
 import { createRateLimiter, type RateLimiter } from './rate-limit.ts';
+import { sessionOf } from './session.ts';
 
 export function authenticate(
-  { keys, memory, sandboxes }: ApiParts,
+  { keys, logins, memory, sandboxes }: ApiParts,
   { callers, rate, scopeRates, failureRate }: ApiOptions,
 ) {
   const requests = createRateLimiter(rate);
@@ -37,7 +38,17 @@ export function authenticate(
   function who(context: Context<ApiEnv>): Caller {
     if (callers === 'tools') return { ...sandboxed, user: checkUser(context.req.header('geode-user') ?? '') };
     if (callers === 'socket') return { ...everyone, keyId: 'socket', actsFor: 'anyone' };
-    return keys === 'off' ? everyone : identify(keys, context);
+    if (keys === 'off') return everyone;
+    return ofDashboard(context) ?? identify(keys, context);
+  }
+
+  /** Whoever runs the host may do everything; another user manages no keys and no settings. */
+  function ofDashboard(context: Context<ApiEnv>): Caller | undefined {
+    const session = context.req.header('authorization') === undefined ? sessionOf(context, logins) : null;
+    if (session === null) return undefined;
+    const { id, user } = session;
+    const granted = user === localUser ? scopes : scopes.filter((scope) => scope !== 'admin');
+    return { user, keyId: `session ${id}`, scopes: granted, actsFor: 'self' };
   }
 
   function identify(known: KeyStore, { req, env }: Context<ApiEnv>): Caller {

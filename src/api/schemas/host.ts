@@ -65,11 +65,25 @@ export const eventsQuery = z.strictObject({
     .describe(
       'The last number that the caller has; `Last-Event-ID` says the same. Default: what comes from now on.',
     ),
+  last: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(1000)
+    .optional()
+    .describe('Without `after`: begins so many numbers before the newest.'),
   follow: z
     .enum(['true', 'false'])
     .default('true')
     .transform((value) => value === 'true')
     .describe('false: ends when all that there is was read.'),
+  usage_ms: z.coerce
+    .number()
+    .int()
+    .min(250)
+    .max(60_000)
+    .optional()
+    .describe('Over a WebSocket: how often to say what each sandbox uses; left out: not at all.'),
   users: z
     .enum(['all'])
     .optional()

@@ -34,3 +34,13 @@ export type Stats = z.infer<typeof statsSchema>;
 export type Readiness = z.infer<typeof readinessSchema>;
 
 export const leaveSchema = z.object({ leaves: z.boolean() }).meta({ id: 'Leave' });
+
+export const machineSchema = z
+  .object({
+    cpus: z.int(),
+    load: z.number().describe('Processes that run or wait to, on average over a minute.'),
+    memory_bytes: z.object({ used: z.number(), total: z.number() }),
+  })
+  .meta({ id: 'Machine' });
+
+export type WireMachine = z.infer<typeof machineSchema>;

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { z } from 'zod';
 import { decimal } from '../../api/schemas/decimal.ts';
 import { type Gateway, openWithoutSandboxes, startGateway } from '../../host/gateway.ts';
+import { bringDashboard } from '../built-dashboard.ts';
 import { type CliCommand, exitCodes } from '../command.ts';
 import type { CommandHost } from '../host/command-host.ts';
 import { openInPlaceOf } from '../host/gateway-host.ts';
@@ -39,6 +40,7 @@ export const gatewayCommand: CliCommand = {
       'no-sandboxes': noSandboxes,
     } = parseValues(gatewayValues, context);
     const { config } = await loaded();
+    await bringDashboard(err);
     await using opened = new AsyncDisposableStack();
     let host: CommandHost | undefined;
     if (config.gateway.sandboxes && !noSandboxes) {
@@ -56,7 +58,11 @@ export const gatewayCommand: CliCommand = {
     const gateway = opened.use(
       await startGateway(served, config, { host: address, port, ...(noAuth && { auth: 'off' }) }),
     );
-    out(json ? JSON.stringify({ url: gateway.url, key: gateway.secret }) : greeting(gateway));
+    out(
+      json
+        ? JSON.stringify({ url: gateway.url, key: gateway.secret, dashboard: gateway.link })
+        : greeting(gateway),
+    );
     if (host !== undefined) await host.over(signal);
     else if (!signal.aborted) await once(signal, 'abort');
     if (signal.aborted) return exitCodes.done;
@@ -76,8 +82,9 @@ function waitsFor(pid: number): string {
   return `Waiting for the commands that run in process ${pid}, the host in the background; --take-over ends it.`;
 }
 
-function greeting({ url, secret }: Gateway): string {
+function greeting({ url, secret, link }: Gateway): string {
   const lines = [`Geode listens on ${url}, and explains itself on ${url}/reference`];
   if (secret) lines.push(`API key, shown only now: ${secret}`);
+  if (link) lines.push(`Dashboard, with a link that is good for once: ${link}`);
   return lines.join('\n');
 }

@@ -6,6 +6,8 @@ import { defineRoute, eventStream, refusals, security } from '../../route.ts';
 import { eventsQuery, hostEventSchema } from '../../schemas/host.ts';
 import { toWire } from '../../schemas/names.ts';
 import { untilAborted } from '../../until-aborted.ts';
+import { converse } from '../../upgrade.ts';
+import { tellLive } from './live.ts';
 
 export function eventRoute(events: Events) {
   return defineRoute(
@@ -14,7 +16,7 @@ export function eventRoute(events: Events) {
       path: '/api/v1/events',
       summary: 'What happens to the things of the caller, as it happens',
       description:
-        'The id of each event is its number. A caller that was cut off sends the last one back and misses nothing that is still kept; what is not is told by a `gap`. A key hears only of what its scopes can read.',
+        'The id of each event is its number. A caller that was cut off sends the last one back and misses nothing that is still kept; what is not is told by a `gap`. A key hears only of what its scopes can read. Over a WebSocket the same events come as messages, and with `usage_ms` a `usage` of each sandbox that runs as well.',
       tags: ['server'],
       security,
       request: { query: eventsQuery },
@@ -22,10 +24,25 @@ export function eventRoute(events: Events) {
     },
     (context) => {
       const { caller } = context.var;
-      const { after: asked, follow, users } = context.req.valid('query');
+      const { after: asked, last = 0, follow, users, usage_ms: everyMs } = context.req.valid('query');
       if (users === 'all' && caller.actsFor !== 'anyone')
         throw new GeodeError('forbidden', "Events of all users are told on the host's own socket only");
-      const after = lastEventId(context) ?? asked ?? events.latest;
+      const after = lastEventId(context) ?? asked ?? Math.max(0, events.latest - last);
+      if (context.env.upgrade !== undefined) {
+        const measures = everyMs !== undefined && caller.scopes.includes('sandboxes:read');
+        const { sandboxes } = context.var;
+        return converse(context, (conversation) => {
+          const ends = AbortSignal.any([conversation.signal, context.var.stopping]);
+          const told = events.read(users === 'all' ? everyone : caller.user, { follow, after, signal: ends });
+          const usage = measures && sandboxes !== undefined ? { of: sandboxes, everyMs } : undefined;
+          return tellLive(
+            conversation,
+            numbered(after, readable(untilAborted(told, ends), caller.scopes)),
+            usage,
+            ends,
+          );
+        });
+      }
       const signal = signalOf(context);
       const found = events.read(users === 'all' ? everyone : caller.user, { follow, after, signal });
       return streamNumbered(context, numbered(after, readable(untilAborted(found, signal), caller.scopes)));

@@ -1,0 +1,46 @@
+/** The API of the host that served this page; the cookie of the session goes with every request. */
+
+import { chatSegment } from '../../src/api/schemas/encoding.ts';
+import type { WireMachine } from '../../src/api/schemas/server.ts';
+import type { WireSession } from '../../src/api/schemas/session.ts';
+import { createClient, GeodeError } from '../../src/client/client.ts';
+import { parseJson, problemError } from '../../src/client/send.ts';
+import { httpTransport } from '../../src/client/transport.ts';
+
+/** Where this page is: behind a proxy, some path. */
+const basePath = location.pathname.replace(/[^/]*$/, '');
+
+export const transport = httpTransport({ url: location.origin + basePath });
+export const client = createClient(transport);
+
+async function asked(path: string, init: RequestInit): Promise<Response> {
+  const response = await transport.fetch(path, init).catch((cause) => {
+    throw new GeodeError('server_unreachable', 'The host does not answer', { cause });
+  });
+  if (response.ok) return response;
+  const problem = problemError(parseJson(await response.text()));
+  throw problem ?? new GeodeError('server_unreachable', `The host answered ${response.status}`);
+}
+
+export async function readSession(): Promise<WireSession> {
+  return (await asked('/session', {})).json();
+}
+
+export async function logIn(code: string): Promise<void> {
+  const headers = { 'content-type': 'application/json' };
+  const path = /^\/(?:[\w.~-]+\/)*$/.test(basePath) ? basePath : '/';
+  await asked('/login', { method: 'POST', headers, body: JSON.stringify({ code, path }) });
+}
+
+export async function logOut(): Promise<void> {
+  await asked('/session', { method: 'DELETE' });
+}
+
+export async function readMachine(): Promise<WireMachine> {
+  return (await asked('/api/v1/machine', {})).json();
+}
+
+/** What a link needs to fetch a file of a sandbox. */
+export function downloadUrl(chat: string, path: string): string {
+  return `${basePath}api/v1/sandboxes/${chatSegment(chat)}/files/content?path=${encodeURIComponent(path)}`;
+}

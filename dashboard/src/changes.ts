@@ -1,0 +1,13 @@
+import type { HostEvent } from '../../src/core/events.ts';
+
+/** Which answers an event makes old. */
+export function keysToAskAgain(event: HostEvent): readonly (readonly string[])[] {
+  const { type } = event;
+  if (type.startsWith('sandbox-'))
+    return [['sandboxes'], ...('chat' in event && event.chat ? [['sandbox', event.chat]] : [])];
+  if (event.type === 'process-start' || event.type === 'process-exit')
+    return [['sandbox', event.chat, 'processes']];
+  if (type === 'egress-denied') return [['egress']];
+  if (type.startsWith('entr')) return [['memory']];
+  return [];
+}

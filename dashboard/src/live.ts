@@ -1,0 +1,124 @@
+/**
+ * The one live connection of the page: events with their numbers, and what each sandbox uses. A connection that is lost
+ * is opened again behind the last number, so nothing that the host keeps is missed.
+ */
+import { useSyncExternalStore } from 'react';
+import { fromWire } from '../../src/api/schemas/names.ts';
+import type { ClientSocket } from '../../src/client/transport.ts';
+import type { HostEvent } from '../../src/core/events.ts';
+import type { Usage } from '../../src/sandboxes/metrics.ts';
+import { transport } from './api.ts';
+
+type LiveState = 'connecting' | 'live' | 'reconnecting';
+
+export interface Live {
+  readonly state: LiveState;
+  /** Newest first. */
+  readonly events: readonly HostEvent[];
+  /** By chat, oldest first. */
+  readonly usage: ReadonlyMap<string, readonly Usage[]>;
+}
+
+const keptEvents = 500;
+const keptUsage = 90;
+const usageEveryMs = 2000;
+const firstWaitMs = 300;
+const longestWaitMs = 5000;
+
+type Listener = (event: HostEvent | 'anew') => void;
+
+class LiveConnection {
+  #shown: Live = { state: 'connecting', events: [], usage: new Map() };
+  #seq: number | undefined;
+  #socket: ClientSocket | undefined;
+  #waitMs = firstWaitMs;
+  #retry: ReturnType<typeof setTimeout> | undefined;
+  readonly #viewers = new Set<() => void>();
+  readonly #listeners = new Set<Listener>();
+  #drawing = false;
+  #next: Live = this.#shown;
+
+  get shown(): Live {
+    return this.#shown;
+  }
+
+  start(): void {
+    if (this.#socket !== undefined) return;
+    clearTimeout(this.#retry);
+    const from = this.#seq === undefined ? 'last=200' : `after=${this.#seq}`;
+    const socket = transport.connect(`/api/v1/events?${from}&usage_ms=${usageEveryMs}`, {});
+    this.#socket = socket;
+    socket.addEventListener('message', ({ data }) => this.#hear(data));
+    socket.addEventListener('close', () => {
+      if (this.#socket !== socket) return;
+      this.#socket = undefined;
+      this.#show({ state: this.#seq === undefined ? 'connecting' : 'reconnecting' });
+      this.#retry = setTimeout(() => this.start(), this.#waitMs);
+      this.#waitMs = Math.min(this.#waitMs * 2, longestWaitMs);
+    });
+  }
+
+  /** A laptop that wakes up waits for no timer. */
+  hurry(): void {
+    if (this.#socket !== undefined || this.#retry === undefined) return;
+    this.#waitMs = firstWaitMs;
+    this.start();
+  }
+
+  listen(listener: Listener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  view = (viewer: () => void): (() => void) => {
+    this.#viewers.add(viewer);
+    return () => this.#viewers.delete(viewer);
+  };
+
+  #hear(data: unknown): void {
+    if (typeof data !== 'string') return;
+    const said: { readonly type: string; readonly seq?: number } = JSON.parse(data);
+    if (said.type === 'ready') {
+      const isAgain = this.#seq !== undefined;
+      this.#seq ??= said.seq;
+      this.#waitMs = firstWaitMs;
+      this.#show({ state: 'live' });
+      if (isAgain) this.#tell('anew');
+    } else if (said.type === 'usage') {
+      const { chat, ...usage } = fromWire(said) as unknown as Usage & { readonly chat: string };
+      const before = this.#next.usage.get(chat) ?? [];
+      const all = new Map(this.#next.usage).set(chat, [...before, usage].slice(-keptUsage));
+      this.#show({ usage: all });
+    } else if (said.type === 'gap') {
+      this.#seq = said.seq;
+      this.#tell('anew');
+    } else if (said.seq !== undefined) {
+      this.#seq = said.seq;
+      const event = fromWire(said) as unknown as HostEvent;
+      this.#show({ events: [event, ...this.#next.events].slice(0, keptEvents) });
+      this.#tell(event);
+    }
+  }
+
+  #tell(event: HostEvent | 'anew'): void {
+    for (const listener of this.#listeners) listener(event);
+  }
+
+  /** Many changes at once are one drawing. */
+  #show(change: Partial<Live>): void {
+    this.#next = { ...this.#next, ...change };
+    if (this.#drawing) return;
+    this.#drawing = true;
+    setTimeout(() => {
+      this.#drawing = false;
+      this.#shown = this.#next;
+      for (const viewer of this.#viewers) viewer();
+    }, 50);
+  }
+}
+
+export const live = new LiveConnection();
+
+export function useLive(): Live {
+  return useSyncExternalStore(live.view, () => live.shown);
+}

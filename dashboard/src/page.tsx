@@ -1,0 +1,109 @@
+/** The frame of every page: who is there, where one can go, whether the host is heard. */
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useEffect } from 'react';
+import { isGeodeError } from '../../src/client/client.ts';
+import { readSession } from './api.ts';
+import { keysToAskAgain } from './changes.ts';
+import { live, useLive } from './live.ts';
+import { Navigation } from './navigation.tsx';
+import { EgressPage } from './pages/egress.tsx';
+import { HomePage } from './pages/home.tsx';
+import { LoginPage } from './pages/login.tsx';
+import { MemoryPage } from './pages/memory.tsx';
+import { RunsPage } from './pages/runs.tsx';
+import { SandboxPage } from './pages/sandbox.tsx';
+import { SandboxesPage } from './pages/sandboxes.tsx';
+import { SettingsPage } from './pages/settings.tsx';
+import { SolvePage } from './pages/solve.tsx';
+import { Palette } from './palette.tsx';
+import { useRoute } from './route.ts';
+import { text } from './text.ts';
+import { Problem } from './ui/problem.tsx';
+
+export function Page() {
+  const route = useRoute();
+  const isLogin = route[0] === 'login';
+  // Asked after the login, never beside it: the answer would be of the time before.
+  const session = useQuery({ queryKey: ['session'], queryFn: readSession, enabled: !isLogin });
+  if (isLogin) return <LoginPage code={route[1]} />;
+  if (session.data !== undefined) return <Inside />;
+  if (isGeodeError(session.error, 'unauthorized')) return <LoginPage />;
+  return (
+    <main className="p-6">{session.error ? <Problem error={session.error} /> : <p>{text.loading}</p>}</main>
+  );
+}
+
+function Inside() {
+  useLiveQueries();
+  const route = useRoute();
+  return (
+    <div className="min-h-screen md:flex">
+      <button
+        type="button"
+        className="button sr-only focus:not-sr-only"
+        onClick={() => document.getElementById('main')?.focus()}
+      >
+        {text.skip}
+      </button>
+      <Navigation />
+      <main id="main" tabIndex={-1} className="min-w-0 flex-1 p-3 outline-none md:p-6">
+        <LiveNotice />
+        <PageOf route={route} />
+      </main>
+      <Palette />
+    </div>
+  );
+}
+
+function PageOf({ route: [page = 'home', ...rest] }: { readonly route: readonly string[] }) {
+  const [name, tab, item] = rest;
+  if (page === 'home') return <HomePage />;
+  if (page === 'sandboxes')
+    return name === undefined ? (
+      <SandboxesPage />
+    ) : (
+      <SandboxPage key={name} chat={name} tab={tab ?? 'overview'} item={item} />
+    );
+  if (page === 'runs') return <RunsPage />;
+  if (page === 'memory') return <MemoryPage id={name} />;
+  if (page === 'solve') return <SolvePage id={name} />;
+  if (page === 'egress') return <EgressPage />;
+  if (page === 'settings') return <SettingsPage />;
+  return (
+    <p>
+      {text.problem.missing} <a href="#/">{text.problem.back}</a>
+    </p>
+  );
+}
+
+/** Said only when something is wrong, so that it is noticed. */
+function LiveNotice() {
+  const { state } = useLive();
+  return (
+    <div
+      role="status"
+      className={state === 'reconnecting' ? 'mb-3 rounded-md border border-warn p-2 text-warn' : 'sr-only'}
+    >
+      {text.live[state]}
+    </div>
+  );
+}
+
+function useLiveQueries(): void {
+  const queries = useQueryClient();
+  useEffect(() => {
+    const leave = live.listen((event) => {
+      if (event === 'anew') void queries.invalidateQueries();
+      else for (const queryKey of keysToAskAgain(event)) void queries.invalidateQueries({ queryKey });
+    });
+    const hurry = () => live.hurry();
+    addEventListener('online', hurry);
+    document.addEventListener('visibilitychange', hurry);
+    live.start();
+    return () => {
+      leave();
+      removeEventListener('online', hurry);
+      document.removeEventListener('visibilitychange', hurry);
+    };
+  }, [queries]);
+}

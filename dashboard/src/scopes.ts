@@ -1,0 +1,16 @@
+import type { Scope } from '../../src/api/schemas/keys.ts';
+
+/** As the API has them; that list itself would bring the whole of zod along. */
+const known: Readonly<Record<Scope, true>> = {
+  'memory:read': true,
+  'memory:write': true,
+  'sandboxes:read': true,
+  'sandboxes:write': true,
+  runs: true,
+  secrets: true,
+  approvals: true,
+  agents: true,
+  admin: true,
+};
+
+export const scopes = Object.keys(known).filter((name): name is Scope => name in known);

@@ -1,0 +1,54 @@
+/** Everything that a page shows as it changes, over one WebSocket: a browser opens few other connections to a server. */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { UserSandboxes } from '../../../core/persistent.ts';
+import { watchMetrics } from '../../../sandboxes/metrics.ts';
+import type { Conversation } from '../../conversation.ts';
+import { toWire } from '../../schemas/names.ts';
+
+type Numbered = { readonly event: { readonly type: string; readonly [field: string]: unknown } };
+
+export async function tellLive(
+  conversation: Conversation,
+  events: AsyncIterable<Numbered>,
+  usage: { readonly of: UserSandboxes; readonly everyMs: number } | undefined,
+  signal: AbortSignal,
+): Promise<void> {
+  // Either reader may find that the other side has left.
+  const over = new AbortController();
+  const ends = AbortSignal.any([signal, conversation.signal, over.signal]);
+  const measuring = usage && tellUsage(conversation, usage.of, usage.everyMs, ends);
+  try {
+    for await (const { event } of events) await conversation.say(event);
+  } finally {
+    over.abort();
+    await measuring;
+  }
+}
+
+/** Sandboxes that run, and those that come to run later; a failure to look at one is no end of the rest. */
+async function tellUsage(
+  conversation: Conversation,
+  sandboxes: UserSandboxes,
+  everyMs: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const watched = new Map<string, Promise<void>>();
+  const watch = async (chat: string) => {
+    try {
+      const sandbox = await sandboxes.start(chat, { signal });
+      for await (const usage of watchMetrics(sandbox, everyMs, { signal }))
+        await conversation.say({ type: 'usage', chat, ...toWire(usage) });
+    } catch {
+      // It has ended, or this conversation has; the next look finds out.
+    } finally {
+      watched.delete(chat);
+    }
+  };
+  while (!signal.aborted) {
+    const found = await sandboxes.list({ signal }).catch(() => []);
+    for (const { chat, state } of found)
+      if (state === 'running' && !watched.has(chat)) watched.set(chat, watch(chat));
+    await delay(everyMs, undefined, { signal }).catch(() => {});
+  }
+  await Promise.all(watched.values());
+}

@@ -1,0 +1,35 @@
+import type { GeodeClient, RemoteSandbox } from '../client/client.ts';
+import { createClient } from '../client/client.ts';
+import { isGeodeError } from '../core/errors.ts';
+import { localUser } from '../core/identity.ts';
+import { among, type ChatName, chatNamed, notFound } from './chat-name.ts';
+import type { CliContext } from './command.ts';
+import { hostTransport } from './host/host-transport.ts';
+
+export interface ChatClient {
+  readonly name: ChatName;
+  readonly client: GeodeClient;
+  /** What is missing is told by its name. */
+  ask<T>(work: (sandbox: RemoteSandbox) => Promise<T>): Promise<T>;
+}
+
+/** The sandbox that a word of the command line names, through the host's API. */
+export async function chatClient(word: string, context: CliContext): Promise<ChatClient> {
+  const base = createClient(hostTransport(context));
+  const named = chatNamed(word, context);
+  const client = named.user === localUser ? base : base.as(named.user);
+  const isId = /^[0-9a-f]{20}$|^room-/.test(word);
+  const known = isId ? await client.sandboxes.list({ signal: context.signal }) : [];
+  const name = isId ? among(known, word, named) : named;
+  return {
+    name,
+    client,
+    async ask(work) {
+      try {
+        return await work(client.sandboxes.of(name.chat));
+      } catch (error) {
+        throw isGeodeError(error, 'sandbox_not_found') ? notFound(name) : error;
+      }
+    },
+  };
+}

@@ -1,0 +1,45 @@
+import { z } from 'zod';
+import { isGeodeError } from '../../core/errors.ts';
+import { localUser } from '../../core/identity.ts';
+import { clientOfHost } from '../../host/host-client.ts';
+import { namedHost } from '../../ledger/host-lock.ts';
+import { type CliCommand, type CliContext, exitCodes } from '../command.ts';
+import { parseValues } from '../values.ts';
+import { gatewayCommand } from './gateway.ts';
+
+export const dashboardCommand: CliCommand = {
+  name: 'dashboard',
+  summary: 'print a link that opens the dashboard once; be the gateway where none runs',
+  usage: '',
+  examples: [
+    ['geode dashboard', 'a link for this browser; it is good for 15 minutes, and for once'],
+    ['geode dashboard --user alice', 'a link for alice, who sees only what is hers'],
+  ],
+  options: {
+    user: { type: 'string', value: 'USER', description: `whose dashboard; ${localUser} by default` },
+    ...gatewayCommand.options,
+  },
+  async run(context) {
+    const { json, out } = context;
+    const { user } = parseValues(dashboardValues, context);
+    const link = await linkOfHost(context, user);
+    if (link === undefined) return gatewayCommand.run(context);
+    out(json ? JSON.stringify(link) : link.url);
+    return exitCodes.done;
+  },
+};
+
+const dashboardValues = z.object({ user: z.string().default(localUser) });
+
+/** Undefined where no host runs, or one without an open port. */
+async function linkOfHost({ loaded, signal }: CliContext, user: string) {
+  const { config } = await loaded();
+  const socket = namedHost(config.sandbox.state_dir)?.serves?.api;
+  const client = socket === undefined ? undefined : await clientOfHost(socket);
+  try {
+    return await client?.loginLink({ user, signal });
+  } catch (error) {
+    if (isGeodeError(error, 'no_gateway') || isGeodeError(error, 'server_unreachable')) return undefined;
+    throw error;
+  }
+}
