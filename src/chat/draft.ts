@@ -48,6 +48,8 @@ export class Draft {
 
   async #send(): Promise<void> {
     const { channel, address, keep } = this.#options;
+    // An answer that is whole within one interval needs no draft.
+    if (this.#platformId === undefined) await this.#pause(channel.editEveryMs(address) ?? 0);
     while (!this.#isOver && this.#text.trim() !== '' && this.#text !== this.#shown) {
       const text = this.#text;
       const result = await channel.send(address, {
@@ -65,8 +67,12 @@ export class Draft {
       if (result.outcome === 'unknown' && this.#platformId === undefined) this.#isOver = true;
       const asked = result.outcome === 'not-sent' ? result.retryAfterMs : null;
       const pauseMs = asked ?? channel.editEveryMs(address) ?? 0;
-      await delay(pauseMs, undefined, { signal: this.#over.signal }).catch(() => {});
+      await this.#pause(pauseMs);
     }
+  }
+
+  async #pause(ms: number): Promise<void> {
+    await delay(ms, undefined, { signal: this.#over.signal }).catch(() => {});
   }
 }
 
