@@ -88,6 +88,8 @@ export const proofs: Readonly<Record<string, readonly string[]>> = {
   'NET-4': ['test/egress/bindings.test.ts'],
   'NET-7': ['test/egress/commands.test.ts'],
   'MCP-5': ['http', 'stdio', 'conformance'].map((name) => `test/mcp/${name}.test.ts`),
+  'GW-1': ['bus', 'chats', 'gateway'].map((name) => `test/chat/${name}.test.ts`),
+  'GW-2': ['bus', 'chats'].map((name) => `test/chat/${name}.test.ts`),
   'MEM-1': memory('sqlite', 'qdrant'),
   'MEM-2': memory('sqlite', 'qdrant'),
   'MEM-3': memory('sqlite', 'qdrant', 'local-embedder', 'remote-embedder'),

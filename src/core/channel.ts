@@ -5,7 +5,7 @@
  */
 import type { GeodeError } from './errors.ts';
 
-export interface IncomingFile {
+interface IncomingFile {
   readonly name: string;
   readonly sizeBytes: number | null;
   /** How the channel finds it again; it is fetched when the message is worked on. */
@@ -59,7 +59,7 @@ export interface ChannelStatus {
 }
 
 /** What a send that failed says of the message: it did not arrive and may be tried again, it never will, or nobody knows. */
-export type SendFailure =
+type SendFailure =
   /** `retryAfterMs` where the platform says it; null: later and later. */
   | { readonly outcome: 'not-sent'; readonly retryAfterMs: number | null; readonly error: GeodeError }
   | { readonly outcome: 'refused' | 'unknown'; readonly error: GeodeError };

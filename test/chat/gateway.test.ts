@@ -1,5 +1,6 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
@@ -20,6 +21,8 @@ interface GatewayWorld extends AsyncDisposable {
   /** Starts `geode gateway`, or starts it again after it was killed. */
   start(): Promise<ChildProcessWithoutNullStreams>;
   geode(args: readonly string[], input?: string): Promise<{ code: number; stdout: string; stderr: string }>;
+  /** Lines for a shell in which `geode` is this one. */
+  shell(lines: string): Promise<{ code: number; stdout: string; stderr: string }>;
   client(): GeodeClient;
   /** What the gateway logged. */
   readonly log: string[];
@@ -47,12 +50,16 @@ async function gatewayWorld(
   const log: string[] = [];
   const run = (args: readonly string[]) =>
     spawn(process.execPath, [geodeProgram, ...args], { env: world.env });
-  const geode: GatewayWorld['geode'] = async (args, input = '') => {
-    const child = run(args);
+  const outcome = async (child: ChildProcessWithoutNullStreams, input: string) => {
     child.stdin.end(input);
     const exit = once(child, 'close');
     const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), exit]);
     return { code, stdout, stderr };
+  };
+  const geode: GatewayWorld['geode'] = (args, input = '') => outcome(run(args), input);
+  const shell: GatewayWorld['shell'] = (lines) => {
+    const program = `geode() { '${process.execPath}' '${geodeProgram}' "$@"; }`;
+    return outcome(spawn('sh', ['-euc', `${program}\n${lines}`], { env: world.env }), '');
   };
   const set = await geode(['secrets', 'set', 'telegram'], telegramToken);
   if (set.code !== 0) throw new Error(set.stderr);
@@ -62,6 +69,7 @@ async function gatewayWorld(
     world,
     log,
     geode,
+    shell,
     async start() {
       const child = run(['gateway', '--port', '0', '--json']);
       all.defer(() => ended(child, 'SIGTERM'));
@@ -93,6 +101,14 @@ function lastSaid({ body }: ModelCall): string {
   return parts.map((part: { text?: string }) => part.text ?? '').join('');
 }
 
+/** The first lines for a shell in a document. */
+function exampleOf(file: string): string {
+  const document = readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
+  const [, lines] = /```sh\n([\s\S]*?)```/.exec(document) ?? [];
+  if (lines === undefined) throw new Error(`${file} has no example`);
+  return lines;
+}
+
 const ann = 42;
 
 it(
@@ -119,10 +135,12 @@ it(
       .poll(() => telegram.messages.at(-1)?.file?.bytes.toString(), { timeout: 60_000 })
       .toBe('made in the sandbox\n');
 
-    const said = await geode(['chat', 'plans'], 'hello there');
-    expect(said).toMatchObject({ code: 0, stdout: 'Hello to you.\n' });
-    const help = await geode(['chat', 'plans', '-m', '/status']);
-    expect(help.stdout).toContain('Spent today');
+    // The example of docs/gateway.md, as it stands.
+    const example = await scene.shell(exampleOf('docs/gateway.md'));
+    expect(example).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Hello to you\.\n/) });
+    expect(example.stdout).toContain('Spent today: $0.00 of no limit');
+    expect(example.stdout).toMatch(/plans +web/);
+    expect(example.stdout).toMatch(/telegram +connected/);
 
     telegram.write(7, 'let me in');
     await expect.poll(() => telegram.shown(7).join(), { timeout: 60_000 }).toContain('I do not know you yet');
@@ -133,8 +151,6 @@ it(
     await expect.poll(() => telegram.shown(7), { timeout: 60_000 }).toContain('Hello to you\\.');
     expect((await geode(['chat', 'unpair'])).stdout).toContain('as eve, by socket');
 
-    const status = await geode(['status']);
-    expect(status.stdout).toMatch(/telegram +connected/);
     expect((await scene.client().chats.list()).map(({ name }) => name)).toEqual(['plans']);
     expect((await scene.client().as('ann').chats.list()).map(({ name }) => name)).toEqual([
       `telegram:${ann}`,
