@@ -90,6 +90,7 @@ export const proofs: Readonly<Record<string, readonly string[]>> = {
   'MCP-5': ['http', 'stdio', 'conformance'].map((name) => `test/mcp/${name}.test.ts`),
   'GW-1': ['bus', 'chats', 'gateway'].map((name) => `test/chat/${name}.test.ts`),
   'GW-2': ['bus', 'chats'].map((name) => `test/chat/${name}.test.ts`),
+  'GW-5': ['test/chat/schedules.test.ts'],
   'MEM-1': memory('sqlite', 'qdrant'),
   'MEM-2': memory('sqlite', 'qdrant'),
   'MEM-3': memory('sqlite', 'qdrant', 'local-embedder', 'remote-embedder'),

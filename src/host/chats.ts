@@ -33,6 +33,7 @@ export async function openConfiguredChats(
     mostPerUser: chat.per_user,
     messagesPerMinute: chat.messages_per_minute,
     mostFileBytes: chat.file_size,
+    timeZone: chat.time_zone,
     dailyBudget: providers.daily_budget,
   });
 }
