@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
 import { reasonForNoChromium } from '../api/chromium.ts';
 import { eventually } from '../contracts/harness.ts';
 import { type ModelServer, startModelServer } from '../fixtures/model-server/model-server.ts';
@@ -41,6 +41,8 @@ describe.skipIf(missing)(
     let model: ModelServer;
     let page: Page;
     const go = (path: string, on = page) => on.goto(`${world.url}/#/${path}`);
+    const field = (label: string) =>
+      page.getByLabel(label, { exact: true }).and(page.locator('input, textarea, select'));
     const heading = (name: string, on = page) => on.getByRole('heading', { name, level: 1 }).waitFor();
 
     beforeAll(async () => {
@@ -65,6 +67,11 @@ describe.skipIf(missing)(
       await world?.[Symbol.asyncDispose]();
       await model?.[Symbol.asyncDispose]();
     }, 180_000);
+
+    // What was on the screen says more than the words of a timeout.
+    afterEach(async ({ task }) => {
+      if (task.result?.state === 'fail') await picture(page, 'failed');
+    });
 
     test('a link opens it once; the session is a cookie that no script reads', async () => {
       const stranger = await world.openOutside();
@@ -92,7 +99,7 @@ describe.skipIf(missing)(
       await go('sandboxes', other);
       await other.getByText('There are no sandboxes yet').waitFor();
       await go('sandboxes');
-      await page.getByLabel('Name of the new sandbox').fill('demo');
+      await field('Name of the new sandbox').fill('demo');
       await page.getByRole('button', { name: 'Create' }).click();
       await heading('demo');
       await other.getByRole('link', { name: 'demo' }).waitFor();
@@ -105,7 +112,7 @@ describe.skipIf(missing)(
     test('files: made, edited, saved, not written over when somebody else was faster, uploaded, deleted', async () => {
       const files = world.client.sandboxes.of('demo').files;
       await go('sandboxes/demo/files');
-      await page.getByLabel('Path of the new file').fill('notes.md');
+      await field('Path of the new file').fill('notes.md');
       await page.getByRole('button', { name: 'New file' }).click();
       const editor = page.getByRole('textbox', { name: 'Editor' });
       await editor.click();
@@ -121,7 +128,7 @@ describe.skipIf(missing)(
       expect(await files.readText('notes.md')).toBe('theirs, longer');
       await page.getByRole('button', { name: 'Take theirs' }).click();
       await expect.poll(() => editor.textContent(), { timeout: waitMs }).toContain('theirs, longer');
-      await page.getByLabel('Files to upload').setInputFiles({
+      await field('Files to upload').setInputFiles({
         name: 'sent.txt',
         mimeType: 'text/plain',
         buffer: Buffer.from('sent by drop'),
@@ -140,11 +147,11 @@ describe.skipIf(missing)(
 
     test('processes: started, followed as they write, searched, killed', async () => {
       await go('sandboxes/demo/processes');
-      await page.getByLabel('Command').fill('for i in 1 2 3; do echo line $i; done; sleep 600');
+      await field('Command').fill('for i in 1 2 3; do echo line $i; done; sleep 600');
       await page.getByRole('button', { name: 'Run' }).click();
       const output = page.getByRole('region', { name: 'Output' });
       await output.getByText('line 3').first().waitFor();
-      await page.getByLabel('Find in the output').fill('line 2');
+      await field('Find in the output').fill('line 2');
       await page.getByText('1 lines found').waitFor();
       await page.getByRole('button', { name: 'Kill' }).first().click();
       await page.getByRole('dialog').getByRole('button', { name: 'Kill' }).click();
@@ -154,7 +161,7 @@ describe.skipIf(missing)(
     test('snapshots: taken, compared, restored, forked', async () => {
       const { files } = world.client.sandboxes.of('demo');
       await go('sandboxes/demo/snapshots');
-      await page.getByLabel('Name (may be empty)').fill('before');
+      await field('Name (may be empty)').fill('before');
       await page.getByRole('button', { name: 'Take a snapshot' }).click();
       await page.getByText('before', { exact: true }).waitFor();
       await files.write('notes.md', 'changed\n');
@@ -166,7 +173,7 @@ describe.skipIf(missing)(
       await page.getByRole('dialog').waitFor({ state: 'detached' });
       expect(await files.readText('notes.md')).toBe('theirs, longer');
       await page.getByRole('button', { name: 'Fork' }).click();
-      await page.getByLabel('Name of the new sandbox').fill('forked');
+      await field('Name of the new sandbox').fill('forked');
       await page.getByRole('dialog').getByRole('button', { name: 'Fork' }).click();
       await heading('forked');
       expect(await world.client.sandboxes.of('forked').files.readText('notes.md')).toBe('theirs, longer');
@@ -184,7 +191,7 @@ describe.skipIf(missing)(
         waitMs,
       );
       await go('sandboxes/demo/ports');
-      await page.getByLabel('Port').fill('8123');
+      await field('Port').fill('8123');
       await page.getByRole('button', { name: 'Open a preview' }).click();
       const link = page.getByRole('link', { name: 'Open the preview 8123' });
       expect(await link.getAttribute('href')).toMatch(/^http:\/\/8123-\w+\.localhost:\d+\/\?geode_token=/);
@@ -204,8 +211,8 @@ describe.skipIf(missing)(
       await page.getByRole('dialog').waitFor({ state: 'detached' });
       const { policy } = await sandbox.egress.get();
       expect(policy.allow).toContainEqual(expect.objectContaining({ host: 'refused.example', ports: [80] }));
-      await page.getByLabel('Name', { exact: true }).fill('anthropic');
-      await page.getByLabel('Value').fill('sk-ant-never-shown-again');
+      await field('Name').fill('anthropic');
+      await field('Value').fill('sk-ant-never-shown-again');
       await page.getByRole('button', { name: 'Set', exact: true }).click();
       await page.getByRole('listitem').filter({ hasText: 'anthropic' }).first().waitFor();
       expect(await page.content()).not.toContain('sk-ant-never-shown-again');
@@ -239,7 +246,7 @@ describe.skipIf(missing)(
       await editor.click();
       await page.keyboard.press('Control+A');
       await page.keyboard.type('print("six times", 6 * 7, input())');
-      await page.getByLabel('Input (stdin)').fill('typed');
+      await field('Input (stdin)').fill('typed');
       await page.getByRole('button', { name: 'Run', exact: true }).click();
       await page.getByText('six times 42 typed').waitFor();
       await page.getByText(/exit code 0/).waitFor();
@@ -249,13 +256,13 @@ describe.skipIf(missing)(
     test('memory: added, found with the reason, changed with its versions kept, forgotten', async () => {
       await go('memory');
       await page.getByText('Memory is empty').waitFor();
-      await page.getByLabel('Id (may be empty)').fill('notes/deploy');
-      await page.getByLabel('Content').fill('Deploys run from the release branch');
+      await field('Id (may be empty)').fill('notes/deploy');
+      await field('Content').fill('Deploys run from the release branch');
       await page.getByRole('button', { name: 'Add an entry' }).click();
       await page.getByRole('heading', { name: 'notes/deploy' }).waitFor();
-      await page.getByLabel('Search by meaning and by word').fill('deploys release');
+      await field('Search by meaning and by word').fill('deploys release');
       await page.getByText(/Why it is here:.*releas/).waitFor();
-      await page.getByLabel('Content').first().fill('Deploys run on Fridays');
+      await field('Content').first().fill('Deploys run on Fridays');
       await page.getByRole('button', { name: 'Save' }).click();
       await page.getByText('Earlier versions (1)').waitFor();
       await page.getByRole('button', { name: 'Forget' }).click();
@@ -266,8 +273,8 @@ describe.skipIf(missing)(
 
     test('solve: attempts as they happen, each with its verdict, and the crystal that is left', async () => {
       await go('solve');
-      await page.getByLabel('Problem').first().fill('write double(n), twice the number');
-      await page.getByLabel('Tests (may be empty)').fill('assert double(3) == 6\n');
+      await field('Problem').first().fill('write double(n), twice the number');
+      await field('Tests (may be empty)').fill('assert double(3) == 6\n');
       await page.getByRole('button', { name: 'Solve', exact: true }).click();
       await page
         .getByText(/It did not pass the tests/)
@@ -287,13 +294,13 @@ describe.skipIf(missing)(
 
     test('agents and chats: a message is answered before the eyes of the one who wrote it', async () => {
       await go('agents');
-      await page.getByLabel('Chat, whose sandbox the agent works in').fill('forked');
-      await page.getByLabel('Message').fill('hello there');
+      await field('Chat, whose sandbox the agent works in').fill('forked');
+      await field('Message').fill('hello there');
       await page.getByRole('button', { name: 'Send' }).click();
       await page.getByText('The agent says hello.').first().waitFor();
       await go('chats');
-      await page.getByLabel('Name of the chat').fill('forked');
-      await page.getByLabel('Message').fill('and again');
+      await field('Name of the chat').fill('forked');
+      await field('Message').fill('and again');
       await page.getByRole('button', { name: 'Send' }).click();
       await page.getByRole('heading', { name: 'forked' }).waitFor();
       await page.getByText('The agent says hello.').first().waitFor();
@@ -303,7 +310,7 @@ describe.skipIf(missing)(
       await go('settings');
       await page.getByText('works: os').waitFor();
       await page.getByText('gateway.port').waitFor();
-      await page.getByLabel('Label').fill('made by a test');
+      await field('Label').fill('made by a test');
       await page.getByRole('button', { name: 'Make a key' }).click();
       await page.getByText(/^geode_[0-9a-f]{12}_/).waitFor();
       await page.reload();
@@ -314,7 +321,7 @@ describe.skipIf(missing)(
     test('keyboard: Ctrl-K leads to a sandbox, Escape closes, the first Tab skips to the page', async () => {
       await go('');
       await page.keyboard.press('Control+k');
-      await page.getByLabel('Page or sandbox').fill('dem');
+      await field('Page or sandbox').fill('dem');
       await page.keyboard.press('Enter');
       await heading('demo');
       await page.keyboard.press('Control+k');
