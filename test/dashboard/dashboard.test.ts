@@ -70,7 +70,8 @@ describe.skipIf(missing)(
 
     // What was on the screen says more than the words of a timeout.
     afterEach(async ({ task }) => {
-      if (task.result?.state === 'fail') await picture(page, 'failed');
+      if (task.result?.state === 'fail')
+        await picture(page, `failed-${task.name.split(':')[0]?.slice(0, 20)}`);
     });
 
     test('a link opens it once; the session is a cookie that no script reads', async () => {
@@ -362,7 +363,7 @@ describe.skipIf(missing)(
     test('hostile names, output, files and entries are text: nothing runs, nothing leaves its place', async () => {
       const hostile = '<img src=x onerror="window.pwned=1">\u202egnp.exe';
       const { sandboxes } = world.client;
-      await sandboxes.getOrCreate(hostile, { labels: { '<script>window.pwned=2</script>': hostile } });
+      await sandboxes.getOrCreate(hostile, { labels: { hostile } });
       const sandbox = sandboxes.of(hostile);
       await sandbox.files.write(`${hostile}.txt`, `<script>window.pwned=3</script>${'x'.repeat(50_000)}`);
       const evil = `printf '\\033]0;title\\007\\033[2J<b onmouseover=alert(1)>%s' "${'y'.repeat(20_000)}"`;
@@ -460,7 +461,7 @@ describe.skipIf(missing)(
         fetch(`${url}/session`, { method, headers: { cookie: cookies, ...headers } }).then((r) => r.status);
       expect(await ask({ 'sec-fetch-site': 'same-origin' })).toBe(200);
       expect(await ask({ 'sec-fetch-site': 'same-site', 'sec-fetch-mode': 'cors' })).toBe(403);
-      expect(await ask({ 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' })).toBe(401);
+      expect(await ask({ 'sec-fetch-site': 'cross-site' })).toBe(403);
       expect(await ask({ origin: 'http://evil.example' }, 'DELETE')).toBe(403);
       expect(await ask({}, 'DELETE')).toBe(401);
     });

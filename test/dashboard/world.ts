@@ -33,14 +33,19 @@ export async function dashboardWorld(more: Readonly<Record<string, string>>): Pr
   await using opened = new AsyncDisposableStack();
   const world = opened.use(hostWorld(more));
   let gateway: ChildProcessWithoutNullStreams | undefined;
-  const kill = async () => {
+  const end = async (signal: 'SIGKILL' | 'SIGTERM') => {
     const child = gateway;
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
     const over = once(child, 'exit');
-    child.kill('SIGKILL');
+    child.kill(signal);
     await over;
   };
-  opened.defer(kill);
+  opened.defer(async () => {
+    await end('SIGTERM');
+    // Blank sandboxes of the one that was killed.
+    await using parts = await world.openParts();
+    await parts.runs.reap();
+  });
   const start = async (port: string) => {
     gateway = spawn(process.execPath, [geodeProgram, 'gateway', '--json', '--port', port], {
       env: world.env,
@@ -88,7 +93,7 @@ export async function dashboardWorld(more: Readonly<Record<string, string>>): Pr
       await page.getByRole('heading', { name: 'Home', level: 1 }).waitFor();
       return page;
     },
-    kill,
+    kill: () => end('SIGKILL'),
     start: async () => void (await start(new URL(url).port)),
     [Symbol.asyncDispose]: () => held.disposeAsync(),
   };
