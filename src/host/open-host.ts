@@ -36,6 +36,7 @@ import { openConfiguredAgents } from './agents.ts';
 import { openConfiguredChats } from './chats.ts';
 import { type HostMemory, hostMemory } from './host-memory.ts';
 import { openConfiguredModels } from './models.ts';
+import { reapMeanwhile } from './reap-meanwhile.ts';
 import { toldRuns } from './told-runs.ts';
 import { hostTools } from './tool-sessions.ts';
 
@@ -184,15 +185,4 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
     parts,
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
-}
-
-/** Removes what runs of hosts that died left, in the background and until this one closes. */
-export function reapMeanwhile(opened: AsyncDisposableStack, runs: Runs): void {
-  const stop = new AbortController();
-  // What cannot be removed now is for the next host.
-  const reaping = runs.reap({ signal: stop.signal }).catch(() => {});
-  opened.defer(async () => {
-    stop.abort();
-    await reaping;
-  });
 }
