@@ -22,7 +22,7 @@ export interface Person {
 }
 
 /** `refused` continues a sentence that begins with the target. */
-export type Answer =
+type Answer =
   | { readonly isOnce: boolean; readonly until: number | null }
   | { readonly refused: string };
 
