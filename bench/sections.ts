@@ -8,6 +8,7 @@ import { growthSection } from './spine/growth.ts';
 import { mcpSection } from './spine/mcp.ts';
 import { outputSection } from './spine/output.ts';
 import { persistentSection } from './spine/persistent.ts';
+import { terminalSection } from './spine/terminal.ts';
 import { transferSection } from './spine/transfer.ts';
 import { workspacesSection } from './spine/workspaces.ts';
 
@@ -24,4 +25,5 @@ export const sections: readonly Section[] = [
   persistentSection,
   workspacesSection,
   mcpSection,
+  terminalSection,
 ];

@@ -37,8 +37,10 @@ import { serveMcp } from './routes/mcp/mcp.ts';
 import { reindex } from './routes/memory/reindex.ts';
 import { stats } from './routes/memory/stats.ts';
 import { portRoutes } from './routes/ports/ports.ts';
+import { freshExec } from './routes/processes/fresh-exec.ts';
 import { processRoutes } from './routes/processes/index.ts';
 import { run } from './routes/runs/run.ts';
+import { runSocket } from './routes/runs/run-socket.ts';
 import { sandboxRoutes } from './routes/sandboxes/index.ts';
 import { health } from './routes/server/health.ts';
 import { pull } from './routes/server/images.ts';
@@ -85,7 +87,7 @@ export function createApp(parts: ApiParts, options: ApiOptions, stopping: AbortS
   app.openapiRoutes([search, ingest, bulk, files, categories, list, get, put, remove]);
   app.openapiRoutes([stats(parts.memory), reindex(parts.memory)]);
   if (parts.sandboxes !== undefined) {
-    app.openapiRoutes(sandboxRoutes(parts.sandboxes, parts));
+    app.openapiRoutes(sandboxRoutes(parts.sandboxes, parts.egress));
     app.openapiRoutes(processRoutes);
     app.openapiRoutes(fileRoutes);
     app.openapiRoutes(snapshotRoutes);
@@ -93,7 +95,9 @@ export function createApp(parts: ApiParts, options: ApiOptions, stopping: AbortS
     if (parts.tools !== undefined) app.openapiRoutes(toolRoutes(parts.tools));
     if (parts.journals !== undefined) app.openapiRoutes(journalRoutes(parts.journals));
   }
-  if (parts.runs !== undefined) app.openapiRoutes([run(parts.runs, parts.egress)]);
+  if (parts.runs !== undefined)
+    app.openapiRoutes([run(parts.runs, parts.egress), runSocket(parts.runs, parts.egress)]);
+  if (parts.open !== undefined) app.openapiRoutes([freshExec(parts.open, parts.egress)]);
   if (parts.egress !== undefined) {
     if (parts.sandboxes !== undefined) app.openapiRoutes(policyRoutes(parts.egress));
     app.openapiRoutes(egressRoutes(parts.egress));

@@ -30,6 +30,7 @@ export type { RemoteKeys, RemoteRuntime } from './host.ts';
 export type { RemoteJournals } from './journals.ts';
 export type { FileOptions, ListOptions, SearchOptions } from './memory.ts';
 export type { RemoteProcess } from './process.ts';
+export type { FreshSandbox, LiveRunOptions } from './run-socket.ts';
 export type {
   ContextSpec,
   RemoteContext,
@@ -83,6 +84,7 @@ function clientOf(connection: Connection): GeodeClient {
     agents: remoteAgents(connection),
     chats: remoteChats(connection),
     approvals: remoteApprovals(connection),
-    as: (user) => clientOf({ ...connection, headers: { ...connection.headers, 'geode-user': user } }),
+    as: (user) =>
+      clientOf({ ...connection, headers: { ...connection.headers, 'geode-user': encodeURIComponent(user) } }),
   };
 }

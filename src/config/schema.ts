@@ -1,6 +1,6 @@
 import { isAbsolute, join } from 'node:path';
 import { z } from 'zod';
-import { driverNames } from '../core/agent.ts';
+import { driverNames, unaskedPermissions } from '../core/agent.ts';
 import { GeodeError, reasonOf } from '../core/errors.ts';
 import { parseSize } from '../core/limits.ts';
 import { providerKinds } from '../core/model.ts';
@@ -8,6 +8,7 @@ import { runtimeNames } from '../core/runtime.ts';
 import { languageNames } from '../runs/languages/language.ts';
 import { defaultStrictPrograms } from '../shell/policy.ts';
 import type { Host } from './host.ts';
+import { nearest } from './nearest.ts';
 
 const size = z.union([z.string(), z.number()]).transform((value, context) => {
   try {
@@ -223,6 +224,27 @@ export function configSchema(host: Host) {
         recall_tokens: count.default(3000).describe('the most that recalled text adds to a prompt, about'),
       })
       .prefault({}),
+    claude: z
+      .strictObject({
+        folder: folder
+          .optional()
+          .describe('of this machine, with the program claude in it; not set: the image has it'),
+        skills: folder
+          .optional()
+          .describe('of this machine, with a folder for each skill and its SKILL.md in it'),
+        upstream: z.url().optional().describe('of the binding anthropic, instead of its own'),
+        model: z.string().min(1).optional().describe('a name that Claude Code knows'),
+        permissions: z
+          .enum(unaskedPermissions)
+          .default('edits')
+          .describe('what it may do unasked: ask (nothing), edits (change files) or all'),
+        allow: z
+          .array(z.string().min(1))
+          .default([])
+          .describe('what it may do besides, as its own rules: "Bash(npm test *)"'),
+        idle: positive.default(300).describe('seconds that it waits for another message'),
+      })
+      .prefault({}),
     runs: z
       .strictObject({
         images: z
@@ -356,25 +378,4 @@ export function configError(
     'invalid_config',
     `${path || 'The config'} (${whereOf(path)}): ${issue?.message ?? 'is not valid'}`,
   );
-}
-
-/** The known name with the fewest edits, if it is near enough to be meant. */
-export function nearest(name: string, known: readonly string[]): string | undefined {
-  const ranked = known.map((candidate) => ({ candidate, edits: editDistance(name, candidate) }));
-  ranked.sort((a, b) => a.edits - b.edits);
-  const [best] = ranked;
-  return best !== undefined && best.edits <= Math.max(2, name.length / 3) ? best.candidate : undefined;
-}
-
-function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= a.length; i += 1) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j += 1) {
-      const change = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(change, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[b.length] ?? 0;
 }
