@@ -244,6 +244,15 @@ export function configSchema(host: Host) {
         idle: positive.default(300).describe('seconds that it waits for another message'),
       })
       .prefault({}),
+    codex: z
+      .strictObject({
+        folder: folder
+          .optional()
+          .describe('of this machine, with the program bin/codex in it; not set: the image has it'),
+        upstream: z.url().optional().describe('of the binding openai, instead of its own'),
+        model: z.string().min(1).default('gpt-5').describe('a name that the upstream knows'),
+      })
+      .prefault({}),
     runs: z
       .strictObject({
         images: z

@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { UnaskedPermission } from '../../core/agent.ts';
-import type { EgressSpec } from '../../core/egress.ts';
 import { GeodeError, isGeodeError } from '../../core/errors.ts';
 import type { PersistentSandbox, UserSandboxes } from '../../core/persistent.ts';
 import type { PriceTable } from '../../core/prices.ts';
 import type { Process } from '../../core/process.ts';
-import type { Mount } from '../../core/sandbox.ts';
 import type { ToolSessions } from '../../core/tools.ts';
+import { openBound } from '../bound-sandbox.ts';
 import { type AgentDriver, type DriverTurn, stopReason } from '../driver.ts';
 import { userLine } from './claude-lines.ts';
 import { claudeCommand } from './command.ts';
@@ -82,31 +81,18 @@ export function claudeDriver(options: ClaudeOptions): AgentDriver {
   };
 }
 
-async function openSandbox(
+function openSandbox(
   { folder, skills, upstream }: ClaudeOptions,
   sandboxes: UserSandboxes,
   chat: string,
   signal: AbortSignal | undefined,
 ): Promise<PersistentSandbox> {
   const binding = { name: 'anthropic', ...(upstream !== undefined && { upstream }) };
-  const withBinding = (before: EgressSpec | undefined): EgressSpec => ({
-    policy: before?.policy ?? { mode: 'allow-list', allow: [], deny: [] },
-    bindings: [...(before?.bindings ?? []).filter(({ name }) => name !== binding.name), binding],
-  });
-  const mounts: readonly Mount[] = [
+  const mounts = [
     ...(folder === undefined ? [] : [{ source: folder, target: mountTarget }]),
     ...(skills === undefined ? [] : [{ source: skills, target: skillsTarget }]),
   ];
-  try {
-    const sandbox = await sandboxes.start(chat, { signal });
-    const before = await sandboxes.egress(chat);
-    if (!before?.bindings.some(({ name }) => name === binding.name))
-      await sandboxes.changeEgress(chat, withBinding, { signal });
-    return sandbox;
-  } catch (error) {
-    if (!isGeodeError(error, 'sandbox_not_found')) throw error;
-    return await sandboxes.getOrCreate(chat, { mounts, egress: withBinding(undefined) }, { signal });
-  }
+  return openBound(sandboxes, chat, { binding, mounts, signal });
 }
 
 interface Reached {
