@@ -203,7 +203,7 @@ export function configSchema(host: Host) {
         driver: z
           .enum(driverNames)
           .default('builtin')
-          .describe('who holds a conversation that names nobody: builtin, claude, codex or acp'),
+          .describe('who holds a conversation that names nobody: builtin, claude or codex'),
         model: z
           .string()
           .min(1)

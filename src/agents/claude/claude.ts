@@ -4,7 +4,7 @@ import type { UnaskedPermission } from '../../core/agent.ts';
 import { GeodeError, isGeodeError } from '../../core/errors.ts';
 import type { PersistentSandbox, UserSandboxes } from '../../core/persistent.ts';
 import type { PriceTable } from '../../core/prices.ts';
-import type { Process } from '../../core/process.ts';
+import type { Process, SignalName } from '../../core/process.ts';
 import type { ToolSessions } from '../../core/tools.ts';
 import { openBound } from '../bound-sandbox.ts';
 import { type AgentDriver, type DriverTurn, stopReason } from '../driver.ts';
@@ -64,19 +64,13 @@ export function claudeDriver(options: ClaudeOptions): AgentDriver {
       idle.cancel(conversation);
       const { process, state } = await reachProgram(turn, options);
       const end = await followTurn(turn, process, state, options.prices);
-      idle.start(conversation, process);
+      idle.start(conversation, () => process.closeStdin());
       return end;
     },
-    async stop(given, sandboxes, chat) {
-      const state = stateSchema.safeParse(given).data;
-      if (state?.process == null) return;
-      const { id } = state.process;
-      // One that is stopped runs nothing.
-      const status = await sandboxes.inspect(chat).catch(() => undefined);
-      if (status?.state !== 'running') return;
-      const sandbox = await sandboxes.start(chat);
-      await sandbox.signal(id, 'SIGKILL', { tree: true }).catch(() => {});
+    adopt(conversation, state, sandboxes, chat) {
+      idle.start(conversation, () => endProgram(state, sandboxes, chat, 'SIGTERM'));
     },
+    stop: (state, sandboxes, chat) => endProgram(state, sandboxes, chat, 'SIGKILL'),
     [Symbol.dispose]: () => idle[Symbol.dispose](),
   };
 }
@@ -93,6 +87,20 @@ function openSandbox(
     ...(skills === undefined ? [] : [{ source: skills, target: skillsTarget }]),
   ];
   return openBound(sandboxes, chat, { binding, mounts, signal });
+}
+
+/** Of one that has ended nothing is left to do; a sandbox that is stopped runs nothing. */
+async function endProgram(
+  given: unknown,
+  sandboxes: UserSandboxes,
+  chat: string,
+  how: SignalName,
+): Promise<void> {
+  const id = stateSchema.safeParse(given).data?.process?.id;
+  const status = id === undefined ? undefined : await sandboxes.inspect(chat).catch(() => undefined);
+  if (id === undefined || status?.state !== 'running') return;
+  const sandbox = await sandboxes.start(chat);
+  await sandbox.signal(id, how, { tree: how === 'SIGKILL' }).catch(() => {});
 }
 
 interface Reached {
@@ -194,10 +202,10 @@ class IdlePrograms implements Disposable {
     this.#ms = ms;
   }
 
-  start(conversation: number, process: Process): void {
+  start(conversation: number, end: () => Promise<void>): void {
     const timer = setTimeout(() => {
       this.#timers.delete(conversation);
-      process.closeStdin().catch(() => {}); // It has ended, or its sandbox has.
+      end().catch(() => {}); // It has ended, or its sandbox has.
     }, this.#ms);
     this.#timers.set(conversation, timer.unref());
   }
