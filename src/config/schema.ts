@@ -204,7 +204,7 @@ export function configSchema(host: Host) {
         driver: z
           .enum(driverNames)
           .default('builtin')
-          .describe('who holds a conversation that names nobody: builtin, claude, codex or acp'),
+          .describe('who holds a conversation that names nobody: builtin, claude or codex'),
         model: z
           .string()
           .min(1)
@@ -243,6 +243,15 @@ export function configSchema(host: Host) {
           .default([])
           .describe('what it may do besides, as its own rules: "Bash(npm test *)"'),
         idle: positive.default(300).describe('seconds that it waits for another message'),
+      })
+      .prefault({}),
+    codex: z
+      .strictObject({
+        folder: folder
+          .optional()
+          .describe('of this machine, with the program bin/codex in it; not set: the image has it'),
+        upstream: z.url().optional().describe('of the binding openai, instead of its own'),
+        model: z.string().min(1).default('gpt-5').describe('a name that the upstream knows'),
       })
       .prefault({}),
     runs: z
