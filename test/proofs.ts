@@ -85,7 +85,10 @@ export const proofs: Readonly<Record<string, readonly string[]>> = {
   'FS-3': [...every, ...link('archive')],
   'NET-1': ['test/egress/walls.test.ts', 'test/egress/policy.test.ts', 'test/egress/commands.test.ts'],
   'NET-2': ['test/egress/walls.test.ts', 'test/egress/attacks.test.ts'],
+  'NET-3': ['test/egress/ask.test.ts', 'test/egress/commands.test.ts'],
   'NET-4': ['test/egress/bindings.test.ts'],
+  'NET-5': ['test/egress/secrets.test.ts'],
+  'NET-6': ['test/api/previews.test.ts', 'test/egress/commands.test.ts'],
   'NET-7': ['test/egress/commands.test.ts'],
   'MCP-5': ['http', 'stdio', 'conformance'].map((name) => `test/mcp/${name}.test.ts`),
   'CRY-4': [

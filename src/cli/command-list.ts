@@ -148,6 +148,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./commands/agent-stop.ts')).agentStopCommand,
   },
   {
+    name: 'claude',
+    summary: 'have Claude Code do something in a sandbox that has no network and no key',
+    load: async () => (await import('./commands/claude.ts')).claudeCommand,
+  },
+  {
     name: 'solve',
     summary: 'solve a problem: a model writes code, a sandbox runs it, failures are learned from',
     load: async () => (await import('./commands/solve.ts')).solveCommand,
@@ -276,6 +281,26 @@ export const commands: readonly CommandEntry[] = [
     name: 'mcp',
     summary: 'offer sandboxes, code and memory to an agent as MCP tools, over stdio',
     load: async () => (await import('./commands/mcp.ts')).mcpCommand,
+  },
+  {
+    name: 'tools open',
+    summary: "let programs in a sandbox use the host's tools, over MCP",
+    load: async () => (await import('./commands/tools-open.ts')).toolsOpenCommand,
+  },
+  {
+    name: 'tools ls',
+    summary: "list the sandboxes whose programs may use the host's tools",
+    load: async () => (await import('./commands/tools-ls.ts')).toolsLsCommand,
+  },
+  {
+    name: 'tools close',
+    summary: "take the host's tools away from the programs in a sandbox",
+    load: async () => (await import('./commands/tools-close.ts')).toolsCloseCommand,
+  },
+  {
+    name: 'tools log',
+    summary: "show which of the host's tools programs in sandboxes called, newest first",
+    load: async () => (await import('./commands/tools-log.ts')).toolsLogCommand,
   },
   {
     name: 'memory add',

@@ -76,7 +76,9 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
   const { state_dir: stateDir } = config.sandbox;
   await using opened = new AsyncDisposableStack();
 
-  const log = createLog(logLevel ?? config.gateway.log_level);
+  // Known as soon as there is a place where they are kept.
+  let secretValues: () => readonly string[] = () => [];
+  const log = createLog(logLevel ?? config.gateway.log_level, undefined, () => secretValues());
   opened.use(await lockHost(stateDir, lock));
   const ledger = opened.use(
     new Ledger(join(stateDir, 'ledger.db'), [
@@ -93,6 +95,7 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
   const approvals = opened.use(openApprovals({ ledger, events, log }));
   const app = createApp(config, machine, warn ?? ((message) => log.warn(message)), events, approvals);
   const tools = hostTools({ config, ledger, events, log, version, approvals });
+  secretValues = () => app.egress.secretValues(null);
   const sandboxes = opened.use(
     await app.sandboxes({
       ledger,
@@ -107,7 +110,9 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
   const runs = opened.use(toldRuns(app.runs({ pool: tends === 'nothing' ? 'off' : 'on' }), events));
   reapMeanwhile(opened, runs);
   const memoryName = config.memory.index === 'qdrant' ? 'qdrant' : 'sqlite';
-  const memory = opened.use(hostMemory(memoryName, () => openConfiguredMemory(config), events));
+  const memory = opened.use(
+    hostMemory(memoryName, () => openConfiguredMemory(config, { secrets: app.egress.secretValues }), events),
+  );
   const models = openConfiguredModels(config, ledger);
   const solves = openSolves({
     ...{ ledger, runs, models, memory, events },
@@ -117,7 +122,10 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
   const keys = opened.use(openKeys(config.gateway.keys_file));
   const logins = opened.use(new Logins(config.gateway.keys_file));
   const agents = opened.use(
-    openConfiguredAgents(config, { ledger, sandboxes, models, memory, approvals, events, log, app }),
+    openConfiguredAgents(config, {
+      ...{ ledger, sandboxes, models, memory, approvals, events, log, app },
+      tools: tools.sessions,
+    }),
   );
 
   const open: NonNullable<ApiParts['open']> = (spec, { runtime, onPull: pulled, signal }) =>
@@ -133,7 +141,7 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
     log,
     events,
     sandboxes,
-    journals: (id, show) => app.journals(id, show),
+    journals: (id, show, user) => app.journals(id, show, user),
     runs,
     egress: app.egress,
     approvals,

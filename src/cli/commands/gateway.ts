@@ -57,7 +57,9 @@ export const gatewayCommand: CliCommand = {
       } as const;
       host = opened.use(await openInPlaceOf(options, (pid) => err(waitsFor(pid))));
     }
-    const served = host?.host ?? opened.use(openWithoutSandboxes(config, version));
+    const served =
+      host?.host ??
+      opened.use(openWithoutSandboxes(config, version, (await context.app()).egress.secretValues));
     const gateway = opened.use(
       await startGateway(served, config, { host: address, port, ...(noAuth && { auth: 'off' }) }),
     );
