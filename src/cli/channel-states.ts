@@ -1,6 +1,6 @@
 import type { ChannelStatus } from '../core/channel.ts';
 import { clientOfHost } from '../host/host-client.ts';
-import type { HostFacts } from '../ledger/host-lock.ts';
+import type { HostFacts } from '../ledger/named-host.ts';
 import { agoText } from './ages.ts';
 import { printableLine } from './printable.ts';
 

@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
 import { createClient, type GeodeClient } from '../../src/client/client.ts';
 import { unixTransport } from '../../src/client/unix-transport.ts';
-import { namedHost } from '../../src/ledger/host-lock.ts';
+import { namedHost } from '../../src/ledger/named-host.ts';
 import { geodeProgram } from '../cli/sandbox-home.ts';
 import { eventually } from '../contracts/harness.ts';
 import { type ModelCall, type Script, startModelServer } from '../fixtures/model-server/model-server.ts';
