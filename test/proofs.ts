@@ -94,6 +94,12 @@ export const proofs: Readonly<Record<string, readonly string[]>> = {
   'GW-1': ['bus', 'chats', 'gateway'].map((name) => `test/chat/${name}.test.ts`),
   'GW-2': ['bus', 'chats'].map((name) => `test/chat/${name}.test.ts`),
   'GW-5': ['test/chat/schedules.test.ts'],
+  'CRY-4': [
+    ...['crystals', 'verify-again', 'solve', 'recall-block'].map((name) => `test/solve/${name}.test.ts`),
+    ...api('solve'),
+    'test/cli/solve-commands.test.ts',
+  ],
+  'CRY-5': ['test/solve/bench.test.ts'],
   'MEM-1': memory('sqlite', 'qdrant'),
   'MEM-2': memory('sqlite', 'qdrant'),
   'MEM-3': memory('sqlite', 'qdrant', 'local-embedder', 'remote-embedder'),

@@ -96,6 +96,7 @@ class HostedAgents implements Agents {
     await Promise.allSettled(this.#starting.values());
     for (const { stop } of this.#running.values()) stop.abort('host-ends' satisfies TurnStop);
     await Promise.all([...this.#running.values()].map(({ ended }) => ended));
+    for (const driver of this.#options.drivers) driver[Symbol.dispose]?.();
   }
 
   async *#send(

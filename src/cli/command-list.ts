@@ -148,6 +148,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./commands/agent-stop.ts')).agentStopCommand,
   },
   {
+    name: 'claude',
+    summary: 'have Claude Code do something in a sandbox that has no network and no key',
+    load: async () => (await import('./commands/claude.ts')).claudeCommand,
+  },
+  {
     name: 'solve',
     summary: 'solve a problem: a model writes code, a sandbox runs it, failures are learned from',
     load: async () => (await import('./commands/solve.ts')).solveCommand,

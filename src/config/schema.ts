@@ -1,6 +1,6 @@
 import { isAbsolute, join } from 'node:path';
 import { z } from 'zod';
-import { driverNames } from '../core/agent.ts';
+import { driverNames, unaskedPermissions } from '../core/agent.ts';
 import { GeodeError, reasonOf } from '../core/errors.ts';
 import { parseSize } from '../core/limits.ts';
 import { providerKinds } from '../core/model.ts';
@@ -222,6 +222,27 @@ export function configSchema(host: Host) {
           .default(90)
           .describe('days after which a crystal that nobody used leaves recall'),
         recall_tokens: count.default(3000).describe('the most that recalled text adds to a prompt, about'),
+      })
+      .prefault({}),
+    claude: z
+      .strictObject({
+        folder: folder
+          .optional()
+          .describe('of this machine, with the program claude in it; not set: the image has it'),
+        skills: folder
+          .optional()
+          .describe('of this machine, with a folder for each skill and its SKILL.md in it'),
+        upstream: z.url().optional().describe('of the binding anthropic, instead of its own'),
+        model: z.string().min(1).optional().describe('a name that Claude Code knows'),
+        permissions: z
+          .enum(unaskedPermissions)
+          .default('edits')
+          .describe('what it may do unasked: ask (nothing), edits (change files) or all'),
+        allow: z
+          .array(z.string().min(1))
+          .default([])
+          .describe('what it may do besides, as its own rules: "Bash(npm test *)"'),
+        idle: positive.default(300).describe('seconds that it waits for another message'),
       })
       .prefault({}),
     runs: z

@@ -1,4 +1,5 @@
 import { builtinDriver } from '../agents/builtin/builtin.ts';
+import { claudeDriver } from '../agents/claude/claude.ts';
 import { openAgents } from '../agents/open-agents.ts';
 import type { App } from '../app.ts';
 import type { Config } from '../config/schema.ts';
@@ -9,6 +10,8 @@ import type { Log } from '../core/log.ts';
 import type { MemoryStore } from '../core/memory.ts';
 import type { Models } from '../core/model.ts';
 import type { Sandboxes } from '../core/persistent.ts';
+import { knownPrices } from '../core/prices.ts';
+import type { ToolSessions } from '../core/tools.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 
 interface AgentParts {
@@ -20,11 +23,12 @@ interface AgentParts {
   readonly events: EventSink;
   readonly log: Log;
   readonly app: App;
+  readonly tools: ToolSessions;
 }
 
 /** The agents of the config. Nothing is asked of a model until a message comes, or a turn is to be resumed. */
-export function openConfiguredAgents({ agents, providers }: Config, parts: AgentParts): Agents {
-  const { ledger, sandboxes, models, memory, approvals, events, log, app } = parts;
+export function openConfiguredAgents({ agents, claude, providers }: Config, parts: AgentParts): Agents {
+  const { ledger, sandboxes, models, memory, approvals, events, log, app, tools } = parts;
   const { model, steps, instructions } = agents;
   return openAgents({
     ...{ ledger, sandboxes, approvals, events, log },
@@ -32,6 +36,12 @@ export function openConfiguredAgents({ agents, providers }: Config, parts: Agent
       builtinDriver({
         ...{ ledger, models, memory, model, steps, instructions },
         shellPolicy: app.shellPolicy,
+      }),
+      claudeDriver({
+        ...claude,
+        idleMs: claude.idle * 1000,
+        prices: { ...knownPrices, ...providers.prices },
+        tools,
       }),
     ],
     driver: agents.driver,

@@ -125,7 +125,10 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
   const keys = opened.use(openKeys(config.gateway.keys_file));
   const logins = opened.use(new Logins(config.gateway.keys_file));
   const agents = opened.use(
-    openConfiguredAgents(config, { ledger, sandboxes, models, memory, approvals, events, log, app }),
+    openConfiguredAgents(config, {
+      ...{ ledger, sandboxes, models, memory, approvals, events, log, app },
+      tools: tools.sessions,
+    }),
   );
   const chats = opened.use(
     await openConfiguredChats(config, { agents, approvals, sandboxes, events, log, channels }),
