@@ -7,6 +7,7 @@ import { footprintSection } from './spine/footprint.ts';
 import { growthSection } from './spine/growth.ts';
 import { outputSection } from './spine/output.ts';
 import { persistentSection } from './spine/persistent.ts';
+import { terminalSection } from './spine/terminal.ts';
 import { transferSection } from './spine/transfer.ts';
 import { workspacesSection } from './spine/workspaces.ts';
 
@@ -22,4 +23,5 @@ export const sections: readonly Section[] = [
   growthSection,
   persistentSection,
   workspacesSection,
+  terminalSection,
 ];

@@ -9,9 +9,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type KeyStore, scopes } from '../src/api/keys.ts';
 import { createApp } from '../src/app.ts';
-import { commands } from '../src/cli/command-list.ts';
-import { openCommandHost } from '../src/cli/host/command-host.ts';
-import { version } from '../src/cli/version.ts';
+import { program, version } from '../src/cli/version.ts';
 import { thisHost } from '../src/config/host.ts';
 import { loadConfig } from '../src/config/load.ts';
 import { isGeodeError } from '../src/core/errors.ts';
@@ -19,6 +17,7 @@ import { localUser } from '../src/core/identity.ts';
 import type { RuntimeName } from '../src/core/runtime.ts';
 import { openWithoutSandboxes, startGateway } from '../src/host/gateway.ts';
 import type { OpenHost } from '../src/host/open-host.ts';
+import { openServingHost } from '../src/host/serving-host.ts';
 import { formatResult } from '../src/shell/format.ts';
 
 const { values } = parseArgs({
@@ -39,7 +38,8 @@ await serve();
 async function openWhole(): Promise<OpenHost | undefined> {
   try {
     const options = { as: 'geode gateway', tends: 'idle', lingerMs: null, logLevel: 'warn' } as const;
-    return opened.use(await openCommandHost({ loaded: async () => loaded, host, commands }, options)).host;
+    const serving = await openServingHost({ ...options, loaded, machine: host, version, program });
+    return opened.use(serving).host;
   } catch (error) {
     if (!isGeodeError(error, 'ledger_held')) throw error;
     return undefined;

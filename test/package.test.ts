@@ -36,7 +36,10 @@ describe.skipIf(!bubblewrap.available)(
       writeFileSync(join(app, 'package.json'), '{"name":"app","private":true,"type":"module"}');
       await run('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', tarball]);
     }, 900_000);
-    afterAll(() => folder[Symbol.dispose]());
+    afterAll(async () => {
+      await run('npx', ['--no', 'geode', 'host', 'stop']);
+      folder[Symbol.dispose]();
+    });
 
     it("PKG-1: runs code with this machine's own Node, an empty home, no compiler and no install script", async () => {
       const { stdout } = await run('npx', ['--no', 'geode', 'run', 'python', '-c', 'print(6 * 7)']);

@@ -11,7 +11,7 @@ const groups: Readonly<Record<string, { readonly count: number; readonly claimed
   SBX: { count: 10, claimed: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10] },
   PROC: { count: 3, claimed: [1, 2, 3] },
   FS: { count: 3, claimed: [1, 2, 3] },
-  NET: { count: 7, claimed: [1, 2, 4, 7] },
+  NET: { count: 7, claimed: [1, 2, 3, 4, 5, 6, 7] },
   MCP: { count: 6, claimed: [5] },
   AGT: { count: 6, claimed: [] },
   SLV: { count: 4, claimed: [1, 2, 4] },

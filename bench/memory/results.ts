@@ -79,7 +79,7 @@ export function keepPart<Name extends PartName>(
   writeFileSync(file, `${JSON.stringify(resultsSchema.parse(results), null, 2)}\n`);
 }
 
-function thisMachine(): z.infer<typeof machine> {
+export function thisMachine(): z.infer<typeof machine> {
   return {
     cores: availableParallelism(),
     processor: cpus()[0]?.model.trim() ?? 'unknown',

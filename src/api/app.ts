@@ -37,8 +37,10 @@ import { serveMcp } from './routes/mcp/mcp.ts';
 import { reindex } from './routes/memory/reindex.ts';
 import { stats } from './routes/memory/stats.ts';
 import { portRoutes } from './routes/ports/ports.ts';
+import { freshExec } from './routes/processes/fresh-exec.ts';
 import { processRoutes } from './routes/processes/index.ts';
 import { run } from './routes/runs/run.ts';
+import { runSocket } from './routes/runs/run-socket.ts';
 import { sandboxRoutes } from './routes/sandboxes/index.ts';
 import { health } from './routes/server/health.ts';
 import { pull } from './routes/server/images.ts';
@@ -51,6 +53,7 @@ import { sessionRoutes } from './routes/session/session.ts';
 import { snapshotRoutes } from './routes/snapshots/snapshots.ts';
 import { crystalRoutes } from './routes/solve/crystals.ts';
 import { solveRoutes } from './routes/solve/solves.ts';
+import { toolRoutes } from './routes/tools/tools.ts';
 
 export function createApp(parts: ApiParts, options: ApiOptions, stopping: AbortSignal): OpenAPIHono<ApiEnv> {
   const app = new OpenAPIHono<ApiEnv>({ defaultHook: refuseInvalid });
@@ -84,14 +87,17 @@ export function createApp(parts: ApiParts, options: ApiOptions, stopping: AbortS
   app.openapiRoutes([search, ingest, bulk, files, categories, list, get, put, remove]);
   app.openapiRoutes([stats(parts.memory), reindex(parts.memory)]);
   if (parts.sandboxes !== undefined) {
-    app.openapiRoutes(sandboxRoutes(parts.sandboxes, parts));
+    app.openapiRoutes(sandboxRoutes(parts.sandboxes, parts.egress));
     app.openapiRoutes(processRoutes);
     app.openapiRoutes(fileRoutes);
     app.openapiRoutes(snapshotRoutes);
     if (parts.previews !== undefined) app.openapiRoutes(portRoutes(parts.previews));
+    if (parts.tools !== undefined) app.openapiRoutes(toolRoutes(parts.tools));
     if (parts.journals !== undefined) app.openapiRoutes(journalRoutes(parts.journals));
   }
-  if (parts.runs !== undefined) app.openapiRoutes([run(parts.runs, parts.egress)]);
+  if (parts.runs !== undefined)
+    app.openapiRoutes([run(parts.runs, parts.egress), runSocket(parts.runs, parts.egress)]);
+  if (parts.open !== undefined) app.openapiRoutes([freshExec(parts.open, parts.egress)]);
   if (parts.egress !== undefined) {
     if (parts.sandboxes !== undefined) app.openapiRoutes(policyRoutes(parts.egress));
     app.openapiRoutes(egressRoutes(parts.egress));

@@ -3,7 +3,7 @@ import type { Context } from 'hono';
 import { streamSSE } from 'hono/streaming';
 import { GeodeError } from '../core/errors.ts';
 import type { ApiEnv } from './environment.ts';
-import { errorOf, problemOf } from './problems.ts';
+import { errorOf, problemFor } from './problems.ts';
 
 export function wantsEvents(context: Context): boolean {
   return context.req.header('accept')?.includes('text/event-stream') ?? false;
@@ -59,7 +59,7 @@ function streamAll<T>(
     } catch (thrown) {
       const error = errorOf(thrown, context);
       context.var.log[error.status >= 500 ? 'error' : 'info']({ err: error }, 'stream ended');
-      await send({ event: { type: 'problem', ...problemOf(error) } });
+      await send({ event: { type: 'problem', ...problemFor(context, error) } });
     } finally {
       clearInterval(beat);
     }

@@ -47,8 +47,19 @@ interface Live extends AsyncDisposable {
 const defaultIdleMs = 30 * 60_000;
 const mostPerUser = 32;
 
+export interface ContextPlaces {
+  readonly open: NonNullable<ApiParts['open']>;
+  /** Left out where there are none that stay. */
+  readonly sandboxes?: Sandboxes;
+  /** The image of a language, for a fresh sandbox that nobody chose one for. */
+  readonly imageFor?: (
+    language: ContextLanguage,
+    options: { readonly runtime?: RuntimeName } & Cancel,
+  ) => Promise<string | undefined>;
+}
+
 export function openLiveContexts(
-  { sandboxes, open }: { readonly sandboxes: Sandboxes; readonly open: NonNullable<ApiParts['open']> },
+  { sandboxes, open, imageFor = async () => undefined }: ContextPlaces,
   { idleMs = defaultIdleMs }: { readonly idleMs?: number } = {},
 ): LiveContexts {
   const live = new Map<string, Live>();
@@ -76,9 +87,15 @@ export function openLiveContexts(
           hint: 'Close one that is not needed.',
         });
       await using held = new AsyncDisposableStack();
+      const on = { ...(runtime !== undefined && { runtime }), ...cancel };
+      const fresh = async () => {
+        const image = spec.image ?? (await imageFor(language, on));
+        const onPull = () => {};
+        return held.use(await open({ ...spec, ...(image !== undefined && { image }) }, { ...on, onPull }));
+      };
       const place: Workspace & { readonly runtime: string; readonly grade: Grade } =
-        chat === undefined
-          ? held.use(await open(spec, { ...(runtime !== undefined && { runtime }), ...cancel }))
+        chat === undefined || sandboxes === undefined
+          ? await fresh()
           : await sandboxes.of(user).start(chat, cancel);
       const context = held.use(await openContext(place, language, { ...options, ...cancel }));
       const opened = held.move();

@@ -3,7 +3,7 @@ import type { Hook } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import { type ErrorCode, errorCatalogue, GeodeError, isGeodeError, reasonOf } from '../core/errors.ts';
-import type { ApiEnv } from './environment.ts';
+import type { ApiEnv, Caller } from './environment.ts';
 import type { Problem } from './schemas/problem.ts';
 
 export function answerProblem(thrown: unknown, context: Context<ApiEnv>): Response {
@@ -13,7 +13,7 @@ export function answerProblem(thrown: unknown, context: Context<ApiEnv>): Respon
   if (typeof wait === 'number') context.header('Retry-After', String(wait));
   const { status } = errorCatalogue[error.code];
   // A caller that left reads no status; 499 is not one that HTTP knows.
-  return context.json(problemOf(error), status === 499 ? 408 : status);
+  return context.json(problemFor(context, error), status === 499 ? 408 : status);
 }
 
 export function errorOf(thrown: unknown, context: Context<ApiEnv>): GeodeError {
@@ -29,6 +29,12 @@ export function errorOf(thrown: unknown, context: Context<ApiEnv>): GeodeError {
   return new GeodeError('internal', reasonOf(thrown), { cause: thrown });
 }
 
+/** Whoever runs the host hears all of it: it is their machine. */
+export function problemFor({ var: { caller } }: Context<ApiEnv>, error: GeodeError): Problem {
+  // A request that never came to a caller has none.
+  return (caller as Caller | undefined)?.actsFor === 'anyone' ? wholeProblem(error) : problemOf(error);
+}
+
 export function problemOf(error: GeodeError): Problem {
   // From 500 on the words are about the inside: addresses, files, what another server said.
   if (error.status >= 500) {
@@ -36,6 +42,10 @@ export function problemOf(error: GeodeError): Problem {
     const message = publicMessages[code] ?? 'The server failed to do this';
     return { error: message, code, hint: errorCatalogue[code].hint };
   }
+  return wholeProblem(error);
+}
+
+function wholeProblem(error: GeodeError): Problem {
   const { details, ...problem } = error.toJSON();
   return details ? { ...problem, details: { ...details } } : problem;
 }

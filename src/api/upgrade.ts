@@ -10,7 +10,7 @@ import { WebSocketServer } from 'ws';
 import { GeodeError } from '../core/errors.ts';
 import { Conversation } from './conversation.ts';
 import type { ApiEnv, Upgrade } from './environment.ts';
-import { errorOf, problemOf } from './problems.ts';
+import { errorOf, problemFor } from './problems.ts';
 import { socketProtocol } from './schemas/socket-frames.ts';
 
 /** A run may bring its files in one message. */
@@ -113,7 +113,7 @@ export function converse(
     } catch (thrown) {
       const error = errorOf(thrown, context);
       context.var.log[error.status >= 500 ? 'error' : 'info']({ err: error }, 'conversation ended');
-      await conversation.say({ type: 'problem', ...problemOf(error) });
+      await conversation.say({ type: 'problem', ...problemFor(context, error) });
       await conversation.close(1011, error.code);
     }
   });

@@ -4,7 +4,7 @@ import { isGeodeError } from '../core/errors.ts';
 import { localUser } from '../core/identity.ts';
 import { among, type ChatName, chatNamed, notFound } from './chat-name.ts';
 import type { CliContext } from './command.ts';
-import { hostTransport } from './host/host-transport.ts';
+import { hostTransport } from './connect/host-transport.ts';
 
 export interface ChatClient {
   readonly name: ChatName;

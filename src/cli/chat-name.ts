@@ -1,7 +1,7 @@
 /** How a person names the sandbox of a chat: `alice/demo`, `demo`, or its id from `geode sandbox ls`. */
 import { GeodeError } from '../core/errors.ts';
 import { localUser } from '../core/identity.ts';
-import type { Sandboxes, SandboxStatus } from '../core/persistent.ts';
+import type { SandboxStatus } from '../core/persistent.ts';
 import { type CliContext, type CliOption, text } from './command.ts';
 import { printableLine } from './printable.ts';
 
@@ -33,12 +33,12 @@ export function chatNamed(word: string, { values }: Pick<CliContext, 'values'>):
 /** The same, where the word may be an id. */
 export async function findChat(
   word: string,
-  context: CliContext,
-  sandboxes: Pick<Sandboxes, 'all'>,
+  context: Pick<CliContext, 'values'>,
+  all: () => Promise<readonly SandboxStatus[]>,
 ): Promise<ChatName> {
   const named = chatNamed(word, context);
   if (!idPattern.test(word)) return named;
-  return among(await sandboxes.all({ signal: context.signal }), word, named);
+  return among(await all(), word, named);
 }
 
 /** Of sandboxes that are known. */

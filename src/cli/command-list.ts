@@ -1,153 +1,395 @@
-/** Every command, in the order of `geode --help`. */
-import type { CliCommand } from './command.ts';
-import { agentCommand } from './commands/agent.ts';
-import { agentInterruptCommand } from './commands/agent-interrupt.ts';
-import { agentLogCommand } from './commands/agent-log.ts';
-import { agentLsCommand } from './commands/agent-ls.ts';
-import { agentStopCommand } from './commands/agent-stop.ts';
-import { approvalsAllowCommand } from './commands/approvals-allow.ts';
-import { approvalsDenyCommand } from './commands/approvals-deny.ts';
-import { approvalsLsCommand } from './commands/approvals-ls.ts';
-import { approvalsWatchCommand } from './commands/approvals-watch.ts';
-import { configCommand } from './commands/config.ts';
-import { crystalsEditCommand } from './commands/crystals-edit.ts';
-import { crystalsLsCommand } from './commands/crystals-ls.ts';
-import { crystalsPinCommand } from './commands/crystals-pin.ts';
-import { crystalsRmCommand } from './commands/crystals-rm.ts';
-import { crystalsShowCommand } from './commands/crystals-show.ts';
-import { crystalsVerifyCommand } from './commands/crystals-verify.ts';
-import { dashboardCommand } from './commands/dashboard.ts';
-import { doctorCommand } from './commands/doctor.ts';
-import { egressAllowCommand } from './commands/egress-allow.ts';
-import { egressAskCommand } from './commands/egress-ask.ts';
-import { egressDenyCommand } from './commands/egress-deny.ts';
-import { egressLearnCommand } from './commands/egress-learn.ts';
-import { egressLogCommand } from './commands/egress-log.ts';
-import { egressLsCommand } from './commands/egress-ls.ts';
-import { egressUsageCommand } from './commands/egress-usage.ts';
-import { execCommand } from './commands/exec.ts';
-import { gatewayCommand } from './commands/gateway.ts';
-import { hostCommand } from './commands/host.ts';
-import { hostStopCommand } from './commands/host-stop.ts';
-import { keysCreateCommand } from './commands/keys-create.ts';
-import { keysListCommand } from './commands/keys-list.ts';
-import { keysRevokeCommand } from './commands/keys-revoke.ts';
-import { mcpCommand } from './commands/mcp.ts';
-import { memoryAddCommand } from './commands/memory-add.ts';
-import { memoryExportCommand } from './commands/memory-export.ts';
-import { memoryGetCommand } from './commands/memory-get.ts';
-import { memoryImportCommand } from './commands/memory-import.ts';
-import { memoryLsCommand } from './commands/memory-ls.ts';
-import { memoryReindexCommand } from './commands/memory-reindex.ts';
-import { memoryRmCommand } from './commands/memory-rm.ts';
-import { memorySearchCommand } from './commands/memory-search.ts';
-import { memoryStatsCommand } from './commands/memory-stats.ts';
-import { replCommand } from './commands/repl.ts';
-import { runCommand as runCodeCommand } from './commands/run.ts';
-import { sandboxCpCommand } from './commands/sandbox-cp.ts';
-import { sandboxCreateCommand } from './commands/sandbox-create.ts';
-import { sandboxDiffCommand } from './commands/sandbox-diff.ts';
-import { sandboxExecCommand } from './commands/sandbox-exec.ts';
-import { sandboxExtendCommand } from './commands/sandbox-extend.ts';
-import { sandboxForkCommand } from './commands/sandbox-fork.ts';
-import { sandboxLogsCommand } from './commands/sandbox-logs.ts';
-import { sandboxLsCommand } from './commands/sandbox-ls.ts';
-import { sandboxOpenCommand } from './commands/sandbox-open.ts';
-import { sandboxPauseCommand } from './commands/sandbox-pause.ts';
-import { sandboxPsCommand } from './commands/sandbox-ps.ts';
-import { sandboxRenameCommand } from './commands/sandbox-rename.ts';
-import { sandboxRestoreCommand } from './commands/sandbox-restore.ts';
-import { sandboxResumeCommand } from './commands/sandbox-resume.ts';
-import { sandboxRmCommand } from './commands/sandbox-rm.ts';
-import { sandboxSnapshotCommand } from './commands/sandbox-snapshot.ts';
-import { sandboxStartCommand } from './commands/sandbox-start.ts';
-import { sandboxStatsCommand } from './commands/sandbox-stats.ts';
-import { sandboxStopCommand } from './commands/sandbox-stop.ts';
-import { sandboxUndoCommand } from './commands/sandbox-undo.ts';
-import { secretsLsCommand } from './commands/secrets-ls.ts';
-import { secretsRmCommand } from './commands/secrets-rm.ts';
-import { secretsRotateCommand } from './commands/secrets-rotate.ts';
-import { secretsSetCommand } from './commands/secrets-set.ts';
-import { shellCommand } from './commands/shell.ts';
-import { solveCommand } from './commands/solve.ts';
-import { solveLsCommand } from './commands/solve-ls.ts';
-import { solveResumeCommand } from './commands/solve-resume.ts';
-import { solveShowCommand } from './commands/solve-show.ts';
-import { statusCommand } from './commands/status.ts';
+/** Every command, in the order of `geode --help`. One is loaded when it is called. */
+import type { CommandEntry } from './command.ts';
 
-export const commands: readonly CliCommand[] = [
-  runCodeCommand,
-  replCommand,
-  execCommand,
-  shellCommand,
-  sandboxCreateCommand,
-  sandboxLsCommand,
-  sandboxStartCommand,
-  sandboxStopCommand,
-  sandboxRmCommand,
-  sandboxExecCommand,
-  sandboxCpCommand,
-  sandboxLogsCommand,
-  sandboxPsCommand,
-  sandboxStatsCommand,
-  sandboxPauseCommand,
-  sandboxResumeCommand,
-  sandboxSnapshotCommand,
-  sandboxRestoreCommand,
-  sandboxDiffCommand,
-  sandboxUndoCommand,
-  sandboxForkCommand,
-  sandboxOpenCommand,
-  sandboxExtendCommand,
-  sandboxRenameCommand,
-  agentCommand,
-  agentLsCommand,
-  agentLogCommand,
-  agentInterruptCommand,
-  agentStopCommand,
-  solveCommand,
-  solveLsCommand,
-  solveShowCommand,
-  solveResumeCommand,
-  crystalsLsCommand,
-  crystalsShowCommand,
-  crystalsPinCommand,
-  crystalsEditCommand,
-  crystalsVerifyCommand,
-  crystalsRmCommand,
-  egressLsCommand,
-  egressAllowCommand,
-  egressDenyCommand,
-  egressAskCommand,
-  egressLearnCommand,
-  egressLogCommand,
-  egressUsageCommand,
-  approvalsLsCommand,
-  approvalsAllowCommand,
-  approvalsDenyCommand,
-  approvalsWatchCommand,
-  secretsSetCommand,
-  secretsLsCommand,
-  secretsRmCommand,
-  secretsRotateCommand,
-  mcpCommand,
-  memoryAddCommand,
-  memoryExportCommand,
-  memoryGetCommand,
-  memoryImportCommand,
-  memoryLsCommand,
-  memoryReindexCommand,
-  memoryRmCommand,
-  memorySearchCommand,
-  memoryStatsCommand,
-  gatewayCommand,
-  dashboardCommand,
-  hostCommand,
-  hostStopCommand,
-  keysCreateCommand,
-  keysListCommand,
-  keysRevokeCommand,
-  statusCommand,
-  doctorCommand,
-  configCommand,
+export const commands: readonly CommandEntry[] = [
+  {
+    name: 'run',
+    summary: 'run code in a fresh sandbox and leave nothing behind',
+    load: async () => (await import('./commands/run.ts')).runCommand,
+  },
+  {
+    name: 'repl',
+    summary: 'talk with an interpreter in a fresh sandbox, line by line',
+    load: async () => (await import('./commands/repl.ts')).replCommand,
+  },
+  {
+    name: 'exec',
+    summary: 'run a command in a fresh sandbox',
+    load: async () => (await import('./commands/exec.ts')).execCommand,
+  },
+  {
+    name: 'shell',
+    summary: 'a terminal in a sandbox that stays: leave it, come back, and find it as it was',
+    load: async () => (await import('./commands/shell.ts')).shellCommand,
+  },
+  {
+    name: 'sandbox create',
+    summary: 'make a sandbox that stays, one for each user and chat',
+    load: async () => (await import('./commands/sandbox-create.ts')).sandboxCreateCommand,
+  },
+  {
+    name: 'sandbox ls',
+    summary: 'list the sandboxes that stay, with their states and isolation grades',
+    load: async () => (await import('./commands/sandbox-ls.ts')).sandboxLsCommand,
+  },
+  {
+    name: 'sandbox start',
+    summary: 'start sandboxes that were stopped, with their files',
+    load: async () => (await import('./commands/sandbox-start.ts')).sandboxStartCommand,
+  },
+  {
+    name: 'sandbox stop',
+    summary: 'end what runs in sandboxes and keep their files',
+    load: async () => (await import('./commands/sandbox-stop.ts')).sandboxStopCommand,
+  },
+  {
+    name: 'sandbox rm',
+    summary: 'remove sandboxes for good, with their files and journals',
+    load: async () => (await import('./commands/sandbox-rm.ts')).sandboxRmCommand,
+  },
+  {
+    name: 'sandbox exec',
+    summary: 'run a command in a sandbox that stays',
+    load: async () => (await import('./commands/sandbox-exec.ts')).sandboxExecCommand,
+  },
+  {
+    name: 'sandbox cp',
+    summary: 'copy a file or a folder into a sandbox, or out of it',
+    load: async () => (await import('./commands/sandbox-cp.ts')).sandboxCpCommand,
+  },
+  {
+    name: 'sandbox logs',
+    summary: 'read what the processes of a sandbox wrote, running or ended',
+    load: async () => (await import('./commands/sandbox-logs.ts')).sandboxLogsCommand,
+  },
+  {
+    name: 'sandbox ps',
+    summary: 'list what runs in a sandbox, with every child, and those that were disowned',
+    load: async () => (await import('./commands/sandbox-ps.ts')).sandboxPsCommand,
+  },
+  {
+    name: 'sandbox stats',
+    summary: 'show what sandboxes use of CPU, memory, processes and disk',
+    load: async () => (await import('./commands/sandbox-stats.ts')).sandboxStatsCommand,
+  },
+  {
+    name: 'sandbox pause',
+    summary: 'stop the time of everything in sandboxes, where the runtime can',
+    load: async () => (await import('./commands/sandbox-pause.ts')).sandboxPauseCommand,
+  },
+  {
+    name: 'sandbox resume',
+    summary: 'let paused sandboxes go on where they were',
+    load: async () => (await import('./commands/sandbox-resume.ts')).sandboxResumeCommand,
+  },
+  {
+    name: 'sandbox snapshot',
+    summary: 'keep the files of a sandbox as they are now, or list what is kept',
+    load: async () => (await import('./commands/sandbox-snapshot.ts')).sandboxSnapshotCommand,
+  },
+  {
+    name: 'sandbox restore',
+    summary: 'make the files of a sandbox what they were in a snapshot',
+    load: async () => (await import('./commands/sandbox-restore.ts')).sandboxRestoreCommand,
+  },
+  {
+    name: 'sandbox diff',
+    summary: 'show what changed in the files of a sandbox since a snapshot',
+    load: async () => (await import('./commands/sandbox-diff.ts')).sandboxDiffCommand,
+  },
+  {
+    name: 'sandbox undo',
+    summary: 'take back what the last undoable command did to the files',
+    load: async () => (await import('./commands/sandbox-undo.ts')).sandboxUndoCommand,
+  },
+  {
+    name: 'sandbox fork',
+    summary: 'make another sandbox of the same user with a copy of the files',
+    load: async () => (await import('./commands/sandbox-fork.ts')).sandboxForkCommand,
+  },
+  {
+    name: 'sandbox open',
+    summary: 'show a server in a sandbox on this machine, under a URL with a token',
+    load: async () => (await import('./commands/sandbox-open.ts')).sandboxOpenCommand,
+  },
+  {
+    name: 'sandbox extend',
+    summary: 'keep an idle sandbox from being stopped for some time from now',
+    load: async () => (await import('./commands/sandbox-extend.ts')).sandboxExtendCommand,
+  },
+  {
+    name: 'sandbox rename',
+    summary: 'give a sandbox to another chat of the same user',
+    load: async () => (await import('./commands/sandbox-rename.ts')).sandboxRenameCommand,
+  },
+  {
+    name: 'agent',
+    summary: 'send a message to an agent that lives in a sandbox',
+    load: async () => (await import('./commands/agent.ts')).agentCommand,
+  },
+  {
+    name: 'agent ls',
+    summary: 'list the conversations with agents, the latest active first',
+    load: async () => (await import('./commands/agent-ls.ts')).agentLsCommand,
+  },
+  {
+    name: 'agent log',
+    summary: 'show what an agent did and said',
+    load: async () => (await import('./commands/agent-log.ts')).agentLogCommand,
+  },
+  {
+    name: 'agent interrupt',
+    summary: 'end what an agent is doing; the conversation stays',
+    load: async () => (await import('./commands/agent-interrupt.ts')).agentInterruptCommand,
+  },
+  {
+    name: 'agent stop',
+    summary: 'end a conversation and forget it; the sandbox and its files stay',
+    load: async () => (await import('./commands/agent-stop.ts')).agentStopCommand,
+  },
+  {
+    name: 'solve',
+    summary: 'solve a problem: a model writes code, a sandbox runs it, failures are learned from',
+    load: async () => (await import('./commands/solve.ts')).solveCommand,
+  },
+  {
+    name: 'solve ls',
+    summary: 'list the problems that were solved or tried, newest first',
+    load: async () => (await import('./commands/solve-ls.ts')).solveLsCommand,
+  },
+  {
+    name: 'solve show',
+    summary: 'show the attempts of a solve: code, output, verdict, reflection, cost',
+    load: async () => (await import('./commands/solve-show.ts')).solveShowCommand,
+  },
+  {
+    name: 'solve resume',
+    summary: 'go on with a solve that was interrupted; nothing is paid for twice',
+    load: async () => (await import('./commands/solve-resume.ts')).solveResumeCommand,
+  },
+  {
+    name: 'crystals ls',
+    summary: 'list what was kept of solved problems, newest first',
+    load: async () => (await import('./commands/crystals-ls.ts')).crystalsLsCommand,
+  },
+  {
+    name: 'crystals show',
+    summary: 'show a crystal: problem, errors met, solution, trust',
+    load: async () => (await import('./commands/crystals-show.ts')).crystalsShowCommand,
+  },
+  {
+    name: 'crystals pin',
+    summary: 'vouch for a crystal: it is neither replaced nor left out',
+    load: async () => (await import('./commands/crystals-pin.ts')).crystalsPinCommand,
+  },
+  {
+    name: 'crystals edit',
+    summary: 'correct a crystal: its problem, its solution, or what it is checked with',
+    load: async () => (await import('./commands/crystals-edit.ts')).crystalsEditCommand,
+  },
+  {
+    name: 'crystals verify',
+    summary: 'run crystals again on what they were checked with; their trust follows',
+    load: async () => (await import('./commands/crystals-verify.ts')).crystalsVerifyCommand,
+  },
+  {
+    name: 'crystals rm',
+    summary: 'remove crystals',
+    load: async () => (await import('./commands/crystals-rm.ts')).crystalsRmCommand,
+  },
+  {
+    name: 'egress ls',
+    summary: 'show what a sandbox may reach',
+    load: async () => (await import('./commands/egress-ls.ts')).egressLsCommand,
+  },
+  {
+    name: 'egress allow',
+    summary: 'let a sandbox reach a host, at once',
+    load: async () => (await import('./commands/egress-allow.ts')).egressAllowCommand,
+  },
+  {
+    name: 'egress deny',
+    summary: 'keep a sandbox from a host, at once; deny always wins',
+    load: async () => (await import('./commands/egress-deny.ts')).egressDenyCommand,
+  },
+  {
+    name: 'egress ask',
+    summary: 'hold what no rule decides until you have answered',
+    load: async () => (await import('./commands/egress-ask.ts')).egressAskCommand,
+  },
+  {
+    name: 'egress learn',
+    summary: 'write down what a sandbox reaches, and make it a policy',
+    load: async () => (await import('./commands/egress-learn.ts')).egressLearnCommand,
+  },
+  {
+    name: 'egress log',
+    summary: 'show what crossed and what was refused, newest first',
+    load: async () => (await import('./commands/egress-log.ts')).egressLogCommand,
+  },
+  {
+    name: 'egress usage',
+    summary: 'show what models were used through bindings, with tokens and cost',
+    load: async () => (await import('./commands/egress-usage.ts')).egressUsageCommand,
+  },
+  {
+    name: 'approvals ls',
+    summary: 'list what waits for your decision',
+    load: async () => (await import('./commands/approvals-ls.ts')).approvalsLsCommand,
+  },
+  {
+    name: 'approvals allow',
+    summary: 'allow what waits for your decision',
+    load: async () => (await import('./commands/approvals-allow.ts')).approvalsAllowCommand,
+  },
+  {
+    name: 'approvals deny',
+    summary: 'deny what waits for your decision',
+    load: async () => (await import('./commands/approvals-deny.ts')).approvalsDenyCommand,
+  },
+  {
+    name: 'approvals watch',
+    summary: 'show what waits for your decision as it comes, until Ctrl-C',
+    load: async () => (await import('./commands/approvals-watch.ts')).approvalsWatchCommand,
+  },
+  {
+    name: 'secrets set',
+    summary: 'store a credential for a binding; it never enters a sandbox and is never shown again',
+    load: async () => (await import('./commands/secrets-set.ts')).secretsSetCommand,
+  },
+  {
+    name: 'secrets ls',
+    summary: 'list the names of your secrets, never their values',
+    load: async () => (await import('./commands/secrets-ls.ts')).secretsLsCommand,
+  },
+  {
+    name: 'secrets rm',
+    summary: 'remove a secret; bindings that need it refuse from then on',
+    load: async () => (await import('./commands/secrets-rm.ts')).secretsRmCommand,
+  },
+  {
+    name: 'secrets rotate',
+    summary: 'seal all secrets with a new key',
+    load: async () => (await import('./commands/secrets-rotate.ts')).secretsRotateCommand,
+  },
+  {
+    name: 'mcp',
+    summary: 'offer sandboxes, code and memory to an agent as MCP tools, over stdio',
+    load: async () => (await import('./commands/mcp.ts')).mcpCommand,
+  },
+  {
+    name: 'tools open',
+    summary: "let programs in a sandbox use the host's tools, over MCP",
+    load: async () => (await import('./commands/tools-open.ts')).toolsOpenCommand,
+  },
+  {
+    name: 'tools ls',
+    summary: "list the sandboxes whose programs may use the host's tools",
+    load: async () => (await import('./commands/tools-ls.ts')).toolsLsCommand,
+  },
+  {
+    name: 'tools close',
+    summary: "take the host's tools away from the programs in a sandbox",
+    load: async () => (await import('./commands/tools-close.ts')).toolsCloseCommand,
+  },
+  {
+    name: 'tools log',
+    summary: "show which of the host's tools programs in sandboxes called, newest first",
+    load: async () => (await import('./commands/tools-log.ts')).toolsLogCommand,
+  },
+  {
+    name: 'memory add',
+    summary: 'store an entry',
+    load: async () => (await import('./commands/memory-add.ts')).memoryAddCommand,
+  },
+  {
+    name: 'memory export',
+    summary: 'write entries with their history as lines of JSON',
+    load: async () => (await import('./commands/memory-export.ts')).memoryExportCommand,
+  },
+  {
+    name: 'memory get',
+    summary: 'read an entry',
+    load: async () => (await import('./commands/memory-get.ts')).memoryGetCommand,
+  },
+  {
+    name: 'memory import',
+    summary: 'store files and folders, or the lines of an export',
+    load: async () => (await import('./commands/memory-import.ts')).memoryImportCommand,
+  },
+  {
+    name: 'memory ls',
+    summary: 'list entries, newest first',
+    load: async () => (await import('./commands/memory-ls.ts')).memoryLsCommand,
+  },
+  {
+    name: 'memory reindex',
+    summary: 'embed and index everything again',
+    load: async () => (await import('./commands/memory-reindex.ts')).memoryReindexCommand,
+  },
+  {
+    name: 'memory rm',
+    summary: 'forget entries and their versions',
+    load: async () => (await import('./commands/memory-rm.ts')).memoryRmCommand,
+  },
+  {
+    name: 'memory search',
+    summary: 'search memory by meaning and by word',
+    load: async () => (await import('./commands/memory-search.ts')).memorySearchCommand,
+  },
+  {
+    name: 'memory stats',
+    summary: 'count entries, and say how memory is doing',
+    load: async () => (await import('./commands/memory-stats.ts')).memoryStatsCommand,
+  },
+  {
+    name: 'gateway',
+    summary: 'be the host and serve the HTTP API on a port until it is told to stop',
+    load: async () => (await import('./commands/gateway.ts')).gatewayCommand,
+  },
+  {
+    name: 'dashboard',
+    summary: 'print a link that opens the dashboard once; be the gateway where none runs',
+    load: async () => (await import('./commands/dashboard.ts')).dashboardCommand,
+  },
+  {
+    name: 'host',
+    summary: 'hold the sandboxes that stay, stop those that are idle, and serve the commands of others',
+    load: async () => (await import('./commands/host.ts')).hostCommand,
+  },
+  {
+    name: 'host stop',
+    summary: 'end the host of the sandboxes that a command started; what runs in them goes on',
+    load: async () => (await import('./commands/host-stop.ts')).hostStopCommand,
+  },
+  {
+    name: 'keys create',
+    summary: 'make an API key; it is shown once',
+    load: async () => (await import('./commands/keys-create.ts')).keysCreateCommand,
+  },
+  {
+    name: 'keys list',
+    summary: 'list the API keys',
+    load: async () => (await import('./commands/keys-list.ts')).keysListCommand,
+  },
+  {
+    name: 'keys revoke',
+    summary: 'revoke an API key; a running server refuses it at once',
+    load: async () => (await import('./commands/keys-revoke.ts')).keysRevokeCommand,
+  },
+  {
+    name: 'status',
+    summary: 'show the runtimes with their isolation grades, the limits and the running sandboxes',
+    load: async () => (await import('./commands/status.ts')).statusCommand,
+  },
+  {
+    name: 'doctor',
+    summary: 'check this machine and say how to fix what is missing',
+    load: async () => (await import('./commands/doctor.ts')).doctorCommand,
+  },
+  {
+    name: 'config',
+    summary: 'show every setting, its value and where it came from',
+    load: async () => (await import('./commands/config.ts')).configCommand,
+  },
 ];

@@ -3,9 +3,6 @@ import type { styleText } from 'node:util';
 import type { App } from '../app.ts';
 import type { Host } from '../config/host.ts';
 import type { LoadedConfig } from '../config/load.ts';
-import type { Sandboxes } from '../core/persistent.ts';
-import type { OpenedSolves } from '../solve/open-solves.ts';
-import type { PullDisplay } from './show-pull.ts';
 import type { SplitArguments } from './split-arguments.ts';
 import type { Streams } from './streams.ts';
 
@@ -21,7 +18,7 @@ export interface CliOption {
 
 export type CliValues = Readonly<Record<string, string | boolean | (string | boolean)[] | undefined>>;
 
-/** All that a command may touch: it may run in another process than the one in which it was typed. */
+/** All that a command may touch. */
 export interface CliContext {
   /** As it was typed, without the name of the command. */
   readonly argv: readonly string[];
@@ -41,18 +38,13 @@ export interface CliContext {
   readonly err: (line: string) => void;
   /** In colour where stdout shows colours. */
   readonly paint: (style: Parameters<typeof styleText>[0], text: string) => string;
-  /** All that there are, for a command that runs others. */
-  readonly commands: readonly CliCommand[];
-  /** The sandboxes, where the command runs in their host. */
-  readonly hosted?: Hosted;
 }
 
-export interface Hosted {
-  readonly sandboxes: Sandboxes;
-  /** Of a host that has every part; one that only lends its sandboxes has none. */
-  readonly solves?: OpenedSolves;
-  /** Shows how far the pulls are that this command waits for. */
-  readonly pull: PullDisplay;
+/** What `geode --help` says of a command, and where it is. */
+export interface CommandEntry {
+  readonly name: string;
+  readonly summary: string;
+  readonly load: () => Promise<CliCommand>;
 }
 
 /** A command is one file: its name, its help, its options and what it does. */
@@ -65,12 +57,6 @@ export interface CliCommand {
   readonly options: Readonly<Record<string, CliOption>>;
   /** Where the options of Geode end and the words of what it runs begin. */
   readonly split?: (argv: readonly string[], options: CliCommand['options']) => SplitArguments;
-  /** It is run by the host of the sandboxes that stay; `wanted`: it can do without one. */
-  readonly host?: 'needed' | 'wanted';
-  /** It changes nothing: where there are no sandboxes yet, it makes no folder and starts no host. */
-  readonly reads?: boolean;
-  /** Its exit code is that of what it runs, so a failure of its own is told apart as 125. */
-  readonly passesExitCode?: boolean;
   run(context: CliContext): Promise<number>;
 }
 

@@ -1,6 +1,6 @@
 import { createInterface, type Interface } from 'node:readline';
+import type { RemoteContext } from '../client/runs.ts';
 import { isGeodeError } from '../core/errors.ts';
-import type { Context } from '../runs/contexts/context.ts';
 import type { ContextEvent, ContextResult } from '../runs/contexts/result.ts';
 import type { Rich } from '../runs/contexts/rich.ts';
 import { exitCodes, interruptedCode } from './command.ts';
@@ -15,6 +15,8 @@ export interface Conversation {
   readonly timeoutMs: number | null;
   readonly signal: AbortSignal;
 }
+
+type Context = Pick<RemoteContext, 'language' | 'run' | 'check' | 'interrupt' | 'restart'>;
 
 /** What python raises when code asks to leave. */
 const leaving = 'SystemExit';

@@ -1,14 +1,13 @@
 /** Copies between this machine and a sandbox, as `cp -r` would. */
 import { randomBytes } from 'node:crypto';
-import { createReadStream } from 'node:fs';
 import { chmod, lstat, rename, rm, stat } from 'node:fs/promises';
 import { basename, join, posix, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import type { RemoteSandbox } from '../client/sandbox.ts';
 import type { Cancel } from '../core/cancel.ts';
 import { GeodeError, isGeodeError } from '../core/errors.ts';
 import type { FileFacts } from '../core/files.ts';
-import type { PersistentSandbox } from '../core/persistent.ts';
 import type { CliContext } from './command.ts';
 
 /** One side of a copy: a path in a sandbox, whose word comes before the first colon, or one here. */
@@ -24,7 +23,7 @@ export interface Copied {
   readonly entries: number;
 }
 
-type Place = Pick<PersistentSandbox, 'rootFiles' | 'workdir'>;
+type Place = Pick<RemoteSandbox, 'rootFiles'>;
 /** The side of whoever copies: paths start at their folder, and - is their stdin or stdout. */
 type Here = Pick<CliContext, 'cwd' | 'streams' | 'signal' | 'host'>;
 
@@ -34,13 +33,13 @@ export function sideOf(given: string): Side {
   return { word: given.slice(0, at), path: given.slice(at + 1) || '.' };
 }
 
-/** `maxBytes`: what the copy may take of this machine's disk. */
+/** `maxBytes`: what the copy may take of this machine's disk; left out: the disk limit of the sandbox. */
 export async function copyOut(
   place: Place,
   from: string,
   to: string,
   here: Here,
-  maxBytes: number,
+  maxBytes: number | undefined,
 ): Promise<Copied> {
   const { rootFiles: files } = place;
   const cancel: Cancel = { signal: here.signal };
@@ -52,16 +51,17 @@ export async function copyOut(
     return { from, to, type: 'file', entries: 1 };
   }
   const isInto = (await stat(local(to)).catch(() => undefined))?.isDirectory() === true;
-  const target = isInto ? join(to, nameOf(posix.resolve(place.workdir, from), from)) : to;
+  const target = isInto ? join(to, nameOf(posix.resolve('/', from) === '/' ? facts.path : from, from)) : to;
+  const most = maxBytes === undefined ? {} : { maxBytes };
   if (facts.type === 'directory')
     return {
       from,
       to: target,
       type: 'directory',
-      entries: await files.download(from, local(target), { maxBytes, ...cancel }),
+      entries: await files.download(from, local(target), { ...most, ...cancel }),
     };
   const mode = facts.mode & 0o777 & ~here.host.umask;
-  await saveFile(local(target), mode, (path) => files.save(from, path, { mode, maxBytes, ...cancel }));
+  await saveFile(local(target), mode, (path) => files.save(from, path, { mode, ...most, ...cancel }));
   return { from, to: target, type: 'file', entries: 1 };
 }
 
@@ -80,7 +80,7 @@ async function saveFile(path: string, mode: number, save: (path: string) => Prom
 }
 
 export async function copyIn(place: Place, from: string, to: string, here: Here): Promise<Copied> {
-  const { rootFiles: files, workdir } = place;
+  const { rootFiles: files } = place;
   const cancel: Cancel = { signal: here.signal };
   const local = resolve(here.cwd, from);
   const isFolder = from !== '-' && (await localFacts(local)).isDirectory();
@@ -96,12 +96,8 @@ export async function copyIn(place: Place, from: string, to: string, here: Here)
     await files.mkdir(target, cancel);
     return { from, to: target, type: 'directory', entries: await files.upload(local, target, cancel) };
   }
-  const mode = from === '-' ? {} : { mode: (await localFacts(local)).mode & 0o777 };
-  const bytes: AsyncIterable<Uint8Array> = from === '-' ? here.streams.stdin : createReadStream(local);
-  await files.write(posix.resolve(workdir, target), bytes, {
-    ...mode,
-    ...cancel,
-  });
+  if (from === '-') await files.write(target, here.streams.stdin, cancel);
+  else await files.upload(local, target, cancel);
   return { from, to: target, type: 'file', entries: 1 };
 }
 

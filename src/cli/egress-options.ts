@@ -1,5 +1,4 @@
 /** The options of every command whose sandbox may reach something, and how they are read. */
-import type { Config } from '../config/schema.ts';
 import type { BindingSpec, Denial, EgressBridge, EgressPolicy, EgressSpec } from '../core/egress.ts';
 import { targetOf } from '../egress/host-name.ts';
 import { presetNames } from '../egress/presets.ts';
@@ -40,7 +39,7 @@ export const egressOptions = {
 } as const satisfies Record<string, CliOption>;
 
 /** Undefined where the command line names nothing: the config's own holds then. */
-export function egressFrom(values: CliValues, { egress }: Pick<Config, 'egress'>): EgressSpec | undefined {
+export function egressFrom(values: CliValues): EgressSpec | undefined {
   const allow = texts(values, 'allow');
   const bridges = texts(values, 'bridge').map(bridgeFrom);
   const bindings = texts(values, 'bind')
@@ -48,7 +47,7 @@ export function egressFrom(values: CliValues, { egress }: Pick<Config, 'egress'>
     .map(bindingFrom);
   const asks = values.ask === true;
   if (allow.length === 0 && bridges.length === 0 && bindings.length === 0 && !asks) return undefined;
-  const named = policyOf({ allow, deny: [...egress.deny, ...texts(values, 'deny')] });
+  const named = policyOf({ allow, deny: texts(values, 'deny') });
   if (asks && named.mode === 'allow-all') throw wrongUsage('--ask does not go with --allow "*"');
   const policy: EgressPolicy = asks ? { ...named, mode: 'ask' } : named;
   return { policy: bridges.length === 0 ? policy : { ...policy, bridges }, bindings };

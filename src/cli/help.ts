@@ -1,6 +1,6 @@
-import type { CliCommand, CliOption } from './command.ts';
+import type { CliCommand, CliOption, CommandEntry } from './command.ts';
 
-export function overviewHelp(commands: readonly CliCommand[]): string {
+export function overviewHelp(commands: readonly CommandEntry[]): string {
   const width = Math.max(...commands.map(({ name }) => name.length));
   return [
     'Geode: a sealed room for each AI agent, on your own machine.',
@@ -15,7 +15,7 @@ export function overviewHelp(commands: readonly CliCommand[]): string {
     'run, exec, sandbox exec and shell pass on the exit code of what they run: 124 it timed out,',
     '125 it could not be run or the host was lost, 128+N it was killed by signal N.',
     '',
-    'sandbox and shell are run by a host in the background, which ends when it is not needed: see host, status.',
+    'Most commands ask a host in the background, which starts by itself and ends when it is not needed: see host, status.',
   ].join('\n');
 }
 

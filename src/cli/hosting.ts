@@ -1,9 +1,14 @@
-/** The sandboxes that stay in the hands of a command: those of the host that runs it, or it is their host itself. */
-import { isGeodeError } from '../core/errors.ts';
-import type { PersistentSandbox, PersistentSpec, Sandboxes, UserSandboxes } from '../core/persistent.ts';
+/** How commands come to the sandboxes that stay: as clients of their host. */
+import { existsSync } from 'node:fs';
+import { createClient, type GeodeClient } from '../client/client.ts';
+import type { RemoteSandbox } from '../client/sandbox.ts';
+import type { RemoteSandboxes } from '../client/sandboxes.ts';
+import { GeodeError, isGeodeError } from '../core/errors.ts';
+import { localUser } from '../core/identity.ts';
 import { type ChatName, chatOptions, findChat, notFound } from './chat-name.ts';
-import { type CliContext, type CliOption, exitCodes, type Hosted, text } from './command.ts';
-import { type PullDisplay, showPull } from './show-pull.ts';
+import { type CliContext, type CliOption, exitCodes, text } from './command.ts';
+import { HostTransport } from './connect/host-transport.ts';
+import { reachSettings } from './connect/reach-settings.ts';
 import { showStatus } from './show-status.ts';
 import { somePositionals, wrongUsage } from './values.ts';
 
@@ -23,7 +28,7 @@ export const hostingOptions = { ...chatOptions, ...lockOptions } as const;
 
 /** Letting go of it ends nothing: what runs in the sandboxes goes on. */
 export interface Hosting extends AsyncDisposable {
-  readonly sandboxes: Sandboxes;
+  readonly client: GeodeClient;
   /** By its name or its id; whether it is there is seen when something is done to it. */
   chat(word: string): Promise<HostedChat>;
 }
@@ -31,65 +36,79 @@ export interface Hosting extends AsyncDisposable {
 /** One chat's sandbox in the hands of a command. What is missing is told by its name. */
 export interface HostedChat {
   readonly name: ChatName;
-  ask<T>(work: (sandboxes: UserSandboxes, chat: string) => Promise<T>): Promise<T>;
-  start(): Promise<PersistentSandbox>;
-  getOrCreate(spec?: PersistentSpec): Promise<PersistentSandbox>;
+  ask<T>(work: (own: RemoteSandboxes, chat: string) => Promise<T>): Promise<T>;
+  /** Work in the sandbox itself, which starts it where that is needed. */
+  within<T>(work: (sandbox: RemoteSandbox) => Promise<T>): Promise<T>;
 }
 
-/** `ledger_held`, with the other's pid, when another process is the host for longer than the wait. */
-export async function becomeHost(context: CliContext, waitMs = waitFrom(context)): Promise<Hosting> {
-  const { signal } = context;
-  const { sandboxes, pull } = context.hosted ?? (await hostAlone(context, waitMs));
+export interface HostingNeeds {
+  /** It changes nothing: where there are no sandboxes yet, it makes no folder and starts no host. */
+  readonly reads?: boolean;
+}
+
+/** The host is started with the first request, if there is none. */
+export async function connectHost(
+  context: CliContext,
+  { reads = false }: HostingNeeds = {},
+): Promise<Hosting> {
+  if (reads && !existsSync((await reachSettings(context)).stateDir)) throw noSandboxes();
+  const waitMs = waitFrom(context);
+  const takeOver = context.values['take-over'] === true;
+  const transport = new HostTransport(context, {
+    waitMs,
+    takeOver,
+    alone: async () => {
+      const { hostAlone } = await import('./connect/alone.ts');
+      return hostAlone(context, { waitMs, takeOver, signal: context.signal });
+    },
+  });
+  const client = createClient(transport);
   return {
-    sandboxes,
+    client,
     async chat(word) {
-      const name = await findChat(word, context, sandboxes);
-      const ask: HostedChat['ask'] = (work) =>
-        orNotFound(name, () => work(sandboxes.of(name.user), name.chat)).finally(() => pull.end());
+      const { signal } = context;
+      const name = await findChat(word, context, () => client.sandboxes.list({ users: 'all', signal }));
+      const own = (name.user === localUser ? client : client.as(name.user)).sandboxes;
       return {
         name,
-        ask,
-        start: () => ask((own, chat) => own.start(chat, { signal })),
-        getOrCreate: (spec = {}) => ask((own, chat) => own.getOrCreate(chat, spec, { signal })),
+        ask: (work) => orNotFound(name, () => work(own, name.chat)),
+        within: (work) => orNotFound(name, () => work(own.of(name.chat))),
       };
     },
-    async [Symbol.asyncDispose]() {
-      // Those of a host are its own to let go of.
-      if (context.hosted === undefined) await sandboxes[Symbol.asyncDispose]();
-    },
+    [Symbol.asyncDispose]: () => transport[Symbol.asyncDispose](),
   };
 }
 
-/** For the time that the command takes. */
-async function hostAlone(context: CliContext, waitMs: number): Promise<Hosted> {
-  const pull = pullOf(context);
-  const sandboxes = await (await context.app()).sandboxes({
-    tends: 'nothing',
-    waitMs,
-    takeOver: context.values['take-over'] === true,
-    signal: context.signal,
-    onPull: pull.show,
+/** For code that runs once. Where no host can be had, the command runs it in this process. */
+export function connectRuns(context: CliContext): { readonly client: GeodeClient } & AsyncDisposable {
+  const transport = new HostTransport(context, {
+    waitMs: 0,
+    isOptional: true,
+    alone: async () => {
+      const { runAlone } = await import('./connect/alone.ts');
+      return runAlone(context);
+    },
   });
-  return { sandboxes, pull };
+  return {
+    client: createClient(transport),
+    [Symbol.asyncDispose]: () => transport[Symbol.asyncDispose](),
+  };
 }
 
-/** For programs nothing is shown. */
-export function pullOf({ json, streams }: Pick<CliContext, 'json' | 'streams'>): PullDisplay {
-  return json ? { show: () => {}, end: () => {} } : showPull(streams.stderr);
+function noSandboxes(): GeodeError {
+  return new GeodeError('sandbox_not_found', 'There are no sandboxes yet.', {
+    hint: 'geode sandbox create CHAT makes one.',
+  });
 }
 
 /** Does the same to every sandbox that the command line names, and shows how each is then. */
 export async function toEach(
   context: CliContext,
-  work: (chat: HostedChat) => Promise<unknown>,
+  work: (own: RemoteSandboxes, chat: string) => Promise<Parameters<typeof showStatus>[0]>,
 ): Promise<number> {
   const words = somePositionals(context, '[USER/]CHAT');
-  await using host = await becomeHost(context);
-  for (const word of words) {
-    const chat = await host.chat(word);
-    await work(chat);
-    showStatus(await chat.ask((own, name) => own.inspect(name)), context);
-  }
+  await using host = await connectHost(context);
+  for (const word of words) showStatus(await (await host.chat(word)).ask(work), context);
   return exitCodes.done;
 }
 

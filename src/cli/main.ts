@@ -1,13 +1,9 @@
 import { styleText } from 'node:util';
 import { thisHost } from '../config/host.ts';
-import { nearest } from '../config/schema.ts';
-import { type CliCommand, exitCodes } from './command.ts';
+import { type CommandEntry, exitCodes } from './command.ts';
 import { commands } from './command-list.ts';
 import { watchForEnd } from './ending.ts';
-import { overviewHelp } from './help.ts';
-import { perform } from './perform.ts';
 import { ownStreams } from './streams.ts';
-import { version } from './version.ts';
 
 const ending = watchForEnd();
 process.exitCode = await main(process.argv.slice(2));
@@ -16,27 +12,29 @@ ending.over();
 async function main(argv: readonly string[]): Promise<number> {
   const [name] = argv;
   if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
+    const { overviewHelp } = await import('./help.ts');
     process.stdout.write(`${overviewHelp(commands)}\n`);
     return name === undefined ? exitCodes.usage : exitCodes.done;
   }
   if (name === '--version' || name === '-V' || name === 'version') {
+    const { version } = await import('./version.ts');
     process.stdout.write(`geode ${version}\n`);
     return exitCodes.done;
   }
-  const command = findCommand(argv);
-  if (command === undefined) return withoutCommand(argv);
+  const found = findCommand(argv);
+  if (found === undefined) return withoutCommand(argv);
+  const [{ perform }, command] = await Promise.all([import('./perform.ts'), found.load()]);
   return perform(command, argv.slice(command.name.split(' ').length), {
     streams: ownStreams(() => ending.hangUp()),
     host: thisHost(),
     cwd: thisFolder(),
     colours: styleText('bold', 'x') !== 'x',
     signal: ending.signal,
-    commands,
   });
 }
 
 /** A name is one word or two: `host`, `host stop`; of both the longer is meant. */
-function findCommand(argv: readonly string[]): CliCommand | undefined {
+function findCommand(argv: readonly string[]): CommandEntry | undefined {
   const named = (words: number) => commands.find(({ name }) => name === argv.slice(0, words).join(' '));
   return named(2) ?? named(1);
 }
@@ -51,12 +49,14 @@ function thisFolder(): string {
 }
 
 /** The first word of a family of commands, `geode sandbox`, or a word that is not known. */
-function withoutCommand([first = '', second = '--help']: readonly string[]): number {
+async function withoutCommand([first = '', second = '--help']: readonly string[]): Promise<number> {
   const family = commands.filter(({ name }) => name.startsWith(`${first} `));
   if (family.length > 0 && second.startsWith('-')) {
+    const { overviewHelp } = await import('./help.ts');
     process.stdout.write(`${overviewHelp(family)}\n`);
     return exitCodes.usage;
   }
+  const { nearest } = await import('../config/nearest.ts');
   const names = commands.map(({ name }) => name);
   const asked = family.length > 0 ? `${first} ${second}` : first;
   const near = nearest(`${first} ${second}`, names) ?? nearest(first, names);

@@ -1,20 +1,16 @@
 import { parseArgs, styleText } from 'node:util';
-import { type App, createApp } from '../app.ts';
 import type { Host } from '../config/host.ts';
-import { type LoadedConfig, loadConfig } from '../config/load.ts';
 import { errorCatalogue, GeodeError, isGeodeError, reasonOf } from '../core/errors.ts';
 import {
   type CliCommand,
   type CliContext,
   type CliOption,
   exitCodes,
-  type Hosted,
   interruptedCode,
   signalCode,
   text,
 } from './command.ts';
 import { commandHelp } from './help.ts';
-import { runInHost } from './host/run-in-host.ts';
 import { errorText, visible, visibleJson } from './printable.ts';
 import type { Streams } from './streams.ts';
 
@@ -25,13 +21,6 @@ export interface Around {
   readonly cwd: string;
   readonly colours: boolean;
   readonly signal: AbortSignal;
-  readonly commands: readonly CliCommand[];
-  /** Of a host, which has all of this once for many commands. */
-  readonly within?: {
-    readonly loaded: LoadedConfig;
-    readonly app: App;
-    readonly hosted: (context: Pick<CliContext, 'json' | 'streams'>) => Hosted;
-  };
 }
 
 const commonOptions: Readonly<Record<string, CliOption>> = {
@@ -49,8 +38,7 @@ export async function perform(command: CliCommand, argv: readonly string[], arou
       context.out(commandHelp(command, options));
       return exitCodes.done;
     }
-    const elsewhere = command.host !== undefined && context.hosted === undefined;
-    return await (elsewhere ? runInHost(command, context) : command.run(context));
+    return await command.run(context);
   } catch (error) {
     return report(withHelp(error, command), argv.includes('--json'), around.streams);
   }
@@ -61,10 +49,13 @@ function contextOf(
   { values, positionals }: Pick<CliContext, 'values' | 'positionals'>,
   around: Around,
 ): CliContext {
-  const { streams, host, cwd, colours, signal, commands, within } = around;
+  const { streams, host, cwd, colours, signal } = around;
   const json = values.json === true;
   const err = (line: string) => streams.stderr.write(`${visible(line)}\n`);
-  const loaded = once(async () => within?.loaded ?? loadConfig(host, text(values, 'config')));
+  const loaded = once(async () => {
+    const { loadConfig } = await import('../config/load.ts');
+    return loadConfig(host, text(values, 'config'));
+  });
   const warn = (message: string) => err(`warning: ${message}`);
   return {
     argv,
@@ -76,12 +67,13 @@ function contextOf(
     json,
     signal,
     loaded,
-    app: once(async () => within?.app ?? createApp((await loaded()).config, host, warn)),
+    app: once(async () => {
+      const { createApp } = await import('../app.ts');
+      return createApp((await loaded()).config, host, warn);
+    }),
     out: (line) => streams.stdout.write(`${line}\n`),
     err,
     paint: (style, words) => (colours ? styleText(style, words, { validateStream: false }) : words),
-    commands,
-    ...(within === undefined ? {} : { hosted: within.hosted({ json, streams }) }),
   };
 }
 

@@ -1,62 +1,69 @@
-import { cancelled, throwIfCancelled } from '../core/cancel.ts';
-import { isGeodeError } from '../core/errors.ts';
-import type { PersistentSandbox } from '../core/persistent.ts';
-import type { Command, ExecResult } from '../core/process.ts';
-import type { Grade, Sandbox, Workspace } from '../core/sandbox.ts';
+import type { SocketProcess } from '../client/socket-process.ts';
+import { GeodeError, isGeodeError } from '../core/errors.ts';
+import type { ExitFacts } from '../core/process.ts';
+import { OutputCollector } from '../link/collect-output.ts';
 import { type CliContext, exitCodes, interruptedCode } from './command.ts';
 import { showDenied } from './egress-options.ts';
 import { errorText, visibleJson } from './printable.ts';
 import { exitCodeOf } from './sandbox-options.ts';
-import { explainExit, type OnInterrupt, showProcess } from './show-process.ts';
+import { explainExit, followProcess, type OnInterrupt, processOutput } from './show-process.ts';
 import type { Streams } from './streams.ts';
 
-type Place = Pick<Workspace, 'id' | 'exec'> &
-  Pick<PersistentSandbox, 'spawn'> &
-  Partial<Pick<PersistentSandbox, 'denials'> & Pick<Sandbox, 'hatch'>> & {
-    readonly runtime: string;
-    readonly grade: Grade;
-  };
+/** As much of each stream as a result for programs holds. */
+const outputLimitBytes = 10 * 1000 ** 2;
 
-/** Runs a command as if it ran here: stdin, output and exit code pass through. */
-export async function runCommandIn(
-  place: Place,
-  command: Command,
+/** Passes on stdin, output and exit code, as if the command ran here. */
+export async function passThrough(
+  running: SocketProcess,
   context: CliContext,
-  onInterrupt?: OnInterrupt,
+  { stdin, onInterrupt }: { readonly stdin: Stdin; readonly onInterrupt?: OnInterrupt },
 ): Promise<number> {
-  const { signal, json, out } = context;
-  if (json) {
-    const { bytes: _, ...result } = await execOrLeave(place, command, signal, onInterrupt);
-    out(JSON.stringify({ ...result, sandbox: place.id, runtime: place.runtime, grade: place.grade }));
-    return exitCodeOf(result);
-  }
-  const startedAt = Date.now();
-  const exit = await showProcess(await place.spawn(command, { signal, inStep: true }), context, onInterrupt);
+  const { signal, json, streams } = context;
+  const collected = new OutputCollector(outputLimitBytes);
+  const show = json ? async () => {} : processOutput(streams, signal);
+  // A command that has ended takes no more, which its exit tells.
+  if (stdin !== undefined) void sendStdin(running, stdin).catch(() => {});
+  const exit = await followProcess(
+    running,
+    async (event) => {
+      if (json) collected.add(event);
+      else await show(event);
+    },
+    context,
+    onInterrupt,
+  );
+  if (json && exit !== undefined) return showResult(running, collected, exit, context);
   if (exit !== undefined) explainExit(exit, context);
-  showDenied(place.denials?.(startedAt) ?? place.hatch?.denials(startedAt) ?? [], context);
+  showDenied(running.denied(), context);
   return exit === undefined || signal.aborted ? interruptedCode(signal.reason) : exitCodeOf(exit);
 }
 
-async function execOrLeave(
-  place: Place,
-  command: Command,
-  signal: AbortSignal,
-  onInterrupt: OnInterrupt = () => 'kill',
-): Promise<ExecResult> {
-  throwIfCancelled(signal, 'The command');
-  const kill = new AbortController();
-  const left = Promise.withResolvers<never>();
-  const stop = () => {
-    if (onInterrupt(signal.reason) === 'kill') kill.abort(signal.reason);
-    else left.reject(cancelled('Waiting for the command', signal.reason));
-  };
-  signal.addEventListener('abort', stop, { once: true });
-  return Promise.race([place.exec(command, { signal: kill.signal }), left.promise]);
+function showResult(
+  running: SocketProcess,
+  collected: OutputCollector,
+  exit: ExitFacts,
+  { out, signal }: CliContext,
+): number {
+  if (signal.aborted)
+    throw new GeodeError('cancelled', 'The command was cancelled.', { cause: signal.reason });
+  collected.add({ ...exit, type: 'exit' });
+  const { bytes: _, ...result } = collected.result(running.id) ?? { bytes: undefined };
+  const { id, runtime, grade } = running.sandbox;
+  const denied = running.denied();
+  out(JSON.stringify({ ...result, ...(denied.length > 0 && { denied }), sandbox: id, runtime, grade }));
+  return exitCodeOf(exit);
 }
 
+export type Stdin = AsyncIterable<Uint8Array> | undefined;
+
 /** Nobody types a pipe: it is passed on. A terminal is not, unless someone asks for it. */
-export function stdinOf({ stdin }: Streams, wanted: 'pipes' | 'always' = 'pipes'): Pick<Command, 'stdin'> {
-  return stdin.isTTY && wanted === 'pipes' ? {} : { stdin };
+export function stdinOf({ stdin }: Streams, wanted: 'pipes' | 'always' = 'pipes'): Stdin {
+  return stdin.isTTY && wanted === 'pipes' ? undefined : stdin;
+}
+
+async function sendStdin(running: SocketProcess, stdin: AsyncIterable<Uint8Array>): Promise<void> {
+  for await (const piece of stdin) await running.write(piece);
+  await running.closeStdin();
 }
 
 /** What keeps a command from being run is told apart from what the command says by its exit code. */

@@ -1,12 +1,9 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { RecordedEvent } from '../sandboxes/journal-events.ts';
-import type { JournalReading } from '../sandboxes/journal-reading.ts';
 import type { CliContext } from './command.ts';
+import type { JournalReader } from './journal-reader.ts';
 import { printable } from './printable.ts';
 import { endText, processOutput } from './show-process.ts';
 import type { Streams } from './streams.ts';
-
-const pollMs = 100;
 
 /** What of a journal is shown. */
 export interface LogsPart {
@@ -20,30 +17,21 @@ export interface LogsPart {
 
 /** What is on record, and what comes if it is followed, each to where it was written to. */
 export async function showJournal(
-  reading: JournalReading,
+  reading: JournalReader,
   processId: string,
-  { follow, tail, ...part }: LogsPart,
+  { follow, tail, from: first = 0, since }: LogsPart,
   { json, out, err, signal, streams }: CliContext,
 ): Promise<void> {
   const show = json ? async (event: RecordedEvent) => out(jsonOf(event)) : shower(streams, signal);
-  const isRunning = () => !signal.aborted;
-  let from = part.from ?? 0;
+  const part = { ...(since !== undefined && { since }), signal };
+  let from = first;
   if (tail !== undefined) {
-    const [first] = await reading.tail(processId, tail, { ...part, signal });
-    if (first !== undefined) from = first.offset;
+    const [line] = await reading.tail(processId, tail, { ...part, from });
+    if (line !== undefined) from = line.offset;
   }
-  for (;;) {
-    for await (const event of reading.events(processId, { ...part, from, signal })) {
-      await show(event);
-      if (event.type !== 'exit') {
-        from = event.offset + (event.type === 'output-lost' ? event.length : event.bytes.length);
-        continue;
-      }
-      if (follow && !json) err(`process ${processId} ended ${endText(event)}`);
-      return;
-    }
-    if (!follow || !isRunning()) return;
-    await delay(pollMs, undefined, { signal }).catch(() => {});
+  for await (const event of reading.events(processId, { ...part, from, follow })) {
+    await show(event);
+    if (event.type === 'exit' && follow && !json) err(`process ${processId} ended ${endText(event)}`);
   }
 }
 
@@ -64,7 +52,7 @@ function jsonOf(event: RecordedEvent): string {
 }
 
 export async function showGrep(
-  reading: JournalReading,
+  reading: JournalReader,
   processId: string,
   pattern: string,
   { regex, from, since }: LogsPart,

@@ -7,41 +7,53 @@ import { TerminalGuard } from './terminal-guard.ts';
 /** What becomes of a command when whoever waits for it is told to end. */
 export type OnInterrupt = (reason: unknown) => 'kill' | 'leave';
 
+/** A command that is interrupted has that long to end. */
+const interruptDeadlineMs = 10_000;
+
 /**
- * What a command writes goes where it belongs, as it comes. An interrupt kills its whole tree, or leaves it
- * running; then there is no exit to tell.
+ * Takes each event of a command as it comes, to its exit. An interrupt kills its whole tree, or leaves it running; then
+ * there is no exit to tell, and neither when the host stops in good order.
  */
-export async function showProcess(
+export async function followProcess(
   running: Process,
-  { signal, streams }: Pick<CliContext, 'signal' | 'streams'>,
+  take: (event: Written) => Promise<void>,
+  { signal }: Pick<CliContext, 'signal'>,
   onInterrupt: OnInterrupt = () => 'kill',
 ): Promise<ExitFacts | undefined> {
   const left = Promise.withResolvers<undefined>();
+  left.promise.catch(() => {});
   let isLeft = false;
+  let deadline: NodeJS.Timeout | undefined;
   const stop = () => {
     isLeft = onInterrupt(signal.reason) === 'leave';
-    if (isLeft) left.resolve(undefined);
-    else void running.kill().catch(() => {});
+    if (isLeft) return left.resolve(undefined);
+    deadline = setTimeout(
+      () => left.reject(new GeodeError('host_lost', 'The host does not answer an interrupt')),
+      interruptDeadlineMs,
+    );
+    // One that has ended meanwhile says so itself.
+    void running.kill().catch(() => {});
   };
   signal.addEventListener('abort', stop, { once: true });
+  if (signal.aborted) stop();
   try {
-    return await Promise.race([showToEnd(running, streams, signal, () => isLeft), left.promise]);
+    return await Promise.race([takeToEnd(running, take, signal, () => isLeft), left.promise]);
   } finally {
+    clearTimeout(deadline);
     signal.removeEventListener('abort', stop);
   }
 }
 
-async function showToEnd(
+async function takeToEnd(
   running: Process,
-  streams: Streams,
+  take: (event: Written) => Promise<void>,
   signal: AbortSignal,
   isLeft: () => boolean,
 ): Promise<ExitFacts | undefined> {
-  const show = processOutput(streams, signal);
   for await (const event of running) {
     if (isLeft()) return undefined;
     if (event.type === 'exit') return event;
-    if (!signal.aborted) await show(event);
+    if (!signal.aborted) await take(event);
   }
   throw new GeodeError('internal', 'The command ended without an exit record.');
 }

@@ -1,4 +1,5 @@
 import type { PullEvent } from '../runs/events.ts';
+import type { CliContext } from './command.ts';
 import type { Output } from './streams.ts';
 
 const barWidth = 30;
@@ -8,6 +9,11 @@ export interface PullDisplay {
   show(event: PullEvent): void;
   /** Clears the bar, if there is one. */
   end(): void;
+}
+
+/** For programs nothing is shown. */
+export function pullOf({ json, streams }: Pick<CliContext, 'json' | 'streams'>): PullDisplay {
+  return json ? { show: () => {}, end: () => {} } : showPull(streams.stderr);
 }
 
 export function showPull(stream: Output = process.stderr): PullDisplay {

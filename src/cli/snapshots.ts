@@ -1,14 +1,9 @@
+import type { RemoteSnapshots } from '../client/snapshots.ts';
 import { GeodeError } from '../core/errors.ts';
-import type { PersistentSandbox } from '../core/persistent.ts';
-import type { Restored, Snapshots } from '../core/snapshots.ts';
-
-export function snapshotsOf({ snapshots, runtime }: PersistentSandbox): Snapshots {
-  if (snapshots !== undefined) return snapshots;
-  throw new GeodeError('cannot_enforce', `The ${runtime} runtime keeps the files elsewhere: no snapshots.`);
-}
+import type { Restored } from '../core/snapshots.ts';
 
 /** The newest of all, undo points included. */
-export async function newestOf(snapshots: Snapshots): Promise<string> {
+export async function newestOf(snapshots: Pick<RemoteSnapshots, 'list'>): Promise<string> {
   const newest = (await snapshots.list()).snapshots.at(-1);
   if (newest !== undefined) return newest.kind === 'undo' ? 'undo' : newest.name;
   throw new GeodeError('snapshot_not_found', 'This sandbox has no snapshot yet.', {

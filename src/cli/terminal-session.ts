@@ -1,7 +1,6 @@
+import type { SocketProcess } from '../client/socket-process.ts';
 import { isGeodeError } from '../core/errors.ts';
-import type { Journal } from '../core/journal.ts';
-import type { ExitFacts, Process, TerminalSize } from '../core/process.ts';
-import { screenOf } from '../sandboxes/screen.ts';
+import type { ExitFacts, TerminalSize } from '../core/process.ts';
 import type { CliContext } from './command.ts';
 import { detachKeys } from './detach-keys.ts';
 import { writeAll } from './show-process.ts';
@@ -13,13 +12,6 @@ export type Left =
   | { readonly type: 'ended'; readonly exit: ExitFacts }
   | { readonly type: 'detached' }
   | { readonly type: 'interrupted'; readonly reason: unknown };
-
-export interface TerminalProcess {
-  readonly running: Process;
-  readonly journal: Journal;
-  /** The size that its terminal has; its screen is shown again. Left out for a new one. */
-  readonly seenAt?: TerminalSize;
-}
 
 /** Whether a person sits here. */
 export function hasTerminal({ stdin, stdout }: Streams): boolean {
@@ -36,39 +28,55 @@ export function terminalSize({ stdout }: Streams): TerminalSize {
  * writes is shown. Ctrl-P Ctrl-Q, a hang-up and an interrupt from outside leave it running.
  */
 export async function joinTerminal(
-  { running, journal, seenAt }: TerminalProcess,
+  running: SocketProcess,
   { streams, signal }: Pick<CliContext, 'streams' | 'signal'>,
 ): Promise<Left> {
   const guard = new TerminalGuard();
-  const left = new AbortController();
-  const stop = AbortSignal.any([signal, left.signal]);
+  const left = Promise.withResolvers<Left>();
+  const interrupt = () => left.resolve({ type: 'interrupted', reason: signal.reason });
+  signal.addEventListener('abort', interrupt, { once: true });
+  if (signal.aborted) interrupt();
   using _terminal = takeTerminal(streams, guard);
   try {
-    const from = seenAt === undefined ? 0 : await showAgain(journal, seenAt, streams, guard, stop);
-    await running.resize(terminalSize(streams)).catch(() => {});
+    await showAgain(running, streams, guard, signal);
+    await running.resize(terminalSize(streams));
     // Not before: what is typed meanwhile is for the screen that is about to be there.
-    using _input = sendKeys(running, streams, () => left.abort('detached'));
-    for await (const event of journal.follow(from, { signal: stop })) {
-      if (event.type === 'exit') return { type: 'ended', exit: event };
-      if (event.type !== 'output-lost') await writeAll(streams.stdout, guard.pass(event.bytes), stop);
-    }
-  } catch (error) {
-    if (!isGeodeError(error, 'cancelled')) throw error;
+    using _input = sendKeys(running, streams, () => left.resolve({ type: 'detached' }));
+    return await Promise.race([showToEnd(running, streams, guard, signal), left.promise]);
+  } finally {
+    signal.removeEventListener('abort', interrupt);
+    running.close();
   }
-  return signal.aborted ? { type: 'interrupted', reason: signal.reason } : { type: 'detached' };
 }
 
-/** Gives where the journal goes on. */
-async function showAgain(
-  journal: Journal,
-  seenAt: TerminalSize,
+async function showToEnd(
+  running: SocketProcess,
   streams: Streams,
   guard: TerminalGuard,
   signal: AbortSignal,
-): Promise<number> {
-  const { content, offset } = await screenOf(journal, seenAt, { showAt: terminalSize(streams), signal });
-  await writeAll(streams.stdout, guard.pass(Buffer.from(`\x1b[H\x1b[2J${content}`)), signal);
-  return offset;
+): Promise<Left> {
+  try {
+    for await (const event of running) {
+      if (event.type === 'exit') return { type: 'ended', exit: event };
+      if (event.type !== 'output-lost') await writeAll(streams.stdout, guard.pass(event.bytes), signal);
+    }
+  } catch (error) {
+    // A host that stops in good order leaves it running.
+    if (!isGeodeError(error, 'stopping')) throw error;
+  }
+  return { type: 'interrupted', reason: 'SIGTERM' };
+}
+
+/** The screen as it is, where the process was there before. */
+async function showAgain(
+  { screen }: SocketProcess,
+  streams: Streams,
+  guard: TerminalGuard,
+  signal: AbortSignal,
+): Promise<void> {
+  if (screen === undefined) return;
+  const drawn = Buffer.concat([Buffer.from('\x1b[H\x1b[2J'), screen.content]);
+  await writeAll(streams.stdout, guard.pass(drawn), signal);
 }
 
 /** Raw, until it is given back as it was. */
@@ -84,7 +92,7 @@ function takeTerminal({ stdin, stdout, setRaw }: Streams, guard: TerminalGuard):
 }
 
 /** What is typed arrives in its order. A program that has ended takes no more, which its exit tells. */
-function sendKeys(running: Process, streams: Streams, detach: () => void): Disposable {
+function sendKeys(running: SocketProcess, streams: Streams, detach: () => void): Disposable {
   const { stdin, stdout } = streams;
   let sending = Promise.resolve();
   const send = (work: () => Promise<void>) => {

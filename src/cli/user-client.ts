@@ -1,7 +1,7 @@
 import { createClient, type GeodeClient } from '../client/client.ts';
 import type { CliContext, CliOption } from './command.ts';
 import { text } from './command.ts';
-import { hostTransport } from './host/host-transport.ts';
+import { hostTransport } from './connect/host-transport.ts';
 
 export const forUserOption = {
   user: { type: 'string', value: 'USER', description: 'whose; yours by default' },

@@ -12,6 +12,7 @@ import { type RemoteContexts, type RemoteRuns, remoteContexts, remoteRuns } from
 import { type RemoteSandboxes, remoteSandboxes } from './sandboxes.ts';
 import type { Connection } from './send.ts';
 import { type RemoteSolves, remoteSolves } from './solve.ts';
+import { type RemoteTools, remoteTools } from './tools.ts';
 import { httpTransport, type Target, type Transport } from './transport.ts';
 
 export { GeodeError, isGeodeError } from '../core/errors.ts';
@@ -29,6 +30,7 @@ export type { RemoteKeys, RemoteRuntime } from './host.ts';
 export type { RemoteJournals } from './journals.ts';
 export type { FileOptions, ListOptions, SearchOptions } from './memory.ts';
 export type { RemoteProcess } from './process.ts';
+export type { FreshSandbox, LiveRunOptions } from './run-socket.ts';
 export type {
   ContextSpec,
   RemoteContext,
@@ -41,6 +43,7 @@ export type { RemoteSandboxSpec } from './sandboxes.ts';
 export type { RemoteSnapshots } from './snapshots.ts';
 export type { SocketProcess } from './socket-process.ts';
 export type { RemoteCrystal, RemoteCrystalChange, RemoteSolve, RemoteSolveRequest } from './solve.ts';
+export type { RemoteSandboxTools, RemoteTools } from './tools.ts';
 
 export interface GeodeClient extends RemoteMemory, RemoteHost {
   readonly sandboxes: RemoteSandboxes;
@@ -50,6 +53,8 @@ export interface GeodeClient extends RemoteMemory, RemoteHost {
   /** What sandboxes and runs of the user tried to reach, and what it cost. */
   readonly egress: RemoteEgress;
   readonly secrets: RemoteSecrets;
+  /** Tools of the host for programs in sandboxes; a sandbox's own are at `sandboxes.of(chat).tools`. */
+  readonly tools: RemoteTools;
   /** Chats with agents, on every channel. */
   readonly chats: RemoteChats;
   /** Conversations with agents in sandboxes. */
@@ -75,9 +80,11 @@ function clientOf(connection: Connection): GeodeClient {
     solves: remoteSolves(connection),
     egress: remoteEgress(connection),
     secrets: remoteSecrets(connection),
+    tools: remoteTools(connection),
     agents: remoteAgents(connection),
     chats: remoteChats(connection),
     approvals: remoteApprovals(connection),
-    as: (user) => clientOf({ ...connection, headers: { ...connection.headers, 'geode-user': user } }),
+    as: (user) =>
+      clientOf({ ...connection, headers: { ...connection.headers, 'geode-user': encodeURIComponent(user) } }),
   };
 }

@@ -2,6 +2,7 @@
 import type { Cancel } from '../core/cancel.ts';
 import { GeodeError, isGeodeError } from '../core/errors.ts';
 import { type Connection, problemError, type Query, type Sending, send, unreachable } from './send.ts';
+import type { Answer } from './transport.ts';
 
 interface ServerEvent<T> {
   readonly event: T;
@@ -84,12 +85,13 @@ async function* eventsOf<T extends AnyEvent>(
 }
 
 /** The data of each event, parsed from JSON. */
-export function readEvents<T>(response: Response): AsyncGenerator<ServerEvent<T>>;
-export async function* readEvents(response: Response): AsyncGenerator<ServerEvent<unknown>> {
-  if (!response.body) return;
+export function readEvents<T>(response: Answer): AsyncGenerator<ServerEvent<T>>;
+export async function* readEvents(response: Answer): AsyncGenerator<ServerEvent<unknown>> {
+  const { body } = response;
+  if (body === null) return;
   // What has come of the next event: a large one comes in many pieces.
   let pieces: string[] = [];
-  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   try {
     for (;;) {
       const { done, value } = await reader.read();

@@ -1,12 +1,17 @@
-/** Files of a sandbox, as the library's own `Files`, over HTTP. Host folders are left out: a browser has none. */
+/** Files of a sandbox, as the library's own `Files`, over HTTP. */
 import { fromWire, type Wire } from '../api/schemas/names.ts';
 import type { Cancel } from '../core/cancel.ts';
 import { isGeodeError } from '../core/errors.ts';
 import type { FileFacts, Files, GrepMatch, Listing, Range, WatchEvent } from '../core/files.ts';
 import { streamEvents } from './events.ts';
 import { ask, type Connection, send } from './send.ts';
+import type { Answer } from './transport.ts';
 
-export type RemoteFiles = Omit<Files, 'upload' | 'download' | 'save'>;
+/**
+ * Paths of the host are those of its own machine, and only whoever runs it may name them: over its own socket. A file
+ * may be uploaded as well as a folder.
+ */
+export type RemoteFiles = Files;
 
 export function remoteFiles(
   connection: Connection,
@@ -102,6 +107,16 @@ export function remoteFiles(
       const sending = { query: { path, root }, body: tar, headers, signal };
       return (await ask<{ count: number }>(connection, 'PUT', `${base}/archive`, sending)).count;
     },
+    async upload(from, path, { signal } = {}) {
+      const sending = { json: { from, path, root }, signal };
+      return (await ask<{ count: number }>(connection, 'POST', `${base}/upload`, sending)).count;
+    },
+    async download(path, to, { maxBytes, signal } = {}) {
+      const sending = { json: { path, root, to, max_bytes: maxBytes }, signal };
+      return (await ask<{ count: number }>(connection, 'POST', `${base}/download`, sending)).count;
+    },
+    save: (path, to, { mode, maxBytes, ...cancel } = {}) =>
+      change('save', { path, to, mode, max_bytes: maxBytes }, cancel),
   };
 }
 
@@ -110,7 +125,7 @@ function rangeHeader(offset: number, length: number | undefined): string | undef
   return `bytes=${offset}-${length === undefined ? '' : offset + length - 1}`;
 }
 
-async function* bytesOf({ body }: Response): AsyncGenerator<Uint8Array> {
+async function* bytesOf({ body }: Answer): AsyncGenerator<Uint8Array> {
   const reader = body?.getReader();
   if (reader === undefined) return;
   try {

@@ -15,7 +15,10 @@ import type { RunOptions } from '../runs/options.ts';
 import type { Artifact, RunResult } from '../runs/result.ts';
 import { type EgressRequest, wireEgress } from './egress.ts';
 import { streamEvents } from './events.ts';
+import { execFresh, type FreshSandbox, type LiveRunOptions, runLive } from './run-socket.ts';
+import type { RemoteCommand } from './sandbox.ts';
 import { ask, type Connection, send } from './send.ts';
+import type { Opening, SocketProcess } from './socket-process.ts';
 
 export interface RemoteRunOptions extends Omit<RunOptions, 'stdin' | 'user' | 'egress'> {
   readonly stdin?: string | Uint8Array;
@@ -36,6 +39,10 @@ export type RemoteRunEvent =
 export interface RemoteRuns {
   /** Everything that happens, as it happens. Leaving the loop ends the run. */
   stream(code: string, language: string, options?: RemoteRunOptions): AsyncGenerator<RemoteRunEvent>;
+  /** The same over one connection, with a stdin that is read as the code reads it. */
+  live(code: string | Uint8Array, language: string, options?: LiveRunOptions): AsyncGenerator<RemoteRunEvent>;
+  /** A command in a fresh sandbox, which ends with it and with the connection. */
+  exec(command: RemoteCommand, sandbox?: FreshSandbox, options?: Opening): Promise<SocketProcess>;
   run(
     code: string,
     language: string,
@@ -53,6 +60,8 @@ export function remoteRuns(connection: Connection): RemoteRuns {
         yield runEvent(event);
       }
     },
+    live: (code, language, options = {}) => runLive(connection, code, language, options),
+    exec: (command, sandbox = {}, opening = {}) => execFresh(connection, command, sandbox, opening),
     async run(code, language, { signal, ...options } = {}) {
       const json = wireRun(code, language, options);
       return runResult(await ask<WireRunResult>(connection, 'POST', path, { json, signal }));

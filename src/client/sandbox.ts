@@ -1,7 +1,7 @@
 /** One sandbox, as the library's own `PersistentSandbox`, over HTTP. Nothing is asked until something is called. */
 import { chatSegment, wireBytes } from '../api/schemas/encoding.ts';
 import { fromWire, toWire, type Wire } from '../api/schemas/names.ts';
-import type { WireExecResult } from '../api/schemas/processes.ts';
+import type { WireExecResult, WireStarted } from '../api/schemas/processes.ts';
 import type { UsageEvent } from '../api/schemas/sandboxes.ts';
 import type { Cancel } from '../core/cancel.ts';
 import type {
@@ -20,7 +20,8 @@ import { type RemoteJournals, remoteJournals } from './journals.ts';
 import { type RemoteProcess, remoteProcess } from './process.ts';
 import { ask, type Connection, queryText, send } from './send.ts';
 import { type RemoteSnapshots, remoteSnapshots } from './snapshots.ts';
-import { openSocketProcess, type SocketProcess } from './socket-process.ts';
+import { type Opening, openSocketProcess, type SocketProcess } from './socket-process.ts';
+import { type RemoteSandboxTools, remoteSandboxTools } from './tools.ts';
 
 /** Stdin is sent with the command; what is longer is written to a process over its own connection. */
 export interface RemoteCommand extends Omit<Command, 'stdin' | 'files' | 'sole' | 'opening'> {
@@ -38,13 +39,15 @@ export interface RemoteSandbox {
   readonly journals: RemoteJournals;
   /** What it may reach. */
   readonly egress: RemoteSandboxEgress;
+  /** Tools of the host for the programs in it. */
+  readonly tools: RemoteSandboxTools;
   exec(command: Omit<RemoteCommand, 'interactive'>, options?: ExecOptions): Promise<ExecResult>;
   /** Goes on without its caller. */
-  spawn(command: RemoteCommand, options?: Cancel): Promise<RemoteProcess>;
+  spawn(command: RemoteCommand, options?: Cancel): Promise<RemoteProcess & { readonly sandboxId: string }>;
   /** Over one connection, in step with its reader; ends with the connection unless told otherwise. */
   run(
     command: RemoteCommand,
-    options?: { readonly onDisconnect?: 'kill' | 'leave' } & Cancel,
+    options?: { readonly onDisconnect?: 'kill' | 'leave' } & Omit<Opening, 'wantsScreen'>,
   ): Promise<SocketProcess>;
   /** A URL on the machine of the host that leads to this port until the sandbox stops, for whoever has it. */
   preview(port: number, options?: Cancel): Promise<string>;
@@ -53,7 +56,7 @@ export interface RemoteSandbox {
   /** Joins over one connection; with a size, its terminal gets that size and its screen comes first. */
   join(
     processId: string,
-    options?: { readonly from?: number; readonly size?: TerminalSize } & Cancel,
+    options?: { readonly from?: number; readonly size?: TerminalSize } & Omit<Opening, 'wantsScreen'>,
   ): Promise<SocketProcess>;
   signal(processId: string, name: SignalName, options?: { readonly tree?: boolean } & Cancel): Promise<void>;
   usage(options?: { readonly everyMs?: number } & Cancel): AsyncGenerator<Usage>;
@@ -72,24 +75,25 @@ export function remoteSandbox(connection: Connection, chat: string): RemoteSandb
     snapshots: remoteSnapshots(connection, path),
     journals: remoteJournals(connection, path),
     egress: remoteSandboxEgress(connection, path),
+    tools: remoteSandboxTools(connection, path),
     async exec(command, { outputLimitBytes, signal } = {}) {
       const json = { ...wireCommand(command), output_limit_bytes: outputLimitBytes };
       return execResult(await ask<WireExecResult>(connection, 'POST', `${path}/exec`, { json, signal }));
     },
     async spawn(command, { signal } = {}) {
       const json = wireCommand(command);
-      const started = await ask<{ id: string; pid: number }>(connection, 'POST', `${path}/processes`, {
+      const started = await ask<WireStarted>(connection, 'POST', `${path}/processes`, {
         json,
         signal,
       });
-      return remoteProcess(connection, path, started);
+      return { ...remoteProcess(connection, path, started), sandboxId: started.sandbox };
     },
-    run: (command, { onDisconnect = 'kill', signal } = {}) =>
+    run: (command, { onDisconnect = 'kill', ...opening } = {}) =>
       openSocketProcess(
         connection,
         `${path}/exec`,
         { type: 'exec', ...wireCommand(command), on_disconnect: onDisconnect },
-        { signal },
+        opening,
       ),
     async preview(port, { signal } = {}) {
       const json = { port };
@@ -103,10 +107,10 @@ export function remoteSandbox(connection: Connection, chat: string): RemoteSandb
       const pid = processes.find(({ id }) => id === processId)?.pid ?? 0;
       return remoteProcess(connection, path, { id: processId, pid, from });
     },
-    join(processId, { from, size, signal } = {}) {
+    join(processId, { from, size, ...opening } = {}) {
       const query = queryText({ from, ...(size && { columns: size.columns, rows: size.rows }) });
       const where = `${path}/processes/${encodeURIComponent(processId)}/socket${query}`;
-      return openSocketProcess(connection, where, undefined, { wantsScreen: size !== undefined, signal });
+      return openSocketProcess(connection, where, undefined, { wantsScreen: size !== undefined, ...opening });
     },
     async signal(processId, name, { tree = false, signal } = {}) {
       const where = `${path}/processes/${encodeURIComponent(processId)}/signal`;
@@ -125,7 +129,7 @@ export function remoteSandbox(connection: Connection, chat: string): RemoteSandb
   };
 }
 
-function wireCommand({ stdin, ...command }: RemoteCommand) {
+export function wireCommand({ stdin, ...command }: RemoteCommand) {
   const bytes = typeof stdin === 'string' ? { text: stdin } : stdin && wireBytes(stdin);
   return { ...toWire(command), ...(bytes !== undefined && { stdin: bytes }) };
 }

@@ -1,6 +1,6 @@
 /** One request, and its refusal as a `GeodeError`. */
 import { type ErrorCode, errorCatalogue, GeodeError, isGeodeError, reasonOf } from '../core/errors.ts';
-import type { Transport } from './transport.ts';
+import type { Answer, Transport } from './transport.ts';
 
 /** A host, and for whom it is asked. */
 export interface Connection {
@@ -28,7 +28,7 @@ export async function send(
   method: string,
   path: string,
   sending: Sending = {},
-): Promise<Response> {
+): Promise<Answer> {
   const body = bodyOf(sending);
   const response = await request(connection, path + queryText(sending.query), {
     method,
@@ -40,7 +40,7 @@ export async function send(
       ...sending.headers,
     },
     body,
-    ...(body instanceof ReadableStream && { duplex: 'half' as const }),
+    ...(isStream(body) && { duplex: 'half' as const }),
     signal: sending.signal ?? null,
   });
   if (response.ok || sending.accepted?.includes(response.status)) return response;
@@ -58,8 +58,8 @@ export async function ask<T>(
   return jsonOf<T>(response);
 }
 
-async function jsonOf<T>(response: Response): Promise<T>;
-async function jsonOf(response: Response): Promise<unknown> {
+async function jsonOf<T>(response: Answer): Promise<T>;
+async function jsonOf(response: Answer): Promise<unknown> {
   const text = await response.text().catch((thrown) => {
     throw new GeodeError('server_unreachable', `The answer was cut off: ${reasonOf(thrown)}`, {
       cause: thrown,
@@ -96,7 +96,12 @@ function bodyOf({ json, form, body }: Sending): NonNullable<RequestInit['body']>
   });
 }
 
-async function request({ transport }: Connection, path: string, init: RequestInit): Promise<Response> {
+/** Without the class, which takes time to load and is rarely needed. */
+function isStream(body: RequestInit['body']): boolean {
+  return typeof body === 'object' && body !== null && 'getReader' in body;
+}
+
+async function request({ transport }: Connection, path: string, init: RequestInit): Promise<Answer> {
   try {
     return await transport.fetch(path, init);
   } catch (thrown) {
@@ -114,11 +119,11 @@ export function unreachable(
   return new GeodeError('server_unreachable', `${name} does not answer: ${reason}`, { cause: thrown });
 }
 
-async function refusalOf(response: Response): Promise<GeodeError> {
+async function refusalOf(response: Answer): Promise<GeodeError> {
   return problemError(parseJson(await response.text())) ?? notGeode(response);
 }
 
-function notGeode({ status }: Response): GeodeError {
+function notGeode({ status }: Answer): GeodeError {
   return new GeodeError('server_unreachable', `The server answered ${status}, which is no answer of Geode`);
 }
 

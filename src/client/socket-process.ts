@@ -2,8 +2,11 @@
 import { fromWire } from '../api/schemas/names.ts';
 import { streamBytes } from '../api/schemas/socket-frames.ts';
 import type { Cancel } from '../core/cancel.ts';
+import type { Denial } from '../core/egress.ts';
 import { GeodeError } from '../core/errors.ts';
 import type { ExitFacts, Process, ProcessEvent, TerminalSize } from '../core/process.ts';
+import type { Grade } from '../core/sandbox.ts';
+import type { PullEvent } from '../runs/events.ts';
 import { pause } from './events.ts';
 import { type Connection, parseJson, problemError } from './send.ts';
 import type { ClientSocket } from './transport.ts';
@@ -12,11 +15,31 @@ import type { ClientSocket } from './transport.ts';
 export interface SocketProcess extends Process {
   /** The screen of its terminal, where it was asked for: the text that draws it, and where its output goes on. */
   readonly screen?: { readonly size: TerminalSize; readonly content: Uint8Array; readonly offset: number };
+  /** Where it runs. */
+  readonly sandbox: ProcessPlace;
+  /** What was refused to its sandbox meanwhile; known with its exit. */
+  denied(): readonly Denial[];
   /** Ends the connection; what becomes of the process was said when it was started. */
   close(): void;
 }
 
-type Said = { readonly type: string } & Readonly<Record<string, unknown>>;
+export interface ProcessPlace {
+  readonly id: string;
+  readonly runtime: string;
+  readonly grade: Grade;
+  /** Whether what it may reach is enforced; left out where there is no policy. */
+  readonly hatch?: 'enforced' | 'advice';
+}
+
+export interface Opening extends Cancel {
+  readonly wantsScreen?: boolean;
+  /** Only until the process is there: from then on whoever runs it decides what becomes of it. */
+  readonly opening?: AbortSignal | undefined;
+  /** How far the pull of its image is. */
+  readonly onPull?: (event: PullEvent) => void;
+}
+
+export type Said = { readonly type: string } & Readonly<Record<string, unknown>>;
 
 /** So many bytes may wait here before a writer does. */
 const mostAheadBytes = 1024 ** 2;
@@ -26,27 +49,31 @@ export async function openSocketProcess(
   { transport, headers }: Connection,
   path: string,
   first: object | undefined,
-  { wantsScreen = false, signal }: { readonly wantsScreen?: boolean } & Cancel,
+  { wantsScreen = false, signal, opening, onPull = () => {} }: Opening,
 ): Promise<SocketProcess> {
-  if (signal?.aborted) throw cancelled(signal);
-  const socket = transport.connect(path, headers);
+  const stop = opening ?? signal;
+  if (stop?.aborted) throw cancelled(stop);
+  const socket = await transport.connect(path, headers);
   const inbox = new Inbox(socket, transport.name);
   const leave = () => socket.close();
-  signal?.addEventListener('abort', leave, { once: true });
+  stop?.addEventListener('abort', leave, { once: true });
   try {
     await inbox.opened;
+    if (stop?.aborted) throw cancelled(stop);
     if (first !== undefined) socket.send(JSON.stringify(first));
-    const { id, pid, offset } = await expectSaid(inbox, 'process');
+    const { id, pid, offset, sandbox } = await expectSaid(inbox, 'process', onPull);
     const screen = wantsScreen ? await readScreen(inbox) : undefined;
     const from = screen?.offset ?? Number(offset);
+    opening?.removeEventListener('abort', leave);
     return {
       ...handle(socket, inbox, { id: String(id), pid: Number(pid), from }, signal),
+      sandbox: fromWire(sandbox) as ProcessPlace,
       ...(screen !== undefined && { screen }),
     };
   } catch (error) {
     socket.close();
-    signal?.removeEventListener('abort', leave);
-    throw signal?.aborted ? cancelled(signal) : error;
+    stop?.removeEventListener('abort', leave);
+    throw stop?.aborted ? cancelled(stop) : error;
   }
 }
 
@@ -55,12 +82,14 @@ function handle(
   inbox: Inbox,
   { id, pid, from }: { readonly id: string; readonly pid: number; readonly from: number },
   signal: AbortSignal | undefined,
-): Omit<SocketProcess, 'screen'> {
+): Omit<SocketProcess, 'screen' | 'sandbox'> {
+  let denied: readonly Denial[] = [];
   const say = async (message: object) => socket.send(JSON.stringify(message));
   return {
     id,
     pid,
     close: () => socket.close(),
+    denied: () => denied,
     async write(bytes) {
       if (inbox.closed) throw new GeodeError('process_not_found', `Process ${id} has ended.`);
       socket.send(typeof bytes === 'string' ? new TextEncoder().encode(bytes) : new Uint8Array(bytes));
@@ -75,8 +104,9 @@ function handle(
       try {
         for (;;) {
           const message = await inbox.next();
-          if (message === undefined) throw signal?.aborted ? cancelled(signal) : lost(id);
+          if (message === undefined) throw signal?.aborted ? cancelled(signal) : inbox.lost();
           const event = eventOf(message, offset);
+          if ('denied' in message) denied = deniedIn(message.denied);
           if (event.type !== 'exit')
             offset = event.offset + (event.type === 'output-lost' ? event.length : event.bytes.length);
           yield event;
@@ -111,10 +141,29 @@ function exitFacts(message: Said): ExitFacts {
   };
 }
 
-async function expectSaid(inbox: Inbox, type: string): Promise<Said> {
+/** What was refused, as the server says it. */
+function deniedIn(denied: unknown): readonly Denial[] {
+  return Array.isArray(denied) ? denied.map((each) => fromWire(each) as Denial) : [];
+}
+
+function pullIn({ image, received_bytes, total_bytes, status }: Said): PullEvent {
+  return {
+    type: 'pull-progress',
+    image: String(image),
+    receivedBytes: Number(received_bytes),
+    totalBytes: Number(total_bytes),
+    status: String(status),
+  };
+}
+
+async function expectSaid(inbox: Inbox, type: string, onPull = (_: PullEvent) => {}): Promise<Said> {
   const message = await inbox.next();
-  if (message === undefined) throw lost('that was asked for');
+  if (message === undefined) throw inbox.lost();
   if (!(message instanceof Uint8Array) && message.type === type) return message;
+  if (!(message instanceof Uint8Array) && message.type === 'pull-progress') {
+    onPull(pullIn(message));
+    return expectSaid(inbox, type, onPull);
+  }
   const problem = message instanceof Uint8Array ? undefined : problemError(message);
   throw problem ?? new GeodeError('internal', `The server did not say ${type}`);
 }
@@ -122,20 +171,29 @@ async function expectSaid(inbox: Inbox, type: string): Promise<Said> {
 async function readScreen(inbox: Inbox): Promise<NonNullable<SocketProcess['screen']>> {
   const { columns, rows, offset } = await expectSaid(inbox, 'screen');
   const content = await inbox.next();
-  if (!(content instanceof Uint8Array)) throw lost('whose screen was asked for');
+  if (!(content instanceof Uint8Array)) throw inbox.lost();
   const size = { columns: Number(columns), rows: Number(rows) };
   return { size, content: content.subarray(1), offset: Number(offset) };
 }
 
+/** So many messages may wait to be read before the server has to. */
+const mostWaiting = 64;
+/** The server ends the conversation because it stops, in good order. */
+const stoppingCode = 1012;
+
 /** What came and was not read yet. */
-class Inbox {
+export class Inbox {
   readonly opened: Promise<void>;
   closed = false;
+  readonly #socket: ClientSocket;
+  #code = 0;
   readonly #messages: (Said | Uint8Array)[] = [];
   #wake: () => void = () => {};
 
   constructor(socket: ClientSocket, name: string) {
+    this.#socket = socket;
     this.opened = new Promise((resolve, reject) => {
+      if (socket.readyState === 1) resolve();
       socket.addEventListener('open', resolve);
       socket.addEventListener('error', () =>
         reject(
@@ -148,10 +206,12 @@ class Inbox {
     this.opened.catch(() => {});
     socket.addEventListener('message', ({ data }) => {
       this.#messages.push(messageOf(data));
+      if (this.#messages.length >= mostWaiting) socket.pause?.();
       this.#wake();
     });
-    socket.addEventListener('close', () => {
+    socket.addEventListener('close', ({ code }) => {
       this.closed = true;
+      this.#code = code;
       this.#wake();
     });
   }
@@ -163,11 +223,21 @@ class Inbox {
         this.#wake = resolve;
       });
     }
-    return this.#messages.shift();
+    const message = this.#messages.shift();
+    if (this.#messages.length === 0) this.#socket.resume?.();
+    return message;
+  }
+
+  /** Why nothing more comes. */
+  lost(): GeodeError {
+    return this.#code === stoppingCode
+      ? new GeodeError('stopping', 'The host stops; what runs in its sandboxes goes on')
+      : new GeodeError('host_lost', 'The host ended in the middle of this command');
   }
 }
 
 function messageOf(data: unknown): Said | Uint8Array {
+  if (data instanceof Uint8Array) return data;
   if (data instanceof ArrayBuffer) return new Uint8Array(data);
   const parsed = typeof data === 'string' ? parseJson(data) : undefined;
   if (typeof parsed === 'object' && parsed !== null && 'type' in parsed && typeof parsed.type === 'string')
@@ -175,10 +245,6 @@ function messageOf(data: unknown): Said | Uint8Array {
   throw new GeodeError('internal', 'The server said what is no message');
 }
 
-function lost(id: string): GeodeError {
-  return new GeodeError('host_lost', `The connection to the process ${id} was lost`);
-}
-
-function cancelled(signal: AbortSignal): GeodeError {
+export function cancelled(signal: AbortSignal): GeodeError {
   return new GeodeError('cancelled', 'The command was cancelled', { cause: signal.reason });
 }

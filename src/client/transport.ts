@@ -11,16 +11,27 @@ export interface Target {
 export interface Transport {
   /** For messages: where requests go. */
   readonly name: string;
-  fetch(path: string, init: RequestInit): Promise<Response>;
-  /** A WebSocket whose binary messages are `ArrayBuffer`s. */
-  connect(path: string, headers: Readonly<Record<string, string>>): ClientSocket;
+  fetch(path: string, init: RequestInit): Promise<Answer>;
+  /** A WebSocket whose binary messages are `ArrayBuffer`s or bytes. One that is open already has heard nothing yet. */
+  connect(path: string, headers: Readonly<Record<string, string>>): ClientSocket | Promise<ClientSocket>;
+}
+
+/** What the client uses of a `Response`. */
+export interface Answer extends Pick<Response, 'ok' | 'status' | 'text' | 'arrayBuffer'> {
+  /** Read once, and not beside the other ways to read it. */
+  readonly body: ReadableStream<Uint8Array<ArrayBuffer>> | null;
 }
 
 /** What the client uses of a WebSocket. */
 export interface ClientSocket {
+  /** 1 when it is open. */
+  readonly readyState: number;
   readonly bufferedAmount: number;
   send(data: string | Uint8Array<ArrayBuffer>): void;
   close(): void;
+  /** Where they are there, a reader that is slow holds the sender up. */
+  pause?(): void;
+  resume?(): void;
   addEventListener(type: 'open' | 'error', listener: () => void): void;
   addEventListener(type: 'close', listener: (event: { readonly code: number }) => void): void;
   addEventListener(type: 'message', listener: (event: { readonly data: unknown }) => void): void;

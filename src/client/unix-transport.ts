@@ -1,49 +1,75 @@
 /** Reaches a host on this machine over its own socket. Only for Node: `client.ts` does not import it. */
-import { request } from 'node:http';
+import { type IncomingMessage, request } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { WebSocket } from 'ws';
-import { socketProtocol } from '../api/schemas/socket-frames.ts';
-import type { Transport } from './transport.ts';
+import type { Answer, Transport } from './transport.ts';
+import { openUnixSocket } from './unix-socket.ts';
 
 export function unixTransport(socketPath: string): Transport {
   return {
     name: socketPath,
     fetch: (path, init) => fetchOver(socketPath, path, init),
-    connect(path, headers) {
-      const socket = new WebSocket(`ws+unix:${socketPath}:${path}`, [socketProtocol], {
-        headers,
-        perMessageDeflate: false,
-      });
-      socket.binaryType = 'arraybuffer';
-      return socket;
-    },
+    connect: (path, headers) => openUnixSocket(socketPath, path, headers),
   };
 }
 
-/** As `fetch` does it, which knows no Unix sockets. */
-async function fetchOver(socketPath: string, path: string, init: RequestInit): Promise<Response> {
-  const { promise, resolve, reject } = Promise.withResolvers<Response>();
-  const given = new Request(`http://localhost${path}`, init);
+/**
+ * As `fetch` does it, which knows no Unix sockets. The classes of `fetch` take longer to load than most requests take:
+ * they are used for forms only.
+ */
+async function fetchOver(socketPath: string, path: string, init: RequestInit): Promise<Answer> {
+  const { body, headers } = encoded(path, init);
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
   const outgoing = request({
     socketPath,
     path,
-    method: given.method,
-    headers: Object.fromEntries(given.headers),
+    method: init.method ?? 'GET',
+    headers,
     ...(init.signal != null && { signal: init.signal }),
   });
   outgoing.on('error', reject);
-  outgoing.on('response', (incoming) => {
-    const status = incoming.statusCode ?? 500;
-    const hasBody = status !== 204 && status !== 304;
-    const headers = Object.entries(incoming.headersDistinct).flatMap(([name, values = []]) =>
-      values.map((value): [string, string] => [name, value]),
-    );
-    if (!hasBody) incoming.resume();
-    const body = hasBody ? ReadableStream.from(incoming) : null;
-    resolve(new Response(body, { status, headers }));
-  });
-  if (given.body === null) outgoing.end();
-  else await pipeline(Readable.from(given.body), outgoing).catch(reject);
+  outgoing.on('response', (incoming) => resolve(answerOf(incoming)));
+  if (body === null || typeof body === 'string' || body instanceof Uint8Array)
+    outgoing.end(body ?? undefined);
+  else await pipeline(Readable.fromWeb(body), outgoing).catch(reject);
   return promise;
+}
+
+type Encoded = {
+  readonly body: string | Uint8Array | ReadableStream | null;
+  readonly headers: Record<string, string>;
+};
+
+function encoded(path: string, { body = null, headers, ...init }: RequestInit): Encoded {
+  const given = Object.fromEntries(
+    Object.entries(headers ?? {}).map(([name, value]) => [name, String(value)]),
+  );
+  if (body === null || typeof body === 'string') return { body, headers: given };
+  if (body instanceof Uint8Array) return { body, headers: given };
+  if (isStream(body)) return { body, headers: given };
+  const whole = new Request(`http://localhost${path}`, { ...init, headers: given, body });
+  return { body: whole.body, headers: Object.fromEntries(whole.headers) };
+}
+
+function isStream(body: object): body is ReadableStream {
+  return 'getReader' in body;
+}
+
+function answerOf(incoming: IncomingMessage): Answer {
+  const status = incoming.statusCode ?? 500;
+  const bytes = async () => {
+    const pieces: Buffer[] = [];
+    for await (const piece of incoming) pieces.push(piece);
+    return Buffer.concat(pieces);
+  };
+  if (status === 204 || status === 304) incoming.resume();
+  return {
+    status,
+    ok: status >= 200 && status < 300,
+    get body() {
+      return ReadableStream.from<Uint8Array<ArrayBuffer>>(incoming);
+    },
+    text: async () => (await bytes()).toString(),
+    arrayBuffer: async () => new Uint8Array(await bytes()).buffer,
+  };
 }

@@ -4,7 +4,8 @@ import { type ParseError, parse, printParseErrorCode } from 'jsonc-parser';
 import type { z } from 'zod';
 import { GeodeError, reasonOf } from '../core/errors.ts';
 import type { Host } from './host.ts';
-import { type Config, configError, configSchema, nearest } from './schema.ts';
+import { nearest } from './nearest.ts';
+import { type Config, configError, configSchema } from './schema.ts';
 
 /** Where a value came from: nothing said, a file, or a variable. */
 type Source =

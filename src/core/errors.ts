@@ -86,6 +86,10 @@ export const errorCatalogue = {
     status: 409,
     hint: 'This sandbox was made by another version of Geode. Stop it and open it again.',
   },
+  tool_session_not_found: {
+    status: 404,
+    hint: 'Open one with `geode tools open CHAT`; `geode tools ls` shows which there are.',
+  },
   // egress
   secret_missing: {
     status: 404,

@@ -60,6 +60,17 @@ export class Secrets {
     return row === undefined ? undefined : this.#open(row);
   }
 
+  /** For whoever takes them out of what is shown. One that cannot be opened is left out. */
+  values(user: string | null): readonly string[] {
+    const rows = this.#rows().filter((row) => user === null || row.user === user);
+    const keys = rows.length === 0 ? [] : (this.#keys.read() ?? []);
+    return rows.flatMap((row) => {
+      const about = aboutOf(row.user, row.name);
+      const opened = keys.map((key) => unseal(key, about, Buffer.from(row.sealed)));
+      return opened.filter((value) => value !== undefined).slice(0, 1);
+    });
+  }
+
   /** Seals everything with a new key. A host that is killed half-way leaves both keys in the file. */
   rotate(): number {
     const old = this.#keys.read() ?? [];

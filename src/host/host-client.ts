@@ -1,7 +1,7 @@
 /** How a process of the same user speaks to its host: the API over the host's private socket. */
 import { createClient, type GeodeClient } from '../client/client.ts';
 import { unixTransport } from '../client/unix-transport.ts';
-import { isOwnSocket } from './host-socket.ts';
+import { isOwnSocket } from './own-socket.ts';
 
 /** Undefined when there is no such socket; `invalid_config` when it may be another user's. */
 export async function clientOfHost(path: string): Promise<GeodeClient | undefined> {
@@ -13,7 +13,9 @@ export async function askToLeave(path: string): Promise<boolean> {
   if (!(await isOwnSocket(path))) return true;
   try {
     const answer = await unixTransport(path).fetch('/api/v1/host/leave', { method: 'POST' });
-    const said: unknown = await answer.json();
+    const said: unknown = JSON.parse(await answer.text());
+    // It is on its way out already.
+    if (answer.status === 503) return true;
     return typeof said === 'object' && said !== null && 'leaves' in said && said.leaves === true;
   } catch {
     // Nobody is there any more, or it is just ending.

@@ -8,6 +8,7 @@ import type { ApiParts } from '../api/environment.ts';
 import { type KeyStore, openKeys } from '../api/keys.ts';
 import { openLiveContexts } from '../api/live-contexts.ts';
 import { createLog } from '../api/log.ts';
+import { pullWatch } from '../api/pull-watch.ts';
 import { Logins } from '../api/sessions.ts';
 import { type App, createApp, openConfiguredMemory } from '../app.ts';
 import { approvalChapter } from '../approvals/approval-table.ts';
@@ -27,7 +28,6 @@ import { mcpOverHttp } from '../mcp/http.ts';
 import { toolChapter } from '../mcp/sessions/tables.ts';
 import { modelChapter } from '../models/accounting.ts';
 import { openPreviews } from '../previews/previews.ts';
-import type { PullEvent } from '../runs/events.ts';
 import type { Runs } from '../runs/index.ts';
 import { sandboxChapter } from '../sandboxes/book.ts';
 import { type OpenedSolves, openSolves } from '../solve/open-solves.ts';
@@ -42,14 +42,12 @@ export interface OpenHostOptions extends HostLockOptions {
   readonly loaded: LoadedConfig;
   readonly machine: Machine;
   readonly version: string;
-  /** `all`: keep blank sandboxes ready too. Both stop what is idle. */
-  readonly tends: 'idle' | 'all';
+  /** `idle`: stop what is idle; `all`: keep blank sandboxes ready too; `nothing`: for a single command. */
+  readonly tends: 'nothing' | 'idle' | 'all';
   /** Least level that is logged; the config's by default. */
   readonly logLevel?: string;
   /** What a person should hear of; the log by default. */
   readonly warn?: (message: string) => void;
-  /** How far the pulls are that a sandbox waits for. */
-  readonly onPull?: (event: PullEvent) => void;
 }
 
 /** Every part, open. Letting go of it ends nothing in the sandboxes. */
@@ -73,12 +71,14 @@ export interface OpenHost extends AsyncDisposable {
 
 /** `ledger_held`, with the other's pid, while another process is the host of the same folder. */
 export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
-  const { loaded, machine, version, tends, logLevel, onPull, warn, ...lock } = options;
+  const { loaded, machine, version, tends, logLevel, warn, ...lock } = options;
   const { config } = loaded;
   const { state_dir: stateDir } = config.sandbox;
   await using opened = new AsyncDisposableStack();
 
-  const log = createLog(logLevel ?? config.gateway.log_level);
+  // Known as soon as there is a place where they are kept.
+  let secretValues: () => readonly string[] = () => [];
+  const log = createLog(logLevel ?? config.gateway.log_level, undefined, () => secretValues());
   opened.use(await lockHost(stateDir, lock));
   const ledger = opened.use(
     new Ledger(join(stateDir, 'ledger.db'), [
@@ -95,6 +95,7 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
   const approvals = opened.use(openApprovals({ ledger, events, log }));
   const app = createApp(config, machine, warn ?? ((message) => log.warn(message)), events, approvals);
   const tools = hostTools({ config, ledger, events, log, version, approvals });
+  secretValues = () => app.egress.secretValues(null);
   const sandboxes = opened.use(
     await app.sandboxes({
       ledger,
@@ -103,12 +104,15 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
       log,
       tools: tools.sessions,
       signal: lock.signal,
-      ...(onPull && { onPull }),
+      onPull: (event) => pullWatch.getStore()?.(event),
     }),
   );
-  const runs = opened.use(toldRuns(app.runs(), events));
+  const runs = opened.use(toldRuns(app.runs({ pool: tends === 'nothing' ? 'off' : 'on' }), events));
+  reapMeanwhile(opened, runs);
   const memoryName = config.memory.index === 'qdrant' ? 'qdrant' : 'sqlite';
-  const memory = opened.use(hostMemory(memoryName, () => openConfiguredMemory(config), events));
+  const memory = opened.use(
+    hostMemory(memoryName, () => openConfiguredMemory(config, { secrets: app.egress.secretValues }), events),
+  );
   const models = openConfiguredModels(config, ledger);
   const solves = openSolves({
     ...{ ledger, runs, models, memory, events },
@@ -127,14 +131,14 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
       ...(pulled && { onPull: pulled }),
       ...(signal && { signal }),
     });
-  const contexts = opened.use(openLiveContexts({ sandboxes, open }));
+  const contexts = opened.use(openLiveContexts({ sandboxes, open, imageFor: app.imageFor }));
   const previews = opened.use(openPreviews());
   const parts: ApiParts = {
     version,
     log,
     events,
     sandboxes,
-    journals: (id, show) => app.journals(id, show),
+    journals: (id, show, user) => app.journals(id, show, user),
     runs,
     egress: app.egress,
     approvals,
@@ -170,4 +174,15 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
     parts,
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
+}
+
+/** Removes what runs of hosts that died left, in the background and until this one closes. */
+export function reapMeanwhile(opened: AsyncDisposableStack, runs: Runs): void {
+  const stop = new AbortController();
+  // What cannot be removed now is for the next host.
+  const reaping = runs.reap({ signal: stop.signal }).catch(() => {});
+  opened.defer(async () => {
+    stop.abort();
+    await reaping;
+  });
 }

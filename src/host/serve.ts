@@ -1,4 +1,4 @@
-/** The doors of a host: its private socket, where the caller is the local user, and a TCP port, where a key says who calls. */
+/** The private door of a host: its socket, where the caller is the local user. */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { ApiParts } from '../api/environment.ts';
@@ -13,18 +13,38 @@ export interface SocketServer extends AsyncDisposable {
   readonly path: string;
   /** For how long nobody has been connected, and no server in a sandbox was shown. */
   readonly idleMs: number;
-  /** Takes no new caller; those that are here finish. */
-  leave(): void;
+  /**
+   * Sends everybody away from now on, unharmed, and says true; false while it works for somebody.
+   */
+  leave(): boolean;
+  /** True once it sends callers away. */
+  readonly isLeaving: boolean;
+}
+
+export interface SocketOptions {
+  /** Where to listen; by default where the clients of these places look. */
+  readonly path?: string;
+  /** A caller may ask it to make room for another host. */
+  readonly yields?: boolean;
 }
 
 /** For the holder of the lock of the state folder: a socket that is there already was left by a host that died. */
-export async function serveOnSocket(parts: ApiParts, places: RoomPlaces): Promise<SocketServer> {
-  const path = apiSocketIn(places);
-  const { server, stop } = createApiServer(parts, {
-    callers: 'socket',
-    rate: unlimited,
-    failureRate: unlimited,
-  });
+export async function serveOnSocket(
+  parts: ApiParts,
+  places: RoomPlaces,
+  { path = apiSocketIn(places), yields = false }: SocketOptions = {},
+): Promise<SocketServer> {
+  let isLeaving = false;
+  const leave = () => {
+    if (visitors.working() > 0) return false;
+    isLeaving = true;
+    void stop();
+    return true;
+  };
+  const { server, stop } = createApiServer(
+    { ...parts, ...(yields && { leave }) },
+    { callers: 'socket', rate: unlimited, failureRate: unlimited },
+  );
   const visitors = visitorsOf(server);
   await listenAt(path, server);
   return {
@@ -33,13 +53,17 @@ export async function serveOnSocket(parts: ApiParts, places: RoomPlaces): Promis
       // A preview is there for whoever has its URL.
       return parts.previews?.isShowing ? 0 : visitors.idleMs();
     },
-    leave: () => void stop(),
+    get isLeaving() {
+      return isLeaving;
+    },
+    leave,
     [Symbol.asyncDispose]: stop,
   };
 }
 
-function visitorsOf(server: Server): { idleMs(): number } {
+function visitorsOf(server: Server): { idleMs(): number; working(): number } {
   const here = new Set<Socket>();
+  const working = new Set<object>();
   let idleSince = performance.now();
   server.on('connection', (socket: Socket) => {
     here.add(socket);
@@ -48,5 +72,22 @@ function visitorsOf(server: Server): { idleMs(): number } {
       idleSince = performance.now();
     });
   });
-  return { idleMs: () => (here.size > 0 ? 0 : performance.now() - idleSince) };
+  server.on('request', (request, response) => {
+    if (isGreeting(request.url)) return;
+    working.add(request);
+    response.once('close', () => working.delete(request));
+  });
+  server.on('upgrade', (request, socket) => {
+    working.add(request);
+    socket.once('close', () => working.delete(request));
+  });
+  return {
+    idleMs: () => (here.size > 0 ? 0 : performance.now() - idleSince),
+    working: () => working.size,
+  };
+}
+
+/** Whoever looks whether a host is there, or asks it to leave, keeps nobody from making room. */
+function isGreeting(url: string | undefined): boolean {
+  return url === '/health' || url === '/api/v1/host/leave';
 }

@@ -1,10 +1,10 @@
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
-import { z } from 'zod';
 import { type Cancel, throwIfCancelled } from '../core/cancel.ts';
 import { GeodeError, reasonOf } from '../core/errors.ts';
+import { type HostFacts, holderFile, namedHost } from './named-host.ts';
 import { isRunning, type ProcessMark, thisProcess } from './process-mark.ts';
 
 const SQLITE_BUSY = 5;
@@ -64,25 +64,6 @@ export function tryLock(file: string): Disposable | undefined {
   }
 }
 
-const holderSchema = z.object({
-  pid: z.number().int().positive(),
-  start: z.string(),
-  since: z.number(),
-  /** Where it runs the commands of others, if it does, and what a person started. */
-  serves: z
-    .object({
-      socket: z.string(),
-      as: z.string(),
-      /** The socket of its API. */
-      api: z.string().optional(),
-      /** A mark of each setting that it goes by. */
-      settings: z.record(z.string(), z.string()).optional(),
-    })
-    .optional(),
-});
-export type HostFacts = z.infer<typeof holderSchema>;
-const holderFile = (folder: string) => join(folder, 'host.json');
-
 /** For the holder of the lock: others may come to its socket from now on. */
 export function announceHost(folder: string, serves: NonNullable<HostFacts['serves']>): void {
   writeHolder(folder, { serves });
@@ -117,16 +98,6 @@ export function currentHost(folder: string): HostFacts | undefined {
   if (holder === undefined) return undefined;
   using free = tryLock(join(folder, 'host.lock'));
   return free === undefined ? holder : undefined;
-}
-
-/** Undefined in the moment between the lock and its name. One that let go without ending is still named. */
-export function namedHost(folder: string): HostFacts | undefined {
-  try {
-    const holder = holderSchema.parse(JSON.parse(readFileSync(holderFile(folder), 'utf8')));
-    return isRunning(holder) ? holder : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** It is asked first, then killed. */

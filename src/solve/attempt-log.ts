@@ -2,6 +2,7 @@ import type { EventSink } from '../core/events.ts';
 import { noUsage } from '../core/prices.ts';
 import type { Attempt } from '../core/solve.ts';
 import { addSpent, type Spent } from './answers.ts';
+import { likeness } from './likeness.ts';
 import { newAttempt, type SolveTable } from './solve-table.ts';
 
 interface LogOptions {
@@ -84,12 +85,4 @@ export class AttemptLog {
     const unreflected = last.state === 'failed' && last.reflection === null && !this.isLast(last);
     return open || unreflected ? last : undefined;
   }
-}
-
-/** The share of words that two programs have in common, 0 to 1. */
-function likeness(a: string, b: string): number {
-  const [wordsA, wordsB] = [new Set(a.match(/\w+/g)), new Set(b.match(/\w+/g))];
-  const common = [...wordsA].filter((word) => wordsB.has(word)).length;
-  const all = new Set([...wordsA, ...wordsB]).size;
-  return all === 0 ? 1 : common / all;
 }

@@ -9,6 +9,7 @@ import { Author } from './author.ts';
 import type { Crystal } from './crystal.ts';
 import type { Crystals } from './crystals.ts';
 import { Hints } from './hints.ts';
+import { likeness } from './likeness.ts';
 import type { SolveTable } from './solve-table.ts';
 import { Trial } from './trial.ts';
 
@@ -26,6 +27,8 @@ export interface Workshop {
 
 const usualAttempts = 3;
 const triedCrystals = 2;
+/** From this share of common words on, two problems are taken for the same kind. */
+const sameKind = 0.5;
 
 /** One solve, from the recall to the result. What is already in `attempts` is not asked or run again. */
 export class Loop {
@@ -100,11 +103,16 @@ export class Loop {
       yield { type: 'attempt-start', attempt: begun.number, origin: 'crystal' };
       yield { type: 'code', attempt: begun.number, language: crystal.language, code: crystal.solution };
       const done = yield* this.#trial.check(begun);
-      const passed = done.state === 'passed';
-      const { crystals } = this.#shop;
-      await (passed ? crystals.confirm(crystal) : crystals.doubt(crystal, done.verdict?.reason ?? ''));
-      yield { type: 'crystal', key: crystal.key, change: passed ? 'confirmed' : 'doubted' };
-      if (passed) return this.#end('solved', 'An earlier solution passed the checks.', done, crystal.key);
+      const { key } = crystal;
+      if (done.state === 'passed') {
+        await this.#shop.crystals.confirm(crystal);
+        yield { type: 'crystal', key, change: 'confirmed' };
+        return this.#end('solved', 'An earlier solution passed the checks.', done, key);
+      }
+      // Failing at something else altogether says nothing about it.
+      if (likeness(crystal.problem, this.#request.problem) < sameKind) continue;
+      await this.#shop.crystals.doubt(crystal, done.verdict?.reason ?? '');
+      yield { type: 'crystal', key, change: 'doubted' };
     }
     return undefined;
   }

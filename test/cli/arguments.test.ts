@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { listQuerySchema, searchQuerySchema } from '../../src/api/schemas/context.ts';
 import { commands } from '../../src/cli/command-list.ts';
+import { runCommand } from '../../src/cli/commands/run.ts';
 import { errorText, visible, visibleJson } from '../../src/cli/printable.ts';
 import { atCode } from '../../src/cli/split-arguments.ts';
 import { GeodeError } from '../../src/core/errors.ts';
@@ -19,8 +20,18 @@ describe('arguments', patience, () => {
   beforeAll(() => {
     folder = temporaryFolder();
   });
-  afterAll(() => folder[Symbol.dispose]());
+  afterAll(async () => {
+    await run('host', 'stop');
+    folder[Symbol.dispose]();
+  });
   const run = (...args: readonly string[]) => geode(args, { home: folder.path, cwd: folder.path });
+
+  it('of every command are listed as the command says itself', async () => {
+    for (const { name, summary, load } of commands) {
+      const command = await load();
+      expect({ name: command.name, summary: command.summary }).toEqual({ name, summary });
+    }
+  });
 
   it('of geode run stand before and after the language', async () => {
     const native = ['--runtime', 'native', '-q'];
@@ -54,7 +65,7 @@ describe('arguments', patience, () => {
     [['--timeout', '3'], { before: ['--timeout', '3'], after: [] }],
     [['python', '--timeout'], { before: ['--timeout'], after: ['python'] }],
   ])('of geode run %j are never swallowed', (argv, expected) => {
-    const options = commands.find(({ name }) => name === 'run')?.options ?? {};
+    const { options } = runCommand;
     if (expected === undefined) expect(() => atCode(argv, options)).toThrow('stands after the code');
     else expect(atCode(argv, options)).toEqual(expected);
   });

@@ -21,7 +21,14 @@ describe('the command line', () => {
 
   const start = (args: readonly string[], env: Record<string, string> = {}) =>
     spawn(process.execPath, [geode, ...args], {
-      env: { HOME: home, PATH: process.env.PATH ?? '', GEODE_SANDBOX_RUN_DIR: join(home, 'run'), ...env },
+      env: {
+        HOME: home,
+        PATH: process.env.PATH ?? '',
+        GEODE_SANDBOX_RUN_DIR: join(home, 'run'),
+        // Each command has other settings: none needs a host that the next one would replace.
+        GEODE_SANDBOX_LINGER: '0',
+        ...env,
+      },
     });
   const run = async (
     args: readonly string[],

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
-import { chmod, chown, readdir, rm, stat } from 'node:fs/promises';
+import { chmod, chown, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
-import { frameOf as encoded, type Frame, type FrameKind, Wire } from '../../src/cli/host/wire.ts';
 import { isRunning } from '../../src/ledger/process-mark.ts';
 import { running, started } from './beside.ts';
 import { patience, patiently, type SandboxHome, sandboxHome } from './sandbox-home.ts';
@@ -45,7 +45,7 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: the host of several commands${rea
     expect(await me.over).toBe(125);
     expect(me.written()).toContain('\x1b[?1049l');
     expect(me.screen()).toContain('ended in the middle');
-    expect((await stat(before.serves?.socket ?? '')).isSocket()).toBe(true);
+    expect((await stat(before.serves?.api ?? '')).isSocket()).toBe(true);
     expect(await running(home, 'lost')).toHaveLength(2);
     expect((await home.host()).pid).not.toBe(before.pid);
     expect(await home.ok(['sandbox', 'exec', 'lost', '--', 'cat', 'starts'])).toBe('once\n');
@@ -75,7 +75,8 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: the host of several commands${rea
     const one = (index: number) =>
       home.run(['sandbox', 'exec', 'chaos', '--', 'sh', '-c', `echo ${index} >> ran; echo done ${index}`]);
     const outcomes = [];
-    for (let round = 0; round < 5; round += 1)
+    // On a busy machine a host takes its time to come back.
+    for (let round = 0; round < 5 || (killed.size < 3 && round < 30); round += 1)
       outcomes.push(...(await Promise.all([0, 1, 2, 3, 4].map((index) => one(5 * round + index)))));
     isOver = true;
     await killing;
@@ -106,7 +107,7 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: the host of several commands${rea
     );
     process.kill(pid, 'SIGSTOP');
     try {
-      open.child.kill('SIGTERM');
+      open.child.kill('SIGINT');
       await open.over;
       expect(open.child.exitCode).toBe(125);
       expect(open.said.stderr).toContain('does not answer an interrupt');
@@ -149,32 +150,30 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: the host of several commands${rea
     expect(kept.code).toBe(0);
   });
 
-  it('what is no command of this Geode is turned away, and an idle host makes room for another version', async () => {
+  it('what is no request is turned away, and an idle host makes room for another version', async () => {
     await home.ok(['sandbox', 'create', 'strange']);
     const host = await home.host();
-    const say = (...pieces: readonly Buffer[]) =>
-      new Promise<Frame | undefined>((resolve, reject) => {
-        const socket = connect(host.serves?.socket ?? '', async () => {
-          for (const piece of pieces) socket.write(piece);
-          using wire = new Wire(socket);
-          resolve((await wire.frames().next()).value ?? undefined);
-        }).once('error', reject);
-      });
-    expect(await say(Buffer.from('GET / HTTP/1.1\r\n\r\n'))).toBeUndefined();
-    expect(await say(frameOf('go', ''))).toBeUndefined();
-    expect(await say(frameOf('request', '{'))).toBeUndefined();
+    const api = host.serves?.api ?? '';
+    const say = async (words: string) => {
+      const socket = connect(api);
+      socket.end(words);
+      return await text(socket);
+    };
+    expect(await say('GO\r\n\r\n')).toMatch(/^HTTP\/1.1 400 /);
+    expect(await say('GET /api/v1/exec HTTP/1.1\r\nHost: localhost\r\n\r\n')).toMatch(/^HTTP\/1.1 426 /);
     expect(await home.ok(['sandbox', 'exec', 'strange', '--', 'echo', 'well'])).toBe('well\n');
     expect((await home.host()).pid).toBe(host.pid);
-    const refused = await say(frameOf('request', JSON.stringify({ program: '9.9.9' })));
-    expect(refused?.kind).toBe('refused');
-    expect(JSON.parse(refused?.bytes.toString() ?? '')).toMatchObject({ leaves: true });
+    const named = join(home.folder, '.local/state/geode/host.json');
+    const said = JSON.parse(await readFile(named, 'utf8'));
+    await writeFile(named, JSON.stringify({ ...said, serves: { ...said.serves, program: '9.9.9' } }));
+    expect(await home.ok(['sandbox', 'exec', 'strange', '--', 'echo', 'well'])).toBe('well\n');
     await patiently(async () => !isRunning(host), 'the end of the host');
   });
 
   it("does not speak to a socket that may be another user's", async () => {
     await home.ok(['sandbox', 'create', 'safe']);
     const { serves } = await home.host();
-    const socket = serves?.socket ?? '';
+    const socket = serves?.api ?? '';
     expect((await stat(dirname(socket))).mode & 0o777).toBe(0o700);
     expect((await stat(socket)).mode & 0o777).toBe(0o600);
     const refusal = { code: 1, stderr: expect.stringContaining("may be another user's") };
@@ -212,10 +211,8 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: the host of several commands${rea
     expect(await home.ok(['host', 'stop'])).toBe('No host runs.\n');
     await home.ok(['sandbox', 'ps', 'seen']);
     const next = await home.host();
-    expect(next.serves?.socket).toBe(serves?.socket);
-    await rm(next.serves?.socket ?? '');
+    expect(next.serves?.api).toBe(serves?.api);
+    await rm(next.serves?.api ?? '');
     await patiently(async () => !isRunning(next), 'the end of a host that cannot be found');
   });
 });
-
-const frameOf = (kind: FrameKind, words: string) => encoded(kind, Buffer.from(words));

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import type { SandboxStatus } from '../../src/core/persistent.ts';
-import type { HostFacts } from '../../src/ledger/host-lock.ts';
+import type { HostFacts } from '../../src/ledger/named-host.ts';
 import { eventually } from '../contracts/harness.ts';
 import type { Outcome } from './geode.ts';
 import { type Person, type Seat, sitDown } from './person.ts';

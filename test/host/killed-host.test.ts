@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { describe, expect, it } from 'vitest';
 import { isGeodeError } from '../../src/core/errors.ts';
 import { clientOfHost } from '../../src/host/host-client.ts';
-import { namedHost } from '../../src/ledger/host-lock.ts';
+import { namedHost } from '../../src/ledger/named-host.ts';
 import { geodeProgram } from '../cli/sandbox-home.ts';
 import { eventually } from '../contracts/harness.ts';
 import { hostWorld } from './world.ts';

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { patience } from '../cli/sandbox-home.ts';
 import { eventually } from '../contracts/harness.ts';
 import { imageTag } from '../engine/index.ts';
 import { testImages } from './harness.ts';
@@ -14,15 +15,18 @@ const { docker } = inject('engines');
 const reason = docker.available ? '' : ` (skipped: ${docker.reason})`;
 const geode = fileURLToPath(new URL('../../bin/geode.js', import.meta.url));
 
-describe.skipIf(!docker.available)(`RUN-1: geode run${reason}`, () => {
+describe.skipIf(!docker.available)(`RUN-1: geode run${reason}`, patience, () => {
   let folder = '';
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), 'geode-cli-'));
   });
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  afterAll(async () => {
+    await once(command('host', 'stop'), 'close');
+    rmSync(folder, { recursive: true, force: true });
+  });
 
-  const start = (...args: readonly string[]) =>
-    spawn(process.execPath, [geode, 'run', ...args], {
+  const command = (...args: readonly string[]) =>
+    spawn(process.execPath, [geode, ...args], {
       cwd: folder,
       env: {
         PATH: process.env.PATH,
@@ -34,6 +38,7 @@ describe.skipIf(!docker.available)(`RUN-1: geode run${reason}`, () => {
         GEODE_SANDBOX_RUN_DIR: join(folder, 'run'),
       },
     });
+  const start = (...args: readonly string[]) => command('run', ...args);
   const run = async (args: readonly string[], stdin = '') => {
     const child = start(...args);
     child.stdin.end(stdin);

@@ -79,6 +79,8 @@ describe.skipIf(!docker.available)('geode repl', () => {
       PATH: process.env.PATH,
       HOME: home,
       TMPDIR: home,
+      // Each has a home of its own: no host is started that the next would not find.
+      GEODE_SANDBOX_LINGER: '0',
       GEODE_DOCKER_HOST: docker.available ? `unix://${docker.socket}` : '',
     };
     const child = spawn(process.execPath, [geode, 'repl', '--quiet', '--runtime', 'docker', ...options], {

@@ -13,7 +13,7 @@ import { createRateLimiter, type RateLimiter } from './rate-limit.ts';
 import { sessionOf } from './session.ts';
 
 export function authenticate(
-  { keys, logins, memory, sandboxes }: ApiParts,
+  { keys, logins, memory, sandboxes, egress }: ApiParts,
   { callers, rate, scopeRates, failureRate }: ApiOptions,
 ) {
   const requests = createRateLimiter(rate);
@@ -23,7 +23,7 @@ export function authenticate(
   );
 
   return createMiddleware<ApiEnv>(async (context, next) => {
-    const caller = actingFor(context.req.header('geode-user'), who(context));
+    const caller = actingFor(userIn(context.req), who(context), context.req.path);
     spend(requests, caller.keyId, 'This key sends too many requests');
     context.set('caller', caller);
     context.set('spendScope', (scope) => {
@@ -31,6 +31,7 @@ export function authenticate(
       if (limiter) spend(limiter, caller.keyId, `This key sends too many requests that need ${scope}`);
     });
     context.set('memory', memory.in(caller.user));
+    context.set('secretValues', () => egress?.secretValues(caller.user) ?? []);
     if (sandboxes !== undefined) context.set('sandboxes', sandboxes.of(caller.user));
     await next();
   });
@@ -63,12 +64,12 @@ export function authenticate(
   }
 }
 
-/** A program in a sandbox: what its user may do, but for what an operator does and for what a person decides. */
-const sandboxed = {
+/** A program in a sandbox: what its tools need of its user's things, and nothing of an operator or a person. */
+const sandboxed: Omit<Caller, 'user'> = {
   keyId: 'tools',
-  scopes: scopes.filter((scope) => scope !== 'admin' && scope !== 'approvals'),
+  scopes: ['memory:read', 'memory:write', 'sandboxes:read', 'sandboxes:write', 'runs'],
   actsFor: 'self',
-} as const;
+};
 
 const everyone: Caller = { user: localUser, keyId: 'none', scopes, actsFor: 'self' };
 
@@ -81,9 +82,23 @@ function keyOfBrowser(protocols = ''): string | undefined {
   return key && `Bearer ${key.slice(keyProtocol.length)}`;
 }
 
-function actingFor(user: string | undefined, caller: Caller): Caller {
+/** Percent-encoded, which changes nothing in a name that follows the rule. */
+function userIn(request: Context<ApiEnv>['req']): string | undefined {
+  const given = request.header('geode-user');
+  try {
+    return given && decodeURIComponent(given);
+  } catch {
+    return given;
+  }
+}
+
+/** Sandboxes that were made before the rule for names can still be looked at and removed by whoever runs the host. */
+const takesFormerNames = /^\/api\/v1\/sandboxes(\/|$)/;
+
+function actingFor(user: string | undefined, caller: Caller, path: string): Caller {
   if (user === undefined || user === caller.user) return caller;
-  if (caller.actsFor === 'anyone') return { ...caller, user: checkUser(user) };
+  if (caller.actsFor === 'anyone')
+    return { ...caller, user: takesFormerNames.test(path) ? user : checkUser(user) };
   throw new GeodeError('forbidden', 'A key acts for its own user only', {
     hint: 'Leave the header Geode-User out, or use a key of that user.',
   });

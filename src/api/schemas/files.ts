@@ -94,3 +94,24 @@ export const watchEventSchema = z
     problemEvent,
   ])
   .meta({ id: 'WatchEvent' });
+
+const hostPath = z
+  .string()
+  .startsWith('/')
+  .describe('Of the machine of the host.')
+  .meta({ example: '/home/me/notes' });
+const rootField = z.boolean().optional();
+const maxBytes = z
+  .int()
+  .nonnegative()
+  .optional()
+  .describe('Most that it may take there; else the disk limit of the sandbox.');
+export const saveSchema = z
+  .strictObject({ path: pathText, root: rootField, to: hostPath, mode: mode.optional(), max_bytes: maxBytes })
+  .meta({ id: 'Save' });
+export const downloadSchema = z
+  .strictObject({ path: pathText, root: rootField, to: hostPath, max_bytes: maxBytes })
+  .meta({ id: 'Download' });
+export const uploadSchema = z
+  .strictObject({ from: hostPath, path: pathText, root: rootField })
+  .meta({ id: 'Upload' });

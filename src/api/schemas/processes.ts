@@ -81,7 +81,9 @@ export const execResultSchema = z
   })
   .meta({ id: 'ExecResult' });
 
-export const startedSchema = z.object({ id: z.string(), pid: z.int() }).meta({ id: 'Started' });
+export const startedSchema = z
+  .object({ id: z.string(), pid: z.int(), sandbox: z.string().describe('The id of the sandbox.') })
+  .meta({ id: 'Started' });
 
 const childSchema = z.object({ pid: z.int(), ppid: z.int(), command: z.string() });
 
@@ -135,4 +137,5 @@ export const signalSchema = z
   .meta({ id: 'Signal' });
 
 export type OutputEvent = z.infer<typeof outputEventSchema>;
+export type WireStarted = z.infer<typeof startedSchema>;
 export type WireExecResult = z.infer<typeof execResultSchema>;

@@ -2,11 +2,9 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { text as readText } from 'node:stream/consumers';
 import { GeodeError } from '../../core/errors.ts';
-import { localUser } from '../../core/identity.ts';
 import type { CrystalChange } from '../../solve/crystals.ts';
 import { type CliCommand, type CliContext, exitCodes, text } from '../command.ts';
-import { askRunningHost } from '../host/running-api.ts';
-import { solvesFor } from '../hosted-solves.ts';
+import { connectHost } from '../hosting.ts';
 import { wrongUsage } from '../values.ts';
 
 export const crystalsEditCommand: CliCommand = {
@@ -31,19 +29,12 @@ export const crystalsEditCommand: CliCommand = {
     const change = await changeFrom(context);
     if (Object.keys(change).length === 0)
       throw wrongUsage('Nothing to change: give --problem, --solution, --tests or --expect');
-    const asked = await askRunningHost(context, localUser, ({ solves }) =>
-      solves.change(id, change, { signal }),
-    );
-    const { key } = asked?.answer ?? (await editHere(id, change, context));
-    out(json ? JSON.stringify(asked?.answer ?? { key }) : `edited ${key}`);
+    await using host = await connectHost(context);
+    const crystal = await host.client.solves.change(id, change, { signal });
+    out(json ? JSON.stringify(crystal) : `edited ${crystal.key}`);
     return exitCodes.done;
   },
 };
-
-async function editHere(id: string, change: CrystalChange, context: CliContext) {
-  await using opened = await solvesFor(context);
-  return await opened.crystals.edit(id, change);
-}
 
 async function changeFrom({ values, cwd, streams }: CliContext): Promise<CrystalChange> {
   const read = async (name: string): Promise<string | undefined> => {

@@ -1,5 +1,5 @@
 import { type CliCommand, exitCodes } from '../command.ts';
-import { solvesFor } from '../hosted-solves.ts';
+import { connectHost } from '../hosting.ts';
 import { wrongUsage } from '../values.ts';
 
 export const crystalsPinCommand: CliCommand = {
@@ -11,13 +11,13 @@ export const crystalsPinCommand: CliCommand = {
     ['geode crystals pin --off 9a1b…', 'treat it like any other again'],
   ],
   options: { off: { type: 'boolean', description: 'take the pin off' } },
-  host: 'needed',
   async run(context) {
     const { positionals, values, json, out } = context;
     const [id, ...more] = positionals;
     if (id === undefined || more.length > 0) throw wrongUsage('geode crystals pin takes one id');
-    await using opened = await solvesFor(context);
-    const crystal = await opened.crystals.edit(id, { pinned: values.off !== true });
+    await using host = await connectHost(context);
+    const pinned = values.off !== true;
+    const crystal = await host.client.solves.change(id, { pinned }, { signal: context.signal });
     out(json ? JSON.stringify(crystal) : `${crystal.pinned ? 'pinned' : 'unpinned'} ${crystal.key}`);
     return exitCodes.done;
   },

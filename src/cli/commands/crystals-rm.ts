@@ -1,5 +1,5 @@
 import { type CliCommand, exitCodes } from '../command.ts';
-import { solvesFor } from '../hosted-solves.ts';
+import { connectHost } from '../hosting.ts';
 import { wrongUsage } from '../values.ts';
 
 export const crystalsRmCommand: CliCommand = {
@@ -8,12 +8,11 @@ export const crystalsRmCommand: CliCommand = {
   usage: 'ID …',
   examples: [['geode crystals rm 9a1b…', 'the next solve of its problem begins anew']],
   options: {},
-  host: 'needed',
   async run(context) {
     const { positionals, json, out } = context;
     if (positionals.length === 0) throw wrongUsage('geode crystals rm needs an id');
-    await using opened = await solvesFor(context);
-    for (const id of positionals) await opened.crystals.remove(id);
+    await using host = await connectHost(context);
+    for (const id of positionals) await host.client.solves.forget(id, { signal: context.signal });
     out(json ? JSON.stringify({ removed: positionals }) : `removed ${positionals.join(' ')}`);
     return exitCodes.done;
   },

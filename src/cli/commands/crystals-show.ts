@@ -1,6 +1,5 @@
-import { trustOf } from '../../solve/crystal.ts';
 import { type CliCommand, exitCodes } from '../command.ts';
-import { solvesFor } from '../hosted-solves.ts';
+import { connectHost } from '../hosting.ts';
 import { visible } from '../printable.ts';
 import { wrongUsage } from '../values.ts';
 
@@ -10,17 +9,15 @@ export const crystalsShowCommand: CliCommand = {
   usage: '[OPTION …] ID',
   examples: [['geode crystals show 9a1b…', 'the id stands in geode crystals ls']],
   options: {},
-  host: 'needed',
   async run(context) {
     const { positionals, json, out, paint } = context;
     const [id, ...more] = positionals;
     if (id === undefined || more.length > 0) throw wrongUsage('geode crystals show takes one id');
-    await using opened = await solvesFor(context);
-    const crystal = await opened.crystals.get(id);
-    const trust = trustOf(crystal);
-    const standing = opened.crystals.standing(crystal);
+    await using host = await connectHost(context);
+    const crystal = await host.client.solves.crystal(id, { signal: context.signal });
+    const { trust, standing } = crystal;
     if (json) {
-      out(JSON.stringify({ ...crystal, trust, standing }));
+      out(JSON.stringify(crystal));
       return exitCodes.done;
     }
     out(visible(crystal.problem));

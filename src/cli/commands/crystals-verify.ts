@@ -1,10 +1,9 @@
-import { localUser } from '../../core/identity.ts';
+import type { RemoteSolves } from '../../client/solve.ts';
 import type { Verdict } from '../../core/solve.ts';
 import { type Crystal, trustOf } from '../../solve/crystal.ts';
 import { type CliCommand, type CliContext, exitCodes } from '../command.ts';
 import { egressFrom, egressOptions } from '../egress-options.ts';
-import { askRunningHost } from '../host/running-api.ts';
-import { solvesFor } from '../hosted-solves.ts';
+import { connectHost } from '../hosting.ts';
 import { visible } from '../printable.ts';
 import { wrongUsage } from '../values.ts';
 
@@ -24,10 +23,12 @@ export const crystalsVerifyCommand: CliCommand = {
   },
   async run(context) {
     const { json, out, paint } = context;
-    const ids = await idsFrom(context);
+    await using host = await connectHost(context);
+    const { solves } = host.client;
+    const ids = await idsFrom(solves, context);
     const found: Verified[] = [];
     for (const id of ids) {
-      const verified = await verify(id, context);
+      const verified = await verify(id, solves, context);
       found.push(verified);
       const { crystal, verdict } = verified;
       const label = paint(verdict.label === 'failed' ? 'red' : 'green', verdict.label);
@@ -44,25 +45,17 @@ interface Verified {
   readonly verdict: Verdict;
 }
 
-async function idsFrom(context: CliContext): Promise<readonly string[]> {
+async function idsFrom(solves: RemoteSolves, context: CliContext): Promise<readonly string[]> {
   const { positionals, values, signal } = context;
   if (values.all !== true) {
     if (positionals.length === 0) throw wrongUsage('geode crystals verify needs an id, or --all');
     return positionals;
   }
   if (positionals.length > 0) throw wrongUsage('Give ids, or --all');
-  const asked = await askRunningHost(context, localUser, ({ solves }) => solves.crystals({ signal }));
-  if (asked !== undefined) return asked.answer.map(({ key }) => key);
-  await using opened = await solvesFor(context);
-  return (await opened.crystals.list()).map(({ key }) => key);
+  return (await solves.crystals({ signal })).map(({ key }) => key);
 }
 
-async function verify(id: string, context: CliContext): Promise<Verified> {
-  const { signal, values, loaded } = context;
-  const egress = egressFrom(values, (await loaded()).config);
-  const options = { ...(egress && { egress }), signal };
-  const asked = await askRunningHost(context, localUser, ({ solves }) => solves.verify(id, options));
-  if (asked !== undefined) return asked.answer;
-  await using opened = await solvesFor(context);
-  return await opened.crystals.verify(id, options);
+function verify(id: string, solves: RemoteSolves, { values, signal }: CliContext): Promise<Verified> {
+  const egress = egressFrom(values);
+  return solves.verify(id, { ...(egress && { egress }), signal });
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { isGeodeError } from '../../core/errors.ts';
 import { localUser } from '../../core/identity.ts';
 import { clientOfHost } from '../../host/host-client.ts';
-import { namedHost } from '../../ledger/host-lock.ts';
+import { namedHost } from '../../ledger/named-host.ts';
 import { type CliCommand, type CliContext, exitCodes } from '../command.ts';
 import { parseValues } from '../values.ts';
 import { gatewayCommand } from './gateway.ts';

@@ -1,5 +1,4 @@
-import { allowing } from '../../egress/change-policy.ts';
-import { changeEgress, untilFrom } from '../change-egress.ts';
+import { changeEgress, spanFrom } from '../change-egress.ts';
 import type { CliCommand } from '../command.ts';
 import { hostingOptions } from '../hosting.ts';
 
@@ -17,9 +16,10 @@ export const egressAllowCommand: CliCommand = {
     ...hostingOptions,
     for: { type: 'string', value: 'TIME', description: 'until when: 90s, 30m, 2h, 1d (default: for good)' },
   },
-  host: 'needed',
   run: async (context) => {
-    const until = untilFrom(context);
-    return changeEgress(context, (policy, words) => allowing(policy, words, until));
+    const forMs = spanFrom(context);
+    const { signal } = context;
+    const options = { ...(forMs !== undefined && { forMs }), signal };
+    return changeEgress(context, (egress, words) => egress.allow(words, options));
   },
 };

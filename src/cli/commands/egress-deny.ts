@@ -1,4 +1,3 @@
-import { denying } from '../../egress/change-policy.ts';
 import { changeEgress } from '../change-egress.ts';
 import type { CliCommand } from '../command.ts';
 import { hostingOptions } from '../hosting.ts';
@@ -12,6 +11,5 @@ export const egressDenyCommand: CliCommand = {
     ['geode egress deny demo "*"', 'it may reach nothing any more'],
   ],
   options: hostingOptions,
-  host: 'needed',
-  run: (context) => changeEgress(context, (policy, words) => denying(policy, words)),
+  run: (context) => changeEgress(context, (egress, words) => egress.deny(words, { signal: context.signal })),
 };

@@ -3,7 +3,7 @@ import { shownTarget } from '../../egress/host-name.ts';
 import { shownRule } from '../../egress/rules.ts';
 import { spanText } from '../ages.ts';
 import { type CliCommand, exitCodes } from '../command.ts';
-import { becomeHost, hostingOptions } from '../hosting.ts';
+import { connectHost, hostingOptions } from '../hosting.ts';
 import { onePositional } from '../values.ts';
 
 export const egressLsCommand: CliCommand = {
@@ -12,21 +12,21 @@ export const egressLsCommand: CliCommand = {
   usage: '[OPTION …] [USER/]CHAT',
   examples: [['geode egress ls demo', 'its mode, its rules, its bridges and bindings']],
   options: hostingOptions,
-  host: 'needed',
   async run(context) {
     const word = onePositional(context, '[USER/]CHAT');
-    await using host = await becomeHost(context);
-    const spec = await (await host.chat(word)).ask((own, chat) => own.egress(chat));
-    if (context.json) context.out(JSON.stringify(spec ?? null));
+    await using host = await connectHost(context);
+    const chat = await host.chat(word);
+    const spec = await chat.within(({ egress }) => egress.get({ signal: context.signal }));
+    if (context.json) context.out(JSON.stringify(spec));
     else for (const line of shownEgress(spec)) context.out(line);
     return exitCodes.done;
   },
 };
 
 /** As people read it: deny rules first, since they win. */
-export function shownEgress(spec: EgressSpec | undefined, now = Date.now()): readonly string[] {
-  if (spec === undefined) return ['It may reach nothing. geode egress allow CHAT HOST changes that.'];
-  const { policy, bindings } = spec;
+export function shownEgress({ policy, bindings }: EgressSpec, now = Date.now()): readonly string[] {
+  const isNothing = policy.mode === 'deny-all' && policy.deny.length === 0 && bindings.length === 0;
+  if (isNothing) return ['It may reach nothing. geode egress allow CHAT HOST changes that.'];
   return [
     `mode ${policy.mode}`,
     ...policy.deny.map((rule) => `deny ${shownRule(rule)}`),

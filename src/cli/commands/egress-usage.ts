@@ -1,7 +1,7 @@
-import { localUser } from '../../core/identity.ts';
 import { type CliCommand, exitCodes, text } from '../command.ts';
+import { connectHost } from '../hosting.ts';
 import { table } from '../table.ts';
-import { userOption } from './secrets-set.ts';
+import { userFrom, userOption } from './secrets-set.ts';
 
 export const egressUsageCommand: CliCommand = {
   name: 'egress usage',
@@ -9,8 +9,13 @@ export const egressUsageCommand: CliCommand = {
   usage: '[OPTION …]',
   examples: [['geode egress usage --day 2026-01-31', 'of one day, UTC (default: today)']],
   options: { ...userOption, day: { type: 'string', value: 'DAY', description: 'YYYY-MM-DD' } },
-  async run({ app, values, json, out }) {
-    const usage = (await app()).egress.usage(text(values, 'user') ?? localUser, text(values, 'day'));
+  async run(context) {
+    const { values, json, out, signal } = context;
+    await using host = await connectHost(context);
+    const day = text(values, 'day');
+    const { usage } = await host.client
+      .as(userFrom(context))
+      .egress.usage({ ...(day !== undefined && { day }), signal });
     if (json) out(JSON.stringify({ usage }));
     else if (usage.length === 0) out('No model was called.');
     else {

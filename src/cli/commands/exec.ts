@@ -1,10 +1,12 @@
+import type { GeodeClient } from '../../client/client.ts';
+import type { FreshSandbox } from '../../client/run-socket.ts';
+import type { RemoteCommand } from '../../client/sandbox.ts';
 import type { Host } from '../../config/host.ts';
 import { GeodeError } from '../../core/errors.ts';
-import { localUser } from '../../core/identity.ts';
-import type { SandboxSpec } from '../../core/sandbox.ts';
-import { type CliCommand, type CliValues, text } from '../command.ts';
+import { type CliCommand, type CliContext, type CliValues, text } from '../command.ts';
 import { egressFrom, egressOptions, warnIfAdvice } from '../egress-options.ts';
-import { orNotRun, runCommandIn, stdinOf } from '../run-command.ts';
+import { connectRuns } from '../hosting.ts';
+import { orNotRun, passThrough, stdinOf } from '../run-command.ts';
 import { envFrom, limitsFrom, runtimeFrom, sandboxOptions, timeoutFrom } from '../sandbox-options.ts';
 import { showPull } from '../show-pull.ts';
 import { atProgram } from '../split-arguments.ts';
@@ -41,52 +43,49 @@ export const execCommand: CliCommand = {
         details: { usage: true },
       });
     }
-    const spec = specFrom(context.values, context.host);
-    const runtime = runtimeFrom(context.values);
-    const timeoutMs = timeoutFrom(context.values);
+    const sandbox = specFrom(context.values, context.host);
+    const command = { argv: [program, ...rest] as const, timeoutMs: timeoutFrom(context.values) };
     return orNotRun(context, async () => {
-      const app = await context.app();
-      const egress = egressFrom(context.values, (await context.loaded()).config) ?? app.egress.initial;
-      const quiet = context.values.quiet === true || context.json;
-      const pull = showPull();
-      await using sandbox = await app
-        .open(spec, {
-          ...(runtime === undefined ? {} : { runtime }),
-          signal: context.signal,
-          onPull: quiet ? () => {} : pull.show,
-        })
-        .finally(pull.end);
-      if (!quiet) {
-        context.err(`sandbox ${sandbox.id}: runtime ${sandbox.runtime}, isolation grade ${sandbox.grade}`);
-      }
-      const owner = { sandboxId: sandbox.id, user: localUser };
-      using hatch = egress && (await app.egress.open(sandbox, owner, egress, context));
-      if (hatch !== undefined && !quiet) warnIfAdvice(hatch.enforced, context);
-      return await runCommandIn(
-        sandbox,
-        {
-          argv: [program, ...rest],
-          timeoutMs,
-          ...stdinOf(context.streams),
-          ...withoutOwn(hatch?.env, spec.env),
-        },
-        context,
-      );
+      await using host = connectRuns(context);
+      return await execIn(host.client, command, sandbox, context);
     });
   },
 };
 
-/** What was asked for by name stays as it was asked for. */
-function withoutOwn(added: SandboxSpec['env'], own: SandboxSpec['env'] = {}): Pick<SandboxSpec, 'env'> {
-  if (added === undefined) return {};
-  return { env: Object.fromEntries(Object.entries(added).filter(([name]) => !Object.hasOwn(own, name))) };
+async function execIn(
+  client: GeodeClient,
+  command: RemoteCommand,
+  sandbox: FreshSandbox,
+  context: CliContext,
+): Promise<number> {
+  const quiet = context.values.quiet === true || context.json;
+  const stdin = stdinOf(context.streams);
+  const pull = showPull(context.streams.stderr);
+  const running = await client.runs
+    .exec({ ...command, interactive: stdin !== undefined }, sandbox, {
+      opening: context.signal,
+      ...(!quiet && { onPull: pull.show }),
+    })
+    .finally(pull.end);
+  try {
+    const { id, runtime, grade, hatch } = running.sandbox;
+    if (!quiet) context.err(`sandbox ${id}: runtime ${runtime}, isolation grade ${grade}`);
+    if (!quiet && hatch !== undefined) warnIfAdvice(hatch === 'enforced', context);
+    return await passThrough(running, context, { stdin });
+  } finally {
+    running.close();
+  }
 }
 
-function specFrom(values: CliValues, host: Host): SandboxSpec {
+function specFrom(values: CliValues, host: Host): FreshSandbox {
   const image = text(values, 'image');
+  const runtime = runtimeFrom(values);
+  const egress = egressFrom(values);
   return {
     env: envFrom(values, host),
-    ...(image === undefined ? {} : { image }),
     limits: limitsFrom(values),
+    ...(image !== undefined && { image }),
+    ...(runtime !== undefined && { runtime }),
+    ...(egress !== undefined && { egress }),
   };
 }

@@ -2,13 +2,12 @@ import { once } from 'node:events';
 import { z } from 'zod';
 import { decimal } from '../../api/schemas/decimal.ts';
 import { type Gateway, openWithoutSandboxes, startGateway } from '../../host/gateway.ts';
+import { openInPlaceOf, type ServingHost } from '../../host/serving-host.ts';
 import { bringDashboard } from '../built-dashboard.ts';
 import { type CliCommand, exitCodes } from '../command.ts';
-import type { CommandHost } from '../host/command-host.ts';
-import { openInPlaceOf } from '../host/gateway-host.ts';
 import { lockOptions, waitFrom } from '../hosting.ts';
 import { parseValues } from '../values.ts';
-import { version } from '../version.ts';
+import { program, version } from '../version.ts';
 
 export const gatewayCommand: CliCommand = {
   name: 'gateway',
@@ -42,19 +41,25 @@ export const gatewayCommand: CliCommand = {
     const { config } = await loaded();
     await bringDashboard(err);
     await using opened = new AsyncDisposableStack();
-    let host: CommandHost | undefined;
+    let host: ServingHost | undefined;
     if (config.gateway.sandboxes && !noSandboxes) {
       const options = {
         as: 'geode gateway',
+        loaded: await loaded(),
+        machine: context.host,
+        version,
+        program,
         tends: 'all',
         lingerMs: null,
         waitMs: waitFrom(context),
         takeOver: values['take-over'] === true,
         signal,
       } as const;
-      host = opened.use(await openInPlaceOf(context, options, (pid) => err(waitsFor(pid))));
+      host = opened.use(await openInPlaceOf(options, (pid) => err(waitsFor(pid))));
     }
-    const served = host?.host ?? opened.use(openWithoutSandboxes(config, version));
+    const served =
+      host?.host ??
+      opened.use(openWithoutSandboxes(config, version, (await context.app()).egress.secretValues));
     const gateway = opened.use(
       await startGateway(served, config, { host: address, port, ...(noAuth && { auth: 'off' }) }),
     );

@@ -1,12 +1,13 @@
+import { openServingHost } from '../../host/serving-host.ts';
 import { parseSpan, spanText } from '../ages.ts';
 import { type CliCommand, type CliContext, exitCodes, text } from '../command.ts';
-import { openCommandHost } from '../host/command-host.ts';
 import { lockOptions, waitFrom } from '../hosting.ts';
 import { wrongUsage } from '../values.ts';
+import { program, version } from '../version.ts';
 
 export const hostCommand: CliCommand = {
   name: 'host',
-  summary: 'hold the sandboxes that stay, stop those that are idle, and run the commands of others in them',
+  summary: 'hold the sandboxes that stay, stop those that are idle, and serve the commands of others',
   usage: '[OPTION …]',
   examples: [
     ['geode host', 'until Ctrl-C; geode gateway does the same'],
@@ -24,8 +25,12 @@ export const hostCommand: CliCommand = {
     const { json, out, err, signal, values, positionals } = context;
     if (positionals.length > 0) throw wrongUsage(`geode host takes no ${positionals.join(' ')}`);
     const lingerMs = lingerFrom(context);
-    await using host = await openCommandHost(context, {
+    await using host = await openServingHost({
       as: 'geode host',
+      loaded: await context.loaded(),
+      machine: context.host,
+      version,
+      program,
       tends: 'idle',
       lingerMs,
       logLevel: 'warn',

@@ -1,8 +1,7 @@
-import { createClient } from '../../client/client.ts';
 import { localUser } from '../../core/identity.ts';
 import { serveMcpOverStdio } from '../../mcp/stdio.ts';
 import { type CliCommand, exitCodes, text } from '../command.ts';
-import { hostTransport } from '../host/host-transport.ts';
+import { connectHost } from '../hosting.ts';
 import { wrongUsage } from '../values.ts';
 import { version } from '../version.ts';
 
@@ -24,7 +23,8 @@ export const mcpCommand: CliCommand = {
   async run(context) {
     const { streams, signal, err, positionals, values } = context;
     if (positionals.length > 0) throw wrongUsage(`geode mcp takes no ${positionals.join(' ')}`);
-    const client = createClient(hostTransport(context));
+    await using host = await connectHost(context);
+    const { client } = host;
     const user = text(values, 'user');
     await serveMcpOverStdio(user === undefined ? client : client.as(user), {
       version,

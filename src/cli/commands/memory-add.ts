@@ -4,7 +4,7 @@ import { newIdSchema, type WireNewEntry, type WireStored } from '../../api/schem
 import { newEntryOf, wireStored } from '../../api/wire.ts';
 import { checkUser } from '../../core/identity.ts';
 import { type CliCommand, type CliContext, exitCodes } from '../command.ts';
-import { askRunningHost } from '../host/running-api.ts';
+import { askRunningHost } from '../connect/running-api.ts';
 import { finishIndexing, openSearchableMemory } from '../local-files.ts';
 import { userOption, userValues } from '../memory-options.ts';
 import { parseValues } from '../values.ts';

@@ -1,6 +1,6 @@
 import { GeodeError, isGeodeError } from '../../core/errors.ts';
 import { type CliCommand, type CliContext, exitCodes } from '../command.ts';
-import { askRunningHost } from '../host/running-api.ts';
+import { askRunningHost } from '../connect/running-api.ts';
 import { openLocalMemory } from '../local-files.ts';
 import { userOption, userValues } from '../memory-options.ts';
 import { parseValues, somePositionals } from '../values.ts';

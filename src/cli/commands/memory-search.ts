@@ -4,7 +4,7 @@ import { answerOf, filterOf, fusionOf, wireResult } from '../../api/wire.ts';
 import { GeodeError } from '../../core/errors.ts';
 import type { Answer } from '../../core/memory.ts';
 import { type CliCommand, type CliContext, exitCodes } from '../command.ts';
-import { askRunningHost } from '../host/running-api.ts';
+import { askRunningHost } from '../connect/running-api.ts';
 import { openMemoryToSearch } from '../local-files.ts';
 import { filterOptions, filterValues, pagingOptions } from '../memory-options.ts';
 import { renderAnswer } from '../render-entries.ts';

@@ -1,14 +1,10 @@
-import type { App } from '../../app.ts';
 import { GeodeError } from '../../core/errors.ts';
-import type { SandboxSpec } from '../../core/sandbox.ts';
-import { openContext } from '../../runs/contexts/context.ts';
 import { type ContextLanguage, contextLanguages } from '../../runs/contexts/languages.ts';
-import { checkImageName } from '../../runs/images.ts';
-import { defaultImages, languageOf } from '../../runs/languages/index.ts';
-import { type CliCommand, type CliContext, text } from '../command.ts';
+import { languageOf } from '../../runs/languages/index.ts';
+import { type CliCommand, text } from '../command.ts';
 import { converse } from '../converse.ts';
+import { connectRuns } from '../hosting.ts';
 import { envFrom, limitsFrom, runtimeFrom, sandboxOptions, timeoutFrom } from '../sandbox-options.ts';
-import { showPull } from '../show-pull.ts';
 
 export const replCommand: CliCommand = {
   name: 'repl',
@@ -33,19 +29,19 @@ export const replCommand: CliCommand = {
     const language = languageFrom(context.positionals);
     const timeoutMs = timeoutFrom({ timeout: '0', ...context.values });
     const runtime = runtimeFrom(context.values);
-    const app = await context.app();
     const quiet = context.values.quiet === true || context.json;
-    const pull = showPull();
-    await using sandbox = await app
-      .open(await specFor(app, language, context), {
-        ...(runtime === undefined ? {} : { runtime }),
-        signal: context.signal,
-        onPull: quiet ? () => {} : pull.show,
-      })
-      .finally(pull.end);
-    await using interpreter = await openContext(sandbox, language, { signal: context.signal });
+    const image = text(context.values, 'image');
+    await using host = connectRuns(context);
+    await using interpreter = await host.client.contexts.open(language, {
+      env: envFrom(context.values, context.host),
+      limits: limitsFrom(context.values),
+      ...(runtime !== undefined && { runtime }),
+      ...(image !== undefined && { image }),
+      signal: context.signal,
+    });
     if (!quiet) {
-      context.err(`sandbox ${sandbox.id}: runtime ${sandbox.runtime}, isolation grade ${sandbox.grade}`);
+      const { sandbox, runtime: chosen, grade } = interpreter;
+      context.err(`sandbox ${sandbox}: runtime ${chosen}, isolation grade ${grade}`);
       if (process.stdin.isTTY) context.err(`${language}; Ctrl-C interrupts, Ctrl-D ends`);
     }
     return await converse(interpreter, {
@@ -71,33 +67,4 @@ function languageFrom(positionals: readonly string[]): ContextLanguage {
     name === '' ? 'There is no language to talk in.' : `geode repl does not take ${positionals.join(' ')}.`,
     { hint: `geode repl ${contextLanguages.join('|')}`, details: { usage: true } },
   );
-}
-
-async function specFor(
-  app: App,
-  language: ContextLanguage,
-  { values, loaded, host, signal }: CliContext,
-): Promise<SandboxSpec> {
-  const image = await imageFor(app, language, { values, loaded, signal });
-  return {
-    env: envFrom(values, host),
-    ...(image === undefined ? {} : { image }),
-    limits: limitsFrom(values),
-  };
-}
-
-/** Undefined where the runtime has no images and the machine's own interpreter is used. */
-async function imageFor(
-  app: App,
-  language: ContextLanguage,
-  { values, loaded, signal }: Pick<CliContext, 'values' | 'loaded' | 'signal'>,
-): Promise<string | undefined> {
-  const runtime = await app.runtime(runtimeFrom(values));
-  const found = await runtime.probe({ signal });
-  const { config } = await loaded();
-  const own = found.available && found.capabilities.images;
-  const image = text(values, 'image') ?? (own ? config.runs.images[language] : undefined);
-  const wanted = image ?? (own ? defaultImages[language] : undefined);
-  if (wanted !== undefined && runtime.images !== undefined) checkImageName(wanted);
-  return wanted;
 }

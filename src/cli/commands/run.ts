@@ -1,14 +1,15 @@
 import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { buffer } from 'node:stream/consumers';
+import type { LiveRunOptions } from '../../client/run-socket.ts';
+import type { RemoteRunEvent } from '../../client/runs.ts';
 import { GeodeError } from '../../core/errors.ts';
-import { localUser } from '../../core/identity.ts';
-import type { Runs } from '../../runs/index.ts';
+import type { RunEvent } from '../../runs/events.ts';
 import { languageOf, languageOfFile, languages } from '../../runs/languages/index.ts';
-import type { RunOptions } from '../../runs/options.ts';
 import { foldRun } from '../../runs/result.ts';
 import { type CliCommand, type CliContext, text, texts } from '../command.ts';
 import { egressFrom, egressOptions, showDenied, warnIfAdvice } from '../egress-options.ts';
+import { connectRuns } from '../hosting.ts';
 import { orNotRun } from '../run-command.ts';
 import {
   envFrom,
@@ -72,24 +73,31 @@ export const runCommand: CliCommand = {
   async run(context) {
     const { code, language, argv, stdin } = await codeFrom(context.positionals);
     const options = { ...(await optionsFrom(context)), argv, ...stdin };
-    const app = await context.app();
-    await using runs = app.runs({ pool: 'off' });
-    using _reaping = reapMeanwhile(runs);
-    return await orNotRun(context, () => runAndShow(runs, code, language, options, context));
+    return orNotRun(context, async () => {
+      await using host = connectRuns(context);
+      const events = typed(host.client.runs.live(code, language, options));
+      return await showToEnd(events, context);
+    });
   },
 };
 
-async function runAndShow(
-  runs: Runs,
-  code: Uint8Array,
-  language: string,
-  options: RunOptions,
-  context: CliContext,
-): Promise<number> {
+/** The names of languages are ours. */
+async function* typed(events: AsyncIterable<RemoteRunEvent>): AsyncGenerator<RunEvent> {
+  for await (const event of events) {
+    if (event.type !== 'sandbox-ready') yield event;
+    else yield { ...event, language: languageOf(event.language).name };
+  }
+}
+
+async function showToEnd(events: AsyncIterable<RunEvent>, context: CliContext): Promise<number> {
   const { json, values, out, err } = context;
-  const events = runs.stream(code, language, options);
   const quiet = values.quiet === true || json;
-  const { bytes: _, artifacts, ...result } = await foldRun(json ? events : showRun(events, quiet, context));
+  // What is shown already need not be held.
+  const {
+    bytes: _,
+    artifacts,
+    ...result
+  } = await (json ? foldRun(events) : foldRun(showRun(events, quiet, context), { outputLimitBytes: 0 }));
   const folder = text(values, 'output') ?? 'artifacts';
   const saved = await saveArtifacts(folder, artifacts);
   if (json) {
@@ -115,7 +123,7 @@ interface Source {
   readonly code: Uint8Array;
   readonly language: string;
   readonly argv: readonly string[];
-  readonly stdin: Pick<RunOptions, 'stdin'>;
+  readonly stdin: Pick<LiveRunOptions, 'stdin'>;
 }
 
 /** `script.py …`, `python -c CODE …` or `python - …`. Stdin is the code's, unless it is the code. */
@@ -144,8 +152,8 @@ function usage(message: string): GeodeError {
   });
 }
 
-async function optionsFrom({ values, host, signal, loaded }: CliContext): Promise<RunOptions> {
-  const egress = egressFrom(values, (await loaded()).config);
+async function optionsFrom({ values, host, signal }: CliContext): Promise<LiveRunOptions> {
+  const egress = egressFrom(values);
   const image = text(values, 'image');
   const runtime = runtimeFrom(values);
   return {
@@ -157,7 +165,7 @@ async function optionsFrom({ values, host, signal, loaded }: CliContext): Promis
     limits: limitsFrom(values),
     ...(image === undefined ? {} : { image }),
     ...(runtime === undefined ? {} : { runtime }),
-    ...(egress === undefined ? {} : { egress, user: localUser }),
+    ...(egress === undefined ? {} : { egress }),
   };
 }
 
@@ -171,11 +179,4 @@ async function filesFrom(wanted: readonly string[]): Promise<Readonly<Record<str
     return [name, content] as const;
   });
   return Object.fromEntries(await Promise.all(files));
-}
-
-/** Cleans up after hosts that died, while the code runs and no longer. */
-function reapMeanwhile(runs: Runs): Disposable {
-  const stop = new AbortController();
-  void runs.reap({ signal: stop.signal }).catch(() => {});
-  return { [Symbol.dispose]: () => stop.abort() };
 }

@@ -1,8 +1,7 @@
-import { defaultLimits } from '../../core/limits.ts';
 import { shownName } from '../chat-name.ts';
 import { type CliCommand, exitCodes, text } from '../command.ts';
 import { type Copied, copyIn, copyOut, sideOf } from '../copy-files.ts';
-import { becomeHost, hostingOptions } from '../hosting.ts';
+import { connectHost, hostingOptions } from '../hosting.ts';
 import { printableLine } from '../printable.ts';
 import { sizeFrom } from '../sandbox-options.ts';
 import { wrongUsage } from '../values.ts';
@@ -30,7 +29,6 @@ export const sandboxCpCommand: CliCommand = {
         "most that a copy out may take of this machine's disk; default: the disk limit of the sandbox",
     },
   },
-  host: 'needed',
   async run(context) {
     const { positionals, values, json, out, err } = context;
     const [from, to, ...more] = positionals.map(sideOf);
@@ -41,18 +39,14 @@ export const sandboxCpCommand: CliCommand = {
     const isOut = from.word !== undefined;
     const max = text(values, 'max');
     const asked = max === undefined ? undefined : sizeFrom(max, '--max');
-    await using host = await becomeHost(context);
-    const { name, start } = await host.chat(from.word ?? to.word ?? '');
-    const sandbox = await start();
-    const copied = await (isOut
-      ? copyOut(
-          sandbox,
-          from.path,
-          to.path,
-          context,
-          asked ?? sandbox.limits.diskBytes ?? defaultLimits.diskBytes,
-        )
-      : copyIn(sandbox, from.path, to.path, context));
+    await using host = await connectHost(context);
+    const { name, ask, within } = await host.chat(from.word ?? to.word ?? '');
+    await ask((own, chat) => own.start(chat, { signal: context.signal }));
+    const copied = await within((sandbox) =>
+      isOut
+        ? copyOut(sandbox, from.path, to.path, context, asked)
+        : copyIn(sandbox, from.path, to.path, context),
+    );
     const target = isOut ? copied.to : `${shownName(name)}:${copied.to}`;
     if (!json) err(`copied ${said(copied)} to ${printableLine(target)}`);
     else if (to.path !== '-') out(JSON.stringify({ ...name, direction: isOut ? 'out' : 'in', ...copied }));

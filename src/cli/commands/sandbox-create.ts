@@ -1,10 +1,12 @@
+import type { RemoteSandboxSpec } from '../../client/sandboxes.ts';
 import { GeodeError } from '../../core/errors.ts';
-import type { PersistentSpec } from '../../core/persistent.ts';
+import type { PersistentSpec, SandboxStatus } from '../../core/persistent.ts';
 import { networks } from '../../core/sandbox.ts';
 import { type CliCommand, type CliContext, exitCodes, text, texts } from '../command.ts';
 import { egressFrom, egressOptions, warnIfAdvice } from '../egress-options.ts';
-import { becomeHost, hostingOptions } from '../hosting.ts';
+import { connectHost, type HostedChat, hostingOptions } from '../hosting.ts';
 import { envFrom, limitsFrom, runtimeFrom, sandboxOptions } from '../sandbox-options.ts';
+import { pullOf } from '../show-pull.ts';
 import { showStatus } from '../show-status.ts';
 import { onePositional, wrongUsage } from '../values.ts';
 
@@ -35,26 +37,33 @@ export const sandboxCreateCommand: CliCommand = {
     ],
   ],
   options: { ...hostingOptions, ...creationOptions },
-  host: 'needed',
   async run(context) {
     const word = onePositional(context, '[USER/]CHAT');
-    const spec = await creationFrom(context);
-    await using host = await becomeHost(context);
-    const chat = await host.chat(word);
-    const { runtime } = await chat.getOrCreate(spec);
-    if (spec.egress !== undefined) warnIfAdvice(runtime !== 'native', context);
-    showStatus(await chat.ask((own, name) => own.inspect(name)), context);
+    const spec = creationFrom(context);
+    await using host = await connectHost(context);
+    const status = await makeIn(await host.chat(word), spec, context);
+    if (spec.egress !== undefined) warnIfAdvice(status.runtime !== 'native', context);
+    showStatus(status, context);
     return exitCodes.done;
   },
 };
 
+/** Made or started if need be; a pull that it waits for is shown. */
+export async function makeIn(
+  chat: HostedChat,
+  spec: RemoteSandboxSpec,
+  context: CliContext,
+): Promise<SandboxStatus> {
+  const pull = pullOf(context);
+  const { signal } = context;
+  return await chat
+    .ask((own, name) => own.getOrCreate(name, spec, { onPull: pull.show, signal }))
+    .finally(() => pull.end());
+}
+
 /** Only what was asked for: one that is there already must agree with it. */
-export async function creationFrom({
-  values,
-  host,
-  loaded,
-}: Pick<CliContext, 'values' | 'host' | 'loaded'>): Promise<PersistentSpec> {
-  const egress = egressFrom(values, (await loaded()).config);
+export function creationFrom({ values, host }: Pick<CliContext, 'values' | 'host'>): RemoteSandboxSpec {
+  const egress = egressFrom(values);
   const runtime = runtimeFrom(values);
   const image = text(values, 'image');
   const env = envFrom(values, host);

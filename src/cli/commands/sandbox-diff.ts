@@ -1,9 +1,10 @@
+import type { RemoteSnapshots } from '../../client/snapshots.ts';
 import { isGeodeError } from '../../core/errors.ts';
-import type { Change, Snapshots } from '../../core/snapshots.ts';
+import type { Change } from '../../core/snapshots.ts';
 import { type CliCommand, type CliContext, exitCodes } from '../command.ts';
-import { becomeHost, hostingOptions } from '../hosting.ts';
+import { connectHost, hostingOptions } from '../hosting.ts';
 import { printable, printableLine } from '../printable.ts';
-import { newestOf, snapshotsOf } from '../snapshots.ts';
+import { newestOf } from '../snapshots.ts';
 import { wrongUsage } from '../values.ts';
 
 const letters = { added: 'A', removed: 'D', modified: 'M', mode: 'm', type: 'T' } as const;
@@ -28,23 +29,23 @@ export const sandboxDiffCommand: CliCommand = {
     ...hostingOptions,
     text: { type: 'boolean', short: 't', description: 'show the lines that changed' },
   },
-  host: 'needed',
-  reads: true,
   async run(context) {
     const { positionals, values, json, out, signal } = context;
     const [word, since, to, ...more] = positionals;
     if (word === undefined || more.length > 0)
       throw wrongUsage('Give one [USER/]CHAT, and at most FROM and TO');
-    await using host = await becomeHost(context);
-    const snapshots = snapshotsOf(await (await host.chat(word)).start());
-    const from = since ?? (await newestOf(snapshots));
-    // All of them first: what is asked of a snapshot meanwhile would wait for the end of this.
-    const changes: Change[] = [];
-    for await (const change of snapshots.diff(from, { to, signal })) changes.push(change);
-    if (json) out(JSON.stringify({ from, to: to ?? null, changes }));
-    else if (values.text !== true) for (const change of changes) out(lineOf(change, context));
-    else for (const change of changes) await showText(snapshots, change, { from, to }, context);
-    return exitCodes.done;
+    await using host = await connectHost(context, { reads: true });
+    const chat = await host.chat(word);
+    return await chat.within(async ({ snapshots }) => {
+      const from = since ?? (await newestOf(snapshots));
+      // All of them first: what is asked of a snapshot meanwhile would wait for the end of this.
+      const changes: Change[] = [];
+      for await (const change of snapshots.diff(from, { to, signal })) changes.push(change);
+      if (json) out(JSON.stringify({ from, to: to ?? null, changes }));
+      else if (values.text !== true) for (const change of changes) out(lineOf(change, context));
+      else for (const change of changes) await showText(snapshots, change, { from, to }, context);
+      return exitCodes.done;
+    });
   },
 };
 
@@ -55,7 +56,7 @@ function lineOf({ change, path }: Change, { paint }: CliContext): string {
 const unshown = ['too_large', 'not_a_file', 'file_not_found', 'file_refused'] as const;
 
 async function showText(
-  snapshots: Snapshots,
+  snapshots: RemoteSnapshots,
   change: Change,
   { from, to }: { readonly from: string; readonly to: string | undefined },
   context: CliContext,

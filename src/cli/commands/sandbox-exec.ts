@@ -1,11 +1,11 @@
-import type { PersistentSandbox } from '../../core/persistent.ts';
+import type { RemoteCommand, RemoteSandbox } from '../../client/sandbox.ts';
+import { isGeodeError } from '../../core/errors.ts';
 import type { Command } from '../../core/process.ts';
 import { type CliCommand, type CliContext, exitCodes, interruptedCode } from '../command.ts';
-import { becomeHost, hostingOptions } from '../hosting.ts';
-import { orNotRun, runCommandIn, stdinOf } from '../run-command.ts';
+import { connectHost, hostingOptions } from '../hosting.ts';
+import { orNotRun, passThrough, stdinOf } from '../run-command.ts';
 import { envFrom, exitCodeOf, sandboxOptions, timeoutFrom } from '../sandbox-options.ts';
 import { explainExit, type OnInterrupt } from '../show-process.ts';
-import { snapshotsOf } from '../snapshots.ts';
 import { hasTerminal, joinTerminal, terminalSize } from '../terminal-session.ts';
 import { wrongUsage } from '../values.ts';
 
@@ -48,24 +48,38 @@ export const sandboxExecCommand: CliCommand = {
       description: 'kill it after that long (default 60; never with --background or --pty; 0: never)',
     },
   },
-  host: 'needed',
-  passesExitCode: true,
   async run(context) {
     const [word, program, ...rest] = context.positionals;
     if (word === undefined || program === undefined)
       throw wrongUsage('Give one [USER/]CHAT, and the command after --');
     const command = commandFrom([program, ...rest], context);
     return orNotRun(context, async () => {
-      await using host = await becomeHost(context);
-      const sandbox = await (await host.chat(word)).start();
-      if (context.values.undoable === true) await snapshotsOf(sandbox).mark({ signal: context.signal });
-      if (context.values.background === true) return await startIn(sandbox, command, context);
-      if (command.pty === undefined || !hasTerminal(context.streams))
-        return await runCommandIn(sandbox, command, context, onInterrupt);
-      return await runInTerminal(sandbox, command, context);
+      await using host = await connectHost(context);
+      const chat = await host.chat(word);
+      return await chat.within((sandbox) => runIn(sandbox, command, context));
     });
   },
 };
+
+async function runIn(sandbox: RemoteSandbox, command: RemoteCommand, context: CliContext): Promise<number> {
+  const { values, signal, streams } = context;
+  if (values.background === true) return startIn(sandbox, command, context);
+  if (command.pty !== undefined && hasTerminal(streams)) return runInTerminal(sandbox, command, context);
+  const stdin = stdinOf(streams, values.interactive === true ? 'always' : 'pipes');
+  const running = await sandbox.run(
+    { ...command, interactive: stdin !== undefined },
+    { onDisconnect: 'leave', opening: signal },
+  );
+  try {
+    return await passThrough(running, context, { stdin, onInterrupt });
+  } catch (error) {
+    // A host that stops in good order leaves it running.
+    if (isGeodeError(error, 'stopping')) return interruptedCode('SIGTERM');
+    throw error;
+  } finally {
+    running.close();
+  }
+}
 
 /**
  * Ctrl-C is for the command, and so is a reader that goes away, as on a pipe; who ends this program, to take over the
@@ -73,41 +87,39 @@ export const sandboxExecCommand: CliCommand = {
  */
 const onInterrupt: OnInterrupt = (reason) => (reason === 'SIGINT' || reason === 'SIGPIPE' ? 'kill' : 'leave');
 
-function commandFrom(argv: Command['argv'], { values, host, streams }: CliContext): Command {
-  const { background, pty, interactive, cwd } = values;
+function commandFrom(argv: Command['argv'], { values, host, streams }: CliContext): RemoteCommand {
+  const { background, pty, cwd, undoable } = values;
   const isLong = background === true || pty === true;
-  const keys =
-    pty === true && hasTerminal(streams) ? {} : stdinOf(streams, interactive === true ? 'always' : 'pipes');
   return {
     argv,
     env: envFrom(values, host),
     timeoutMs: timeoutFrom({ ...(isLong ? { timeout: '0' } : {}), ...values }),
     ...(typeof cwd === 'string' ? { cwd } : {}),
     ...(pty === true ? { pty: terminalSize(streams) } : {}),
-    ...(background === true ? {} : keys),
+    ...(undoable === true ? { undoable } : {}),
   };
 }
 
 async function startIn(
-  sandbox: PersistentSandbox,
-  command: Command,
+  sandbox: RemoteSandbox,
+  command: RemoteCommand,
   { signal, json, out }: CliContext,
 ): Promise<number> {
-  const { id, pid } = await sandbox.spawn(command, { signal });
-  out(json ? JSON.stringify({ processId: id, pid, sandbox: sandbox.id }) : id);
+  const { id, pid, sandboxId } = await sandbox.spawn(command, { signal });
+  out(json ? JSON.stringify({ processId: id, pid, sandbox: sandboxId }) : id);
   return exitCodes.done;
 }
 
 async function runInTerminal(
-  sandbox: PersistentSandbox,
-  command: Command,
+  sandbox: RemoteSandbox,
+  command: RemoteCommand,
   context: CliContext,
 ): Promise<number> {
-  const running = await sandbox.spawn(command, { signal: context.signal });
-  const left = await joinTerminal({ running, journal: sandbox.journals.open(running.id) }, context);
+  const { id } = await sandbox.spawn(command, { signal: context.signal });
+  const left = await joinTerminal(await sandbox.join(id, { opening: context.signal }), context);
   if (left.type === 'interrupted') return interruptedCode(left.reason);
   if (left.type === 'detached') {
-    context.err(`detached from ${running.id}, which goes on`);
+    context.err(`detached from ${id}, which goes on`);
     return exitCodes.done;
   }
   explainExit(left.exit, context);

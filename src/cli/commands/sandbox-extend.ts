@@ -1,7 +1,7 @@
 import { parseSpan, spanText } from '../ages.ts';
 import { shownName } from '../chat-name.ts';
 import { type CliCommand, exitCodes } from '../command.ts';
-import { becomeHost, hostingOptions } from '../hosting.ts';
+import { connectHost, hostingOptions } from '../hosting.ts';
 import { wrongUsage } from '../values.ts';
 
 export const sandboxExtendCommand: CliCommand = {
@@ -13,14 +13,13 @@ export const sandboxExtendCommand: CliCommand = {
     ['geode sandbox extend alice/demo 1d --json', 'a shorter time than it has already changes nothing'],
   ],
   options: hostingOptions,
-  host: 'needed',
   async run(context) {
     const { positionals, json, out } = context;
     const [word, time, ...more] = positionals;
     const ms = parseSpan(time ?? '');
     if (word === undefined || more.length > 0) throw wrongUsage('Give one [USER/]CHAT and one TIME');
     if (ms === undefined) throw wrongUsage(`${time ?? 'Nothing'} is not a TIME: 90s, 30m, 2h, 1d`);
-    await using host = await becomeHost(context);
+    await using host = await connectHost(context);
     const status = await (await host.chat(word)).ask((own, chat) => own.extend(chat, ms));
     if (json) out(JSON.stringify(status));
     else out(`${shownName(status)}: kept for ${spanText(status.keptUntil - Date.now())} more`);

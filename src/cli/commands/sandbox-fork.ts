@@ -1,5 +1,5 @@
 import { type CliCommand, exitCodes, text } from '../command.ts';
-import { becomeHost, hostingOptions } from '../hosting.ts';
+import { connectHost, hostingOptions } from '../hosting.ts';
 import { showStatus } from '../show-status.ts';
 import { wrongUsage } from '../values.ts';
 
@@ -15,18 +15,17 @@ export const sandboxForkCommand: CliCommand = {
     ...hostingOptions,
     snapshot: { type: 'string', value: 'NAME', description: 'the files of this snapshot' },
   },
-  host: 'needed',
   async run(context) {
     const [word, to, ...more] = context.positionals;
     if (word === undefined || to === undefined || more.length > 0)
       throw wrongUsage('Give one [USER/]CHAT and the new chat');
     const snapshot = text(context.values, 'snapshot');
-    await using host = await becomeHost(context);
+    await using host = await connectHost(context);
     const chat = await host.chat(word);
-    await chat.ask((own, name) =>
+    const forked = await chat.ask((own, name) =>
       own.fork(name, to, { ...(snapshot === undefined ? {} : { snapshot }), signal: context.signal }),
     );
-    showStatus(await chat.ask((own) => own.inspect(to)), context);
+    showStatus(forked, context);
     return exitCodes.done;
   },
 };

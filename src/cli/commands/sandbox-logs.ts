@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import { decimal } from '../../api/schemas/decimal.ts';
+import { isGeodeError } from '../../core/errors.ts';
 import type { JournalSummary } from '../../sandboxes/journal-list.ts';
-import type { JournalReading } from '../../sandboxes/journal-reading.ts';
 import { agoText, parseSpan } from '../ages.ts';
-import { among, chatNamed, chatOptions, notFound, shownName } from '../chat-name.ts';
+import { among, type ChatName, chatNamed, chatOptions, notFound, shownName } from '../chat-name.ts';
 import { type CliCommand, type CliContext, exitCodes } from '../command.ts';
-import { hearOut } from '../hear-out.ts';
+import { connectHost, type Hosting } from '../hosting.ts';
+import { type JournalReader, recordedReader, servedReader } from '../journal-reader.ts';
 import { printableLine } from '../printable.ts';
 import { type LogsPart, showGrep, showJournal } from '../show-journal.ts';
 import { sizeText } from '../sizes.ts';
@@ -40,26 +41,42 @@ export const sandboxLogsCommand: CliCommand = {
     regex: { type: 'boolean', description: 'TEXT is a regular expression' },
     raw: { type: 'boolean', description: 'as it was written: what looks like a secret is shown too' },
   },
-  host: 'wanted',
-  reads: true,
   async run(context) {
-    const { app, positionals, signal, values } = context;
+    const { positionals, signal } = context;
     const [word, processId, ...more] = positionals;
     if (word === undefined || more.length > 0) throw wrongUsage('Give one [USER/]CHAT, and one PROCESS');
     const part = partFrom(context);
-    const geode = await app();
-    const known = await geode.glance({ signal });
-    const name = among(known, word, chatNamed(word, context));
-    const found = known.find(({ user, chat }) => user === name.user && chat === name.chat);
-    if (found === undefined) throw notFound(name);
-    await using _hearing = await hearOut(name, found, context);
-    const reading = geode.journals(found.id, values.raw === true ? 'raw' : 'redacted');
-    if (processId === undefined) list(reading, shownName(name), context);
+    await using host = await connectHost(context, { reads: true });
+    const { reading, name } = await readerOf(word, host, context);
+    if (processId === undefined) await list(reading, shownName(name), context);
     else if (part.grep !== undefined) await showGrep(reading, processId, part.grep, part, context);
     else return await untilInterrupt(signal, () => showJournal(reading, processId, part, context));
     return exitCodes.done;
   },
 };
+
+/** Through the host; while another process holds the sandboxes for itself, what is on record is read from the disk. */
+async function readerOf(
+  word: string,
+  { client }: Hosting,
+  context: CliContext,
+): Promise<{ readonly reading: JournalReader; readonly name: ChatName }> {
+  const { signal, values } = context;
+  const show = values.raw === true ? 'raw' : 'redacted';
+  const served = await client.sandboxes.list({ users: 'all', signal }).catch((error) => {
+    if (!isGeodeError(error) || error.code === 'cancelled') throw error;
+    return undefined;
+  });
+  const known = served ?? (await (await context.app()).glance({ signal }));
+  const name = among(known, word, chatNamed(word, context));
+  const found = known.find(({ user, chat }) => user === name.user && chat === name.chat);
+  if (found === undefined) throw notFound(name);
+  const reading =
+    served === undefined
+      ? recordedReader((await context.app()).journals(found.id, show))
+      : servedReader(client.as(name.user).sandboxes.of(name.chat).journals, show);
+  return { reading, name };
+}
 
 const count = z.number().int().nonnegative();
 const logsValues = z.object({
@@ -92,8 +109,8 @@ function timeFrom(text: string): number {
   throw wrongUsage(`--since ${text} is neither a span like 10m nor a date like 2026-01-31T12:00`);
 }
 
-function list(reading: JournalReading, title: string, { json, out }: CliContext): void {
-  const journals = reading.list();
+async function list(reading: JournalReader, title: string, { json, out }: CliContext): Promise<void> {
+  const journals = await reading.list();
   if (json) out(JSON.stringify({ journals }));
   else if (journals.length === 0) out(`Nothing was run in ${title}.`);
   else for (const line of table([header, ...journals.map(rowOf)])) out(line);

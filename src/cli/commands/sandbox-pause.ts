@@ -7,7 +7,5 @@ export const sandboxPauseCommand: CliCommand = {
   usage: '[OPTION …] [USER/]CHAT …',
   examples: [['geode sandbox pause demo', 'it uses no CPU; its memory and its processes stay as they are']],
   options: hostingOptions,
-  host: 'needed',
-  run: (context) =>
-    toEach(context, (chat) => chat.ask((own, name) => own.pause(name, { signal: context.signal }))),
+  run: (context) => toEach(context, (own, chat) => own.pause(chat, { signal: context.signal })),
 };

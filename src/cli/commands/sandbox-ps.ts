@@ -2,7 +2,7 @@ import type { ChildFacts, ProcessFacts, ProcessList } from '../../core/process.t
 import { agoText } from '../ages.ts';
 import { shownName } from '../chat-name.ts';
 import { type CliCommand, exitCodes } from '../command.ts';
-import { becomeHost, hostingOptions } from '../hosting.ts';
+import { connectHost, hostingOptions } from '../hosting.ts';
 import { printableLine } from '../printable.ts';
 import { table } from '../table.ts';
 import { onePositional } from '../values.ts';
@@ -16,17 +16,15 @@ export const sandboxPsCommand: CliCommand = {
     ['geode sandbox ps --json alice/demo', 'for programs'],
   ],
   options: hostingOptions,
-  host: 'needed',
-  reads: true,
   async run(context) {
     const { json, out, signal } = context;
     const word = onePositional(context, '[USER/]CHAT');
-    await using host = await becomeHost(context);
+    await using host = await connectHost(context, { reads: true });
     const chat = await host.chat(word);
     // To look into a sandbox is no reason to start or resume it.
     const { state } = await chat.ask((own, name) => own.inspect(name, { signal }));
     const isRunning = state !== 'stopped' && state !== 'paused';
-    const list = isRunning ? await (await chat.start()).processes({ signal }) : nothing;
+    const list = isRunning ? await chat.within((sandbox) => sandbox.processes({ signal })) : nothing;
     if (json) out(JSON.stringify(list));
     else if (!isRunning) out(`${shownName(chat.name)} is ${state}; nothing runs in it.`);
     else for (const line of tree(list)) out(line);

@@ -1,5 +1,5 @@
 import { type CliCommand, exitCodes } from '../command.ts';
-import { becomeHost, hostingOptions } from '../hosting.ts';
+import { connectHost, hostingOptions } from '../hosting.ts';
 import { showStatus } from '../show-status.ts';
 import { wrongUsage } from '../values.ts';
 
@@ -9,12 +9,11 @@ export const sandboxRenameCommand: CliCommand = {
   usage: '[OPTION …] [USER/]CHAT NEW-CHAT',
   examples: [['geode sandbox rename alice/demo final', 'it is alice/final then; what runs in it goes on']],
   options: hostingOptions,
-  host: 'needed',
   async run(context) {
     const [word, to, ...more] = context.positionals;
     if (word === undefined || to === undefined || more.length > 0)
       throw wrongUsage('Give one [USER/]CHAT and its new chat');
-    await using host = await becomeHost(context);
+    await using host = await connectHost(context);
     showStatus(await (await host.chat(word)).ask((own, chat) => own.rename(chat, to)), context);
     return exitCodes.done;
   },

@@ -1,7 +1,7 @@
 import { shownName } from '../chat-name.ts';
 import { type CliCommand, exitCodes } from '../command.ts';
-import { becomeHost, hostingOptions } from '../hosting.ts';
-import { restoredText, snapshotsOf } from '../snapshots.ts';
+import { connectHost, hostingOptions } from '../hosting.ts';
+import { restoredText } from '../snapshots.ts';
 import { wrongUsage } from '../values.ts';
 
 export const sandboxRestoreCommand: CliCommand = {
@@ -10,15 +10,14 @@ export const sandboxRestoreCommand: CliCommand = {
   usage: '[OPTION …] [USER/]CHAT NAME',
   examples: [['geode sandbox restore demo before', 'what came since is removed; what runs goes on']],
   options: hostingOptions,
-  host: 'needed',
   async run(context) {
     const { positionals, json, out, signal } = context;
     const [word, name, ...more] = positionals;
     if (word === undefined || name === undefined || more.length > 0)
       throw wrongUsage('Give one [USER/]CHAT and the NAME of a snapshot');
-    await using host = await becomeHost(context);
+    await using host = await connectHost(context);
     const chat = await host.chat(word);
-    const restored = await snapshotsOf(await chat.start()).restore(name, { signal });
+    const restored = await chat.within(({ snapshots }) => snapshots.restore(name, { signal }));
     out(json ? JSON.stringify(restored) : `${shownName(chat.name)}: ${restoredText(restored)}`);
     return exitCodes.done;
   },

@@ -1,6 +1,6 @@
 import { notFound, shownName } from '../chat-name.ts';
 import { type CliCommand, exitCodes } from '../command.ts';
-import { becomeHost, hostingOptions } from '../hosting.ts';
+import { connectHost, hostingOptions } from '../hosting.ts';
 import { somePositionals } from '../values.ts';
 
 export const sandboxRmCommand: CliCommand = {
@@ -9,11 +9,10 @@ export const sandboxRmCommand: CliCommand = {
   usage: '[OPTION …] [USER/]CHAT …',
   examples: [['geode sandbox rm demo', 'running or not; nothing is left of it']],
   options: hostingOptions,
-  host: 'needed',
   async run(context) {
     const { json, out, signal } = context;
     const words = somePositionals(context, '[USER/]CHAT');
-    await using host = await becomeHost(context);
+    await using host = await connectHost(context);
     for (const word of words) {
       const { name, ask } = await host.chat(word);
       if (!(await ask((own, chat) => own.remove(chat, { signal })))) throw notFound(name);

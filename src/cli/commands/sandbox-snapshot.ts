@@ -2,9 +2,8 @@ import type { Snapshot, SnapshotList } from '../../core/snapshots.ts';
 import { agoText } from '../ages.ts';
 import { shownName } from '../chat-name.ts';
 import { type CliCommand, exitCodes, text } from '../command.ts';
-import { becomeHost, hostingOptions } from '../hosting.ts';
+import { connectHost, hostingOptions } from '../hosting.ts';
 import { sizeText } from '../sizes.ts';
-import { snapshotsOf } from '../snapshots.ts';
 import { table } from '../table.ts';
 import { wrongUsage } from '../values.ts';
 
@@ -22,28 +21,27 @@ export const sandboxSnapshotCommand: CliCommand = {
     list: { type: 'boolean', short: 'l', description: 'list the snapshots' },
     rm: { type: 'string', value: 'NAME', description: 'remove this one' },
   },
-  host: 'needed',
   async run(context) {
     const { positionals, values, json, out, signal } = context;
     const [word, name, ...more] = positionals;
     if (word === undefined || more.length > 0) throw wrongUsage('Give one [USER/]CHAT, and at most one NAME');
-    await using host = await becomeHost(context);
+    await using host = await connectHost(context);
     const chat = await host.chat(word);
-    const snapshots = snapshotsOf(await chat.start());
     const unwanted = text(values, 'rm');
     if (values.list === true) {
-      const list = await snapshots.list({ signal });
+      const list = await chat.within(({ snapshots }) => snapshots.list({ signal }));
       if (json) out(JSON.stringify(list));
       else for (const line of listed(list, shownName(chat.name))) out(line);
     } else if (unwanted !== undefined) {
-      const removed = await snapshots.remove(unwanted, { signal });
+      const removed = await chat.within(({ snapshots }) => snapshots.remove(unwanted, { signal }));
       out(
         json
           ? JSON.stringify({ name: unwanted, removed })
           : `${unwanted}: ${removed ? 'removed' : 'was not there'}`,
       );
     } else {
-      const taken = await snapshots.take({ ...(name === undefined ? {} : { name }), signal });
+      const named = name === undefined ? {} : { name };
+      const taken = await chat.within(({ snapshots }) => snapshots.take({ ...named, signal }));
       out(json ? JSON.stringify(taken) : `${taken.name}: ${contentText(taken)}`);
     }
     return exitCodes.done;

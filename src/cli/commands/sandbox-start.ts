@@ -7,6 +7,5 @@ export const sandboxStartCommand: CliCommand = {
   usage: '[OPTION …] [USER/]CHAT …',
   examples: [['geode sandbox start demo', 'one that runs already is left as it is']],
   options: hostingOptions,
-  host: 'needed',
-  run: (context) => toEach(context, (chat) => chat.start()),
+  run: (context) => toEach(context, (own, chat) => own.start(chat, { signal: context.signal })),
 };

@@ -1,8 +1,8 @@
-import type { PersistentSandbox } from '../../core/persistent.ts';
-import { type Usage, watchMetrics } from '../../sandboxes/metrics.ts';
+import type { SandboxStatus } from '../../core/persistent.ts';
+import type { Usage } from '../../sandboxes/metrics.ts';
 import { shownName } from '../chat-name.ts';
 import type { CliCommand, CliContext } from '../command.ts';
-import { becomeHost, type Hosting, hostingOptions } from '../hosting.ts';
+import { connectHost, type Hosting, hostingOptions } from '../hosting.ts';
 import { sizeText } from '../sizes.ts';
 import { table } from '../table.ts';
 import { untilInterrupt } from '../until-interrupt.ts';
@@ -22,36 +22,41 @@ export const sandboxStatsCommand: CliCommand = {
     watch: { type: 'boolean', short: 'w', description: 'go on until Ctrl-C' },
     every: { type: 'string', value: 'SECONDS', description: 'between two looks (default 1)' },
   },
-  host: 'needed',
-  reads: true,
   async run(context) {
     const everyMs = periodFrom(context);
-    await using host = await becomeHost(context);
+    await using host = await connectHost(context, { reads: true });
     const sandboxes = await chosen(host, context);
-    return await untilInterrupt(context.signal, () => look(sandboxes, everyMs, context));
+    return await untilInterrupt(context.signal, () => look(host, sandboxes, everyMs, context));
   },
 };
 
 async function look(
-  sandboxes: readonly PersistentSandbox[],
+  { client }: Hosting,
+  sandboxes: readonly SandboxStatus[],
   everyMs: number,
   context: CliContext,
 ): Promise<void> {
   const { values, signal } = context;
-  const looks = sandboxes.map((sandbox) => watchMetrics(sandbox, everyMs, { signal }));
-  for (;;) {
-    const steps = await Promise.all(looks.map((one) => one.next()));
-    const seen = sandboxes.flatMap((sandbox, index) => {
-      const step = steps[index];
-      return step === undefined || step.done ? [] : [{ sandbox, usage: step.value }];
-    });
-    show(seen, context);
-    if (values.watch !== true || seen.length === 0) return;
+  const looks = sandboxes.map(({ user, chat }) =>
+    client.as(user).sandboxes.of(chat).usage({ everyMs, signal }),
+  );
+  try {
+    for (;;) {
+      const steps = await Promise.all(looks.map((one) => one.next()));
+      const seen = sandboxes.flatMap((sandbox, index) => {
+        const step = steps[index];
+        return step === undefined || step.done ? [] : [{ sandbox, usage: step.value }];
+      });
+      show(seen, context);
+      if (values.watch !== true || seen.length === 0) return;
+    }
+  } finally {
+    await Promise.all(looks.map((one) => one.return(undefined)));
   }
 }
 
 interface Seen {
-  readonly sandbox: PersistentSandbox;
+  readonly sandbox: SandboxStatus;
   readonly usage: Usage;
 }
 
@@ -62,20 +67,15 @@ function periodFrom({ values }: CliContext): number {
 }
 
 /** Those that are named, or all that run: to look at one is no reason to start or resume it. */
-async function chosen(
-  host: Hosting,
-  { positionals, signal }: CliContext,
-): Promise<readonly PersistentSandbox[]> {
-  if (positionals.length === 0) {
-    const running = (await host.sandboxes.all({ signal })).filter(({ state }) => state === 'running');
-    return Promise.all(running.map(({ user, chat }) => host.sandboxes.of(user).start(chat, { signal })));
-  }
-  const chats = await Promise.all(positionals.map((word) => host.chat(word)));
-  const opened = chats.map(async (chat) => {
-    const { state } = await chat.ask((own, name) => own.inspect(name, { signal }));
-    return state === 'running' ? [await chat.start()] : [];
-  });
-  return (await Promise.all(opened)).flat();
+async function chosen(host: Hosting, { positionals, signal }: CliContext): Promise<readonly SandboxStatus[]> {
+  const named = async () => {
+    const chats = await Promise.all(positionals.map((word) => host.chat(word)));
+    return Promise.all(chats.map((chat) => chat.ask((own, name) => own.inspect(name, { signal }))));
+  };
+  const known = await (positionals.length === 0
+    ? host.client.sandboxes.list({ users: 'all', signal })
+    : named());
+  return known.filter(({ state }) => state === 'running');
 }
 
 const header = ['SANDBOX', 'CPU', 'MEMORY', 'TASKS', 'PROCESSES', 'DISK', 'OUT OF MEMORY'] as const;

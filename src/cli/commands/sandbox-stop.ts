@@ -7,7 +7,5 @@ export const sandboxStopCommand: CliCommand = {
   usage: '[OPTION …] [USER/]CHAT …',
   examples: [['geode sandbox stop demo alice/demo', 'processes are asked to end first, then made to']],
   options: hostingOptions,
-  host: 'needed',
-  run: (context) =>
-    toEach(context, (chat) => chat.ask((own, name) => own.stop(name, { signal: context.signal }))),
+  run: (context) => toEach(context, (own, chat) => own.stop(chat, { signal: context.signal })),
 };

@@ -1,7 +1,7 @@
 import { shownName } from '../chat-name.ts';
 import { type CliCommand, exitCodes } from '../command.ts';
-import { becomeHost, hostingOptions } from '../hosting.ts';
-import { restoredText, snapshotsOf } from '../snapshots.ts';
+import { connectHost, hostingOptions } from '../hosting.ts';
+import { restoredText } from '../snapshots.ts';
 import { onePositional } from '../values.ts';
 
 export const sandboxUndoCommand: CliCommand = {
@@ -13,13 +13,12 @@ export const sandboxUndoCommand: CliCommand = {
     ['geode sandbox undo demo', 'again goes one further back'],
   ],
   options: hostingOptions,
-  host: 'needed',
   async run(context) {
     const { json, out, signal } = context;
     const word = onePositional(context, '[USER/]CHAT');
-    await using host = await becomeHost(context);
+    await using host = await connectHost(context);
     const chat = await host.chat(word);
-    const restored = await snapshotsOf(await chat.start()).undo({ signal });
+    const restored = await chat.within(({ snapshots }) => snapshots.undo({ signal }));
     out(json ? JSON.stringify(restored) : `${shownName(chat.name)}: ${restoredText(restored)}`);
     return exitCodes.done;
   },

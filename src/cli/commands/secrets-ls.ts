@@ -1,8 +1,8 @@
-import { localUser } from '../../core/identity.ts';
 import { agoText } from '../ages.ts';
-import { type CliCommand, exitCodes, text } from '../command.ts';
+import { type CliCommand, exitCodes } from '../command.ts';
+import { connectHost } from '../hosting.ts';
 import { table } from '../table.ts';
-import { userOption } from './secrets-set.ts';
+import { userFrom, userOption } from './secrets-set.ts';
 
 export const secretsLsCommand: CliCommand = {
   name: 'secrets ls',
@@ -10,8 +10,10 @@ export const secretsLsCommand: CliCommand = {
   usage: '[OPTION …]',
   examples: [['geode secrets ls', 'with the time of their last change']],
   options: userOption,
-  async run({ app, values, json, out }) {
-    const secrets = (await app()).egress.secrets.list(text(values, 'user') ?? localUser);
+  async run(context) {
+    const { json, out, signal } = context;
+    await using host = await connectHost(context);
+    const secrets = await host.client.as(userFrom(context)).secrets.list({ signal });
     if (json) out(JSON.stringify({ secrets }));
     else if (secrets.length === 0) out('No secrets. geode secrets set NAME < FILE stores one.');
     else

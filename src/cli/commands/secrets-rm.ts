@@ -1,8 +1,8 @@
 import { GeodeError } from '../../core/errors.ts';
-import { localUser } from '../../core/identity.ts';
-import { type CliCommand, exitCodes, text } from '../command.ts';
+import { type CliCommand, exitCodes } from '../command.ts';
+import { connectHost } from '../hosting.ts';
 import { onePositional } from '../values.ts';
-import { userOption } from './secrets-set.ts';
+import { userFrom, userOption } from './secrets-set.ts';
 
 export const secretsRmCommand: CliCommand = {
   name: 'secrets rm',
@@ -12,8 +12,9 @@ export const secretsRmCommand: CliCommand = {
   options: userOption,
   async run(context) {
     const name = onePositional(context, 'NAME');
-    const user = text(context.values, 'user') ?? localUser;
-    if (!(await context.app()).egress.secrets.remove(user, name))
+    await using host = await connectHost(context);
+    const { secrets } = host.client.as(userFrom(context));
+    if (!(await secrets.remove(name, { signal: context.signal })))
       throw new GeodeError('secret_missing', `There is no secret ${JSON.stringify(name)}.`);
     context.out(context.json ? JSON.stringify({ name, removed: true }) : `${name}: removed`);
     return exitCodes.done;

@@ -1,11 +1,17 @@
 import { text as readAll } from 'node:stream/consumers';
-import { localUser } from '../../core/identity.ts';
-import { type CliCommand, exitCodes, text } from '../command.ts';
+import { checkUser, localUser } from '../../core/identity.ts';
+import { type CliCommand, type CliContext, exitCodes, text } from '../command.ts';
+import { connectHost } from '../hosting.ts';
 import { onePositional, wrongUsage } from '../values.ts';
 
 export const userOption = {
   user: { type: 'string', short: 'u', value: 'USER', description: 'whose secret (default: yours)' },
 } as const;
+
+/** Whose secrets and costs a command is about. */
+export function userFrom({ values }: Pick<CliContext, 'values'>): string {
+  return checkUser(text(values, 'user') ?? localUser);
+}
 
 export const secretsSetCommand: CliCommand = {
   name: 'secrets set',
@@ -27,8 +33,9 @@ export const secretsSetCommand: CliCommand = {
     const given =
       variable === undefined ? await readAll(context.streams.stdin) : context.host.variable(variable);
     if (given === undefined) throw wrongUsage(`--from ${variable}: this variable is not set here`);
-    const user = text(context.values, 'user') ?? localUser;
-    (await context.app()).egress.secrets.set(user, name, given.trim());
+    const user = userFrom(context);
+    await using host = await connectHost(context);
+    await host.client.as(user).secrets.set(name, given.trim(), { signal: context.signal });
     context.out(
       context.json ? JSON.stringify({ name, user }) : `${name}: stored; use it with --bind ${name}`,
     );

@@ -1,24 +1,20 @@
+import type { RemoteSandbox } from '../../client/sandbox.ts';
+import type { SocketProcess } from '../../client/socket-process.ts';
 import { GeodeError } from '../../core/errors.ts';
-import type { PersistentSandbox } from '../../core/persistent.ts';
+import type { SandboxStatus } from '../../core/persistent.ts';
 import type { ProcessFacts } from '../../core/process.ts';
 import { agoText } from '../ages.ts';
 import { shownName } from '../chat-name.ts';
 import { type CliCommand, type CliContext, exitCodes, interruptedCode, text } from '../command.ts';
-import { becomeHost, type HostedChat, hostingOptions } from '../hosting.ts';
+import { connectHost, type HostedChat, hostingOptions } from '../hosting.ts';
 import { printableLine } from '../printable.ts';
 import { orNotRun } from '../run-command.ts';
 import { envFrom, exitCodeOf } from '../sandbox-options.ts';
 import { explainExit } from '../show-process.ts';
 import { table } from '../table.ts';
-import {
-  hasTerminal,
-  joinTerminal,
-  type Left,
-  type TerminalProcess,
-  terminalSize,
-} from '../terminal-session.ts';
+import { hasTerminal, joinTerminal, type Left, terminalSize } from '../terminal-session.ts';
 import { wrongUsage } from '../values.ts';
-import { creationFrom, creationOptions } from './sandbox-create.ts';
+import { creationFrom, creationOptions, makeIn } from './sandbox-create.ts';
 
 const { env: _, ...making } = creationOptions;
 const shells = ['/bin/bash', '/usr/bin/bash', '/usr/local/bin/bash'] as const;
@@ -48,8 +44,6 @@ export const shellCommand: CliCommand = {
     env: { ...creationOptions.env, description: 'a variable of the new shell; may be repeated' },
     ...making,
   },
-  host: 'needed',
-  passesExitCode: true,
   async run(context) {
     const { values, positionals, json } = context;
     const [word = 'default', ...argv] = positionals;
@@ -62,22 +56,22 @@ export const shellCommand: CliCommand = {
       });
     }
     return orNotRun(context, async () => {
-      await using host = await becomeHost(context);
+      await using host = await connectHost(context);
       const chat = await host.chat(word);
-      const { env: _, ...spec } = await creationFrom(context);
-      const sandbox = await chat.getOrCreate(spec);
-      const terminal = await terminalIn(sandbox, argv, context);
-      return tell(await joinTerminal(terminal, context), chat, context);
+      const { env: _, ...spec } = creationFrom(context);
+      const status = await makeIn(chat, spec, context);
+      const running = await chat.within((sandbox) => terminalIn(sandbox, status, argv, context));
+      return tell(await joinTerminal(running, context), chat, context);
     });
   },
 };
 
 async function list(word: string, context: CliContext): Promise<number> {
   const { json, out } = context;
-  await using host = await becomeHost(context);
+  await using host = await connectHost(context);
   const chat = await host.chat(word);
   const { state } = await chat.ask((own, name) => own.inspect(name));
-  const terminals = state === 'stopped' || state === 'paused' ? [] : await running(await chat.start());
+  const terminals = state === 'stopped' || state === 'paused' ? [] : await chat.within(terminalsIn);
   if (json) out(JSON.stringify({ terminals }));
   else if (terminals.length === 0) out(`No terminal runs in ${shownName(chat.name)}.`);
   else
@@ -95,7 +89,7 @@ async function list(word: string, context: CliContext): Promise<number> {
 }
 
 /** Newest first. */
-async function running(sandbox: PersistentSandbox): Promise<readonly ProcessFacts[]> {
+async function terminalsIn(sandbox: RemoteSandbox): Promise<readonly ProcessFacts[]> {
   const { processes } = await sandbox.processes();
   return processes
     .filter(({ state, terminal }) => state === 'running' && terminal !== null)
@@ -103,37 +97,35 @@ async function running(sandbox: PersistentSandbox): Promise<readonly ProcessFact
 }
 
 async function terminalIn(
-  sandbox: PersistentSandbox,
+  sandbox: RemoteSandbox,
+  status: SandboxStatus,
   argv: readonly string[],
   context: CliContext,
-): Promise<TerminalProcess> {
+): Promise<SocketProcess> {
   const { values, signal, streams } = context;
   const wanted = text(values, 'process');
   const isNew = values.new === true || (argv.length > 0 && wanted === undefined);
-  const known = isNew ? [] : await running(sandbox);
+  const known = isNew ? [] : await terminalsIn(sandbox);
   const found = known.find(({ id }) => wanted === undefined || id === wanted);
-  if (found !== undefined) {
-    const joined = await sandbox.attach(found.id, { signal });
-    const seenAt = found.terminal ?? terminalSize(streams);
-    return { running: joined, journal: sandbox.journals.open(found.id), seenAt };
-  }
+  if (found !== undefined) return sandbox.join(found.id, { size: terminalSize(streams), opening: signal });
   if (wanted !== undefined) {
     throw new GeodeError('process_not_found', `No terminal ${wanted} runs in this sandbox.`, {
       hint: 'geode shell --list CHAT shows those that run.',
     });
   }
-  return start(sandbox, argv, context);
+  return start(sandbox, status, argv, context);
 }
 
 async function start(
-  sandbox: PersistentSandbox,
+  sandbox: RemoteSandbox,
+  status: SandboxStatus,
   [program, ...rest]: readonly string[],
   { values, host, signal, err, streams }: CliContext,
-): Promise<TerminalProcess> {
+): Promise<SocketProcess> {
   err(
-    `sandbox ${shownName(sandbox)}: runtime ${sandbox.runtime}, isolation grade ${sandbox.grade}; Ctrl-P Ctrl-Q leaves it running`,
+    `sandbox ${shownName(status)}: runtime ${status.runtime}, isolation grade ${status.grade}; Ctrl-P Ctrl-Q leaves it running`,
   );
-  const started = await sandbox.spawn(
+  const { id } = await sandbox.spawn(
     {
       argv: program === undefined ? [await shellOf(sandbox)] : [program, ...rest],
       env: { TERM: terminalKind, ...envFrom(values, host) },
@@ -142,11 +134,11 @@ async function start(
     },
     { signal },
   );
-  return { running: started, journal: sandbox.journals.open(started.id) };
+  return sandbox.join(id, { opening: signal });
 }
 
 /** The one that people like better, where it is. */
-async function shellOf({ rootFiles }: PersistentSandbox): Promise<string> {
+async function shellOf({ rootFiles }: RemoteSandbox): Promise<string> {
   for (const path of shells) if (await rootFiles.exists(path)) return path;
   return '/bin/sh';
 }

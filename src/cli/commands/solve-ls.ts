@@ -1,5 +1,5 @@
 import { type CliCommand, exitCodes } from '../command.ts';
-import { solvesFor } from '../hosted-solves.ts';
+import { connectHost } from '../hosting.ts';
 import { visible } from '../printable.ts';
 import { table } from '../table.ts';
 import { wrongUsage } from '../values.ts';
@@ -10,18 +10,17 @@ export const solveLsCommand: CliCommand = {
   usage: '[OPTION …]',
   examples: [['geode solve ls', 'with how each ended']],
   options: {},
-  host: 'needed',
   async run(context) {
     const { positionals, json, out } = context;
     if (positionals.length > 0) throw wrongUsage(`geode solve ls takes no ${positionals.join(' ')}`);
-    await using opened = await solvesFor(context);
-    const solves = opened.solves.list();
+    await using host = await connectHost(context);
+    const solves = await host.client.solves.list({ signal: context.signal });
     if (json) out(JSON.stringify({ solves }));
     else if (solves.length === 0) out('Nothing was solved yet. geode solve PROBLEM begins.');
     else {
       const rows = solves.map(({ id, createdAt, state, result, problem }) => [
         id,
-        createdAt.toISOString().slice(0, 16).replace('T', ' '),
+        createdAt.slice(0, 16).replace('T', ' '),
         result?.outcome ?? state,
         visible(problem.replaceAll('\n', ' ').slice(0, 60)),
       ]);

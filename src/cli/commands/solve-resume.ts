@@ -1,5 +1,5 @@
 import type { CliCommand } from '../command.ts';
-import { solvesFor } from '../hosted-solves.ts';
+import { connectHost } from '../hosting.ts';
 import { showSolve } from '../show-solve.ts';
 import { wrongUsage } from '../values.ts';
 
@@ -9,11 +9,10 @@ export const solveResumeCommand: CliCommand = {
   usage: '[OPTION …] ID',
   examples: [['geode solve resume 3f6c…', 'the id stands in geode solve ls']],
   options: { quiet: { type: 'boolean', short: 'q', description: 'only the solution, on stdout' } },
-  host: 'needed',
   async run(context) {
     const [id, ...more] = context.positionals;
     if (id === undefined || more.length > 0) throw wrongUsage('geode solve resume takes one id');
-    await using opened = await solvesFor(context);
-    return await showSolve(opened.solves.resume(id, { signal: context.signal }), context);
+    await using host = await connectHost(context);
+    return await showSolve(host.client.solves.resume(id, { signal: context.signal }), context);
   },
 };

@@ -1,6 +1,6 @@
-import type { Attempt } from '../../core/solve.ts';
+import type { RemoteSolve } from '../../client/solve.ts';
 import { type CliCommand, type CliContext, exitCodes } from '../command.ts';
-import { solvesFor } from '../hosted-solves.ts';
+import { connectHost } from '../hosting.ts';
 import { visible } from '../printable.ts';
 import { wrongUsage } from '../values.ts';
 
@@ -10,13 +10,12 @@ export const solveShowCommand: CliCommand = {
   usage: '[OPTION …] ID',
   examples: [['geode solve show 3f6c…', 'the id stands in geode solve ls']],
   options: {},
-  host: 'needed',
   async run(context) {
     const { positionals, json, out } = context;
     const [id, ...more] = positionals;
     if (id === undefined || more.length > 0) throw wrongUsage('geode solve show takes one id');
-    await using opened = await solvesFor(context);
-    const solve = opened.solves.get(id);
+    await using host = await connectHost(context);
+    const solve = await host.client.solves.get(id, { signal: context.signal });
     if (json) {
       out(JSON.stringify(solve));
       return exitCodes.done;
@@ -30,7 +29,7 @@ export const solveShowCommand: CliCommand = {
   },
 };
 
-function showAttempt(attempt: Attempt, { out, paint }: CliContext): void {
+function showAttempt(attempt: RemoteSolve['attempts'][number], { out, paint }: CliContext): void {
   const { number, origin, state, cost, code, run, verdict, reflection } = attempt;
   const by = origin === 'crystal' ? ', an earlier solution' : '';
   out('');

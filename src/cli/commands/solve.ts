@@ -6,7 +6,7 @@ import { GeodeError } from '../../core/errors.ts';
 import type { SolveRequest } from '../../core/solve.ts';
 import { type CliCommand, type CliContext, texts } from '../command.ts';
 import { egressFrom, egressOptions } from '../egress-options.ts';
-import { solvesFor } from '../hosted-solves.ts';
+import { connectHost } from '../hosting.ts';
 import { showSolve } from '../show-solve.ts';
 import { parseValues, wrongUsage } from '../values.ts';
 
@@ -39,11 +39,10 @@ export const solveCommand: CliCommand = {
     model: { type: 'string', short: 'm', value: 'SERVICE/MODEL', description: 'instead of the usual one' },
     quiet: { type: 'boolean', short: 'q', description: 'only the solution, on stdout' },
   },
-  host: 'needed',
   async run(context) {
     const request = await requestFrom(context);
-    await using opened = await solvesFor(context);
-    return await showSolve(opened.solves.solve(request, { signal: context.signal }), context);
+    await using host = await connectHost(context);
+    return await showSolve(host.client.solves.solve(request, { signal: context.signal }), context);
   },
 };
 
@@ -68,7 +67,7 @@ async function requestFrom(context: CliContext): Promise<SolveRequest> {
   const files = texts(context.values, 'file').map(
     async (path) => [basename(path), await read(path)] as const,
   );
-  const egress = egressFrom(context.values, (await context.loaded()).config);
+  const egress = egressFrom(context.values);
   return {
     problem,
     ...rest,

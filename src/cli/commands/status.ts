@@ -1,6 +1,7 @@
 import { defaultLimits } from '../../core/limits.ts';
 import type { Available } from '../../core/runtime.ts';
-import { currentHost, type HostFacts } from '../../ledger/host-lock.ts';
+import { currentHost } from '../../ledger/host-lock.ts';
+import type { HostFacts } from '../../ledger/named-host.ts';
 import { describePolicy } from '../../shell/policy.ts';
 import { spanText } from '../ages.ts';
 import { type CliCommand, exitCodes } from '../command.ts';

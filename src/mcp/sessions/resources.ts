@@ -58,7 +58,7 @@ export function sessionResources(
     pathOf,
     async list(cursor, cancel = {}) {
       if (cursor === undefined) {
-        const { entries } = await files.list('', { depth: deepest, limit: mostFiles, ...cancel });
+        const { entries } = await files.list('.', { depth: deepest, limit: mostFiles, ...cancel });
         const listed = entries.filter(({ type }) => type === 'file');
         const resources = listed.map(({ path, size }) => ({ uri: uriOf(path), name: path, size }));
         return { resources, nextCursor: 'memory:0' };

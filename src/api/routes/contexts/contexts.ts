@@ -32,6 +32,7 @@ import {
   type WireRich,
 } from '../../schemas/contexts.ts';
 import { fromWire, toWire } from '../../schemas/names.ts';
+import { toldMeanwhile } from '../../told-meanwhile.ts';
 
 const path = '/api/v1/contexts';
 const one = `${path}/{id}` as const;
@@ -210,33 +211,10 @@ export function contextRoutes(contexts: LiveContexts) {
 async function* runEvents(
   start: (onEvent: (event: ContextEvent) => void) => Promise<ContextResult>,
 ): AsyncGenerator<WireContextEvent> {
-  const waiting: ContextEvent[] = [];
-  let wake = () => {};
-  let result: ContextResult | undefined;
-  let isOver = false;
-  const running = start((event) => {
-    waiting.push(event);
-    wake();
-  })
-    .then((ended) => {
-      result = ended;
-    })
-    .finally(() => {
-      isOver = true;
-      wake();
-    });
-  running.catch(() => {});
-  while (!isOver || waiting.length > 0) {
-    const next = waiting.shift();
-    if (next !== undefined) yield wireEvent(next);
-    else
-      await new Promise<void>((resolve) => {
-        wake = resolve;
-        if (isOver || waiting.length > 0) resolve();
-      });
-  }
-  await running;
-  if (result !== undefined) yield { type: 'end', ...wireResult(result) };
+  const telling = toldMeanwhile(start);
+  let step = await telling.next();
+  for (; !step.done; step = await telling.next()) yield wireEvent(step.value);
+  yield { type: 'end', ...wireResult(step.value) };
 }
 
 function wireEvent(event: ContextEvent): WireContextEvent {

@@ -1,5 +1,6 @@
 import { chmod, copy, mkdir, move, remove, replace } from './change.ts';
 import { append, archive, extract, read, write } from './content.ts';
+import { download, save, upload } from './local.ts';
 import { grep, list, search, stat, watch } from './look.ts';
 
 export const fileRoutes = [
@@ -19,4 +20,7 @@ export const fileRoutes = [
   copy,
   chmod,
   replace,
+  save,
+  download,
+  upload,
 ] as const;

@@ -4,6 +4,7 @@ import { GeodeError } from '../../../core/errors.ts';
 import type { Journal } from '../../../core/journal.ts';
 import type { RecordedEvent } from '../../../sandboxes/journal-events.ts';
 import type { JournalReading } from '../../../sandboxes/journal-reading.ts';
+import { drainOutput } from '../../drain-output.ts';
 import type { ApiEnv, ApiParts } from '../../environment.ts';
 import { lastEventId, signalOf, streamNumbered } from '../../events.ts';
 import { refuseWithout, requireScope } from '../../guards/auth.ts';
@@ -40,8 +41,11 @@ const common = {
 export function journalRoutes(journals: NonNullable<ApiParts['journals']>) {
   const readingOf = async (context: Context<ApiEnv>, chat: string, show: 'redacted' | 'raw') => {
     if (show === 'raw') refuseWithout(context, 'sandboxes:write');
-    const { id } = await context.var.sandboxes.inspect(chat, { signal: signalOf(context) });
-    return journals(id, show);
+    const { sandboxes } = context.var;
+    const signal = signalOf(context);
+    const { id, state } = await sandboxes.inspect(chat, { signal });
+    if (state === 'running') await drainOutput(sandboxes, chat, { signal });
+    return journals(id, show, context.var.caller.user);
   };
 
   const list = defineRoute(

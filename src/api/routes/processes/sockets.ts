@@ -1,5 +1,6 @@
 /** Processes over a WebSocket: one that runs a command, one that joins what runs, with its screen if it has one. */
 import type { Context } from 'hono';
+import type { Denial } from '../../../core/egress.ts';
 import { GeodeError, isGeodeError } from '../../../core/errors.ts';
 import type { PersistentSandbox } from '../../../core/persistent.ts';
 import type { Process, ProcessEvent } from '../../../core/process.ts';
@@ -24,7 +25,7 @@ export const execSocket = defineRoute(
     path: '/api/v1/sandboxes/{chat}/exec',
     summary: 'Run a command over a WebSocket, with its stdin and output as they come',
     description:
-      'The first message is an `ExecMessage`. Then binary messages are stdin, and text messages are each a `ProcessMessage`. The server answers `process`, then binary messages (a byte that is 1 for stdout or 2 for stderr, and the output), `output-lost`, and `exit` or `problem` last. The command waits for a reader that is slow.',
+      'The first message is an `ExecMessage`. Then binary messages are stdin, and text messages are each a `ProcessMessage`. The server answers `process`, which names the process and its sandbox, then binary messages (a byte that is 1 for stdout or 2 for stderr, and the output), `output-lost`, and `exit` (with what was `denied` to the sandbox meanwhile) or `problem` last. The command waits for a reader that is slow.',
     tags: ['processes'],
     security,
     middleware: requireScope('sandboxes:write'),
@@ -44,9 +45,11 @@ async function runIn(context: Context<ApiEnv>, chat: string, conversation: Conve
   const { signal } = conversation;
   const sandbox = await startedSandbox(context, chat);
   await markBefore(sandbox, wire.undoable, signal);
+  const startedAt = Date.now();
   const process = await sandbox.spawn(commandOf(wire), { inStep: true, signal });
-  await conversation.say({ type: 'process', id: process.id, pid: process.pid, offset: 0 });
-  const exit = await talk(conversation, process, untilAborted(process, signal));
+  await conversation.say(processMessage(process, sandbox));
+  const denials = () => sandbox.denials(startedAt);
+  const exit = await talk(conversation, process, untilAborted(process, signal), denials);
   // A server that stops is not a caller that leaves: what runs in the sandboxes goes on.
   if (exit === 'left' && on_disconnect === 'kill' && !context.var.stopping.aborted) await process.kill();
 }
@@ -87,7 +90,7 @@ async function joinIn(
 ): Promise<void> {
   const { signal } = conversation;
   const journal = sandbox.journals.open(process.id);
-  await conversation.say({ type: 'process', id: process.id, pid: process.pid, offset: from });
+  await conversation.say(processMessage(process, sandbox, from));
   let offset = from;
   if (columns !== undefined && rows !== undefined) {
     const { processes } = await sandbox.processes({ signal });
@@ -102,27 +105,40 @@ async function joinIn(
   await talk(conversation, process, journal.follow(offset, { signal }));
 }
 
+/** What is said of a process before its output. */
+export function processMessage(
+  { id, pid }: Pick<Process, 'id' | 'pid'>,
+  place: Pick<PersistentSandbox, 'id' | 'runtime' | 'grade'>,
+  offset = 0,
+) {
+  const sandbox = { id: place.id, runtime: place.runtime, grade: place.grade };
+  return { type: 'process', id, pid, offset, sandbox };
+}
+
 /** Output one way, input the other, until the process ends or the caller leaves. */
-async function talk(
+export async function talk(
   conversation: Conversation,
   process: Pick<Process, 'write' | 'closeStdin' | 'signal' | 'kill' | 'resize'>,
   events: AsyncIterable<ProcessEvent>,
+  denials: () => readonly Denial[] = () => [],
 ): Promise<'ended' | 'left'> {
   const hearing = Promise.withResolvers<never>();
   void hear(conversation, process).catch(hearing.reject);
   hearing.promise.catch(() => {});
-  return Promise.race([tell(conversation, events), hearing.promise]);
+  return Promise.race([tell(conversation, events, denials), hearing.promise]);
 }
 
 async function tell(
   conversation: Conversation,
   events: AsyncIterable<ProcessEvent>,
+  denials: () => readonly Denial[],
 ): Promise<'ended' | 'left'> {
   try {
     for await (const event of events) {
+      const denied = event.type === 'exit' ? denials() : [];
       if (event.type === 'stdout' || event.type === 'stderr')
         await conversation.write(streamBytes[event.type], event.bytes);
-      else await conversation.say(toWire(event));
+      else await conversation.say(toWire(denied.length === 0 ? event : { ...event, denied }));
       if (event.type === 'exit') return 'ended';
     }
   } catch (error) {

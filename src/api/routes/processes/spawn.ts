@@ -31,6 +31,6 @@ export const spawn = defineRoute(
     const signal = signalOf(context);
     await markBefore(sandbox, wire.undoable, signal);
     const { id, pid } = await sandbox.spawn(commandOf(wire), { signal });
-    return context.json({ id, pid }, 201);
+    return context.json({ id, pid, sandbox: sandbox.id }, 201);
   },
 );

@@ -63,7 +63,7 @@ export function run(runs: Runs, egress: ApiParts['egress']) {
   );
 }
 
-function runOf(context: Context<ApiEnv>, wire: WireRun, host: ApiParts['egress']) {
+export function runOf(context: Context<ApiEnv>, wire: WireRun, host: ApiParts['egress']) {
   const { code, language, outputLimitBytes, stdin, files, egress: asked, ...rest } = fromWire(wire);
   checkReach(context, rest);
   const egress = asked && newEgress(context, host, asked);
@@ -84,7 +84,7 @@ async function* runEvents(events: AsyncIterable<RunEvent>): AsyncGenerator<WireR
   for await (const event of events) yield wireRunEvent(event);
 }
 
-function wireRunEvent(event: RunEvent): WireRunEvent {
+export function wireRunEvent(event: RunEvent): WireRunEvent {
   if (!('bytes' in event)) return toWire(event);
   const { bytes, ...rest } = event;
   return { ...rest, ...wireBytes(bytes) };

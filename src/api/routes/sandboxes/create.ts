@@ -1,9 +1,11 @@
 import type { Context } from 'hono';
 import type { PersistentSpec } from '../../../core/persistent.ts';
+import type { PullEvent } from '../../../runs/events.ts';
 import { newEgress } from '../../egress-reach.ts';
 import type { ApiEnv, ApiParts } from '../../environment.ts';
 import { signalOf, streamEvents, wantsEvents } from '../../events.ts';
 import { requireScope } from '../../guards/auth.ts';
+import { pullWatch } from '../../pull-watch.ts';
 import {
   bodyRefusals,
   defineRoute,
@@ -20,8 +22,9 @@ import {
   newSandboxSchema,
   sandboxSchema,
 } from '../../schemas/sandboxes.ts';
+import { toldMeanwhile } from '../../told-meanwhile.ts';
 
-export function create({ image, egress: host }: Pick<ApiParts, 'image' | 'egress'>) {
+export function create(host: ApiParts['egress']) {
   return defineRoute(
     {
       method: 'post',
@@ -50,7 +53,7 @@ export function create({ image, egress: host }: Pick<ApiParts, 'image' | 'egress
       checkReach(context, rest);
       const egress = asked && newEgress(context, host, asked);
       const spec = { ...rest, ...(egress && { egress }) };
-      if (wantsEvents(context)) return streamEvents(context, 200, creation(context, chat, spec, image));
+      if (wantsEvents(context)) return streamEvents(context, 200, creation(context, chat, spec));
       return context.json(await made(context, chat, spec), 200);
     },
   );
@@ -60,17 +63,13 @@ async function* creation(
   context: Context<ApiEnv>,
   chat: string,
   spec: PersistentSpec,
-  image: ApiParts['image'],
 ): AsyncGenerator<CreateEvent> {
-  if (image !== undefined && spec.image !== undefined) {
-    const { runtime } = spec;
-    const finding = image(spec.image, {
-      ...(runtime !== undefined && { runtime }),
-      signal: signalOf(context),
-    });
-    for await (const progress of finding) yield toWire(progress);
-  }
-  yield { type: 'sandbox-ready', ...(await made(context, chat, spec)) };
+  const making = toldMeanwhile((tell: (event: PullEvent) => void) =>
+    pullWatch.run(tell, () => made(context, chat, spec)),
+  );
+  let step = await making.next();
+  for (; !step.done; step = await making.next()) yield toWire(step.value);
+  yield { type: 'sandbox-ready', ...step.value };
 }
 
 async function made(context: Context<ApiEnv>, chat: string, spec: PersistentSpec) {

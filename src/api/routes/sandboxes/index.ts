@@ -17,9 +17,9 @@ import {
 import { list } from './list.ts';
 import { usage } from './usage.ts';
 
-export function sandboxRoutes(sandboxes: Sandboxes, parts: Pick<ApiParts, 'image' | 'egress'>) {
+export function sandboxRoutes(sandboxes: Sandboxes, egress: ApiParts['egress']) {
   return [
-    create(parts),
+    create(egress),
     list((cancel) => sandboxes.all(cancel)),
     inspect,
     remove,

@@ -1,10 +1,12 @@
 import type { GeodeClient } from '../../client/client.ts';
+import { differingIn, isOfMemory } from '../../config/marks.ts';
 import { isGeodeError } from '../../core/errors.ts';
 import { localUser, userPattern } from '../../core/identity.ts';
 import { clientOfHost } from '../../host/host-client.ts';
-import { namedHost } from '../../ledger/host-lock.ts';
+import { namedHost } from '../../ledger/named-host.ts';
 import type { CliContext } from '../command.ts';
-import { marksOf } from './request.ts';
+import { program } from '../version.ts';
+import { reachSettings } from './reach-settings.ts';
 
 /**
  * Asks the host that runs, which has memory open and its model loaded. Undefined when there is none, when it goes by
@@ -12,14 +14,16 @@ import { marksOf } from './request.ts';
  * several processes may do at once.
  */
 export async function askRunningHost<T>(
-  { loaded }: Pick<CliContext, 'loaded'>,
+  context: Pick<CliContext, 'loaded' | 'host' | 'values'>,
   user: string,
   ask: (client: GeodeClient) => Promise<T>,
 ): Promise<{ readonly answer: T } | undefined> {
-  const { config } = await loaded();
-  const serves = namedHost(config.sandbox.state_dir)?.serves;
-  if (serves?.api === undefined || !userPattern.test(user)) return undefined;
-  if (!agree(serves.settings ?? {}, marksOf(config))) return undefined;
+  const { stateDir, marks } = await reachSettings(context);
+  const serves = namedHost(stateDir)?.serves;
+  if (serves === undefined || !userPattern.test(user)) return undefined;
+  if (serves.program !== program) return undefined;
+  // What the host does with sandboxes does not matter here.
+  if (differingIn(serves.settings ?? {}, marks, isOfMemory).length > 0) return undefined;
   const client = await clientOfHost(serves.api);
   if (client === undefined) return undefined;
   try {
@@ -28,14 +32,6 @@ export async function askRunningHost<T>(
     if (wasNotTaken(error)) return undefined;
     throw error;
   }
-}
-
-type Marks = Readonly<Record<string, string>>;
-
-/** What the host does with sandboxes does not matter here. */
-function agree(theirs: Marks, ours: Marks): boolean {
-  const counts = (name: string) => name === 'program' || /^(memory|qdrant)\./.test(name);
-  return Object.keys({ ...theirs, ...ours }).every((name) => !counts(name) || theirs[name] === ours[name]);
 }
 
 /** Nobody listened any more, or the host was about to end: nothing was done. */

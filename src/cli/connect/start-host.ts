@@ -5,7 +5,9 @@ import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { type Cancel, within } from '../../core/cancel.ts';
 import { type ErrorCode, errorCatalogue, GeodeError } from '../../core/errors.ts';
-import { type CliContext, text } from '../command.ts';
+import { text } from '../command.ts';
+import type { Reaching } from './reach-host.ts';
+import { reachSettings } from './reach-settings.ts';
 
 const geode = fileURLToPath(new URL('../../../bin/geode.js', import.meta.url));
 const startDeadlineMs = 60_000;
@@ -21,17 +23,17 @@ export interface StartHostOptions extends Cancel {
  * command, and ends by itself when nobody has needed it for a while. Why there can be none is thrown.
  */
 export async function startHost(
-  context: CliContext,
+  context: Reaching,
   { waitMs, takeOver, signal }: StartHostOptions,
 ): Promise<void> {
-  const { config } = await context.loaded();
+  const { stateDir, linger } = await reachSettings(context);
   const file = text(context.values, 'config') ?? context.host.overrides.GEODE_CONFIG;
   const args = [
-    ...['host', '--json', '--linger', `${config.sandbox.linger}s`, '--wait', String(waitMs / 1000)],
+    ...['host', '--json', '--linger', `${linger}s`, '--wait', String(waitMs / 1000)],
     ...(takeOver ? ['--take-over'] : []),
     ...(file === undefined ? [] : ['--config', resolve(context.cwd, file)]),
   ];
-  const words = openWords(join(config.sandbox.state_dir, 'host.words'));
+  const words = openWords(join(stateDir, 'host.words'));
   const child = spawn(process.execPath, [geode, ...args], {
     cwd: '/',
     detached: true,

@@ -1,0 +1,26 @@
+/** What work tells while it goes on, as it is told; then its result. Its failure is thrown after what it told. */
+export async function* toldMeanwhile<Told, Result>(
+  start: (tell: (told: Told) => void) => Promise<Result>,
+): AsyncGenerator<Told, Result> {
+  const waiting: Told[] = [];
+  let wake = () => {};
+  let isOver = false;
+  const working = start((told) => {
+    waiting.push(told);
+    wake();
+  }).finally(() => {
+    isOver = true;
+    wake();
+  });
+  working.catch(() => {});
+  while (!isOver || waiting.length > 0) {
+    const next = waiting.shift();
+    if (next !== undefined) yield next;
+    else
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+        if (isOver || waiting.length > 0) resolve();
+      });
+  }
+  return await working;
+}

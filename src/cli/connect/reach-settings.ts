@@ -1,0 +1,81 @@
+/**
+ * The few settings by which a command finds its host. Checking a whole config takes longer than most commands take, so
+ * these are kept beside it, under a mark of all that they were made from; no value of a secret is among them.
+ */
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Marks } from '../../config/marks.ts';
+import { type CliContext, text } from '../command.ts';
+import { program } from '../version.ts';
+
+export interface ReachSettings {
+  readonly stateDir: string;
+  /** In seconds; 0: no host is started. */
+  readonly linger: number;
+  readonly marks: Marks;
+}
+
+type Asking = Pick<CliContext, 'loaded' | 'host' | 'values'>;
+
+export async function reachSettings(context: Asking): Promise<ReachSettings> {
+  const file = join(context.host.cacheDir, 'reach.json');
+  const mark = markOf(context);
+  const kept = keptIn(file, mark);
+  if (kept !== undefined) return kept;
+  const { config } = await context.loaded();
+  const { marksOf } = await import('../../config/marks.ts');
+  const settings = {
+    stateDir: config.sandbox.state_dir,
+    linger: config.sandbox.linger,
+    marks: marksOf(config),
+  };
+  // A home that is not there is not made.
+  if (existsSync(context.host.home)) keep(file, { mark, settings });
+  return settings;
+}
+
+/** Of everything that a config is made from. */
+function markOf({ host, values }: Asking): string {
+  const { variable: _, ...machine } = host;
+  const path = text(values, 'config') ?? host.overrides.GEODE_CONFIG ?? join(host.configDir, 'geode.json');
+  const made = [program, process.version, machine, process.cwd(), path, contentOf(path)];
+  return createHash('sha256').update(JSON.stringify(made)).digest('hex');
+}
+
+/** Null for one that cannot be read: whoever checks the config says why. */
+function contentOf(path: string): string | null {
+  try {
+    return readFileSync(path, 'base64');
+  } catch {
+    return null;
+  }
+}
+
+function keptIn(file: string, mark: string): ReachSettings | undefined {
+  try {
+    const kept: unknown = JSON.parse(readFileSync(file, 'utf8'));
+    return isKept(kept) && kept.mark === mark ? kept.settings : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+interface Kept {
+  readonly mark: string;
+  readonly settings: ReachSettings;
+}
+
+function isKept(kept: unknown): kept is Kept {
+  return typeof kept === 'object' && kept !== null && 'mark' in kept && 'settings' in kept;
+}
+
+/** Where it cannot be kept, the next command checks the config again. */
+function keep(file: string, kept: Kept): void {
+  const own = `${file}.${process.pid}`;
+  try {
+    mkdirSync(join(file, '..'), { recursive: true, mode: 0o700 });
+    writeFileSync(own, JSON.stringify(kept), { mode: 0o600 });
+    renameSync(own, file);
+  } catch {}
+}

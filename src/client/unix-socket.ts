@@ -1,0 +1,176 @@
+/**
+ * A WebSocket over a Unix socket, as little of it as the client needs: the usual libraries take longer to load than a
+ * command takes. The other end is a host of this machine, so frames are masked with zeros.
+ */
+import { randomBytes } from 'node:crypto';
+import { EventEmitter } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import type { Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { socketProtocol } from '../api/schemas/socket-frames.ts';
+import { GeodeError } from '../core/errors.ts';
+import { parseJson, problemError } from './send.ts';
+import type { ClientSocket } from './transport.ts';
+
+/** Resolves when the conversation may begin, before anything was done; a refusal is thrown as the server says it. */
+export function openUnixSocket(
+  socketPath: string,
+  path: string,
+  headers: Readonly<Record<string, string>>,
+): Promise<ClientSocket> {
+  const { promise, resolve, reject } = Promise.withResolvers<ClientSocket>();
+  const asking = request({
+    socketPath,
+    path,
+    headers: {
+      ...headers,
+      connection: 'Upgrade',
+      upgrade: 'websocket',
+      'sec-websocket-version': '13',
+      'sec-websocket-key': randomBytes(16).toString('base64'),
+      'sec-websocket-protocol': socketProtocol,
+    },
+  });
+  asking.on('error', reject);
+  asking.on('upgrade', (_, socket: Socket, head) => resolve(new UnixSocket(socket, head)));
+  asking.on('response', (answer) => void refusalOf(answer).then(reject, reject));
+  asking.end();
+  return promise;
+}
+
+async function refusalOf(answer: IncomingMessage): Promise<GeodeError> {
+  const problem = problemError(parseJson(await text(answer)));
+  return problem ?? new GeodeError('server_unreachable', `The server answered ${answer.statusCode}`);
+}
+
+const kinds = { more: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
+const abnormalClose = 1006;
+
+interface Frame {
+  readonly kind: number;
+  readonly isLast: boolean;
+  readonly bytes: Buffer;
+  readonly size: number;
+}
+
+class UnixSocket implements ClientSocket {
+  readonly readyState = 1;
+  readonly #socket: Socket;
+  readonly #events = new EventEmitter();
+  #waiting: Buffer[];
+  #parts: Buffer[] = [];
+  #partKind: number = kinds.binary;
+  #code = abnormalClose;
+
+  constructor(socket: Socket, head: Buffer) {
+    this.#socket = socket;
+    this.#waiting = [head];
+    socket.pause();
+    // Whatever happens to a connection, it is then closed, which is told.
+    socket.on('error', () => {});
+    socket.on('data', (piece: Buffer) => this.#take(piece));
+    socket.on('end', () => socket.end());
+    socket.on('close', () => this.#events.emit('close', { code: this.#code }));
+  }
+
+  get bufferedAmount(): number {
+    return this.#socket.writableLength;
+  }
+
+  send(data: string | Uint8Array): void {
+    this.#write(typeof data === 'string' ? kinds.text : kinds.binary, Buffer.from(data));
+  }
+
+  close(): void {
+    if (this.#socket.destroyed) return;
+    this.#write(kinds.close, Buffer.from([3, 232]));
+    this.#socket.destroySoon();
+  }
+
+  pause(): void {
+    this.#socket.pause();
+  }
+
+  resume(): void {
+    this.#socket.resume();
+  }
+
+  addEventListener(
+    type: string,
+    listener: (event: { readonly data: unknown; readonly code: number }) => void,
+  ): void {
+    this.#events.on(type, listener);
+    if (type !== 'message') return;
+    // Nobody could hear what came before.
+    this.#socket.resume();
+    queueMicrotask(() => this.#take(Buffer.alloc(0)));
+  }
+
+  #take(piece: Buffer): void {
+    if (piece.length > 0) this.#waiting.push(piece);
+    for (;;) {
+      const bytes = this.#waiting.length === 1 ? this.#waiting[0] : Buffer.concat(this.#waiting);
+      if (bytes === undefined) return;
+      const frame = frameIn(bytes);
+      this.#waiting = [frame === undefined ? bytes : bytes.subarray(frame.size)];
+      if (frame === undefined) return;
+      this.#hear(frame);
+    }
+  }
+
+  #hear({ kind, isLast, bytes }: Frame): void {
+    if (kind === kinds.ping) this.#write(kinds.pong, bytes);
+    else if (kind === kinds.close) {
+      if (bytes.length >= 2) this.#code = bytes.readUInt16BE();
+      this.close();
+    } else if (kind !== kinds.pong) this.#collect(kind, isLast, bytes);
+  }
+
+  #collect(kind: number, isLast: boolean, bytes: Buffer): void {
+    if (kind !== kinds.more) this.#partKind = kind;
+    this.#parts.push(bytes);
+    if (!isLast) return;
+    const whole = this.#parts.length === 1 ? bytes : Buffer.concat(this.#parts);
+    this.#parts = [];
+    this.#events.emit('message', { data: this.#partKind === kinds.text ? whole.toString() : whole });
+  }
+
+  #write(kind: number, bytes: Buffer): void {
+    if (!this.#socket.writable) return;
+    this.#socket.write(headOf(kind, bytes.length));
+    this.#socket.write(bytes);
+  }
+}
+
+const lengths = { short: 126, long: 127 } as const;
+const maskBytes = 4;
+
+/** Undefined while it is not whole. */
+function frameIn(bytes: Buffer): Frame | undefined {
+  const [first, second] = bytes;
+  if (first === undefined || second === undefined) return undefined;
+  const said = second & 0x7f;
+  const start = said === lengths.short ? 4 : said === lengths.long ? 10 : 2;
+  if (bytes.length < start) return undefined;
+  const length =
+    said === lengths.short
+      ? bytes.readUInt16BE(2)
+      : said === lengths.long
+        ? Number(bytes.readBigUInt64BE(2))
+        : said;
+  const size = start + length;
+  if (bytes.length < size) return undefined;
+  return { kind: first & 0x0f, isLast: (first & 0x80) !== 0, bytes: bytes.subarray(start, size), size };
+}
+
+/** With a mask of zeros, which changes nothing. */
+function headOf(kind: number, length: number): Buffer {
+  const isLong = length > 0xffff;
+  const extra = length < lengths.short ? 0 : isLong ? 8 : 2;
+  const head = Buffer.alloc(2 + extra + maskBytes);
+  head[0] = 0x80 | kind;
+  head[1] = 0x80 | (extra === 0 ? length : isLong ? lengths.long : lengths.short);
+  if (extra === 2) head.writeUInt16BE(length, 2);
+  else if (extra === 8) head.writeBigUInt64BE(BigInt(length), 2);
+  return head;
+}

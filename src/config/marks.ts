@@ -1,0 +1,54 @@
+import { createHash } from 'node:crypto';
+import type { Config } from './schema.ts';
+
+/** A mark of each setting, by its name: it shows a difference and tells nothing of the value. */
+export type Marks = Readonly<Record<string, string>>;
+
+/**
+ * Every setting that a host goes by. How long sandboxes stay and how many there may be is not in it: that is for the
+ * host to say.
+ */
+export function marksOf(config: Config): Marks {
+  const { runtime, docker, apple, sandbox, security, runs, egress, providers, memory, qdrant, gateway } =
+    config;
+  const { state_dir, run_dir, first_uid, uids, memory: most, cpus, pids, disk, open_files, lease } = sandbox;
+  const sections: Readonly<Record<string, object>> = {
+    runtime,
+    docker,
+    apple,
+    sandbox: { state_dir, run_dir, first_uid, uids, memory: most, cpus, pids, disk, open_files, lease },
+    security,
+    runs: { images: runs.images, disk: runs.disk, pull_timeout: runs.pull_timeout },
+    egress,
+    providers,
+    memory,
+    qdrant,
+    gateway: { keys_file: gateway.keys_file },
+  };
+  return Object.fromEntries(
+    Object.entries(sections).flatMap(([section, keys]) =>
+      Object.entries(keys).map(([key, value]): [string, string] => [`${section}.${key}`, markOf(value)]),
+    ),
+  );
+}
+
+/** The names of the settings that are not the same, among those that `counts` tells. */
+export function differingIn(
+  theirs: Marks,
+  ours: Marks,
+  counts: (name: string) => boolean,
+): readonly string[] {
+  return Object.keys({ ...theirs, ...ours }).filter((name) => counts(name) && theirs[name] !== ours[name]);
+}
+
+/** What memory goes by does not matter to a sandbox, and the other way round. */
+export function isOfMemory(name: string): boolean {
+  return /^(memory|qdrant|gateway)\./.test(name);
+}
+
+function markOf(value: unknown): string {
+  return createHash('sha256')
+    .update(JSON.stringify(value) ?? '')
+    .digest('hex')
+    .slice(0, 16);
+}

@@ -1,0 +1,93 @@
+import { lstat } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import { marksOf } from '../config/marks.ts';
+import { isGeodeError, reasonOf } from '../core/errors.ts';
+import { announceHost, currentHost } from '../ledger/host-lock.ts';
+import { namedHost } from '../ledger/named-host.ts';
+import { askToLeave } from './host-client.ts';
+import { type OpenHost, type OpenHostOptions, openHost } from './open-host.ts';
+import { serveOnSocket } from './serve.ts';
+
+const lookEveryMs = 500;
+const askEveryMs = 250;
+
+export interface ServingHostOptions extends OpenHostOptions {
+  /** What a person started. */
+  readonly as: 'geode host' | 'geode gateway';
+  /** Which program it is: one that differs asks it to make room. */
+  readonly program: string;
+  /** After that long without a caller it has nothing to do any more; `null`: it is there for good. */
+  readonly lingerMs: number | null;
+}
+
+/** A host that serves the API on its socket, where commands find it. Letting go of it ends nothing in the sandboxes. */
+export interface ServingHost extends AsyncDisposable {
+  readonly socket: string;
+  readonly host: OpenHost;
+  /** Until it has nothing to do, cannot be found any more, or the signal fires. */
+  over(signal: AbortSignal): Promise<void>;
+}
+
+/** `ledger_held`, with the other's pid, while another process is the host of the same folder. */
+export async function openServingHost({
+  as,
+  program,
+  lingerMs,
+  ...options
+}: ServingHostOptions): Promise<ServingHost> {
+  const { config } = options.loaded;
+  const { state_dir: stateDir, run_dir: runDir } = config.sandbox;
+  await using opened = new AsyncDisposableStack();
+  const host = opened.use(await openHost(options));
+  const api = opened.use(
+    await serveOnSocket(host.parts, { stateDir, runDir }, { yields: lingerMs !== null }),
+  );
+  announceHost(stateDir, { as, api: api.path, program, settings: marksOf(config) });
+  const { ino } = await lstat(api.path);
+  const isFound = async () =>
+    namedHost(stateDir)?.pid === process.pid && (await lstat(api.path).catch(() => undefined))?.ino === ino;
+  const all = opened.move();
+  return {
+    socket: api.path,
+    host,
+    async over(signal) {
+      while (!signal.aborted && !api.isLeaving && (await isFound())) {
+        if (lingerMs !== null && api.idleMs >= lingerMs) {
+          // A last look at what is idle; it takes its time, and who comes meanwhile is welcome.
+          await host.sandboxes
+            .sweep({ signal })
+            .catch((error) => host.log.warn(`The sweep failed: ${reasonOf(error)}`));
+          if (api.idleMs >= lingerMs) api.leave();
+        } else await delay(lookEveryMs, undefined, { signal }).catch(() => {});
+      }
+    },
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
+  };
+}
+
+/**
+ * Becomes the host in the place of one that a command started in the background: that one leaves as soon as it has no
+ * request. Any other host is not asked: `ledger_held`.
+ */
+export async function openInPlaceOf(
+  options: ServingHostOptions,
+  tellOfWait: (pid: number) => void,
+): Promise<ServingHost> {
+  const stateDir = options.loaded.config.sandbox.state_dir;
+  let told = false;
+  for (;;) {
+    try {
+      return await openServingHost(options);
+    } catch (error) {
+      if (!isGeodeError(error, 'ledger_held') || options.takeOver) throw error;
+      const other = currentHost(stateDir);
+      if (other !== undefined && other.serves?.as !== 'geode host') throw error;
+      const leaves = other?.serves === undefined || (await askToLeave(other.serves.api));
+      if (!leaves && !told && other !== undefined) {
+        tellOfWait(other.pid);
+        told = true;
+      }
+      await delay(askEveryMs, undefined, { signal: options.signal });
+    }
+  }
+}

@@ -1,0 +1,45 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { isRunning, type ProcessMark } from './process-mark.ts';
+
+/** The process that holds the sandboxes of a folder, as it says itself in a file beside its lock. */
+export interface HostFacts extends ProcessMark {
+  /** In ms since 1970. */
+  readonly since: number;
+  /** Left out by one that serves nobody but itself. */
+  readonly serves?: {
+    /** What a person started. */
+    readonly as: string;
+    /** The socket of its API. */
+    readonly api: string;
+    /** Which Geode it is. */
+    readonly program?: string;
+    /** A mark of each setting that it goes by. */
+    readonly settings?: Readonly<Record<string, string>>;
+  };
+}
+
+export function holderFile(folder: string): string {
+  return join(folder, 'host.json');
+}
+
+/** Undefined in the moment between the lock and its name. One that let go without ending is still named. */
+export function namedHost(folder: string): HostFacts | undefined {
+  try {
+    const said: unknown = JSON.parse(readFileSync(holderFile(folder), 'utf8'));
+    return isHostFacts(said) && isRunning(said) ? said : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** By hand: every command looks here first, and a schema would take longer to load than all the rest of it. */
+function isHostFacts(said: unknown): said is HostFacts {
+  if (typeof said !== 'object' || said === null) return false;
+  const { pid, start, since, serves }: Partial<Record<keyof HostFacts, unknown>> = said;
+  const isNamed =
+    typeof pid === 'number' && pid > 0 && typeof start === 'string' && typeof since === 'number';
+  if (!isNamed || serves === undefined) return isNamed;
+  if (typeof serves !== 'object' || serves === null) return false;
+  return 'api' in serves && typeof serves.api === 'string' && 'as' in serves && typeof serves.as === 'string';
+}
