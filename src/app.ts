@@ -8,6 +8,7 @@ import type { Cancel } from './core/cancel.ts';
 import type { EgressSpec } from './core/egress.ts';
 import { GeodeError } from './core/errors.ts';
 import { type EventSink, noEvents } from './core/events.ts';
+import { localUser } from './core/identity.ts';
 import type { ImageFacts } from './core/images.ts';
 import type { Limits } from './core/limits.ts';
 import type { Embedder, MemoryStore } from './core/memory.ts';
@@ -27,6 +28,7 @@ import type { PullEvent } from './runs/events.ts';
 import { RunImages } from './runs/images.ts';
 import { createRuns, type Runs } from './runs/index.ts';
 import { defaultImages } from './runs/languages/index.ts';
+import { redactedRuns } from './runs/redacted-runs.ts';
 import { allRuntimes, availableRuntimes, chooseRuntime, type ProbedRuntime } from './runtimes/index.ts';
 import type { UidRange } from './runtimes/own-users.ts';
 import { roomOf } from './runtimes/rooms.ts';
@@ -57,8 +59,8 @@ export interface App {
   sandboxes(options?: HostingOptions): Promise<Sandboxes>;
   /** Those that there are, without becoming their host: also while another process is. */
   glance(options?: Cancel): Promise<readonly SandboxStatus[]>;
-  /** The journals of one of them, likewise; without what looks like a secret, unless they are read raw. */
-  journals(sandboxId: string, show?: 'redacted' | 'raw'): JournalReading;
+  /** The journals of one of them, likewise; without secrets of its user and what looks like one, unless they are read raw. */
+  journals(sandboxId: string, show?: 'redacted' | 'raw', user?: string): JournalReading;
   /** Finds an image on the configured runtime, or the one named, and fetches one that is missing. */
   image(
     name: string,
@@ -143,6 +145,7 @@ export function createApp(
     events,
     ...(approvals && { approvals }),
     askMs: config.egress.ask_timeout * 1000,
+    operatorKeys: keysOf(config),
     initial: initialEgress(config),
     denied: policyOf({ deny: config.egress.deny }).deny,
   });
@@ -171,19 +174,22 @@ export function createApp(
     probe: () => availableRuntimes(runtimes),
     runtime,
     runs: ({ pool = 'on' } = {}) =>
-      createRuns({
-        runtimes,
-        choose: runtime,
-        images: config.runs.images,
-        limits: config.runs.disk === undefined ? {} : { diskBytes: config.runs.disk },
-        pool: { floor: config.runs.pool_floor, ceiling: pool === 'on' ? config.runs.pool_ceiling : 0 },
-        startAhead: config.runs.start_ahead,
-        concurrency: config.runs.concurrency,
-        mostWaiting: config.runs.queue,
-        pullDeadlineMs: config.runs.pull_timeout * 1000,
-        imageCache: images,
-        egress,
-      }),
+      redactedRuns(
+        createRuns({
+          runtimes,
+          choose: runtime,
+          images: config.runs.images,
+          limits: config.runs.disk === undefined ? {} : { diskBytes: config.runs.disk },
+          pool: { floor: config.runs.pool_floor, ceiling: pool === 'on' ? config.runs.pool_ceiling : 0 },
+          startAhead: config.runs.start_ahead,
+          concurrency: config.runs.concurrency,
+          mostWaiting: config.runs.queue,
+          pullDeadlineMs: config.runs.pull_timeout * 1000,
+          imageCache: images,
+          egress,
+        }),
+        egress.secretValues,
+      ),
     sandboxes: ({ tends = 'all', onPull = () => {}, ledger, ...lock } = {}) => {
       const options: SandboxesOptions = {
         runtimes,
@@ -211,8 +217,8 @@ export function createApp(
       return ledger === undefined ? openSandboxes(options) : sandboxesIn(ledger, options);
     },
     glance: (cancel) => glance(config.sandbox.state_dir, runtimes, cancel),
-    journals: (id, show = 'redacted') =>
-      journalReading(roomOf(places, id).journals, show === 'raw' ? null : []),
+    journals: (id, show = 'redacted', user = localUser) =>
+      journalReading(roomOf(places, id).journals, show === 'raw' ? null : egress.secretValues(user)),
     async *image(name, { runtime: wanted, signal }) {
       const chosen = await runtime(wanted);
       if (chosen.images === undefined)
@@ -234,6 +240,12 @@ export function createApp(
 
 function uidsOf({ sandbox: { first_uid: first, uids: count } }: Config): UidRange | undefined {
   return first === null ? undefined : { first, count };
+}
+
+/** Every key that the config holds. */
+function keysOf({ memory, qdrant, providers }: Config): readonly string[] {
+  const services = Object.values(providers.services).map(({ api_key: key }) => key);
+  return [memory.api_key, qdrant.api_key, ...services].filter((key) => key !== undefined);
 }
 
 /** Undefined where the config names nothing: then nothing leads out. */
@@ -265,13 +277,14 @@ export interface OpenedMemory extends AsyncDisposable {
 
 export interface OpenMemoryOptions
   extends Pick<LocalEmbedderOptions, 'onProgress'>,
-    Pick<MemoryOptions, 'indexing'> {}
+    Pick<MemoryOptions, 'indexing' | 'secrets'> {}
 
 /** Waits for no model: one that is missing is fetched in the background. The caller disposes of what it opened. */
 export async function openConfiguredMemory(
-  { memory, qdrant }: Config,
-  { onProgress, indexing = 'background' }: OpenMemoryOptions = {},
+  config: Config,
+  { onProgress, indexing = 'background', secrets = () => keysOf(config) }: OpenMemoryOptions = {},
 ): Promise<OpenedMemory> {
+  const { memory, qdrant } = config;
   await mkdir(dirname(memory.file), { recursive: true, mode: 0o700 });
   const embedder = openEmbedder(memory, { ...(onProgress && { onProgress }) });
   const store = openMemory({
@@ -287,7 +300,7 @@ export async function openConfiguredMemory(
         ...(qdrant.replicas && { replicas: qdrant.replicas }),
       },
     }),
-    secrets: () => [memory.api_key, qdrant.api_key].filter((value) => value !== undefined),
+    secrets,
   });
   return {
     store,

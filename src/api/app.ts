@@ -53,6 +53,7 @@ import { sessionRoutes } from './routes/session/session.ts';
 import { snapshotRoutes } from './routes/snapshots/snapshots.ts';
 import { crystalRoutes } from './routes/solve/crystals.ts';
 import { solveRoutes } from './routes/solve/solves.ts';
+import { toolRoutes } from './routes/tools/tools.ts';
 
 export function createApp(parts: ApiParts, options: ApiOptions, stopping: AbortSignal): OpenAPIHono<ApiEnv> {
   const app = new OpenAPIHono<ApiEnv>({ defaultHook: refuseInvalid });
@@ -91,6 +92,7 @@ export function createApp(parts: ApiParts, options: ApiOptions, stopping: AbortS
     app.openapiRoutes(fileRoutes);
     app.openapiRoutes(snapshotRoutes);
     if (parts.previews !== undefined) app.openapiRoutes(portRoutes(parts.previews));
+    if (parts.tools !== undefined) app.openapiRoutes(toolRoutes(parts.tools));
     if (parts.journals !== undefined) app.openapiRoutes(journalRoutes(parts.journals));
   }
   if (parts.runs !== undefined)

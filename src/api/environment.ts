@@ -35,8 +35,8 @@ export interface ApiParts {
   readonly memory: MemoryStore;
   /** With `journals`: the sandboxes that stay, their processes, files and snapshots. */
   readonly sandboxes?: Sandboxes;
-  /** What processes of a sandbox wrote, by the sandbox's id; `raw` shows secrets too. */
-  readonly journals?: (sandboxId: string, show: 'redacted' | 'raw') => JournalReading;
+  /** What processes of a sandbox wrote, by the sandbox's id and its user; `raw` shows secrets too. */
+  readonly journals?: (sandboxId: string, show: 'redacted' | 'raw', user: User) => JournalReading;
   readonly runs?: Runs;
   /** Servers in sandboxes, shown on this machine. */
   readonly previews?: Previews;
@@ -153,6 +153,8 @@ export interface ApiEnv {
     spendScope: (scope: Scope) => void;
     /** The caller's own namespace: the only memory that a route can reach. */
     memory: Memory;
+    /** Values of the caller that no result may show. */
+    secretValues: () => readonly string[];
     /** The caller's own sandboxes: the only ones that a route can reach. */
     sandboxes: UserSandboxes;
   };

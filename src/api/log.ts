@@ -1,16 +1,24 @@
-/** Logs are lines of JSON on stderr. They carry no bodies, no queries and no keys. */
+/** Logs are lines of JSON on stderr. They carry no bodies, no queries, no keys and no secrets. */
 import { createMiddleware } from 'hono/factory';
 import { type Logger, pino, stdSerializers } from 'pino';
+import { withoutSecrets } from '../core/secret-shapes.ts';
 import type { ApiEnv } from './environment.ts';
 import { keyPattern } from './keys.ts';
 
 export function createLog(
   level: string,
   write: (line: string) => void = (line) => process.stderr.write(line),
+  secretValues: () => readonly string[] = () => [],
 ): Logger {
   return pino(
     { level, base: null, serializers: { err: stdSerializers.errWithCause } },
-    { write: (line) => write(line.replaceAll(new RegExp(keyPattern, 'g'), 'geode_$1_[redacted]')) },
+    {
+      write: (line) => {
+        // Our own keys keep their id, so that a person sees which one it was.
+        const named = line.replaceAll(new RegExp(keyPattern, 'g'), 'geode_$1_[redacted]');
+        write(withoutSecrets(named, secretValues()));
+      },
+    },
   );
 }
 

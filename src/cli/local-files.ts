@@ -41,9 +41,11 @@ export async function openLocalMemory({ loaded }: CliContext): Promise<OpenedMem
  * To store and to search. Shows how far the embedding model is, the one time that it is fetched; where it cannot
  * be had, says so and goes on by words.
  */
-export async function openSearchableMemory({ loaded, signal, err }: CliContext): Promise<OpenedMemory> {
+export async function openSearchableMemory({ loaded, app, signal, err }: CliContext): Promise<OpenedMemory> {
   const progress = showProgress('Fetching the embedding model, once:');
+  const { egress } = await app();
   const local = await openConfiguredMemory((await loaded()).config, {
+    secrets: egress.secretValues,
     onProgress: ({ receivedBytes, totalBytes }) => progress.update(receivedBytes, totalBytes),
   });
   try {

@@ -12,6 +12,7 @@ import { type RemoteContexts, type RemoteRuns, remoteContexts, remoteRuns } from
 import { type RemoteSandboxes, remoteSandboxes } from './sandboxes.ts';
 import type { Connection } from './send.ts';
 import { type RemoteSolves, remoteSolves } from './solve.ts';
+import { type RemoteTools, remoteTools } from './tools.ts';
 import { httpTransport, type Target, type Transport } from './transport.ts';
 
 export { GeodeError, isGeodeError } from '../core/errors.ts';
@@ -42,6 +43,7 @@ export type { RemoteSandboxSpec } from './sandboxes.ts';
 export type { RemoteSnapshots } from './snapshots.ts';
 export type { SocketProcess } from './socket-process.ts';
 export type { RemoteCrystal, RemoteCrystalChange, RemoteSolve, RemoteSolveRequest } from './solve.ts';
+export type { RemoteSandboxTools, RemoteTools } from './tools.ts';
 
 export interface GeodeClient extends RemoteMemory, RemoteHost {
   readonly sandboxes: RemoteSandboxes;
@@ -51,6 +53,8 @@ export interface GeodeClient extends RemoteMemory, RemoteHost {
   /** What sandboxes and runs of the user tried to reach, and what it cost. */
   readonly egress: RemoteEgress;
   readonly secrets: RemoteSecrets;
+  /** Tools of the host for programs in sandboxes; a sandbox's own are at `sandboxes.of(chat).tools`. */
+  readonly tools: RemoteTools;
   /** Chats with agents, on every channel. */
   readonly chats: RemoteChats;
   /** Conversations with agents in sandboxes. */
@@ -76,6 +80,7 @@ function clientOf(connection: Connection): GeodeClient {
     solves: remoteSolves(connection),
     egress: remoteEgress(connection),
     secrets: remoteSecrets(connection),
+    tools: remoteTools(connection),
     agents: remoteAgents(connection),
     chats: remoteChats(connection),
     approvals: remoteApprovals(connection),

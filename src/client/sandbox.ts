@@ -21,6 +21,7 @@ import { type RemoteProcess, remoteProcess } from './process.ts';
 import { ask, type Connection, queryText, send } from './send.ts';
 import { type RemoteSnapshots, remoteSnapshots } from './snapshots.ts';
 import { type Opening, openSocketProcess, type SocketProcess } from './socket-process.ts';
+import { type RemoteSandboxTools, remoteSandboxTools } from './tools.ts';
 
 /** Stdin is sent with the command; what is longer is written to a process over its own connection. */
 export interface RemoteCommand extends Omit<Command, 'stdin' | 'files' | 'sole' | 'opening'> {
@@ -38,6 +39,8 @@ export interface RemoteSandbox {
   readonly journals: RemoteJournals;
   /** What it may reach. */
   readonly egress: RemoteSandboxEgress;
+  /** Tools of the host for the programs in it. */
+  readonly tools: RemoteSandboxTools;
   exec(command: Omit<RemoteCommand, 'interactive'>, options?: ExecOptions): Promise<ExecResult>;
   /** Goes on without its caller. */
   spawn(command: RemoteCommand, options?: Cancel): Promise<RemoteProcess & { readonly sandboxId: string }>;
@@ -72,6 +75,7 @@ export function remoteSandbox(connection: Connection, chat: string): RemoteSandb
     snapshots: remoteSnapshots(connection, path),
     journals: remoteJournals(connection, path),
     egress: remoteSandboxEgress(connection, path),
+    tools: remoteSandboxTools(connection, path),
     async exec(command, { outputLimitBytes, signal } = {}) {
       const json = { ...wireCommand(command), output_limit_bytes: outputLimitBytes };
       return execResult(await ask<WireExecResult>(connection, 'POST', `${path}/exec`, { json, signal }));

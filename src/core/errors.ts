@@ -86,6 +86,10 @@ export const errorCatalogue = {
     status: 409,
     hint: 'This sandbox was made by another version of Geode. Stop it and open it again.',
   },
+  tool_session_not_found: {
+    status: 404,
+    hint: 'Open one with `geode tools open CHAT`; `geode tools ls` shows which there are.',
+  },
   // egress
   secret_missing: {
     status: 404,
@@ -224,7 +228,7 @@ export const errorCatalogue = {
   },
   agent_unavailable: {
     status: 422,
-    hint: 'Install the program of the agent in the image, or name its folder in `agents`; docs/agents.md says how.',
+    hint: 'Install the program of the agent in the image, or name its folder in the config; docs/agents.md says how.',
   },
   agent_failed: {
     status: 502,

@@ -12,14 +12,25 @@ const shortestValue = 6;
 
 /** The values worth removing, also in the encodings they travel in, the longest first. */
 export function spellingsOf(values: Iterable<string>): string[] {
-  return [...values]
+  const spellings = [...values]
     .filter((value) => value.length >= shortestValue)
     .flatMap((value) => [
       value,
       encodeURIComponent(value),
+      JSON.stringify(value).slice(1, -1),
       Buffer.from(value).toString('base64').replace(/=+$/, ''),
     ])
     .sort((a, b) => b.length - a.length);
+  return [...new Set(spellings)];
+}
+
+/** A line for a log or an audit: without these values, and without what has the shape of a key. */
+export function withoutSecrets(text: string, values: Iterable<string>): string {
+  let clean = text;
+  for (const value of spellingsOf(values)) clean = clean.replaceAll(value, '[redacted]');
+  if (!mayHoldSecret(clean)) return clean;
+  for (const { pattern } of secretShapes) clean = clean.replace(pattern, '[redacted]');
+  return clean;
 }
 
 export const secretShapes: readonly SecretShape[] = [

@@ -88,6 +88,8 @@ export interface ToolSessions extends SandboxTools, AsyncDisposable {
   ): readonly ToolCallRecord[];
   /** The names of all tools that a session can have. */
   readonly available: readonly string[];
+  /** Of a session that names none: the config's `mcp.tools`. */
+  readonly initial: readonly string[];
 }
 
 /** What the sandboxes that stay need of the tool sessions in them. */

@@ -10,6 +10,7 @@ import { request as httpsRequest } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { GeodeError } from '../core/errors.ts';
+import { spellingsOf } from '../core/secret-shapes.ts';
 import type { Binding } from './bindings.ts';
 import type { Broker } from './broker.ts';
 import { CredentialFilter, coverText } from './credential-filter.ts';
@@ -239,10 +240,10 @@ export function missingSecret(name: string): GeodeError {
   });
 }
 
-/** As it is, and as it stands in the header: an echo may send back either. */
+/** As it is, as it stands in the header, and in the encodings of JSON, URLs and base64: an echo may send back any. */
 function credentialsOf({ header }: Binding, secret: string): readonly string[] {
   const [, value] = header(secret);
-  return [...new Set([value.replace(/^(Bearer|Basic) /, ''), secret])];
+  return spellingsOf([value.replace(/^(Bearer|Basic) /, ''), secret]);
 }
 
 function coveredHeaders({ rawHeaders }: IncomingMessage, credentials: readonly string[]): string[] {

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import type { Approvals } from '../core/approval.ts';
 import type {
   AuditRecord,
@@ -10,10 +11,12 @@ import type {
 } from '../core/egress.ts';
 import { isGeodeError } from '../core/errors.ts';
 import { type EventSink, noEvents } from '../core/events.ts';
+import { withoutSecrets } from '../core/secret-shapes.ts';
 import { Ledger } from '../ledger/ledger.ts';
 import { Audit, type AuditLimits, type AuditQuery } from './audit.ts';
 import { denialTeller } from './denial-events.ts';
 import { Grants } from './grants.ts';
+import { KnownSecrets } from './known-secrets.ts';
 import { Learned, smallestPolicy } from './learned.ts';
 import { checkSpec, openHatch } from './open-hatch.ts';
 import { personFor } from './person.ts';
@@ -40,6 +43,8 @@ export interface EgressOptions {
   readonly events?: EventSink;
   /** Who is asked in the mode `ask`; without it nobody is. */
   readonly approvals?: Approvals;
+  /** Keys of the config, which nothing may show either. */
+  readonly operatorKeys?: readonly string[];
   /** How long a connection is held for an answer; default 60 s. */
   readonly askMs?: number;
 }
@@ -52,6 +57,8 @@ export interface EgressHost extends Egress, Disposable {
   check(user: string, spec: EgressSpec): EgressSpec;
   search(query?: AuditQuery): readonly AuditRecord[];
   readonly secrets: Pick<Secrets, 'set' | 'list' | 'remove' | 'rotate'>;
+  /** Values that nothing may show: those of this user and of the config; `null`: of everybody. Never throws. */
+  secretValues(user: string | null): readonly string[];
   /** What models used today, or on another day (2026-01-31, UTC). */
   usage(user: string, day?: string): readonly UsageSum[];
   budget(user: string): BudgetFacts;
@@ -87,7 +94,15 @@ export function openEgress(options: EgressOptions): EgressHost {
   };
   /** Of every hatch that is open. */
   const rechecks = new Set<() => void>();
-  const note = (record: AuditRecord) => noted(() => tables().audit.add(record));
+  const known = new KnownSecrets(
+    (user) => (isClosed || !existsSync(options.ledgerFile) ? [] : tables().secrets.values(user)),
+    options.operatorKeys ?? [],
+  );
+  const note = (record: AuditRecord) =>
+    noted(() => {
+      const path = record.path && withoutSecrets(record.path, known.of(record.user));
+      tables().audit.add({ ...record, path });
+    });
   return {
     initial: options.initial,
     denied: options.denied ?? [],
@@ -134,11 +149,15 @@ export function openEgress(options: EgressOptions): EgressHost {
     },
     search: (query) => tables().audit.search(query),
     secrets: {
-      set: (user, name, value) => tables().secrets.set(user, name, value),
+      set(user, name, value) {
+        tables().secrets.set(user, name, value);
+        known.forget();
+      },
       list: (user) => tables().secrets.list(user),
       remove: (user, name) => tables().secrets.remove(user, name),
       rotate: () => tables().secrets.rotate(),
     },
+    secretValues: (user) => known.of(user),
     usage: (user, day) => tables().usage.ofUser(user, day),
     budget: (user) => tables().usage.budget(user),
     grants: (user) => tables().grants.list(user),

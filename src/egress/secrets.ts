@@ -54,10 +54,21 @@ export class Secrets {
     return Number(changes) > 0;
   }
 
-  /** For the broker alone. Undefined when there is none of that name. */
+  /** For the broker, and for the host's own channels. Undefined when there is none of that name. */
   reveal(user: string, name: string): string | undefined {
     const row = this.#rows().find((candidate) => candidate.user === user && candidate.name === name);
     return row === undefined ? undefined : this.#open(row);
+  }
+
+  /** For whoever takes them out of what is shown. One that cannot be opened is left out. */
+  values(user: string | null): readonly string[] {
+    const rows = this.#rows().filter((row) => user === null || row.user === user);
+    const keys = rows.length === 0 ? [] : (this.#keys.read() ?? []);
+    return rows.flatMap((row) => {
+      const about = aboutOf(row.user, row.name);
+      const opened = keys.map((key) => unseal(key, about, Buffer.from(row.sealed)));
+      return opened.filter((value) => value !== undefined).slice(0, 1);
+    });
   }
 
   /** Seals everything with a new key. A host that is killed half-way leaves both keys in the file. */

@@ -11,6 +11,7 @@ import type { Config } from '../config/schema.ts';
 import { isGeodeError } from '../core/errors.ts';
 import { noEvents } from '../core/events.ts';
 import { localUser } from '../core/identity.ts';
+import type { EgressHost } from '../egress/open-egress.ts';
 import { mcpOverHttp } from '../mcp/http.ts';
 import { type HostMemory, hostMemory } from './host-memory.ts';
 import { ratesOf } from './rates.ts';
@@ -82,10 +83,14 @@ function linkOf({ logins }: ApiParts, auth: 'keys' | 'off'): string | null {
 }
 
 /** For a process that leaves the sandboxes to another. */
-export function openWithoutSandboxes(config: Config, version: string): Served & AsyncDisposable {
-  const log = createLog(config.gateway.log_level);
+export function openWithoutSandboxes(
+  config: Config,
+  version: string,
+  secretValues: EgressHost['secretValues'] = () => [],
+): Served & AsyncDisposable {
+  const log = createLog(config.gateway.log_level, undefined, () => secretValues(null));
   const name = config.memory.index === 'qdrant' ? 'qdrant' : 'sqlite';
-  const memory = hostMemory(name, () => openConfiguredMemory(config), noEvents);
+  const memory = hostMemory(name, () => openConfiguredMemory(config, { secrets: secretValues }), noEvents);
   const keys = openKeys(config.gateway.keys_file);
   const logins = new Logins(config.gateway.keys_file);
   return {

@@ -33,6 +33,7 @@ import { sandboxChapter } from '../sandboxes/book.ts';
 import { type OpenedSolves, openSolves } from '../solve/open-solves.ts';
 import { solveChapter } from '../solve/solve-table.ts';
 import { openConfiguredAgents } from './agents.ts';
+import { openConfiguredChats } from './chats.ts';
 import { type HostMemory, hostMemory } from './host-memory.ts';
 import { openConfiguredModels } from './models.ts';
 import { reapMeanwhile } from './reap-meanwhile.ts';
@@ -45,6 +46,8 @@ export interface OpenHostOptions extends HostLockOptions {
   readonly version: string;
   /** `idle`: stop what is idle; `all`: keep blank sandboxes ready too; `nothing`: for a single command. */
   readonly tends: 'nothing' | 'idle' | 'all';
+  /** `all`: people write on the platforms of the config too. Default `web`: through the API alone. */
+  readonly channels?: 'all' | 'web';
   /** Least level that is logged; the config's by default. */
   readonly logLevel?: string;
   /** What a person should hear of; the log by default. */
@@ -72,12 +75,14 @@ export interface OpenHost extends AsyncDisposable {
 
 /** `ledger_held`, with the other's pid, while another process is the host of the same folder. */
 export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
-  const { loaded, machine, version, tends, logLevel, warn, ...lock } = options;
+  const { loaded, machine, version, tends, logLevel, warn, channels = 'web', ...lock } = options;
   const { config } = loaded;
   const { state_dir: stateDir } = config.sandbox;
   await using opened = new AsyncDisposableStack();
 
-  const log = createLog(logLevel ?? config.gateway.log_level);
+  // Known as soon as there is a place where they are kept.
+  let secretValues: () => readonly string[] = () => [];
+  const log = createLog(logLevel ?? config.gateway.log_level, undefined, () => secretValues());
   opened.use(await lockHost(stateDir, lock));
   const ledger = opened.use(
     new Ledger(join(stateDir, 'ledger.db'), [
@@ -94,6 +99,7 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
   const approvals = opened.use(openApprovals({ ledger, events, log }));
   const app = createApp(config, machine, warn ?? ((message) => log.warn(message)), events, approvals);
   const tools = hostTools({ config, ledger, events, log, version, approvals });
+  secretValues = () => app.egress.secretValues(null);
   const sandboxes = opened.use(
     await app.sandboxes({
       ledger,
@@ -108,7 +114,9 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
   const runs = opened.use(toldRuns(app.runs({ pool: tends === 'nothing' ? 'off' : 'on' }), events));
   reapMeanwhile(opened, runs);
   const memoryName = config.memory.index === 'qdrant' ? 'qdrant' : 'sqlite';
-  const memory = opened.use(hostMemory(memoryName, () => openConfiguredMemory(config), events));
+  const memory = opened.use(
+    hostMemory(memoryName, () => openConfiguredMemory(config, { secrets: app.egress.secretValues }), events),
+  );
   const models = openConfiguredModels(config, ledger);
   const solves = openSolves({
     ...{ ledger, runs, models, memory, events },
@@ -118,7 +126,13 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
   const keys = opened.use(openKeys(config.gateway.keys_file));
   const logins = opened.use(new Logins(config.gateway.keys_file));
   const agents = opened.use(
-    openConfiguredAgents(config, { ledger, sandboxes, models, memory, approvals, events, log, app }),
+    openConfiguredAgents(config, {
+      ...{ ledger, sandboxes, models, memory, approvals, events, log, app },
+      tools: tools.sessions,
+    }),
+  );
+  const chats = opened.use(
+    await openConfiguredChats(config, { agents, approvals, sandboxes, events, log, channels }),
   );
 
   const open: NonNullable<ApiParts['open']> = (spec, { runtime, onPull: pulled, signal }) =>
@@ -134,10 +148,11 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
     log,
     events,
     sandboxes,
-    journals: (id, show) => app.journals(id, show),
+    journals: (id, show, user) => app.journals(id, show, user),
     runs,
     egress: app.egress,
     approvals,
+    chats,
     previews,
     agents,
     solves,

@@ -28,7 +28,7 @@ export interface MemoryParts extends RecallParts {
   /** Of the keys of all namespaces. */
   readonly turns: KeyedTurns;
   /** Exact values that must never be stored; asked anew for each write. */
-  readonly secrets: () => Iterable<string>;
+  readonly secrets: (namespace: string) => Iterable<string>;
   /** Bytes of text that a namespace may have waiting for its vectors. */
   readonly pendingText: number;
 }

@@ -31,7 +31,7 @@ export interface MemoryOptions {
   /** The scale-out index. Without it, search happens in this process. */
   readonly qdrant?: QdrantOptions;
   /** Exact values that must never be stored, beside everything that has the shape of a key. */
-  readonly secrets?: () => Iterable<string>;
+  readonly secrets?: (namespace: string) => Iterable<string>;
   /** Bytes of text that each namespace may have waiting for its vectors; 256 MB by default. */
   readonly pendingText?: number;
   readonly now?: () => number;

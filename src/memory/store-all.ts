@@ -73,7 +73,7 @@ export async function storeAll(
       writings.flatMap(({ keys }) => keys),
     ),
     async () => {
-      const prepared = await prepareAll(parts, writings, signal);
+      const prepared = await prepareAll(parts, namespace, writings, signal);
       const written = await writeAll(parts, namespace, prepared, signal);
       const reached = await caughtUp(parts);
       return written.map(({ entry, outcome, embedded }, i) => ({
@@ -92,10 +92,11 @@ export function lanes(namespace: string, keys: readonly string[]): string[] {
 
 async function prepareAll(
   { secrets }: MemoryParts,
+  namespace: string,
   writings: readonly Writing[],
   signal: AbortSignal | undefined,
 ): Promise<Prepared[]> {
-  const values = [...secrets()];
+  const values = [...secrets(namespace)];
   const breathe = breather();
   const prepared: Prepared[] = [];
   for (const writing of writings) {

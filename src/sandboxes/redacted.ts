@@ -1,3 +1,4 @@
+import type { ExecResult } from '../core/process.ts';
 import type { RecordedEvent } from './journal-events.ts';
 import { Redactor } from './redactor.ts';
 
@@ -19,6 +20,23 @@ export function redactedText(text: string, secrets: Iterable<string>): string {
   const redactor = new Redactor(secrets);
   const pieces = [...redactor.push(Buffer.from(text), 0), ...redactor.flush()];
   return Buffer.concat(pieces.map(({ bytes }) => bytes)).toString();
+}
+
+/** The result of a command without these values; what only looks like a key stays. */
+export function withoutValues(result: ExecResult, values: readonly string[]): ExecResult {
+  if (values.length === 0) return result;
+  const bytes = {
+    stdout: bytesWithout(result.bytes.stdout, values),
+    stderr: bytesWithout(result.bytes.stderr, values),
+  };
+  const [stdout, stderr] = [Buffer.from(bytes.stdout).toString(), Buffer.from(bytes.stderr).toString()];
+  return { ...result, bytes, stdout, stderr };
+}
+
+function bytesWithout(bytes: Uint8Array, values: readonly string[]): Uint8Array {
+  const redactor = new Redactor(values, 'values');
+  const pieces = [...redactor.push(bytes, 0), ...redactor.flush()];
+  return Buffer.concat(pieces.map((piece) => piece.bytes));
 }
 
 /** Where output is lost and at the end, what was held back is let go. */

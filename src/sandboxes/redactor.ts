@@ -24,6 +24,7 @@ interface Span {
  */
 export class Redactor {
   readonly #spellings: readonly string[];
+  readonly #shapes: boolean;
   readonly #mostHeld: number;
   #held: Buffer = Buffer.alloc(0);
   /** Where the parts of what is held, and of what comes, begin in the journal. */
@@ -33,7 +34,9 @@ export class Redactor {
   /** The rest of a token whose beginning was too long to wait for its end. */
   #swallowing = false;
 
-  constructor(secrets: Iterable<string> = []) {
+  /** `values`: only the values are taken out, and what looks like a key stays. */
+  constructor(secrets: Iterable<string> = [], what: 'values' | 'values and shapes' = 'values and shapes') {
+    this.#shapes = what === 'values and shapes';
     this.#spellings = spellingsOf(secrets).map((value) => Buffer.from(value).toString('latin1'));
     this.#mostHeld = mostHeldBytes + 2 * (this.#spellings[0]?.length ?? 0);
   }
@@ -84,13 +87,13 @@ export class Redactor {
 
   #secretsIn(text: string, from: number): Span[] {
     const spans = this.#spellings.flatMap((value) => [...placesOf(value, text, from)]);
-    if (!mayHoldSecret(text)) return spans;
+    if (!this.#shapes || !mayHoldSecret(text)) return spans;
     return [...spans, ...secretShapes.flatMap(({ pattern }) => [...matchesOf(pattern, text, from)])];
   }
 
   /** Where the part begins that cannot be decided yet; a secret is on one side of it or the other. */
   #openAt(text: string, spans: readonly Span[]): number {
-    let open = openShapeAt(text);
+    let open = this.#shapes ? openShapeAt(text) : text.length;
     for (const value of this.#spellings) open = Math.min(open, openValueAt(value, text));
     for (const span of spans.toReversed()) if (span.end > open) open = Math.min(open, span.start);
     return Math.max(open, this.#before.length);

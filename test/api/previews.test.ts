@@ -1,13 +1,42 @@
 /** Servers in a sandbox without a network, seen from this machine. */
+import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
+import { connect, createServer } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import type { GeodeClient } from '../../src/client/client.ts';
+import { GeodeError } from '../../src/core/errors.ts';
+import { openPreviews } from '../../src/previews/previews.ts';
 import { eventually } from '../contracts/harness.ts';
+import { launchChromium, reasonForNoChromium } from './chromium.ts';
 import { startTestHost, type TestHost } from './host-fixture.ts';
 
+/** What a hostile page of a sandbox tries; `#` carries the address of the API. */
+const page = `<body><script>
+const tried = async (name, work) => name + ': ' + await work().then(String, () => 'refused');
+const api = location.hash.slice(1);
+const frame = document.body.appendChild(document.createElement('iframe'));
+frame.src = api + '/reference';
+document.cookie = 'planted=1; domain=localhost; path=/';
+document.cookie = 'planted=1; domain=127.0.0.1; path=/';
+Promise.all([
+  tried('read', async () => (await fetch(api + '/health')).status),
+  tried('call', async () => (await fetch(api + '/api/v1/sandboxes', { credentials: 'include' })).status),
+  tried('post', async () => (await fetch(api + '/api/v1/sandboxes', { method: 'POST', mode: 'no-cors', body: '{}' })).type),
+  tried('socket', () => new Promise((resolve, reject) => {
+    const socket = new WebSocket(api.replace('http', 'ws') + '/api/v1/sandboxes/demo/exec');
+    socket.onopen = () => resolve('open'); socket.onerror = reject;
+  })),
+  tried('frame', () => new Promise((resolve) => {
+    frame.onload = () => resolve(frame.contentDocument === null ? 'refused' : 'read');
+  })),
+  tried('cookie', async () => document.cookie.includes('geode-preview') ? 'seen' : 'refused'),
+]).then((lines) => { document.title = lines.join(', '); });
+</script>`;
+
 const server = `
+page = ${JSON.stringify(page)}
 import base64, hashlib, http.server, threading
 go_on = threading.Event()
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -19,9 +48,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if self.headers.get('upgrade') == 'websocket': return self.talk()
         if self.path == '/continue': go_on.set()
         if self.path == '/stream': return self.stream()
+        if self.path.startswith('/page'): return self.answer(page.encode(), 'text/html')
         self.answer(('%s cookie=%s host=%s' % (self.path, self.headers.get('cookie'), self.headers['host'])).encode())
-    def answer(self, body):
+    def answer(self, body, type='text/plain'):
         self.send_response(200)
+        self.send_header('content-type', type)
         self.send_header('content-length', str(len(body)))
         self.send_header('set-cookie', 'own=1; Domain=localhost; Path=/')
         self.send_header('set-cookie', 'geode-preview=stolen')
@@ -51,6 +82,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 http.server.ThreadingHTTPServer(('127.0.0.1', 8000), Handler).serve_forever()
 `;
 
+const missing = await reasonForNoChromium();
 let host: TestHost;
 let client: GeodeClient;
 beforeAll(async () => {
@@ -88,7 +120,7 @@ async function serve(chat: string): Promise<string> {
   return eventually(async () => sandbox.preview(8000).catch(() => false as const), 'the server', 60_000);
 }
 
-test('a port is seen with its token as HTTP, as a stream and as a WebSocket, and only so', {
+test('NET-6: a port is seen with its token as HTTP, as a stream and as a WebSocket, and only so', {
   timeout: 120_000,
 }, async () => {
   const url = await serve('shown');
@@ -129,7 +161,7 @@ test('a port is seen with its token as HTTP, as a stream and as a WebSocket, and
   expect(foreign.statusCode).toBe(403);
 });
 
-test('a preview ends with its sandbox, and its token leads to no later one', {
+test('NET-6: a preview ends with its sandbox, and its token leads to no later one', {
   timeout: 120_000,
 }, async () => {
   const url = await serve('ending');
@@ -144,3 +176,48 @@ test('a preview ends with its sandbox, and its token leads to no later one', {
   expect((await get(`${new URL(next).origin}/`, { cookie })).statusCode).toBe(401);
   expect((await get(`${origin}/`, { cookie })).statusCode).toBe(404);
 });
+
+test('a preview counts as shown while its sandbox is there, so that its host stays', async () => {
+  await using previews = openPreviews();
+  const inside = createServer().listen(0, '127.0.0.1');
+  await once(inside, 'listening');
+  const address = inside.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  let end: GeodeError | undefined;
+  const sandbox = {
+    id: 'room',
+    get end() {
+      return end;
+    },
+    tunnel: async (at: number) => connect(at, '127.0.0.1'),
+  };
+  expect(previews.isShowing).toBe(false);
+  await previews.open(sandbox, port);
+  expect(previews.isShowing).toBe(true);
+  end = new GeodeError('sandbox_stopped', 'It was stopped.');
+  expect(previews.isShowing).toBe(false);
+  inside.close();
+});
+
+test.skipIf(missing)(
+  `NET-6: a page of a sandbox, in Chromium, reaches nothing of the API and plants no cookie there${missing ? ` (skipped: ${missing})` : ''}`,
+  { timeout: 180_000 },
+  async () => {
+    const url = await serve('hostile');
+    await using browser = await launchChromium();
+    const context = await browser.newContext();
+    const shown = await context.newPage();
+    await shown.goto(url);
+    await shown.goto(`${new URL(url).origin}/page#${host.server.url}`);
+    await shown.waitForFunction("document.title !== ''", undefined, { timeout: 60_000 });
+    expect(await shown.title()).toBe(
+      'read: refused, call: refused, post: refused, socket: refused, frame: refused, cookie: refused',
+    );
+    // The server itself refuses what a page may send without reading the answer.
+    expect(
+      host.server.log.filter((line) => line.includes('"POST"') && line.includes('"status":403')),
+    ).toHaveLength(1);
+    expect(await context.cookies(host.server.url)).toEqual([]);
+    expect(await context.cookies(host.server.url.replace('127.0.0.1', 'localhost'))).toEqual([]);
+  },
+);

@@ -15,6 +15,7 @@ export class ProcessTransport implements Transport {
   readonly #sandbox: Place;
   readonly #command: Command;
   #process: Process | undefined;
+  #saying: Promise<void> = Promise.resolve();
   /** What it said beside messages. */
   readonly stderr: string[] = [];
   /** Every line that came. */
@@ -45,8 +46,10 @@ export class ProcessTransport implements Transport {
     await this.say(`${JSON.stringify(message)}\n`);
   }
 
+  /** One after the other, as a program writes to a pipe. */
   async say(text: string): Promise<void> {
-    await this.process.write(text);
+    this.#saying = this.#saying.then(() => this.process.write(text));
+    await this.#saying;
   }
 
   async close(): Promise<void> {

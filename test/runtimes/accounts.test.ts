@@ -187,6 +187,19 @@ describe.skipIf(!docker.available)(`the user's name in images of all kinds${why}
     expect((await again.exec({ argv: ['whoami'] })).stdout).toBe('sandbox\n');
   });
 
+  it("what a killed host left when it looked into the image is in nobody's way", async () => {
+    const id = 'looked-at';
+    const client = await engine();
+    await client.createContainer({
+      name: readerOf(containerName(harness.options, id)),
+      Image: 'geode-test/distroless:1',
+      Cmd: ['true'],
+      Labels: { [homeLabel]: homeOf(harness.options), [roomLabel]: id },
+    });
+    await using sandbox = await harness.open({ id, image: await imageWith([]) });
+    expect(sandbox.end).toBeUndefined();
+  });
+
   it('what looked into the image is gone, also what a killed host left', async () => {
     const sandbox = await harness.open({ image: await imageWith([]) });
     const client = await engine();

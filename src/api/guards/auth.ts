@@ -13,7 +13,7 @@ import { createRateLimiter, type RateLimiter } from './rate-limit.ts';
 import { sessionOf } from './session.ts';
 
 export function authenticate(
-  { keys, logins, memory, sandboxes }: ApiParts,
+  { keys, logins, memory, sandboxes, egress }: ApiParts,
   { callers, rate, scopeRates, failureRate }: ApiOptions,
 ) {
   const requests = createRateLimiter(rate);
@@ -31,6 +31,7 @@ export function authenticate(
       if (limiter) spend(limiter, caller.keyId, `This key sends too many requests that need ${scope}`);
     });
     context.set('memory', memory.in(caller.user));
+    context.set('secretValues', () => egress?.secretValues(caller.user) ?? []);
     if (sandboxes !== undefined) context.set('sandboxes', sandboxes.of(caller.user));
     await next();
   });
@@ -63,12 +64,12 @@ export function authenticate(
   }
 }
 
-/** A program in a sandbox: what its user may do, but for what an operator does and for what a person decides. */
-const sandboxed = {
+/** A program in a sandbox: what its tools need of its user's things, and nothing of an operator or a person. */
+const sandboxed: Omit<Caller, 'user'> = {
   keyId: 'tools',
-  scopes: scopes.filter((scope) => scope !== 'admin' && scope !== 'approvals'),
+  scopes: ['memory:read', 'memory:write', 'sandboxes:read', 'sandboxes:write', 'runs'],
   actsFor: 'self',
-} as const;
+};
 
 const everyone: Caller = { user: localUser, keyId: 'none', scopes, actsFor: 'self' };
 

@@ -50,6 +50,7 @@ export const gatewayCommand: CliCommand = {
         version,
         program,
         tends: 'all',
+        channels: 'all',
         lingerMs: null,
         waitMs: waitFrom(context),
         takeOver: values['take-over'] === true,
@@ -57,7 +58,9 @@ export const gatewayCommand: CliCommand = {
       } as const;
       host = opened.use(await openInPlaceOf(options, (pid) => err(waitsFor(pid))));
     }
-    const served = host?.host ?? opened.use(openWithoutSandboxes(config, version));
+    const served =
+      host?.host ??
+      opened.use(openWithoutSandboxes(config, version, (await context.app()).egress.secretValues));
     const gateway = opened.use(
       await startGateway(served, config, { host: address, port, ...(noAuth && { auth: 'off' }) }),
     );

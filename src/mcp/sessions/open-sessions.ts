@@ -122,6 +122,7 @@ export function openToolSessions(options: ToolSessionsOptions): ToolSessions {
 
   return {
     available,
+    initial,
     attach: (sandbox, owner, cancel = {}) =>
       inTurn(sandbox.id, async () => {
         const session = sessions.get(sandbox.id);

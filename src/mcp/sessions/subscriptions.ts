@@ -48,8 +48,7 @@ export class Subscriptions implements Disposable {
   /** The folder is watched: programs replace files in one step. */
   async #file(uri: string, path: string, { signal }: AbortController): Promise<void> {
     const { files, onChange } = this.#options;
-    const parent = posix.dirname(path);
-    for await (const event of files.watch(parent === '.' ? '' : parent, { signal })) {
+    for await (const event of files.watch(posix.dirname(path), { signal })) {
       if (event.type === 'overflow' || posix.basename(event.path) === posix.basename(path)) onChange(uri);
     }
   }

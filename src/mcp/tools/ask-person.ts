@@ -33,7 +33,6 @@ export const askPerson = defineTool<typeof input, SessionCall>({
         choices: ['allow-once', 'deny'],
         // The same question after a lost host: the answer that was given meanwhile counts.
         key: JSON.stringify([question, detail ?? '', answers ?? []]),
-        whenLeft: 'keep',
         waitMs,
         ...(detail !== undefined && { detail }),
         ...(answers !== undefined && { answers }),

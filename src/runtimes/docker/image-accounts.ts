@@ -1,4 +1,5 @@
 /** Who has an account in an image: read through a container that never starts, and remembered. */
+import { setTimeout as delay } from 'node:timers/promises';
 import type Docker from 'dockerode';
 import { extract } from 'tar-stream';
 import { z } from 'zod';
@@ -16,6 +17,8 @@ export const readerOf = (container: string) => `${container}-reader`;
 /** A longer file counts as none: no real image has one. */
 export const largestAccountFile = 1024 ** 2;
 const mostRemembered = 100;
+const mostTries = 50;
+const retryMs = 100;
 /** A link that leads there would put our files over the sandbox's own places. */
 const ownPlaces = /^\/(proc|sys|dev|tmp|workspace|\.geode|etc\/(hosts|hostname|resolv\.conf))(\/|$)/;
 
@@ -43,7 +46,7 @@ async function lookInto(
   image: string,
   { container, labels }: Reader,
 ): Promise<Accounts | undefined> {
-  const making = engine.createContainer({
+  const making = makeReader(engine, {
     name: readerOf(container),
     Image: image,
     Entrypoint: ['/never-started'],
@@ -59,6 +62,22 @@ async function lookInto(
     return passwd === undefined || group === undefined ? undefined : { passwd, group };
   } finally {
     await removeContainer(reader);
+  }
+}
+
+/** A host that was killed while it looked has left one with this name, or the engine is about to remove it. */
+async function makeReader(
+  engine: Docker,
+  options: Docker.ContainerCreateOptions & { readonly name: string },
+): Promise<Docker.Container> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await engine.createContainer(options);
+    } catch (error) {
+      if (statusOf(error) !== 409 || tries === mostTries) throw error;
+      await removeContainer(engine.getContainer(options.name));
+      await delay(retryMs);
+    }
   }
 }
 

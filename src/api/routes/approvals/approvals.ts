@@ -103,5 +103,5 @@ export function approvalRoutes(approvals: Approvals) {
 
 /** For the record: on the host's own socket it is whoever runs the host. */
 export function nameOf({ keyId }: Caller): string {
-  return keyId === 'socket' || keyId === 'none' ? keyId : `key ${keyId}`;
+  return /^[0-9a-f]{12}$/.test(keyId) ? `key ${keyId}` : keyId;
 }

@@ -45,7 +45,7 @@ export function journalRoutes(journals: NonNullable<ApiParts['journals']>) {
     const signal = signalOf(context);
     const { id, state } = await sandboxes.inspect(chat, { signal });
     if (state === 'running') await drainOutput(sandboxes, chat, { signal });
-    return journals(id, show);
+    return journals(id, show, context.var.caller.user);
   };
 
   const list = defineRoute(

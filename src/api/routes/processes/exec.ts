@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { ExecResult } from '../../../core/process.ts';
+import { withoutValues } from '../../../sandboxes/redacted.ts';
 import { signalOf } from '../../events.ts';
 import { requireScope } from '../../guards/auth.ts';
 import {
@@ -39,7 +40,7 @@ export const exec = defineRoute(
       ...(output_limit_bytes !== undefined && { outputLimitBytes: output_limit_bytes }),
       signal,
     });
-    return context.json(wireResult(result), 200);
+    return context.json(wireResult(withoutValues(result, context.var.secretValues())), 200);
   },
 );
 

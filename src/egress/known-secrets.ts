@@ -1,0 +1,41 @@
+/** Another process may change the secrets: what was read counts for so long. */
+const freshMs = 2_000;
+/** Users whose values are remembered; the rest is read anew. */
+const mostUsers = 200;
+
+/** The values that nothing may show, as they are now. Reading never throws: what cannot be opened cannot leak. */
+export class KnownSecrets {
+  readonly #read: (user: string | null) => readonly string[];
+  readonly #operator: readonly string[];
+  readonly #kept = new Map<string | null, { readonly at: number; readonly values: readonly string[] }>();
+
+  /** `operator`: keys of the config, which are nobody's to see. */
+  constructor(read: (user: string | null) => readonly string[], operator: readonly string[]) {
+    this.#read = read;
+    this.#operator = operator;
+  }
+
+  /** Of one user and the operator; `null`: of everybody. */
+  of(user: string | null): readonly string[] {
+    const kept = this.#kept.get(user);
+    const now = performance.now();
+    if (kept !== undefined && now - kept.at < freshMs) return kept.values;
+    const values = [...this.#operator, ...this.#found(user, kept?.values ?? [])];
+    if (this.#kept.size >= mostUsers) this.#kept.clear();
+    this.#kept.set(user, { at: now, values });
+    return values;
+  }
+
+  /** They have just changed here. */
+  forget(): void {
+    this.#kept.clear();
+  }
+
+  #found(user: string | null, before: readonly string[]): readonly string[] {
+    try {
+      return this.#read(user);
+    } catch {
+      return before;
+    }
+  }
+}

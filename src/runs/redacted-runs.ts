@@ -1,0 +1,53 @@
+import { localUser } from '../core/identity.ts';
+import { Redactor } from '../sandboxes/redactor.ts';
+import type { RunEvent } from './events.ts';
+import type { Runs } from './index.ts';
+import type { RunOptions } from './options.ts';
+import { foldRun } from './result.ts';
+
+/** Runs whose output never shows a secret of their user, however it got in; what only looks like a key stays. */
+export function redactedRuns(runs: Runs, secretValues: (user: string) => readonly string[]): Runs {
+  async function* stream(
+    code: string | Uint8Array,
+    language: string,
+    options: RunOptions = {},
+  ): AsyncGenerator<RunEvent> {
+    const values = secretValues(options.user || localUser);
+    const events = runs.stream(code, language, options);
+    if (values.length === 0) yield* events;
+    else yield* withoutValues(events, values);
+  }
+  return {
+    ...runs,
+    stream,
+    run: (code, language, options = {}) => foldRun(stream(code, language, options), options),
+  };
+}
+
+/** The end of a piece is held back while it may be the beginning of a secret, and no longer than the next event. */
+async function* withoutValues(
+  events: AsyncIterable<RunEvent>,
+  values: readonly string[],
+): AsyncGenerator<RunEvent> {
+  const streams = {
+    stdout: new Redactor(values, 'values'),
+    stderr: new Redactor(values, 'values'),
+  };
+  let isCompiling = false;
+  const told = (stream: 'stdout' | 'stderr', pieces: readonly { readonly bytes: Uint8Array }[]) =>
+    pieces.map(
+      ({ bytes }): RunEvent =>
+        isCompiling ? { type: 'compile-output', stream, bytes } : { type: stream, bytes },
+    );
+  for await (const event of events) {
+    const stream = event.type === 'compile-output' ? event.stream : event.type;
+    if ('bytes' in event && (stream === 'stdout' || stream === 'stderr')) {
+      isCompiling = event.type === 'compile-output';
+      yield* told(stream, streams[stream].push(event.bytes, 0));
+      continue;
+    }
+    yield* told('stdout', streams.stdout.flush());
+    yield* told('stderr', streams.stderr.flush());
+    yield event;
+  }
+}
