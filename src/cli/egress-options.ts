@@ -2,7 +2,6 @@
 import type { BindingSpec, Denial, EgressBridge, EgressPolicy, EgressSpec } from '../core/egress.ts';
 import { targetOf } from '../egress/host-name.ts';
 import { presetNames } from '../egress/presets.ts';
-import { policyOf } from '../egress/rules.ts';
 import type { CliContext, CliOption, CliValues } from './command.ts';
 import { texts } from './command.ts';
 import { wrongUsage } from './values.ts';
@@ -39,7 +38,7 @@ export const egressOptions = {
 } as const satisfies Record<string, CliOption>;
 
 /** Undefined where the command line names nothing: the config's own holds then. */
-export function egressFrom(values: CliValues): EgressSpec | undefined {
+export async function egressFrom(values: CliValues): Promise<EgressSpec | undefined> {
   const allow = texts(values, 'allow');
   const bridges = texts(values, 'bridge').map(bridgeFrom);
   const bindings = texts(values, 'bind')
@@ -47,6 +46,7 @@ export function egressFrom(values: CliValues): EgressSpec | undefined {
     .map(bindingFrom);
   const asks = values.ask === true;
   if (allow.length === 0 && bridges.length === 0 && bindings.length === 0 && !asks) return undefined;
+  const { policyOf } = await import('../egress/rules.ts');
   const named = policyOf({ allow, deny: texts(values, 'deny') });
   if (asks && named.mode === 'allow-all') throw wrongUsage('--ask does not go with --allow "*"');
   const policy: EgressPolicy = asks ? { ...named, mode: 'ask' } : named;

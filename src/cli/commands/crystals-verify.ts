@@ -55,7 +55,7 @@ async function idsFrom(solves: RemoteSolves, context: CliContext): Promise<reado
   return (await solves.crystals({ signal })).map(({ key }) => key);
 }
 
-function verify(id: string, solves: RemoteSolves, { values, signal }: CliContext): Promise<Verified> {
-  const egress = egressFrom(values);
+async function verify(id: string, solves: RemoteSolves, { values, signal }: CliContext): Promise<Verified> {
+  const egress = await egressFrom(values);
   return solves.verify(id, { ...(egress && { egress }), signal });
 }

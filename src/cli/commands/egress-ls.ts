@@ -18,15 +18,18 @@ export const egressLsCommand: CliCommand = {
     const chat = await host.chat(word);
     const spec = await chat.within(({ egress }) => egress.get({ signal: context.signal }));
     if (context.json) context.out(JSON.stringify(spec));
+    else if (isNothing(spec)) context.out('It may reach nothing. geode egress allow CHAT HOST changes that.');
     else for (const line of shownEgress(spec)) context.out(line);
     return exitCodes.done;
   },
 };
 
+function isNothing({ policy, bindings }: EgressSpec): boolean {
+  return policy.mode === 'deny-all' && policy.deny.length === 0 && bindings.length === 0;
+}
+
 /** As people read it: deny rules first, since they win. */
 export function shownEgress({ policy, bindings }: EgressSpec, now = Date.now()): readonly string[] {
-  const isNothing = policy.mode === 'deny-all' && policy.deny.length === 0 && bindings.length === 0;
-  if (isNothing) return ['It may reach nothing. geode egress allow CHAT HOST changes that.'];
   return [
     `mode ${policy.mode}`,
     ...policy.deny.map((rule) => `deny ${shownRule(rule)}`),

@@ -43,7 +43,7 @@ export const execCommand: CliCommand = {
         details: { usage: true },
       });
     }
-    const sandbox = specFrom(context.values, context.host);
+    const sandbox = await specFrom(context.values, context.host);
     const command = { argv: [program, ...rest] as const, timeoutMs: timeoutFrom(context.values) };
     return orNotRun(context, async () => {
       await using host = connectRuns(context);
@@ -77,10 +77,10 @@ async function execIn(
   }
 }
 
-function specFrom(values: CliValues, host: Host): FreshSandbox {
+async function specFrom(values: CliValues, host: Host): Promise<FreshSandbox> {
   const image = text(values, 'image');
   const runtime = runtimeFrom(values);
-  const egress = egressFrom(values);
+  const egress = await egressFrom(values);
   return {
     env: envFrom(values, host),
     limits: limitsFrom(values),

@@ -5,7 +5,6 @@ import { newEntryOf, wireStored } from '../../api/wire.ts';
 import { checkUser } from '../../core/identity.ts';
 import { type CliCommand, type CliContext, exitCodes } from '../command.ts';
 import { askRunningHost } from '../connect/running-api.ts';
-import { finishIndexing, openSearchableMemory } from '../local-files.ts';
 import { userOption, userValues } from '../memory-options.ts';
 import { parseValues } from '../values.ts';
 
@@ -86,6 +85,7 @@ async function store(entry: WireNewEntry, user: string, context: CliContext): Pr
   const { signal } = context;
   const asked = await askRunningHost(context, user, (host) => host.ingest(entry, { signal }));
   if (asked !== undefined) return asked.answer;
+  const { finishIndexing, openSearchableMemory } = await import('../local-files.ts');
   await using local = await openSearchableMemory(context);
   const stored = await local.store.in(user).store(newEntryOf(entry), { signal });
   await finishIndexing(local, context);

@@ -1,7 +1,6 @@
 import { GeodeError, isGeodeError } from '../../core/errors.ts';
 import { type CliCommand, type CliContext, exitCodes } from '../command.ts';
 import { askRunningHost } from '../connect/running-api.ts';
-import { openLocalMemory } from '../local-files.ts';
 import { userOption, userValues } from '../memory-options.ts';
 import { parseValues, somePositionals } from '../values.ts';
 
@@ -38,6 +37,7 @@ async function forget(id: string, user: string, context: CliContext): Promise<bo
     ),
   );
   if (asked !== undefined) return asked.answer;
+  const { openLocalMemory } = await import('../local-files.ts');
   await using local = await openLocalMemory(context);
   return await local.store.in(user).forget(id);
 }

@@ -5,7 +5,6 @@ import { GeodeError } from '../../core/errors.ts';
 import type { Answer } from '../../core/memory.ts';
 import { type CliCommand, type CliContext, exitCodes } from '../command.ts';
 import { askRunningHost } from '../connect/running-api.ts';
-import { openMemoryToSearch } from '../local-files.ts';
 import { filterOptions, filterValues, pagingOptions } from '../memory-options.ts';
 import { renderAnswer } from '../render-entries.ts';
 import { parseValues } from '../values.ts';
@@ -55,6 +54,7 @@ async function answerTo(text: string, options: SearchValues, context: CliContext
     host.search(text, { ...filter, fusion, ...(dense !== undefined && { dense }), signal }),
   );
   if (asked !== undefined) return answerOf(asked.answer);
+  const { openMemoryToSearch } = await import('../local-files.ts');
   await using local = await openMemoryToSearch(context);
   return await local.store
     .in(options.user)

@@ -153,7 +153,7 @@ function usage(message: string): GeodeError {
 }
 
 async function optionsFrom({ values, host, signal }: CliContext): Promise<LiveRunOptions> {
-  const egress = egressFrom(values);
+  const egress = await egressFrom(values);
   const image = text(values, 'image');
   const runtime = runtimeFrom(values);
   return {

@@ -39,7 +39,7 @@ export const sandboxCreateCommand: CliCommand = {
   options: { ...hostingOptions, ...creationOptions },
   async run(context) {
     const word = onePositional(context, '[USER/]CHAT');
-    const spec = creationFrom(context);
+    const spec = await creationFrom(context);
     await using host = await connectHost(context);
     const status = await makeIn(await host.chat(word), spec, context);
     if (spec.egress !== undefined) warnIfAdvice(status.runtime !== 'native', context);
@@ -62,8 +62,11 @@ export async function makeIn(
 }
 
 /** Only what was asked for: one that is there already must agree with it. */
-export function creationFrom({ values, host }: Pick<CliContext, 'values' | 'host'>): RemoteSandboxSpec {
-  const egress = egressFrom(values);
+export async function creationFrom({
+  values,
+  host,
+}: Pick<CliContext, 'values' | 'host'>): Promise<RemoteSandboxSpec> {
+  const egress = await egressFrom(values);
   const runtime = runtimeFrom(values);
   const image = text(values, 'image');
   const env = envFrom(values, host);

@@ -58,7 +58,7 @@ export const shellCommand: CliCommand = {
     return orNotRun(context, async () => {
       await using host = await connectHost(context);
       const chat = await host.chat(word);
-      const { env: _, ...spec } = creationFrom(context);
+      const { env: _, ...spec } = await creationFrom(context);
       const status = await makeIn(chat, spec, context);
       const running = await chat.within((sandbox) => terminalIn(sandbox, status, argv, context));
       return tell(await joinTerminal(running, context), chat, context);

@@ -67,7 +67,7 @@ async function requestFrom(context: CliContext): Promise<SolveRequest> {
   const files = texts(context.values, 'file').map(
     async (path) => [basename(path), await read(path)] as const,
   );
-  const egress = egressFrom(context.values);
+  const egress = await egressFrom(context.values);
   return {
     problem,
     ...rest,

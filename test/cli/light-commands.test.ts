@@ -1,0 +1,44 @@
+import { readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const path = (name: string) => join(root, 'src/cli', name);
+
+/** What is loaded with a file, itself included: what it imports by name and what that imports, types left out. */
+function loadedBy(file: string, seen = new Set<string>()): ReadonlySet<string> {
+  if (seen.has(file)) return seen;
+  seen.add(file);
+  const source = readFileSync(file, 'utf8');
+  const imports = /^(?:import|export) (?!type\b)[^';]*?from '([^']+)'/gm;
+  for (const [, from = ''] of source.matchAll(imports)) {
+    if (!from.startsWith('.')) seen.add(from);
+    else if (from.endsWith('.ts')) loadedBy(join(dirname(file), from), seen);
+  }
+  return seen;
+}
+
+describe('what a command loads', () => {
+  it('is the list of commands for --help, and nothing of them', () => {
+    const loaded = [...loadedBy(path('main.ts'))].map((file) => relative(root, file));
+    expect(loaded.filter((file) => /^src\/(?!cli|config\/host)/.test(file))).toEqual([]);
+    expect(loaded.filter((file) => file.includes('commands/'))).toEqual([]);
+  });
+
+  it.each([
+    'run',
+    'exec',
+    'shell',
+    'sandbox-exec',
+    'sandbox-create',
+    'sandbox-cp',
+    'sandbox-ps',
+    'secrets-ls',
+  ])('is no schema, no server and no model for %s', (name) => {
+    const loaded = [...loadedBy(path('perform.ts')), ...loadedBy(path(`commands/${name}.ts`))];
+    const heavy =
+      /^(zod|ws|hono|ai|pino|@.*)(\/|$)|src\/(app|host\/(open-host|serve)|api\/(app|server))\.ts$/;
+    expect(loaded.filter((file) => heavy.test(file))).toEqual([]);
+  });
+});
