@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, inject, it } from 'vitest';
 import type { GeodeClient } from '../../src/client/client.ts';
 import { clientOfHost } from '../../src/host/host-client.ts';
-import { namedHost } from '../../src/ledger/host-lock.ts';
+import { namedHost } from '../../src/ledger/named-host.ts';
 import { geodeProgram } from '../cli/sandbox-home.ts';
 import { eventually, fixtureText } from '../contracts/harness.ts';
 import { imageTag } from '../engine/images.ts';
