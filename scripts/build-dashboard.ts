@@ -39,19 +39,20 @@ type Manifest = z.infer<typeof manifestSchema>;
 export async function buildDashboard(): Promise<boolean> {
   const fingerprint = fingerprintOf();
   if (recorded() === fingerprint) return false;
-  // Under a test runner it says `test`, and React would be built for its own developers.
-  const { NODE_ENV: before = 'production' } = process.env;
-  process.env.NODE_ENV = 'production';
   const { build } = await import('vite');
   // Two builds at once each have a folder of their own; the last one stays.
   const made = `${dist}.${randomBytes(6).toString('hex')}`;
+  // The build asks for no other sign of whether it is for people or for developers; a test run has its own.
+  const { NODE_ENV } = process.env;
+  process.env.NODE_ENV = 'production';
   try {
     await build({ configFile: join(folder, 'vite.config.ts'), build: { outDir: made, emptyOutDir: true } });
     checkBudgets(made);
     writeFileSync(join(made, record), fingerprint);
     replace(made);
   } finally {
-    process.env.NODE_ENV = before;
+    if (NODE_ENV === undefined) delete process.env.NODE_ENV;
+    else process.env.NODE_ENV = NODE_ENV;
     rmSync(made, { recursive: true, force: true });
   }
   return true;
