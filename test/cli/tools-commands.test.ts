@@ -20,7 +20,7 @@ describe.skipIf(!bubblewrap.available)(`geode tools${skipped}`, patience, () => 
       GEODE_MEMORY_BASE_URL: 'http://127.0.0.1:9',
     });
   });
-  afterAll(() => home[Symbol.asyncDispose](), 120_000);
+  afterAll(() => home[Symbol.asyncDispose](), 300_000);
 
   it('the example of docs/mcp.md works as it stands there', async () => {
     const words = await readFile(document, 'utf8');
