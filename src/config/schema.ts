@@ -278,6 +278,10 @@ export function configSchema(host: Host) {
         per_user: positive.int().default(2).describe('of these, of one user'),
         messages_per_minute: positive.default(30).describe('messages of one sender that are taken'),
         pairing_minutes: positive.default(30).describe('minutes that the code of an unknown sender is good'),
+        time_zone: z
+          .string()
+          .default('UTC')
+          .describe('of schedules in chats that name none: "Europe/Berlin"'),
         file_size: size.default(20 * 1024 ** 2).describe('largest file that goes in or out: "20m"'),
       })
       .prefault({}),
