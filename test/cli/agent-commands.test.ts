@@ -47,17 +47,12 @@ describe.skipIf(!bubblewrap.available)(`geode agent${skipped}`, patience, () => 
 
     replies.push({ text: 'A file.' });
     expect(await home.ok(['agent', '-q', '-m', 'what was it?'])).toBe('A file.\n');
-    const shown = await home.ok(['agent', 'ls']);
-    expect(shown).toMatch(/agent +builtin +idle +2/);
-    expect(await home.ok(['agent', 'log', 'agent', '-q'])).toBe('Two rows.\nA file.\n');
     const lines = (await home.ok(['agent', 'log', 'agent', '--json'])).trim().split('\n');
     const events = lines.map((line): AgentEvent => JSON.parse(line));
     expect(events[0]).toMatchObject({ type: 'turn-start', message: 'what is in it?' });
     const after = String(events.at(-2)?.seq);
     const rest = await home.ok(['agent', 'log', 'agent', '--json', '--after', after]);
     expect(JSON.parse(rest)).toEqual(events.at(-1));
-    expect(await home.ok(['agent', 'stop', 'agent'])).toContain('forgotten');
-    expect(await home.ok(['agent', 'ls'])).toContain('No conversations yet');
   });
 
   it('after kill -9 of the host in mid-turn another host goes on, and each event is told once', async () => {
@@ -102,7 +97,7 @@ describe.skipIf(!bubblewrap.available)(`geode agent${skipped}`, patience, () => 
       timeout: 240_000,
     });
     expect(stdout).toMatch(
-      /^Done\.\nIt prints hello\.\n\{"type":"result".*\}\nCHAT +DRIVER[\s\S]*demo: forgotten\n$/,
+      /^Done\.\nIt prints hello\.\n\{"type":"result".*\}\nCHAT +DRIVER[\s\S]*demo +builtin +idle +2[\s\S]*demo: forgotten\n$/,
     );
   });
 
