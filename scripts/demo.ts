@@ -97,9 +97,9 @@ async function serve(): Promise<void> {
     config.gateway.auth === 'off' ? 'none-is-needed' : (gateway.secret ?? freshSecret(served.keys));
   console.log(walkThrough(gateway.url, secret));
   if (values.once) return;
-  if (gateway.link !== null)
-    console.log(`Open the dashboard, with a link that is good for once:\n${gateway.link}\n`);
   console.log('Ctrl-C stops it. More: bin/geode.js --help, bin/geode.js status');
+  if (gateway.link !== null)
+    console.log(`\nThe dashboard, with a link that is good for once:\n${gateway.link}`);
   const stop = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => stop.abort());
   await once(stop.signal, 'abort');

@@ -3,18 +3,23 @@
 import { chatSegment } from '../../src/api/schemas/encoding.ts';
 import type { WireMachine } from '../../src/api/schemas/server.ts';
 import type { WireSession } from '../../src/api/schemas/session.ts';
+import { socketProtocol } from '../../src/api/schemas/socket-frames.ts';
 import { createClient, GeodeError } from '../../src/client/client.ts';
 import { parseJson, problemError } from '../../src/client/send.ts';
-import { httpTransport } from '../../src/client/transport.ts';
 
 /** Where this page is: behind a proxy, some path. */
 const basePath = location.pathname.replace(/[^/]*$/, '');
 
-export const transport = httpTransport({ url: location.origin + basePath });
-export const client = createClient(transport);
+export const client = createClient({ url: location.origin + basePath });
+
+/** A WebSocket to a path of the API. */
+export function connect(path: string): WebSocket {
+  const scheme = location.protocol === 'https:' ? 'wss:' : 'ws:';
+  return new WebSocket(`${scheme}//${location.host}${basePath.slice(0, -1)}${path}`, [socketProtocol]);
+}
 
 async function asked(path: string, init: RequestInit): Promise<Response> {
-  const response = await transport.fetch(path, init).catch((cause) => {
+  const response = await fetch(basePath.slice(0, -1) + path, init).catch((cause) => {
     throw new GeodeError('server_unreachable', 'The host does not answer', { cause });
   });
   if (response.ok) return response;

@@ -8,6 +8,9 @@ export function keysToAskAgain(event: HostEvent): readonly (readonly string[])[]
   if (event.type === 'process-start' || event.type === 'process-exit')
     return [['sandbox', event.chat, 'processes']];
   if (type === 'egress-denied') return [['egress']];
+  if (type.startsWith('approval-')) return [['approvals']];
+  if (type.startsWith('turn-')) return [['agents'], ['chats']];
+  if (type.startsWith('solve-') || type === 'attempt-end' || type === 'crystal-change') return [['solves']];
   if (type.startsWith('entr')) return [['memory']];
   return [];
 }

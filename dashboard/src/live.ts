@@ -4,10 +4,9 @@
  */
 import { useSyncExternalStore } from 'react';
 import { fromWire } from '../../src/api/schemas/names.ts';
-import type { ClientSocket } from '../../src/client/transport.ts';
 import type { HostEvent } from '../../src/core/events.ts';
 import type { Usage } from '../../src/sandboxes/metrics.ts';
-import { transport } from './api.ts';
+import { connect } from './api.ts';
 
 type LiveState = 'connecting' | 'live' | 'reconnecting';
 
@@ -30,7 +29,7 @@ type Listener = (event: HostEvent | 'anew') => void;
 class LiveConnection {
   #shown: Live = { state: 'connecting', events: [], usage: new Map() };
   #seq: number | undefined;
-  #socket: ClientSocket | undefined;
+  #socket: WebSocket | undefined;
   #waitMs = firstWaitMs;
   #retry: ReturnType<typeof setTimeout> | undefined;
   readonly #viewers = new Set<() => void>();
@@ -46,7 +45,7 @@ class LiveConnection {
     if (this.#socket !== undefined) return;
     clearTimeout(this.#retry);
     const from = this.#seq === undefined ? 'last=200' : `after=${this.#seq}`;
-    const socket = transport.connect(`/api/v1/events?${from}&usage_ms=${usageEveryMs}`, {});
+    const socket = connect(`/api/v1/events?${from}&usage_ms=${usageEveryMs}`);
     this.#socket = socket;
     socket.addEventListener('message', ({ data }) => this.#hear(data));
     socket.addEventListener('close', () => {

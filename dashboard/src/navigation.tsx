@@ -9,7 +9,18 @@ import { text } from './text.ts';
 import { applyTheme, chosenTheme, themes } from './theme.ts';
 import { Badge } from './ui/badge.tsx';
 
-export const pages = ['home', 'sandboxes', 'runs', 'solve', 'memory', 'egress', 'settings'] as const;
+export const pages = [
+  'home',
+  'sandboxes',
+  'runs',
+  'solve',
+  'memory',
+  'chats',
+  'agents',
+  'approvals',
+  'egress',
+  'settings',
+] as const;
 
 export function Navigation() {
   const [current = 'home'] = useRoute();

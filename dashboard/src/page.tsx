@@ -6,6 +6,9 @@ import { readSession } from './api.ts';
 import { keysToAskAgain } from './changes.ts';
 import { live, useLive } from './live.ts';
 import { Navigation } from './navigation.tsx';
+import { AgentsPage } from './pages/agents.tsx';
+import { ApprovalsPage } from './pages/approvals.tsx';
+import { ChatsPage } from './pages/chats.tsx';
 import { EgressPage } from './pages/egress.tsx';
 import { HomePage } from './pages/home.tsx';
 import { LoginPage } from './pages/login.tsx';
@@ -67,6 +70,9 @@ function PageOf({ route: [page = 'home', ...rest] }: { readonly route: readonly 
   if (page === 'runs') return <RunsPage />;
   if (page === 'memory') return <MemoryPage id={name} />;
   if (page === 'solve') return <SolvePage id={name} />;
+  if (page === 'chats') return <ChatsPage chat={name} />;
+  if (page === 'agents') return <AgentsPage chat={name} />;
+  if (page === 'approvals') return <ApprovalsPage />;
   if (page === 'egress') return <EgressPage />;
   if (page === 'settings') return <SettingsPage />;
   return (

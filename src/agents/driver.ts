@@ -58,6 +58,8 @@ export interface AgentDriver extends Partial<Disposable> {
    * turn runs has ended before this settles; when the host ends, a program may go on for the next host.
    */
   turn(turn: DriverTurn): Promise<TurnEnd>;
+  /** Another host left this conversation without a turn: what it keeps running is this one's to end some day. */
+  adopt?(conversation: number, state: unknown, sandboxes: UserSandboxes, chat: string): void;
   /** Ends what the conversation keeps running between turns, and forgets what it keeps. */
   stop?(state: unknown, sandboxes: UserSandboxes, chat: string): Promise<void>;
 }

@@ -1,7 +1,7 @@
 import type { ExitFacts, Process } from '../core/process.ts';
 
 /** One line that a program wrote, and the place in its journal behind it, where another reader goes on. */
-export interface JournalLine {
+interface JournalLine {
   readonly text: string;
   readonly end: number;
 }

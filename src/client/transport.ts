@@ -19,7 +19,7 @@ export interface Transport {
 /** What the client uses of a `Response`. */
 export interface Answer extends Pick<Response, 'ok' | 'status' | 'text' | 'arrayBuffer'> {
   /** Read once, and not beside the other ways to read it. */
-  readonly body: ReadableStream<Uint8Array> | null;
+  readonly body: ReadableStream<Uint8Array<ArrayBuffer>> | null;
 }
 
 /** What the client uses of a WebSocket. */

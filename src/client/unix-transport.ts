@@ -67,7 +67,7 @@ function answerOf(incoming: IncomingMessage): Answer {
     status,
     ok: status >= 200 && status < 300,
     get body() {
-      return ReadableStream.from<Uint8Array>(incoming);
+      return ReadableStream.from<Uint8Array<ArrayBuffer>>(incoming);
     },
     text: async () => (await bytes()).toString(),
     arrayBuffer: async () => new Uint8Array(await bytes()).buffer,

@@ -204,7 +204,7 @@ export function configSchema(host: Host) {
         driver: z
           .enum(driverNames)
           .default('builtin')
-          .describe('who holds a conversation that names nobody: builtin, claude, codex or acp'),
+          .describe('who holds a conversation that names nobody: builtin, claude or codex'),
         model: z
           .string()
           .min(1)
@@ -245,6 +245,15 @@ export function configSchema(host: Host) {
         idle: positive.default(300).describe('seconds that it waits for another message'),
       })
       .prefault({}),
+    codex: z
+      .strictObject({
+        folder: folder
+          .optional()
+          .describe('of this machine, with the program bin/codex in it; not set: the image has it'),
+        upstream: z.url().optional().describe('of the binding openai, instead of its own'),
+        model: z.string().min(1).default('gpt-5').describe('a name that the upstream knows'),
+      })
+      .prefault({}),
     runs: z
       .strictObject({
         images: z
@@ -269,6 +278,10 @@ export function configSchema(host: Host) {
         per_user: positive.int().default(2).describe('of these, of one user'),
         messages_per_minute: positive.default(30).describe('messages of one sender that are taken'),
         pairing_minutes: positive.default(30).describe('minutes that the code of an unknown sender is good'),
+        time_zone: z
+          .string()
+          .default('UTC')
+          .describe('of schedules in chats that name none: "Europe/Berlin"'),
         file_size: size.default(20 * 1024 ** 2).describe('largest file that goes in or out: "20m"'),
       })
       .prefault({}),

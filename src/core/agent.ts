@@ -10,7 +10,7 @@ import type { Cancel } from './cancel.ts';
 import type { TokenUsage } from './prices.ts';
 import type { Change } from './snapshots.ts';
 
-export const driverNames = ['builtin', 'claude', 'codex', 'acp'] as const;
+export const driverNames = ['builtin', 'claude', 'codex'] as const;
 export type DriverName = (typeof driverNames)[number];
 
 /** What an agent's program may do without asking: nothing, change files of the workspace, or everything. */

@@ -1,5 +1,6 @@
 import { builtinDriver } from '../agents/builtin/builtin.ts';
 import { claudeDriver } from '../agents/claude/claude.ts';
+import { codexDriver } from '../agents/codex/codex.ts';
 import { openAgents } from '../agents/open-agents.ts';
 import type { App } from '../app.ts';
 import type { Config } from '../config/schema.ts';
@@ -27,9 +28,13 @@ interface AgentParts {
 }
 
 /** The agents of the config. Nothing is asked of a model until a message comes, or a turn is to be resumed. */
-export function openConfiguredAgents({ agents, claude, providers }: Config, parts: AgentParts): Agents {
+export function openConfiguredAgents(
+  { agents, claude, codex, providers }: Config,
+  parts: AgentParts,
+): Agents {
   const { ledger, sandboxes, models, memory, approvals, events, log, app, tools } = parts;
   const { model, steps, instructions } = agents;
+  const prices = { ...knownPrices, ...providers.prices };
   return openAgents({
     ...{ ledger, sandboxes, approvals, events, log },
     drivers: [
@@ -40,9 +45,10 @@ export function openConfiguredAgents({ agents, claude, providers }: Config, part
       claudeDriver({
         ...claude,
         idleMs: claude.idle * 1000,
-        prices: { ...knownPrices, ...providers.prices },
+        prices,
         tools,
       }),
+      codexDriver({ ...codex, prices, tools }),
     ],
     driver: agents.driver,
     turnTimeoutMs: agents.turn_timeout * 1000,

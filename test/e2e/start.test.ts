@@ -26,10 +26,16 @@ describe('npm start', () => {
         },
       });
       const ended = once(child, 'exit');
+      await using _child = {
+        async [Symbol.asyncDispose]() {
+          child.kill('SIGINT');
+          await ended;
+        },
+      };
       const lines: string[] = [];
       for await (const line of createInterface({ input: child.stdout })) {
         lines.push(line);
-        if (line.startsWith('Ctrl-C')) break;
+        if (line.includes('/#/login/')) break;
       }
       expect(lines).toContain('42');
       expect(lines.join('\n')).toContain('[Exit code: 1]');
@@ -37,7 +43,7 @@ describe('npm start', () => {
       const commands = lines
         .slice(
           lines.findIndex((line) => line.startsWith('hub=')),
-          -1,
+          lines.findIndex((line) => line.startsWith('Ctrl-C')),
         )
         .join('\n');
       const script = commands.replaceAll('curl -s ', "curl -sf -w '\\n' ");
@@ -50,6 +56,22 @@ describe('npm start', () => {
       expect(found.results[0]).toMatchObject({ id: 'notes/deploy' });
       expect(read).toMatchObject({ content: 'Deploys run from the release branch', sources: ['runbook'] });
       expect(counted.categories).toContainEqual({ name: 'project', count: 1 });
+
+      // The link opens the dashboard, where the demo's sandbox is; a code is good for once.
+      const [url = '', code = ''] = lines.at(-1)?.split('/#/login/') ?? [];
+      const page = await fetch(url);
+      expect(page.headers.get('content-security-policy')).toContain("script-src 'self'");
+      const logIn = () =>
+        fetch(`${url}/login`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ code }),
+        });
+      const cookie = (await logIn()).headers.get('set-cookie')?.split(';')[0] ?? '';
+      const headers = { cookie, 'sec-fetch-site': 'same-origin' };
+      const answer = await fetch(`${url}/api/v1/sandboxes`, { headers });
+      expect(await answer.json()).toMatchObject({ sandboxes: [{ chat: 'demo', state: 'running' }] });
+      expect((await logIn()).status).toBe(401);
 
       child.kill('SIGINT');
       expect(await ended).toEqual([0, null]);

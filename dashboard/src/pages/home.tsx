@@ -35,6 +35,11 @@ function Needs() {
   const { events } = useLive();
   const usage = useQuery({ queryKey: ['egress', 'usage'], queryFn: () => client.egress.usage() });
   const solves = useQuery({ queryKey: ['solves'], queryFn: () => client.solves.list({ limit: 20 }) });
+  const approvals = useQuery({
+    queryKey: ['approvals', 'open'],
+    queryFn: () => client.approvals.list(),
+  });
+  const open = approvals.data ?? [];
   const budget = usage.data?.budget;
   const isSpent = budget?.limitUsd != null && budget.spentUsd >= budget.limitUsd;
   const denied = new Map(
@@ -47,8 +52,15 @@ function Needs() {
   const interrupted = (solves.data ?? []).filter(({ state }) => state === 'interrupted');
   return (
     <Card title={text.home.needs}>
-      {!isSpent && denied.size === 0 && interrupted.length === 0 && <Empty>{text.home.nothingNeeds}</Empty>}
+      {!isSpent && open.length === 0 && denied.size === 0 && interrupted.length === 0 && (
+        <Empty>{text.home.nothingNeeds}</Empty>
+      )}
       <ul className="flex flex-col gap-1">
+        {open.map(({ id, title }) => (
+          <li key={id} className="break-words">
+            {text.approvals.waiting} <a href="#/approvals">{nameText(title)}</a>
+          </li>
+        ))}
         {isSpent && <li className="text-bad">{text.home.spent}</li>}
         {[...denied.values()].slice(0, 5).map((event) => (
           <li key={event.seq} className="break-words">

@@ -75,7 +75,7 @@ interface Place {
 function Folder({ chat, path, shown }: Place) {
   const listing = useQuery({
     queryKey: ['sandbox', chat, 'files', path],
-    queryFn: () => client.sandboxes.of(chat).files.list(path, { depth: 1, limit: mostEntries }),
+    queryFn: () => client.sandboxes.of(chat).files.list(path || '.', { depth: 1, limit: mostEntries }),
   });
   return (
     <Answer of={listing}>

@@ -18,7 +18,7 @@ const lineHeight = 18;
 export function JournalView({ chat, process }: { readonly chat: string; readonly process: string }) {
   const { lines, error, ended } = useJournal(chat, process);
   const [pattern, setPattern] = useState('');
-  const frame = useRef<HTMLElement>(null);
+  const frame = useRef<HTMLDivElement>(null);
   const rows = useVirtualizer({
     count: lines.length,
     getScrollElement: () => frame.current,

@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { UnaskedPermission } from '../../core/agent.ts';
-import type { EgressSpec } from '../../core/egress.ts';
 import { GeodeError, isGeodeError } from '../../core/errors.ts';
 import type { PersistentSandbox, UserSandboxes } from '../../core/persistent.ts';
 import type { PriceTable } from '../../core/prices.ts';
-import type { Process } from '../../core/process.ts';
-import type { Mount } from '../../core/sandbox.ts';
+import type { Process, SignalName } from '../../core/process.ts';
 import type { ToolSessions } from '../../core/tools.ts';
+import { openBound } from '../bound-sandbox.ts';
 import { type AgentDriver, type DriverTurn, stopReason } from '../driver.ts';
 import { userLine } from './claude-lines.ts';
 import { claudeCommand } from './command.ts';
@@ -65,48 +64,43 @@ export function claudeDriver(options: ClaudeOptions): AgentDriver {
       idle.cancel(conversation);
       const { process, state } = await reachProgram(turn, options);
       const end = await followTurn(turn, process, state, options.prices);
-      idle.start(conversation, process);
+      idle.start(conversation, () => process.closeStdin());
       return end;
     },
-    async stop(given, sandboxes, chat) {
-      const state = stateSchema.safeParse(given).data;
-      if (state?.process == null) return;
-      const { id } = state.process;
-      // One that is stopped runs nothing.
-      const status = await sandboxes.inspect(chat).catch(() => undefined);
-      if (status?.state !== 'running') return;
-      const sandbox = await sandboxes.start(chat);
-      await sandbox.signal(id, 'SIGKILL', { tree: true }).catch(() => {});
+    adopt(conversation, state, sandboxes, chat) {
+      idle.start(conversation, () => endProgram(state, sandboxes, chat, 'SIGTERM'));
     },
+    stop: (state, sandboxes, chat) => endProgram(state, sandboxes, chat, 'SIGKILL'),
     [Symbol.dispose]: () => idle[Symbol.dispose](),
   };
 }
 
-async function openSandbox(
+function openSandbox(
   { folder, skills, upstream }: ClaudeOptions,
   sandboxes: UserSandboxes,
   chat: string,
   signal: AbortSignal | undefined,
 ): Promise<PersistentSandbox> {
   const binding = { name: 'anthropic', ...(upstream !== undefined && { upstream }) };
-  const withBinding = (before: EgressSpec | undefined): EgressSpec => ({
-    policy: before?.policy ?? { mode: 'allow-list', allow: [], deny: [] },
-    bindings: [...(before?.bindings ?? []).filter(({ name }) => name !== binding.name), binding],
-  });
-  const mounts: readonly Mount[] = [
+  const mounts = [
     ...(folder === undefined ? [] : [{ source: folder, target: mountTarget }]),
     ...(skills === undefined ? [] : [{ source: skills, target: skillsTarget }]),
   ];
-  try {
-    const sandbox = await sandboxes.start(chat, { signal });
-    const before = await sandboxes.egress(chat);
-    if (!before?.bindings.some(({ name }) => name === binding.name))
-      await sandboxes.changeEgress(chat, withBinding, { signal });
-    return sandbox;
-  } catch (error) {
-    if (!isGeodeError(error, 'sandbox_not_found')) throw error;
-    return await sandboxes.getOrCreate(chat, { mounts, egress: withBinding(undefined) }, { signal });
-  }
+  return openBound(sandboxes, chat, { binding, mounts, signal });
+}
+
+/** Of one that has ended nothing is left to do; a sandbox that is stopped runs nothing. */
+async function endProgram(
+  given: unknown,
+  sandboxes: UserSandboxes,
+  chat: string,
+  how: SignalName,
+): Promise<void> {
+  const id = stateSchema.safeParse(given).data?.process?.id;
+  const status = id === undefined ? undefined : await sandboxes.inspect(chat).catch(() => undefined);
+  if (id === undefined || status?.state !== 'running') return;
+  const sandbox = await sandboxes.start(chat);
+  await sandbox.signal(id, how, { tree: how === 'SIGKILL' }).catch(() => {});
 }
 
 interface Reached {
@@ -208,10 +202,10 @@ class IdlePrograms implements Disposable {
     this.#ms = ms;
   }
 
-  start(conversation: number, process: Process): void {
+  start(conversation: number, end: () => Promise<void>): void {
     const timer = setTimeout(() => {
       this.#timers.delete(conversation);
-      process.closeStdin().catch(() => {}); // It has ended, or its sandbox has.
+      end().catch(() => {}); // It has ended, or its sandbox has.
     }, this.#ms);
     this.#timers.set(conversation, timer.unref());
   }

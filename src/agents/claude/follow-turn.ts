@@ -5,6 +5,7 @@ import { costOf, type PriceTable } from '../../core/prices.ts';
 import type { Process } from '../../core/process.ts';
 import { type DriverHappening, type DriverTurn, stopReason, type TurnEnd } from '../driver.ts';
 import { journalLines, type LineEvent } from '../journal-lines.ts';
+import { nextUnlessStopped } from '../next-line.ts';
 import type { ClaudeState } from './claude.ts';
 import {
   type ClaudeLine,
@@ -42,23 +43,6 @@ export async function followTurn(
   } finally {
     reader.end();
     void lines.return(undefined).catch(() => {});
-  }
-}
-
-async function nextUnlessStopped(
-  lines: AsyncGenerator<LineEvent>,
-  signal: AbortSignal,
-): Promise<IteratorResult<LineEvent> | 'stopped'> {
-  if (signal.aborted) return 'stopped';
-  const { promise, resolve } = Promise.withResolvers<'stopped'>();
-  const stop = () => resolve('stopped');
-  signal.addEventListener('abort', stop, { once: true });
-  try {
-    const next = lines.next();
-    next.catch(() => {}); // Where nobody waits for it any more.
-    return await Promise.race([next, promise]);
-  } finally {
-    signal.removeEventListener('abort', stop);
   }
 }
 
