@@ -23,10 +23,14 @@ describe.skipIf(!bubblewrap.available)(`solving over HTTP${skipped}`, () => {
       events.push(event);
       if (event.type !== 'reflection') continue;
       // While the model is about to answer, whoever looks sees how far it is.
-      const solve = await eventually(async () => {
-        const now = await client.solves.get(idOf(events));
-        return now.attempts.length === 2 && now;
-      }, 'the second attempt is asked for', 60_000);
+      const solve = await eventually(
+        async () => {
+          const now = await client.solves.get(idOf(events));
+          return now.attempts.length === 2 && now;
+        },
+        'the second attempt is asked for',
+        60_000,
+      );
       expect(solve).toMatchObject({
         state: 'running',
         attempts: [{ state: 'failed' }, { state: 'running' }],
