@@ -1,6 +1,7 @@
 /** Solving and crystals over HTTP, with a scripted model and real sandboxes. */
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import type { SolveEvent } from '../../src/core/solve.ts';
+import { eventually } from '../contracts/harness.ts';
 import { egressIn } from '../sandboxes/world.ts';
 import { answers, openShop, reflection, type Shop, solution } from '../solve/shop.ts';
 import { type TemporaryFolder, temporaryFolder } from '../temporary-folder.ts';
@@ -20,10 +21,21 @@ describe.skipIf(!bubblewrap.available)(`solving over HTTP${skipped}`, () => {
     const events: SolveEvent[] = [];
     for await (const event of client.solves.solve({ problem, tests, language: 'python', files })) {
       events.push(event);
-      // While it goes on, whoever looks sees how far it is.
-      const solve = await client.solves.get(idOf(events));
-      if (event.type === 'reflection')
-        expect(solve).toMatchObject({ state: 'running', attempts: [{ number: 1 }] });
+      if (event.type !== 'reflection') continue;
+      // While the model is about to answer, whoever looks sees how far it is.
+      const solve = await eventually(
+        async () => {
+          const now = await client.solves.get(idOf(events));
+          return now.attempts.length === 2 && now;
+        },
+        'the second attempt is asked for',
+        60_000,
+      );
+      expect(solve).toMatchObject({
+        state: 'running',
+        attempts: [{ state: 'failed' }, { state: 'running' }],
+      });
+      answer();
     }
     expect(events.at(-1)).toMatchObject({ type: 'result', outcome: 'solved', attempts: 2, code: right });
     const [kept] = await client.solves.list();
@@ -82,6 +94,7 @@ describe.skipIf(!bubblewrap.available)(`solving over HTTP${skipped}`, () => {
 });
 
 async function solved(): Promise<{ readonly crystal: string }> {
+  answer();
   for await (const event of server.client('alice').solves.solve({ problem, tests, language: 'python' }))
     if (event.type === 'result') return { crystal: event.crystal ?? '' };
   throw new Error('The solve has no result');
@@ -94,15 +107,16 @@ function idOf([first]: readonly SolveEvent[]): string {
 let folder: TemporaryFolder;
 let shop: Shop;
 let server: TestServer;
+/** Lets the model give its last answer. */
+let answer: () => void;
 let resources: AsyncDisposableStack;
 beforeEach(async () => {
   resources = new AsyncDisposableStack();
   folder = resources.use(temporaryFolder());
-  const script = answers(
-    solution('def double(n):\n    return m * 2\n'),
-    reflection('m is missing'),
-    solution(right),
-  );
+  const script = answers(solution('def double(n):\n    return m * 2\n'), reflection('m is missing'), {
+    ...solution(right),
+    hold: new Promise<void>((resolve) => (answer = resolve)),
+  });
   const egress = resources.use(egressIn(folder.path, {}));
   shop = resources.use(await openShop(folder.path, script, { egress }));
   server = resources.use(await startTestServer({ parts: { solves: shop.solves, egress } }));
