@@ -8,6 +8,8 @@ export interface LanesOptions {
   /** Messages that are worked on at once. */
   readonly concurrency: number;
   readonly mostPerUser?: number;
+  /** How the names of its lanes begin. */
+  readonly lanes: readonly string[];
   readonly leaseMs?: number;
   /** Works on one message and ends or returns it. The signal fires when the lease is lost or the host closes. */
   readonly work: (claim: Claim, signal: AbortSignal) => Promise<void>;
@@ -60,10 +62,15 @@ export class Lanes implements AsyncDisposable {
   }
 
   async #claimAll(): Promise<void> {
-    const { bus, kinds, concurrency, mostPerUser, leaseMs = usualLeaseMs, log } = this.#options;
+    const { bus, kinds, lanes, concurrency, mostPerUser, leaseMs = usualLeaseMs, log } = this.#options;
     try {
       while (this.#running.size < concurrency && !this.#closing.signal.aborted) {
-        const claim = await bus.claim({ kinds, leaseMs, ...(mostPerUser !== undefined && { mostPerUser }) });
+        const claim = await bus.claim({
+          kinds,
+          lanes,
+          leaseMs,
+          ...(mostPerUser !== undefined && { mostPerUser }),
+        });
         if (claim === undefined) return;
         const working: Promise<void> = this.#work(claim, leaseMs).finally(() => {
           this.#running.delete(working);

@@ -16,7 +16,7 @@ import { newReply } from './bodies.ts';
 import { LedgerBus } from './bus/ledger-bus.ts';
 import { busChapter } from './bus/tables.ts';
 import { openWebChannel } from './channels/web.ts';
-import { ChatTable, laneOf, webAddress, webChannel } from './chat-table.ts';
+import { ChatTable, controlLane, laneOf, webAddress, webChannel } from './chat-table.ts';
 import { OutboxDelivery } from './delivery.ts';
 import { Feed } from './feed.ts';
 import { Lanes } from './lanes.ts';
@@ -94,9 +94,13 @@ export async function openChats(options: OpenChatsOptions): Promise<Chats> {
     channel: (name: string) => channels.get(name),
     tell: feed.tell.bind(feed),
   };
+  // Messages of a channel that is not open here wait for a host that has it.
+  const lanes = [...channels.keys()].flatMap((name) => [laneOf(name, ''), controlLane(laneOf(name, ''))]);
   const work = (claim: Parameters<typeof workOn>[1], signal: AbortSignal) => workOn(scene, claim, signal);
-  opened.use(new Lanes({ bus, kinds: ['control'], concurrency: controlAtOnce, work, log }));
-  opened.use(new Lanes({ bus, kinds: ['interactive', 'scheduled'], concurrency, mostPerUser, work, log }));
+  opened.use(new Lanes({ bus, kinds: ['control'], lanes, concurrency: controlAtOnce, work, log }));
+  opened.use(
+    new Lanes({ bus, kinds: ['interactive', 'scheduled'], lanes, concurrency, mostPerUser, work, log }),
+  );
   const reception = { bus, senders, rate: new SenderRate(options.messagesPerMinute), concurrency };
   for (const channel of channels.values()) channel.start((incoming) => receive(reception, incoming));
 

@@ -22,6 +22,7 @@ const worthAnotherTry = [
   'link_lost',
   'sandbox_not_ready',
   'engine_failed',
+  'runtime_unavailable',
   'stopping',
   'ledger_failed',
 ] as const;

@@ -54,6 +54,8 @@ export interface ClaimOptions {
   readonly leaseMs: number;
   /** Messages of one user that may be worked on at once, `control` not counted. Default: no limit. */
   readonly mostPerUser?: number;
+  /** Only lanes whose names begin with one of these. Default: every lane. */
+  readonly lanes?: readonly string[];
 }
 
 export interface NewReply {

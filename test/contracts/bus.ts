@@ -125,6 +125,14 @@ export function busContract(name: string, open: (now: () => number) => Promise<B
       expect(keyOf(await claim())).toBe('later');
     });
 
+    it('takes only from the lanes that it is asked to look at', async () => {
+      await put('telegram:1', 't1');
+      await put('web:1', 'w1');
+      expect(keyOf(await claim({ lanes: ['web:', 'control:web:'] }))).toBe('w1');
+      expect(await claim({ lanes: ['web:', 'control:web:'] })).toBeUndefined();
+      expect(keyOf(await claim())).toBe('t1');
+    });
+
     it('a delayed message joins its lane when it is due, behind what is there, and holds nothing up before', async () => {
       await put('a', 'later', { kind: 'scheduled', due: clock + 100 });
       await put('a', 'a1');

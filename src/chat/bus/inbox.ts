@@ -22,7 +22,7 @@ export function storeMessage(sql: Sql, message: NewMessage, now: number): { id: 
 export function claimNext(sql: Sql, options: ClaimOptions, now: number): Claim | undefined {
   giveBackExpired(sql, now);
   joinDelayed(sql, now);
-  const { kinds, leaseMs, mostPerUser = Number.MAX_SAFE_INTEGER } = options;
+  const { kinds, leaseMs, mostPerUser = Number.MAX_SAFE_INTEGER, lanes = [''] } = options;
   const head = sql.get`SELECT id FROM (
       SELECT id, kind, user, position,
         (SELECT count(*) FROM bus_inbox AS own
@@ -31,6 +31,8 @@ export function claimNext(sql: Sql, options: ClaimOptions, now: number): Claim |
       FROM bus_inbox AS head
       WHERE state = 'waiting' AND due <= ${now}
         AND kind IN (SELECT value FROM json_each(${JSON.stringify(kinds)}))
+        AND EXISTS (SELECT 1 FROM json_each(${JSON.stringify(lanes)})
+          WHERE substr(head.lane, 1, length(value)) = value)
         AND NOT EXISTS (SELECT 1 FROM bus_inbox AS older
           WHERE older.lane = head.lane AND older.state IN ('waiting', 'running')
             AND older.position < head.position))
