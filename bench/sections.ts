@@ -5,6 +5,7 @@ import { execSection } from './spine/exec.ts';
 import { firstByteSection } from './spine/first-byte.ts';
 import { footprintSection } from './spine/footprint.ts';
 import { growthSection } from './spine/growth.ts';
+import { mcpSection } from './spine/mcp.ts';
 import { outputSection } from './spine/output.ts';
 import { persistentSection } from './spine/persistent.ts';
 import { terminalSection } from './spine/terminal.ts';
@@ -23,5 +24,6 @@ export const sections: readonly Section[] = [
   growthSection,
   persistentSection,
   workspacesSection,
+  mcpSection,
   terminalSection,
 ];

@@ -27,6 +27,8 @@ const contexts = ['python', 'javascript'].flatMap((language) =>
   ),
 );
 
+const toolWalls = ['bubblewrap', 'docker'].map((name) => `test/mcp/sessions.test.ts > in a ${name} sandbox`);
+
 export const proofs: Readonly<Record<string, readonly string[]>> = {
   'RT-1': [...every, ...runtime('gvisor')],
   'RT-2': every,
@@ -90,7 +92,20 @@ export const proofs: Readonly<Record<string, readonly string[]>> = {
   'NET-5': ['test/egress/secrets.test.ts'],
   'NET-6': ['test/api/previews.test.ts', 'test/egress/commands.test.ts'],
   'NET-7': ['test/egress/commands.test.ts'],
+  'MCP-1': [...toolWalls, 'test/mcp/sessions.test.ts > several users', 'test/mcp/killed-host.test.ts'],
+  'MCP-2': [...toolWalls, 'test/mcp/session-calls.test.ts'],
+  'MCP-3': [...toolWalls, 'test/mcp/killed-host.test.ts'],
+  'MCP-4': [...toolWalls, 'test/mcp/session-calls.test.ts'],
   'MCP-5': ['http', 'stdio', 'conformance'].map((name) => `test/mcp/${name}.test.ts`),
+  'CRY-4': [
+    ...['crystals', 'verify-again', 'solve', 'recall-block'].map((name) => `test/solve/${name}.test.ts`),
+    ...api('solve'),
+    'test/cli/solve-commands.test.ts',
+  ],
+  'CRY-5': ['test/solve/bench.test.ts'],
+  'GW-1': ['bus', 'chats', 'gateway'].map((name) => `test/chat/${name}.test.ts`),
+  'GW-2': ['bus', 'chats'].map((name) => `test/chat/${name}.test.ts`),
+  'GW-5': ['test/chat/schedules.test.ts'],
   'MEM-1': memory('sqlite', 'qdrant'),
   'MEM-2': memory('sqlite', 'qdrant'),
   'MEM-3': memory('sqlite', 'qdrant', 'local-embedder', 'remote-embedder'),

@@ -1,7 +1,8 @@
 /** All that solving needs, with a model that says what its task tells it to, and what each solve took. */
 import { join } from 'node:path';
+import { isGeodeError } from '../../src/core/errors.ts';
 import type { Embedder } from '../../src/core/memory.ts';
-import type { SolveResult } from '../../src/core/solve.ts';
+import type { SolveRequest, SolveResult, Solves } from '../../src/core/solve.ts';
 import { Ledger } from '../../src/ledger/ledger.ts';
 import { openMemory } from '../../src/memory/open-memory.ts';
 import { Accounting, modelChapter } from '../../src/models/accounting.ts';
@@ -70,10 +71,8 @@ export async function openWorkshop(embedder: Embedder): Promise<Workshop> {
       [task, attempt] = [given, 0];
       const { problem, tests } = given;
       const start = performance.now();
-      let result: SolveResult | undefined;
       const request = { problem, tests, language: 'python', attempts: mostAttempts };
-      for await (const event of solves.of(user).solve(request)) if (event.type === 'result') result = event;
-      if (result === undefined) throw new Error(`${given.name} ended without a result`);
+      const result = await resultOf(solves.of(user), request);
       const ms = performance.now() - start;
       // What was kept is found by meaning from the next solve on, as it is for people, who are slower than this loop.
       await memory.settled();
@@ -89,4 +88,22 @@ export async function openWorkshop(embedder: Embedder): Promise<Workshop> {
     },
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
+}
+
+/** A machine that is too busy to open a sandbox in time interrupts a solve; it then goes on where it was. */
+async function resultOf(solves: Solves, request: SolveRequest): Promise<SolveResult> {
+  let events = solves.solve(request);
+  let id = '';
+  for (let patience = 20; ; patience -= 1) {
+    try {
+      for await (const event of events) {
+        if (event.type === 'solve-start') id = event.id;
+        if (event.type === 'result') return event;
+      }
+      throw new Error(`${request.problem} ended without a result`);
+    } catch (error) {
+      if (!isGeodeError(error, 'runtime_unavailable') || patience === 0) throw error;
+      events = solves.resume(id);
+    }
+  }
 }

@@ -131,6 +131,24 @@ export class AgentTable {
       .map((row) => ({ user: String(row.user), chat: String(row.chat), turn: turnOf(row) }));
   }
 
+  /** Those without an open turn of which a driver keeps something. */
+  left(): readonly (Pick<ConversationRow, 'id' | 'user' | 'chat' | 'driver'> & {
+    readonly state: unknown;
+  })[] {
+    return this.#ledger
+      .read(
+        (
+          sql,
+        ) => sql.all`SELECT id, user, chat, driver, state FROM agent_conversations c WHERE state IS NOT NULL
+          AND NOT EXISTS (SELECT 1 FROM agent_turns t WHERE t.conversation = c.id AND t.ended_at IS NULL)`,
+      )
+      .map(({ id, user, chat, driver, state }) => ({
+        ...{ id: Number(id), user: String(user), chat: String(chat) },
+        driver: String(driver) as DriverName,
+        state: JSON.parse(String(state)),
+      }));
+  }
+
   begin(user: string, chat: string, driver: DriverName, model: string | null): ConversationRow {
     const now = Date.now();
     this.#ledger.write(

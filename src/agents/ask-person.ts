@@ -1,7 +1,8 @@
 import type { PermissionAnswer } from '../core/agent.ts';
 import type { ApprovalDecision, Approvals } from '../core/approval.ts';
+import type { Cancel } from '../core/cancel.ts';
 import type { AgentTable } from './agent-table.ts';
-import type { PermissionRequest } from './driver.ts';
+import { type PermissionRequest, stopReason } from './driver.ts';
 import type { TurnToRun } from './run-turn.ts';
 import type { TurnEvents } from './turn-events.ts';
 
@@ -21,6 +22,7 @@ export async function askPerson(
   { conversation, row, sandbox, signal }: Omit<TurnToRun, 'driver'>,
   { id, tool, input }: PermissionRequest,
   events: TurnEvents,
+  { signal: ending }: Cancel,
 ): Promise<PermissionAnswer> {
   if (table.allowed(conversation.id).includes(tool)) return 'session';
   const { user, chat } = conversation;
@@ -32,8 +34,9 @@ export async function askPerson(
       key: `agent ${row.id} ${id}`,
       whenLeft: 'keep',
     },
-    { signal },
+    { signal: AbortSignal.any([signal, ...(ending === undefined ? [] : [ending])]) },
   );
+  deciding.catch(() => {}); // Waited for below.
   const open = approvals
     .list(user, { chat })
     .findLast((each) => each.kind === 'tool' && each.detail === detail);
@@ -43,7 +46,12 @@ export async function askPerson(
     !told.some((event) => event.type === 'permission-request' && event.id === open.id)
   )
     events.push([{ type: 'permission-request', id: open.id, tool, input }]);
-  const decided = await deciding;
+  const decided = await deciding.catch((error) => {
+    // The next host asks again; otherwise nothing would happen any more, whatever a person says.
+    if (open !== undefined && stopReason(signal) !== 'host-ends')
+      approvals.decide(user, open.id, { decision: 'deny', by: 'the end of the turn' });
+    throw error;
+  });
   const answer = answerOf(decided.decision ?? 'deny');
   if (answer === 'session') table.allow(conversation.id, tool);
   events.push([{ type: 'permission-answer', id: decided.id, answer }]);

@@ -1,5 +1,6 @@
 /** What a driver is given for one turn, and what it owes. The host keeps everything else. */
 import type { AgentHappening, AgentResult, DriverName, PermissionAnswer } from '../core/agent.ts';
+import type { Cancel } from '../core/cancel.ts';
 import type { PersistentSandbox, UserSandboxes } from '../core/persistent.ts';
 
 /** What a driver says; the host adds the first, the last and those about files. */
@@ -28,8 +29,8 @@ export interface DriverTurn {
    * driver reads once, such as a line of a journal, it keeps with the place where it goes on.
    */
   keep(happenings: readonly DriverHappening[], state?: unknown): void;
-  /** Asks a person, and waits for the answer. */
-  ask(request: PermissionRequest): Promise<PermissionAnswer>;
+  /** Asks a person, and waits for the answer. When the signal fires, nobody needs one any more. */
+  ask(request: PermissionRequest, options?: Cancel): Promise<PermissionAnswer>;
   /** Fires on an interrupt, when the turn takes too long, and when the host ends. */
   readonly signal: AbortSignal;
 }
@@ -46,7 +47,7 @@ export interface TurnEnd {
   readonly text: string;
 }
 
-export interface AgentDriver {
+export interface AgentDriver extends Partial<Disposable> {
   readonly name: DriverName;
   /** Refuses what cannot begin at all, before anything is written: a model that is not there. */
   check(model: string | null): void;
@@ -57,6 +58,8 @@ export interface AgentDriver {
    * turn runs has ended before this settles; when the host ends, a program may go on for the next host.
    */
   turn(turn: DriverTurn): Promise<TurnEnd>;
+  /** Another host left this conversation without a turn: what it keeps running is this one's to end some day. */
+  adopt?(conversation: number, state: unknown, sandboxes: UserSandboxes, chat: string): void;
   /** Ends what the conversation keeps running between turns, and forgets what it keeps. */
   stop?(state: unknown, sandboxes: UserSandboxes, chat: string): Promise<void>;
 }

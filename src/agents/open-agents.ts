@@ -83,6 +83,8 @@ class HostedAgents implements Agents {
   }
 
   resumeAll(): void {
+    for (const { user, chat, id, driver, state } of this.#table.left())
+      this.#find(driver)?.adopt?.(id, state, this.#options.sandboxes.of(user), chat);
     for (const { user, chat, turn } of this.#table.open()) {
       const work = this.#resume(user, chat, turn).catch((error) => {
         this.#log.error({ err: error, chat }, 'a turn of an agent could not be resumed');
@@ -96,6 +98,7 @@ class HostedAgents implements Agents {
     await Promise.allSettled(this.#starting.values());
     for (const { stop } of this.#running.values()) stop.abort('host-ends' satisfies TurnStop);
     await Promise.all([...this.#running.values()].map(({ ended }) => ended));
+    for (const driver of this.#options.drivers) driver[Symbol.dispose]?.();
   }
 
   async *#send(
@@ -327,8 +330,12 @@ class HostedAgents implements Agents {
     this.#news.emit(String(conversation));
   }
 
+  #find(name: DriverName): AgentDriver | undefined {
+    return this.#options.drivers.find((each) => each.name === name);
+  }
+
   #driver(name: DriverName): AgentDriver {
-    const driver = this.#options.drivers.find((each) => each.name === name);
+    const driver = this.#find(name);
     if (driver !== undefined) return driver;
     const known = this.#options.drivers.map((each) => each.name).join(', ');
     throw new GeodeError('agent_unavailable', `This host has no driver ${name}; it has: ${known}.`);

@@ -28,6 +28,8 @@ export interface TurnToRun {
 }
 
 const mostChanges = 500;
+/** In the workspace, where agents keep their sessions. */
+const ownFolder = '.geode';
 
 /**
  * Runs one turn from its first event, or from where an earlier host left it, to its last. Never throws. Undefined: the
@@ -73,7 +75,8 @@ async function lastOf(
     isResumed: row.starts > 1,
     state: parts.table.state(conversation.id),
     keep: (happenings, state) => events.push(happenings, state),
-    ask: (request) => askPerson(parts, { conversation, row, sandbox, signal }, request, events),
+    ask: (request, cancel = {}) =>
+      askPerson(parts, { conversation, row, sandbox, signal }, request, events, cancel),
     signal,
   };
   try {
@@ -122,6 +125,7 @@ async function changesOf(
   const changes: AgentHappening[] = [];
   try {
     for await (const { path, change } of snapshots.diff(`undo:${snapshot}`)) {
+      if (path === ownFolder || path.startsWith(`${ownFolder}/`)) continue;
       changes.push({ type: 'file-change', path, change });
       if (changes.length === mostChanges) break;
     }

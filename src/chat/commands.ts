@@ -5,6 +5,7 @@ import { isGeodeError } from '../core/errors.ts';
 import type { UserSandboxes } from '../core/persistent.ts';
 import type { Asks } from './asks.ts';
 import type { ChatTable, KnownChat } from './chat-table.ts';
+import type { Schedule, Schedules } from './schedules.ts';
 
 export interface CommandScene {
   readonly chat: KnownChat;
@@ -17,6 +18,7 @@ export interface CommandScene {
   readonly bus: Bus;
   readonly chats: ChatTable;
   readonly asks: Asks;
+  readonly schedules: Schedules;
   /** What was spent today and what may be, as text. */
   readonly spending: string;
   readonly signal: AbortSignal;
@@ -76,6 +78,13 @@ const commands: Readonly<Record<string, Command>> = {
     lane: 'chat',
     run: model,
   },
+  schedule: {
+    usage: '/schedule WHEN: TEXT',
+    help: 'say TEXT at set times: `0 9 * * 1-5`, `every 2h`, `in 20m`, `2027-01-31T09:00`; alone: show them',
+    lane: 'chat',
+    run: schedule,
+  },
+  unschedule: { usage: '/unschedule ID', help: 'end a schedule', lane: 'chat', run: unschedule },
   file: { usage: '/file PATH', help: 'send a file of the workspace', lane: 'chat', run: file },
 };
 
@@ -93,6 +102,12 @@ export function commandIn(text: string): GivenCommand | undefined {
 
 export function isControl(given: GivenCommand | undefined): boolean {
   return given !== undefined && commands[given.name]?.lane === 'control';
+}
+
+/** It answers an approval. */
+export function isDecision(text: string): boolean {
+  const name = commandIn(text)?.name;
+  return name === 'approve' || name === 'deny';
 }
 
 export async function runCommand(
@@ -167,4 +182,32 @@ async function model({ chat, chats, agents, words, signal }: CommandScene) {
 async function file({ words }: CommandScene) {
   if (words === '') return { text: 'Say which: `/file PATH`.' };
   return { text: words, file: words };
+}
+
+async function schedule({ chat, words, schedules }: CommandScene) {
+  if (words === '') return { text: listText(schedules.list(chat.lane)) };
+  const [, when, text] = /^([\s\S]+?):\s([\s\S]+)$/.exec(words) ?? [];
+  if (when === undefined || text === undefined || commandIn(text) !== undefined)
+    return { text: 'Say when and what: `/schedule 0 9 * * 1-5: sum up the news`.' };
+  const made = schedules.add(chat, when.trim(), text.trim());
+  if (made === undefined) return { text: 'This chat has too many schedules: `/unschedule ID` ends one.' };
+  return { text: `Schedule \`${made.id}\`: next on ${timeText(made.next)}.` };
+}
+
+async function unschedule({ chat, words, schedules }: CommandScene) {
+  const id = words.toLowerCase();
+  return {
+    text: schedules.remove(chat.lane, id) ? `Schedule ${id} is ended.` : 'There is no such schedule.',
+  };
+}
+
+function listText(found: readonly Schedule[]): string {
+  if (found.length === 0) return 'This chat has no schedules.';
+  return found
+    .map(({ id, when, text, next }) => `\`${id}\` ${when}: ${text} (next ${timeText(next)})`)
+    .join('\n');
+}
+
+function timeText(time: number): string {
+  return `${new Date(time).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }

@@ -24,8 +24,10 @@ const leaseMs = 120_000;
 const lookEveryMs = 1_000;
 /** Replies of different chats that are sent at once. */
 const atOnce = 8;
+const firstPauseMs = 1_000;
+const longestPauseMs = 300_000;
 /** After that many tries a platform that was never reached has been gone for about a day. */
-const mostTries = 100;
+const mostTries = 300;
 
 /** Sends what is in the outbox of one channel, in the order of each chat. */
 export class OutboxDelivery implements AsyncDisposable {
@@ -123,9 +125,9 @@ export class OutboxDelivery implements AsyncDisposable {
 function deliveryOf(result: SendResult, { reply }: ReplyClaim, isEdit: boolean): Delivery {
   if (result.outcome === 'sent') return { state: 'sent', platformId: result.platformId };
   const reason = result.error.message;
-  if (result.outcome === 'refused') return { state: 'failed', reason };
-  if (reply.tries >= mostTries) return { state: 'failed', reason };
-  if (result.outcome === 'not-sent')
-    return { state: 'waiting', due: Date.now() + result.retryAfterMs, reason };
-  return isEdit ? { state: 'waiting', due: Date.now() + 1_000, reason } : { state: 'unknown', reason };
+  if (result.outcome === 'refused' || reply.tries >= mostTries) return { state: 'failed', reason };
+  if (result.outcome === 'unknown' && !isEdit) return { state: 'unknown', reason };
+  const asked = result.outcome === 'not-sent' ? result.retryAfterMs : null;
+  const pauseMs = asked ?? Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(reply.tries - 1, 20));
+  return { state: 'waiting', due: Date.now() + pauseMs, reason };
 }

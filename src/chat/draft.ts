@@ -30,7 +30,8 @@ export class Draft {
 
   /** The text so far, from its beginning. */
   show(text: string): void {
-    if (this.#options.channel.editEveryMs === null || this.#isOver) return;
+    const { channel, address } = this.#options;
+    if (channel.editEveryMs(address) === null || this.#isOver) return;
     this.#text = text;
     this.#sending ??= this.#send().finally(() => {
       this.#sending = undefined;
@@ -47,6 +48,8 @@ export class Draft {
 
   async #send(): Promise<void> {
     const { channel, address, keep } = this.#options;
+    // An answer that is whole within one interval needs no draft.
+    if (this.#platformId === undefined) await this.#pause(channel.editEveryMs(address) ?? 0);
     while (!this.#isOver && this.#text.trim() !== '' && this.#text !== this.#shown) {
       const text = this.#text;
       const result = await channel.send(address, {
@@ -62,9 +65,14 @@ export class Draft {
       }
       // A draft of unknown fate is not begun a second time.
       if (result.outcome === 'unknown' && this.#platformId === undefined) this.#isOver = true;
-      const pauseMs = result.outcome === 'not-sent' ? result.retryAfterMs : (channel.editEveryMs ?? 0);
-      await delay(pauseMs, undefined, { signal: this.#over.signal }).catch(() => {});
+      const asked = result.outcome === 'not-sent' ? result.retryAfterMs : null;
+      const pauseMs = asked ?? channel.editEveryMs(address) ?? 0;
+      await this.#pause(pauseMs);
     }
+  }
+
+  async #pause(ms: number): Promise<void> {
+    await delay(ms, undefined, { signal: this.#over.signal }).catch(() => {});
   }
 }
 

@@ -22,6 +22,7 @@ import { Feed } from './feed.ts';
 import { Lanes } from './lanes.ts';
 import type { ChatParts } from './parts.ts';
 import { longestMessage, putMessage, receive } from './receive.ts';
+import { Schedules } from './schedules.ts';
 import { SenderRate } from './sender-rate.ts';
 import { type SenderOptions, Senders } from './senders.ts';
 import { chatChapter } from './tables.ts';
@@ -44,6 +45,8 @@ export interface OpenChatsOptions {
   /** Messages of one sender that are taken in a minute. */
   readonly messagesPerMinute: number;
   readonly mostFileBytes: number;
+  /** Of schedules that name none. */
+  readonly timeZone: string;
   /** US dollars for each user and day; null: no limit. */
   readonly dailyBudget: number | null;
 }
@@ -73,6 +76,7 @@ export async function openChats(options: OpenChatsOptions): Promise<Chats> {
     chats,
     senders,
     asks,
+    schedules: opened.use(new Schedules({ ledger, bus, log, zone: options.timeZone })),
     agents,
     sandboxes,
     events,

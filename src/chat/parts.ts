@@ -5,6 +5,7 @@ import type { Log } from '../core/log.ts';
 import type { Sandboxes } from '../core/persistent.ts';
 import type { Asks } from './asks.ts';
 import type { ChatTable } from './chat-table.ts';
+import type { Schedules } from './schedules.ts';
 import type { Senders } from './senders.ts';
 
 /** What the work on a message needs. */
@@ -13,6 +14,7 @@ export interface ChatParts {
   readonly chats: ChatTable;
   readonly senders: Senders;
   readonly asks: Asks;
+  readonly schedules: Schedules;
   readonly agents: Agents;
   readonly sandboxes: Sandboxes;
   readonly events: EventSink;

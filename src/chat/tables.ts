@@ -47,5 +47,18 @@ export const chatChapter: Chapter = {
       deed TEXT NOT NULL,
       detail TEXT NOT NULL
     ) STRICT`,
+    `CREATE TABLE chat_schedules (
+      id TEXT PRIMARY KEY,
+      lane TEXT NOT NULL,
+      user TEXT NOT NULL,
+      channel TEXT NOT NULL,
+      address TEXT NOT NULL,
+      at_text TEXT NOT NULL,
+      time TEXT NOT NULL,
+      text TEXT NOT NULL,
+      next INTEGER NOT NULL,
+      created_at INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX chat_schedules_next ON chat_schedules (next)`,
   ],
 };

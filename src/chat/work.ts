@@ -78,7 +78,7 @@ async function runOne(
   { sender }: MessageBody,
   signal: AbortSignal,
 ): Promise<void> {
-  const { bus, chats, asks, agents, sandboxes } = parts;
+  const { bus, chats, asks, schedules, agents, sandboxes } = parts;
   const { text, file } = await runCommand(command, {
     chat,
     by: `${sender.channel}:${sender.id}`,
@@ -87,6 +87,7 @@ async function runOne(
     bus,
     chats,
     asks,
+    schedules,
     spending: parts.spending(chat.user),
     signal,
   });

@@ -148,6 +148,31 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./commands/agent-stop.ts')).agentStopCommand,
   },
   {
+    name: 'claude',
+    summary: 'have Claude Code do something in a sandbox that has no network and no key',
+    load: async () => (await import('./commands/claude.ts')).claudeCommand,
+  },
+  {
+    name: 'chat',
+    summary: 'talk to the agent of a chat, which works in its own sandbox',
+    load: async () => (await import('./commands/chat.ts')).chatCommand,
+  },
+  {
+    name: 'chat ls',
+    summary: 'list the chats on every channel, the latest active first',
+    load: async () => (await import('./commands/chat-ls.ts')).chatLsCommand,
+  },
+  {
+    name: 'chat pair',
+    summary: 'let somebody who got a code on a channel in; without a code, show who waits',
+    load: async () => (await import('./commands/chat-pair.ts')).chatPairCommand,
+  },
+  {
+    name: 'chat unpair',
+    summary: 'let somebody on a channel in no more; without arguments, show who is let in',
+    load: async () => (await import('./commands/chat-unpair.ts')).chatUnpairCommand,
+  },
+  {
     name: 'solve',
     summary: 'solve a problem: a model writes code, a sandbox runs it, failures are learned from',
     load: async () => (await import('./commands/solve.ts')).solveCommand,
@@ -341,6 +366,26 @@ export const commands: readonly CommandEntry[] = [
     name: 'memory stats',
     summary: 'count entries, and say how memory is doing',
     load: async () => (await import('./commands/memory-stats.ts')).memoryStatsCommand,
+  },
+  {
+    name: 'chat',
+    summary: 'talk to the agent of a chat, which works in its own sandbox',
+    load: async () => (await import('./commands/chat.ts')).chatCommand,
+  },
+  {
+    name: 'chat ls',
+    summary: 'list the chats on every channel, the latest active first',
+    load: async () => (await import('./commands/chat-ls.ts')).chatLsCommand,
+  },
+  {
+    name: 'chat pair',
+    summary: 'let somebody who got a code on a channel in; without a code, show who waits',
+    load: async () => (await import('./commands/chat-pair.ts')).chatPairCommand,
+  },
+  {
+    name: 'chat unpair',
+    summary: 'let somebody on a channel in no more; without arguments, show who is let in',
+    load: async () => (await import('./commands/chat-unpair.ts')).chatUnpairCommand,
   },
   {
     name: 'gateway',

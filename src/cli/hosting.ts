@@ -58,7 +58,7 @@ export async function connectHost(
     waitMs,
     takeOver,
     alone: async () => {
-      const { hostAlone } = await import('./connect/alone.ts');
+      const { hostAlone } = await import('./connect/host-alone.ts');
       return hostAlone(context, { waitMs, takeOver, signal: context.signal });
     },
   });
@@ -85,7 +85,7 @@ export function connectRuns(context: CliContext): { readonly client: GeodeClient
     waitMs: 0,
     isOptional: true,
     alone: async () => {
-      const { runAlone } = await import('./connect/alone.ts');
+      const { runAlone } = await import('./connect/run-alone.ts');
       return runAlone(context);
     },
   });

@@ -23,7 +23,7 @@ export interface SocketProcess extends Process {
   close(): void;
 }
 
-export interface ProcessPlace {
+interface ProcessPlace {
   readonly id: string;
   readonly runtime: string;
   readonly grade: Grade;

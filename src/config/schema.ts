@@ -1,6 +1,6 @@
 import { isAbsolute, join } from 'node:path';
 import { z } from 'zod';
-import { driverNames } from '../core/agent.ts';
+import { driverNames, unaskedPermissions } from '../core/agent.ts';
 import { GeodeError, reasonOf } from '../core/errors.ts';
 import { parseSize } from '../core/limits.ts';
 import { providerKinds } from '../core/model.ts';
@@ -204,7 +204,7 @@ export function configSchema(host: Host) {
         driver: z
           .enum(driverNames)
           .default('builtin')
-          .describe('who holds a conversation that names nobody: builtin, claude, codex or acp'),
+          .describe('who holds a conversation that names nobody: builtin, claude or codex'),
         model: z
           .string()
           .min(1)
@@ -222,6 +222,36 @@ export function configSchema(host: Host) {
           .default(90)
           .describe('days after which a crystal that nobody used leaves recall'),
         recall_tokens: count.default(3000).describe('the most that recalled text adds to a prompt, about'),
+      })
+      .prefault({}),
+    claude: z
+      .strictObject({
+        folder: folder
+          .optional()
+          .describe('of this machine, with the program claude in it; not set: the image has it'),
+        skills: folder
+          .optional()
+          .describe('of this machine, with a folder for each skill and its SKILL.md in it'),
+        upstream: z.url().optional().describe('of the binding anthropic, instead of its own'),
+        model: z.string().min(1).optional().describe('a name that Claude Code knows'),
+        permissions: z
+          .enum(unaskedPermissions)
+          .default('edits')
+          .describe('what it may do unasked: ask (nothing), edits (change files) or all'),
+        allow: z
+          .array(z.string().min(1))
+          .default([])
+          .describe('what it may do besides, as its own rules: "Bash(npm test *)"'),
+        idle: positive.default(300).describe('seconds that it waits for another message'),
+      })
+      .prefault({}),
+    codex: z
+      .strictObject({
+        folder: folder
+          .optional()
+          .describe('of this machine, with the program bin/codex in it; not set: the image has it'),
+        upstream: z.url().optional().describe('of the binding openai, instead of its own'),
+        model: z.string().min(1).default('gpt-5').describe('a name that the upstream knows'),
       })
       .prefault({}),
     runs: z
@@ -248,6 +278,10 @@ export function configSchema(host: Host) {
         per_user: positive.int().default(2).describe('of these, of one user'),
         messages_per_minute: positive.default(30).describe('messages of one sender that are taken'),
         pairing_minutes: positive.default(30).describe('minutes that the code of an unknown sender is good'),
+        time_zone: z
+          .string()
+          .default('UTC')
+          .describe('of schedules in chats that name none: "Europe/Berlin"'),
         file_size: size.default(20 * 1024 ** 2).describe('largest file that goes in or out: "20m"'),
       })
       .prefault({}),

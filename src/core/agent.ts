@@ -10,8 +10,12 @@ import type { Cancel } from './cancel.ts';
 import type { TokenUsage } from './prices.ts';
 import type { Change } from './snapshots.ts';
 
-export const driverNames = ['builtin', 'claude', 'codex', 'acp'] as const;
+export const driverNames = ['builtin', 'claude', 'codex'] as const;
 export type DriverName = (typeof driverNames)[number];
+
+/** What an agent's program may do without asking: nothing, change files of the workspace, or everything. */
+export const unaskedPermissions = ['ask', 'edits', 'all'] as const;
+export type UnaskedPermission = (typeof unaskedPermissions)[number];
 
 /** A file that comes with a message. The agent finds it below `attachments/` in its workspace. */
 export interface Attachment {

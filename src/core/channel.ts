@@ -5,7 +5,7 @@
  */
 import type { GeodeError } from './errors.ts';
 
-export interface IncomingFile {
+interface IncomingFile {
   readonly name: string;
   readonly sizeBytes: number | null;
   /** How the channel finds it again; it is fetched when the message is worked on. */
@@ -59,8 +59,9 @@ export interface ChannelStatus {
 }
 
 /** What a send that failed says of the message: it did not arrive and may be tried again, it never will, or nobody knows. */
-export type SendFailure =
-  | { readonly outcome: 'not-sent'; readonly retryAfterMs: number; readonly error: GeodeError }
+type SendFailure =
+  /** `retryAfterMs` where the platform says it; null: later and later. */
+  | { readonly outcome: 'not-sent'; readonly retryAfterMs: number | null; readonly error: GeodeError }
   | { readonly outcome: 'refused' | 'unknown'; readonly error: GeodeError };
 
 export type SendResult = { readonly outcome: 'sent'; readonly platformId: string | null } | SendFailure;
@@ -70,8 +71,8 @@ export interface Channel extends AsyncDisposable {
   readonly status: ChannelStatus;
   /** Characters that one message may have; longer text is split before it is sent. */
   readonly longestText: number;
-  /** How often a message that grows may be edited; null where it cannot be. */
-  readonly editEveryMs: number | null;
+  /** How often a message that grows may be edited there; null where it cannot be. */
+  editEveryMs(address: string): number | null;
   /** Begins to listen. A failure is a state, never an exception. */
   start(receive: (incoming: Incoming) => Promise<void>): void;
   /** Never throws. */

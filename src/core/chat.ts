@@ -16,7 +16,7 @@ export interface Chat {
 }
 
 /** Where a message stands: how many are before it in its chat, and in all chats. */
-export interface ChatPlace {
+interface ChatPlace {
   readonly lane: number;
   readonly all: number;
 }
@@ -59,7 +59,7 @@ export type ChatEvent =
   | { readonly type: 'tool-call'; readonly message: number; readonly tool: string };
 
 /** The chats of one user. */
-export interface UserChats {
+interface UserChats {
   list(): readonly Chat[];
   /** Writes as the user on a chat of any channel; a chat of a new name begins on the web. */
   post(

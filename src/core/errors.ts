@@ -228,7 +228,7 @@ export const errorCatalogue = {
   },
   agent_unavailable: {
     status: 422,
-    hint: 'Install the program of the agent in the image, or name its folder in `agents`; docs/agents.md says how.',
+    hint: 'Install the program of the agent in the image, or name its folder in the config; docs/agents.md says how.',
   },
   agent_failed: {
     status: 502,

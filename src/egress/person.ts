@@ -22,9 +22,7 @@ export interface Person {
 }
 
 /** `refused` continues a sentence that begins with the target. */
-export type Answer =
-  | { readonly isOnce: boolean; readonly until: number | null }
-  | { readonly refused: string };
+type Answer = { readonly isOnce: boolean; readonly until: number | null } | { readonly refused: string };
 
 export interface PersonOptions {
   readonly approvals: Approvals;

@@ -54,7 +54,7 @@ export class Secrets {
     return Number(changes) > 0;
   }
 
-  /** For the broker alone. Undefined when there is none of that name. */
+  /** For the broker, and for the host's own channels. Undefined when there is none of that name. */
   reveal(user: string, name: string): string | undefined {
     const row = this.#rows().find((candidate) => candidate.user === user && candidate.name === name);
     return row === undefined ? undefined : this.#open(row);

@@ -1,4 +1,6 @@
 import { builtinDriver } from '../agents/builtin/builtin.ts';
+import { claudeDriver } from '../agents/claude/claude.ts';
+import { codexDriver } from '../agents/codex/codex.ts';
 import { openAgents } from '../agents/open-agents.ts';
 import type { App } from '../app.ts';
 import type { Config } from '../config/schema.ts';
@@ -9,6 +11,8 @@ import type { Log } from '../core/log.ts';
 import type { MemoryStore } from '../core/memory.ts';
 import type { Models } from '../core/model.ts';
 import type { Sandboxes } from '../core/persistent.ts';
+import { knownPrices } from '../core/prices.ts';
+import type { ToolSessions } from '../core/tools.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 
 interface AgentParts {
@@ -20,12 +24,17 @@ interface AgentParts {
   readonly events: EventSink;
   readonly log: Log;
   readonly app: App;
+  readonly tools: ToolSessions;
 }
 
 /** The agents of the config. Nothing is asked of a model until a message comes, or a turn is to be resumed. */
-export function openConfiguredAgents({ agents, providers }: Config, parts: AgentParts): Agents {
-  const { ledger, sandboxes, models, memory, approvals, events, log, app } = parts;
+export function openConfiguredAgents(
+  { agents, claude, codex, providers }: Config,
+  parts: AgentParts,
+): Agents {
+  const { ledger, sandboxes, models, memory, approvals, events, log, app, tools } = parts;
   const { model, steps, instructions } = agents;
+  const prices = { ...knownPrices, ...providers.prices };
   return openAgents({
     ...{ ledger, sandboxes, approvals, events, log },
     drivers: [
@@ -33,6 +42,13 @@ export function openConfiguredAgents({ agents, providers }: Config, parts: Agent
         ...{ ledger, models, memory, model, steps, instructions },
         shellPolicy: app.shellPolicy,
       }),
+      claudeDriver({
+        ...claude,
+        idleMs: claude.idle * 1000,
+        prices,
+        tools,
+      }),
+      codexDriver({ ...codex, prices, tools }),
     ],
     driver: agents.driver,
     turnTimeoutMs: agents.turn_timeout * 1000,

@@ -33,8 +33,10 @@ import { sandboxChapter } from '../sandboxes/book.ts';
 import { type OpenedSolves, openSolves } from '../solve/open-solves.ts';
 import { solveChapter } from '../solve/solve-table.ts';
 import { openConfiguredAgents } from './agents.ts';
+import { openConfiguredChats } from './chats.ts';
 import { type HostMemory, hostMemory } from './host-memory.ts';
 import { openConfiguredModels } from './models.ts';
+import { reapMeanwhile } from './reap-meanwhile.ts';
 import { toldRuns } from './told-runs.ts';
 import { hostTools } from './tool-sessions.ts';
 
@@ -44,6 +46,8 @@ export interface OpenHostOptions extends HostLockOptions {
   readonly version: string;
   /** `idle`: stop what is idle; `all`: keep blank sandboxes ready too; `nothing`: for a single command. */
   readonly tends: 'nothing' | 'idle' | 'all';
+  /** `all`: people write on the platforms of the config too. Default `web`: through the API alone. */
+  readonly channels?: 'all' | 'web';
   /** Least level that is logged; the config's by default. */
   readonly logLevel?: string;
   /** What a person should hear of; the log by default. */
@@ -71,7 +75,7 @@ export interface OpenHost extends AsyncDisposable {
 
 /** `ledger_held`, with the other's pid, while another process is the host of the same folder. */
 export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
-  const { loaded, machine, version, tends, logLevel, warn, ...lock } = options;
+  const { loaded, machine, version, tends, logLevel, warn, channels = 'web', ...lock } = options;
   const { config } = loaded;
   const { state_dir: stateDir } = config.sandbox;
   await using opened = new AsyncDisposableStack();
@@ -122,7 +126,13 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
   const keys = opened.use(openKeys(config.gateway.keys_file));
   const logins = opened.use(new Logins(config.gateway.keys_file));
   const agents = opened.use(
-    openConfiguredAgents(config, { ledger, sandboxes, models, memory, approvals, events, log, app }),
+    openConfiguredAgents(config, {
+      ...{ ledger, sandboxes, models, memory, approvals, events, log, app },
+      tools: tools.sessions,
+    }),
+  );
+  const chats = opened.use(
+    await openConfiguredChats(config, { agents, approvals, sandboxes, events, log, channels }),
   );
 
   const open: NonNullable<ApiParts['open']> = (spec, { runtime, onPull: pulled, signal }) =>
@@ -142,6 +152,7 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
     runs,
     egress: app.egress,
     approvals,
+    chats,
     previews,
     agents,
     solves,
@@ -174,15 +185,4 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
     parts,
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
-}
-
-/** Removes what runs of hosts that died left, in the background and until this one closes. */
-export function reapMeanwhile(opened: AsyncDisposableStack, runs: Runs): void {
-  const stop = new AbortController();
-  // What cannot be removed now is for the next host.
-  const reaping = runs.reap({ signal: stop.signal }).catch(() => {});
-  opened.defer(async () => {
-    stop.abort();
-    await reaping;
-  });
 }

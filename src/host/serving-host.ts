@@ -38,7 +38,7 @@ export async function openServingHost({
   const { config } = options.loaded;
   const { state_dir: stateDir, run_dir: runDir } = config.sandbox;
   await using opened = new AsyncDisposableStack();
-  const host = opened.use(await openHost(options));
+  const host = opened.use(await openHost({ channels: as === 'geode gateway' ? 'all' : 'web', ...options }));
   const api = opened.use(
     await serveOnSocket(host.parts, { stateDir, runDir }, { yields: lingerMs !== null }),
   );

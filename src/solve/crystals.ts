@@ -15,6 +15,7 @@ import {
   type Standing,
   standingOf,
 } from './crystal.ts';
+import { relevant } from './relevant.ts';
 
 export interface CrystalsOptions {
   /** How long a crystal stays in recall without being used. */
@@ -56,7 +57,7 @@ export class Crystals {
   async recall(text: string, limit: number): Promise<readonly Crystal[]> {
     const query = { text: bothEnds(text, 8_000), category: 'core', tags: [crystalTag], limit: limit * 4 };
     const { results } = await this.#memory.recall(query);
-    return results
+    return relevant(results)
       .flatMap(({ entry }) => crystalOf(entry) ?? [])
       .filter((crystal) => ['pinned', 'trusted'].includes(this.standing(crystal)))
       .slice(0, limit);

@@ -6,6 +6,7 @@ import { bothEnds } from './both-ends.ts';
 import { type Crystal, crystalPrefix } from './crystal.ts';
 import type { Crystals } from './crystals.ts';
 import { type Note, type RecallBlock, recallBlock } from './recall-block.ts';
+import { relevant } from './relevant.ts';
 
 const recalledCrystals = 3;
 const recalledNotes = 5;
@@ -34,10 +35,13 @@ export class Hints {
     try {
       const crystals = await this.#crystals.recall(text, recalledCrystals);
       const { results } = await this.#memory.recall(
-        { text: bothEnds(text, 8_000), limit: recalledNotes },
+        { text: bothEnds(text, 8_000), limit: recalledNotes * 4 },
         { signal },
       );
-      this.#notes = results.map(({ entry }) => entry).filter(({ key }) => !key.startsWith(crystalPrefix));
+      this.#notes = relevant(results)
+        .map(({ entry }) => entry)
+        .filter(({ key }) => !key.startsWith(crystalPrefix))
+        .slice(0, recalledNotes);
       const known = new Set(this.#found.map(({ key }) => key));
       this.#found = [...crystals.filter(({ key }) => !known.has(key)), ...this.#found].slice(0, keptCrystals);
       yield {

@@ -29,7 +29,7 @@ describe.skipIf(!bubblewrap.available)(`the built-in agent${skipped}`, patience,
     await server?.[Symbol.asyncDispose]();
   }, 120_000);
 
-  it('does what the model calls for in the sandbox of the chat, and tells all of it in numbered events', async () => {
+  it('AGT-3: does what the model calls for in the sandbox of the chat, and tells all of it in numbered events', async () => {
     replies.push(
       {
         text: 'I write it and run it.',
@@ -102,7 +102,7 @@ describe.skipIf(!bubblewrap.available)(`the built-in agent${skipped}`, patience,
     expect(await client.agents.stop('two')).toBe(false);
   });
 
-  it('an interrupt ends the commands that run, and the next message finds the agent well', async () => {
+  it('AGT-3: an interrupt ends the commands that run, and the next message finds the agent well', async () => {
     replies.push({ text: '', calls: [{ tool: 'shell', input: { command: 'sleep 600 & sleep 601' } }] });
     const turn = all(client.agents.send('three', { text: 'sleep' }));
     const running = async () => {

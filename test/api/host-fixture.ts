@@ -8,10 +8,14 @@ import { createClient, type GeodeClient } from '../../src/client/client.ts';
 import { unixTransport } from '../../src/client/unix-transport.ts';
 import type { Approvals } from '../../src/core/approval.ts';
 import { noEvents } from '../../src/core/events.ts';
+import { noLog } from '../../src/core/log.ts';
 import type { Sandboxes } from '../../src/core/persistent.ts';
 import type { RuntimeName } from '../../src/core/runtime.ts';
 import type { EgressHost, EgressOptions } from '../../src/egress/open-egress.ts';
 import { Ledger } from '../../src/ledger/ledger.ts';
+import { openToolSessions } from '../../src/mcp/sessions/open-sessions.ts';
+import { toolChapter } from '../../src/mcp/sessions/tables.ts';
+import { sessionTools } from '../../src/mcp/sessions/tools.ts';
 import { openPreviews } from '../../src/previews/previews.ts';
 import { roomOf } from '../../src/runtimes/rooms.ts';
 import { journalReading } from '../../src/sandboxes/journal-reading.ts';
@@ -48,14 +52,30 @@ export async function startTestHost({
   await using opened = new AsyncDisposableStack();
   const world = opened.use(await sandboxWorld(runtime, given));
   const { stateDir, runDir } = world.options;
-  const ledger = opened.use(new Ledger(join(stateDir, 'ledger.db'), [approvalChapter]));
+  const ledger = opened.use(new Ledger(join(stateDir, 'ledger.db'), [approvalChapter, toolChapter]));
   const approvals = opened.use(openApprovals({ ledger, events: noEvents }));
   const egress = egressIn(stateDir, hatches);
-  const sandboxes = await world.host({ egress });
+  const tools = opened.use(
+    openToolSessions({
+      ledger,
+      tools: sessionTools,
+      initial: ['list_resources', 'read_resource'],
+      rules: { rate: { perMinute: 6000, burst: 100 }, timeoutMs: 60_000, askTimeoutMs: 60_000 },
+      auditLimits: { mostRecords: 1000, keepMs: 3_600_000 },
+      // No call is made here: what the routes do to sessions is tried.
+      client: () => Promise.reject(new Error('no tool is called')),
+      events: { ...noEvents, read: noNews },
+      log: noLog,
+      version: 'test',
+      approvals,
+    }),
+  );
+  const sandboxes = await world.host({ egress, tools });
   const parts: Partial<ApiParts> = {
     sandboxes,
     egress,
     approvals,
+    tools,
     previews: opened.use(openPreviews()),
     journals: (id, show) =>
       journalReading(roomOf({ stateDir, runDir }, id).journals, show === 'raw' ? null : []),
@@ -87,3 +107,5 @@ export async function startTestHost({
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
 }
+
+async function* noNews(): AsyncGenerator<never> {}

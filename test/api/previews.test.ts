@@ -1,9 +1,13 @@
 /** Servers in a sandbox without a network, seen from this machine. */
+import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
+import { connect, createServer } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import type { GeodeClient } from '../../src/client/client.ts';
+import { GeodeError } from '../../src/core/errors.ts';
+import { openPreviews } from '../../src/previews/previews.ts';
 import { eventually } from '../contracts/harness.ts';
 import { launchChromium, reasonForNoChromium } from './chromium.ts';
 import { startTestHost, type TestHost } from './host-fixture.ts';
@@ -171,6 +175,28 @@ test('NET-6: a preview ends with its sandbox, and its token leads to no later on
   expect(new URL(next).origin).not.toBe(origin);
   expect((await get(`${new URL(next).origin}/`, { cookie })).statusCode).toBe(401);
   expect((await get(`${origin}/`, { cookie })).statusCode).toBe(404);
+});
+
+test('a preview counts as shown while its sandbox is there, so that its host stays', async () => {
+  await using previews = openPreviews();
+  const inside = createServer().listen(0, '127.0.0.1');
+  await once(inside, 'listening');
+  const address = inside.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  let end: GeodeError | undefined;
+  const sandbox = {
+    id: 'room',
+    get end() {
+      return end;
+    },
+    tunnel: async (at: number) => connect(at, '127.0.0.1'),
+  };
+  expect(previews.isShowing).toBe(false);
+  await previews.open(sandbox, port);
+  expect(previews.isShowing).toBe(true);
+  end = new GeodeError('sandbox_stopped', 'It was stopped.');
+  expect(previews.isShowing).toBe(false);
+  inside.close();
 });
 
 test.skipIf(missing)(

@@ -46,6 +46,32 @@ it('GW-2: a message during a run waits, hears its place, and follows; /stop ends
   expect(channel.shown('ann')).toContain('I worked\n\n(stopped)');
 });
 
+it('GW-2: lets so many turns run at once, tells the others that they wait, and answers all', async () => {
+  const go = Promise.withResolvers<void>();
+  let running = 0;
+  let most = 0;
+  const people = ['p1', 'p2', 'p3', 'p4', 'p5'];
+  await using scene = await chatScene(
+    async function* (turn) {
+      running += 1;
+      most = Math.max(most, running);
+      await go.promise;
+      running -= 1;
+      yield* echo(turn);
+    },
+    { concurrency: 2, allowed: { test: Object.fromEntries(people.map((name) => [name, name])) } },
+  );
+  const { channel } = scene;
+  for (const name of people) await channel.say(name, 'hello');
+  await expect.poll(() => running, soon).toBe(2);
+  await expect
+    .poll(() => channel.shown('p5'), soon)
+    .toEqual(['Noted. All agents are busy; 4 messages are before it.']);
+  go.resolve();
+  for (const name of people) await expect.poll(() => channel.shown(name), soon).toContain('You said hello');
+  expect(most).toBe(2);
+});
+
 it('GW-2: somebody else cannot stop a run', async () => {
   await using scene = await chatScene(endless);
   const { channel } = scene;

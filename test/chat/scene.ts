@@ -49,6 +49,7 @@ export async function chatScene(
       mostPerUser: 2,
       messagesPerMinute: 100,
       mostFileBytes: 1_000_000,
+      timeZone: 'UTC',
       dailyBudget: null,
       ...more,
     }),

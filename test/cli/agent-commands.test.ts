@@ -1,9 +1,11 @@
-import { writeFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { AgentEvent } from '../../src/core/agent.ts';
 import { type ModelServer, type Reply, startModelServer } from '../fixtures/model-server/model-server.ts';
-import { patience, patiently, type SandboxHome, sandboxHome } from './sandbox-home.ts';
+import { geodeProgram, patience, patiently, type SandboxHome, sandboxHome } from './sandbox-home.ts';
 
 const { bubblewrap } = inject('engines');
 const skipped = bubblewrap.available ? '' : ` (skipped: ${bubblewrap.reason})`;
@@ -81,6 +83,27 @@ describe.skipIf(!bubblewrap.available)(`geode agent${skipped}`, patience, () => 
     ]);
     expect(events.at(-1)).toMatchObject({ outcome: 'done', text: 'The end.' });
     expect(server.calls).toHaveLength(calls + 3);
+  });
+
+  it('the example of docs/agents.md works as it stands', async () => {
+    const document = await readFile(new URL('../../docs/agents.md', import.meta.url), 'utf8');
+    const [, script = ''] = /```sh\n(.*?)```/s.exec(document) ?? [];
+    expect(script.match(/^geode agent/gm)).toHaveLength(5);
+    const run = [{ tool: 'write_file', input: { path: 'hello.py', content: 'print("hello")\n' } }];
+    replies.push({ text: '', calls: run }, { text: 'Done.' }, { text: 'It prints hello.' });
+    const bin = join(home.folder, 'bin');
+    await mkdir(bin);
+    await writeFile(join(bin, 'geode'), `#!/bin/sh\nexec '${process.execPath}' '${geodeProgram}' "$@"\n`, {
+      mode: 0o755,
+    });
+    const { stdout } = await promisify(execFile)('/bin/bash', ['-euo', 'pipefail', '-c', script], {
+      env: { ...home.env, PATH: `${bin}:${home.env.PATH}` },
+      cwd: home.folder,
+      timeout: 240_000,
+    });
+    expect(stdout).toMatch(
+      /^Done\.\nIt prints hello\.\n\{"type":"result".*\}\nCHAT +DRIVER[\s\S]*demo: forgotten\n$/,
+    );
   });
 
   it('says what is wrong', async () => {

@@ -8,11 +8,12 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { eventually } from '../contracts/harness.ts';
 import { EngineApi } from '../engine/engine-api.ts';
 import { imageTag, startRegistry } from '../engine/index.ts';
+import { patience } from './sandbox-home.ts';
 
 const geode = fileURLToPath(new URL('../../bin/geode.js', import.meta.url));
 const { bubblewrap, docker, registry } = inject('engines');
 
-describe('the command line', () => {
+describe('the command line', patience, () => {
   let home = '';
   beforeAll(async () => {
     home = await mkdtemp(join(tmpdir(), 'geode-cli-'));

@@ -39,6 +39,8 @@ describe('CLI-1: the life of a host (native)', patience, () => {
       home,
       'sandbox',
       'exec',
+      '--timeout',
+      '0',
       'alone',
       '--',
       'sh',

@@ -32,7 +32,7 @@ describe.skipIf(!bubblewrap.available)(`geode tools${skipped}`, patience, () => 
       cwd: home.folder,
     });
     expect(stdout).toContain('"mcpServers"');
-    expect(stdout).toMatch(/"id":1.*created/);
+    expect(stdout).toMatch(/created.*"id":1\}/);
     expect(stdout).toMatch(/local\/demo +memory_store +ok .*Cranes are yellow/);
     expect(stdout).toContain('1 session closed');
   });
@@ -44,14 +44,10 @@ describe.skipIf(!bubblewrap.available)(`geode tools${skipped}`, patience, () => 
     const again = await home.json<{ id: string }>(['tools', 'open', 'alice/work', '--replace']);
     expect(again.id).not.toBe(first.id);
     expect(await home.ok(['tools', 'ls', '--user', 'alice'])).toContain('alice/work');
-    expect(await home.ok(['tools', 'ls'])).toContain('No sandbox has tools');
     const wrong = await home.run(['tools', 'open', 'alice/work', '--tools', 'rm_rf']);
     expect(wrong.code).toBe(1);
     expect(wrong.stderr).toContain('memory_search');
-    const nowhere = await home.run(['tools', 'open', 'nothing']);
-    expect(nowhere.stderr).toContain('sandbox');
     expect(await home.json(['tools', 'close', '--all', '--user', 'alice'])).toEqual({ closed: 1 });
     expect(await home.json(['tools', 'close', 'alice/work'])).toEqual({ closed: 0 });
-    expect(await home.ok(['tools', 'log', 'alice/work'])).toContain('No tool was called');
   });
 });

@@ -60,6 +60,12 @@ describe.skipIf(!bubblewrap.available)(
       expect(run.stderr).toContain(
         'geode: denied: other.example:80 is not in the policy; to allow it: --allow other.example\n',
       );
+      const inJson = await home.json<{ denied: Denial[] }>([
+        ...['run', '--allow', own, '--json', 'python', '-c', get, 'http://other.example/'],
+      ]);
+      expect(inJson.denied).toMatchObject([
+        { host: 'other.example', port: 80, rule: 'allow-list', ask: '--allow other.example' },
+      ]);
       const exec = await home.run([
         'exec',
         '--allow',

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { PersistentSandbox } from '../../src/core/persistent.ts';
 import { shownArguments } from '../../src/mcp/sessions/session-call.ts';
 import { eventually } from '../contracts/harness.ts';
+import { startModelServer } from '../fixtures/model-server/model-server.ts';
 import { type HostWorld, hostWorld, type OpenedHost } from '../host/world.ts';
 import { call, done } from './call.ts';
 import { connectIn } from './in-sandbox.ts';
@@ -163,6 +164,40 @@ describe('calls of tools from inside a sandbox', { timeout: 300_000 }, () => {
     await using inside = await connectIn(sandbox);
     const code = { language: 'shell', code: 'echo "hello from $PWD"' };
     expect(await done(inside.client, 'run_code', code)).toMatchObject({ exitCode: 0, success: true });
+  });
+
+  it('MCP-4: solves with the models of the host', async () => {
+    await using server = await startModelServer(() => ({
+      text: JSON.stringify({
+        language: 'python',
+        code: 'def double(n): return 2 * n',
+        files: [],
+        checks: '',
+        dependencies: [],
+        needs: '',
+      }),
+    }));
+    await using solving = hostWorld({
+      GEODE_RUNS_POOL_CEILING: '0',
+      GEODE_PROVIDERS_SERVICES: JSON.stringify({
+        scripted: { kind: 'openai-compatible', base_url: `${server.url}/v1`, api_key: 'none' },
+      }),
+      GEODE_PROVIDERS_DEFAULT: 'scripted/some-model',
+    });
+    const { host } = await solving.open();
+    const place = await host.sandboxes.of('alice').getOrCreate('solves');
+    await host.tools.open(place, { tools: ['solve'] });
+    await using inside = await connectIn(place);
+    const told: string[] = [];
+    const { content } = await inside.client.callTool(
+      {
+        name: 'solve',
+        arguments: { problem: 'Write double(n).', language: 'python', tests: 'assert double(2) == 4' },
+      },
+      { timeout: 120_000, onprogress: ({ message }) => told.push(message ?? '') },
+    );
+    expect(content).toMatchObject([{ text: expect.stringContaining('"outcome":"solved"') }]);
+    expect(told.length).toBeGreaterThan(0);
   });
 
   it('MCP-2: a call that takes too long ends, with what it began', async () => {

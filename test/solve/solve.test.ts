@@ -86,6 +86,20 @@ describe.skipIf(!bubblewrap.available)(`solving by trying${skipped}`, () => {
     expect(list.map(({ successes, failures }) => [successes, failures])).toContainEqual([1, 1]);
   });
 
+  it('CRY-4: a crystal that is no answer to something else altogether keeps its trust', async () => {
+    await using shop = await open(answers(solution(right), solution('def shout(text): return text.upper()')));
+    await shop.solve({ problem, tests, language: 'python' });
+    const other = await shop.solve({
+      problem: 'shout: put a greeting in capitals',
+      tests: 'assert shout("a") == "A"',
+      language: 'python',
+    });
+    expect(other.result.outcome).toBe('solved');
+    expect(other.events).not.toContainEqual(expect.objectContaining({ change: 'doubted' }));
+    const list = await shop.solves.crystals('alice').list();
+    expect(list.map(({ failures }) => failures)).toEqual([0, 0]);
+  });
+
   const cheats: readonly (readonly [string, string])[] = [
     ['exits early with 0', 'import os, sys\nos._exit(0)\n'],
     ['prints that all is well', 'print("ok")\nprint("passed")\nimport sys\nsys.exit(0)\n'],

@@ -10,7 +10,7 @@ export function openWebChannel(): Channel {
     name: webChannel,
     status: { channel: webChannel, state: 'connected', since: null, lastError: null, lastMessageAt: null },
     longestText: Number.MAX_SAFE_INTEGER,
-    editEveryMs: null,
+    editEveryMs: () => null,
     start() {},
     send: async () => ({ outcome: 'sent', platformId: null }),
     async [Symbol.asyncDispose]() {},

@@ -23,7 +23,7 @@ export const agentCommand: CliCommand = {
     driver: {
       type: 'string',
       value: 'NAME',
-      description: 'who holds a new conversation: builtin, claude, codex or acp',
+      description: 'who holds a new conversation: builtin, claude or codex',
     },
     model: { type: 'string', value: 'NAME', description: 'for a new conversation, instead of the usual one' },
     file: {

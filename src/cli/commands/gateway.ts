@@ -50,6 +50,7 @@ export const gatewayCommand: CliCommand = {
         version,
         program,
         tends: 'all',
+        channels: 'all',
         lingerMs: null,
         waitMs: waitFrom(context),
         takeOver: values['take-over'] === true,

@@ -4,6 +4,7 @@ import { currentHost } from '../../ledger/host-lock.ts';
 import type { HostFacts } from '../../ledger/named-host.ts';
 import { describePolicy } from '../../shell/policy.ts';
 import { spanText } from '../ages.ts';
+import { channelRow, channelStates } from '../channel-states.ts';
 import { type CliCommand, exitCodes } from '../command.ts';
 import { table } from '../table.ts';
 
@@ -35,11 +36,16 @@ export const statusCommand: CliCommand = {
       disk: config.sandbox.disk === undefined ? defaultLimits.diskBytes : config.sandbox.disk,
     };
     const host = currentHost(config.sandbox.state_dir);
+    const channels = await channelStates(host);
     const shell = describePolicy(geode.shellPolicy);
     if (json) {
       const runtimes = probed.map(({ runtime, found }) => ({ name: runtime.name, ...found }));
       out(
-        JSON.stringify({ runtime: chosen, runtimes, limits, shell, host: host ?? null, sandboxes }, null, 2),
+        JSON.stringify(
+          { runtime: chosen, runtimes, limits, shell, host: host ?? null, channels, sandboxes },
+          null,
+          2,
+        ),
       );
       return exitCodes.done;
     }
@@ -59,6 +65,8 @@ export const statusCommand: CliCommand = {
     );
     out(`Command policy: ${shell}`);
     out(hostText(host));
+    if (channels.length > 0) out('Channels:');
+    for (const line of table(channels.map(channelRow))) out(line.trimEnd());
     out(sandboxes.length === 0 ? 'No sandboxes.' : '');
     for (const line of table(
       sandboxes.map(({ id, runtime, grade, state }) => [`  ${id}`, runtime, grade, state]),

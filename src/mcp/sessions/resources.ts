@@ -12,20 +12,20 @@ const entriesOfPage = 100;
 const largestBytes = 4 * 1024 * 1024;
 const entryPrefix = 'memory://entry/';
 
-export interface ListedResource {
+interface ListedResource {
   readonly uri: string;
   readonly name: string;
   readonly mimeType?: string;
   readonly size?: number;
 }
 
-export interface ResourcePage {
+interface ResourcePage {
   readonly resources: readonly ListedResource[];
   readonly nextCursor?: string;
 }
 
 /** Text, or bytes in base64. */
-export type ResourceContent = { readonly uri: string; readonly mimeType: string } & (
+type ResourceContent = { readonly uri: string; readonly mimeType: string } & (
   | { readonly text: string }
   | { readonly blob: string }
 );

@@ -1,6 +1,7 @@
+import { isDecision } from '../../../chat/commands.ts';
 import type { ChatEvent, Chats } from '../../../core/chat.ts';
 import { lastEventId, signalOf, streamNumbered } from '../../events.ts';
-import { requireScope } from '../../guards/auth.ts';
+import { refuseWithout, requireScope } from '../../guards/auth.ts';
 import {
   bodyRefusals,
   defineRoute,
@@ -26,7 +27,7 @@ import { untilAborted } from '../../until-aborted.ts';
 const path = '/api/v1/chats';
 const tags = ['chats'];
 
-/** A chat drives a sandbox, so it needs the scopes of one. */
+/** Deciding an approval needs the scope for that in a chat too. */
 export function chatRoutes(chats: Chats) {
   return [
     defineRoute(
@@ -36,7 +37,7 @@ export function chatRoutes(chats: Chats) {
         summary: 'List the chats of the caller, on every channel',
         tags,
         security,
-        middleware: requireScope('sandboxes:read'),
+        middleware: requireScope('agents'),
         responses: { 200: json('The latest active first.', chatsSchema), ...refusals },
       },
       (context) => context.json({ chats: toWire(chats.of(context.var.caller.user).list()) }, 200),
@@ -48,7 +49,7 @@ export function chatRoutes(chats: Chats) {
         summary: 'How each channel is doing',
         tags,
         security,
-        middleware: requireScope('sandboxes:read'),
+        middleware: requireScope('agents'),
         responses: { 200: json('Connected, or deaf since when and why.', channelsSchema), ...refusals },
       },
       (context) => context.json({ channels: toWire(chats.channels()) }, 200),
@@ -62,7 +63,7 @@ export function chatRoutes(chats: Chats) {
           'It is stored when this answers. The answer to it is a `reply` among the events of the chat. A chat of a new name begins with its first message.',
         tags,
         security,
-        middleware: [requireScope('sandboxes:write'), limitEntryBody],
+        middleware: [requireScope('agents'), limitEntryBody],
         request: { params: chatParams, body: jsonBody('The message.', postMessageSchema) },
         responses: {
           202: json('Where it stands.', postedMessageSchema),
@@ -72,7 +73,9 @@ export function chatRoutes(chats: Chats) {
       },
       async (context) => {
         const { chat } = context.req.valid('param');
-        const posted = await chats.of(context.var.caller.user).post(chat, context.req.valid('json'));
+        const message = context.req.valid('json');
+        if (isDecision(message.text)) refuseWithout(context, 'approvals');
+        const posted = await chats.of(context.var.caller.user).post(chat, message);
         return context.json(toWire(posted), 202);
       },
     ),
@@ -85,7 +88,7 @@ export function chatRoutes(chats: Chats) {
           'The id of each event that is kept is its number: a caller that was cut off sends the last one back and misses nothing. Text as it grows has no number; the whole of it comes as a `reply`.',
         tags,
         security,
-        middleware: requireScope('sandboxes:read'),
+        middleware: requireScope('agents'),
         request: { params: chatParams, query: chatEventsQuery },
         responses: { 200: eventStream('One event for each thing.', chatEventSchema), ...refusals },
       },

@@ -1,4 +1,4 @@
-/** Where no host is to be started, a command serves itself: the API in this process, for as long as it takes. */
+/** Code that runs once without a host: the API in this process, with no more behind it than runs need. */
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import type { ApiParts } from '../../api/environment.ts';
@@ -7,42 +7,19 @@ import { createLog } from '../../api/log.ts';
 import { createApp, openConfiguredMemory } from '../../app.ts';
 import { noEvents } from '../../core/events.ts';
 import { hostMemory } from '../../host/host-memory.ts';
-import { openHost, reapMeanwhile } from '../../host/open-host.ts';
+import { reapMeanwhile } from '../../host/reap-meanwhile.ts';
 import { serveOnSocket } from '../../host/serve.ts';
-import type { HostLockOptions } from '../../ledger/host-lock.ts';
 import type { CliContext } from '../command.ts';
 import { version } from '../version.ts';
 
-type Serving = Pick<CliContext, 'loaded' | 'host' | 'signal' | 'err'>;
+export type ServingItself = Pick<CliContext, 'loaded' | 'host' | 'signal' | 'err'>;
 
-interface Alone extends AsyncDisposable {
+export interface Alone extends AsyncDisposable {
   readonly socket: string;
 }
 
-/** As the host of the sandboxes: `ledger_held`, with the other's pid, when another is for longer than the wait. */
-export async function hostAlone(context: Serving, lock: HostLockOptions): Promise<Alone> {
-  const { host: machine, err } = context;
-  const loaded = await context.loaded();
-  const { state_dir: stateDir, run_dir: runDir } = loaded.config.sandbox;
-  await using opened = new AsyncDisposableStack();
-  const host = opened.use(
-    await openHost({
-      ...lock,
-      loaded,
-      machine,
-      version,
-      tends: 'nothing',
-      logLevel: 'silent',
-      warn: (message) => err(`warning: ${message}`),
-    }),
-  );
-  const { path } = opened.use(await serveOnSocket(host.parts, { stateDir, runDir }));
-  const all = opened.move();
-  return { socket: path, [Symbol.asyncDispose]: () => all.disposeAsync() };
-}
-
 /** For code that runs once: any number of such commands may run at the same time. */
-export async function runAlone(context: Serving): Promise<Alone> {
+export async function runAlone(context: ServingItself): Promise<Alone> {
   const { config } = await context.loaded();
   const { state_dir: stateDir, run_dir: runDir } = config.sandbox;
   const app = createApp(config, context.host, (message) => context.err(`warning: ${message}`));

@@ -1,0 +1,222 @@
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import type { UnaskedPermission } from '../../core/agent.ts';
+import { GeodeError, isGeodeError } from '../../core/errors.ts';
+import type { PersistentSandbox, UserSandboxes } from '../../core/persistent.ts';
+import type { PriceTable } from '../../core/prices.ts';
+import type { Process, SignalName } from '../../core/process.ts';
+import type { ToolSessions } from '../../core/tools.ts';
+import { openBound } from '../bound-sandbox.ts';
+import { type AgentDriver, type DriverTurn, stopReason } from '../driver.ts';
+import { userLine } from './claude-lines.ts';
+import { claudeCommand } from './command.ts';
+import { followTurn } from './follow-turn.ts';
+
+export interface ClaudeOptions {
+  /** A folder of this machine that holds the program `claude`, shown to new sandboxes read-only. */
+  readonly folder?: string | undefined;
+  /** A folder of this machine with skills, each a folder with its `SKILL.md`; shown to new sandboxes read-only. */
+  readonly skills?: string | undefined;
+  /** Another place of the model than Anthropic's own. */
+  readonly upstream?: string | undefined;
+  readonly model?: string | undefined;
+  readonly permissions: UnaskedPermission;
+  readonly allow: readonly string[];
+  /** How long the program waits for another message before it ends. */
+  readonly idleMs: number;
+  readonly prices: PriceTable;
+  readonly tools?: ToolSessions | undefined;
+}
+
+const mountTarget = '/opt/geode/claude';
+/** Its skills are called `geode:NAME`, after the folder. */
+const pluginTarget = '/opt/geode/plugins/geode';
+const skillsTarget = `${pluginTarget}/skills`;
+
+const stateSchema = z.object({
+  session: z.string(),
+  isBegun: z.boolean(),
+  /** The program that runs, and where its next line begins. */
+  process: z.object({ id: z.string(), offset: z.number() }).nullable(),
+  /** The turn whose message it has. */
+  sent: z.string().nullable(),
+  model: z.string().nullable(),
+  /** The names of the tools whose results are still to come. */
+  calls: z.record(z.string(), z.string()),
+  /** Permission requests that are not answered. */
+  asked: z.array(z.object({ id: z.string(), tool: z.string(), input: z.unknown() })),
+});
+export type ClaudeState = z.output<typeof stateSchema>;
+
+/**
+ * Claude Code in the sandbox of the chat: one process for many turns, which has no network and no key. What it says is
+ * read from its journal; each line's events are kept together with the place behind it, so that the next host reads on
+ * where this one ended, and nothing is told twice.
+ */
+export function claudeDriver(options: ClaudeOptions): AgentDriver {
+  const idle = new IdlePrograms(options.idleMs);
+  return {
+    name: 'claude',
+    check: () => {},
+    open: (sandboxes, chat, signal) => openSandbox(options, sandboxes, chat, signal),
+    async turn(turn) {
+      const conversation = turn.conversation;
+      idle.cancel(conversation);
+      const { process, state } = await reachProgram(turn, options);
+      const end = await followTurn(turn, process, state, options.prices);
+      idle.start(conversation, () => process.closeStdin());
+      return end;
+    },
+    adopt(conversation, state, sandboxes, chat) {
+      idle.start(conversation, () => endProgram(state, sandboxes, chat, 'SIGTERM'));
+    },
+    stop: (state, sandboxes, chat) => endProgram(state, sandboxes, chat, 'SIGKILL'),
+    [Symbol.dispose]: () => idle[Symbol.dispose](),
+  };
+}
+
+function openSandbox(
+  { folder, skills, upstream }: ClaudeOptions,
+  sandboxes: UserSandboxes,
+  chat: string,
+  signal: AbortSignal | undefined,
+): Promise<PersistentSandbox> {
+  const binding = { name: 'anthropic', ...(upstream !== undefined && { upstream }) };
+  const mounts = [
+    ...(folder === undefined ? [] : [{ source: folder, target: mountTarget }]),
+    ...(skills === undefined ? [] : [{ source: skills, target: skillsTarget }]),
+  ];
+  return openBound(sandboxes, chat, { binding, mounts, signal });
+}
+
+/** Of one that has ended nothing is left to do; a sandbox that is stopped runs nothing. */
+async function endProgram(
+  given: unknown,
+  sandboxes: UserSandboxes,
+  chat: string,
+  how: SignalName,
+): Promise<void> {
+  const id = stateSchema.safeParse(given).data?.process?.id;
+  const status = id === undefined ? undefined : await sandboxes.inspect(chat).catch(() => undefined);
+  if (id === undefined || status?.state !== 'running') return;
+  const sandbox = await sandboxes.start(chat);
+  await sandbox.signal(id, how, { tree: how === 'SIGKILL' }).catch(() => {});
+}
+
+interface Reached {
+  readonly process: Process;
+  readonly state: ClaudeState;
+}
+
+/** The program with the message of the turn in its hands. */
+async function reachProgram(turn: DriverTurn, options: ClaudeOptions): Promise<Reached> {
+  const before = stateSchema.safeParse(turn.state).data ?? newState();
+  const living = await findLiving(turn, before);
+  if (living === undefined) {
+    if (turn.isResumed && before.sent === turn.turn)
+      throw new GeodeError('agent_failed', 'Claude Code ended during the turn, and its host with it.');
+    return await startProgram(turn, before, options);
+  }
+  const { process, state } = living;
+  if (state.sent !== turn.turn) await process.write(userLine(textOf(turn)));
+  return { process, state: kept(turn, { ...state, sent: turn.turn }) };
+}
+
+/** One that was started just before its host died is found by its session. */
+async function findLiving(turn: DriverTurn, state: ClaudeState): Promise<Reached | undefined> {
+  const { processes } = await turn.sandbox.processes({ signal: turn.signal });
+  const found = processes.find(({ id, argv, state: how }) =>
+    state.process === null ? how === 'running' && argv.includes(state.session) : id === state.process.id,
+  );
+  // Of a program that has ended the rest is read, where it is the rest of this turn.
+  const isOfThisTurn = turn.isResumed && state.sent === turn.turn;
+  if (found === undefined || (found.state !== 'running' && !isOfThisTurn)) return undefined;
+  const offset = state.process?.offset ?? 0;
+  const process = await turn.sandbox.attach(found.id, { from: offset, signal: turn.signal });
+  // It has written since: the message had reached it before the host died.
+  const isSent = turn.isResumed && (state.process === null || found.offset > offset);
+  const sent = isSent ? turn.turn : state.sent;
+  return { process, state: { ...state, sent, process: { id: found.id, offset } } };
+}
+
+async function startProgram(turn: DriverTurn, before: ClaudeState, options: ClaudeOptions): Promise<Reached> {
+  const { sandbox, signal } = turn;
+  const tools = await options.tools?.open(sandbox, { signal });
+  const command = claudeCommand({
+    program: options.folder === undefined ? 'claude' : `${mountTarget}/claude`,
+    workdir: sandbox.workdir,
+    session: before.session,
+    isBegun: before.isBegun,
+    model: turn.model ?? options.model ?? null,
+    permissions: options.permissions,
+    allow: options.allow,
+    tools: tools?.server,
+    plugin: (await sandbox.rootFiles.exists(skillsTarget, { signal })) ? pluginTarget : null,
+  });
+  kept(turn, { ...before, process: null });
+  try {
+    const started = await sandbox.spawn(
+      { ...command, stdin: userLine(textOf(turn)) },
+      { inStep: true, signal },
+    );
+    const process = { id: started.id, offset: 0 };
+    return {
+      process: started,
+      state: kept(turn, { ...before, process, sent: turn.turn, calls: {}, asked: [] }),
+    };
+  } catch (error) {
+    if (stopReason(signal) !== undefined || !isGeodeError(error, 'spawn_failed')) throw error;
+    throw new GeodeError(
+      'agent_unavailable',
+      `Claude Code cannot be started in this sandbox: ${error.message}`,
+      {
+        hint: 'Use an image that has it, or name a folder of this machine that holds it in `claude.folder` and begin in a new chat; docs/agents.md says how.',
+        cause: error,
+      },
+    );
+  }
+}
+
+function newState(): ClaudeState {
+  return {
+    ...{ session: randomUUID(), isBegun: false, process: null },
+    ...{ sent: null, model: null, calls: {}, asked: [] },
+  };
+}
+
+function kept(turn: DriverTurn, state: ClaudeState): ClaudeState {
+  turn.keep([], state);
+  return state;
+}
+
+function textOf({ message, attachments }: DriverTurn): string {
+  return message + attachments.map((path) => `\n[attached: ${path}]`).join('');
+}
+
+/** Ends programs that wait for nobody. A host that goes leaves them to the next one. */
+class IdlePrograms implements Disposable {
+  readonly #timers = new Map<number, NodeJS.Timeout>();
+  readonly #ms: number;
+
+  constructor(ms: number) {
+    this.#ms = ms;
+  }
+
+  start(conversation: number, end: () => Promise<void>): void {
+    const timer = setTimeout(() => {
+      this.#timers.delete(conversation);
+      end().catch(() => {}); // It has ended, or its sandbox has.
+    }, this.#ms);
+    this.#timers.set(conversation, timer.unref());
+  }
+
+  cancel(conversation: number): void {
+    clearTimeout(this.#timers.get(conversation));
+    this.#timers.delete(conversation);
+  }
+
+  [Symbol.dispose](): void {
+    for (const timer of this.#timers.values()) clearTimeout(timer);
+    this.#timers.clear();
+  }
+}

@@ -1,0 +1,212 @@
+import { randomUUID } from 'node:crypto';
+import { cancelled } from '../../core/cancel.ts';
+import { GeodeError } from '../../core/errors.ts';
+import { costOf, type PriceTable } from '../../core/prices.ts';
+import type { Process } from '../../core/process.ts';
+import { type DriverHappening, type DriverTurn, stopReason, type TurnEnd } from '../driver.ts';
+import { journalLines, type LineEvent } from '../journal-lines.ts';
+import { nextUnlessStopped } from '../next-line.ts';
+import type { ClaudeState } from './claude.ts';
+import {
+  type ClaudeLine,
+  callsIn,
+  interruptLine,
+  parseClaudeLine,
+  permissionLine,
+  resultsIn,
+  usageOf,
+} from './claude-lines.ts';
+
+/** How long an interrupted program may take to say so before it is killed. */
+const interruptMs = 10_000;
+
+/**
+ * Reads what the program says up to the end of the turn. An interrupt is told to the program first, so that its session
+ * stays whole; then it is killed with everything that it started.
+ */
+export async function followTurn(
+  turn: DriverTurn,
+  process: Process,
+  begun: ClaudeState,
+  prices: PriceTable,
+): Promise<TurnEnd> {
+  const reader = new TurnReader(turn, process, begun, prices);
+  const lines = journalLines(process);
+  try {
+    for (;;) {
+      const step = await nextUnlessStopped(lines, turn.signal);
+      if (step === 'stopped') return await reader.stop(lines);
+      if (step.done) throw new GeodeError('agent_failed', 'Claude Code ended without an answer.');
+      const end = reader.take(step.value);
+      if (end !== undefined) return end;
+    }
+  } finally {
+    reader.end();
+    void lines.return(undefined).catch(() => {});
+  }
+}
+
+class TurnReader {
+  readonly #turn: DriverTurn;
+  readonly #process: Process;
+  readonly #prices: PriceTable;
+  readonly #over = new AbortController();
+  #state: ClaudeState;
+
+  constructor(turn: DriverTurn, process: Process, state: ClaudeState, prices: PriceTable) {
+    this.#turn = turn;
+    this.#process = process;
+    this.#prices = prices;
+    this.#state = state;
+    for (const request of state.asked) this.#ask(request);
+  }
+
+  /** The end of the turn, when the line is its last. */
+  take(event: LineEvent): TurnEnd | undefined {
+    if (event.type === 'lost') return undefined;
+    if (event.type === 'exit') throw this.#ended(event);
+    const line = parseClaudeLine(event.text);
+    if (line === undefined) return undefined;
+    const happenings = this.#happeningsOf(line);
+    this.#state = this.#after(line, event.end);
+    if (line.type === 'result') {
+      this.#turn.keep(happenings, this.#state);
+      return endOf(line);
+    }
+    if (happenings.length > 0 || line.type === 'control_request') this.#turn.keep(happenings, this.#state);
+    if (line.type === 'control_request') this.#ask(requestOf(line));
+    return undefined;
+  }
+
+  /** What is still asked needs no answer any more. */
+  end(): void {
+    this.#over.abort();
+  }
+
+  /** The host ends: the program goes on. Otherwise it is interrupted, heard out and killed. */
+  async stop(lines: AsyncGenerator<LineEvent>): Promise<never> {
+    const { signal } = this.#turn;
+    if (stopReason(signal) === 'host-ends') throw cancelled('The turn', signal.reason);
+    await this.#process.write(interruptLine(randomUUID())).catch(() => {});
+    const late = AbortSignal.timeout(interruptMs);
+    try {
+      for (let done = false; !done; ) {
+        const step = await nextUnlessStopped(lines, late);
+        done = step === 'stopped' || step.done === true || this.#take(step.value);
+      }
+    } catch {
+      // It ended, or said that it was interrupted: both are what is wanted.
+    }
+    await this.#process.kill().catch(() => {});
+    this.#turn.keep([], { ...this.#state, process: null, calls: {}, asked: [] });
+    throw cancelled('The turn', signal.reason);
+  }
+
+  #take(event: LineEvent): boolean {
+    return this.take(event) !== undefined;
+  }
+
+  #happeningsOf(line: ClaudeLine): readonly DriverHappening[] {
+    switch (line.type) {
+      case 'stream_event':
+        return pieceOf(line);
+      case 'assistant':
+        return callsIn(line.message.content).map((call) => ({ type: 'tool-call', ...call }));
+      case 'user':
+        return resultsIn(line.message.content).map((result) => ({
+          type: 'tool-result',
+          tool: this.#state.calls[result.id] ?? 'tool',
+          ...result,
+        }));
+      case 'result': {
+        const usage = usageOf(line);
+        if (usage === undefined) return [];
+        const model = this.#state.model ?? 'claude';
+        return [{ type: 'usage', model, usage, cost: costOf(model, usage, this.#prices) }];
+      }
+      default:
+        return [];
+    }
+  }
+
+  #after(line: ClaudeLine, offset: number): ClaudeState {
+    const { process, ...before } = this.#state;
+    const state = { ...before, process: { id: process?.id ?? this.#process.id, offset } };
+    switch (line.type) {
+      case 'system':
+        return { ...state, model: line.model };
+      case 'assistant': {
+        const calls = callsIn(line.message.content).map(({ id, tool }) => [id, tool] as const);
+        return { ...state, calls: { ...state.calls, ...Object.fromEntries(calls) } };
+      }
+      case 'user': {
+        const over = new Set(resultsIn(line.message.content).map(({ id }) => id));
+        return {
+          ...state,
+          calls: Object.fromEntries(Object.entries(state.calls).filter(([id]) => !over.has(id))),
+        };
+      }
+      case 'control_request':
+        return { ...state, asked: [...state.asked, requestOf(line)] };
+      case 'result':
+        return { ...state, isBegun: true, calls: {}, asked: [] };
+      default:
+        return state;
+    }
+  }
+
+  /** Reading goes on meanwhile. */
+  #ask(request: ClaudeState['asked'][number]): void {
+    const answering = async () => {
+      const answer = await this.#turn.ask(request, { signal: this.#over.signal });
+      await this.#process.write(permissionLine(request.id, request.input, answer !== 'deny'));
+      this.#state = { ...this.#state, asked: this.#state.asked.filter(({ id }) => id !== request.id) };
+      this.#turn.keep([], this.#state);
+    };
+    // A turn that ends meanwhile needs no answer; a request that cannot be asked is denied.
+    answering().catch(() => {
+      if (this.#over.signal.aborted || this.#turn.signal.aborted) return;
+      this.#process.write(permissionLine(request.id, request.input, false)).catch(() => {});
+    });
+  }
+
+  #ended({ stderr, exitCode, signal }: Extract<LineEvent, { type: 'exit' }>): GeodeError {
+    const how = signal === null ? `exit code ${exitCode}` : signal;
+    const isGone = this.#state.isBegun && /No conversation found/i.test(stderr);
+    const state = isGone ? { ...this.#state, isBegun: false, session: randomUUID() } : this.#state;
+    this.#turn.keep([], { ...state, process: null, calls: {}, asked: [] });
+    return new GeodeError(
+      'agent_failed',
+      `Claude Code ended (${how}) without an answer: ${stderr.slice(-1000)}`,
+      {
+        ...(isGone && { hint: 'Its session is gone from the workspace. The next message begins a new one.' }),
+      },
+    );
+  }
+}
+
+/** Of the agent itself: what its own helpers say is not its answer. */
+function pieceOf(line: Extract<ClaudeLine, { type: 'stream_event' }>): readonly DriverHappening[] {
+  const { delta } = line.event;
+  if (line.parent_tool_use_id != null || delta === undefined) return [];
+  if (delta.type === 'text_delta' && delta.text) return [{ type: 'text', text: delta.text }];
+  if (delta.type === 'thinking_delta' && delta.thinking) return [{ type: 'thinking', text: delta.thinking }];
+  return [];
+}
+
+function requestOf({ request_id, request }: Extract<ClaudeLine, { type: 'control_request' }>) {
+  return { id: request_id, tool: request.tool_name, input: request.input };
+}
+
+function endOf({
+  is_error,
+  result = '',
+  subtype,
+  api_error_status: status,
+}: Extract<ClaudeLine, { type: 'result' }>): TurnEnd {
+  if (!is_error && subtype === 'success') return { outcome: 'done', text: result };
+  if (subtype === 'error_max_turns') return { outcome: 'limit', text: result };
+  const why = result || subtype;
+  if (status === 402) throw new GeodeError('budget_spent', why);
+  throw new GeodeError('agent_failed', status == null ? why : `The model answered ${status}: ${why}`);
+}

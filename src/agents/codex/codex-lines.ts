@@ -1,0 +1,77 @@
+/** What Codex says on stdout with `exec --json`, one JSON object a line. */
+import { z } from 'zod';
+import type { DriverHappening } from '../driver.ts';
+
+const item = z.looseObject({ id: z.string(), type: z.string() });
+const lineSchema = z.union([
+  z.object({ type: z.literal('thread.started'), thread_id: z.string() }),
+  z.object({ type: z.enum(['item.started', 'item.completed']), item }),
+  z.object({
+    type: z.literal('turn.completed'),
+    usage: z.object({
+      input_tokens: z.number(),
+      cached_input_tokens: z.number().default(0),
+      output_tokens: z.number(),
+    }),
+  }),
+  z.object({ type: z.literal('turn.failed'), error: z.object({ message: z.string() }) }),
+]);
+export type CodexLine = z.output<typeof lineSchema>;
+
+/** Undefined for what is not JSON, and for kinds of lines that mean nothing here. */
+export function parseCodexLine(text: string): CodexLine | undefined {
+  try {
+    return lineSchema.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
+}
+
+const command = z.object({
+  command: z.string(),
+  aggregated_output: z.string().default(''),
+  exit_code: z.number().nullish(),
+});
+const call = z.object({
+  server: z.string(),
+  tool: z.string(),
+  arguments: z.unknown(),
+  result: z.unknown(),
+  error: z.unknown(),
+});
+const words = z.object({ text: z.string() });
+
+export function happeningsOf({ type, item: { id, ...item } }: ItemLine): readonly DriverHappening[] {
+  const isOver = type === 'item.completed';
+  if (item.type === 'command_execution') {
+    const { data } = command.safeParse(item);
+    if (data === undefined) return [];
+    return isOver
+      ? [result(id, 'shell', data.aggregated_output, data.exit_code !== 0)]
+      : [{ type: 'tool-call', id, tool: 'shell', input: { command: data.command } }];
+  }
+  if (item.type === 'mcp_tool_call') {
+    const { data } = call.safeParse(item);
+    if (data === undefined) return [];
+    const tool = `${data.server}/${data.tool}`;
+    return isOver
+      ? [result(id, tool, JSON.stringify(data.error ?? data.result) ?? '', data.error != null)]
+      : [{ type: 'tool-call', id, tool, input: data.arguments }];
+  }
+  const text = isOver ? words.safeParse(item).data?.text : undefined;
+  if (text === undefined) return [];
+  if (item.type === 'agent_message') return [{ type: 'text', text }];
+  return item.type === 'reasoning' ? [{ type: 'thinking', text }] : [];
+}
+type ItemLine = Extract<CodexLine, { readonly item: unknown }>;
+
+const longestOutput = 30_000;
+
+function result(id: string, tool: string, output: string, failed: boolean): DriverHappening {
+  const half = longestOutput / 2;
+  const shown =
+    output.length <= longestOutput
+      ? output
+      : `${output.slice(0, half)}\n[${output.length - longestOutput} characters left out]\n${output.slice(-half)}`;
+  return { type: 'tool-result', id, tool, output: shown, failed };
+}

@@ -1,0 +1,197 @@
+import { z } from 'zod';
+import { cancelled } from '../../core/cancel.ts';
+import { GeodeError, isGeodeError } from '../../core/errors.ts';
+import type { PersistentSandbox } from '../../core/persistent.ts';
+import { costOf, type PriceTable } from '../../core/prices.ts';
+import type { Command, Process } from '../../core/process.ts';
+import type { ServedToolSession, ToolSessions } from '../../core/tools.ts';
+import { openBound } from '../bound-sandbox.ts';
+import { type AgentDriver, type DriverTurn, stopReason, type TurnEnd } from '../driver.ts';
+import { journalLines, type LineEvent } from '../journal-lines.ts';
+import { nextUnlessStopped } from '../next-line.ts';
+import { happeningsOf, parseCodexLine } from './codex-lines.ts';
+
+export interface CodexOptions {
+  /** A folder of this machine that holds `bin/codex`, shown to new sandboxes read-only. */
+  readonly folder?: string | undefined;
+  /** Another place of the model than OpenAI's own. */
+  readonly upstream?: string | undefined;
+  readonly model: string;
+  readonly prices: PriceTable;
+  readonly tools?: ToolSessions | undefined;
+}
+
+const mountTarget = '/opt/geode/codex';
+
+const stateSchema = z.object({
+  thread: z.string().nullable(),
+  process: z.object({ id: z.string(), offset: z.number(), turn: z.string() }).nullable(),
+  /** The last words of the turn. */
+  text: z.string(),
+});
+type CodexState = z.output<typeof stateSchema>;
+
+/**
+ * Codex in the sandbox of the chat: one process a turn, with no network and no key, whose session is resumed by the next.
+ * The sandbox is the boundary, so that it asks for nothing.
+ */
+export function codexDriver(options: CodexOptions): AgentDriver {
+  const { folder, upstream } = options;
+  return {
+    name: 'codex',
+    check: () => {},
+    open: (sandboxes, chat, signal) =>
+      openBound(sandboxes, chat, {
+        binding: { name: 'openai', ...(upstream !== undefined && { upstream }) },
+        mounts: folder === undefined ? [] : [{ source: folder, target: mountTarget }],
+        signal,
+      }),
+    async turn(turn) {
+      const before = stateSchema.safeParse(turn.state).data ?? { thread: null, process: null, text: '' };
+      const model = turn.model ?? options.model;
+      const { process, state } =
+        before.process?.turn === turn.turn
+          ? await goOn(turn, before, before.process)
+          : await start(turn, before, model, options);
+      return await follow(turn, process, state, { model, prices: options.prices });
+    },
+  };
+}
+
+interface Reached {
+  readonly process: Process;
+  readonly state: CodexState;
+}
+
+/** Reads on in the journal of a process that an earlier host started. */
+async function goOn(
+  { sandbox, signal }: DriverTurn,
+  state: CodexState,
+  { id, offset }: NonNullable<CodexState['process']>,
+): Promise<Reached> {
+  return { process: await sandbox.attach(id, { from: offset, signal }), state };
+}
+
+async function start(
+  turn: DriverTurn,
+  before: CodexState,
+  model: string,
+  { folder, tools }: CodexOptions,
+): Promise<Reached> {
+  const { sandbox, signal, message, attachments } = turn;
+  const session = await tools?.open(sandbox, { signal });
+  const program = folder === undefined ? 'codex' : `${mountTarget}/bin/codex`;
+  const url = await modelUrl(sandbox, signal);
+  const command = codexCommand({ program, url, model, thread: before.thread, tools: session?.server });
+  const text = message + attachments.map((path) => `\n[attached: ${path}]`).join('');
+  try {
+    const env = { CODEX_HOME: `${sandbox.workdir}/.geode/codex` };
+    await sandbox.files.mkdir('.geode/codex', { signal });
+    const process = await sandbox.spawn({ ...command, env, stdin: text }, { inStep: true, signal });
+    const state = { ...before, text: '', process: { id: process.id, offset: 0, turn: turn.turn } };
+    turn.keep([], state);
+    return { process, state };
+  } catch (error) {
+    if (!isGeodeError(error, 'spawn_failed')) throw error;
+    throw new GeodeError('agent_unavailable', `Codex cannot be started in this sandbox: ${error.message}`, {
+      hint: 'Use an image that has it, or name a folder of this machine that holds it in `codex.folder` and begin in a new chat; docs/agents.md says how.',
+      cause: error,
+    });
+  }
+}
+
+/** Where the binding is inside, as every command there finds it. */
+async function modelUrl(sandbox: PersistentSandbox, signal: AbortSignal): Promise<string> {
+  const { stdout } = await sandbox.exec(
+    { argv: ['/bin/sh', '-c', 'printf %s "$OPENAI_BASE_URL"'] },
+    { signal },
+  );
+  if (stdout === '') throw new GeodeError('cannot_enforce', 'The sandbox has no way to the model.');
+  return stdout;
+}
+
+function codexCommand(options: {
+  readonly program: string;
+  readonly url: string;
+  readonly model: string;
+  readonly thread: string | null;
+  readonly tools: ServedToolSession['server'] | undefined;
+}): Command {
+  const { program, url, model, thread, tools } = options;
+  const settings: Readonly<Record<string, unknown>> = {
+    model,
+    model_provider: 'geode',
+    'model_providers.geode.name': 'geode',
+    'model_providers.geode.base_url': url,
+    'model_providers.geode.wire_api': 'responses',
+    'model_providers.geode.env_key': 'OPENAI_API_KEY',
+    'analytics.enabled': false,
+    'features.plugins': false,
+    'features.apps': false,
+    ...(tools && { 'mcp_servers.geode.command': tools.command, 'mcp_servers.geode.args': tools.args }),
+  };
+  // A value is TOML; JSON of texts, numbers and lists of them is that too.
+  const given = Object.entries(settings).flatMap(([name, value]) => [
+    '-c',
+    `${name}=${JSON.stringify(value)}`,
+  ]);
+  return {
+    argv: [
+      ...([program, 'exec', '--json', '--skip-git-repo-check'] as const),
+      '--dangerously-bypass-approvals-and-sandbox',
+      ...given,
+      ...(thread === null ? [] : ['resume', thread]),
+      // The prompt comes on stdin.
+      '-',
+    ],
+    timeoutMs: null,
+  };
+}
+
+async function follow(
+  turn: DriverTurn,
+  process: Process,
+  begun: CodexState,
+  { model, prices }: { readonly model: string; readonly prices: PriceTable },
+): Promise<TurnEnd> {
+  const lines = journalLines(process);
+  let state = begun;
+  try {
+    for (;;) {
+      const step = await nextUnlessStopped(lines, turn.signal);
+      if (step === 'stopped') {
+        if (stopReason(turn.signal) !== 'host-ends') await process.kill().catch(() => {});
+        throw cancelled('The turn', turn.signal.reason);
+      }
+      if (step.done) throw new GeodeError('agent_failed', 'Codex ended without an answer.');
+      const event: LineEvent = step.value;
+      if (event.type === 'exit')
+        throw new GeodeError('agent_failed', `Codex ended without an answer: ${event.stderr.slice(-1000)}`);
+      const line = event.type === 'line' ? parseCodexLine(event.text) : undefined;
+      if (line === undefined || event.type !== 'line') continue;
+      state = { ...state, process: { id: process.id, offset: event.end, turn: turn.turn } };
+      if (line.type === 'thread.started') {
+        state = { ...state, thread: line.thread_id };
+        turn.keep([], state);
+      } else if (line.type === 'turn.failed') {
+        throw new GeodeError('agent_failed', line.error.message);
+      } else if (line.type === 'turn.completed') {
+        const { input_tokens, cached_input_tokens, output_tokens } = line.usage;
+        const usage = {
+          inputTokens: input_tokens,
+          cachedTokens: cached_input_tokens,
+          outputTokens: output_tokens,
+        };
+        turn.keep([{ type: 'usage', model, usage, cost: costOf(model, usage, prices) }], state);
+        return { outcome: 'done', text: state.text };
+      } else {
+        const happenings = happeningsOf(line);
+        const text = happenings.flatMap((each) => (each.type === 'text' ? [each.text] : []));
+        state = { ...state, text: text.at(-1) ?? state.text };
+        if (happenings.length > 0) turn.keep(happenings, state);
+      }
+    }
+  } finally {
+    void lines.return(undefined).catch(() => {});
+  }
+}

@@ -1,0 +1,47 @@
+import type { ExitFacts, Process } from '../core/process.ts';
+
+/** One line that a program wrote, and the place in its journal behind it, where another reader goes on. */
+interface JournalLine {
+  readonly text: string;
+  readonly end: number;
+}
+
+export type LineEvent =
+  | ({ readonly type: 'line' } & JournalLine)
+  /** Something of its output is lost: a line may be missing. */
+  | { readonly type: 'lost' }
+  | ({ readonly type: 'exit'; readonly stderr: string } & ExitFacts);
+
+const mostLine = 64 * 1024 ** 2;
+const mostStderr = 4_000;
+
+/** What a program says line by line on stdout. Of stderr the end is kept, for the reason of a failure. */
+export async function* journalLines(process: Process): AsyncGenerator<LineEvent> {
+  let pieces: Buffer[] = [];
+  let size = 0;
+  let stderr = '';
+  /** The rest of a line whose beginning is lost, or that is too long, is passed over. */
+  let isBroken = false;
+  for await (const event of process) {
+    if (event.type === 'exit') {
+      const { type: _, ...facts } = event;
+      yield { type: 'exit', stderr: stderr.trim(), ...facts };
+    } else if (event.type === 'output-lost') {
+      [pieces, size, isBroken] = [[], 0, true];
+      yield { type: 'lost' };
+    } else if (event.type === 'stderr') {
+      stderr = (stderr + Buffer.from(event.bytes).toString()).slice(-mostStderr);
+    } else {
+      const bytes = Buffer.from(event.bytes);
+      let from = 0;
+      for (let at = bytes.indexOf(10); at >= 0; at = bytes.indexOf(10, from)) {
+        const text = Buffer.concat([...pieces, bytes.subarray(from, at)]).toString();
+        if (!isBroken) yield { type: 'line', text, end: event.offset + at + 1 };
+        [pieces, size, isBroken, from] = [[], 0, false, at + 1];
+      }
+      pieces.push(Buffer.from(bytes.subarray(from)));
+      size += bytes.length - from;
+      if (size > mostLine) [pieces, size, isBroken] = [[], 0, true];
+    }
+  }
+}

@@ -1,0 +1,55 @@
+import { z } from 'zod';
+
+/** An answer of the Bot API that is a refusal. */
+export class BotApiError extends Error {
+  readonly status: number;
+  readonly retryAfterMs: number | undefined;
+
+  constructor(method: string, status: number, description: string, retryAfterMs?: number) {
+    super(`Telegram refused ${method}: ${description} (${status})`);
+    this.status = status;
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+const answerSchema = z.object({
+  ok: z.boolean(),
+  result: z.unknown(),
+  description: z.string().optional(),
+  error_code: z.number().optional(),
+  parameters: z.object({ retry_after: z.number().optional() }).optional(),
+});
+
+export interface BotApi {
+  call(
+    method: string,
+    payload: object,
+    options: { readonly timeoutMs: number; readonly signal?: AbortSignal },
+  ): Promise<unknown>;
+}
+
+/** The calls that the transport makes itself: who the bot is, what came in, and that a button was seen. */
+export function botApi(apiUrl: string, token: string): BotApi {
+  return {
+    async call(method, payload, { timeoutMs, signal }) {
+      const timeout = AbortSignal.timeout(timeoutMs);
+      const response = await fetch(`${apiUrl}/bot${token}/${method}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(payload),
+        signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
+      });
+      const answer = answerSchema.safeParse(await response.json().catch(() => undefined));
+      if (!answer.success) throw new BotApiError(method, response.status, 'an answer that makes no sense');
+      const { ok, result, description = 'no reason given', error_code: code, parameters } = answer.data;
+      if (ok) return result;
+      const wait = parameters?.retry_after;
+      throw new BotApiError(
+        method,
+        code ?? response.status,
+        description,
+        wait === undefined ? undefined : wait * 1000,
+      );
+    },
+  };
+}

@@ -1,0 +1,130 @@
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { LedgerBus } from '../../src/chat/bus/ledger-bus.ts';
+import { busChapter } from '../../src/chat/bus/tables.ts';
+import { ChatTable } from '../../src/chat/chat-table.ts';
+import { nextRun, parseScheduleTime } from '../../src/chat/schedule-time.ts';
+import { Schedules } from '../../src/chat/schedules.ts';
+import { chatChapter } from '../../src/chat/tables.ts';
+import type { Bus } from '../../src/core/bus.ts';
+import { noLog } from '../../src/core/log.ts';
+import { Ledger } from '../../src/ledger/ledger.ts';
+import { resultOf } from '../fixtures/scripted-agents.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { chatScene } from './scene.ts';
+
+const start = Date.UTC(2027, 0, 4, 8, 30);
+const minute = 60_000;
+
+/** A ledger, and hosts that come and go over it. The clock is the test's. */
+function hosts() {
+  const opened = new DisposableStack();
+  const folder = opened.use(temporaryFolder());
+  const clock = { now: start };
+  const open = (broken?: Partial<Bus>) => {
+    const own = new DisposableStack();
+    const ledger = own.use(new Ledger(join(folder.path, 'ledger.db'), [busChapter, chatChapter], 'durable'));
+    const bus: Bus = Object.assign(new LedgerBus(ledger, () => clock.now), broken);
+    const schedules = own.use(new Schedules({ ledger, bus, log: noLog, zone: 'UTC', now: () => clock.now }));
+    const chat = new ChatTable(ledger).meet('ann', 'web', 'ann/plans');
+    return { bus, schedules, chat, [Symbol.dispose]: () => own.dispose() };
+  };
+  return { clock, open, [Symbol.dispose]: () => opened.dispose() };
+}
+
+async function saidIn(bus: Bus): Promise<readonly string[]> {
+  const entries = await bus.read('web:ann/plans', { after: 0, limit: 100 });
+  return entries.flatMap((entry) => (entry.type === 'message' ? [JSON.parse(entry.message.body).text] : []));
+}
+
+it('GW-5: runs by cron, every so often and once, each time once', async () => {
+  using world = hosts();
+  using host = world.open();
+  const { schedules, chat, bus } = host;
+  schedules.add(chat, '0 9 * * *', 'news');
+  schedules.add(chat, 'every 20m', 'look');
+  schedules.add(chat, 'in 45m', 'cake');
+  for (let step = 0; step < 60; step += 1) {
+    world.clock.now += minute;
+    await schedules.runDue();
+    await schedules.runDue();
+  }
+  expect(await saidIn(bus)).toEqual(['look', 'news', 'look', 'cake', 'look']);
+  expect(schedules.list(chat.lane).map(({ text }) => text)).toEqual(['look', 'news']);
+});
+
+it('GW-5: a host that is killed behind the storing of a message doubles nothing, and one that was away makes up for it once', async () => {
+  using world = hosts();
+  {
+    using host = world.open();
+    host.schedules.add(host.chat, '0 9 * * *', 'news');
+    world.clock.now += 30 * minute;
+    // The message is stored, then the host is gone: the schedule does not know that it ran.
+    const put = host.bus.put.bind(host.bus);
+    Object.assign(host.bus, {
+      put: async (message: Parameters<Bus['put']>[0]) => {
+        await put(message);
+        throw new Error('killed');
+      },
+    });
+    await expect(host.schedules.runDue()).rejects.toThrow('killed');
+  }
+  {
+    using host = world.open();
+    await host.schedules.runDue();
+    expect(await saidIn(host.bus)).toEqual(['news']);
+  }
+  // Three days without a host.
+  world.clock.now += 3 * 24 * 60 * minute;
+  using host = world.open();
+  await host.schedules.runDue();
+  await host.schedules.runDue();
+  expect(await saidIn(host.bus)).toEqual(['news', 'news']);
+  expect(host.schedules.list(host.chat.lane)[0]?.next).toBe(Date.UTC(2027, 0, 8, 9));
+});
+
+it('GW-5: goes by the time zone, also over the change of the clocks', () => {
+  const berlin = parseScheduleTime('30 2 * * *', 'Europe/Berlin', start);
+  const before = Date.UTC(2027, 2, 27, 12);
+  // At half past two on this day no clock shows that time: it runs at the next moment that there is.
+  const missing = nextRun(berlin, before) ?? 0;
+  expect(missing).toBeGreaterThan(before);
+  expect(nextRun(berlin, missing)).toBe(Date.UTC(2027, 2, 29, 0, 30));
+  expect(parseScheduleTime('2027-01-31T09:00', 'America/New_York', start)).toEqual({
+    kind: 'once',
+    at: Date.UTC(2027, 0, 31, 14),
+  });
+});
+
+it.each([
+  'soon',
+  '99 9 * * *',
+  'every 1s',
+  'in 5 minutes',
+  '0 9 * * * Nowhere/City',
+  '2020-01-01T00:00',
+  '',
+  '* *',
+])('refuses %j as a time', (text) => {
+  expect(() => parseScheduleTime(text, 'UTC', start)).toThrow(
+    expect.objectContaining({ code: 'invalid_input' }),
+  );
+});
+
+it('GW-5: what a schedule says in a chat is answered there', async () => {
+  await using scene = await chatScene(async function* ({ message }) {
+    yield resultOf(`You said ${message.text}`);
+  });
+  const { channel } = scene;
+  const soon = { timeout: 30_000 };
+  await channel.say('ann', '/schedule in 1s: drink water');
+  await expect.poll(() => channel.shown('ann').join('\n'), soon).toContain('You said drink water');
+  await channel.say('ann', '/schedule every 2h: stretch');
+  await channel.say('ann', '/schedule');
+  await expect.poll(() => channel.shown('ann').at(-1), soon).toContain('every 2h: stretch');
+  const id = /`(\w{4})` every/.exec(channel.shown('ann').at(-1) ?? '')?.[1] ?? '';
+  await channel.say('ann', `/unschedule ${id}`);
+  await expect.poll(() => channel.shown('ann').at(-1), soon).toBe(`Schedule ${id} is ended.`);
+  await channel.say('ann', '/schedule tomorrow: run');
+  await expect.poll(() => channel.shown('ann').at(-1), soon).toContain('that is no time');
+});

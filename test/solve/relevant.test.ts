@@ -1,0 +1,34 @@
+import { describe, expect, it } from 'vitest';
+import type { Explanation, Result } from '../../src/core/memory.ts';
+import { relevant } from '../../src/solve/relevant.ts';
+
+describe('what counts of what was recalled', () => {
+  it('is what leads the others clearly, and every exact hit', () => {
+    const strangers = [0.89, 0.88, 0.88, 0.87, 0.87, 0.86].map((cosine) => result(cosine));
+    const kin = result(0.95);
+    const exact = result(0.8, 'error');
+    expect(relevant([kin, ...strangers, exact])).toEqual([kin, exact]);
+    expect(relevant(strangers)).toEqual([]);
+  });
+
+  it('is everything while there is too little to compare with, and what only words have found', () => {
+    const few = [0.9, 0.8, 0.7].map((cosine) => result(cosine));
+    expect(relevant(few)).toEqual(few);
+    const byWords = [result(null), result(null)];
+    expect(relevant([...byWords, ...Array.from({ length: 6 }, () => result(0.8))])).toEqual(byWords);
+  });
+});
+
+function result(cosine: number | null, exact: Explanation['exact'] = null): Result {
+  const now = new Date(0);
+  const score = (raw: number) => ({ rank: 1, raw, normalised: raw, share: 1 });
+  return {
+    entry: {
+      ...{ key: 'k', content: 'c', category: 'core', tags: [], sources: [], identifiers: [] },
+      ...{ version: 1, sightings: 1, createdAt: now, updatedAt: now, validUntil: null, thread: null },
+      ...{ order: null, context: null, date: null, supersededBy: null, stale: null },
+    },
+    score: 1,
+    why: { exact, dense: cosine === null ? null : score(cosine), keyword: null, words: [], summary: '' },
+  };
+}
