@@ -37,7 +37,7 @@ export function Navigation() {
             key={page}
             href={page === 'home' ? '/' : pathTo(page)}
             aria-current={page === current ? 'page' : undefined}
-            className={`rounded-md px-2 py-1 whitespace-nowrap text-ink hover:no-underline ${page === current ? 'bg-page font-semibold' : ''}`}
+            className={`rounded-md px-2 py-1 whitespace-nowrap text-ink no-underline ${page === current ? 'bg-page font-semibold' : ''}`}
           >
             {text.nav[page]}
           </Link>

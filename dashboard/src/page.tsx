@@ -41,11 +41,7 @@ function Inside() {
   const route = useRoute();
   return (
     <div className="min-h-screen md:flex">
-      <button
-        type="button"
-        className="button sr-only focus:not-sr-only"
-        onClick={() => document.getElementById('main')?.focus()}
-      >
+      <button type="button" className="button skip" onClick={() => document.getElementById('main')?.focus()}>
         {text.skip}
       </button>
       <Navigation />

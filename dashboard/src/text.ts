@@ -340,6 +340,7 @@ export const text = {
   },
   chats: {
     title: 'Chats',
+    notServed: 'This host serves no chats. Write to an agent on the page Agents instead.',
     list: 'Chats of all channels',
     none: 'No chat yet. Write the first message:',
     begin: 'Begin a chat',

@@ -10,7 +10,7 @@ import { geodeProgram } from '../cli/sandbox-home.ts';
 import { hostWorld } from '../host/world.ts';
 
 /** A loaded machine with two cores is slow to start a browser and to draw. */
-export const waitMs = 25_000;
+export const waitMs = 60_000;
 
 const greetingSchema = z.object({ url: z.string(), key: z.string().nullable(), dashboard: z.string() });
 

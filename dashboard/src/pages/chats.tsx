@@ -21,6 +21,13 @@ export function ChatsPage({ chat }: { readonly chat: string | undefined }) {
     refetchInterval: 10_000,
   });
   const session = useQuery({ queryKey: ['session'], queryFn: readSession });
+  if (isGeodeError(chats.error, 'route_not_found'))
+    return (
+      <div className="flex flex-col gap-4">
+        <h1>{text.chats.title}</h1>
+        <Empty>{text.chats.notServed}</Empty>
+      </div>
+    );
   return (
     <div className="flex flex-col gap-4">
       <h1>{text.chats.title}</h1>

@@ -104,13 +104,15 @@ export function RunsPage() {
               ))}
             </pre>
           )}
-          <ul role="status" className="mt-2 text-faint">
-            {shown.notes.map((note) => (
-              <li key={note} className="break-words">
-                {note}
-              </li>
-            ))}
-          </ul>
+          <div role="status">
+            <ul className="mt-2 text-faint">
+              {shown.notes.map((note) => (
+                <li key={note} className="break-words">
+                  {note}
+                </li>
+              ))}
+            </ul>
+          </div>
         </Card>
       </div>
       <Card title={text.runs.history}>

@@ -55,7 +55,7 @@ export function SandboxPage({ chat, tab: asked, item }: Shown) {
                   key={each}
                   href={`#${pathTo('sandboxes', chat, each)}`}
                   aria-current={each === tab ? 'page' : undefined}
-                  className={`px-3 py-1.5 whitespace-nowrap text-ink hover:no-underline ${each === tab ? 'border-b-2 border-accent font-semibold' : ''}`}
+                  className={`px-3 py-1.5 whitespace-nowrap text-ink no-underline ${each === tab ? 'border-b-2 border-accent font-semibold' : ''}`}
                 >
                   {text.sandboxes.tabs[each]}
                 </a>
