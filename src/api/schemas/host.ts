@@ -141,6 +141,7 @@ export const hostEventSchema = z
       duration_ms: z.number(),
     }),
     event('entry-stored', { key: z.string(), outcome: z.enum(['created', 'updated', 'merged']) }),
+    event('entries-stored', { count: z.int() }),
     event('entry-removed', { key: z.string() }),
     event('sender-paired', { channel: z.string(), sender: z.string() }),
     event('approval-asked', approval),
