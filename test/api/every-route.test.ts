@@ -85,6 +85,9 @@ const bodies: Readonly<Record<string, object>> = {
   labels: { labels: {} },
   fork: { to: 'mine' },
   mkdir: { path: 'x' },
+  save: { path: 'secret.txt', to: '/nowhere/x' },
+  download: { path: 'secret.txt', to: '/nowhere/x' },
+  upload: { path: 'x', from: '/nowhere/x' },
   move: { path: 'secret.txt', to: 'x' },
   copy: { path: 'secret.txt', to: 'x' },
   chmod: { path: 'secret.txt', mode: 0 },
@@ -122,13 +125,15 @@ test("SEC-2: with another user's key every route of a sandbox, a process, a cont
   for (const operation of named) {
     const isSocket = '101' in asObject(operation.operation.responses) && operation.path.endsWith('/exec');
     const isRemoval = operation.method === 'delete' && operation.path === '/api/v1/sandboxes/{chat}';
+    // No key copies files of the machine of the host, whoever's sandbox it is.
+    const isLocal = /\/files\/(save|download|upload)$/.test(operation.path);
     const reply = await bob(ofAlice(operation), {
       method: operation.method.toUpperCase(),
       ...bodyFor(operation),
     });
     const what = `${operation.method} ${operation.path}: ${reply.status} ${reply.text}`;
     // A removal of what is not there is no error, and a plain request to a WebSocket goes no further.
-    expect(reply.status, what).toBe(isSocket ? 426 : isRemoval ? 200 : 404);
+    expect(reply.status, what).toBe(isSocket ? 426 : isRemoval ? 200 : isLocal ? 403 : 404);
     if (isRemoval) expect(reply.body).toEqual({ removed: false });
     expect(reply.text).not.toContain(mark);
   }
