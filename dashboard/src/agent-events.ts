@@ -2,7 +2,7 @@ import type { AgentEvent, DriverName } from '../../src/core/agent.ts';
 
 export type { AgentEvent };
 
-const known: Readonly<Record<DriverName, true>> = { builtin: true, claude: true, codex: true, acp: true };
+const known: Readonly<Record<DriverName, true>> = { builtin: true, claude: true, codex: true };
 
 /** As the host has them. */
 export const driverNames = Object.keys(known).filter((name): name is DriverName => name in known);
