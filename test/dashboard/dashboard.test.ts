@@ -272,7 +272,7 @@ describe.skipIf(missing)(
       expect((await world.client.list()).total).toBe(0);
     });
 
-    test('solve: attempts as they happen, each with its verdict, and the crystal that is left', async () => {
+    test('SLV-3: solve: attempts as they happen, each with its verdict, and the crystal that is left', async () => {
       await go('solve');
       await field('Problem').first().fill('write double(n), twice the number');
       await field('Tests (may be empty)').fill('assert double(3) == 6\n');

@@ -26,7 +26,11 @@ export default function UsageGraph({ label, points, most }: Shown) {
         height: 160,
         legend: { show: false },
         cursor: { show: false },
-        scales: { y: { range: (_, __, high) => [0, Math.max(most ?? 0, high, 0.01)] } },
+        scales: {
+          // At least the last minute: one point alone has no span of its own.
+          x: { range: (_, low, high) => [Math.min(low, high - 60), high] },
+          y: { range: (_, __, high) => [0, Math.max(most ?? 0, high, 0.01)] },
+        },
         axes: [
           { stroke: ink, grid },
           { stroke: ink, grid, size: 56 },
