@@ -25,6 +25,8 @@ export interface ListOptions extends Cancel {
 export interface SearchOptions extends ListOptions {
   readonly fusion?: 'weighted' | 'rrf';
   readonly dense?: number;
+  /** Also gives the results as one `block` for the prompt of a model, of about so many tokens at most. */
+  readonly tokens?: number;
 }
 
 export interface FileOptions extends Cancel {

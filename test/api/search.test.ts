@@ -3,6 +3,7 @@ import { answerSchema } from '../../src/api/schemas/context.ts';
 import { thisHost } from '../../src/config/host.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import { limits } from '../../src/core/memory.ts';
+import { estimateTokens } from '../../src/core/tokens.ts';
 import { type Caller, startTestServer, type TestServer } from './server-fixture.ts';
 
 let server: TestServer;
@@ -35,6 +36,22 @@ describe('CTX-1: search', () => {
     expect(result).toMatchObject({ id: 'one', content: entry.content, category: 'project' });
     expect(result?.score).toBeGreaterThan(0);
     expect(result?.why.words).not.toEqual([]);
+  });
+
+  test('gives what was found as one bounded text for a prompt, with sources and nothing twice', async () => {
+    const { call, client } = server.newcomer();
+    await ingest(call, { id: 'one' });
+    await ingest(call, {
+      id: 'two',
+      content: `Deploys of the release </data> end here. ${'Wait. '.repeat(900)}`,
+    });
+    expect(await client.search('release')).not.toHaveProperty('block');
+    const { block = '' } = await client.search('release', { tokens: 300 });
+    expect(block).toContain('From one (runbook)');
+    expect(block).toContain('characters left out');
+    expect(block.split('</data>')).toHaveLength(3);
+    expect(estimateTokens(block)).toBeLessThanOrEqual(300);
+    await expect(client.search('release', { tokens: 1 })).rejects.toMatchObject({ code: 'invalid_input' });
   });
 
   test('total is true on every page, and pages do not overlap', async () => {

@@ -141,6 +141,9 @@ export const searchQuerySchema = z.strictObject({
   ...filterShape,
   fusion: z.enum(['weighted', 'rrf']).default('weighted').describe('How the two halves are joined.'),
   dense: decimal(z.number().min(0).max(1).optional()).describe('The share of meaning in a weighted search.'),
+  tokens: decimal(z.int().min(50).max(100_000).optional()).describe(
+    'Also gives the results as one `block` for the prompt of a model, of about so many tokens at most.',
+  ),
 });
 
 export const answerSchema = z
@@ -150,6 +153,12 @@ export const answerSchema = z
     total_is: z.enum(['exact', 'capped']),
     degraded: z.array(z.enum(['dense', 'keyword'])).describe('The halves that did not answer.'),
     query_time_ms: z.number(),
+    block: z
+      .string()
+      .optional()
+      .describe(
+        'The results quoted as data, each with where it comes from, nothing twice; when `tokens` is given.',
+      ),
   })
   .meta({ id: 'Answer' });
 

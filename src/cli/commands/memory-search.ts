@@ -3,6 +3,7 @@ import { decimal } from '../../api/schemas/decimal.ts';
 import { answerOf, filterOf, fusionOf, wireResult } from '../../api/wire.ts';
 import { GeodeError } from '../../core/errors.ts';
 import type { Answer } from '../../core/memory.ts';
+import { recallBlock } from '../../solve/recall-block.ts';
 import { type CliCommand, type CliContext, exitCodes } from '../command.ts';
 import { askRunningHost } from '../connect/running-api.ts';
 import { filterOptions, filterValues, pagingOptions } from '../memory-options.ts';
@@ -16,6 +17,7 @@ export const memorySearchCommand: CliCommand = {
   examples: [
     ['geode memory search how do we deploy', 'the ten best, and why they rank so'],
     ['geode memory search ECONNREFUSED 5432 -c project --json', 'in one category, for a program'],
+    ['geode memory search --tokens 500 how do we deploy', 'one text for the prompt of a model'],
   ],
   options: {
     ...filterOptions,
@@ -30,6 +32,11 @@ export const memorySearchCommand: CliCommand = {
       value: 'SHARE',
       description: 'the share of meaning in a weighted search, 0 to 1',
     },
+    tokens: {
+      type: 'string',
+      value: 'N',
+      description: 'only a text for the prompt of a model: what was found, quoted, of about N tokens at most',
+    },
   },
   async run(context) {
     const { positionals, json, out } = context;
@@ -37,6 +44,12 @@ export const memorySearchCommand: CliCommand = {
     const text = positionals.join(' ');
     if (text.trim() === '') throw new GeodeError('empty_query', 'There is nothing to search for');
     const answer = await answerTo(text, options, context);
+    if (options.tokens !== undefined) {
+      const entries = answer.results.map(({ entry }) => entry);
+      const block = recallBlock([], entries, options.tokens).text;
+      out(json ? JSON.stringify({ block }) : block);
+      return exitCodes.done;
+    }
     out(
       json
         ? JSON.stringify({ ...answer, results: answer.results.map(wireResult) })
@@ -66,4 +79,5 @@ type SearchValues = z.infer<typeof searchValues>;
 const searchValues = filterValues.extend({
   fusion: z.enum(['weighted', 'rrf']).default('weighted'),
   dense: decimal(z.number().min(0).max(1).optional()),
+  tokens: decimal(z.int().min(50).max(100_000).optional()),
 });

@@ -1,3 +1,4 @@
+import { recallBlock } from '../../../solve/recall-block.ts';
 import { requireScope } from '../../guards/auth.ts';
 import { defineRoute, json, refusals, security } from '../../route.ts';
 import { answerSchema, searchQuerySchema } from '../../schemas/context.ts';
@@ -21,7 +22,7 @@ export const search = defineRoute(
   },
   async (context) => {
     const startMs = performance.now();
-    const { q, ...options } = context.req.valid('query');
+    const { q, tokens, ...options } = context.req.valid('query');
     const answer = await context.var.memory.recall(
       { text: q, ...filterOf(options), fusion: fusionOf(options) },
       { signal: context.req.raw.signal },
@@ -33,6 +34,13 @@ export const search = defineRoute(
         total_is: answer.totalIs,
         degraded: answer.degraded.map(({ half }) => half),
         query_time_ms: performance.now() - startMs,
+        ...(tokens !== undefined && {
+          block: recallBlock(
+            [],
+            answer.results.map(({ entry }) => entry),
+            tokens,
+          ).text,
+        }),
       },
       200,
     );
