@@ -101,7 +101,10 @@ async function lookForHost(
 
 async function isAnswering(socket: string): Promise<boolean> {
   try {
-    return (await unixTransport(socket).fetch('/health', { method: 'GET' })).ok;
+    const answer = await unixTransport(socket).fetch('/health', { method: 'GET' });
+    // What is not read keeps its connection, and with it this process, until the host is tired of waiting.
+    await answer.text();
+    return answer.ok;
   } catch {
     return false;
   }
