@@ -1,5 +1,6 @@
 /** How the client reaches a host. This file needs nothing but what every browser has. */
 import { keyProtocol, socketProtocol } from '../api/schemas/socket-frames.ts';
+import type { Cancel } from '../core/cancel.ts';
 
 export interface Target {
   /** Such as `http://127.0.0.1:4430`; a path in it comes before every path, for a host behind a proxy. */
@@ -12,8 +13,15 @@ export interface Transport {
   /** For messages: where requests go. */
   readonly name: string;
   fetch(path: string, init: RequestInit): Promise<Answer>;
-  /** A WebSocket whose binary messages are `ArrayBuffer`s or bytes. One that is open already has heard nothing yet. */
-  connect(path: string, headers: Readonly<Record<string, string>>): ClientSocket | Promise<ClientSocket>;
+  /**
+   * A WebSocket whose binary messages are `ArrayBuffer`s or bytes. One that is open already has heard nothing yet. The
+   * signal ends the wait for the other end's agreement, where it is waited for.
+   */
+  connect(
+    path: string,
+    headers: Readonly<Record<string, string>>,
+    options?: Cancel,
+  ): ClientSocket | Promise<ClientSocket>;
 }
 
 /** What the client uses of a `Response`. */

@@ -8,6 +8,7 @@ import { type IncomingMessage, request } from 'node:http';
 import type { Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { socketProtocol } from '../api/schemas/socket-frames.ts';
+import type { Cancel } from '../core/cancel.ts';
 import { GeodeError } from '../core/errors.ts';
 import { parseJson, problemError } from './send.ts';
 import type { ClientSocket } from './transport.ts';
@@ -17,6 +18,7 @@ export function openUnixSocket(
   socketPath: string,
   path: string,
   headers: Readonly<Record<string, string>>,
+  { signal }: Cancel = {},
 ): Promise<ClientSocket> {
   const { promise, resolve, reject } = Promise.withResolvers<ClientSocket>();
   const asking = request({
@@ -30,6 +32,8 @@ export function openUnixSocket(
       'sec-websocket-key': randomBytes(16).toString('base64'),
       'sec-websocket-protocol': socketProtocol,
     },
+    // A host that stands still would keep this process by the connection.
+    ...(signal && { signal }),
   });
   asking.on('error', reject);
   asking.on('upgrade', (_, socket: Socket, head) => resolve(new UnixSocket(socket, head)));

@@ -9,7 +9,7 @@ export function unixTransport(socketPath: string): Transport {
   return {
     name: socketPath,
     fetch: (path, init) => fetchOver(socketPath, path, init),
-    connect: (path, headers) => openUnixSocket(socketPath, path, headers),
+    connect: (path, headers, cancel) => openUnixSocket(socketPath, path, headers, cancel),
   };
 }
 

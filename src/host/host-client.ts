@@ -1,6 +1,7 @@
 /** How a process of the same user speaks to its host: the API over the host's private socket. */
 import { createClient, type GeodeClient } from '../client/client.ts';
 import { unixTransport } from '../client/unix-transport.ts';
+import type { Cancel } from '../core/cancel.ts';
 import { isOwnSocket } from './own-socket.ts';
 
 /** Undefined when there is no such socket; `invalid_config` when it may be another user's. */
@@ -9,10 +10,13 @@ export async function clientOfHost(path: string): Promise<GeodeClient | undefine
 }
 
 /** True when the host ends now; false while commands run in it, or when it is one that stays. */
-export async function askToLeave(path: string): Promise<boolean> {
+export async function askToLeave(path: string, { signal }: Cancel = {}): Promise<boolean> {
   if (!(await isOwnSocket(path))) return true;
   try {
-    const answer = await unixTransport(path).fetch('/api/v1/host/leave', { method: 'POST' });
+    const answer = await unixTransport(path).fetch('/api/v1/host/leave', {
+      method: 'POST',
+      ...(signal && { signal }),
+    });
     const said: unknown = JSON.parse(await answer.text());
     // It is on its way out already.
     if (answer.status === 503) return true;

@@ -124,7 +124,11 @@ describe('sandboxes over HTTP', () => {
     );
     const { stdout } = await local.sandboxes.of('mine').exec({ argv: ['echo', 'over the socket'] });
     expect(stdout).toBe('over the socket\n');
-    await expect(local.as('Not A User').sandboxes.list()).rejects.toMatchObject({ code: 'invalid_input' });
+    const nobody = local.as('Not A User');
+    await expect(nobody.search('anything')).rejects.toMatchObject({ code: 'invalid_input' });
+    await expect(nobody.sandboxes.getOrCreate('new')).rejects.toMatchObject({ code: 'invalid_input' });
+    // What was made before the rule for names can still be seen and removed.
+    expect(await nobody.sandboxes.list()).toEqual([]);
     await local.sandboxes.remove('mine');
     await local.as('bob').sandboxes.remove('his');
   });

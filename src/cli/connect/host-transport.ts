@@ -52,7 +52,9 @@ export class HostTransport implements Transport, AsyncDisposable {
       const { signal } = this.#context;
       const answering = { ms: answerDeadlineMs, what: 'The answer of the host', signal };
       try {
-        return await within(answering, async () => unixTransport(socket).connect(path, headers));
+        return await within(answering, async (stop) =>
+          unixTransport(socket).connect(path, headers, { signal: stop }),
+        );
       } catch (error) {
         if (isGeodeError(error, 'timed_out')) {
           throw unanswered((await reachSettings(this.#context)).stateDir);

@@ -91,17 +91,19 @@ async function lookForHost(
   };
   const refusal = differenceFrom(serves, marks);
   if (refusal !== undefined) {
-    const leaves = await within(answering, () => askToLeave(serves.api)).catch(orUnanswered);
+    const leaves = await within(answering, (stop) => askToLeave(serves.api, { signal: stop })).catch(
+      orUnanswered,
+    );
     return leaves ? undefined : { refusal };
   }
   if (!greets) return serves.api;
-  const answers = await within(answering, () => isAnswering(serves.api)).catch(orUnanswered);
+  const answers = await within(answering, (stop) => isAnswering(serves.api, stop)).catch(orUnanswered);
   return answers ? serves.api : undefined;
 }
 
-async function isAnswering(socket: string): Promise<boolean> {
+async function isAnswering(socket: string, signal: AbortSignal): Promise<boolean> {
   try {
-    const answer = await unixTransport(socket).fetch('/health', { method: 'GET' });
+    const answer = await unixTransport(socket).fetch('/health', { method: 'GET', signal });
     // What is not read keeps its connection, and with it this process, until the host is tired of waiting.
     await answer.text();
     return answer.ok;
