@@ -43,11 +43,18 @@ export function watchForEnd(): Ending {
   };
 }
 
-/** `geode … | head`: when nobody reads any more, the command ends quietly. A full disk is reported. */
+/**
+ * `geode … | head`: when nobody reads any more, the command ends quietly. A disk that is too full for its output is
+ * reported; one that is too full for what it says on stderr costs no more than these words: a host goes on.
+ */
 function watchOutput(abort: (reason: NodeJS.Signals) => void): void {
-  const failed = (error: NodeJS.ErrnoException) => {
+  let isOver = false;
+  const failed = (error: NodeJS.ErrnoException, stream: NodeJS.WriteStream) => {
     // A terminal that is gone gives EIO.
     const isReaderGone = error.code === 'EPIPE' || error.code === 'EIO';
+    // Each write after the first that failed fails too.
+    if (isOver || (stream === process.stderr && !isReaderGone)) return;
+    isOver = true;
     const code = isReaderGone ? signalCode('SIGPIPE') : exitCodes.failed;
     if (!isReaderGone) process.stderr.write(`geode: cannot write output: ${error.message}\n`);
     process.once('exit', () => {
@@ -56,9 +63,5 @@ function watchOutput(abort: (reason: NodeJS.Signals) => void): void {
     setTimeout(() => process.exit(code), forcedAfterMs).unref();
     abort('SIGPIPE');
   };
-  for (const stream of [process.stdout, process.stderr]) {
-    stream.once('error', failed);
-    // Each write after that fails too.
-    stream.on('error', () => {});
-  }
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', (error) => failed(error, stream));
 }

@@ -30,6 +30,7 @@ test('the document is OpenAPI 3.1 and names every path', () => {
     '/api/v1/context/{id}',
     '/api/v1/keys',
     '/api/v1/keys/{id}',
+    '/api/v1/machine',
     '/api/v1/memory/reindex',
     '/api/v1/memory/stats',
     '/health',
