@@ -88,10 +88,10 @@ function addTalkingTools(server: McpServer): void {
     'test_sampling',
     { description: 'Asks the model of the client', inputSchema: z.object({ prompt: z.string() }) },
     async ({ prompt }, { mcpReq }) => {
-      const { content } = await mcpReq.requestSampling({
-        messages: [{ role: 'user', content: { type: 'text', text: prompt } }],
-        maxTokens: 100,
-      });
+      const { content } = await mcpReq.requestSampling(
+        { messages: [{ role: 'user', content: { type: 'text', text: prompt } }], maxTokens: 100 },
+        inStreamOf(mcpReq),
+      );
       return say(`LLM response: ${JSON.stringify(content)}`);
     },
   );
@@ -99,7 +99,10 @@ function addTalkingTools(server: McpServer): void {
     'test_elicitation',
     { description: 'Asks the person', inputSchema: z.object({ message: z.string() }) },
     async ({ message }, { mcpReq }) => {
-      const { action, content } = await mcpReq.elicitInput({ message, requestedSchema: contactSchema });
+      const { action, content } = await mcpReq.elicitInput(
+        { message, requestedSchema: contactSchema },
+        inStreamOf(mcpReq),
+      );
       return say(`User response: action=${action}, content=${JSON.stringify(content)}`);
     },
   );
@@ -109,10 +112,10 @@ function addTalkingTools(server: McpServer): void {
   };
   for (const [name, requestedSchema] of Object.entries(forms)) {
     server.registerTool(name, { description: 'Asks the person' }, async ({ mcpReq }) => {
-      const { action, content } = await mcpReq.elicitInput({
-        message: 'Please fill this in',
-        requestedSchema,
-      });
+      const { action, content } = await mcpReq.elicitInput(
+        { message: 'Please fill this in', requestedSchema },
+        inStreamOf(mcpReq),
+      );
       return say(`Elicitation completed: action=${action}, content=${JSON.stringify(content)}`);
     });
   }
@@ -231,4 +234,9 @@ function addPrompts(server: McpServer): void {
       user('Please analyze the image above.'),
     ],
   }));
+}
+
+/** A question goes with the answer to the call: the stream for news may not be open yet, and would lose it. */
+function inStreamOf({ id }: { readonly id: string | number }) {
+  return { relatedRequestId: id };
 }
