@@ -119,15 +119,15 @@ async function fullPool() {
   await full.warm('python', burst);
   const since = performance.now();
   const rate = await throughput(burst, () => hello(full, 'print(42)', 'python'));
-  const [shelf] = full.metrics().pool;
+  const [stock] = full.metrics().pool;
   await full[Symbol.asyncDispose]();
   return {
     fullPoolPerSecond: rate,
     fullPoolUntilGonePerSecond: (burst / (performance.now() - since)) * 1000,
     /** Of everything on the machine: making the sandbox, the run, removing it. */
     fullPoolCpuMs: (processorMs() - before) / burst,
-    hits: shelf?.hits.count ?? 0,
-    misses: shelf?.misses.count ?? 0,
+    hits: stock?.hits.count ?? 0,
+    misses: stock?.misses.count ?? 0,
   };
 }
 

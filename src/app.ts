@@ -18,6 +18,8 @@ import type { Runtime, RuntimeName } from './core/runtime.ts';
 import type { Sandbox, SandboxSpec } from './core/sandbox.ts';
 import { type EgressHost, openEgress } from './egress/open-egress.ts';
 import { policyOf } from './egress/rules.ts';
+import { journalFiles } from './journals/journal-files.ts';
+import { type JournalReading, journalReading } from './journals/journal-reading.ts';
 import type { HostLockOptions } from './ledger/host-lock.ts';
 import type { Ledger } from './ledger/ledger.ts';
 import { type LocalEmbedderOptions, openLocalEmbedder } from './memory/embed/local-embedder.ts';
@@ -32,9 +34,7 @@ import { redactedRuns } from './runs/redacted-runs.ts';
 import { allRuntimes, availableRuntimes, chooseRuntime, type ProbedRuntime } from './runtimes/index.ts';
 import type { UidRange } from './runtimes/own-users.ts';
 import { roomOf } from './runtimes/rooms.ts';
-import { glance } from './sandboxes/glance.ts';
-import { journalFiles } from './sandboxes/journal-files.ts';
-import { type JournalReading, journalReading } from './sandboxes/journal-reading.ts';
+import { listOffline } from './sandboxes/list-offline.ts';
 import {
   type HostedOptions,
   openSandboxes,
@@ -58,7 +58,7 @@ export interface App {
   /** Becomes the host of the sandboxes that stay, and adopts those that run. One process at a time can be it. */
   sandboxes(options?: HostingOptions): Promise<Sandboxes>;
   /** Those that there are, without becoming their host: also while another process is. */
-  glance(options?: Cancel): Promise<readonly SandboxStatus[]>;
+  listOffline(options?: Cancel): Promise<readonly SandboxStatus[]>;
   /** The journals of one of them, likewise; without secrets of its user and what looks like one, unless they are read raw. */
   journals(sandboxId: string, show?: 'redacted' | 'raw', user?: string): JournalReading;
   /** Finds an image on the configured runtime, or the one named, and fetches one that is missing. */
@@ -181,7 +181,7 @@ export function createApp(
           images: config.runs.images,
           limits: config.runs.disk === undefined ? {} : { diskBytes: config.runs.disk },
           pool: { floor: config.runs.pool_floor, ceiling: pool === 'on' ? config.runs.pool_ceiling : 0 },
-          startAhead: config.runs.start_ahead,
+          prestart: config.runs.start_ahead,
           concurrency: config.runs.concurrency,
           mostWaiting: config.runs.queue,
           pullDeadlineMs: config.runs.pull_timeout * 1000,
@@ -216,7 +216,7 @@ export function createApp(
       };
       return ledger === undefined ? openSandboxes(options) : sandboxesIn(ledger, options);
     },
-    glance: (cancel) => glance(config.sandbox.state_dir, runtimes, cancel),
+    listOffline: (cancel) => listOffline(config.sandbox.state_dir, runtimes, cancel),
     journals: (id, show = 'redacted', user = localUser) =>
       journalReading(roomOf(places, id).journals, show === 'raw' ? null : egress.secretValues(user)),
     async *image(name, { runtime: wanted, signal }) {

@@ -25,6 +25,8 @@ const layers = [
   'memory',
   'runs',
   'sandboxes',
+  'pool',
+  'journals',
   'runtimes',
   'approvals',
   'ledger',
@@ -61,6 +63,11 @@ describe('documents and layers', () => {
     expect(wrong).toEqual([]);
   });
 
+  it('every folder and file of src has its place among the layers', () => {
+    const places = readdirSync(join(root, 'src')).filter((name) => name !== 'index.ts');
+    expect(places.filter((name) => !layers.includes(name))).toEqual([]);
+  });
+
   // What a library looks for in the environment may be set where the library is loaded.
   it('only config/host reads the environment and the platform', () => {
     const readers = sources().filter(
@@ -91,7 +98,7 @@ function read(file: string): string {
 
 function importsOf(file: string): readonly string[] {
   const here = join(root, 'src', file, '..');
-  return [...read(file).matchAll(/from '(\.[^']+\.ts)'/g)].map((match) =>
+  return [...read(file).matchAll(/(?:from|import) ?\(?'(\.[^']+\.ts)'/g)].map((match) =>
     relative(join(root, 'src'), join(here, match[1] ?? '')),
   );
 }

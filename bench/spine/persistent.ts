@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Sandboxes } from '../../src/core/persistent.ts';
 import { Ledger } from '../../src/ledger/ledger.ts';
-import { Book, sandboxChapter } from '../../src/sandboxes/book.ts';
+import { SandboxTable, sandboxChapter } from '../../src/sandboxes/sandbox-table.ts';
 import { type SandboxWorld, sandboxWorld } from '../../test/sandboxes/world.ts';
 import { type Comparison, compare, contender, millisecondsOf, observed } from '../measure.ts';
 import { atLeast, atMost, type Bench, type Findings, type Section, together } from '../section.ts';
@@ -138,15 +138,15 @@ async function many(bench: Bench): Promise<Findings> {
     bench.signal,
   );
   using ledger = new Ledger(join(world.options.stateDir, 'ledger.db'), [sandboxChapter]);
-  const book = new Book(ledger);
+  const table = new SandboxTable(ledger);
   for (let index = running; index < entries; index += 1) {
     const [id, chat, now] = [`stopped-${index}`, `stopped ${index}`, Date.now()];
-    book.add({ id, user, chat, runtime: 'bubblewrap', spec: {}, labels: {}, createdAt: now, activeAt: now });
+    table.add({ id, user, chat, runtime: 'bubblewrap', spec: {}, labels: {}, createdAt: now, activeAt: now });
   }
   const sweeps: number[] = [];
   for (let round = 0; round < bench.rounds(50); round += 1)
     sweeps.push(await millisecondsOf(() => sandboxes.sweep()));
-  for (let index = running; index < entries; index += 1) book.remove(`stopped-${index}`);
+  for (let index = running; index < entries; index += 1) table.remove(`stopped-${index}`);
   return {
     comparisons: [
       observed('memory of the machine for an idle sandbox', 'MB', `${idleCount} at once, bubblewrap`, [each]),

@@ -1,6 +1,6 @@
 import type { AgentHappening } from '../core/agent.ts';
-import { redactedText } from '../sandboxes/redacted.ts';
-import { Redactor } from '../sandboxes/redactor.ts';
+import { redactedText } from '../journals/redacted.ts';
+import { Redactor } from '../journals/redactor.ts';
 
 type Keep = (happenings: readonly AgentHappening[], state?: unknown) => void;
 

@@ -1,11 +1,11 @@
 /** What `geode egress allow` and `deny` do to a policy. */
 import type { RemoteSandboxEgress } from '../client/egress.ts';
 import type { EgressSpec } from '../core/egress.ts';
-import { parseSpan } from './ages.ts';
 import { type CliContext, exitCodes, text } from './command.ts';
-import { shownEgress } from './commands/egress-ls.ts';
+import { shownEgress } from './commands/egress/ls.ts';
 import { connectHost } from './hosting.ts';
-import { wrongUsage } from './values.ts';
+import { wrongUsage } from './input/values.ts';
+import { parseSpan } from './render/ages.ts';
 
 /** Changes the policy of one sandbox and shows what it is then. */
 export async function changeEgress(

@@ -1,8 +1,8 @@
 import type { ChannelStatus } from '../core/channel.ts';
 import { clientOfHost } from '../host/host-client.ts';
 import type { HostFacts } from '../ledger/named-host.ts';
-import { agoText } from './ages.ts';
-import { printableLine } from './printable.ts';
+import { agoText } from './render/ages.ts';
+import { printableLine } from './render/printable.ts';
 
 /** The channels of the host that runs; none where there is no host, or one that does not answer. */
 export async function channelStates(host: HostFacts | undefined): Promise<readonly ChannelStatus[]> {

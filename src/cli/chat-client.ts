@@ -2,9 +2,9 @@ import type { GeodeClient, RemoteSandbox } from '../client/client.ts';
 import { createClient } from '../client/client.ts';
 import { isGeodeError } from '../core/errors.ts';
 import { localUser } from '../core/identity.ts';
-import { among, type ChatName, chatNamed, notFound } from './chat-name.ts';
 import type { CliContext } from './command.ts';
 import { hostTransport } from './connect/host-transport.ts';
+import { among, type ChatName, chatNamed, notFound } from './input/chat-name.ts';
 
 export interface ChatClient {
   readonly name: ChatName;

@@ -3,7 +3,7 @@ import type { styleText } from 'node:util';
 import type { App } from '../app.ts';
 import type { Host } from '../config/host.ts';
 import type { LoadedConfig } from '../config/load.ts';
-import type { SplitArguments } from './split-arguments.ts';
+import type { SplitArguments } from './input/split-arguments.ts';
 import type { Streams } from './streams.ts';
 
 /** One option: what `node:util`'s parseArgs takes, and what help says of it. */

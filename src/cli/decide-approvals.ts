@@ -1,9 +1,9 @@
 import type { DecideApproval } from '../core/approval.ts';
 import type { CliContext } from './command.ts';
-import { visible } from './printable.ts';
-import { outcomeOf } from './show-approval.ts';
+import { somePositionals } from './input/values.ts';
+import { visible } from './render/printable.ts';
+import { outcomeOf } from './render/show-approval.ts';
 import { userClient } from './user-client.ts';
-import { somePositionals } from './values.ts';
 
 /** Says the same to every approval that the command line names, and shows each as it is kept. */
 export async function decideEach(

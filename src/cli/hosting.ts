@@ -5,12 +5,12 @@ import type { RemoteSandbox } from '../client/sandbox.ts';
 import type { RemoteSandboxes } from '../client/sandboxes.ts';
 import { GeodeError, isGeodeError } from '../core/errors.ts';
 import { localUser } from '../core/identity.ts';
-import { type ChatName, chatOptions, findChat, notFound } from './chat-name.ts';
 import { type CliContext, type CliOption, exitCodes, text } from './command.ts';
 import { HostTransport } from './connect/host-transport.ts';
 import { reachSettings } from './connect/reach-settings.ts';
-import { showStatus } from './show-status.ts';
-import { somePositionals, wrongUsage } from './values.ts';
+import { type ChatName, chatOptions, findChat, notFound } from './input/chat-name.ts';
+import { somePositionals, wrongUsage } from './input/values.ts';
+import { showStatus } from './render/show-status.ts';
 
 export const lockOptions = {
   'take-over': {

@@ -1,9 +1,9 @@
 /** Journals as `geode sandbox logs` reads them: through the host, or from the disk. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { RemoteJournals } from '../client/journals.ts';
-import type { JournalPart, RecordedEvent } from '../sandboxes/journal-events.ts';
-import type { JournalSummary } from '../sandboxes/journal-list.ts';
-import type { JournalReading } from '../sandboxes/journal-reading.ts';
+import type { JournalPart, RecordedEvent } from '../journals/journal-events.ts';
+import type { JournalSummary } from '../journals/journal-list.ts';
+import type { JournalReading } from '../journals/journal-reading.ts';
 
 const pollMs = 100;
 const pageBytes = 1024 ** 2;

@@ -11,7 +11,7 @@ import {
   text,
 } from './command.ts';
 import { commandHelp } from './help.ts';
-import { errorText, visible, visibleJson } from './printable.ts';
+import { errorText, visible, visibleJson } from './render/printable.ts';
 import type { Streams } from './streams.ts';
 
 /** Where a command was typed, and in what process it runs. */

@@ -3,10 +3,10 @@ import { GeodeError, isGeodeError } from '../core/errors.ts';
 import type { ExitFacts } from '../core/process.ts';
 import { OutputCollector } from '../link/collect-output.ts';
 import { type CliContext, exitCodes, interruptedCode } from './command.ts';
-import { showDenied } from './egress-options.ts';
-import { errorText, visibleJson } from './printable.ts';
-import { exitCodeOf } from './sandbox-options.ts';
-import { explainExit, followProcess, type OnInterrupt, processOutput } from './show-process.ts';
+import { showDenied } from './input/egress-options.ts';
+import { exitCodeOf } from './input/sandbox-options.ts';
+import { errorText, visibleJson } from './render/printable.ts';
+import { explainExit, followProcess, type OnInterrupt, processOutput } from './render/show-process.ts';
 import type { Streams } from './streams.ts';
 
 /** As much of each stream as a result for programs holds. */

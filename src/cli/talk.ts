@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline/promises';
 import type { RemoteChats } from '../client/chats.ts';
 import { isGeodeError } from '../core/errors.ts';
 import { type CliContext, exitCodes, interruptedCode } from './command.ts';
-import { printable } from './printable.ts';
+import { printable } from './render/printable.ts';
 
 /**
  * A conversation at a terminal. What is typed during a run waits for its turn; Ctrl-C stops a run, and leaves when there

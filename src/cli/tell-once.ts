@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { RemoteChats } from '../client/chats.ts';
 import { type CliContext, exitCodes } from './command.ts';
-import { printable } from './printable.ts';
+import { printable } from './render/printable.ts';
 
 /** Says one thing in a chat and prints what is answered to it, as it comes. */
 export async function tellOnce(

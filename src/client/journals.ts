@@ -3,10 +3,10 @@ import { bytesOf } from '../api/schemas/encoding.ts';
 import type { JournalEvent, JournalPage } from '../api/schemas/journals.ts';
 import { fromWire, toWire, type Wire } from '../api/schemas/names.ts';
 import type { Cancel } from '../core/cancel.ts';
-import type { JournalPart, RecordedEvent } from '../sandboxes/journal-events.ts';
-import type { GrepAnswer, GrepOptions } from '../sandboxes/journal-grep.ts';
-import type { JournalLine } from '../sandboxes/journal-lines.ts';
-import type { JournalSummary } from '../sandboxes/journal-list.ts';
+import type { JournalPart, RecordedEvent } from '../journals/journal-events.ts';
+import type { GrepAnswer, GrepOptions } from '../journals/journal-grep.ts';
+import type { JournalLine } from '../journals/journal-lines.ts';
+import type { JournalSummary } from '../journals/journal-list.ts';
 import { followEvents } from './events.ts';
 import { ask, type Connection, type Query } from './send.ts';
 

@@ -29,7 +29,7 @@ import { toolChapter } from '../mcp/sessions/tables.ts';
 import { modelChapter } from '../models/accounting.ts';
 import { openPreviews } from '../previews/previews.ts';
 import type { Runs } from '../runs/index.ts';
-import { sandboxChapter } from '../sandboxes/book.ts';
+import { sandboxChapter } from '../sandboxes/sandbox-table.ts';
 import { type OpenedSolves, openSolves } from '../solve/open-solves.ts';
 import { solveChapter } from '../solve/solve-table.ts';
 import { openConfiguredAgents } from './agents.ts';

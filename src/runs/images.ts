@@ -1,7 +1,7 @@
 import { type Cancel, within } from '../core/cancel.ts';
 import { GeodeError } from '../core/errors.ts';
 import type { ImageFacts, Images, PullProgress } from '../core/images.ts';
-import { Beacon } from '../sandboxes/beacon.ts';
+import { Notifier } from '../core/notifier.ts';
 import type { PullEvent } from './events.ts';
 
 /** A tag may be moved to another image by anyone with the engine: what it meant is looked up again after that. */
@@ -53,7 +53,7 @@ class Pull {
   readonly #ended: Promise<ImageFacts>;
   readonly #name: string;
   readonly #stop = new AbortController();
-  readonly #moved = new Beacon();
+  readonly #moved = new Notifier();
   readonly #forget: () => void;
   #followers = 0;
   #progress: PullProgress | undefined;
@@ -99,13 +99,13 @@ class Pull {
     if (this.#over) return;
     this.#over = true;
     this.#forget();
-    this.#moved.flash();
+    this.#moved.notify();
   }
 
   async #fetch(images: Images, signal: AbortSignal): Promise<ImageFacts> {
     for await (const progress of images.pull(this.#name, { signal })) {
       this.#progress = progress;
-      this.#moved.flash();
+      this.#moved.notify();
     }
     const facts = await images.find(this.#name, { signal });
     if (facts !== undefined) return facts;

@@ -3,10 +3,10 @@ import type { Egress } from '../core/egress.ts';
 import { GeodeError } from '../core/errors.ts';
 import type { Limits } from '../core/limits.ts';
 import type { Available, Runtime, RuntimeName } from '../core/runtime.ts';
-import { isOrphan } from '../sandboxes/host-mark.ts';
-import { Pool } from '../sandboxes/pool.ts';
-import { reap } from '../sandboxes/reap.ts';
-import type { ShelfMetrics } from '../sandboxes/shelf.ts';
+import { isOrphan } from '../pool/host-mark.ts';
+import { Pool } from '../pool/pool.ts';
+import { reap } from '../pool/reap.ts';
+import type { StockMetrics } from '../pool/stock.ts';
 import type { RunEvent } from './events.ts';
 import { RunImages } from './images.ts';
 import { kindFor } from './kind.ts';
@@ -27,7 +27,7 @@ export interface RunsOptions {
   readonly limits?: Limits;
   readonly pool: { readonly floor: number; readonly ceiling: number };
   /** Interpreters wait in ready sandboxes; true by default. */
-  readonly startAhead?: boolean;
+  readonly prestart?: boolean;
   readonly concurrency: number;
   readonly mostWaiting: number;
   readonly pullDeadlineMs: number;
@@ -42,7 +42,7 @@ interface RunsMetrics {
   readonly waiting: number;
   /** Sandboxes that were used and are not quite gone. */
   readonly ending: number;
-  readonly pool: readonly ShelfMetrics[];
+  readonly pool: readonly StockMetrics[];
 }
 
 /** Code in, result out: each run in a sandbox that nothing used before and nothing will use again. Disposing ends all. */
@@ -72,7 +72,7 @@ export function createRuns(options: RunsOptions): Runs {
     egress: options.egress,
     runtime: remembered(options.choose),
     limits: options.limits ?? {},
-    startAhead: options.startAhead ?? true,
+    prestart: options.prestart ?? true,
     imageOf: ({ name }) => options.images[name] ?? defaultImages[name],
   };
   const active = new Set<AbortController>();

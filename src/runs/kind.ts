@@ -2,14 +2,14 @@ import type { Cancel } from '../core/cancel.ts';
 import type { Limits } from '../core/limits.ts';
 import type { Available, Runtime, RuntimeName } from '../core/runtime.ts';
 import type { Sandbox, SandboxSpec } from '../core/sandbox.ts';
-import { newMarkedId } from '../sandboxes/host-mark.ts';
-import type { Kind } from '../sandboxes/shelf.ts';
-import { openingOf } from './ahead/opening.ts';
+import { newMarkedId } from '../pool/host-mark.ts';
+import type { Kind } from '../pool/stock.ts';
 import type { PullEvent, RunImage } from './events.ts';
 import { rlimits } from './follow.ts';
 import { checkImageName, type RunImages } from './images.ts';
 import { type Language, placesIn } from './languages/language.ts';
 import type { RunOptions } from './options.ts';
+import { firstWordsOf } from './prestart/first-words.ts';
 
 /** Where sandboxes for runs come from. */
 export interface Supply {
@@ -20,7 +20,7 @@ export interface Supply {
   /** Of every sandbox, where a run does not ask for others. */
   readonly limits: Limits;
   /** Interpreters are started before there is code for them. */
-  readonly startAhead: boolean;
+  readonly prestart: boolean;
 }
 
 export interface KindOfRun {
@@ -41,7 +41,7 @@ const defaultLimits = {
 
 /** What the sandbox must be like from the start. Everything else, env included, comes with the command. */
 export async function* kindFor(
-  { runtime: choose, images, imageOf, limits, startAhead }: Supply,
+  { runtime: choose, images, imageOf, limits, prestart }: Supply,
   language: Language,
   options: RunOptions,
 ): AsyncGenerator<PullEvent, KindOfRun> {
@@ -54,7 +54,7 @@ export async function* kindFor(
     ...(wanted === undefined ? {} : { image: image?.id ?? wanted }),
     ...(options.minimumGrade === undefined ? {} : { minimumGrade: options.minimumGrade }),
   };
-  const opening = startAhead && language.ahead ? openingOf(language.ahead, options) : undefined;
+  const opening = prestart && language.ahead ? firstWordsOf(language.ahead, options) : undefined;
   const kind: Kind = {
     key: JSON.stringify([
       runtime.name,

@@ -1,6 +1,6 @@
 import { type Cancel, throwIfCancelled } from '../core/cancel.ts';
 import { GeodeError } from '../core/errors.ts';
-import { Beacon } from '../sandboxes/beacon.ts';
+import { Notifier } from '../core/notifier.ts';
 import type { QueueEvent } from './events.ts';
 
 export interface QueueOptions {
@@ -24,7 +24,7 @@ export type Turn = Disposable;
 export class FairQueue {
   readonly #options: QueueOptions;
   readonly #lines = new Map<string, Waiter[]>();
-  readonly #moved = new Beacon();
+  readonly #moved = new Notifier();
   #running = 0;
 
   constructor(options: QueueOptions) {
@@ -48,7 +48,7 @@ export class FairQueue {
     }
     const waiter: Waiter = { granted: false };
     this.#lines.set(user, [...(this.#lines.get(user) ?? []), waiter]);
-    this.#moved.flash();
+    this.#moved.notify();
     let taken = false;
     try {
       let told = 0;
@@ -94,7 +94,7 @@ export class FairQueue {
       waiter.granted = true;
       this.#running += 1;
     }
-    this.#moved.flash();
+    this.#moved.notify();
   }
 
   #leave(user: string, waiter: Waiter): void {
@@ -105,7 +105,7 @@ export class FairQueue {
     const rest = (this.#lines.get(user) ?? []).filter((other) => other !== waiter);
     if (rest.length > 0) this.#lines.set(user, rest);
     else this.#lines.delete(user);
-    this.#moved.flash();
+    this.#moved.notify();
   }
 }
 

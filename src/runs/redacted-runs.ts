@@ -1,5 +1,5 @@
 import { localUser } from '../core/identity.ts';
-import { Redactor } from '../sandboxes/redactor.ts';
+import { Redactor } from '../journals/redactor.ts';
 import type { RunEvent } from './events.ts';
 import type { Runs } from './index.ts';
 import type { RunOptions } from './options.ts';

@@ -3,8 +3,7 @@ import type { Egress, OpenHatch } from '../core/egress.ts';
 import { GeodeError } from '../core/errors.ts';
 import type { Command, ExitFacts } from '../core/process.ts';
 import type { Sandbox } from '../core/sandbox.ts';
-import type { Pool } from '../sandboxes/pool.ts';
-import { openingOf } from './ahead/opening.ts';
+import type { Pool } from '../pool/pool.ts';
 import { collectArtifacts } from './artifacts.ts';
 import type { RunEvent } from './events.ts';
 import { follow } from './follow.ts';
@@ -18,6 +17,7 @@ import {
   sourceName,
 } from './languages/language.ts';
 import { checkRunOptions, defaultTimeoutMs, type RunOptions } from './options.ts';
+import { firstWordsOf } from './prestart/first-words.ts';
 import type { FairQueue } from './queue.ts';
 
 /** What runs share. */
@@ -61,7 +61,7 @@ export async function* streamRun(
     const opening =
       hatch === undefined
         ? ahead.opening
-        : ahead.opening && language.ahead && openingOf(language.ahead, options);
+        : ahead.opening && language.ahead && firstWordsOf(language.ahead, options);
     const places = placesIn(workdir, language);
     const { before, along } = packed({ ...options.files, [source]: sourceOf(code, language) });
     await bringIn(sandbox, before, language, options);

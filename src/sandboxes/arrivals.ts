@@ -1,9 +1,9 @@
 import { type Cancel, throwIfCancelled } from '../core/cancel.ts';
 import { isGeodeError } from '../core/errors.ts';
-import { Beacon } from './beacon.ts';
-import type { Entry } from './book.ts';
+import { Notifier } from '../core/notifier.ts';
+import type { SandboxRow } from './sandbox-table.ts';
 
-type Settle = (entry: Entry, cancel: Cancel) => Promise<void>;
+type Settle = (entry: SandboxRow, cancel: Cancel) => Promise<void>;
 
 /**
  * Sandboxes that an earlier host left and that this one has not looked at yet. Whoever comes first to one of them
@@ -11,10 +11,10 @@ type Settle = (entry: Entry, cancel: Cancel) => Promise<void>;
  */
 export class Arrivals {
   readonly #waiting = new Map<string, string>();
-  readonly #changed = new Beacon();
+  readonly #changed = new Notifier();
   #settle: Settle = async () => {};
 
-  expect(entries: readonly Entry[], settle: Settle): void {
+  expect(entries: readonly SandboxRow[], settle: Settle): void {
     this.#settle = settle;
     for (const { id, user } of entries) this.#waiting.set(id, user);
   }
@@ -29,7 +29,7 @@ export class Arrivals {
   }
 
   /** In the chat's turn. One whose settling was cancelled waits for the next who comes. */
-  async settle(entry: Entry | undefined, cancel: Cancel): Promise<void> {
+  async settle(entry: SandboxRow | undefined, cancel: Cancel): Promise<void> {
     if (entry === undefined || !this.#waiting.has(entry.id)) return;
     try {
       await this.#settle(entry, cancel);
@@ -38,7 +38,7 @@ export class Arrivals {
     }
     throwIfCancelled(cancel.signal, 'Taking over the sandbox');
     this.#waiting.delete(entry.id);
-    this.#changed.flash();
+    this.#changed.notify();
   }
 
   /** Until one less is waited for. */
@@ -49,6 +49,6 @@ export class Arrivals {
   /** Nobody will look at the others. */
   end(): void {
     this.#waiting.clear();
-    this.#changed.flash();
+    this.#changed.notify();
   }
 }

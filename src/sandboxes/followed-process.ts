@@ -1,7 +1,7 @@
 import { GeodeError } from '../core/errors.ts';
 import type { Journal } from '../core/journal.ts';
 import type { Process, ProcessEvent } from '../core/process.ts';
-import type { Pace } from './pace.ts';
+import type { Backpressure } from '../journals/backpressure.ts';
 
 export interface Followed {
   readonly id: string;
@@ -12,7 +12,7 @@ export interface Followed {
   /** The process itself, while it runs. */
   readonly live: () => Process | undefined;
   /** It waits for the one who reads this handle. */
-  readonly pace: Pace | undefined;
+  readonly pace: Backpressure | undefined;
 }
 
 /** A process that the host reads into its journal: each handle reads the journal, at its own pace. */

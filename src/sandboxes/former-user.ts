@@ -1,9 +1,9 @@
 import type { Cancel } from '../core/cancel.ts';
 import { reasonOf } from '../core/errors.ts';
 import { localUser } from '../core/identity.ts';
-import type { Entry } from './book.ts';
 import { ownerText } from './owner.ts';
 import type { Sides } from './reconcile.ts';
+import type { SandboxRow } from './sandbox-table.ts';
 
 /**
  * Earlier versions gave the sandboxes of the command line to the login name of whoever typed; now they belong to the
@@ -23,11 +23,11 @@ export class FormerUser {
   /** True when nothing is left to move. */
   async move(cancel: Cancel): Promise<boolean> {
     const { registry } = this.#sides;
-    if (this.#login === localUser || registry.book.hasMoved(this.#login)) return true;
+    if (this.#login === localUser || registry.table.hasMoved(this.#login)) return true;
     let done = true;
-    for (const { id, chat } of registry.book.ofUser(this.#login)) {
+    for (const { id, chat } of registry.table.ofUser(this.#login)) {
       await registry.inTurn(this.#login, chat, cancel, async () => {
-        const entry = registry.book.find(this.#login, chat);
+        const entry = registry.table.find(this.#login, chat);
         if (entry?.id === id && !entry.removing) done = (await this.#give(entry)) && done;
       });
     }
@@ -36,14 +36,14 @@ export class FormerUser {
 
   /** From then on the login is a user like any other. */
   async moveRest(cancel: Cancel): Promise<void> {
-    if (await this.move(cancel)) this.#sides.registry.book.noteMoved(this.#login);
+    if (await this.move(cancel)) this.#sides.registry.table.noteMoved(this.#login);
   }
 
-  async #give(entry: Entry): Promise<boolean> {
+  async #give(entry: SandboxRow): Promise<boolean> {
     const { registry, warn } = this.#sides;
     const { id, chat } = entry;
     const name = `${this.#login}/${chat}`;
-    if (registry.book.find(localUser, chat) !== undefined) {
+    if (registry.table.find(localUser, chat) !== undefined) {
       if (this.#told.has(id)) return true;
       this.#told.add(id);
       warn(`The sandbox ${name} keeps its user: ${localUser}/${chat} exists. Use it as ${name}.`);
@@ -52,7 +52,7 @@ export class FormerUser {
     try {
       const spec = { ...entry.spec, labels: entry.labels };
       await registry.runtimeOf(entry).assign(id, ownerText({ user: localUser, chat, spec }));
-      registry.book.give(id, localUser);
+      registry.table.give(id, localUser);
       return true;
     } catch (error) {
       warn(`The sandbox ${name} could not be given to ${localUser} yet: ${reasonOf(error)}`);

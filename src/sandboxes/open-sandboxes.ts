@@ -6,16 +6,16 @@ import type { EventSink } from '../core/events.ts';
 import type { Log } from '../core/log.ts';
 import type { Sandboxes } from '../core/persistent.ts';
 import type { SandboxTools } from '../core/tools.ts';
+import { type JournalQuota, keepJournalQuota } from '../journals/journal-quota.ts';
 import { type HostLockOptions, lockHost } from '../ledger/host-lock.ts';
 import { Ledger } from '../ledger/ledger.ts';
 import type { AdmissionLimits } from './admission.ts';
-import { Book, sandboxChapter } from './book.ts';
 import { FormerUser } from './former-user.ts';
 import type { SweepPolicy } from './idle.ts';
-import { type JournalQuota, keepJournalQuota } from './journal-quota.ts';
 import { reconcile, reconcileUnsettled } from './reconcile.ts';
 import { Registry } from './registry.ts';
-import { Supply, type SupplyOptions } from './supply.ts';
+import { SandboxSource, type SandboxSourceOptions } from './sandbox-source.ts';
+import { SandboxTable, sandboxChapter } from './sandbox-table.ts';
 import { sweep } from './sweep.ts';
 import { userSandboxes } from './user-sandboxes.ts';
 
@@ -24,7 +24,7 @@ export interface SandboxesOptions extends HostedOptions, HostLockOptions {
   readonly stateDir: string;
 }
 
-export interface HostedOptions extends SupplyOptions, Cancel {
+export interface HostedOptions extends SandboxSourceOptions, Cancel {
   readonly most: AdmissionLimits;
   readonly policy: SweepPolicy;
   /** Left out: finished journals are only limited for each sandbox. */
@@ -75,15 +75,15 @@ export async function sandboxesIn(ledger: Ledger, options: HostedOptions): Promi
     tools,
   } = options;
   await using held = new AsyncDisposableStack();
-  const book = new Book(ledger);
+  const table = new SandboxTable(ledger);
   held.use(egress);
   // Its tables are there before anything depends on them.
   egress.remembered('');
-  const supply = held.use(new Supply(options));
+  const source = held.use(new SandboxSource(options));
   const registry = held.use(
     new Registry({
-      book,
-      supply,
+      table,
+      source,
       limits: most,
       egress,
       ...(events && { events }),
@@ -101,7 +101,7 @@ export async function sandboxesIn(ledger: Ledger, options: HostedOptions): Promi
 
   const swept = async (cancel: Cancel = {}) => {
     const report = await sweep(registry, policy, cancel);
-    if (journalQuota !== undefined) keepJournalQuota(book.all(), journalQuota);
+    if (journalQuota !== undefined) keepJournalQuota(table.all(), journalQuota);
     return report;
   };
   const tend = async () => {
@@ -129,7 +129,7 @@ export async function sandboxesIn(ledger: Ledger, options: HostedOptions): Promi
   return {
     of: (user) => userSandboxes(registry, user),
     all: (cancel) => registry.list(undefined, cancel),
-    warm: (count, spec = {}, cancel = {}) => supply.warm(spec, count, cancel),
+    warm: (count, spec = {}, cancel = {}) => source.warm(spec, count, cancel),
     sweep: swept,
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };

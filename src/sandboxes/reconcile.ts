@@ -1,11 +1,11 @@
 import type { Cancel } from '../core/cancel.ts';
 import { isGeodeError, reasonOf } from '../core/errors.ts';
 import type { Runtime } from '../core/runtime.ts';
-import type { Book, Entry } from './book.ts';
-import { isOrphan } from './host-mark.ts';
+import { isOrphan } from '../pool/host-mark.ts';
+import { reap } from '../pool/reap.ts';
 import { type Owner, parseOwner } from './owner.ts';
-import { reap } from './reap.ts';
 import type { Registry } from './registry.ts';
+import type { SandboxRow, SandboxTable } from './sandbox-table.ts';
 
 const atOnce = 8;
 
@@ -31,9 +31,9 @@ interface Settling {
  */
 export async function reconcile(sides: Sides, closing: AbortSignal, cancel: Cancel = {}): Promise<Settling> {
   const { registry, runtimes } = sides;
-  const { book } = registry;
+  const { table } = registry;
   for (const runtime of runtimes) await agreeWith(sides, runtime, cancel);
-  const entries = book.all();
+  const entries = table.all();
   registry.expect(entries, ({ id, user, chat }, stop) => settle(sides, user, chat, id, stop));
   const known = new Set(entries.map(({ id }) => id));
   const settled = inTurns(registry, entries, async () => {}, { signal: closing });
@@ -43,7 +43,7 @@ export async function reconcile(sides: Sides, closing: AbortSignal, cancel: Canc
 
 /** Those of which it is not known whether they run: an engine that was away may be back. */
 export async function reconcileUnsettled(sides: Sides, cancel: Cancel = {}): Promise<void> {
-  const entries = sides.registry.book.all().filter(({ id }) => sides.registry.unsettled.has(id));
+  const entries = sides.registry.table.all().filter(({ id }) => sides.registry.unsettled.has(id));
   await inTurns(
     sides.registry,
     entries,
@@ -54,21 +54,21 @@ export async function reconcileUnsettled(sides: Sides, cancel: Cancel = {}): Pro
 
 /** A host may have died between giving a sandbox its owner or its name and writing it down; or the ledger was lost. */
 async function agreeWith({ registry, warn }: Sides, runtime: Runtime, cancel: Cancel): Promise<void> {
-  const { book } = registry;
+  const { table } = registry;
   const records = await runtime.recorded().catch(() => []);
-  const entries = new Map(book.all().map((entry) => [entry.id, entry]));
+  const entries = new Map(table.all().map((entry) => [entry.id, entry]));
   const add = async (id: string, { user, chat, spec }: Owner, createdAt: number) => {
-    const other = book.find(user, chat);
+    const other = table.find(user, chat);
     if (other === undefined) {
       const labels = spec.labels ?? {};
-      book.add({ id, user, chat, runtime: runtime.name, spec, labels, createdAt, activeAt: Date.now() });
+      table.add({ id, user, chat, runtime: runtime.name, spec, labels, createdAt, activeAt: Date.now() });
     } else if (other.id !== id)
       warn(`Sandbox ${id} belongs to a chat that has another one; it is left as it is.`);
   };
   for (const { id, owner: text, createdAt } of records) {
     const owner = parseOwner(text);
     const entry = entries.get(id);
-    if (entry !== undefined) agree(book, entry, owner);
+    if (entry !== undefined) agree(table, entry, owner);
     else if (owner !== undefined)
       await registry.inTurn(owner.user, owner.chat, cancel, () => add(id, owner, createdAt));
   }
@@ -87,8 +87,8 @@ async function reapAnswering(
 
 async function inTurns(
   registry: Registry,
-  entries: readonly Entry[],
-  work: (entry: Entry) => Promise<void>,
+  entries: readonly SandboxRow[],
+  work: (entry: SandboxRow) => Promise<void>,
   cancel: Cancel,
 ): Promise<void> {
   const waiting = [...entries];
@@ -113,8 +113,8 @@ async function settle(
   id: string,
   cancel: Cancel,
 ): Promise<void> {
-  const { book } = registry;
-  const entry = book.find(user, chat);
+  const { table } = registry;
+  const entry = table.find(user, chat);
   const runtime = runtimes.find(({ name }) => name === entry?.runtime);
   if (entry?.id !== id || runtime === undefined) return;
   const wasUnsettled = registry.unsettled.has(id);
@@ -123,9 +123,9 @@ async function settle(
     if (entry.removing) await registry.discard(entry);
     else {
       const [fact] = await runtime.list({ ids: [id], ...cancel });
-      if (fact === undefined && !(await runtime.traces(cancel)).includes(id)) book.remove(id);
+      if (fact === undefined && !(await runtime.traces(cancel)).includes(id)) table.remove(id);
       if (fact?.state === 'unknown') return;
-      if (fact !== undefined) agree(book, entry, parseOwner(fact.owner));
+      if (fact !== undefined) agree(table, entry, parseOwner(fact.owner));
       if (fact?.state === 'running' || fact?.state === 'paused') {
         if (registry.heldOf(entry) === undefined) await registry.adopt(entry, cancel);
       } else if (wasUnsettled) await runtime.halt(id, cancel);
@@ -141,7 +141,7 @@ async function settle(
 }
 
 /** A host may have died in the middle of giving it another name. */
-function agree(book: Book, { id, user, chat }: Entry, owner: Owner | undefined): void {
-  if (owner?.user !== user || owner.chat === chat || book.find(user, owner.chat) !== undefined) return;
-  book.rename(id, owner.chat);
+function agree(table: SandboxTable, { id, user, chat }: SandboxRow, owner: Owner | undefined): void {
+  if (owner?.user !== user || owner.chat === chat || table.find(user, owner.chat) !== undefined) return;
+  table.rename(id, owner.chat);
 }

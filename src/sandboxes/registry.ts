@@ -10,20 +10,20 @@ import type { Runtime } from '../core/runtime.ts';
 import { noTools, type SandboxTools } from '../core/tools.ts';
 import { Admission, type AdmissionLimits } from './admission.ts';
 import { Arrivals } from './arrivals.ts';
-import type { Book, Entry } from './book.ts';
-import { handleOf } from './handle.ts';
-import type { Held } from './held.ts';
-import { Holdings } from './holdings.ts';
+import type { AttachedSandbox } from './attached-sandbox.ts';
+import { AttachedSandboxes } from './attached-sandboxes.ts';
 import { checkLabels, checkName, keyOf, ownerText } from './owner.ts';
-import { rollCall } from './roll-call.ts';
-import type { Supply } from './supply.ts';
+import { readStates } from './read-states.ts';
+import { handleOf } from './sandbox-handle.ts';
+import type { SandboxSource } from './sandbox-source.ts';
+import type { SandboxRow, SandboxTable } from './sandbox-table.ts';
 
 /** Who is at work when a host closes is waited for that long; its work then fails by itself. */
 const closeDeadlineMs = 10_000;
 
 export interface RegistryOptions {
-  readonly book: Book;
-  readonly supply: Supply;
+  readonly table: SandboxTable;
+  readonly source: SandboxSource;
   readonly limits: AdmissionLimits;
   /** Hears of everything that is done to a sandbox. */
   readonly events?: EventSink;
@@ -39,12 +39,12 @@ export interface RegistryOptions {
  * other. What is done to another's does not wait for it.
  */
 export class Registry implements AsyncDisposable {
-  readonly book: Book;
+  readonly table: SandboxTable;
   readonly egress: Egress;
   readonly #tools: SandboxTools;
-  readonly #supply: Supply;
+  readonly #source: SandboxSource;
   readonly #admission: Admission;
-  readonly #holdings: Holdings;
+  readonly #attached: AttachedSandboxes;
   readonly #events: EventSink;
   readonly #arrivals = new Arrivals();
   readonly #turns = new KeyedTurns();
@@ -52,86 +52,86 @@ export class Registry implements AsyncDisposable {
   #closing: Promise<void> | undefined;
 
   constructor(options: RegistryOptions) {
-    const { book, supply, limits, egress, events = noEvents, log = noLog, tools = noTools } = options;
-    this.book = book;
+    const { table, source, limits, egress, events = noEvents, log = noLog, tools = noTools } = options;
+    this.table = table;
     this.egress = egress;
     this.#events = events;
     this.#tools = tools;
-    this.#holdings = new Holdings({ events, log, tools });
-    this.#supply = supply;
+    this.#attached = new AttachedSandboxes({ events, log, tools });
+    this.#source = source;
     this.#admission = new Admission(limits, {
-      running: () => this.#holdings.running().map(({ user }) => user),
+      running: () => this.#attached.running().map(({ user }) => user),
       unknown: () => this.#arrivals.users(),
       known: (cancel) => this.#arrivals.fewer(cancel),
     });
   }
 
   async inspect(user: string, chat: string, cancel: Cancel = {}): Promise<SandboxStatus> {
-    const [status] = await this.#rollCall([this.look(user, chat)], cancel);
+    const [status] = await this.#readStates([this.look(user, chat)], cancel);
     if (status !== undefined) return status;
     throw new GeodeError('internal', 'A sandbox without a status.');
   }
 
   /** Of one user, or of all. */
   async list(user: string | undefined, cancel: Cancel = {}): Promise<readonly SandboxStatus[]> {
-    const entries = user === undefined ? this.book.all() : this.book.ofUser(checkName(user, 'user'));
+    const entries = user === undefined ? this.table.all() : this.table.ofUser(checkName(user, 'user'));
     const staying = entries.filter(({ removing }) => !removing);
-    return this.#rollCall(staying, cancel);
+    return this.#readStates(staying, cancel);
   }
 
-  runtimeOf({ runtime }: Pick<Entry, 'runtime'>): Runtime {
-    return this.#supply.runtime(runtime);
+  runtimeOf({ runtime }: Pick<SandboxRow, 'runtime'>): Runtime {
+    return this.#source.runtime(runtime);
   }
 
   /** If it runs under this host. */
-  heldOf({ id }: Pick<Entry, 'id'>): Held | undefined {
-    return this.#holdings.get(id);
+  heldOf({ id }: Pick<SandboxRow, 'id'>): AttachedSandbox | undefined {
+    return this.#attached.get(id);
   }
 
   /** Those that an earlier host left. Each is settled before anything else is done to it, in its chat's turn. */
-  expect(entries: readonly Entry[], settle: (entry: Entry, cancel: Cancel) => Promise<void>): void {
+  expect(entries: readonly SandboxRow[], settle: (entry: SandboxRow, cancel: Cancel) => Promise<void>): void {
     this.#arrivals.expect(entries, settle);
   }
 
   /** Takes a sandbox that runs, with everything that runs in it. */
-  async adopt(entry: Entry, cancel: Cancel = {}): Promise<void> {
-    const runtime = this.#supply.runtime(entry.runtime);
-    const held = await this.#holdings.take(entry, await runtime.adopt(entry.id, cancel), runtime, cancel);
+  async adopt(entry: SandboxRow, cancel: Cancel = {}): Promise<void> {
+    const runtime = this.#source.runtime(entry.runtime);
+    const held = await this.#attached.take(entry, await runtime.adopt(entry.id, cancel), runtime, cancel);
     // What runs in it goes on without a way out if that fails; whoever asks for the sandbox hears why.
     if (!held.paused) await this.#openHatch(entry, held, cancel).catch(() => {});
     if (!held.paused) await this.#tools.attach(held.sandbox, entry, cancel).catch(() => {});
   }
 
   /** In the chat's turn: ends what runs and keeps the rest. It counts as running until it has ended. */
-  async halt(entry: Entry, cause: 'asked' | 'idle' = 'asked'): Promise<void> {
+  async halt(entry: SandboxRow, cause: 'asked' | 'idle' = 'asked'): Promise<void> {
     const held = this.heldOf(entry);
     this.noteActivity();
     try {
       if (held !== undefined) await held.halt();
-      else await this.#supply.runtime(entry.runtime).halt(entry.id);
+      else await this.#source.runtime(entry.runtime).halt(entry.id);
       this.unsettled.delete(entry.id);
       if (held !== undefined) this.#events.tell(entry.user, { type: 'sandbox-stop', cause, ...named(entry) });
     } catch (error) {
       this.unsettled.add(entry.id);
       throw error;
     } finally {
-      this.#holdings.drop(entry.id);
+      this.#attached.drop(entry.id);
     }
   }
 
   /** In the chat's turn: removes it for good. Once begun it is finished, by a later host if need be. */
-  async discard(entry: Entry): Promise<void> {
+  async discard(entry: SandboxRow): Promise<void> {
     const { id, runtime } = entry;
     try {
-      this.book.markRemoving(id);
+      this.table.markRemoving(id);
     } catch (error) {
       // What frees the disk must be possible on a full one.
       if (!isGeodeError(error, 'disk_full')) throw error;
     }
-    await this.#holdings.get(id)?.release();
-    await this.#supply.runtime(runtime).remove(id);
-    this.#holdings.drop(id);
-    this.book.remove(id);
+    await this.#attached.get(id)?.release();
+    await this.#source.runtime(runtime).remove(id);
+    this.#attached.drop(id);
+    this.table.remove(id);
     this.#forgetEgress(id);
     this.#tools.forget(id);
     this.unsettled.delete(id);
@@ -139,13 +139,13 @@ export class Registry implements AsyncDisposable {
   }
 
   /** In the chats' turns: the sandbox itself says so already. */
-  rename(entry: Entry, to: string): void {
-    this.book.rename(entry.id, to);
+  rename(entry: SandboxRow, to: string): void {
+    this.table.rename(entry.id, to);
     this.#tools.rename(entry.id, to);
     this.#events.tell(entry.user, { type: 'sandbox-rename', from: entry.chat, sandbox: entry.id, chat: to });
   }
 
-  async pause(entry: Entry, cancel: Cancel): Promise<void> {
+  async pause(entry: SandboxRow, cancel: Cancel): Promise<void> {
     const held = this.heldOf(entry);
     if (held === undefined)
       throw new GeodeError('sandbox_stopped', 'A sandbox that does not run cannot be paused.');
@@ -165,7 +165,7 @@ export class Registry implements AsyncDisposable {
   /** Writes down how far the activity of everything that runs has come. On a full disk that can wait. */
   noteActivity(): void {
     try {
-      this.book.noteActivity(this.#holdings.activity(Date.now()));
+      this.table.noteActivity(this.#attached.activity(Date.now()));
     } catch (error) {
       if (!isGeodeError(error, 'disk_full')) throw error;
     }
@@ -173,16 +173,16 @@ export class Registry implements AsyncDisposable {
 
   /** Ids of which it is not known whether they run. */
   get unsettled(): Set<string> {
-    return this.#holdings.unsettled;
+    return this.#attached.unsettled;
   }
 
   /** Whether it runs is not known, or nobody has looked yet. */
-  isUnknown({ id }: Pick<Entry, 'id'>): boolean {
+  isUnknown({ id }: Pick<SandboxRow, 'id'>): boolean {
     return this.unsettled.has(id) || this.#arrivals.has(id);
   }
 
   /** Something is being done to it, or waits to be. */
-  isBusy({ user, chat }: Pick<Entry, 'user' | 'chat'>): boolean {
+  isBusy({ user, chat }: Pick<SandboxRow, 'user' | 'chat'>): boolean {
     return this.#turns.has(keyOf(user, chat));
   }
 
@@ -200,7 +200,7 @@ export class Registry implements AsyncDisposable {
     const begin = async () => {
       if (this.#closing !== undefined)
         throw new GeodeError('stopping', 'This host is letting go of its sandboxes.');
-      for (const chat of chats) await this.#arrivals.settle(this.book.find(user, chat), { signal });
+      for (const chat of chats) await this.#arrivals.settle(this.table.find(user, chat), { signal });
       return work();
     };
     const turn = this.#turns.in(keys, begin, { what: 'Waiting for the sandbox', signal });
@@ -225,7 +225,7 @@ export class Registry implements AsyncDisposable {
     try {
       this.noteActivity();
     } finally {
-      await this.#holdings.release();
+      await this.#attached.release();
     }
   }
 
@@ -237,33 +237,33 @@ export class Registry implements AsyncDisposable {
     );
   }
 
-  #rollCall(entries: readonly Entry[], cancel: Cancel): Promise<readonly SandboxStatus[]> {
-    return rollCall(entries, this.#supply.runtimes, (id) => this.#holdings.get(id), cancel);
+  #readStates(entries: readonly SandboxRow[], cancel: Cancel): Promise<readonly SandboxStatus[]> {
+    return readStates(entries, this.#source.runtimes, (id) => this.#attached.get(id), cancel);
   }
 
   /** A removal that was begun is finished first. */
-  async find(user: string, chat: string): Promise<Entry | undefined> {
-    const entry = this.book.find(user, chat);
+  async find(user: string, chat: string): Promise<SandboxRow | undefined> {
+    const entry = this.table.find(user, chat);
     if (!entry?.removing) return entry;
     await this.discard(entry);
     return undefined;
   }
 
-  async get(user: string, chat: string): Promise<Entry> {
+  async get(user: string, chat: string): Promise<SandboxRow> {
     return (await this.find(user, chat)) ?? notFound(chat);
   }
 
   /** Without a turn: as it is at this moment. */
-  look(user: string, chat: string): Entry {
-    const entry = this.book.find(checkName(user, 'user'), checkName(chat, 'chat'));
+  look(user: string, chat: string): SandboxRow {
+    const entry = this.table.find(checkName(user, 'user'), checkName(chat, 'chat'));
     return entry === undefined || entry.removing ? notFound(chat) : entry;
   }
 
-  async open(entry: Entry, cancel: Cancel): Promise<PersistentSandbox> {
+  async open(entry: SandboxRow, cancel: Cancel): Promise<PersistentSandbox> {
     const { id, user, runtime, spec } = entry;
     const start = async () => {
-      const sandbox = await this.#supply.start(id, runtime, spec, cancel);
-      const held = await this.#holdings.take(entry, sandbox, this.#supply.runtime(runtime), cancel);
+      const sandbox = await this.#source.start(id, runtime, spec, cancel);
+      const held = await this.#attached.take(entry, sandbox, this.#source.runtime(runtime), cancel);
       this.#events.tell(user, { type: 'sandbox-start', made: false, ...named(entry) });
       return held;
     };
@@ -279,8 +279,8 @@ export class Registry implements AsyncDisposable {
 
   /** As its policy says, if it has one and is not open yet. */
   async #openHatch(
-    { id, user, chat }: Pick<Entry, 'id' | 'user' | 'chat'>,
-    held: Held,
+    { id, user, chat }: Pick<SandboxRow, 'id' | 'user' | 'chat'>,
+    held: AttachedSandbox,
     cancel: Cancel,
   ): Promise<void> {
     const spec = held.hatch === undefined ? this.egress.remembered(id) : undefined;
@@ -289,7 +289,7 @@ export class Registry implements AsyncDisposable {
   }
 
   /** In the chat's turn: what it may reach from now on. */
-  async setEgress(entry: Entry, spec: EgressSpec, cancel: Cancel): Promise<void> {
+  async setEgress(entry: SandboxRow, spec: EgressSpec, cancel: Cancel): Promise<void> {
     checkNetwork(entry.spec, spec);
     const held = this.heldOf(entry);
     if (held?.hatch !== undefined) await held.hatch.change(spec, cancel);
@@ -316,7 +316,7 @@ export class Registry implements AsyncDisposable {
     const labels = checkLabels(spec.labels ?? {});
     checkNetwork(spec, egress);
     return this.#admission.admit(user, cancel, async () => {
-      const { runtime, sandbox } = await this.#supply.claim(spec, cancel);
+      const { runtime, sandbox } = await this.#source.claim(spec, cancel);
       try {
         throwIfCancelled(cancel.signal, 'Making the sandbox');
         await fill(sandbox.id);
@@ -333,10 +333,10 @@ export class Registry implements AsyncDisposable {
           createdAt: now,
           activeAt: now,
         };
-        const held = this.#holdings.hold(entry, sandbox, runtime);
+        const held = this.#attached.hold(entry, sandbox, runtime);
         if (egress !== undefined) await this.#openHatch(entry, held, cancel);
-        this.book.add(entry);
-        this.#holdings.put(held);
+        this.table.add(entry);
+        this.#attached.put(held);
         this.#events.tell(user, { type: 'sandbox-start', made: true, ...named(entry) });
         return handleOf({ ...entry, keptUntil: 0, thinkingUntil: 0, removing: false }, held);
       } catch (error) {
@@ -348,7 +348,7 @@ export class Registry implements AsyncDisposable {
   }
 }
 
-function named({ id, chat }: Pick<Entry, 'id' | 'chat'>) {
+function named({ id, chat }: Pick<SandboxRow, 'id' | 'chat'>) {
   return { sandbox: id, chat };
 }
 

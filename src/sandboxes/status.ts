@@ -1,12 +1,12 @@
 import type { SandboxStatus } from '../core/persistent.ts';
 import type { SandboxFacts } from '../core/runtime.ts';
-import type { Entry } from './book.ts';
-import type { Held } from './held.ts';
+import type { AttachedSandbox } from './attached-sandbox.ts';
+import type { SandboxRow } from './sandbox-table.ts';
 
 /** What is known of a sandbox: from the ledger whose it is, from the sandbox or its runtime how it is. */
 export function statusOf(
-  entry: Entry,
-  held: Held | undefined,
+  entry: SandboxRow,
+  held: AttachedSandbox | undefined,
   facts: SandboxFacts | undefined,
   now: number,
 ): SandboxStatus {
@@ -29,7 +29,7 @@ export function statusOf(
 }
 
 /** While something goes on, the last activity has not ended. */
-export function activeAt(entry: Entry, held: Held | undefined, now: number): number {
+export function activeAt(entry: SandboxRow, held: AttachedSandbox | undefined, now: number): number {
   if (held === undefined) return entry.activeAt;
   const { open, endedAt } = held.activity;
   return open > 0 ? now : Math.max(entry.activeAt, endedAt);

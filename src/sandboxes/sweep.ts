@@ -1,9 +1,9 @@
 import { type Cancel, throwIfCancelled } from '../core/cancel.ts';
 import { reasonOf } from '../core/errors.ts';
 import type { SweepReport } from '../core/persistent.ts';
-import type { Entry } from './book.ts';
 import { type Standing, type SweepPolicy, type Verdict, verdictOn } from './idle.ts';
 import type { Registry } from './registry.ts';
+import type { SandboxRow } from './sandbox-table.ts';
 import { activeAt } from './status.ts';
 
 /** One look at every sandbox: what is idle is stopped, what is old is removed, what was being removed is gone. */
@@ -18,9 +18,9 @@ export async function sweep(
     failed: [] as { id: string; reason: string }[],
   };
   registry.noteActivity();
-  const judged = (entry: Entry): Verdict =>
+  const judged = (entry: SandboxRow): Verdict =>
     entry.removing ? 'remove' : verdictOn(standingOf(registry, entry), policy, Date.now());
-  for (const entry of registry.book.all()) {
+  for (const entry of registry.table.all()) {
     throwIfCancelled(signal, 'The sweep');
     // What is being worked on is not idle, and the sweep waits for nobody.
     if (judged(entry) === 'keep' || registry.isBusy(entry)) continue;
@@ -35,8 +35,8 @@ export async function sweep(
   return report;
 
   /** The turn may have been long in coming: everything is looked at again. */
-  async function carryOut({ id, user, chat }: Entry): Promise<Verdict> {
-    const entry = registry.book.find(user, chat);
+  async function carryOut({ id, user, chat }: SandboxRow): Promise<Verdict> {
+    const entry = registry.table.find(user, chat);
     if (entry === undefined || entry.id !== id) return 'keep';
     const verdict = judged(entry);
     if (verdict === 'remove') await registry.discard(entry);
@@ -48,7 +48,7 @@ export async function sweep(
 }
 
 /** What may run for all that is known is not touched. */
-function standingOf(registry: Registry, entry: Entry): Standing {
+function standingOf(registry: Registry, entry: SandboxRow): Standing {
   const held = registry.heldOf(entry);
   return {
     state: held === undefined ? 'stopped' : 'running',

@@ -2,10 +2,10 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Cancel } from '../core/cancel.ts';
 import { GeodeError } from '../core/errors.ts';
 import type { SandboxStatus, UserSandboxes } from '../core/persistent.ts';
-import type { Book, Entry } from './book.ts';
 import { checkAgreement, checkLabels, checkName, checkPersistentSpec, ownerText } from './owner.ts';
 import type { Registry } from './registry.ts';
-import { forkWorkspace } from './workspaces/fork-workspace.ts';
+import type { SandboxRow, SandboxTable } from './sandbox-table.ts';
+import { forkWorkspace } from './snapshots/fork-workspace.ts';
 
 /** The registry as one user sees it: the user is in every call, and cannot be left out or changed. */
 export function userSandboxes(registry: Registry, name: string): UserSandboxes {
@@ -14,14 +14,14 @@ export function userSandboxes(registry: Registry, name: string): UserSandboxes {
     registry.inTurn(user, chat, cancel, work);
 
   /** Something in the ledger changes, and nothing of the sandbox. */
-  const note = (chat: string, write: (book: Book, id: string) => void): Promise<SandboxStatus> =>
+  const note = (chat: string, write: (table: SandboxTable, id: string) => void): Promise<SandboxStatus> =>
     inTurn(chat, {}, async () => {
-      write(registry.book, (await registry.get(user, chat)).id);
+      write(registry.table, (await registry.get(user, chat)).id);
       return registry.inspect(user, chat);
     });
 
   /** The sandbox itself says whose it is and what it is called, so that a lost ledger loses neither. */
-  const sign = (entry: Entry, { chat, labels }: Pick<Entry, 'chat' | 'labels'>) =>
+  const sign = (entry: SandboxRow, { chat, labels }: Pick<SandboxRow, 'chat' | 'labels'>) =>
     registry.runtimeOf(entry).assign(entry.id, ownerText({ user, chat, spec: { ...entry.spec, labels } }));
 
   return {
@@ -83,19 +83,19 @@ export function userSandboxes(registry: Registry, name: string): UserSandboxes {
         Date.now() + checkTime(ms, 'The time to extend by'),
         'The time to keep it until',
       );
-      return note(chat, (book, id) => book.keepUntil(id, until));
+      return note(chat, (table, id) => table.keepUntil(id, until));
     },
 
     async thinkingUntil(chat, time) {
       checkTime(time, 'The time to think until');
-      await note(chat, (book, id) => book.thinkUntil(id, time));
+      await note(chat, (table, id) => table.thinkUntil(id, time));
     },
 
     label: (chat, labels) =>
       inTurn(chat, {}, async () => {
         const entry = await registry.get(user, chat);
         await sign(entry, { chat, labels: checkLabels(labels) });
-        registry.book.label(entry.id, labels);
+        registry.table.label(entry.id, labels);
         return registry.inspect(user, chat);
       }),
 

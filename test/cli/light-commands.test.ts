@@ -30,11 +30,11 @@ describe('what a command loads', () => {
     'run',
     'exec',
     'shell',
-    'sandbox-exec',
-    'sandbox-create',
-    'sandbox-cp',
-    'sandbox-ps',
-    'secrets-ls',
+    'sandbox/exec',
+    'sandbox/create',
+    'sandbox/cp',
+    'sandbox/ps',
+    'secrets/ls',
   ])('is no schema, no server and no model for %s', (name) => {
     const loaded = [...loadedBy(path('perform.ts')), ...loadedBy(path(`commands/${name}.ts`))];
     const heavy =

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { SandboxStatus } from '../../src/core/persistent.ts';
 import type { ProcessList } from '../../src/core/process.ts';
-import type { JournalSummary } from '../../src/sandboxes/journal-list.ts';
+import type { JournalSummary } from '../../src/journals/journal-list.ts';
 import type { Usage } from '../../src/sandboxes/metrics.ts';
 import { patience, patiently, type SandboxHome, sandboxHome } from './sandbox-home.ts';
 

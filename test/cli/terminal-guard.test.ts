@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { detachKeys } from '../../src/cli/detach-keys.ts';
-import { TerminalGuard } from '../../src/cli/terminal-guard.ts';
+import { detachKeys } from '../../src/cli/terminal/detach-keys.ts';
+import { TerminalGuard } from '../../src/cli/terminal/terminal-guard.ts';
 import { eventually } from '../contracts/harness.ts';
 
 const passed = (...pieces: readonly string[]) => {

@@ -4,10 +4,10 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { journalFiles } from '../../src/journals/journal-files.ts';
 import { guestCommand } from '../../src/link/command.ts';
 import { Link } from '../../src/link/link.ts';
 import { ProcessStream } from '../../src/link/process-stream.ts';
-import { journalFiles } from '../../src/sandboxes/journal-files.ts';
 import { eventually } from '../contracts/harness.ts';
 import { startGuest } from './guest-process.ts';
 

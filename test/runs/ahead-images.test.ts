@@ -42,8 +42,8 @@ describe.skipIf(skipped !== undefined)(
 
     beforeAll(async () => {
       const world = docker.available ? { dockerSocket: docker.socket } : {};
-      const open = (startAhead: boolean) =>
-        openRuns((given) => dockerRuntime(given, given.docker), world, { startAhead });
+      const open = (prestart: boolean) =>
+        openRuns((given) => dockerRuntime(given, given.docker), world, { prestart });
       [ahead, plain] = await Promise.all([open(true), open(false)]);
     });
     afterAll(async () => {

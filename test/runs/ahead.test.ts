@@ -34,7 +34,7 @@ describe('an interpreter that could not go on as the run that comes', () => {
   it('does not say that it waits: a Python that has no arguments yet', async () => {
     using folder = temporaryFolder();
     await copyFile(
-      new URL('../../src/runs/ahead/sitecustomize.py', import.meta.url),
+      new URL('../../src/runs/prestart/sitecustomize.py', import.meta.url),
       `${folder.path}/sitecustomize.py`,
     );
     const code = 'import sys; del sys.argv; import sitecustomize';
@@ -66,7 +66,7 @@ for (const { name, missing, make, world } of places) {
     let plain: RunsHarness;
     beforeAll(async () => {
       ahead = await openRuns(make, world);
-      plain = await openRuns(make, world, { startAhead: false });
+      plain = await openRuns(make, world, { prestart: false });
     });
     afterAll(async () => {
       await ahead?.close();

@@ -54,7 +54,7 @@ describe('what a run gets that asks for nothing', () => {
       const { runs, capabilities, close } = await openRuns(
         (options) => watched(bubblewrapRuntime(options), seen),
         {},
-        { startAhead: false },
+        { prestart: false },
       );
       try {
         const { memory, cpus, pids } = capabilities.limits;

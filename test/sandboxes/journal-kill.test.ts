@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { journalFiles } from '../../src/sandboxes/journal-files.ts';
+import { journalFiles } from '../../src/journals/journal-files.ts';
 import { journalPolicy, pieceAt } from './kill-rounds.ts';
 
 const rounds = Number(process.env.GEODE_KILL_ROUNDS ?? 15);

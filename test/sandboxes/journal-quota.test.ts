@@ -1,9 +1,9 @@
 import { mkdirSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { journalFiles } from '../../src/sandboxes/journal-files.ts';
-import { listJournals } from '../../src/sandboxes/journal-list.ts';
-import { keepJournalQuota } from '../../src/sandboxes/journal-quota.ts';
+import { journalFiles } from '../../src/journals/journal-files.ts';
+import { listJournals } from '../../src/journals/journal-list.ts';
+import { keepJournalQuota } from '../../src/journals/journal-quota.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 
 const exit = { exitCode: 0, signal: null, timedOut: false, oomKilled: false, durationMs: 1 };

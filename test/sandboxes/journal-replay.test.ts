@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Journal } from '../../src/core/journal.ts';
 import type { ProcessEvent } from '../../src/core/process.ts';
-import { type JournalPolicy, journalFiles } from '../../src/sandboxes/journal-files.ts';
+import { type JournalPolicy, journalFiles } from '../../src/journals/journal-files.ts';
 
 const exit = { exitCode: 0, signal: null, timedOut: false, oomKilled: false, durationMs: 1 };
 

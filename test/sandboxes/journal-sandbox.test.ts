@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import type { Journals } from '../../src/core/journal.ts';
+import { journalFiles } from '../../src/journals/journal-files.ts';
+import { journalReading } from '../../src/journals/journal-reading.ts';
+import { redacted } from '../../src/journals/redacted.ts';
 import { nativeRuntime } from '../../src/runtimes/native/native.ts';
-import { journalFiles } from '../../src/sandboxes/journal-files.ts';
-import { journalReading } from '../../src/sandboxes/journal-reading.ts';
-import { redacted } from '../../src/sandboxes/redacted.ts';
 import { testOptions } from '../contracts/harness.ts';
 
 it('PROC-2: the journals of a sandbox tell what ran in it, without secrets, live and after its end', async () => {

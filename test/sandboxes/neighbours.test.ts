@@ -7,11 +7,11 @@ import { createInterface } from 'node:readline';
 import { describe, expect, inject, it } from 'vitest';
 import { z } from 'zod';
 import type { Runtime, RuntimeName } from '../../src/core/runtime.ts';
+import { isOrphan } from '../../src/pool/host-mark.ts';
+import { reap } from '../../src/pool/reap.ts';
 import { connectEngine } from '../../src/runtimes/docker/engine.ts';
 import { containerName } from '../../src/runtimes/home.ts';
 import { roomOf } from '../../src/runtimes/rooms.ts';
-import { isOrphan } from '../../src/sandboxes/host-mark.ts';
-import { reap } from '../../src/sandboxes/reap.ts';
 import { fixture, optionsIn, type TestOptions, type World } from '../contracts/harness.ts';
 import { hostIn, runtimeIn } from './world.ts';
 

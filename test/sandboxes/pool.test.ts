@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Sandbox } from '../../src/core/sandbox.ts';
+import { Pool, type PoolOptions } from '../../src/pool/pool.ts';
+import type { Kind } from '../../src/pool/stock.ts';
 import { nativeRuntime } from '../../src/runtimes/native/native.ts';
-import { Pool, type PoolOptions } from '../../src/sandboxes/pool.ts';
-import type { Kind } from '../../src/sandboxes/shelf.ts';
 import { eventually } from '../contracts/harness.ts';
 import { openRuns, type RunsHarness } from '../runs/harness.ts';
 
-/** Real sandboxes of the quickest runtime, and a book of what was opened. */
+/** Real sandboxes of the quickest runtime, and a table of what was opened. */
 async function openPool(options: PoolOptions) {
   const harness = await openRuns(nativeRuntime);
   const opened: Sandbox[] = [];
@@ -22,13 +22,13 @@ async function openPool(options: PoolOptions) {
     },
   });
   const pool = new Pool(options);
-  const shelf = (title: string) => pool.metrics().find((metrics) => metrics.title === title);
+  const stock = (title: string) => pool.metrics().find((metrics) => metrics.title === title);
   return {
     harness,
     pool,
     opened,
     kind,
-    shelf,
+    stock,
     fail: (error: Error | undefined) => {
       failing = error;
     },
@@ -50,14 +50,14 @@ describe('RUN-8: the pool', () => {
   };
 
   it('gives out what is ready, makes the next at once, and counts hits and misses apart', async () => {
-    const { pool, kind, shelf } = await start({ floor: 1, ceiling: 4 });
+    const { pool, kind, stock } = await start({ floor: 1, ceiling: 4 });
     const first = await pool.claim(kind('a'));
     expect(first.warm).toBe(false);
-    await eventually(async () => shelf('a')?.ready === 1, 'the refill');
+    await eventually(async () => stock('a')?.ready === 1, 'the refill');
     const second = await pool.claim(kind('a'));
     expect(second.warm).toBe(true);
     expect(second.sandbox.id).not.toBe(first.sandbox.id);
-    expect(shelf('a')).toMatchObject({ hits: { count: 1 }, misses: { count: 1 } });
+    expect(stock('a')).toMatchObject({ hits: { count: 1 }, misses: { count: 1 } });
     await Promise.all([first.retire(), second.retire()]);
   });
 
@@ -76,55 +76,55 @@ describe('RUN-8: the pool', () => {
   });
 
   it('throws away one that has died, and gives the next', async () => {
-    const { pool, kind, opened, harness, shelf } = await start({ floor: 2, ceiling: 2 });
+    const { pool, kind, opened, harness, stock } = await start({ floor: 2, ceiling: 2 });
     await pool.reserve(kind('a'), 2);
     const [dead] = opened;
     await harness.runtime.remove(dead?.id ?? '');
     const claim = await pool.claim(kind('a'));
     expect(claim.sandbox.id).not.toBe(dead?.id);
     expect((await claim.sandbox.exec({ argv: ['echo', 'alive'] })).stdout).toBe('alive\n');
-    expect(shelf('a')).toMatchObject({ discarded: 1 });
+    expect(stock('a')).toMatchObject({ discarded: 1 });
     await claim.retire();
   });
 
   it('grows with demand up to the ceiling, and the kind used last goes first', async () => {
-    const { pool, kind, shelf } = await start({ floor: 1, ceiling: 3 });
+    const { pool, kind, stock } = await start({ floor: 1, ceiling: 3 });
     const burst = await Promise.all(Array.from({ length: 6 }, () => pool.claim(kind('a'))));
     await Promise.all(burst.map((claim) => claim.retire()));
-    await eventually(async () => shelf('a')?.ready === 3, 'a full shelf');
-    expect(shelf('a')?.target).toBe(3);
+    await eventually(async () => stock('a')?.ready === 3, 'a full stock');
+    expect(stock('a')?.target).toBe(3);
     const other = await pool.claim(kind('b'));
     await other.retire();
-    await eventually(async () => shelf('b')?.ready === 1 && shelf('a')?.ready === 2, 'room for another kind');
+    await eventually(async () => stock('b')?.ready === 1 && stock('a')?.ready === 2, 'room for another kind');
   });
 
   it('keeps none when it may keep none', async () => {
-    const { pool, kind, opened, shelf } = await start({ floor: 1, ceiling: 0 });
+    const { pool, kind, opened, stock } = await start({ floor: 1, ceiling: 0 });
     const claim = await pool.claim(kind('a'));
     await claim.retire();
-    expect(shelf('a')).toMatchObject({ ready: 0, making: 0, target: 0 });
+    expect(stock('a')).toMatchObject({ ready: 0, making: 0, target: 0 });
     expect(opened).toHaveLength(1);
   });
 
   it('tells the one who waits why none could be made, and recovers', async () => {
-    const { pool, kind, fail, shelf } = await start({ floor: 1, ceiling: 2 });
+    const { pool, kind, fail, stock } = await start({ floor: 1, ceiling: 2 });
     fail(new Error('the engine is out'));
     await expect(pool.claim(kind('a'))).rejects.toThrow('the engine is out');
     await expect(pool.reserve(kind('a'), 2)).rejects.toThrow('the engine is out');
-    expect(shelf('a')?.failure).toBe('the engine is out');
+    expect(stock('a')?.failure).toBe('the engine is out');
     fail(undefined);
     const claim = await pool.claim(kind('a'));
-    expect(shelf('a')?.failure).toBeNull();
+    expect(stock('a')?.failure).toBeNull();
     await claim.retire();
   });
 
   it('a claim that is given up leaves its sandbox to the next', async () => {
-    const { pool, kind, opened, shelf } = await start({ floor: 1, ceiling: 2 });
+    const { pool, kind, opened, stock } = await start({ floor: 1, ceiling: 2 });
     const stop = new AbortController();
     const claiming = pool.claim(kind('a'), { signal: stop.signal });
     stop.abort();
     await expect(claiming).rejects.toMatchObject({ code: 'cancelled' });
-    await eventually(async () => shelf('a')?.ready === 1, 'the sandbox that was under way');
+    await eventually(async () => stock('a')?.ready === 1, 'the sandbox that was under way');
     const claim = await pool.claim(kind('a'));
     expect(claim).toMatchObject({ warm: true, sandbox: { id: opened[0]?.id } });
     await claim.retire();

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { redacted } from '../../src/sandboxes/redacted.ts';
-import { Redactor } from '../../src/sandboxes/redactor.ts';
+import { redacted } from '../../src/journals/redacted.ts';
+import { Redactor } from '../../src/journals/redactor.ts';
 
 const secrets = ['hunter2hunter2', 'a b\nsecret of two lines', 'ünïcode-pässword', 'xxyxxyxx'];
 const key = (body: string) => `-----BEGIN RSA PRIVATE KEY-----\n${body}\n-----END RSA PRIVATE KEY-----`;

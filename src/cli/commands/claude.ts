@@ -1,7 +1,7 @@
 import { type CliCommand, text } from '../command.ts';
-import { showAgent } from '../show-agent.ts';
+import { wrongUsage } from '../input/values.ts';
+import { showAgent } from '../render/show-agent.ts';
 import { forUserOption, userClient } from '../user-client.ts';
-import { wrongUsage } from '../values.ts';
 
 export const claudeCommand: CliCommand = {
   name: 'claude',

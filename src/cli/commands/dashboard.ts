@@ -4,7 +4,7 @@ import { localUser } from '../../core/identity.ts';
 import { clientOfHost } from '../../host/host-client.ts';
 import { namedHost } from '../../ledger/named-host.ts';
 import { type CliCommand, type CliContext, exitCodes } from '../command.ts';
-import { parseValues } from '../values.ts';
+import { parseValues } from '../input/values.ts';
 import { gatewayCommand } from './gateway.ts';
 
 export const dashboardCommand: CliCommand = {

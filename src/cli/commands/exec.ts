@@ -4,12 +4,12 @@ import type { RemoteCommand } from '../../client/sandbox.ts';
 import type { Host } from '../../config/host.ts';
 import { GeodeError } from '../../core/errors.ts';
 import { type CliCommand, type CliContext, type CliValues, text } from '../command.ts';
-import { egressFrom, egressOptions, warnIfAdvice } from '../egress-options.ts';
 import { connectRuns } from '../hosting.ts';
+import { egressFrom, egressOptions, warnIfAdvice } from '../input/egress-options.ts';
+import { envFrom, limitsFrom, runtimeFrom, sandboxOptions, timeoutFrom } from '../input/sandbox-options.ts';
+import { atProgram } from '../input/split-arguments.ts';
+import { showPull } from '../render/show-pull.ts';
 import { orNotRun, passThrough, stdinOf } from '../run-command.ts';
-import { envFrom, limitsFrom, runtimeFrom, sandboxOptions, timeoutFrom } from '../sandbox-options.ts';
-import { showPull } from '../show-pull.ts';
-import { atProgram } from '../split-arguments.ts';
 
 export const execCommand: CliCommand = {
   name: 'exec',

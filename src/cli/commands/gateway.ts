@@ -6,7 +6,7 @@ import { openInPlaceOf, type ServingHost } from '../../host/serving-host.ts';
 import { bringDashboard } from '../built-dashboard.ts';
 import { type CliCommand, exitCodes } from '../command.ts';
 import { lockOptions, waitFrom } from '../hosting.ts';
-import { parseValues } from '../values.ts';
+import { parseValues } from '../input/values.ts';
 import { program, version } from '../version.ts';
 
 export const gatewayCommand: CliCommand = {

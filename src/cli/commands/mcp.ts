@@ -2,7 +2,7 @@ import { localUser } from '../../core/identity.ts';
 import { serveMcpOverStdio } from '../../mcp/stdio.ts';
 import { type CliCommand, exitCodes, text } from '../command.ts';
 import { connectHost } from '../hosting.ts';
-import { wrongUsage } from '../values.ts';
+import { wrongUsage } from '../input/values.ts';
 import { version } from '../version.ts';
 
 export const mcpCommand: CliCommand = {

@@ -4,7 +4,7 @@ import { languageOf } from '../../runs/languages/index.ts';
 import { type CliCommand, text } from '../command.ts';
 import { converse } from '../converse.ts';
 import { connectRuns } from '../hosting.ts';
-import { envFrom, limitsFrom, runtimeFrom, sandboxOptions, timeoutFrom } from '../sandbox-options.ts';
+import { envFrom, limitsFrom, runtimeFrom, sandboxOptions, timeoutFrom } from '../input/sandbox-options.ts';
 
 export const replCommand: CliCommand = {
   name: 'repl',

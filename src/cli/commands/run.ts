@@ -8,9 +8,8 @@ import type { RunEvent } from '../../runs/events.ts';
 import { languageOf, languageOfFile, languages } from '../../runs/languages/index.ts';
 import { foldRun } from '../../runs/result.ts';
 import { type CliCommand, type CliContext, text, texts } from '../command.ts';
-import { egressFrom, egressOptions, showDenied, warnIfAdvice } from '../egress-options.ts';
 import { connectRuns } from '../hosting.ts';
-import { orNotRun } from '../run-command.ts';
+import { egressFrom, egressOptions, showDenied, warnIfAdvice } from '../input/egress-options.ts';
 import {
   envFrom,
   exitCodeOf,
@@ -18,10 +17,11 @@ import {
   runtimeFrom,
   sandboxOptions,
   timeoutFrom,
-} from '../sandbox-options.ts';
+} from '../input/sandbox-options.ts';
+import { atCode } from '../input/split-arguments.ts';
+import { showRun } from '../render/show-run.ts';
+import { orNotRun } from '../run-command.ts';
 import { saveArtifacts } from '../save-artifacts.ts';
-import { showRun } from '../show-run.ts';
-import { atCode } from '../split-arguments.ts';
 
 export const runCommand: CliCommand = {
   name: 'run',

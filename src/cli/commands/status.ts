@@ -3,10 +3,10 @@ import type { Available } from '../../core/runtime.ts';
 import { currentHost } from '../../ledger/host-lock.ts';
 import type { HostFacts } from '../../ledger/named-host.ts';
 import { describePolicy } from '../../shell/policy.ts';
-import { spanText } from '../ages.ts';
 import { channelRow, channelStates } from '../channel-states.ts';
 import { type CliCommand, exitCodes } from '../command.ts';
-import { table } from '../table.ts';
+import { spanText } from '../render/ages.ts';
+import { table } from '../render/table.ts';
 
 export const statusCommand: CliCommand = {
   name: 'status',

@@ -1,4 +1,4 @@
-import { nodeAhead } from '../ahead/interpreters.ts';
+import { nodePrestart } from '../prestart/interpreters.ts';
 import type { Language } from './language.ts';
 
 /** Node tells by the syntax whether a file is a module, so both `require` and `import` work. */
@@ -7,5 +7,5 @@ export const javascript: Language = {
   aliases: ['js', 'node'],
   extensions: ['js', 'mjs', 'cjs'],
   run: ({ source }) => ({ argv: ['node', source] }),
-  ahead: nodeAhead,
+  ahead: nodePrestart,
 };

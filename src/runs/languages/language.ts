@@ -25,7 +25,7 @@ export interface Waiting extends Step, Pick<Command, 'cwd'> {
 }
 
 /** An interpreter that is started, waits for the rest of its command, and then runs the source as it always does. */
-export interface Ahead {
+export interface Prestart {
   readonly start: (places: Places, around: Pick<Sandbox, 'scratch' | 'env'>) => Promise<Waiting>;
   /** Variables that an interpreter looks at while it starts: a run that sets one needs an interpreter of its own. */
   readonly readsAtStart: RegExp;
@@ -50,7 +50,7 @@ export interface Language {
   readonly compile?: (places: Places) => Step;
   readonly run: (places: Places) => Step;
   /** How its interpreter is started before there is code. */
-  readonly ahead?: Ahead;
+  readonly ahead?: Prestart;
   /** Where the source must be other than it was sent. */
   readonly source?: (code: Uint8Array) => Uint8Array;
   /** Instead of the default, where a compiler has to fit in as well. */

@@ -1,4 +1,4 @@
-import { pythonAhead } from '../ahead/interpreters.ts';
+import { pythonPrestart } from '../prestart/interpreters.ts';
 import type { Language } from './language.ts';
 
 export const python: Language = {
@@ -7,5 +7,5 @@ export const python: Language = {
   extensions: ['py'],
   // Unbuffered: what was printed before a kill has been printed.
   run: ({ source }) => ({ argv: ['python3', '-u', source], env: { PYTHONDONTWRITEBYTECODE: '1' } }),
-  ahead: pythonAhead,
+  ahead: pythonPrestart,
 };

@@ -1,4 +1,4 @@
-import { nodeAhead } from '../ahead/interpreters.ts';
+import { nodePrestart } from '../prestart/interpreters.ts';
 import type { Language } from './language.ts';
 
 /** By Node's own type stripping: types are dropped, not checked, and enums and namespaces are refused. */
@@ -7,5 +7,5 @@ export const typescript: Language = {
   aliases: ['ts'],
   extensions: ['ts', 'mts', 'cts'],
   run: ({ source }) => ({ argv: ['node', source] }),
-  ahead: nodeAhead,
+  ahead: nodePrestart,
 };

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { GeodeError } from '../../../src/core/errors.ts';
 import type { ProcessEvent } from '../../../src/core/process.ts';
 import type { Runtime } from '../../../src/core/runtime.ts';
-import { reap } from '../../../src/sandboxes/reap.ts';
+import { reap } from '../../../src/pool/reap.ts';
 import type { SandboxWorld } from '../../sandboxes/world.ts';
 import { events } from '../exec.ts';
 import { eventually } from '../harness.ts';

@@ -14,8 +14,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Snapshots } from '../../../src/core/snapshots.ts';
-import { forkWorkspace } from '../../../src/sandboxes/workspaces/fork-workspace.ts';
-import { snapshotsOf } from '../../../src/sandboxes/workspaces/snapshots-of.ts';
+import { forkWorkspace } from '../../../src/sandboxes/snapshots/fork-workspace.ts';
+import { snapshotsOf } from '../../../src/sandboxes/snapshots/snapshots-of.ts';
 import { eventually, fixture } from '../../contracts/harness.ts';
 import { all, newPlace, root, shell, type TestPlace, told, treeOf } from './place.ts';
 

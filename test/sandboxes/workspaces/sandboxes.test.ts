@@ -8,8 +8,8 @@ import { bubblewrapRuntime } from '../../../src/runtimes/bubblewrap/bubblewrap.t
 import { dockerRuntime } from '../../../src/runtimes/docker/docker.ts';
 import { nativeRuntime } from '../../../src/runtimes/native/native.ts';
 import { roomOf } from '../../../src/runtimes/rooms.ts';
-import { forkWorkspace } from '../../../src/sandboxes/workspaces/fork-workspace.ts';
-import { snapshotsOf } from '../../../src/sandboxes/workspaces/snapshots-of.ts';
+import { forkWorkspace } from '../../../src/sandboxes/snapshots/fork-workspace.ts';
+import { snapshotsOf } from '../../../src/sandboxes/snapshots/snapshots-of.ts';
 import { type Harness, openHarness } from '../../contracts/harness.ts';
 import { told } from './place.ts';
 

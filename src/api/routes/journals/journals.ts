@@ -2,8 +2,8 @@
 import type { Context } from 'hono';
 import { GeodeError } from '../../../core/errors.ts';
 import type { Journal } from '../../../core/journal.ts';
-import type { RecordedEvent } from '../../../sandboxes/journal-events.ts';
-import type { JournalReading } from '../../../sandboxes/journal-reading.ts';
+import type { RecordedEvent } from '../../../journals/journal-events.ts';
+import type { JournalReading } from '../../../journals/journal-reading.ts';
 import { drainOutput } from '../../drain-output.ts';
 import type { ApiEnv, ApiParts } from '../../environment.ts';
 import { lastEventId, signalOf, streamNumbered } from '../../events.ts';

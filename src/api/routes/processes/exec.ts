@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { ExecResult } from '../../../core/process.ts';
-import { withoutValues } from '../../../sandboxes/redacted.ts';
+import { withoutValues } from '../../../journals/redacted.ts';
 import { signalOf } from '../../events.ts';
 import { requireScope } from '../../guards/auth.ts';
 import {

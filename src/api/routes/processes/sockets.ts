@@ -4,7 +4,7 @@ import type { Denial } from '../../../core/egress.ts';
 import { GeodeError, isGeodeError } from '../../../core/errors.ts';
 import type { PersistentSandbox } from '../../../core/persistent.ts';
 import type { Process, ProcessEvent } from '../../../core/process.ts';
-import { screenOf } from '../../../sandboxes/screen.ts';
+import { screenOf } from '../../../journals/screen.ts';
 import { type Conversation, parseMessage } from '../../conversation.ts';
 import type { ApiEnv } from '../../environment.ts';
 import { requireScope } from '../../guards/auth.ts';

@@ -1,0 +1,38 @@
+import { text as readAll } from 'node:stream/consumers';
+import { type CliCommand, text } from '../../command.ts';
+import { wrongUsage } from '../../input/values.ts';
+import { talk } from '../../talk.ts';
+import { tellOnce } from '../../tell-once.ts';
+import { forUserOption, userClient } from '../../user-client.ts';
+
+const usualChat = 'chat';
+
+export const chatCommand: CliCommand = {
+  name: 'chat',
+  summary: 'talk to the agent of a chat, which works in its own sandbox',
+  usage: '[CHAT] [OPTION …]',
+  examples: [
+    ['geode chat', 'a conversation; /help shows what else can be said, Ctrl-D leaves'],
+    ['geode chat plans -m "sum up notes.txt"', 'one message, one answer'],
+    ['git diff | geode chat review -m "what is wrong here?"', 'with what a pipe says behind the message'],
+  ],
+  options: {
+    message: { type: 'string', short: 'm', value: 'TEXT', description: 'say this, print the answer, leave' },
+    ...forUserOption,
+  },
+  async run(context) {
+    const { positionals, values, streams } = context;
+    const [chat = usualChat, ...more] = positionals;
+    if (more.length > 0)
+      throw wrongUsage(
+        `geode chat takes one CHAT; put what you want to say behind -m, not ${more.join(' ')}`,
+      );
+    const client = userClient(context);
+    const message = text(values, 'message');
+    if (streams.stdin.isTTY && message === undefined) return talk(client.chats, chat, context);
+    const piped = streams.stdin.isTTY ? '' : (await readAll(streams.stdin)).trim();
+    const said = [message, piped].filter((each) => each !== undefined && each !== '').join('\n\n');
+    if (said === '') throw wrongUsage('geode chat has nothing to say: give -m TEXT or a pipe');
+    return tellOnce(client.chats, chat, said, context);
+  },
+};

@@ -1,0 +1,29 @@
+import { type CliCommand, exitCodes } from '../../command.ts';
+import { agoText } from '../../render/ages.ts';
+import { printableLine } from '../../render/printable.ts';
+import { table } from '../../render/table.ts';
+import { forUserOption, userClient } from '../../user-client.ts';
+
+export const chatLsCommand: CliCommand = {
+  name: 'chat ls',
+  summary: 'list the chats on every channel, the latest active first',
+  usage: '[OPTION …]',
+  examples: [['geode chat ls', 'where people talk to agents']],
+  options: { ...forUserOption },
+  async run(context) {
+    const { json, out, signal } = context;
+    const chats = await userClient(context).chats.list({ signal });
+    if (json) out(JSON.stringify({ chats }));
+    else if (chats.length === 0) out('No chats yet. geode chat begins one.');
+    else {
+      const rows = chats.map(({ name, channel, model, activeAt }) => [
+        printableLine(name),
+        channel,
+        model === null ? '-' : printableLine(model),
+        agoText(activeAt),
+      ]);
+      for (const line of table([['CHAT', 'CHANNEL', 'MODEL', 'ACTIVE'], ...rows])) out(line);
+    }
+    return exitCodes.done;
+  },
+};

@@ -1,0 +1,56 @@
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { text as readText } from 'node:stream/consumers';
+import { GeodeError } from '../../../core/errors.ts';
+import type { CrystalChange } from '../../../solve/crystals.ts';
+import { type CliCommand, type CliContext, exitCodes, text } from '../../command.ts';
+import { connectHost } from '../../hosting.ts';
+import { wrongUsage } from '../../input/values.ts';
+
+export const crystalsEditCommand: CliCommand = {
+  name: 'crystals edit',
+  summary: 'correct a crystal: its problem, its solution, or what it is checked with',
+  usage: '[OPTION …] ID',
+  examples: [
+    ['geode crystals edit --solution better.py 9a1b…', 'its trust is to be earned anew'],
+    ['geode crystals edit --problem "Twice a number" 9a1b…', 'found by these words from now on'],
+    ['geode crystals edit --tests test.py 9a1b…', 'what geode crystals verify runs it on'],
+  ],
+  options: {
+    problem: { type: 'string', value: 'TEXT', description: 'what it solves' },
+    solution: { type: 'string', value: 'FILE', description: 'the program; - reads it from stdin' },
+    tests: { type: 'string', value: 'FILE', description: 'a program that fails when the solution is wrong' },
+    expect: { type: 'string', value: 'FILE', description: 'what the solution must print' },
+  },
+  async run(context) {
+    const { positionals, json, out, signal } = context;
+    const [id, ...more] = positionals;
+    if (id === undefined || more.length > 0) throw wrongUsage('geode crystals edit takes one id');
+    const change = await changeFrom(context);
+    if (Object.keys(change).length === 0)
+      throw wrongUsage('Nothing to change: give --problem, --solution, --tests or --expect');
+    await using host = await connectHost(context);
+    const crystal = await host.client.solves.change(id, change, { signal });
+    out(json ? JSON.stringify(crystal) : `edited ${crystal.key}`);
+    return exitCodes.done;
+  },
+};
+
+async function changeFrom({ values, cwd, streams }: CliContext): Promise<CrystalChange> {
+  const read = async (name: string): Promise<string | undefined> => {
+    const path = text(values, name);
+    if (path === undefined) return undefined;
+    if (path === '-') return await readText(streams.stdin);
+    return await readFile(resolve(cwd, path), 'utf8').catch((cause) => {
+      throw new GeodeError('invalid_input', `${path} cannot be read: ${cause.message}.`, { cause });
+    });
+  };
+  const problem = text(values, 'problem');
+  const [solution, tests, expect] = [await read('solution'), await read('tests'), await read('expect')];
+  return {
+    ...(problem !== undefined && { problem }),
+    ...(solution !== undefined && { solution }),
+    ...(tests !== undefined && { tests }),
+    ...(expect !== undefined && { expect }),
+  };
+}

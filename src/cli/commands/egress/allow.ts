@@ -1,0 +1,25 @@
+import { changeEgress, spanFrom } from '../../change-egress.ts';
+import type { CliCommand } from '../../command.ts';
+import { hostingOptions } from '../../hosting.ts';
+
+export const egressAllowCommand: CliCommand = {
+  name: 'egress allow',
+  summary: 'let a sandbox reach a host, at once',
+  usage: '[OPTION …] [USER/]CHAT HOST|PRESET …',
+  examples: [
+    ['geode egress allow demo pypi example.com', 'a registry and a host, on ports 80 and 443'],
+    ['geode egress allow --for 10m demo "*.example.com:8443"', 'for ten minutes; what is open then is cut'],
+    ['geode egress allow demo 10.0.0.5:11434', 'one private address and port, by name'],
+    ['geode egress allow demo "GET http://example.com/api/*"', 'plain HTTP by method and path'],
+  ],
+  options: {
+    ...hostingOptions,
+    for: { type: 'string', value: 'TIME', description: 'until when: 90s, 30m, 2h, 1d (default: for good)' },
+  },
+  run: async (context) => {
+    const forMs = spanFrom(context);
+    const { signal } = context;
+    const options = { ...(forMs !== undefined && { forMs }), signal };
+    return changeEgress(context, (egress, words) => egress.allow(words, options));
+  },
+};

@@ -1,0 +1,38 @@
+import { shownRule } from '../../../egress/rules.ts';
+import { chatClient } from '../../chat-client.ts';
+import { type CliCommand, exitCodes } from '../../command.ts';
+import { chatOptions } from '../../input/chat-name.ts';
+import { onePositional, wrongUsage } from '../../input/values.ts';
+import { shownEgress } from './ls.ts';
+
+export const egressLearnCommand: CliCommand = {
+  name: 'egress learn',
+  summary: 'write down what a sandbox reaches, and make it a policy',
+  usage: '[OPTION …] [USER/]CHAT',
+  examples: [
+    ['geode egress learn demo', 'every public address passes from now on, and is written down'],
+    ['geode egress learn --show demo', 'the policy that this comes to so far'],
+    ['geode egress learn --stop demo', 'from now on exactly that passes'],
+  ],
+  options: {
+    ...chatOptions,
+    show: { type: 'boolean', description: 'only say what the policy would be' },
+    stop: { type: 'boolean', description: 'set the smallest policy that would have passed' },
+  },
+  async run(context) {
+    const { values, json, out, err, signal } = context;
+    if (values.show === true && values.stop === true) throw wrongUsage('Give --show or --stop, not both');
+    const chat = await chatClient(onePositional(context, '[USER/]CHAT'), context);
+    const isLearned = values.show === true || values.stop === true;
+    const spec = await chat.ask(({ egress }) =>
+      isLearned ? egress.learned({ apply: values.stop === true, signal }) : egress.learn({ signal }),
+    );
+    if (json) out(JSON.stringify(spec));
+    else {
+      for (const line of shownEgress(spec)) out(line);
+      const words = spec.policy.allow.map((rule) => `${rule.private ? 'private:' : ''}${shownRule(rule)}`);
+      if (isLearned && words.length > 0) err(`geode: as options: --allow ${words.join(' --allow ')}`);
+    }
+    return exitCodes.done;
+  },
+};

@@ -1,0 +1,81 @@
+import type { AuditRecord } from '../../../core/egress.ts';
+import { shownTarget } from '../../../egress/host-name.ts';
+import { type CliCommand, type CliContext, exitCodes, text } from '../../command.ts';
+import { among, chatNamed } from '../../input/chat-name.ts';
+import { wrongUsage } from '../../input/values.ts';
+import { agoText, parseSpan } from '../../render/ages.ts';
+import { printableLine } from '../../render/printable.ts';
+import { table } from '../../render/table.ts';
+
+export const egressLogCommand: CliCommand = {
+  name: 'egress log',
+  summary: 'show what crossed and what was refused, newest first',
+  usage: '[OPTION …] [[USER/]CHAT]',
+  examples: [
+    ['geode egress log', 'of all sandboxes and runs'],
+    ['geode egress log --denied --since 1h demo', 'what one was refused in the last hour'],
+    ['geode egress log --search pypi --json', 'for programs'],
+  ],
+  options: {
+    user: { type: 'string', short: 'u', value: 'USER', description: 'only of this user' },
+    denied: { type: 'boolean', description: 'only what was refused' },
+    since: { type: 'string', value: 'TIME', description: 'not longer ago: 90s, 30m, 2h, 1d' },
+    search: { type: 'string', value: 'TEXT', description: 'a part of the host, the path or the rule' },
+    limit: { type: 'string', short: 'n', value: 'NUMBER', description: 'how many (default 100)' },
+  },
+  async run(context) {
+    const app = await context.app();
+    const sandboxId = await sandboxIdFrom(context);
+    const user = text(context.values, 'user');
+    const records = app.egress.search({
+      ...(sandboxId === undefined ? {} : { sandboxId }),
+      ...(user === undefined || sandboxId !== undefined ? {} : { user }),
+      ...(context.values.denied === true ? { verdict: 'denied' as const } : {}),
+      since: sinceFrom(context),
+      words: text(context.values, 'search') ?? '',
+      limit: limitFrom(context),
+    });
+    if (context.json) context.out(JSON.stringify({ records }));
+    else if (records.length === 0) context.out('Nothing crossed.');
+    else for (const line of table(records.map(rowOf))) context.out(line);
+    return exitCodes.done;
+  },
+};
+
+function rowOf(record: AuditRecord): readonly string[] {
+  const { at, sandboxId, verdict, via, method, path, rule, bytesOut, bytesIn, status } = record;
+  return [
+    agoText(at),
+    sandboxId,
+    verdict,
+    via,
+    printableLine(`${shownTarget(record)}${path === null ? '' : ` ${method} ${path}`}`),
+    status === null ? '-' : String(status),
+    `${bytesOut} out, ${bytesIn} in`,
+    printableLine(rule),
+  ];
+}
+
+async function sandboxIdFrom(context: CliContext): Promise<string | undefined> {
+  const [word, ...rest] = context.positionals;
+  if (rest.length > 0) throw wrongUsage('Give one [USER/]CHAT at most');
+  if (word === undefined) return undefined;
+  const known = await (await context.app()).listOffline({ signal: context.signal });
+  const name = among(known, word, chatNamed(word, context));
+  // What was removed is found by its id.
+  return known.find(({ user, chat }) => user === name.user && chat === name.chat)?.id ?? word;
+}
+
+function sinceFrom({ values }: CliContext): number {
+  const given = text(values, 'since');
+  if (given === undefined) return 0;
+  const ms = parseSpan(given);
+  if (ms === undefined) throw wrongUsage(`--since ${given} is not a time: 90s, 30m, 2h, 1d`);
+  return Date.now() - ms;
+}
+
+function limitFrom({ values }: CliContext): number {
+  const given = text(values, 'limit') ?? '100';
+  if (!/^[1-9]\d{0,4}$/.test(given)) throw wrongUsage(`--limit ${given} is not a number from 1 to 99999`);
+  return Number(given);
+}

@@ -1,0 +1,45 @@
+import { z } from 'zod';
+import { scopes } from '../../../api/keys.ts';
+import { wireKey } from '../../../api/wire.ts';
+import { localUser } from '../../../core/identity.ts';
+import { type CliCommand, exitCodes } from '../../command.ts';
+import { openLocalKeys } from '../../input/local-files.ts';
+import { parseValues } from '../../input/values.ts';
+
+export const keysCreateCommand: CliCommand = {
+  name: 'keys create',
+  summary: 'make an API key; it is shown once',
+  usage: '',
+  examples: [
+    ['geode keys create --user alice', 'a key that reads and writes the memory of alice'],
+    ['geode keys create --user bot --scope memory:read --label search', 'one that only reads'],
+  ],
+  options: {
+    user: {
+      type: 'string',
+      value: 'USER',
+      description: `whose memory the key opens; ${localUser} by default`,
+    },
+    scope: {
+      type: 'string',
+      value: 'SCOPE',
+      multiple: true,
+      description: `what it may do: ${scopes.join(', ')}; memory:read and memory:write by default`,
+    },
+    label: { type: 'string', description: 'what it is for' },
+  },
+  async run(context) {
+    const { json, out } = context;
+    const { user, scope, label } = parseValues(createValues, context);
+    using keys = await openLocalKeys(context);
+    const { key, secret } = keys.create({ user, scopes: scope, label });
+    out(json ? JSON.stringify({ ...wireKey(key), secret }) : secret);
+    return exitCodes.done;
+  },
+};
+
+const createValues = z.object({
+  user: z.string().default(localUser),
+  scope: z.array(z.enum(scopes)).default(['memory:read', 'memory:write']),
+  label: z.string().default(''),
+});

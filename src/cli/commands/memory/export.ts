@@ -1,0 +1,28 @@
+import { filterOf } from '../../../api/wire.ts';
+import { throwIfCancelled } from '../../../core/cancel.ts';
+import { type CliCommand, exitCodes } from '../../command.ts';
+import { openLocalMemory } from '../../input/local-files.ts';
+import { filterOptions, filterValues } from '../../input/memory-options.ts';
+import { parseValues } from '../../input/values.ts';
+import { lineOf } from '../../render/kept-lines.ts';
+
+export const memoryExportCommand: CliCommand = {
+  name: 'memory export',
+  summary: 'write entries with their history as lines of JSON',
+  usage: '',
+  examples: [
+    ['geode memory export > memory.ndjson', 'everything, to be put back by `memory import`'],
+    ['geode memory export -c project > project.ndjson', 'one category'],
+  ],
+  options: filterOptions,
+  async run(context) {
+    const { out, signal } = context;
+    const options = parseValues(filterValues, context);
+    await using local = await openLocalMemory(context);
+    for await (const entry of local.store.in(options.user).export(filterOf(options))) {
+      throwIfCancelled(signal, 'The export');
+      out(lineOf(entry));
+    }
+    return exitCodes.done;
+  },
+};

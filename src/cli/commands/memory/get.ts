@@ -1,0 +1,38 @@
+import { z } from 'zod';
+import { wireEntry, wireVersion } from '../../../api/wire.ts';
+import { GeodeError } from '../../../core/errors.ts';
+import { type CliCommand, exitCodes } from '../../command.ts';
+import { openLocalMemory } from '../../input/local-files.ts';
+import { userOption, userValues } from '../../input/memory-options.ts';
+import { onePositional, parseValues } from '../../input/values.ts';
+import { renderEntry, renderVersion } from '../../render/render-entries.ts';
+
+export const memoryGetCommand: CliCommand = {
+  name: 'memory get',
+  summary: 'read an entry',
+  usage: 'ID',
+  examples: [
+    ['geode memory get notes/deploy', 'the present version'],
+    ['geode memory get notes/deploy --versions', 'the earlier ones too'],
+  ],
+  options: { ...userOption, versions: { type: 'boolean', description: 'show the earlier versions too' } },
+  async run(context) {
+    const { user, versions } = parseValues(getValues, context);
+    const id = onePositional(context, 'id');
+    await using local = await openLocalMemory(context);
+    const memory = local.store.in(user);
+    const entry = await memory.get(id);
+    if (!entry) throw new GeodeError('entry_not_found', `There is no entry ${JSON.stringify(id)}`);
+    const history = versions ? await memory.history(id) : [];
+    if (context.json) {
+      context.out(
+        JSON.stringify({ ...wireEntry(entry), ...(versions && { versions: history.map(wireVersion) }) }),
+      );
+    } else {
+      context.out([renderEntry(entry), ...history.map(renderVersion)].join('\n\n'));
+    }
+    return exitCodes.done;
+  },
+};
+
+const getValues = userValues.extend({ versions: z.boolean().default(false) });

@@ -1,0 +1,80 @@
+import { z } from 'zod';
+import { isGeodeError } from '../../../core/errors.ts';
+import { checkUser } from '../../../core/identity.ts';
+import { type CliCommand, exitCodes } from '../../command.ts';
+import { findFiles, readFileEntry, readLines } from '../../input/import-files.ts';
+import { finishIndexing, openSearchableMemory } from '../../input/local-files.ts';
+import { userOption, userValues } from '../../input/memory-options.ts';
+import { parseValues, somePositionals } from '../../input/values.ts';
+import type { Line } from '../../render/kept-lines.ts';
+
+export const memoryImportCommand: CliCommand = {
+  name: 'memory import',
+  summary: 'store files and folders, or the lines of an export',
+  usage: 'PATH …',
+  examples: [
+    ['geode memory import docs/ README.md -t docs', 'text, Markdown, code, HTML and PDF'],
+    ['geode memory import memory.ndjson', 'what `memory export` wrote'],
+  ],
+  options: {
+    ...userOption,
+    category: {
+      type: 'string',
+      value: 'NAME',
+      short: 'c',
+      description: 'the category of the files; project by default',
+    },
+    tag: {
+      type: 'string',
+      value: 'TAG',
+      short: 't',
+      multiple: true,
+      description: 'a tag for each file; repeatable',
+    },
+    prefix: { type: 'string', description: 'put before each path to make the id' },
+  },
+  async run(context) {
+    const { json, out, signal } = context;
+    const paths = somePositionals(context, 'file or folder');
+    const { user, ...facts } = parseValues(importValues, context);
+    await using local = await openSearchableMemory(context);
+    const memory = local.store.in(checkUser(user));
+    const outcomes = { created: 0, updated: 0, merged: 0 };
+    const skipped: string[] = [];
+    const keep = async (lines: readonly Line[]) => {
+      const kept = lines.flatMap((line) => (line.kind === 'kept' ? [line.entry] : []));
+      const fresh = lines.flatMap((line) => (line.kind === 'new' ? [line.entry] : []));
+      const stored = [
+        ...(await memory.restore(kept, { signal })),
+        ...(await memory.storeMany(fresh, { signal })),
+      ];
+      for (const { outcome } of stored) outcomes[outcome] += 1;
+    };
+    for await (const file of findFiles(paths)) {
+      if (/\.(ndjson|jsonl)$/i.test(file.path)) {
+        for await (const batch of readLines(file.path)) await keep(batch);
+        continue;
+      }
+      try {
+        const entry = await readFileEntry(file.path, facts, { signal });
+        await keep([{ kind: 'new', entry }]);
+      } catch (thrown) {
+        // A folder may hold pictures; a file that was named is meant.
+        if (file.named || !isGeodeError(thrown, 'unreadable_file')) throw thrown;
+        skipped.push(file.path);
+      }
+    }
+    await finishIndexing(local, context);
+    const { created, updated, merged } = outcomes;
+    const summary = `${created} created, ${updated} updated, ${merged} merged`;
+    const left = skipped.map((path) => `\nskipped ${path}: no text in it`).join('');
+    out(json ? JSON.stringify({ ...outcomes, skipped }) : summary + left);
+    return exitCodes.done;
+  },
+};
+
+const importValues = userValues.extend({
+  category: z.string().default('project'),
+  tag: z.array(z.string()).default([]),
+  prefix: z.string().default(''),
+});

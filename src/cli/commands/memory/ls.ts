@@ -1,0 +1,29 @@
+import { filterOf, wireEntry } from '../../../api/wire.ts';
+import { type CliCommand, exitCodes } from '../../command.ts';
+import { openLocalMemory } from '../../input/local-files.ts';
+import { filterOptions, filterValues, pagingOptions } from '../../input/memory-options.ts';
+import { parseValues } from '../../input/values.ts';
+import { renderPage } from '../../render/render-entries.ts';
+
+export const memoryLsCommand: CliCommand = {
+  name: 'memory ls',
+  summary: 'list entries, newest first',
+  usage: '',
+  examples: [
+    ['geode memory ls -c project', 'one category'],
+    ['geode memory ls -n 100 --offset 100', 'the second hundred'],
+  ],
+  options: { ...filterOptions, ...pagingOptions },
+  async run(context) {
+    const { json, out } = context;
+    const options = parseValues(filterValues, context);
+    await using local = await openLocalMemory(context);
+    const page = await local.store.in(options.user).list(filterOf(options));
+    out(
+      json
+        ? JSON.stringify({ entries: page.entries.map(wireEntry), total: page.total })
+        : renderPage(page, options.offset ?? 0),
+    );
+    return exitCodes.done;
+  },
+};

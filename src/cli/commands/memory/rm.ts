@@ -1,0 +1,43 @@
+import { GeodeError, isGeodeError } from '../../../core/errors.ts';
+import { type CliCommand, type CliContext, exitCodes } from '../../command.ts';
+import { askRunningHost } from '../../connect/running-api.ts';
+import { userOption, userValues } from '../../input/memory-options.ts';
+import { parseValues, somePositionals } from '../../input/values.ts';
+
+export const memoryRmCommand: CliCommand = {
+  name: 'memory rm',
+  summary: 'forget entries and their versions',
+  usage: 'ID …',
+  examples: [['geode memory rm notes/deploy', 'forget it for good']],
+  options: userOption,
+  async run(context) {
+    const { json, out } = context;
+    const ids = somePositionals(context, 'id');
+    const { user } = parseValues(userValues, context);
+    const removed: string[] = [];
+    const unknown: string[] = [];
+    for (const id of ids) ((await forget(id, user, context)) ? removed : unknown).push(id);
+    if (json) out(JSON.stringify({ removed, unknown }));
+    else for (const id of removed) out(`removed ${id}`);
+    if (unknown.length === 0) return exitCodes.done;
+    if (json) return exitCodes.failed;
+    throw new GeodeError('entry_not_found', `There is no entry ${unknown.join(', ')}`);
+  },
+};
+
+/** True only if it was there. */
+async function forget(id: string, user: string, context: CliContext): Promise<boolean> {
+  const asked = await askRunningHost(context, user, (host) =>
+    host.remove(id, { signal: context.signal }).then(
+      () => true,
+      (error: unknown) => {
+        if (isGeodeError(error, 'entry_not_found')) return false;
+        throw error;
+      },
+    ),
+  );
+  if (asked !== undefined) return asked.answer;
+  const { openLocalMemory } = await import('../../input/local-files.ts');
+  await using local = await openLocalMemory(context);
+  return await local.store.in(user).forget(id);
+}

@@ -1,0 +1,104 @@
+import type { RemoteSandboxSpec } from '../../../client/sandboxes.ts';
+import { GeodeError } from '../../../core/errors.ts';
+import type { PersistentSpec, SandboxStatus } from '../../../core/persistent.ts';
+import { networks } from '../../../core/sandbox.ts';
+import { type CliCommand, type CliContext, exitCodes, text, texts } from '../../command.ts';
+import { connectHost, type HostedChat, hostingOptions } from '../../hosting.ts';
+import { egressFrom, egressOptions, warnIfAdvice } from '../../input/egress-options.ts';
+import { envFrom, limitsFrom, runtimeFrom, sandboxOptions } from '../../input/sandbox-options.ts';
+import { onePositional, wrongUsage } from '../../input/values.ts';
+import { pullOf } from '../../render/show-pull.ts';
+import { showStatus } from '../../render/show-status.ts';
+
+/** What a sandbox shall be; also for `geode shell`, which makes one that is not there. */
+export const creationOptions = {
+  ...sandboxOptions,
+  ...egressOptions,
+  image: {
+    type: 'string',
+    value: 'IMAGE',
+    description: 'image to make it from, where the runtime has images',
+  },
+  cpus: { type: 'string', value: 'N', description: 'CPU limit: 0.5, 2, or none' },
+  network: { type: 'string', value: 'NAME', description: `one of ${networks.join(', ')} (default none)` },
+  label: { type: 'string', multiple: true, value: 'NAME=VALUE', description: 'a label; may be repeated' },
+} as const satisfies CliCommand['options'];
+
+export const sandboxCreateCommand: CliCommand = {
+  name: 'sandbox create',
+  summary: 'make a sandbox that stays, one for each user and chat',
+  usage: '[OPTION …] [USER/]CHAT',
+  examples: [
+    ['geode sandbox create demo', 'yours, in the strongest runtime that works here'],
+    ['geode sandbox create --allow npm,pypi demo', 'it may reach these registries and nothing else'],
+    [
+      'geode sandbox create --runtime docker --image python:3.12-slim --memory 1g alice/demo',
+      'for the user alice; what is there already is left as it is, if it agrees',
+    ],
+  ],
+  options: { ...hostingOptions, ...creationOptions },
+  async run(context) {
+    const word = onePositional(context, '[USER/]CHAT');
+    const spec = await creationFrom(context);
+    await using host = await connectHost(context);
+    const status = await makeIn(await host.chat(word), spec, context);
+    if (spec.egress !== undefined) warnIfAdvice(status.runtime !== 'native', context);
+    showStatus(status, context);
+    return exitCodes.done;
+  },
+};
+
+/** Made or started if need be; a pull that it waits for is shown. */
+export async function makeIn(
+  chat: HostedChat,
+  spec: RemoteSandboxSpec,
+  context: CliContext,
+): Promise<SandboxStatus> {
+  const pull = pullOf(context);
+  const { signal } = context;
+  return await chat
+    .ask((own, name) => own.getOrCreate(name, spec, { onPull: pull.show, signal }))
+    .finally(() => pull.end());
+}
+
+/** Only what was asked for: one that is there already must agree with it. */
+export async function creationFrom({
+  values,
+  host,
+}: Pick<CliContext, 'values' | 'host'>): Promise<RemoteSandboxSpec> {
+  const egress = await egressFrom(values);
+  const runtime = runtimeFrom(values);
+  const image = text(values, 'image');
+  const env = envFrom(values, host);
+  const labels = labelsFrom(texts(values, 'label'));
+  const limits = limitsFrom(values);
+  return {
+    ...(runtime === undefined ? {} : { runtime }),
+    ...(image === undefined ? {} : { image }),
+    ...(Object.keys(env).length === 0 ? {} : { env }),
+    ...(Object.keys(labels).length === 0 ? {} : { labels }),
+    ...(Object.keys(limits).length === 0 ? {} : { limits }),
+    ...networkFrom(text(values, 'network')),
+    ...(egress === undefined ? {} : { egress }),
+  };
+}
+
+function networkFrom(name: string | undefined): Pick<PersistentSpec, 'network'> {
+  if (name === undefined) return {};
+  const network = networks.find((known) => known === name);
+  if (network !== undefined) return { network };
+  throw new GeodeError('invalid_input', `There is no network ${name}.`, {
+    hint: `Use one of ${networks.join(', ')}.`,
+    details: { usage: true },
+  });
+}
+
+function labelsFrom(pairs: readonly string[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    pairs.map((pair) => {
+      const at = pair.indexOf('=');
+      if (at < 1) throw wrongUsage(`--label ${pair} is not NAME=VALUE`);
+      return [pair.slice(0, at), pair.slice(at + 1)];
+    }),
+  );
+}

@@ -1,0 +1,127 @@
+import type { RemoteCommand, RemoteSandbox } from '../../../client/sandbox.ts';
+import { isGeodeError } from '../../../core/errors.ts';
+import type { Command } from '../../../core/process.ts';
+import { type CliCommand, type CliContext, exitCodes, interruptedCode } from '../../command.ts';
+import { connectHost, hostingOptions } from '../../hosting.ts';
+import { envFrom, exitCodeOf, sandboxOptions, timeoutFrom } from '../../input/sandbox-options.ts';
+import { wrongUsage } from '../../input/values.ts';
+import { explainExit, type OnInterrupt } from '../../render/show-process.ts';
+import { orNotRun, passThrough, stdinOf } from '../../run-command.ts';
+import { hasTerminal, joinTerminal, terminalSize } from '../../terminal/terminal-session.ts';
+
+const { env } = sandboxOptions;
+
+export const sandboxExecCommand: CliCommand = {
+  name: 'sandbox exec',
+  summary: 'run a command in a sandbox that stays',
+  usage: '[OPTION …] [USER/]CHAT -- COMMAND [ARGUMENT …]',
+  examples: [
+    ['geode sandbox exec demo -- ls -l', 'stdin, output and exit code pass through; Ctrl-C ends it'],
+    [
+      'geode sandbox exec --background demo -- python3 -m http.server',
+      'prints its id and goes on; see geode sandbox logs and ps',
+    ],
+    ['geode sandbox exec --pty demo -- top', 'in a terminal; Ctrl-P Ctrl-Q leaves it running'],
+  ],
+  options: {
+    ...hostingOptions,
+    background: {
+      type: 'boolean',
+      short: 'b',
+      description: 'print the id of the process and leave it running',
+    },
+    pty: { type: 'boolean', short: 't', description: 'give it a terminal' },
+    interactive: {
+      type: 'boolean',
+      short: 'i',
+      description: 'pass on what is typed here too; a pipe always is',
+    },
+    undoable: {
+      type: 'boolean',
+      description: 'keep its files as they are now, for geode sandbox undo',
+    },
+    env,
+    cwd: { type: 'string', value: 'FOLDER', description: 'where it starts; default: the workspace' },
+    timeout: {
+      type: 'string',
+      value: 'SECONDS',
+      description: 'kill it after that long (default 60; never with --background or --pty; 0: never)',
+    },
+  },
+  async run(context) {
+    const [word, program, ...rest] = context.positionals;
+    if (word === undefined || program === undefined)
+      throw wrongUsage('Give one [USER/]CHAT, and the command after --');
+    const command = commandFrom([program, ...rest], context);
+    return orNotRun(context, async () => {
+      await using host = await connectHost(context);
+      const chat = await host.chat(word);
+      return await chat.within((sandbox) => runIn(sandbox, command, context));
+    });
+  },
+};
+
+async function runIn(sandbox: RemoteSandbox, command: RemoteCommand, context: CliContext): Promise<number> {
+  const { values, signal, streams } = context;
+  if (values.background === true) return startIn(sandbox, command, context);
+  if (command.pty !== undefined && hasTerminal(streams)) return runInTerminal(sandbox, command, context);
+  const stdin = stdinOf(streams, values.interactive === true ? 'always' : 'pipes');
+  const running = await sandbox.run(
+    { ...command, interactive: stdin !== undefined },
+    { onDisconnect: 'leave', opening: signal },
+  );
+  try {
+    return await passThrough(running, context, { stdin, onInterrupt });
+  } catch (error) {
+    // A host that stops in good order leaves it running.
+    if (isGeodeError(error, 'stopping')) return interruptedCode('SIGTERM');
+    throw error;
+  } finally {
+    running.close();
+  }
+}
+
+/**
+ * Ctrl-C is for the command, and so is a reader that goes away, as on a pipe; who ends this program, to take over the
+ * sandboxes say, leaves it running.
+ */
+const onInterrupt: OnInterrupt = (reason) => (reason === 'SIGINT' || reason === 'SIGPIPE' ? 'kill' : 'leave');
+
+function commandFrom(argv: Command['argv'], { values, host, streams }: CliContext): RemoteCommand {
+  const { background, pty, cwd, undoable } = values;
+  const isLong = background === true || pty === true;
+  return {
+    argv,
+    env: envFrom(values, host),
+    timeoutMs: timeoutFrom({ ...(isLong ? { timeout: '0' } : {}), ...values }),
+    ...(typeof cwd === 'string' ? { cwd } : {}),
+    ...(pty === true ? { pty: terminalSize(streams) } : {}),
+    ...(undoable === true ? { undoable } : {}),
+  };
+}
+
+async function startIn(
+  sandbox: RemoteSandbox,
+  command: RemoteCommand,
+  { signal, json, out }: CliContext,
+): Promise<number> {
+  const { id, pid, sandboxId } = await sandbox.spawn(command, { signal });
+  out(json ? JSON.stringify({ processId: id, pid, sandbox: sandboxId }) : id);
+  return exitCodes.done;
+}
+
+async function runInTerminal(
+  sandbox: RemoteSandbox,
+  command: RemoteCommand,
+  context: CliContext,
+): Promise<number> {
+  const { id } = await sandbox.spawn(command, { signal: context.signal });
+  const left = await joinTerminal(await sandbox.join(id, { opening: context.signal }), context);
+  if (left.type === 'interrupted') return interruptedCode(left.reason);
+  if (left.type === 'detached') {
+    context.err(`detached from ${id}, which goes on`);
+    return exitCodes.done;
+  }
+  explainExit(left.exit, context);
+  return exitCodeOf(left.exit);
+}

@@ -1,0 +1,31 @@
+import { type CliCommand, exitCodes, text } from '../../command.ts';
+import { connectHost, hostingOptions } from '../../hosting.ts';
+import { wrongUsage } from '../../input/values.ts';
+import { showStatus } from '../../render/show-status.ts';
+
+export const sandboxForkCommand: CliCommand = {
+  name: 'sandbox fork',
+  summary: 'make another sandbox of the same user with a copy of the files',
+  usage: '[OPTION …] [USER/]CHAT NEW-CHAT',
+  examples: [
+    ['geode sandbox fork demo try', 'from the files as they are now; what runs in demo goes on'],
+    ['geode sandbox fork --snapshot before demo try', 'from a snapshot'],
+  ],
+  options: {
+    ...hostingOptions,
+    snapshot: { type: 'string', value: 'NAME', description: 'the files of this snapshot' },
+  },
+  async run(context) {
+    const [word, to, ...more] = context.positionals;
+    if (word === undefined || to === undefined || more.length > 0)
+      throw wrongUsage('Give one [USER/]CHAT and the new chat');
+    const snapshot = text(context.values, 'snapshot');
+    await using host = await connectHost(context);
+    const chat = await host.chat(word);
+    const forked = await chat.ask((own, name) =>
+      own.fork(name, to, { ...(snapshot === undefined ? {} : { snapshot }), signal: context.signal }),
+    );
+    showStatus(forked, context);
+    return exitCodes.done;
+  },
+};

@@ -1,0 +1,45 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { reasonOf } from '../../../core/errors.ts';
+import { chatClient } from '../../chat-client.ts';
+import { type CliCommand, type CliContext, exitCodes } from '../../command.ts';
+import { chatOptions } from '../../input/chat-name.ts';
+import { wrongUsage } from '../../input/values.ts';
+
+export const sandboxOpenCommand: CliCommand = {
+  name: 'sandbox open',
+  summary: 'show a server in a sandbox on this machine, under a URL with a token',
+  usage: '[OPTION …] [USER/]CHAT PORT',
+  examples: [
+    ['geode sandbox open demo 8000', 'prints the URL, which leads there until the sandbox stops'],
+    ['geode sandbox open --browser demo 8000', 'and opens it in your browser'],
+  ],
+  options: {
+    ...chatOptions,
+    browser: { type: 'boolean', short: 'b', description: 'open it in the browser of this machine' },
+  },
+  async run(context) {
+    const { positionals, values, json, out, signal } = context;
+    const [word, given = '', ...more] = positionals;
+    const port = /^\d{1,5}$/.test(given) ? Number(given) : 0;
+    if (word === undefined || more.length > 0 || port < 1 || port > 65_535)
+      throw wrongUsage('Give one [USER/]CHAT and one PORT, from 1 to 65535');
+    const chat = await chatClient(word, context);
+    const url = await chat.ask((sandbox) => sandbox.preview(port, { signal }));
+    out(json ? JSON.stringify({ port, url }) : url);
+    if (values.browser === true) await openInBrowser(url, context);
+    return exitCodes.done;
+  },
+};
+
+/** A machine without a browser is no failure: the URL is there to be copied. */
+async function openInBrowser(url: string, { host, err }: CliContext): Promise<void> {
+  const program = host.platform === 'darwin' ? 'open' : 'xdg-open';
+  const child = spawn(program, [url], { stdio: 'ignore', detached: true });
+  try {
+    await once(child, 'spawn');
+    child.unref();
+  } catch (error) {
+    err(`geode: no browser could be opened: ${reasonOf(error)}`);
+  }
+}

@@ -1,0 +1,23 @@
+import { type CliCommand, exitCodes } from '../../command.ts';
+import { connectHost, hostingOptions } from '../../hosting.ts';
+import { notFound, shownName } from '../../input/chat-name.ts';
+import { somePositionals } from '../../input/values.ts';
+
+export const sandboxRmCommand: CliCommand = {
+  name: 'sandbox rm',
+  summary: 'remove sandboxes for good, with their files and journals',
+  usage: '[OPTION …] [USER/]CHAT …',
+  examples: [['geode sandbox rm demo', 'running or not; nothing is left of it']],
+  options: hostingOptions,
+  async run(context) {
+    const { json, out, signal } = context;
+    const words = somePositionals(context, '[USER/]CHAT');
+    await using host = await connectHost(context);
+    for (const word of words) {
+      const { name, ask } = await host.chat(word);
+      if (!(await ask((own, chat) => own.remove(chat, { signal })))) throw notFound(name);
+      out(json ? JSON.stringify({ ...name, removed: true }) : `${shownName(name)}: removed`);
+    }
+    return exitCodes.done;
+  },
+};

@@ -1,0 +1,44 @@
+import { text as readAll } from 'node:stream/consumers';
+import { checkUser, localUser } from '../../../core/identity.ts';
+import { type CliCommand, type CliContext, exitCodes, text } from '../../command.ts';
+import { connectHost } from '../../hosting.ts';
+import { onePositional, wrongUsage } from '../../input/values.ts';
+
+export const userOption = {
+  user: { type: 'string', short: 'u', value: 'USER', description: 'whose secret (default: yours)' },
+} as const;
+
+/** Whose secrets and costs a command is about. */
+export function userFrom({ values }: Pick<CliContext, 'values'>): string {
+  return checkUser(text(values, 'user') ?? localUser);
+}
+
+export const secretsSetCommand: CliCommand = {
+  name: 'secrets set',
+  summary: 'store a credential for a binding; it never enters a sandbox and is never shown again',
+  usage: '[OPTION …] NAME',
+  examples: [
+    ['geode secrets set anthropic < key.txt', 'from stdin, so that it stands on no command line'],
+    ['geode secrets set openai --from OPENAI_API_KEY', 'from a variable that is set here'],
+  ],
+  options: {
+    ...userOption,
+    from: { type: 'string', value: 'VARIABLE', description: 'take it from this variable instead of stdin' },
+  },
+  async run(context) {
+    const name = onePositional(context, 'NAME');
+    const variable = text(context.values, 'from');
+    if (variable === undefined && context.streams.stdin.isTTY)
+      throw wrongUsage(`Give the secret through stdin (geode secrets set ${name} < FILE) or --from VARIABLE`);
+    const given =
+      variable === undefined ? await readAll(context.streams.stdin) : context.host.variable(variable);
+    if (given === undefined) throw wrongUsage(`--from ${variable}: this variable is not set here`);
+    const user = userFrom(context);
+    await using host = await connectHost(context);
+    await host.client.as(user).secrets.set(name, given.trim(), { signal: context.signal });
+    context.out(
+      context.json ? JSON.stringify({ name, user }) : `${name}: stored; use it with --bind ${name}`,
+    );
+    return exitCodes.done;
+  },
+};

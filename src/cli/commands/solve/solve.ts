@@ -1,0 +1,79 @@
+import { readFile } from 'node:fs/promises';
+import { basename, resolve } from 'node:path';
+import { z } from 'zod';
+import { decimal } from '../../../api/schemas/decimal.ts';
+import { GeodeError } from '../../../core/errors.ts';
+import type { SolveRequest } from '../../../core/solve.ts';
+import { type CliCommand, type CliContext, texts } from '../../command.ts';
+import { connectHost } from '../../hosting.ts';
+import { egressFrom, egressOptions } from '../../input/egress-options.ts';
+import { parseValues, wrongUsage } from '../../input/values.ts';
+import { showSolve } from '../../render/show-solve.ts';
+
+export const solveCommand: CliCommand = {
+  name: 'solve',
+  summary: 'solve a problem: a model writes code, a sandbox runs it, failures are learned from',
+  usage: '[OPTION …] PROBLEM …',
+  examples: [
+    ['geode solve --language python --tests test.py write a function that …', 'the tests decide'],
+    ['geode solve --expect output.txt print the first ten primes', 'what it prints decides'],
+    ['geode solve --allow pypi plot …', 'packages may be installed; the program still has no network'],
+    ['geode solve resume ID', 'go on with one that was interrupted'],
+  ],
+  options: {
+    language: { type: 'string', short: 'l', value: 'NAME', description: 'python, javascript, shell, …' },
+    tests: { type: 'string', value: 'FILE', description: 'a program that fails when the solution is wrong' },
+    expect: { type: 'string', value: 'FILE', description: 'what the solution must print' },
+    file: {
+      type: 'string',
+      short: 'f',
+      multiple: true,
+      value: 'PATH',
+      description: 'a text file beside the code; may be repeated',
+    },
+    allow: { ...egressOptions.allow, description: 'where packages may be installed from: pypi, npm, …' },
+    bind: egressOptions.bind,
+    judge: { type: 'boolean', description: 'let a model look at what nothing else has checked' },
+    attempts: { type: 'string', short: 'n', value: 'N', description: 'at most; 3 by default' },
+    budget: { type: 'string', value: 'DOLLARS', description: 'for this problem' },
+    model: { type: 'string', short: 'm', value: 'SERVICE/MODEL', description: 'instead of the usual one' },
+    quiet: { type: 'boolean', short: 'q', description: 'only the solution, on stdout' },
+  },
+  async run(context) {
+    const request = await requestFrom(context);
+    await using host = await connectHost(context);
+    return await showSolve(host.client.solves.solve(request, { signal: context.signal }), context);
+  },
+};
+
+const values = z.object({
+  language: z.string().optional(),
+  tests: z.string().optional(),
+  expect: z.string().optional(),
+  judge: z.boolean().optional(),
+  attempts: decimal(z.int().min(1).max(10).optional()),
+  budget: decimal(z.number().nonnegative().optional()),
+  model: z.string().optional(),
+});
+
+async function requestFrom(context: CliContext): Promise<SolveRequest> {
+  const { tests, expect, ...rest } = parseValues(values, context);
+  const problem = context.positionals.join(' ').trim();
+  if (problem === '') throw wrongUsage('geode solve needs a problem: say in words what the program shall do');
+  const read = (path: string) =>
+    readFile(resolve(context.cwd, path), 'utf8').catch((cause) => {
+      throw new GeodeError('invalid_input', `${path} cannot be read: ${cause.message}.`, { cause });
+    });
+  const files = texts(context.values, 'file').map(
+    async (path) => [basename(path), await read(path)] as const,
+  );
+  const egress = await egressFrom(context.values);
+  return {
+    problem,
+    ...rest,
+    ...(egress && { egress }),
+    ...(tests !== undefined && { tests: await read(tests) }),
+    ...(expect !== undefined && { expect: await read(expect) }),
+    files: Object.fromEntries(await Promise.all(files)),
+  };
+}

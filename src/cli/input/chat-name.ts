@@ -1,0 +1,59 @@
+/** How a person names the sandbox of a chat: `alice/demo`, `demo`, or its id from `geode sandbox ls`. */
+import { GeodeError } from '../../core/errors.ts';
+import { localUser } from '../../core/identity.ts';
+import type { SandboxStatus } from '../../core/persistent.ts';
+import { type CliContext, type CliOption, text } from '../command.ts';
+import { printableLine } from '../render/printable.ts';
+
+export interface ChatName {
+  readonly user: string;
+  readonly chat: string;
+}
+
+export const chatOptions = {
+  user: {
+    type: 'string',
+    short: 'u',
+    value: 'USER',
+    description: 'whose sandbox; the whole name is then the chat, "/" included (default: local)',
+  },
+} as const satisfies Record<string, CliOption>;
+
+/** What an id looks like; a chat may be called so too, and then comes first. */
+const idPattern = /^(room-\d+-\d+-[0-9a-f]{12}|[0-9a-f]{20})$/;
+
+/** The first "/" divides the user from the chat. */
+export function chatNamed(word: string, { values }: Pick<CliContext, 'values'>): ChatName {
+  const user = text(values, 'user');
+  if (user !== undefined) return { user, chat: word };
+  const at = word.indexOf('/');
+  return at === -1 ? { user: localUser, chat: word } : { user: word.slice(0, at), chat: word.slice(at + 1) };
+}
+
+/** The same, where the word may be an id. */
+export async function findChat(
+  word: string,
+  context: Pick<CliContext, 'values'>,
+  all: () => Promise<readonly SandboxStatus[]>,
+): Promise<ChatName> {
+  const named = chatNamed(word, context);
+  if (!idPattern.test(word)) return named;
+  return among(await all(), word, named);
+}
+
+/** Of sandboxes that are known. */
+export function among(known: readonly SandboxStatus[], word: string, named: ChatName): ChatName {
+  const isNamed = known.some(({ user, chat }) => user === named.user && chat === named.chat);
+  return (isNamed ? undefined : known.find(({ id }) => id === word)) ?? named;
+}
+
+/** As it would be typed. */
+export function shownName({ user, chat }: ChatName): string {
+  return `${printableLine(user)}/${printableLine(chat)}`;
+}
+
+export function notFound(name: ChatName): GeodeError {
+  return new GeodeError('sandbox_not_found', `There is no sandbox ${shownName(name)}.`, {
+    hint: `geode sandbox ls shows which there are; geode sandbox create ${shownName(name)} makes it.`,
+  });
+}

@@ -1,0 +1,82 @@
+/** The options of every command whose sandbox may reach something, and how they are read. */
+import type { BindingSpec, Denial, EgressBridge, EgressPolicy, EgressSpec } from '../../core/egress.ts';
+import { targetOf } from '../../egress/host-name.ts';
+import { presetNames } from '../../egress/presets.ts';
+import type { CliContext, CliOption, CliValues } from '../command.ts';
+import { texts } from '../command.ts';
+import { wrongUsage } from './values.ts';
+
+export const egressOptions = {
+  allow: {
+    type: 'string',
+    multiple: true,
+    value: 'HOST,…',
+    description: `what it may reach: example.com, *.example.com:8443, an address with its port, or ${presetNames.join(', ')}; * for everything public`,
+  },
+  deny: {
+    type: 'string',
+    multiple: true,
+    value: 'HOST,…',
+    description: 'what it may not, whatever else is allowed',
+  },
+  ask: {
+    type: 'boolean',
+    description: 'hold what no rule decides until you have answered: geode approvals',
+  },
+  bridge: {
+    type: 'string',
+    multiple: true,
+    value: 'PORT=HOST:PORT',
+    description: 'a port inside that leads to an allowed host, for programs that know no proxy',
+  },
+  bind: {
+    type: 'string',
+    multiple: true,
+    value: 'NAME[=URL]',
+    description: 'a service whose key stays outside: anthropic, openai, github, …',
+  },
+} as const satisfies Record<string, CliOption>;
+
+/** Undefined where the command line names nothing: the config's own holds then. */
+export async function egressFrom(values: CliValues): Promise<EgressSpec | undefined> {
+  const allow = texts(values, 'allow');
+  const bridges = texts(values, 'bridge').map(bridgeFrom);
+  const bindings = texts(values, 'bind')
+    .flatMap((word) => word.split(','))
+    .map(bindingFrom);
+  const asks = values.ask === true;
+  if (allow.length === 0 && bridges.length === 0 && bindings.length === 0 && !asks) return undefined;
+  const { policyOf } = await import('../../egress/rules.ts');
+  const named = policyOf({ allow, deny: texts(values, 'deny') });
+  if (asks && named.mode === 'allow-all') throw wrongUsage('--ask does not go with --allow "*"');
+  const policy: EgressPolicy = asks ? { ...named, mode: 'ask' } : named;
+  return { policy: bridges.length === 0 ? policy : { ...policy, bridges }, bindings };
+}
+
+function bridgeFrom(text: string): EgressBridge {
+  const at = text.indexOf('=');
+  const port = Number(text.slice(0, at));
+  const to = targetOf(text.slice(at + 1));
+  if (at < 1 || !Number.isInteger(port) || port < 1 || port > 65_535 || to === undefined)
+    throw wrongUsage(`--bridge ${text} is not PORT=HOST:PORT`);
+  return { port, to };
+}
+
+function bindingFrom(text: string): BindingSpec {
+  const at = text.indexOf('=');
+  return at === -1 ? { name: text } : { name: text.slice(0, at), upstream: text.slice(at + 1) };
+}
+
+/** One line for each target, however often it was tried. */
+export function showDenied(denied: readonly Denial[], { err }: Pick<CliContext, 'err'>): void {
+  const lines = denied.map(
+    ({ reason, ask }) => `geode: denied: ${reason}${ask === '' ? '' : `; to allow it: ${ask}`}`,
+  );
+  for (const line of new Set(lines)) err(line);
+}
+
+/** A sandbox without walls sees its policy as advice. */
+export function warnIfAdvice(enforced: boolean, { err }: Pick<CliContext, 'err'>): void {
+  if (!enforced)
+    err('geode: native has no walls: programs find the proxy, but nothing holds them to the policy');
+}

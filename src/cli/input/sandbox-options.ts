@@ -1,0 +1,114 @@
+/** The options of every command that opens a sandbox, and how they are read. */
+import type { Host } from '../../config/host.ts';
+import { GeodeError, reasonOf } from '../../core/errors.ts';
+import { checkLimits, type Limits, parseSize } from '../../core/limits.ts';
+import type { ExitFacts } from '../../core/process.ts';
+import { type RuntimeName, runtimeNames } from '../../core/runtime.ts';
+import { type CliOption, type CliValues, exitCodes, signalCode, text, texts } from '../command.ts';
+import { wrongUsage } from './values.ts';
+
+export const sandboxOptions = {
+  runtime: {
+    type: 'string',
+    value: 'NAME',
+    description: `one of ${runtimeNames.join(', ')}; default: the config's`,
+  },
+  memory: { type: 'string', value: 'SIZE', description: 'memory limit: 256m, 1g, or none' },
+  disk: { type: 'string', value: 'SIZE', description: 'disk limit of the workspace: 500m, 10g, or none' },
+  env: {
+    type: 'string',
+    short: 'e',
+    multiple: true,
+    value: 'NAME[=VALUE]',
+    description: 'set a variable, or pass one on by its name; may be repeated',
+  },
+} as const satisfies Readonly<Record<string, CliOption>>;
+
+export function runtimeFrom(values: CliValues): RuntimeName | undefined {
+  const name = text(values, 'runtime');
+  if (name === undefined) return undefined;
+  const known = runtimeNames.find((candidate) => candidate === name);
+  if (known !== undefined) return known;
+  throw new GeodeError('invalid_input', `There is no runtime ${name}.`, {
+    hint: `Use one of ${runtimeNames.join(', ')}.`,
+    details: { usage: true },
+  });
+}
+
+/** Only what was said: what was not is the config's or the runtime's to fill in. */
+export function limitsFrom(values: CliValues): Limits {
+  return {
+    ...limitFrom(values, 'memory', 'memoryBytes', parseSize),
+    ...limitFrom(values, 'disk', 'diskBytes', parseSize),
+    ...limitFrom(values, 'cpus', 'cpus', parseCpus),
+  };
+}
+
+function limitFrom(
+  values: CliValues,
+  option: string,
+  field: keyof Limits,
+  parse: (given: string, field: string) => number,
+): Limits {
+  const given = text(values, option);
+  if (given === undefined) return {};
+  try {
+    return checkLimits({ [field]: given === 'none' ? null : parse(given, `--${option}`) });
+  } catch (error) {
+    // As the option says it, not the field.
+    const reason = reasonOf(error).replace(/^limits\.\w+/, `--${option}`);
+    throw wrongUsage(reason.replace('null for no limit', '"none" for no limit'));
+  }
+}
+
+/** `64m` or `2g`, of an option that is no limit of a sandbox. */
+export function sizeFrom(given: string, option: string): number {
+  try {
+    return parseSize(given, option);
+  } catch (error) {
+    throw wrongUsage(reasonOf(error).replace(', or null for no limit', ''));
+  }
+}
+
+function parseCpus(given: string, field: string): number {
+  if (/^\d+(\.\d+)?$/.test(given)) return Number(given);
+  throw wrongUsage(`${field} ${given} is not a number of CPUs such as 0.5 or 2, or "none" for no limit`);
+}
+
+export function envFrom(values: CliValues, host: Host): Readonly<Record<string, string>> {
+  return Object.fromEntries(texts(values, 'env').map((setting) => pair(setting, host)));
+}
+
+/** `NAME` alone takes the value from here, so that a secret need not stand on a command line. */
+function pair(setting: string, host: Host): readonly [string, string] {
+  const at = setting.indexOf('=');
+  if (at > 0) return [setting.slice(0, at), setting.slice(at + 1)];
+  const value = at === 0 ? undefined : host.variable(setting);
+  if (value !== undefined) return [setting, value];
+  throw new GeodeError(
+    'invalid_input',
+    `--env ${setting} is neither NAME=VALUE nor a variable that is set here.`,
+    {
+      details: { usage: true },
+    },
+  );
+}
+
+export function timeoutFrom(values: CliValues): number | null {
+  const given = text(values, 'timeout') ?? '60';
+  const seconds = /^\d+(\.\d+)?$/.test(given) ? Number(given) : Number.NaN;
+  if (Number.isNaN(seconds)) {
+    throw new GeodeError(
+      'invalid_input',
+      `--timeout ${text(values, 'timeout')} is not a number of seconds.`,
+      { details: { usage: true } },
+    );
+  }
+  return seconds === 0 ? null : seconds * 1000;
+}
+
+export function exitCodeOf({ exitCode, signal, timedOut }: ExitFacts): number {
+  if (timedOut) return exitCodes.timedOut;
+  if (exitCode !== null) return exitCode;
+  return signalCode(signal ?? '');
+}

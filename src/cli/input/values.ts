@@ -1,0 +1,27 @@
+/** What a person typed, checked; the message names the option. */
+import type { z } from 'zod';
+import { GeodeError } from '../../core/errors.ts';
+import type { CliContext } from '../command.ts';
+
+export function parseValues<S extends z.ZodType>(schema: S, { values }: CliContext): z.output<S> {
+  const { success, data, error } = schema.safeParse(values);
+  if (success) return data;
+  const [issue] = error.issues;
+  throw wrongUsage(`--${String(issue?.path[0] ?? '')}: ${issue?.message ?? 'is not valid'}`);
+}
+
+/** The one positional that a command needs. */
+export function onePositional({ positionals }: CliContext, what: string): string {
+  const [value, ...rest] = positionals;
+  if (value === undefined || rest.length > 0) throw wrongUsage(`Give one ${what}`);
+  return value;
+}
+
+export function somePositionals({ positionals }: CliContext, what: string): readonly string[] {
+  if (positionals.length === 0) throw wrongUsage(`Give at least one ${what}`);
+  return positionals;
+}
+
+export function wrongUsage(message: string): GeodeError {
+  return new GeodeError('invalid_input', message, { details: { usage: true } });
+}

@@ -1,0 +1,31 @@
+import { type Cancel, cancelled } from './cancel.ts';
+
+/** A notifier wakes everyone who waits for the next change; a change that nobody waits for is not remembered. */
+export class Notifier {
+  readonly #waiting = new Set<() => void>();
+
+  notify(): void {
+    if (this.#waiting.size === 0) return;
+    const woken = [...this.#waiting];
+    this.#waiting.clear();
+    for (const wake of woken) wake();
+  }
+
+  /** Waits for the next change or the abort; the caller looks at the signal itself. */
+  async next(signal?: AbortSignal): Promise<void> {
+    if (signal?.aborted) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const wake = () => resolve();
+    this.#waiting.add(wake);
+    signal?.addEventListener('abort', wake, { once: true });
+    await promise;
+    signal?.removeEventListener('abort', wake);
+    this.#waiting.delete(wake);
+  }
+
+  /** Waits for the next change, or throws `cancelled`. `what` names what is waited for. */
+  async changed(what: string, { signal }: Cancel = {}): Promise<void> {
+    await this.next(signal);
+    if (signal?.aborted) throw cancelled(what, signal.reason);
+  }
+}

@@ -1,0 +1,27 @@
+import { Notifier } from '../core/notifier.ts';
+
+/** So far who writes may be ahead of who reads: well within what a journal keeps. */
+const leadBytes = 4 * 1024 ** 2;
+
+/** Keeps a process in step with the one who reads it, as a pipe would. */
+export class Backpressure {
+  readonly #changed = new Notifier();
+  #readTo = 0;
+  #isOver = false;
+
+  /** Waits until the reader is near the offset, or has gone. */
+  async writtenTo(offset: number): Promise<void> {
+    while (!this.#isOver && offset - this.#readTo > leadBytes) await this.#changed.next(undefined);
+  }
+
+  readTo(offset: number): void {
+    this.#readTo = offset;
+    this.#changed.notify();
+  }
+
+  /** Nobody reads any more: what is written from now on waits for nobody. */
+  end(): void {
+    this.#isOver = true;
+    this.#changed.notify();
+  }
+}

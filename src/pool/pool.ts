@@ -1,0 +1,265 @@
+import { type Cancel, throwIfCancelled, within } from '../core/cancel.ts';
+import { GeodeError } from '../core/errors.ts';
+import { Notifier } from '../core/notifier.ts';
+import type { Sandbox } from '../core/sandbox.ts';
+import { DisposalQueue } from './disposal-queue.ts';
+import { IdleGate } from './idle-gate.ts';
+import { type Kind, Stock, type StockMetrics } from './stock.ts';
+
+export interface PoolOptions {
+  /** Kept ready of every kind that is in use. */
+  readonly floor: number;
+  /** Ready at once, of all kinds together; 0 keeps none. */
+  readonly ceiling: number;
+}
+
+/** More at once for those who wait than for the stock. */
+const makeAtOnce = { waiting: 4, stock: 2 } as const;
+/** Enough for the next moment: as long as a stock holds more, making waits for a quiet one. */
+const lowStock = 8;
+const healthDeadlineMs = 1_000;
+/** How long closing waits for sandboxes that were given out; whoever keeps one longer has to end it. */
+const claimsDeadlineMs = 10_000;
+const periodMs = 60_000;
+/** A kind that nobody asked for in that time is no longer in use. */
+const idleMs = 10 * periodMs;
+
+/** A sandbox that is one caller's, once. */
+export interface Claim {
+  readonly sandbox: Sandbox;
+  /** It was ready before it was asked for. */
+  readonly warm: boolean;
+  /** It is the caller's for good: the pool has nothing to do with it any more. */
+  keep(): void;
+  /** Ends it; resolves when nothing is left of it. `now` does not wait for those that ended before it. */
+  retire(pace?: 'now' | 'soon'): Promise<void>;
+}
+
+/**
+ * Blank sandboxes with their link up, so that nobody waits for one to be made. A claimed one never comes
+ * back: it is ended or kept, and another takes its place.
+ */
+export class Pool implements AsyncDisposable {
+  readonly #options: PoolOptions;
+  readonly #stocks = new Map<string, Stock>();
+  readonly #making = new Set<Promise<void>>();
+  readonly #disposals: DisposalQueue;
+  readonly #made = new Notifier();
+  readonly #sweep: NodeJS.Timeout;
+  readonly #claims = new Set<Promise<void>>();
+  readonly #idleGate = new IdleGate(() => this.#workOff());
+  #closing: Promise<void> | undefined;
+
+  constructor(options: PoolOptions) {
+    this.#options = options;
+    this.#disposals = new DisposalQueue({
+      busy: () => this.#closing === undefined && this.#idleGate.isWorthWaitingFor,
+      mostWaiting: options.ceiling,
+    });
+    this.#sweep = setInterval(() => this.#endPeriod(), periodMs).unref();
+  }
+
+  async claim(kind: Kind, { signal }: Cancel = {}): Promise<Claim> {
+    throwIfCancelled(signal, 'Claiming a sandbox');
+    if (this.#closing !== undefined) throw closed();
+    const since = performance.now();
+    const stock = this.#stockOf(kind);
+    stock.noteClaim(since);
+    const over = this.#beginClaim();
+    try {
+      const ready = await this.#takeReady(stock);
+      this.#tend(stock);
+      const sandbox = ready ?? (await this.#takeNext(stock, { signal }));
+      stock.noteServed(ready !== undefined, performance.now() - since);
+      return this.#claimOf(stock, sandbox, ready !== undefined, over);
+    } catch (error) {
+      over();
+      throw error;
+    }
+  }
+
+  /** Has that many ready, now and from now on, as far as the ceiling allows. */
+  async reserve(kind: Kind, count: number, { signal }: Cancel = {}): Promise<void> {
+    const stock = this.#stockOf(kind);
+    stock.reserved = count;
+    this.#tend(stock);
+    while (stock.ready.length < this.#targetOf(stock)) {
+      if (this.#closing !== undefined) throw closed();
+      if (stock.failure !== undefined) throw stock.failure;
+      await this.#made.changed('Filling the pool', { signal });
+    }
+  }
+
+  /** Sandboxes that were used and are not quite gone. */
+  get ending(): number {
+    return this.#disposals.size;
+  }
+
+  metrics(): readonly StockMetrics[] {
+    return [...this.#stocks.values()].map((stock) => stock.metrics(this.#targetOf(stock)));
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    // Known before it begins: nothing waits for a quiet moment any more.
+    this.#closing ??= Promise.resolve().then(() => this.#close());
+    return this.#closing;
+  }
+
+  #stockOf(kind: Kind): Stock {
+    const stock = this.#stocks.get(kind.key) ?? new Stock(kind);
+    this.#stocks.set(kind.key, stock);
+    return stock;
+  }
+
+  /** What demand or a reservation asks for, as far as the kinds that were used later leave room for it. */
+  #targetOf(stock: Stock): number {
+    const wanted = Math.max(this.#options.floor, stock.demand, stock.reserved);
+    const later = [...this.#stocks.values()].filter(({ lastUsed }) => lastUsed > stock.lastUsed);
+    const taken = later.reduce((sum, { ready, making }) => sum + ready.length + making, 0);
+    return Math.max(Math.min(wanted, this.#options.ceiling - taken), 0);
+  }
+
+  /** The first of the stock that is alive. */
+  async #takeReady(stock: Stock): Promise<Sandbox | undefined> {
+    for (;;) {
+      const sandbox = stock.ready.shift();
+      if (sandbox === undefined || (await isHealthy(sandbox))) return sandbox;
+      stock.discarded += 1;
+      void this.#disposals.end(sandbox, 'soon');
+    }
+  }
+
+  async #takeNext(stock: Stock, cancel: Cancel): Promise<Sandbox> {
+    if (this.#closing !== undefined) throw closed();
+    const next = stock.next(cancel);
+    this.#tend(stock);
+    return next;
+  }
+
+  #beginClaim(): () => void {
+    const claim = Promise.withResolvers<void>();
+    this.#claims.add(claim.promise);
+    const over = this.#idleGate.disturb();
+    return () => {
+      this.#claims.delete(claim.promise);
+      claim.resolve();
+      over();
+    };
+  }
+
+  #claimOf(stock: Stock, sandbox: Sandbox, warm: boolean, over: () => void): Claim {
+    let retired: Promise<void> | undefined;
+    return {
+      sandbox,
+      warm,
+      keep: () => {
+        over();
+        this.#tend(stock);
+      },
+      retire: (pace = 'soon') => {
+        if (retired === undefined) {
+          retired = this.#disposals.end(sandbox, pace);
+          over();
+          this.#tend(stock);
+        } else if (pace === 'now') return this.#disposals.end(sandbox, pace);
+        return retired;
+      },
+    };
+  }
+
+  /** Makes what is missing: for those who wait at once, for the stock when that is in nobody's way. */
+  #tend(stock: Stock): void {
+    if (this.#closing !== undefined) return;
+    const missing = stock.waiting + this.#wantedForStock(stock) - stock.making;
+    const most = stock.waiting > 0 ? makeAtOnce.waiting : makeAtOnce.stock;
+    for (let count = Math.min(missing, most - this.#making.size); count > 0; count -= 1) {
+      const making = this.#make(stock).finally(() => {
+        this.#making.delete(making);
+        this.#made.notify();
+        for (const other of this.#stocks.values()) this.#tend(other);
+      });
+      this.#making.add(making);
+    }
+  }
+
+  /** Making competes with the runs for the processor: a stock that holds enough waits for a quiet moment. */
+  #wantedForStock(stock: Stock): number {
+    const target = this.#targetOf(stock);
+    const ready = stock.ready.length;
+    if (ready >= target || performance.now() < stock.retryAt) return 0;
+    const enough = this.#idleGate.isWorthWaitingFor ? Math.min(target / 2, lowStock) : target / 2;
+    if (this.#claims.size > 0 && ready + stock.making >= enough) return 0;
+    return target - ready;
+  }
+
+  /** What was put off while runs were on. */
+  #workOff(): void {
+    this.#disposals.proceed();
+    for (const stock of this.#stocks.values()) this.#tend(stock);
+  }
+
+  async #make(stock: Stock): Promise<void> {
+    stock.making += 1;
+    try {
+      const sandbox = await stock.kind.open();
+      stock.making -= 1;
+      stock.noteMade();
+      if (this.#closing !== undefined) void this.#disposals.end(sandbox, 'soon');
+      else if (!stock.serve(sandbox)) stock.ready.push(sandbox);
+      for (const other of this.#stocks.values()) this.#trim(other);
+    } catch (error) {
+      stock.making -= 1;
+      stock.noteFailure(error);
+      stock.refuse(error);
+    }
+  }
+
+  #trim(stock: Stock): void {
+    while (stock.ready.length > this.#targetOf(stock)) this.#drop(stock);
+  }
+
+  #drop(stock: Stock): void {
+    const oldest = stock.ready.shift();
+    if (oldest !== undefined) void this.#disposals.end(oldest, 'soon');
+  }
+
+  #endPeriod(): void {
+    for (const [key, stock] of this.#stocks) {
+      stock.endPeriod();
+      if (performance.now() - stock.lastUsed > idleMs && stock.waiting === 0 && stock.reserved === 0) {
+        this.#stocks.delete(key);
+        while (stock.ready.length > 0) this.#drop(stock);
+      } else {
+        this.#trim(stock);
+        this.#tend(stock);
+      }
+    }
+  }
+
+  async #close(): Promise<void> {
+    clearInterval(this.#sweep);
+    this.#disposals.proceed();
+    for (const stock of this.#stocks.values()) {
+      while (stock.refuse(closed()));
+      while (stock.ready.length > 0) this.#drop(stock);
+    }
+    await within({ ms: claimsDeadlineMs, what: 'The last claims' }, () => Promise.all(this.#claims)).catch(
+      () => {},
+    );
+    while (this.#making.size > 0) await Promise.all(this.#making);
+    await this.#disposals.done();
+  }
+}
+
+/** One question over the link: what does not answer at once is not given to anybody. */
+async function isHealthy(sandbox: Sandbox): Promise<boolean> {
+  const answer = within({ ms: healthDeadlineMs, what: 'The sandbox' }, (signal) => sandbox.ping({ signal }));
+  return answer.then(
+    () => true,
+    () => false,
+  );
+}
+
+function closed(): GeodeError {
+  return new GeodeError('cancelled', 'Geode is shutting down; no sandbox is given out any more.');
+}

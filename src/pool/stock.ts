@@ -1,0 +1,158 @@
+import { type Cancel, cancelled } from '../core/cancel.ts';
+import { reasonOf } from '../core/errors.ts';
+import type { Sandbox } from '../core/sandbox.ts';
+
+/** Demand is what was claimed within about the time that it takes to make a sandbox. */
+const demandMs = 1_000;
+const firstRetryMs = 1_000;
+const longestRetryMs = 60_000;
+
+/** Sandboxes that are the same in everything that cannot be changed once they are open. */
+export interface Kind {
+  /** Equal for equal sandboxes. */
+  readonly key: string;
+  /** For people: the runtime and the image. */
+  readonly title: string;
+  open(): Promise<Sandbox>;
+}
+
+interface Wait {
+  readonly count: number;
+  readonly totalMs: number;
+  readonly longestMs: number;
+}
+
+const noWait: Wait = { count: 0, totalMs: 0, longestMs: 0 };
+
+export interface StockMetrics {
+  readonly title: string;
+  readonly ready: number;
+  readonly making: number;
+  readonly waiting: number;
+  readonly target: number;
+  /** Claims that found a sandbox ready, and how long they took. */
+  readonly hits: Wait;
+  /** Claims that had to wait until one was made. */
+  readonly misses: Wait;
+  /** Found dead when they were needed. */
+  readonly discarded: number;
+  /** Why the last attempt to make one failed, if it did. */
+  readonly failure: string | null;
+}
+
+/** The stock of one kind, and the memory of how much of it was wanted. */
+export class Stock {
+  readonly kind: Kind;
+  readonly ready: Sandbox[] = [];
+  making = 0;
+  /** More were asked for by name than demand would say. */
+  reserved = 0;
+  discarded = 0;
+  lastUsed = performance.now();
+  #failures = 0;
+  #failure: unknown;
+  #retryAt = 0;
+  readonly #waiting: PromiseWithResolvers<Sandbox>[] = [];
+  readonly #claims: number[] = [];
+  #hits = noWait;
+  #misses = noWait;
+  #peak = 0;
+  #peakBefore = 0;
+
+  constructor(kind: Kind) {
+    this.kind = kind;
+  }
+
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
+  /** How many were wanted at once lately, counted over this period and the one before. */
+  get demand(): number {
+    return Math.max(this.#peak, this.#peakBefore);
+  }
+
+  /** Not before then is another one made for stock, after a failure. */
+  get retryAt(): number {
+    return this.#retryAt;
+  }
+
+  /** Why the last attempt to make one failed, if it did. */
+  get failure(): unknown {
+    return this.#failure;
+  }
+
+  noteMade(): void {
+    this.#failures = 0;
+    this.#failure = undefined;
+    this.#retryAt = 0;
+  }
+
+  noteFailure(error: unknown): void {
+    this.#failures += 1;
+    this.#failure = error;
+    this.#retryAt = performance.now() + Math.min(firstRetryMs * 2 ** (this.#failures - 1), longestRetryMs);
+  }
+
+  noteClaim(now = performance.now()): void {
+    this.lastUsed = now;
+    this.#claims.push(now);
+    while ((this.#claims[0] ?? now) < now - demandMs) this.#claims.shift();
+    this.#peak = Math.max(this.#peak, this.#claims.length);
+  }
+
+  endPeriod(): void {
+    this.#peakBefore = this.#peak;
+    this.#peak = 0;
+  }
+
+  noteServed(warm: boolean, ms: number): void {
+    const { count, totalMs, longestMs } = warm ? this.#hits : this.#misses;
+    const wait = { count: count + 1, totalMs: totalMs + ms, longestMs: Math.max(longestMs, ms) };
+    if (warm) this.#hits = wait;
+    else this.#misses = wait;
+  }
+
+  /** The next one that is made, first come, first served. */
+  async next({ signal }: Cancel): Promise<Sandbox> {
+    const waiter = Promise.withResolvers<Sandbox>();
+    this.#waiting.push(waiter);
+    const cancel = () => {
+      const at = this.#waiting.indexOf(waiter);
+      if (at >= 0) this.#waiting.splice(at, 1);
+      waiter.reject(cancelled('Opening a sandbox', signal?.reason));
+    };
+    signal?.addEventListener('abort', cancel, { once: true });
+    if (signal?.aborted) cancel();
+    return waiter.promise.finally(() => signal?.removeEventListener('abort', cancel));
+  }
+
+  /** False when nobody waits for it. */
+  serve(sandbox: Sandbox): boolean {
+    const waiter = this.#waiting.shift();
+    waiter?.resolve(sandbox);
+    return waiter !== undefined;
+  }
+
+  /** The one who has waited longest hears why none was made. False when nobody waits. */
+  refuse(error: unknown): boolean {
+    const waiter = this.#waiting.shift();
+    waiter?.reject(error);
+    return waiter !== undefined;
+  }
+
+  metrics(target: number): StockMetrics {
+    const { kind, ready, making, waiting, discarded } = this;
+    return {
+      title: kind.title,
+      ready: ready.length,
+      making,
+      waiting,
+      target,
+      hits: this.#hits,
+      misses: this.#misses,
+      discarded,
+      failure: this.#failure === undefined ? null : reasonOf(this.#failure),
+    };
+  }
+}

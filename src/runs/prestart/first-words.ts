@@ -1,0 +1,23 @@
+import type { Prestart } from '../languages/language.ts';
+import type { RunOptions } from '../options.ts';
+
+/** It travels with the command, beside the command itself. */
+const mostBytes = 16 * 1024;
+/** Read by the loader, the C library or any interpreter, for its own modules, before it can be told anything. */
+const readByAll = /^(PATH|HOME|TZ|TZDIR|LANG|LANGUAGE|LOCPATH|GCONV_PATH)$|^(LC|LD|MALLOC|GLIBC)_/;
+
+/** What an interpreter has to hear to go on as this run; undefined where it has to know more from its start. */
+export function firstWordsOf(
+  { readsAtStart }: Prestart,
+  { cwd = '.', argv = [], env = {} }: RunOptions,
+): Uint8Array | undefined {
+  const names = Object.keys(env);
+  if (names.some((name) => readsAtStart.test(name) || readByAll.test(name))) return undefined;
+  const text = [cwd, argv.length, ...argv, ...Object.entries(env).flat()].join('\0');
+  const length = Buffer.byteLength(text);
+  if (length > mostBytes) return undefined;
+  const opening = Buffer.alloc(4 + length);
+  opening.writeUInt32BE(length);
+  opening.write(text, 4);
+  return opening;
+}

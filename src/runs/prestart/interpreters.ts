@@ -1,0 +1,33 @@
+import { readFile } from 'node:fs/promises';
+import { posix } from 'node:path';
+import type { Prestart, Waiting } from '../languages/language.ts';
+
+export const nodePrestart: Prestart = {
+  async start({ source }, { scratch }) {
+    const gate = await gateIn(scratch, 'gate.cjs');
+    // Node looks for a package.json where it starts, and would remember that there was none beside the code.
+    const cwd = posix.dirname(gate.path);
+    return { argv: ['node', '--require', gate.path, source], env: { GEODE_GATE: '1' }, cwd, gate };
+  },
+  readsAtStart: /^(NODE|UV|V8|SSL|OPENSSL|ICU)_|^(NO|FORCE)_COLOR$|^(HTTPS?|NO)_PROXY$/i,
+};
+
+export const pythonPrestart: Prestart = {
+  async start({ source }, { scratch, env: { PYTHONPATH: others } }) {
+    const gate = await gateIn(scratch, 'sitecustomize.py');
+    const path = posix.dirname(gate.path);
+    return {
+      argv: ['python3', '-u', source],
+      env: { PYTHONDONTWRITEBYTECODE: '1', PYTHONPATH: others ? `${path}:${others}` : path },
+      gate,
+    };
+  },
+  readsAtStart: /^PYTHON/,
+};
+
+async function gateIn(scratch: string, name: string): Promise<Waiting['gate']> {
+  return {
+    path: `${scratch}/.geode-gate/${name}`,
+    content: await readFile(new URL(name, import.meta.url)),
+  };
+}

@@ -1,0 +1,238 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Cancel, throwIfCancelled, within } from '../core/cancel.ts';
+import type { OpenHatch } from '../core/egress.ts';
+import { GeodeError, isGeodeError } from '../core/errors.ts';
+import type { EventSink } from '../core/events.ts';
+import type { Log } from '../core/log.ts';
+import type { SpawnOptions } from '../core/persistent.ts';
+import type { Command, ExecOptions, ExecResult, ExitFacts, Process } from '../core/process.ts';
+import type { Runtime } from '../core/runtime.ts';
+import type { Activity, Sandbox } from '../core/sandbox.ts';
+import type { Snapshots } from '../core/snapshots.ts';
+import type { SandboxTools } from '../core/tools.ts';
+import { Backpressure } from '../journals/backpressure.ts';
+import { FollowedProcess } from './followed-process.ts';
+import { heldSnapshots } from './snapshots/held-snapshots.ts';
+
+const retryMs = 1_000;
+/** A full disk that is emptied by then is nobody's trouble. */
+const patientTries = 3;
+const politeMs = 2_000;
+const askDeadlineMs = 5_000;
+
+export interface AttachedOptions {
+  readonly events: EventSink;
+  readonly log: Log;
+  readonly tools: SandboxTools;
+}
+
+/**
+ * A sandbox in this host's hands. Every process that is not waited for is read to its end into its journal,
+ * so that none stands still because nobody listens, and whoever listens reads the journal.
+ */
+export class AttachedSandbox {
+  readonly sandbox: Sandbox;
+  readonly user: string;
+  readonly chat: string;
+  readonly #events: EventSink;
+  readonly #log: Log;
+  readonly snapshots: Snapshots | undefined;
+  /** What its commands need to find the host's tools. */
+  readonly toolEnv: () => Readonly<Record<string, string>>;
+  /** Its way out, once it is open. */
+  hatch: OpenHatch | undefined;
+  #pausedSince = Date.now();
+  #left = false;
+  readonly #followed = new Map<string, Process>();
+  readonly #following = new Set<Promise<void>>();
+
+  constructor(
+    sandbox: Sandbox,
+    { user, chat }: { readonly user: string; readonly chat: string },
+    runtime: Runtime,
+    { events, log, tools }: AttachedOptions,
+  ) {
+    this.sandbox = sandbox;
+    this.user = user;
+    this.chat = chat;
+    this.#events = events;
+    this.#log = log.child({ sandbox: sandbox.id });
+    this.toolEnv = () => tools.env(sandbox.id);
+    this.snapshots = snapshotsIn(sandbox, runtime);
+  }
+
+  get paused(): boolean {
+    return this.sandbox.freezer?.paused ?? false;
+  }
+
+  /** While it is paused its time stands still: what goes on in it is none. */
+  get activity(): Activity {
+    const { activity } = this.sandbox;
+    return this.paused ? { open: 0, endedAt: Math.max(activity.endedAt, this.#pausedSince) } : activity;
+  }
+
+  async pause(cancel: Cancel = {}): Promise<void> {
+    const { freezer, runtime } = this.sandbox;
+    if (freezer === undefined) {
+      throw new GeodeError('cannot_enforce', `The ${runtime} runtime cannot pause a sandbox.`, {
+        hint: 'Stop it instead; its files are kept.',
+      });
+    }
+    if (!freezer.paused) this.#pausedSince = Date.now();
+    await freezer.pause(cancel);
+  }
+
+  /** Goes on with what an earlier host began, or with what was paused. */
+  async resume(cancel: Cancel = {}): Promise<void> {
+    if (this.paused) await this.sandbox.freezer?.resume(cancel);
+    const { processes } = await this.sandbox.processes(cancel);
+    const strange = processes.filter(({ id }) => !this.#followed.has(id));
+    for (const { id, argv, startedAt } of strange) this.sandbox.journals.open(id).begin({ argv, startedAt });
+    await Promise.all(strange.map(({ id }) => this.#join(id, cancel)));
+  }
+
+  async spawn(command: Command, { inStep = false, ...cancel }: SpawnOptions = {}): Promise<Process> {
+    const process = await this.sandbox.spawn(command, cancel);
+    const program = command.argv[0] ?? '';
+    this.#events.tell(this.user, { type: 'process-start', process: process.id, program, ...this.#named });
+    const pace = inStep ? new Backpressure() : undefined;
+    this.#follow(process, pace);
+    return this.#handleOf(process.id, process.pid, 0, pace);
+  }
+
+  async attach(processId: string, options: { readonly from?: number } & Cancel = {}): Promise<Process> {
+    const followed = this.#followed.get(processId);
+    const { from = 0 } = options;
+    if (followed === undefined || !Number.isSafeInteger(from) || from < 0) {
+      return this.sandbox.attach(processId, options);
+    }
+    return this.#handleOf(processId, followed.pid, from);
+  }
+
+  /**
+   * Whether something runs in it, asked of the sandbox itself: also what nobody follows, and what was disowned.
+   * One that does not answer any more does not work.
+   */
+  async isWorking({ signal }: Cancel = {}): Promise<boolean> {
+    if (this.paused) return false;
+    const asking = within({ ms: askDeadlineMs, what: 'Asking what runs', signal }, async (stop) => {
+      const { processes, disowned } = await this.sandbox.processes({ signal: stop });
+      return disowned.length > 0 || processes.some(({ state }) => state === 'running');
+    });
+    return asking.catch((error) => {
+      throwIfCancelled(signal, 'The sweep');
+      if (isGeodeError(error, 'timed_out')) return false;
+      throw error;
+    });
+  }
+
+  /** Commands that are waited for; their end is told, since only then is it known which process it was. */
+  async exec(command: Command, options: ExecOptions = {}): Promise<ExecResult> {
+    const result = await this.sandbox.exec(command, options);
+    this.#tellExit(result.processId, result);
+    return result;
+  }
+
+  /** Lets go of it on purpose; it goes on. */
+  async release(): Promise<void> {
+    this.#left = true;
+    await this.sandbox.release();
+  }
+
+  /** It has ended, and nobody here asked for that. */
+  get endedByItself(): boolean {
+    return this.sandbox.end !== undefined && !this.#left;
+  }
+
+  /** Processes are asked to end before they are made to, and have their last words on record. */
+  async halt(): Promise<void> {
+    this.#left = true;
+    for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+      if (this.sandbox.end !== undefined || !(await this.#signalAll(signal))) break;
+      await Promise.race([Promise.all(this.#following), delay(politeMs, undefined, { ref: false })]);
+    }
+    await this.sandbox.halt();
+  }
+
+  /** False when nothing runs any more, or nothing answers. */
+  async #signalAll(name: 'SIGTERM' | 'SIGKILL'): Promise<boolean> {
+    const asking = within({ ms: askDeadlineMs, what: 'Ending the processes' }, async (signal) => {
+      const { processes } = await this.sandbox.processes({ signal });
+      const running = processes.filter(({ state }) => state === 'running');
+      await Promise.all(running.map(({ id }) => this.sandbox.signal(id, name, { tree: true, signal })));
+      return running.length > 0;
+    });
+    return asking.catch(() => false);
+  }
+
+  get #named() {
+    return { sandbox: this.sandbox.id, chat: this.chat };
+  }
+
+  #tellExit(process: string, { exitCode, signal, timedOut, oomKilled, durationMs }: ExitFacts): void {
+    const facts = { exitCode, signal, timedOut, oomKilled, durationMs };
+    this.#events.tell(this.user, { type: 'process-exit', process, ...facts, ...this.#named });
+  }
+
+  #handleOf(id: string, pid: number, from: number, pace?: Backpressure): Process {
+    return new FollowedProcess({
+      id,
+      pid,
+      from,
+      journal: this.sandbox.journals.open(id),
+      live: () => this.#followed.get(id),
+      pace,
+    });
+  }
+
+  async #join(id: string, cancel: Cancel): Promise<void> {
+    this.#follow(await this.#attachAtEnd(id, cancel));
+  }
+
+  #attachAtEnd(id: string, cancel: Cancel): Promise<Process> {
+    return this.sandbox.attach(id, { from: this.sandbox.journals.open(id).length, ...cancel });
+  }
+
+  #follow(process: Process, pace?: Backpressure): void {
+    this.#followed.set(process.id, process);
+    const following = this.#readToEnd(process, pace).finally(() => {
+      this.#following.delete(following);
+      this.#followed.delete(process.id);
+    });
+    this.#following.add(following);
+  }
+
+  /**
+   * A full disk is waited out: the process stands still meanwhile, and loses nothing. Whoever follows it hears of a
+   * disk that stays full.
+   */
+  async #readToEnd(process: Process, pace: Backpressure | undefined): Promise<void> {
+    let tries = 0;
+    for (let current = process; ; ) {
+      try {
+        for await (const event of current) {
+          tries = 0;
+          if (event.type === 'exit') this.#tellExit(process.id, event);
+          else await pace?.writtenTo(event.offset);
+        }
+        return;
+      } catch (error) {
+        // Whoever follows hears of the end by the closing of the journals.
+        if (this.sandbox.end !== undefined) return this.sandbox.release();
+        if (!isGeodeError(error, 'disk_full')) {
+          this.#log.warn({ err: error, process: process.id }, 'A process is no longer followed');
+          return;
+        }
+        tries += 1;
+        if (tries >= patientTries) this.sandbox.journals.open(process.id).interrupt(error);
+      }
+      await delay(retryMs, undefined, { ref: false });
+      current = await this.#attachAtEnd(process.id, {}).catch(() => current);
+      this.#followed.set(process.id, current);
+    }
+  }
+}
+
+function snapshotsIn(sandbox: Sandbox, { workspaces }: Runtime): Snapshots | undefined {
+  return workspaces && heldSnapshots(sandbox, () => workspaces.hold(sandbox.id));
+}

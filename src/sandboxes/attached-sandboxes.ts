@@ -1,0 +1,89 @@
+import type { Cancel } from '../core/cancel.ts';
+import type { Runtime } from '../core/runtime.ts';
+import type { Sandbox } from '../core/sandbox.ts';
+import { type AttachedOptions, AttachedSandbox } from './attached-sandbox.ts';
+import type { SandboxRow } from './sandbox-table.ts';
+
+/** The sandboxes that run in this host's hands. */
+export class AttachedSandboxes {
+  /** Of these it is not known whether they run: what ended by itself, and what could not be reached. */
+  readonly unsettled = new Set<string>();
+  readonly #held = new Map<string, AttachedSandbox>();
+  readonly #options: AttachedOptions;
+
+  constructor(options: AttachedOptions) {
+    this.#options = options;
+  }
+
+  /** One that has ended is let go of. */
+  get(id: string): AttachedSandbox | undefined {
+    const held = this.#held.get(id);
+    if (held?.sandbox.end === undefined) return held;
+    this.drop(id);
+    this.unsettled.add(id);
+    if (held.endedByItself)
+      this.#options.events.tell(held.user, {
+        type: 'sandbox-stop',
+        cause: 'ended',
+        sandbox: id,
+        chat: held.chat,
+      });
+    void held.sandbox.release();
+    return undefined;
+  }
+
+  running(): readonly AttachedSandbox[] {
+    return [...this.#held.values()].filter(({ sandbox }) => sandbox.end === undefined);
+  }
+
+  hold(
+    { user, chat }: Pick<SandboxRow, 'user' | 'chat'>,
+    sandbox: Sandbox,
+    runtime: Runtime,
+  ): AttachedSandbox {
+    return new AttachedSandbox(sandbox, { user, chat }, runtime, this.#options);
+  }
+
+  put(held: AttachedSandbox): void {
+    this.#held.set(held.sandbox.id, held);
+    this.unsettled.delete(held.sandbox.id);
+  }
+
+  drop(id: string): void {
+    this.#held.delete(id);
+  }
+
+  /** With everything that goes on in it, if an earlier host left it running. One that is paused stays so. */
+  async take(
+    entry: SandboxRow,
+    sandbox: Sandbox,
+    runtime: Runtime,
+    cancel: Cancel,
+  ): Promise<AttachedSandbox> {
+    try {
+      const held = this.hold(entry, sandbox, runtime);
+      if (!held.paused) await held.resume(cancel);
+      this.put(held);
+      return held;
+    } catch (error) {
+      await sandbox.release();
+      throw error;
+    }
+  }
+
+  /** Until when there was activity in each: now, while something goes on. */
+  activity(now: number): ReadonlyMap<string, number> {
+    return new Map(
+      this.running().map(({ sandbox: { id }, activity: { open, endedAt } }) => [
+        id,
+        open > 0 ? now : endedAt,
+      ]),
+    );
+  }
+
+  /** Lets go of all; they live on. */
+  async release(): Promise<void> {
+    await Promise.all([...this.#held.values()].map((held) => held.release()));
+    this.#held.clear();
+  }
+}

@@ -1,0 +1,26 @@
+import type { Cancel } from '../core/cancel.ts';
+import type { SandboxStatus } from '../core/persistent.ts';
+import type { Runtime } from '../core/runtime.ts';
+import type { AttachedSandbox } from './attached-sandbox.ts';
+import type { SandboxRow } from './sandbox-table.ts';
+import { statusOf } from './status.ts';
+
+/** How each sandbox is: by its link if this host holds it, and otherwise as its runtime says. */
+export async function readStates(
+  entries: readonly SandboxRow[],
+  runtimes: readonly Runtime[],
+  heldOf: (id: string) => AttachedSandbox | undefined,
+  cancel: Cancel,
+): Promise<readonly SandboxStatus[]> {
+  const others = entries.filter(({ id }) => heldOf(id) === undefined);
+  const answers = await Promise.all(
+    runtimes.map((runtime) => {
+      const ids = others.filter((entry) => entry.runtime === runtime.name).map(({ id }) => id);
+      // Of a runtime that does not answer nothing is known.
+      return ids.length === 0 ? [] : runtime.list({ ids, ...cancel }).catch(() => []);
+    }),
+  );
+  const facts = new Map(answers.flat().map((fact) => [fact.id, fact]));
+  const now = Date.now();
+  return entries.map((entry) => statusOf(entry, heldOf(entry.id), facts.get(entry.id), now));
+}

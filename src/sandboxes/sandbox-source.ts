@@ -1,0 +1,88 @@
+import type { Cancel } from '../core/cancel.ts';
+import { GeodeError } from '../core/errors.ts';
+import type { Limits } from '../core/limits.ts';
+import type { PersistentSpec } from '../core/persistent.ts';
+import type { Runtime, RuntimeName } from '../core/runtime.ts';
+import type { Sandbox } from '../core/sandbox.ts';
+import { newMarkedId } from '../pool/host-mark.ts';
+import { Pool } from '../pool/pool.ts';
+import type { Kind } from '../pool/stock.ts';
+import { checkEnv } from '../runtimes/spec.ts';
+
+export interface SandboxSourceOptions {
+  readonly runtimes: readonly Runtime[];
+  /** The configured runtime, or the one named. */
+  readonly choose: (name?: RuntimeName) => Promise<Runtime>;
+  /** The image by its content, fetched if need be; undefined where the runtime has no images of its own to fetch. */
+  readonly image: (runtime: Runtime, name: string | undefined, cancel: Cancel) => Promise<string | undefined>;
+  /** Where a spec says nothing else. */
+  readonly limits: Limits;
+  /** How long a sandbox goes on without any host. */
+  readonly leaseMs: number;
+  readonly pool: { readonly floor: number; readonly ceiling: number };
+}
+
+/** Where sandboxes for chats come from: blank ones of the pool, and those that were halted. */
+export class SandboxSource implements AsyncDisposable {
+  readonly #options: SandboxSourceOptions;
+  readonly #pool: Pool;
+
+  constructor(options: SandboxSourceOptions) {
+    this.#options = options;
+    this.#pool = new Pool(options.pool);
+  }
+
+  get runtimes(): readonly Runtime[] {
+    return this.#options.runtimes;
+  }
+
+  runtime(name: RuntimeName): Runtime {
+    const runtime = this.#options.runtimes.find((candidate) => candidate.name === name);
+    if (runtime !== undefined) return runtime;
+    throw new GeodeError('runtime_unavailable', `The ${name} runtime is not known here.`);
+  }
+
+  /** A blank sandbox that nobody used, and that the pool forgets. */
+  async claim(spec: PersistentSpec, cancel: Cancel): Promise<{ runtime: Runtime; sandbox: Sandbox }> {
+    const { kind, runtime } = await this.#kindOf(spec, cancel);
+    const claim = await this.#pool.claim(kind, cancel);
+    claim.keep();
+    return { runtime, sandbox: claim.sandbox };
+  }
+
+  async warm(spec: PersistentSpec, count: number, cancel: Cancel): Promise<void> {
+    await this.#pool.reserve((await this.#kindOf(spec, cancel)).kind, count, cancel);
+  }
+
+  /** One that was halted or ended by itself; an engine may have lost its image meanwhile. */
+  async start(id: string, name: RuntimeName, { image }: PersistentSpec, cancel: Cancel): Promise<Sandbox> {
+    const runtime = this.runtime(name);
+    await this.#options.image(runtime, image, cancel);
+    return runtime.start(id, cancel);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#pool[Symbol.asyncDispose]();
+  }
+
+  /** What cannot be changed once it is open. Variables come with each command, labels and owner with the claim. */
+  async #kindOf(spec: PersistentSpec, cancel: Cancel): Promise<{ kind: Kind; runtime: Runtime }> {
+    const { runtime: name, labels: _, egress: __, env, ...fixed } = spec;
+    checkEnv(env ?? {});
+    const runtime = await this.#options.choose(name);
+    const content = await this.#options.image(runtime, spec.image, cancel);
+    const wanted = {
+      leaseMs: this.#options.leaseMs,
+      ...fixed,
+      limits: { ...this.#options.limits, ...spec.limits },
+    };
+    return {
+      runtime,
+      kind: {
+        key: JSON.stringify([runtime.name, content, Object.entries(wanted).sort()]),
+        title: spec.image === undefined ? runtime.name : `${runtime.name} ${spec.image}`,
+        open: () => runtime.open({ ...wanted, id: newMarkedId('room') }),
+      },
+    };
+  }
+}
