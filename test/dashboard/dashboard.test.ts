@@ -114,7 +114,10 @@ describe.skipIf(missing)(
       await other.context().close();
       await page.getByText('bubblewrap: os').waitFor();
       // What it uses, and its limit.
-      await page.getByText(/^[\d.]+ MiB \/ [\d.]+ [MG]iB$/).first().waitFor();
+      await page
+        .getByText(/^[\d.]+ MiB \/ [\d.]+ [MG]iB$/)
+        .first()
+        .waitFor();
       await page.getByRole('img', { name: 'CPU in use' }).locator('canvas').waitFor();
       await page.getByRole('img', { name: 'Memory in use' }).locator('canvas').waitFor();
     });
