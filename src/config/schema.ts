@@ -272,6 +272,25 @@ export function configSchema(host: Host) {
         pull_timeout: positive.default(600).describe('seconds that fetching an image may take'),
       })
       .prefault({}),
+    images: z
+      .strictObject({
+        from: z
+          .string()
+          .min(1)
+          .default('debian:trixie-slim')
+          .describe("what Geode's images are built on: Debian, or what is made of it"),
+        debian_mirror: z.url().optional().describe('where builds get Debian packages, instead of its own'),
+        npm_registry: z.url().optional().describe('where builds get npm packages, instead of the public one'),
+        ca_file: folder
+          .optional()
+          .describe('certificates that builds trust besides, on a network that needs them; PEM'),
+        network: z
+          .enum(['default', 'host'])
+          .default('default')
+          .describe("of builds: the engine's usual one, or that of its machine"),
+        build_timeout: positive.default(3600).describe('seconds that building an image may take'),
+      })
+      .prefault({}),
     chat: z
       .strictObject({
         concurrency: positive.int().default(4).describe('turns of agents in chats at once'),
