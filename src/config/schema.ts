@@ -344,6 +344,9 @@ export function configSchema(host: Host) {
         secrets_key: folder
           .default(join(host.configDir, 'secrets.key'))
           .describe('the file with the key of the secrets; it is made when the first is set'),
+        upstream_ca: folder
+          .optional()
+          .describe('a PEM file of authorities that the host trusts too when it opens or binds HTTPS'),
         audit_records: positive.int().default(100_000).describe('connections that the audit keeps'),
         audit_days: positive.default(30).describe('days that it keeps them'),
       })
