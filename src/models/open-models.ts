@@ -2,8 +2,7 @@ import type { LanguageModel } from 'ai';
 import { GeodeError } from '../core/errors.ts';
 import type { Model, Models, ProviderKind } from '../core/model.ts';
 import { knownPrices, type Price } from '../core/prices.ts';
-import type { Accounting } from './accounting.ts';
-import { SdkModel } from './language-model.ts';
+import { type Books, SdkModel } from './language-model.ts';
 
 /** One place to get models from. */
 interface Service {
@@ -19,7 +18,7 @@ export interface ModelsOptions {
   readonly default?: string | undefined;
   readonly cheap?: string | undefined;
   readonly prices: Readonly<Record<string, Price>>;
-  readonly accounting: Accounting;
+  readonly accounting: Books;
   readonly timeoutMs: number;
   readonly retries: number;
 }
