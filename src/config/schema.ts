@@ -179,6 +179,11 @@ export function configSchema(host: Host) {
               kind: z.enum(providerKinds).describe('the wire that it speaks'),
               base_url: z.url().optional().describe('for openai-compatible: Ollama, vLLM, OpenRouter, …'),
               api_key: z.string().min(1).optional().describe('its key'),
+              secret: z
+                .string()
+                .min(1)
+                .optional()
+                .describe('name of the secret with its key, instead of api_key: geode secrets set'),
             }),
           )
           .default({})
