@@ -14,7 +14,7 @@ export function openConfiguredModels({ providers }: Config, ledger: Ledger): Mod
     default: providers.default,
     cheap: providers.cheap,
     prices: providers.prices,
-    accounting: new Accounting(ledger, providers.daily_budget),
+    accounting: new Accounting(ledger, providers.daily_budget, undefined, providers.daily_tokens),
     timeoutMs: providers.timeout * 1000,
     retries: providers.retries,
   });

@@ -1,32 +1,11 @@
 /** What the built-in agent can do: commands and files in its own sandbox, and the user's memory. */
 import { z } from 'zod';
-import { type GeodeError, isGeodeError, reasonOf } from '../../core/errors.ts';
-import type { Memory } from '../../core/memory.ts';
+import { GeodeError, isGeodeError, reasonOf } from '../../core/errors.ts';
 import type { ModelTool, ToolCall, ToolResult } from '../../core/model.ts';
-import type { PersistentSandbox } from '../../core/persistent.ts';
-import type { ShellPolicy } from '../../shell/policy.ts';
+import { judge, type ShellPolicy } from '../../shell/policy.ts';
 import { shellInput, shellTool } from '../../shell/tool.ts';
-
-export interface ToolPlace {
-  readonly sandbox: PersistentSandbox;
-  readonly memory: Memory;
-  readonly shellPolicy: ShellPolicy;
-  readonly chat: string;
-  readonly signal: AbortSignal;
-}
-
-interface AgentTool extends ModelTool {
-  run(input: unknown, place: ToolPlace): Promise<string>;
-}
-
-function define<Schema extends z.ZodObject>(tool: {
-  readonly name: string;
-  readonly description: string;
-  readonly input: Schema;
-  run(input: z.output<Schema>, place: ToolPlace): Promise<string>;
-}): AgentTool {
-  return { ...tool, run: async (input, place) => await tool.run(tool.input.parse(input), place) };
-}
+import { type AgentTool, define, type ToolPlace } from './agent-tool.ts';
+import { scheduleTools } from './schedule-tools.ts';
 
 const path = z.string().min(1).max(4096).describe('Below the workspace: src/main.py');
 const mostBytes = 200_000;
@@ -37,8 +16,10 @@ const tools: readonly AgentTool[] = [
     description:
       'Runs a shell command in the sandbox and returns what it printed and how it ended. It starts in the workspace.',
     input: shellInput,
-    async run(input, { sandbox, shellPolicy, signal }) {
-      const { text } = await shellTool(sandbox, shellPolicy).run(input, { signal });
+    async run(input, place) {
+      const { sandbox, signal } = place;
+      const policy = await policyFor(input.command, place);
+      const { text } = await shellTool(sandbox, policy).run(input, { signal });
       return text;
     },
   }),
@@ -123,7 +104,20 @@ const tools: readonly AgentTool[] = [
       return `Stored as ${entry.key}.`;
     },
   }),
+  ...scheduleTools,
 ];
+
+/** A command that the policy refuses runs when a person has seen it and allowed it. */
+async function policyFor(command: string, { shellPolicy, permit, call }: ToolPlace): Promise<ShellPolicy> {
+  const verdict = judge(command, shellPolicy);
+  if (verdict.allowed || permit === undefined) return shellPolicy;
+  if (await permit({ call, rule: verdict.rule, command })) return { ...shellPolicy, mode: 'permissive' };
+  throw new GeodeError('command_blocked', deniedText, { hint: 'Do something else, or end the turn.' });
+}
+
+/** A person said no, or nobody answered in time. */
+export const deniedText =
+  'A person did not allow this command. Do not try it again, nor the same by other means; say what you wanted and why.';
 
 export const builtinTools: readonly ModelTool[] = tools;
 
@@ -131,7 +125,11 @@ export const builtinTools: readonly ModelTool[] = tools;
 const longestOutput = 30_000;
 
 /** A failure is a result too: the model can act on it. Only a cancel is thrown. */
-export async function runTool({ id, tool: name, input }: ToolCall, place: ToolPlace): Promise<ToolResult> {
+export async function runTool(
+  { id, tool: name, input }: ToolCall,
+  given: Omit<ToolPlace, 'call'>,
+): Promise<ToolResult> {
+  const place = { ...given, call: id };
   const tool = tools.find((each) => each.name === name);
   try {
     if (tool === undefined)
