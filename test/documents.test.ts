@@ -24,6 +24,7 @@ const layers = [
   'egress',
   'shell',
   'memory',
+  'images',
   'runs',
   'sandboxes',
   'pool',

@@ -308,6 +308,21 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./commands/mcp.ts')).mcpCommand,
   },
   {
+    name: 'image build',
+    summary: "build one of Geode's images with Docker or Podman, and those below it",
+    load: async () => (await import('./commands/image/build.ts')).imageBuildCommand,
+  },
+  {
+    name: 'image ls',
+    summary: "list Geode's images that were built here, with their digests",
+    load: async () => (await import('./commands/image/ls.ts')).imageLsCommand,
+  },
+  {
+    name: 'image rm',
+    summary: "remove one of Geode's images that was built here",
+    load: async () => (await import('./commands/image/rm.ts')).imageRmCommand,
+  },
+  {
     name: 'tools open',
     summary: "let programs in a sandbox use the host's tools, over MCP",
     load: async () => (await import('./commands/tools/open.ts')).toolsOpenCommand,
