@@ -477,4 +477,9 @@ export const commands: readonly CommandEntry[] = [
     summary: 'show every setting, its value and where it came from',
     load: async () => (await import('./commands/config.ts')).configCommand,
   },
+  {
+    name: 'completion',
+    summary: 'print what makes a shell complete the commands, options and sandboxes of geode',
+    load: async () => (await import('./commands/completion.ts')).completionCommand,
+  },
 ];
