@@ -9,7 +9,7 @@ import { isOwnSocket } from '../../host/own-socket.ts';
 import { type HostFacts, namedHost } from '../../ledger/named-host.ts';
 import type { CliContext } from '../command.ts';
 import { program } from '../version.ts';
-import { reachSettings } from './reach-settings.ts';
+import { forgetReachSettings, reachSettings } from './reach-settings.ts';
 
 const pauseMs = 25;
 /** A host that is being started by another command is waited for that long. */
@@ -43,10 +43,14 @@ export async function reachHost(
   let refusal: string | undefined;
   /** Who takes over wants another host than the one that is there. */
   let unwanted = takeOver;
+  let started = 0;
   const look = async () => {
     const found = unwanted ? undefined : await lookForHost(context, greets);
     if (typeof found !== 'object') return found;
-    refusal = found.refusal;
+    refusal = found.leaves ? undefined : found.refusal;
+    // This command started that host: what it keeps of its settings is from before a change of Geode itself.
+    if (started === 1) forgetReachSettings(context);
+    if (started > 1) throw withReason(unanswered(stateDir), found.refusal);
     return undefined;
   };
   for (;;) {
@@ -73,6 +77,7 @@ export async function reachHost(
       throw refusal === undefined ? error : withReason(error, refusal);
     });
     unwanted = false;
+    started += 1;
   }
 }
 
@@ -80,7 +85,7 @@ export async function reachHost(
 async function lookForHost(
   context: Reaching,
   greets: boolean,
-): Promise<string | { readonly refusal: string } | undefined> {
+): Promise<string | { readonly refusal: string; readonly leaves: boolean } | undefined> {
   const { signal } = context;
   const { stateDir, marks } = await reachSettings(context);
   const serves = namedHost(stateDir)?.serves;
@@ -94,7 +99,7 @@ async function lookForHost(
     const leaves = await within(answering, (stop) => askToLeave(serves.api, { signal: stop })).catch(
       orUnanswered,
     );
-    return leaves ? undefined : { refusal };
+    return { refusal, leaves };
   }
   if (!greets) return serves.api;
   const answers = await within(answering, (stop) => isAnswering(serves.api, stop)).catch(orUnanswered);

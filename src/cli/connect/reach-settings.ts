@@ -2,7 +2,7 @@
  * The few settings by which a command finds its host. Checking a whole config takes longer than most commands take, so
  * these are kept beside it, under a mark of all that they were made from; no value of a secret is among them.
  */
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Marks } from '../../config/marks.ts';
 import { type CliContext, text } from '../command.ts';
@@ -18,7 +18,7 @@ export interface ReachSettings {
 type Asking = Pick<CliContext, 'loaded' | 'host' | 'values'>;
 
 export async function reachSettings(context: Asking): Promise<ReachSettings> {
-  const file = join(context.host.cacheDir, 'reach.json');
+  const file = fileOf(context);
   const mark = markOf(context);
   const kept = keptIn(file, mark);
   if (kept !== undefined) return kept;
@@ -32,6 +32,15 @@ export async function reachSettings(context: Asking): Promise<ReachSettings> {
   // A home that is not there is not made.
   if (existsSync(context.host.home)) keep(file, { mark, settings });
   return settings;
+}
+
+/** The next command, or this one, checks the whole config again. */
+export function forgetReachSettings(context: Asking): void {
+  rmSync(fileOf(context), { force: true });
+}
+
+function fileOf({ host }: Asking): string {
+  return join(host.cacheDir, 'reach.json');
 }
 
 /** Of everything that a config is made from. */
