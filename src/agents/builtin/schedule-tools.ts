@@ -2,10 +2,10 @@
 import { z } from 'zod';
 import { catchUps, type UserSchedules } from '../../core/chat.ts';
 import { GeodeError } from '../../core/errors.ts';
-import { type AgentTool, define, type ToolPlace } from './agent-tool.ts';
+import { type AgentTool, type HostPlace, onHost } from './agent-tool.ts';
 
-export const scheduleTools: readonly AgentTool[] = [
-  define({
+export const scheduleTools: readonly AgentTool<HostPlace>[] = [
+  onHost({
     name: 'schedule_add',
     description:
       'Has a text said to you in this chat at set times, as if the person had written it. Use it when the person asks for something later or regularly.',
@@ -26,7 +26,7 @@ export const scheduleTools: readonly AgentTool[] = [
       return `Schedule ${id}: next at ${new Date(next).toISOString()}.`;
     },
   }),
-  define({
+  onHost({
     name: 'schedule_list',
     description: 'Lists what is said in this chat at set times.',
     input: z.strictObject({}),
@@ -38,7 +38,7 @@ export const scheduleTools: readonly AgentTool[] = [
       return lines.join('\n') || 'There are no schedules.';
     },
   }),
-  define({
+  onHost({
     name: 'schedule_remove',
     description: 'Ends a schedule of this chat.',
     input: z.strictObject({ id: z.string().min(1).max(20) }),
@@ -52,7 +52,7 @@ export const scheduleTools: readonly AgentTool[] = [
   }),
 ];
 
-function schedulesOf({ schedules }: ToolPlace): UserSchedules {
+function schedulesOf({ schedules }: HostPlace): UserSchedules {
   if (schedules !== undefined) return schedules;
   throw new GeodeError('stopping', 'Nothing can be scheduled at this moment.', { hint: 'Try again.' });
 }

@@ -17,6 +17,13 @@ export function onePositional({ positionals }: CliContext, what: string): string
   return value;
 }
 
+/** A word that is one of a few. */
+export function chosen<T extends string>(word: string, words: readonly T[], what: string): T {
+  const found = words.find((each) => each === word);
+  if (found !== undefined) return found;
+  throw wrongUsage(`${JSON.stringify(word)} is not ${what}: there are ${words.join(', ')}`);
+}
+
 export function somePositionals({ positionals }: CliContext, what: string): readonly string[] {
   if (positionals.length === 0) throw wrongUsage(`Give at least one ${what}`);
   return positionals;
