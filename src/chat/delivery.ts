@@ -12,6 +12,8 @@ export interface DeliveryOptions {
   /** A reply has a new state. */
   readonly tell: (lane: string) => void;
   readonly log: Log;
+  /** How long a send may take before its outcome counts as unknown. */
+  readonly leaseMs?: number;
 }
 
 interface FilePlace {
@@ -20,7 +22,7 @@ interface FilePlace {
   readonly path: string;
 }
 
-const leaseMs = 120_000;
+const usualLeaseMs = 120_000;
 const lookEveryMs = 1_000;
 /** Replies of different chats that are sent at once. */
 const atOnce = 8;
@@ -70,7 +72,7 @@ export class OutboxDelivery implements AsyncDisposable {
   }
 
   async #claimAll(): Promise<void> {
-    const { bus, channel, log } = this.#options;
+    const { bus, channel, log, leaseMs = usualLeaseMs } = this.#options;
     try {
       while (this.#sending.size < atOnce && !this.#closed) {
         const claim = await bus.claimReply(channel.name, leaseMs);

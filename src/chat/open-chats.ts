@@ -31,6 +31,8 @@ import { workOn } from './work.ts';
 
 export interface OpenChatsOptions {
   readonly stateDir: string;
+  /** The address of a PostgreSQL that several hosts share as their bus; in the ledger if not set. */
+  readonly postgres?: string | undefined;
   readonly agents: Agents;
   readonly sandboxes: Sandboxes;
   readonly approvals: Approvals;
@@ -63,9 +65,7 @@ export async function openChats(options: OpenChatsOptions): Promise<Chats> {
   const ledger = opened.use(
     new Ledger(join(options.stateDir, 'ledger.db'), [busChapter, chatChapter], 'durable'),
   );
-  const bus = new LedgerBus(ledger);
-  const left = await bus.recover();
-  if (left.messages + left.replies > 0) log.info(left, 'Messages and replies of an earlier host were found');
+  const { bus, leases } = await openBus(options, ledger, opened);
   const senders = new Senders(ledger, { allowed: options.allowed ?? {}, pairingMs: options.pairingMs });
   const chats = new ChatTable(ledger);
   const feed = new Feed(bus);
@@ -90,7 +90,7 @@ export async function openChats(options: OpenChatsOptions): Promise<Chats> {
   const readFile = workspaceFile(sandboxes, mostFileBytes);
   for (const channel of channels.values()) {
     opened.use(channel);
-    opened.use(new OutboxDelivery({ bus, channel, readFile, log, tell: () => {} }));
+    opened.use(new OutboxDelivery({ bus, channel, readFile, log, tell: () => {}, ...leases }));
   }
   const scene = {
     parts,
@@ -100,9 +100,18 @@ export async function openChats(options: OpenChatsOptions): Promise<Chats> {
   // Messages of a channel that is not open here wait for a host that has it.
   const lanes = [...channels.keys()].flatMap((name) => [laneOf(name, ''), controlLane(laneOf(name, ''))]);
   const work = (claim: Parameters<typeof workOn>[1], signal: AbortSignal) => workOn(scene, claim, signal);
-  opened.use(new Lanes({ bus, kinds: ['control'], lanes, concurrency: controlAtOnce, work, log }));
+  opened.use(new Lanes({ bus, kinds: ['control'], lanes, concurrency: controlAtOnce, work, log, ...leases }));
   opened.use(
-    new Lanes({ bus, kinds: ['interactive', 'scheduled'], lanes, concurrency, mostPerUser, work, log }),
+    new Lanes({
+      bus,
+      kinds: ['interactive', 'scheduled'],
+      lanes,
+      concurrency,
+      mostPerUser,
+      work,
+      log,
+      ...leases,
+    }),
   );
   const reception = {
     bus,
@@ -167,6 +176,21 @@ export async function openChats(options: OpenChatsOptions): Promise<Chats> {
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
 }
+
+/** In the ledger nobody else works, so all that is at work there was left; what is shared has its leases. */
+async function openBus({ postgres, log }: OpenChatsOptions, ledger: Ledger, opened: AsyncDisposableStack) {
+  if (postgres !== undefined) {
+    const { PostgresBus } = await import('./bus/postgres/postgres-bus.ts');
+    return { bus: opened.use(await PostgresBus.open({ url: postgres, log })), leases: sharedLeases };
+  }
+  const bus = new LedgerBus(ledger);
+  const left = await bus.recover();
+  if (left.messages + left.replies > 0) log.info(left, 'Messages and replies of an earlier host were found');
+  return { bus, leases: {} };
+}
+
+/** What a host that died had is for another after this long. */
+const sharedLeases = { leaseMs: 20_000 };
 
 function checkMessage(text: string): void {
   if (text.trim() === '') throw new GeodeError('invalid_input', 'The message has no text.');

@@ -66,6 +66,7 @@ export function putMessage(
   const control = isControl(commandIn(body.text));
   return bus.put({
     lane: control ? controlLane(lane) : lane,
+    home: lane,
     user,
     key,
     kind: control ? 'control' : 'interactive',

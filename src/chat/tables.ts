@@ -63,5 +63,8 @@ export const chatChapter: Chapter = {
     `ALTER TABLE chats ADD COLUMN is_group INTEGER NOT NULL DEFAULT 0;
     ALTER TABLE chats ADD COLUMN during TEXT;
     ALTER TABLE chat_schedules ADD COLUMN catch_up TEXT NOT NULL DEFAULT 'once'`,
+    // By the key of the message, which is the same in every store of the bus.
+    `DROP TABLE chat_drafts;
+    CREATE TABLE chat_drafts (message TEXT PRIMARY KEY, platform_id TEXT NOT NULL) STRICT`,
   ],
 };

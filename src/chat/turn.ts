@@ -42,8 +42,8 @@ export async function runTurn(scene: TurnScene, claim: Claim, signal: AbortSigna
   const draft = new Draft({
     channel,
     address: chat.address,
-    begun: parts.chats.draft(message.id),
-    keep: (platformId) => parts.chats.keepDraft(message.id, platformId),
+    begun: parts.chats.draft(message.key),
+    keep: (platformId) => parts.chats.keepDraft(message.key, platformId),
   });
   tell({ type: 'turn-start', message: message.id });
   const typing = keepTyping(channel, chat.address);

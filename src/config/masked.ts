@@ -1,6 +1,6 @@
 import type { Setting } from './load.ts';
 
-const secret = /(key|token|secret|password)$/;
+const secret = /(key|token|secret|password|postgres)$/;
 
 /** The value of a setting as people may see it: without keys, wherever in it they stand, and without a URL's password. */
 export function masked({ name, value }: Pick<Setting, 'name' | 'value'>): unknown {

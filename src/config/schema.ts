@@ -316,6 +316,10 @@ export function configSchema(host: Host) {
       .strictObject({
         concurrency: positive.int().default(4).describe('turns of agents in chats at once'),
         per_user: positive.int().default(2).describe('of these, of one user'),
+        postgres: z
+          .url({ protocol: /^postgres(ql)?$/ })
+          .optional()
+          .describe('messages are kept there, for several gateways: postgres://USER:PASSWORD@HOST/DATABASE'),
         during_turn: z
           .enum(['follow', 'steer'])
           .default('follow')

@@ -45,8 +45,7 @@ export interface SendOptions extends Cancel {
 }
 
 /** In a `group` an agent has a memory of that chat alone: what its user told in private is not for the others. */
-export const audiences = ['private', 'group'] as const;
-export type Audience = (typeof audiences)[number];
+export type Audience = 'private' | 'group';
 
 /** One turn that has ended, whole, as it stays on record for good. */
 export interface AgentTurnRecord {

@@ -17,6 +17,11 @@ export type MessageKind = (typeof messageKinds)[number];
 export interface NewMessage {
   /** Messages of one lane are worked on one at a time, in the order in which they came. */
   readonly lane: string;
+  /**
+   * Where several hosts share a store, lanes of one home are worked on by one host, for as long as it is heard of.
+   * Default: the lane.
+   */
+  readonly home?: string;
   /** For whom it counts: lanes of different users take turns. */
   readonly user: string;
   /** The channel's own id of the message: a second one with the same key is not stored. */
@@ -30,7 +35,7 @@ export interface NewMessage {
 
 type MessageState = 'delayed' | 'waiting' | 'running' | 'done' | 'failed' | 'stopped';
 
-export interface BusMessage extends Required<NewMessage> {
+export interface BusMessage extends Required<Omit<NewMessage, 'home'>> {
   readonly id: number;
   readonly state: MessageState;
   readonly at: number;

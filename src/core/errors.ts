@@ -252,6 +252,10 @@ export const errorCatalogue = {
     status: 404,
     hint: 'Codes are valid for a short time. Ask the sender to write again, which gives a new one.',
   },
+  bus_failed: {
+    status: 503,
+    hint: 'Look whether PostgreSQL runs and `chat.bus` is its address; nothing that was accepted is lost.',
+  },
   schedule_not_found: { status: 404, hint: 'Run `geode schedule ls` to see which there are.' },
   too_many_schedules: {
     status: 429,

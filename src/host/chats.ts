@@ -22,6 +22,7 @@ export async function openConfiguredChats(
   return openChats({
     ...parts,
     stateDir: sandbox.state_dir,
+    postgres: chat.postgres,
     channels: channels === 'all' ? await openChannels(config, parts.log) : [],
     allowed: { telegram: platforms.telegram?.allow ?? {} },
     pairingMs: chat.pairing_minutes * 60_000,

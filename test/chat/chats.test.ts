@@ -166,6 +166,27 @@ it('GW-3: shows exactly what a tool would do, and only the user of the chat can 
   await expect.poll(() => channel.shown('room').at(-1), soon).toContain('it was answered already');
 });
 
+it('GW-3: what nobody allows in time counts as denied, and a late button does nothing', async () => {
+  await using scene = await chatScene(async function* ({ ask }) {
+    yield resultOf(`It was ${await ask('The agent wants to use shell', 'rm -r build', 200)}`);
+  });
+  const { channel } = scene;
+  await channel.say('ann', 'clean up');
+  await expect.poll(() => channel.shown('ann'), soon).toContain('It was deny');
+  const allow = channel.sent.find(({ buttons }) => (buttons ?? []).length > 0)?.buttons?.[0]?.value ?? '';
+  await channel.say('ann', allow);
+  await expect.poll(() => channel.shown('ann').at(-1), soon).toContain('its time was up');
+});
+
+it('GW-3: a budget of tokens is looked at before the model is asked, and shown by /status', async () => {
+  await using scene = await chatScene(echo, { dailyBudget: { usd: null, tokens: 0 } });
+  await scene.channel.say('ann', 'hello');
+  await expect.poll(() => scene.channel.shown('ann').at(-1), soon).toContain('the tokens of today are spent');
+  expect(scene.agents.turns).toEqual([]);
+  await scene.channel.say('ann', '/status');
+  await expect.poll(() => scene.channel.shown('ann').at(-1), soon).toContain('0 of 0 tokens');
+});
+
 it('a failure of the agent is told in the chat, and the next message is answered', async () => {
   let first = true;
   await using scene = await chatScene(async function* (turn) {

@@ -8,6 +8,8 @@ export interface EngineFacts {
   readonly ssh: { readonly available: true } | Unavailable;
   /** Compilers and plotting libraries on the machine itself, for the runtimes that show it to a sandbox. */
   readonly toolchains: { readonly available: true } | Unavailable;
+  /** Debian's PostgreSQL server, which tests start for themselves. */
+  readonly postgres: { readonly available: true } | Unavailable;
 }
 
 /** An engine that answers Docker's API and has the usual test images. */

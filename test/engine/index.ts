@@ -9,6 +9,7 @@ import { runtimeFolder } from './folders.ts';
 import { buildImages, usualImages } from './images.ts';
 import { holdLock, type Lock, locked, tryLock } from './lock.ts';
 import { podmanReportsOomKills, startPodman, stopPodman } from './podman.ts';
+import { installPostgres } from './postgres.ts';
 import { installRegistry } from './registry.ts';
 import { installSshd } from './sshd.ts';
 import { installToolchains } from './toolchains.ts';
@@ -17,6 +18,7 @@ export type { ContainerEngine, EngineFacts } from './facts.ts';
 export { ensureGvisor } from './gvisor.ts';
 export { ensureImages, imageTag } from './images.ts';
 export { leftBehind, leftovers } from './leftovers.ts';
+export { type Postgres, startPostgres } from './postgres.ts';
 export { type Registry, startRegistry } from './registry.ts';
 export { RunFolder } from './run-folder.ts';
 export { type Sshd, startSshd } from './sshd.ts';
@@ -78,7 +80,7 @@ export async function releaseEngines(): Promise<'stopped' | 'in use'> {
 }
 
 async function prepare(): Promise<EngineFacts> {
-  const [docker, podman, bubblewrap, registry, ssh, toolchains] = await Promise.all([
+  const [docker, podman, bubblewrap, registry, ssh, toolchains, postgres] = await Promise.all([
     attempt(async () => containerEngine(await startDocker(), { reportsOomKills: true })),
     attempt(async () => containerEngine(await startPodman(), { reportsOomKills: podmanReportsOomKills })),
     attempt(async () => ({ available: true as const, path: await startBubblewrap() })),
@@ -94,8 +96,12 @@ async function prepare(): Promise<EngineFacts> {
       await installToolchains();
       return { available: true as const };
     }),
+    attempt(async () => {
+      await installPostgres();
+      return { available: true as const };
+    }),
   ]);
-  return { docker, podman, bubblewrap, registry, ssh, toolchains };
+  return { docker, podman, bubblewrap, registry, ssh, toolchains, postgres };
 }
 
 async function containerEngine(

@@ -13,7 +13,7 @@ export interface Lock {
  * `setup`: one at a time may install, start, stop or build. `use`: held shared by every run that needs the engines.
  * `registry`: one at a time may choose a port for a registry.
  */
-type LockName = 'setup' | 'use' | 'registry' | 'sshd';
+type LockName = 'setup' | 'use' | 'registry' | 'sshd' | 'postgres';
 
 /** Waits for the lock. It is gone when this process is, however that ends. */
 export async function holdLock(name: LockName, mode: 'shared' | 'exclusive'): Promise<Lock> {

@@ -1,0 +1,65 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type pg from 'pg';
+import type { Log } from '../../../core/log.ts';
+import type { Database } from './database.ts';
+
+const channel = 'geode_bus';
+const firstPauseMs = 200;
+const longestPauseMs = 10_000;
+
+/**
+ * Hears of changes that other hosts make. A notice is a bell, the rows are the truth: whoever listens looks by itself
+ * from time to time too, so a lost connection costs speed and nothing else.
+ */
+export class Notices implements AsyncDisposable {
+  readonly #database: Database;
+  readonly #log: Log;
+  readonly #tell: () => void;
+  readonly #closing = new AbortController();
+  readonly #running: Promise<void>;
+
+  constructor(database: Database, log: Log, tell: () => void) {
+    this.#database = database;
+    this.#log = log;
+    this.#tell = tell;
+    this.#running = this.#listen();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closing.abort();
+    await this.#running;
+  }
+
+  async #listen(): Promise<void> {
+    const { signal } = this.#closing;
+    for (let pauseMs = firstPauseMs; !signal.aborted; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+      try {
+        const client = await this.#database.connect();
+        const lost = until(client, signal);
+        client.on('notification', () => this.#tell());
+        try {
+          await client.query(`LISTEN ${channel}`);
+          pauseMs = firstPauseMs;
+          // What happened before it listened was not told.
+          this.#tell();
+          await lost;
+        } finally {
+          await client.end().catch(() => {});
+        }
+      } catch (err) {
+        if (!signal.aborted) this.#log.warn({ err }, 'Changes of other hosts are not heard at once');
+      }
+      await delay(pauseMs, undefined, { signal }).catch(() => {});
+    }
+  }
+}
+
+/** Resolves when the connection is gone or nobody wants it any more. */
+function until(client: pg.Client, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    client.once('end', resolve);
+    client.on('error', () => resolve());
+    signal.addEventListener('abort', () => resolve(), { once: true });
+    if (signal.aborted) resolve();
+  });
+}
