@@ -34,6 +34,7 @@ import { type OpenedSolves, openSolves } from '../solve/open-solves.ts';
 import { solveChapter } from '../solve/solve-table.ts';
 import { openConfiguredAgents } from './agents.ts';
 import { openConfiguredChats } from './chats.ts';
+import { containerPlace, keepAgentsReady } from './container-agent.ts';
 import { type HostMemory, hostMemory } from './host-memory.ts';
 import { openConfiguredModels } from './models.ts';
 import { reapMeanwhile } from './reap-meanwhile.ts';
@@ -125,9 +126,13 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
   });
   const keys = opened.use(openKeys(config.gateway.keys_file));
   const logins = opened.use(new Logins(config.gateway.keys_file));
+  const place = containerPlace(config, app);
+  // People are let in when their agents can work.
+  if (config.container_agent.enabled && channels === 'all') await place({ signal: lock.signal });
+  if (tends === 'all') keepAgentsReady(opened, config, { place, sandboxes, log });
   const agents = opened.use(
     openConfiguredAgents(config, {
-      ...{ ledger, sandboxes, models, memory, approvals, events, log, app },
+      ...{ ledger, sandboxes, models, memory, approvals, events, log, app, place },
       tools: tools.sessions,
     }),
   );

@@ -27,7 +27,7 @@ export interface LanguageModelOptions {
   /** Loaded with the first call: a host that asks no model does not pay for the library. */
   readonly load: () => Promise<LanguageModel>;
   readonly prices: PriceTable;
-  readonly accounting: Accounting;
+  readonly accounting: Pick<Accounting, 'checkBudget' | 'record'>;
   /** Of one whole answer, retries included. */
   readonly timeoutMs: number;
   readonly retries: number;

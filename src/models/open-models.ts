@@ -18,7 +18,7 @@ export interface ModelsOptions {
   readonly default?: string | undefined;
   readonly cheap?: string | undefined;
   readonly prices: Readonly<Record<string, Price>>;
-  readonly accounting: Accounting;
+  readonly accounting: Pick<Accounting, 'checkBudget' | 'record'>;
   readonly timeoutMs: number;
   readonly retries: number;
 }

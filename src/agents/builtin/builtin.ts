@@ -3,9 +3,10 @@ import type { Model, Models } from '../../core/model.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { ShellPolicy } from '../../shell/policy.ts';
 import type { AgentDriver, DriverTurn, TurnEnd } from '../driver.ts';
-import { fitting, History, unanswered } from './history.ts';
+import { fitting, History } from './history.ts';
 import { instructionsWith, type LoopEvent, leadLoop } from './loop.ts';
 import { builtinTools, runTool } from './tools.ts';
+import { unanswered } from './unanswered.ts';
 
 export interface BuiltinOptions {
   readonly ledger: Ledger;
@@ -64,7 +65,7 @@ export function toldMessages(history: History) {
 /** Keeps one step: what the model is told the next time, and what readers hear. */
 export function noteStep(
   turn: Pick<DriverTurn, 'keep'>,
-  history: History,
+  history: Pick<History, 'add'>,
   model: string,
   event: LoopEvent,
 ): void {

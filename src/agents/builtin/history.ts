@@ -1,4 +1,4 @@
-import type { ModelMessage, ToolResult } from '../../core/model.ts';
+import type { ModelMessage } from '../../core/model.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 
 /** What a model is told of a conversation, in the ledger. Each message is kept before the next step is taken. */
@@ -31,6 +31,15 @@ export class History {
     return row !== undefined;
   }
 
+  /** Messages of this turn. */
+  get length(): number {
+    const row = this.#ledger.read(
+      (sql) => sql.get`SELECT count(*) AS count FROM agent_messages
+        WHERE conversation = ${this.#conversation} AND turn = ${this.#turn}`,
+    );
+    return Number(row?.count ?? 0);
+  }
+
   add(message: ModelMessage): void {
     this.#ledger.write((sql) => {
       const last = sql.get`SELECT max(number) AS number FROM agent_messages
@@ -39,13 +48,6 @@ export class History {
         ${this.#turn}, ${JSON.stringify(message)})`;
     });
   }
-}
-
-/** Every call must have a result before a model is asked again. */
-export function unanswered(messages: readonly ModelMessage[], why: string): readonly ToolResult[] {
-  const last = messages.at(-1);
-  if (last?.role !== 'assistant') return [];
-  return (last.calls ?? []).map(({ id, tool }) => ({ id, tool, output: why, failed: true }));
 }
 
 /**
