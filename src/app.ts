@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -7,7 +8,7 @@ import type { Config } from './config/schema.ts';
 import type { Approvals } from './core/approval.ts';
 import type { Cancel } from './core/cancel.ts';
 import type { EgressSpec } from './core/egress.ts';
-import { GeodeError } from './core/errors.ts';
+import { GeodeError, reasonOf } from './core/errors.ts';
 import { type EventSink, noEvents } from './core/events.ts';
 import { localUser } from './core/identity.ts';
 import type { ImageFacts } from './core/images.ts';
@@ -141,11 +142,13 @@ export function createApp(
     usage: {
       prices: { ...knownPrices, ...config.providers.prices },
       budgetPerDay: config.providers.daily_budget,
+      tokensPerDay: config.providers.daily_tokens,
     },
     warn,
     events,
     ...(approvals && { approvals }),
     askMs: config.egress.ask_timeout * 1000,
+    upstreamCa: upstreamCaOf(config),
     operatorKeys: keysOf(config),
     operatorCredentials: config.container_agent.enabled ? modelCredentials(config) : [],
     initial: initialEgress(config),
@@ -259,6 +262,19 @@ function modelCredentials({ providers }: Config): readonly OperatorCredential[] 
     const upstream = upstreamOf({ kind, baseUrl });
     return upstream === undefined || secret === undefined ? [] : [{ binding: kind, upstream, secret }];
   });
+}
+
+/** Read at the start, so that a file that is not there is noticed then. */
+function upstreamCaOf({ egress: { upstream_ca: file } }: Config): string | undefined {
+  if (file === undefined) return undefined;
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new GeodeError(
+      'invalid_config',
+      `egress.upstream_ca, ${file}, cannot be read: ${reasonOf(error)}.`,
+    );
+  }
 }
 
 /** Undefined where the config names nothing: then nothing leads out. */

@@ -1,9 +1,10 @@
 import type { Duplex } from 'node:stream';
-import type { AuditRecord, Denial, EgressPolicy, EgressTarget, Hatch } from '../core/egress.ts';
+import type { AuditRecord, Denial, EgressPolicy, Hatch } from '../core/egress.ts';
 import { reasonOf } from '../core/errors.ts';
 import type { Crossing } from './crossing.ts';
 import { dial } from './dial.ts';
 import { shownTarget } from './host-name.ts';
+import type { Seen } from './learned.ts';
 import { isPrivateTarget, type Person } from './person.ts';
 import { type Decision, decide, type Request } from './policy.ts';
 import { failure, type Refusal, refusalOf } from './refusal.ts';
@@ -21,13 +22,13 @@ export interface BrokerOptions {
   readonly hatch: Pick<Hatch, 'note'>;
   readonly policy: EgressPolicy;
   /** The command with which a person allows it. */
-  readonly ask: (target: EgressTarget) => string;
+  readonly ask: (request: Request) => string;
   readonly audit: (record: AuditRecord) => void;
   /** Told of each refusal at once. */
   readonly onDenied?: (denial: Denial) => void;
   readonly resolve?: Resolve;
   readonly person?: Person;
-  readonly onLearned?: (target: EgressTarget & { readonly private: boolean }) => void;
+  readonly onLearned?: (seen: Seen) => void;
 }
 
 /** Whoever waits for an answer; gone when it is closed. */
@@ -110,8 +111,7 @@ export class Broker implements Disposable {
       const socket = await dial(pinned.addresses, request.port);
       const late = this.decide(request);
       if (late.allowed) {
-        const { host, port } = request;
-        if (this.#policy.mode === 'learn') this.#options.onLearned?.({ host, port, private: late.private });
+        if (this.#policy.mode === 'learn') this.#options.onLearned?.(seenIn(request, late.private));
         return { socket, address: socket.remoteAddress ?? '', rule: late.rule };
       }
       socket.destroy();
@@ -153,7 +153,7 @@ export class Broker implements Disposable {
   deny(request: Request, via: Via, decision: Extract<Decision, { allowed: false }>): Refusal {
     const { host, port } = request;
     const isHopeless = decision.rule === 'public addresses only' || decision.rule.startsWith('deny ');
-    const ask = isHopeless ? '' : this.#options.ask({ host, port });
+    const ask = isHopeless ? '' : this.#options.ask(request);
     const { rule, reason } = decision;
     const denial: Denial = { at: Date.now(), host, port, rule, reason, ask };
     this.#options.hatch.note(denial);
@@ -238,6 +238,10 @@ export class Broker implements Disposable {
       this.#watchExpiry();
     }, inMs).unref();
   }
+}
+
+function seenIn({ host, port, http, inspected = false }: Request, isPrivate: boolean): Seen {
+  return { host, port, private: isPrivate, inspected, ...(http && { http }) };
 }
 
 interface Noted extends Partial<Pick<AuditRecord, 'status' | 'address' | 'bytesOut' | 'bytesIn'>> {

@@ -17,7 +17,7 @@ import { Audit, type AuditLimits, type AuditQuery } from './audit.ts';
 import { denialTeller } from './denial-events.ts';
 import { Grants } from './grants.ts';
 import { KnownSecrets } from './known-secrets.ts';
-import { Learned, smallestPolicy } from './learned.ts';
+import { Learned, type Seen, smallestPolicy } from './learned.ts';
 import { checkSpec, openHatch } from './open-hatch.ts';
 import { personFor } from './person.ts';
 import type { Resolve } from './resolve.ts';
@@ -26,6 +26,12 @@ import { egressChapter, PolicyTable } from './tables.ts';
 import { type BudgetFacts, type UsageOptions, type UsageRecord, type UsageSum, UsageTable } from './usage.ts';
 
 const defaultAskMs = 60_000;
+/** The authorities of sandboxes are sealed beside the secrets of users, under a name that no user can have. */
+const authorities = ' authorities';
+
+function authorityName(sandboxId: string): string {
+  return `authority-${sandboxId}`.toLowerCase().slice(0, 48);
+}
 
 export interface EgressOptions {
   /** The file of the ledger. It is opened when something is first to be read or written. */
@@ -47,6 +53,8 @@ export interface EgressOptions {
   readonly operatorKeys?: readonly string[];
   /** Credentials of the config that bindings to exactly these upstreams use, whoever's the sandbox is. */
   readonly operatorCredentials?: readonly OperatorCredential[];
+  /** Authorities in PEM that are trusted beside the usual ones when TLS is spoken to an upstream. */
+  readonly upstreamCa?: string | undefined;
   /** How long a connection is held for an answer; default 60 s. */
   readonly askMs?: number;
 }
@@ -139,6 +147,16 @@ export function openEgress(options: EgressOptions): EgressHost {
           audit: note,
           onDenied: denialTeller(options.events ?? noEvents, owner),
           ...(options.resolve && { resolve: options.resolve }),
+          ...(options.upstreamCa !== undefined && { upstreamCa: options.upstreamCa }),
+          ...(owner.chat !== undefined && {
+            authority: {
+              load: () => tables().secrets.reveal(authorities, authorityName(sandboxId)),
+              save(stored: string) {
+                tables().secrets.set(authorities, authorityName(sandboxId), stored);
+                known.forget();
+              },
+            },
+          }),
           ...(options.approvals && {
             person: personFor({
               approvals: options.approvals,
@@ -148,7 +166,8 @@ export function openEgress(options: EgressOptions): EgressHost {
             }),
           }),
           rechecks,
-          onLearned: (target) => noted(() => tables().learned.add(sandboxId, target)),
+          onLearned: (seen) =>
+            noted(() => tables().learned.add(sandboxId, withoutValues(seen, known.of(user)))),
         },
         cancel,
       );
@@ -159,6 +178,7 @@ export function openEgress(options: EgressOptions): EgressHost {
       if (spec !== undefined) return;
       tables().grants.forget(sandboxId);
       tables().learned.forget(sandboxId);
+      tables().secrets.remove(authorities, authorityName(sandboxId));
     },
     search: (query) => tables().audit.search(query),
     secrets: {
@@ -187,6 +207,13 @@ export function openEgress(options: EgressOptions): EgressHost {
       opened = undefined;
     },
   };
+}
+
+/** A path that holds a secret is not written down: every path of its method passes then. */
+function withoutValues(seen: Seen, secrets: readonly string[]): Seen {
+  const path = seen.http?.path ?? null;
+  if (seen.http === undefined || path === null || withoutSecrets(path, secrets) === path) return seen;
+  return { ...seen, http: { method: seen.http.method, path: null } };
 }
 
 function openTables({ ledgerFile, audit, secretsKeyFile, usage }: EgressOptions) {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { AuditRecord, EgressSpec } from '../core/egress.ts';
 import type { Chapter, Ledger } from '../ledger/ledger.ts';
-import { policySchema } from './rules.ts';
+import { bindingSpecSchema, policySchema } from './rules.ts';
 
 /** The tables of the hatch in the ledger. */
 export const egressChapter: Chapter = {
@@ -71,12 +71,23 @@ export const egressChapter: Chapter = {
       private INTEGER NOT NULL,
       PRIMARY KEY (sandbox_id, host, port)
     ) STRICT`,
+    `DROP TABLE egress_learned;
+    CREATE TABLE egress_learned (
+      sandbox_id TEXT NOT NULL,
+      host TEXT NOT NULL,
+      port INTEGER NOT NULL,
+      private INTEGER NOT NULL,
+      inspected INTEGER NOT NULL,
+      method TEXT NOT NULL,
+      path TEXT NOT NULL,
+      PRIMARY KEY (sandbox_id, host, port, method, path)
+    ) STRICT`,
   ],
 };
 
 const specSchema = z.object({
   policy: policySchema,
-  bindings: z.array(z.object({ name: z.string(), upstream: z.string().optional() })),
+  bindings: z.array(bindingSpecSchema),
 });
 
 /** The policies of the sandboxes that stay. */
@@ -107,7 +118,7 @@ const auditSchema = z.object({
   at: z.number(),
   sandbox_id: z.string(),
   user: z.string(),
-  via: z.enum(['http', 'connect', 'socks', 'bridge', 'binding']),
+  via: z.enum(['http', 'connect', 'socks', 'bridge', 'binding', 'inspected']),
   verdict: z.enum(['allowed', 'denied', 'failed']),
   rule: z.string(),
   host: z.string(),

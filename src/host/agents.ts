@@ -1,4 +1,4 @@
-import { builtinDriver } from '../agents/builtin/builtin.ts';
+import { type BuiltinOptions, builtinDriver } from '../agents/builtin/builtin.ts';
 import { claudeDriver } from '../agents/claude/claude.ts';
 import { codexDriver } from '../agents/codex/codex.ts';
 import { containerDriver } from '../agents/container/container.ts';
@@ -10,6 +10,7 @@ import type { Config } from '../config/schema.ts';
 import type { Agents } from '../core/agent.ts';
 import type { Approvals } from '../core/approval.ts';
 import type { Cancel } from '../core/cancel.ts';
+import type { UserSchedules } from '../core/chat.ts';
 import type { EventSink } from '../core/events.ts';
 import type { Log } from '../core/log.ts';
 import type { MemoryStore } from '../core/memory.ts';
@@ -30,6 +31,8 @@ interface AgentParts {
   readonly app: App;
   readonly tools: ToolSessions;
   readonly place: (options: Cancel) => Promise<ContainerPlace>;
+  /** Of the chats, which are opened later. */
+  readonly schedules: (user: string) => UserSchedules | undefined;
 }
 
 /** The agents of the config. Nothing is asked of a model until a message comes, or a turn is to be resumed. */
@@ -59,12 +62,16 @@ export function openConfiguredAgents(config: Config, parts: AgentParts): Agents 
 /** The loop of Geode's own agent: in this host, or in the sandbox of each chat. */
 function ownDriver(
   { agents, providers, container_agent: container }: Config,
-  { ledger, models, memory, app, place }: AgentParts,
+  { ledger, models, memory, app, place, schedules }: AgentParts,
   prices: PriceTable,
 ): AgentDriver {
-  const { model, steps, instructions } = agents;
-  const { shellPolicy } = app;
-  const shared = { ledger, models, memory, model, steps, instructions, shellPolicy };
+  const { model, steps, instructions, dangerous } = agents;
+  const shared: BuiltinOptions = {
+    ...{ ledger, models, memory, model, steps, instructions, dangerous, schedules },
+    historyTokens: agents.history_tokens,
+    recallTokens: agents.recall_tokens,
+    shellPolicy: app.shellPolicy,
+  };
   if (!container.enabled) return builtinDriver(shared);
   const services = Object.entries(providers.services).map(
     ([name, { kind, base_url: baseUrl }]) => [name, { kind, baseUrl }] as const,

@@ -18,9 +18,11 @@ import type { Host as Machine } from '../config/host.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { Agents } from '../core/agent.ts';
 import type { Approvals } from '../core/approval.ts';
+import type { Chats } from '../core/chat.ts';
 import type { Events } from '../core/events.ts';
 import type { Sandboxes } from '../core/persistent.ts';
 import type { ToolSessions } from '../core/tools.ts';
+import { imageChapter } from '../images/image-table.ts';
 import { EventLog, eventChapter } from '../ledger/event-log.ts';
 import { type HostLockOptions, lockHost } from '../ledger/host-lock.ts';
 import { Ledger } from '../ledger/ledger.ts';
@@ -36,6 +38,7 @@ import { openConfiguredAgents } from './agents.ts';
 import { openConfiguredChats } from './chats.ts';
 import { containerPlace, keepAgentsReady } from './container-agent.ts';
 import { type HostMemory, hostMemory } from './host-memory.ts';
+import { openConfiguredImages } from './images.ts';
 import { openConfiguredModels } from './models.ts';
 import { reapMeanwhile } from './reap-meanwhile.ts';
 import { toldRuns } from './told-runs.ts';
@@ -94,6 +97,7 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
       approvalChapter,
       agentChapter,
       toolChapter,
+      imageChapter,
     ]),
   );
   const events = new EventLog(ledger, { keep: config.gateway.keep_events, log });
@@ -130,13 +134,15 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
   // People are let in when their agents can work.
   if (config.container_agent.enabled && channels === 'all') await place({ signal: lock.signal });
   if (tends === 'all') keepAgentsReady(opened, config, { place, sandboxes, log });
+  let chats: Chats | undefined;
   const agents = opened.use(
     openConfiguredAgents(config, {
+      schedules: (user) => chats?.of(user).schedules,
       ...{ ledger, sandboxes, models, memory, approvals, events, log, app, place },
       tools: tools.sessions,
     }),
   );
-  const chats = opened.use(
+  chats = opened.use(
     await openConfiguredChats(config, { agents, approvals, sandboxes, events, log, channels }),
   );
 
@@ -168,6 +174,7 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
     contexts,
     probe: () => app.probe(),
     image: (name, asked) => app.image(name, asked),
+    images: openConfiguredImages(config, { app, machine, ledger, events, log, version }),
     settings: () => loaded.settings,
     mcp: mcpOverHttp(version),
     tools: tools.sessions,

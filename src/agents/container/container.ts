@@ -1,32 +1,23 @@
 import { join } from 'node:path/posix';
 import type { Cancel } from '../../core/cancel.ts';
 import { GeodeError } from '../../core/errors.ts';
-import type { MemoryStore } from '../../core/memory.ts';
-import type { Models } from '../../core/model.ts';
 import type { PersistentSandbox, UserSandboxes } from '../../core/persistent.ts';
 import type { PriceTable } from '../../core/prices.ts';
-import type { Ledger } from '../../ledger/ledger.ts';
-import type { ShellPolicy } from '../../shell/policy.ts';
 import { openBound } from '../bound-sandbox.ts';
-import { beginOrGoOn } from '../builtin/builtin.ts';
+import { type BuiltinOptions, beginOrGoOn, namespaceOf, permitIn } from '../builtin/builtin.ts';
+import { toldMessages } from '../builtin/compaction.ts';
 import { History } from '../builtin/history.ts';
-import type { AgentDriver } from '../driver.ts';
+import { recalled } from '../builtin/recalled.ts';
+import type { AgentDriver, DriverTurn, TurnEnd } from '../driver.ts';
 import { followProgram } from './follow-program.ts';
 import type { ContainerPlace } from './place.ts';
-import { type RunningProgram, reachProgram, stateOf } from './program.ts';
+import { reachProgram, stateOf } from './program.ts';
 import { type ModelService, serviceOf } from './upstream.ts';
 
-export interface ContainerOptions {
-  readonly ledger: Ledger;
-  readonly models: Models;
-  readonly memory: MemoryStore;
-  readonly shellPolicy: ShellPolicy;
+export interface ContainerOptions extends BuiltinOptions {
   readonly prices: PriceTable;
   /** Where models come from, by name. */
   readonly services: Readonly<Record<string, ModelService>>;
-  readonly model?: string | undefined;
-  readonly steps: number;
-  readonly instructions?: string | undefined;
   /** Of one turn. */
   readonly timeoutMs: number;
   /** Of one answer of the model. */
@@ -44,6 +35,7 @@ export function containerDriver(options: ContainerOptions): AgentDriver {
   const idOf = (model: string | null) => options.models.get(model ?? options.model).id;
   return {
     name: 'builtin',
+    listens: true,
     check: (model) => void idOf(model),
     async open(sandboxes, chat, signal, model) {
       const place = await options.place({ signal });
@@ -52,22 +44,34 @@ export function containerDriver(options: ContainerOptions): AgentDriver {
       const bound = () => openBound(sandboxes, chat, { binding, spec: place.spec, signal });
       return await withProgram(await bound(), place, { sandboxes, bound, signal });
     },
-    async turn(turn) {
-      const history = new History(options.ledger, turn.conversation, turn.turn);
-      const before = stateOf(turn);
-      const done = before === undefined ? beginOrGoOn(turn, history) : undefined;
-      if (done !== undefined) return done;
-      const id = idOf(turn.model);
-      const program: RunningProgram = await reachProgram(turn, before, {
-        ...options,
-        history,
-        provider: serviceOf(id, options.services).kind,
-        model: id.slice(id.indexOf('/') + 1),
-      });
-      const memory = options.memory.in(turn.user);
-      return await followProgram(turn, program, { history, memory, model: id, prices: options.prices });
-    },
+    turn: (turn) => leadTurn(turn, idOf(turn.model), options),
   };
+}
+
+async function leadTurn(turn: DriverTurn, id: string, options: ContainerOptions): Promise<TurnEnd> {
+  const history = new History(options.ledger, turn.conversation, turn.turn);
+  const memory = options.memory.in(namespaceOf(turn));
+  const before = stateOf(turn);
+  if (before === undefined) {
+    const done = await beginOrGoOn(turn, history, () => recalled(turn, memory, options.recallTokens));
+    if (done !== undefined) return done;
+  }
+  const program = await reachProgram(turn, before, {
+    ...options,
+    history,
+    provider: serviceOf(id, options.services).kind,
+    model: id.slice(id.indexOf('/') + 1),
+    messages: () =>
+      toldMessages(turn, history, {
+        historyTokens: options.historyTokens,
+        summariser: () => options.models.get('cheap'),
+      }),
+  });
+  return await followProgram(turn, program, {
+    ...{ history, memory, model: id, prices: options.prices },
+    permit: permitIn(turn, history),
+    schedules: options.schedules?.(turn.user),
+  });
 }
 
 /** A sandbox that runs since before an upgrade shows a folder that is gone: starting it again shows the new one. */

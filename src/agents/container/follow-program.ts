@@ -1,16 +1,16 @@
 import { cancelled } from '../../core/cancel.ts';
 import { type ErrorCode, errorCatalogue, GeodeError } from '../../core/errors.ts';
 import type { Memory } from '../../core/memory.ts';
-import type { ToolCall } from '../../core/model.ts';
 import { costOf, type PriceTable } from '../../core/prices.ts';
+import type { HostPlace, WorkPlace } from '../builtin/agent-tool.ts';
 import { noteStep } from '../builtin/builtin.ts';
 import type { History } from '../builtin/history.ts';
 import { hostTools, runToolOf } from '../builtin/tools.ts';
 import { type DriverTurn, stopReason, type TurnEnd } from '../driver.ts';
 import { journalLines, type LineEvent } from '../journal-lines.ts';
 import { nextUnlessStopped } from '../next-line.ts';
-import { type AgentLine, type AgentResponse, agentLine } from '../stdin/schemas.ts';
-import { verifiedLine } from '../stdin/signed-lines.ts';
+import { type AgentLine, type AgentResponse, agentLine, type HostLine } from '../stdin/schemas.ts';
+import { hostNumber, signedLine, verifiedLine } from '../stdin/signed-lines.ts';
 import { agentVersion } from '../stdin/version.ts';
 import { agentEnded, endOf } from './ended.ts';
 import { wrongVersion } from './place.ts';
@@ -19,6 +19,8 @@ import type { ProgramState, RunningProgram } from './program.ts';
 interface FollowScene {
   readonly history: History;
   readonly memory: Memory;
+  readonly schedules: HostPlace['schedules'];
+  readonly permit: NonNullable<WorkPlace['permit']>;
   /** `SERVICE/MODEL`. */
   readonly model: string;
   readonly prices: PriceTable;
@@ -46,7 +48,9 @@ export async function followProgram(
       if (line === undefined || step.value.type !== 'line') continue;
       state = { ...state, offset: step.value.end, next: state.next + 1 };
       if (line.type === 'response') return endingOf(line.response, turn.turn);
-      if (line.type === 'host-call') await answerCall(turn, process, line.call, scene.memory);
+      const answer = await answerFor(turn, line, state, scene);
+      if (answer !== undefined)
+        await process.write(`\n${signedLine(state.secret, hostNumber, JSON.stringify(answer))}\n`);
       note(turn, line, state, scene);
     }
   } catch (error) {
@@ -72,7 +76,7 @@ function note(turn: DriverTurn, line: AgentLine, state: ProgramState, scene: Fol
   // A host that was killed between the two may have the message already.
   const guarded = (position: number): Pick<History, 'add'> => ({
     add: (message) => {
-      if (history.length === state.base + position) history.add(message);
+      if (history.ofTurn.length === state.base + position) history.add(message);
     },
   });
   if (line.type === 'start') {
@@ -85,19 +89,31 @@ function note(turn: DriverTurn, line: AgentLine, state: ProgramState, scene: Fol
   } else if (line.type === 'results') {
     noteStep({ keep }, guarded(line.position), model, line);
     keep([]);
-  } else if (line.type === 'host-call') keep([]);
-  else if (line.type !== 'response') noteStep({ keep }, guarded(0), model, line);
+  } else if (line.type === 'text' || line.type === 'thinking' || line.type === 'tool-result')
+    noteStep({ keep }, guarded(0), model, line);
+  else if (line.type !== 'response') keep([]);
 }
 
-/** Does for the program what only the host can. */
-async function answerCall(
+/** Does for the program what only the host can. Undefined where it asks for nothing. */
+async function answerFor(
   { chat, signal }: DriverTurn,
-  process: RunningProgram['process'],
-  call: ToolCall,
-  memory: Memory,
-): Promise<void> {
-  const result = await runToolOf(hostTools, call, { memory, chat, signal });
-  await process.write(`${JSON.stringify({ type: 'host-result', result })}\n`);
+  line: AgentLine,
+  { base }: ProgramState,
+  { history, memory, schedules, permit }: FollowScene,
+): Promise<HostLine | undefined> {
+  if (line.type === 'host-call') {
+    const result = await runToolOf(hostTools, line.call, { memory, chat, signal, schedules });
+    return { type: 'host-result', result };
+  }
+  if (line.type === 'permit') {
+    const { call, rule, command } = line;
+    return { type: 'permitted', call, isAllowed: await permit({ call, rule, command }) };
+  }
+  if (line.type !== 'hear') return undefined;
+  // A host that was killed before it answered has taken it in already.
+  if (history.ofTurn.length === base + line.position) history.hear();
+  const heard = history.ofTurn[base + line.position];
+  return { type: 'heard', position: line.position, text: heard?.role === 'user' ? heard.text : null };
 }
 
 function endingOf(response: AgentResponse, request: string): TurnEnd {

@@ -5,7 +5,6 @@ import { isGeodeError } from '../../core/errors.ts';
 import type { ModelMessage, ProviderKind } from '../../core/model.ts';
 import type { Process } from '../../core/process.ts';
 import type { ShellPolicy } from '../../shell/policy.ts';
-import { toldMessages } from '../builtin/builtin.ts';
 import type { History } from '../builtin/history.ts';
 import { builtinTools } from '../builtin/tools.ts';
 import type { DriverTurn } from '../driver.ts';
@@ -32,6 +31,9 @@ export interface RunningProgram {
 
 interface ProgramOptions {
   readonly history: History;
+  /** What the model is told of the conversation. */
+  readonly messages: () => Promise<readonly ModelMessage[]>;
+  readonly dangerous: 'ask' | 'refuse';
   readonly provider: ProviderKind;
   /** As the provider calls it. */
   readonly model: string;
@@ -75,7 +77,7 @@ async function startProgram(turn: DriverTurn, options: ProgramOptions): Promise<
   if (turn.isResumed) await endOthers(turn);
   const { node, program } = await options.place({ signal });
   const secret = randomBytes(32).toString('hex');
-  const request = requestOf(turn, options, secret);
+  const request = requestOf(turn, options, await options.messages(), secret);
   try {
     const process = await sandbox.spawn(
       {
@@ -86,7 +88,7 @@ async function startProgram(turn: DriverTurn, options: ProgramOptions): Promise<
       },
       { inStep: true, signal },
     );
-    const base = options.history.length;
+    const base = options.history.ofTurn.length;
     const state = { turn: turn.turn, process: process.id, offset: 0, next: 1, secret, base };
     turn.keep([], state);
     return { process, state };
@@ -106,10 +108,10 @@ async function endOthers({ sandbox, turn, signal }: DriverTurn): Promise<void> {
 function requestOf(
   { turn }: DriverTurn,
   options: ProgramOptions,
+  messages: readonly ModelMessage[],
   secret: string,
 ): z.input<typeof agentRequest> {
-  const { provider, model, steps, instructions, retries, shellPolicy } = options;
-  const messages = toldMessages(options.history);
+  const { provider, model, steps, instructions, retries, shellPolicy, dangerous } = options;
   const last = messages.at(-1);
   // A turn that an earlier host began may have come further than its message.
   const [message, session] =
@@ -118,12 +120,13 @@ function requestOf(
     request_id: turn,
     message,
     agent_config: {
-      ...{ provider, model, steps, retries, shell: shellPolicy.mode },
+      ...{ provider, model, steps, retries, shell: shellPolicy.mode, dangerous },
       ...(instructions !== undefined && { instructions }),
       timeout: options.answerTimeoutMs / 1000,
       shell_programs: [...(shellPolicy.programs ?? [])],
     },
     tools: builtinTools.map(({ name }) => name),
+    host: true,
     session: { messages: session.map(copied) },
     secret,
   };

@@ -2,18 +2,11 @@ import { writeSync } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { z } from 'zod';
 import { GeodeError, isGeodeError, reasonOf } from '../../core/errors.ts';
-import type { ToolCall, ToolResult } from '../../core/model.ts';
 import { hostTools } from '../builtin/tools.ts';
 import { answerRequest } from './answer-request.ts';
+import { hostOn } from './host-on-stdin.ts';
 import { RequestLines } from './request-lines.ts';
-import {
-  type AgentLine,
-  type AgentRequest,
-  type AgentResponse,
-  agentRequest,
-  hostLine,
-  mostBytes,
-} from './schemas.ts';
+import { type AgentLine, type AgentRequest, type AgentResponse, agentRequest, mostBytes } from './schemas.ts';
 import { signedLine } from './signed-lines.ts';
 import { agentVersion } from './version.ts';
 
@@ -46,8 +39,8 @@ export async function agentStdin(options: AgentStdinOptions): Promise<boolean> {
     output.tell({ type: 'start', version: agentVersion });
     const { folder, variable, signal } = options;
     const tell = (line: AgentLine) => output.tell(line);
-    const askHost = (call: ToolCall) => hostResult(call, lines, tell);
-    response = await answerRequest(request, { folder, variable, tell, askHost, signal });
+    const host = request.host && request.secret ? hostOn(lines, request.secret, tell) : undefined;
+    response = await answerRequest(request, { folder, variable, tell, host, signal });
   } catch (error) {
     options.log(`agent-stdin: ${reasonOf(error)}`);
     response = failure(request?.request_id ?? null, error);
@@ -56,7 +49,7 @@ export async function agentStdin(options: AgentStdinOptions): Promise<boolean> {
   return response.status === 'success';
 }
 
-function parseRequest(line: string | undefined, hasHost: boolean): AgentRequest {
+function parseRequest(line: string | undefined, hasEvents: boolean): AgentRequest {
   if (line === undefined || line.trim() === '')
     throw new GeodeError('invalid_input', 'There is no request on stdin: one line of JSON is expected.');
   let json: unknown;
@@ -68,26 +61,15 @@ function parseRequest(line: string | undefined, hasHost: boolean): AgentRequest 
   const parsed = agentRequest.safeParse(json);
   if (!parsed.success)
     throw new GeodeError('invalid_input', `The request is not valid: ${z.prettifyError(parsed.error)}`);
-  const host = parsed.data.tools.find((name) => hostTools.some((tool) => tool.name === name));
-  if (host !== undefined && !hasHost)
-    throw new GeodeError('invalid_input', `The tool ${host} needs a host that answers: use --events.`);
+  const { host, secret, tools, agent_config: config } = parsed.data;
+  if (host && (!hasEvents || secret === undefined))
+    throw new GeodeError('invalid_input', 'A host that answers needs --events and a secret.');
+  const needed = hostTools.find(({ name }) => tools.includes(name))?.name;
+  if (!host && needed !== undefined)
+    throw new GeodeError('invalid_input', `The tool ${needed} needs a host that answers.`);
+  if (!host && config.dangerous === 'ask')
+    throw new GeodeError('invalid_input', 'Without a host nobody can be asked: dangerous is refuse.');
   return parsed.data;
-}
-
-async function hostResult(
-  call: ToolCall,
-  lines: RequestLines,
-  tell: (line: AgentLine) => void,
-): Promise<ToolResult> {
-  tell({ type: 'host-call', call });
-  for (;;) {
-    const line = await lines.next();
-    const parsed = hostLine.safeParse(line === undefined ? undefined : JSON.parse(line));
-    if (!parsed.success)
-      throw new GeodeError('agent_failed', `The host did not answer the call of ${call.tool}.`);
-    // A host that takes over from another may answer the call before this one again.
-    if (parsed.data.result.id === call.id) return parsed.data.result;
-  }
 }
 
 function failure(request_id: string | null, error: unknown): AgentResponse {
@@ -110,7 +92,8 @@ class Output {
   }
 
   tell(line: AgentLine): void {
-    if (this.#options.events) this.#write(1, `${this.#signed(plain(line))}\n`);
+    // The break before it ends what a tool may have written without one.
+    if (this.#options.events) this.#write(1, `\n${this.#signed(plain(line))}\n`);
   }
 
   respond(given: AgentResponse): void {

@@ -4,6 +4,7 @@ import { openModels } from '../../models/open-models.ts';
 import { instructionsWith, type LoopEvent, leadLoop } from '../builtin/loop.ts';
 import { builtinTools, runToolOf, workspaceTools } from '../builtin/tools.ts';
 import { unanswered } from '../builtin/unanswered.ts';
+import type { AnsweringHost } from './host-on-stdin.ts';
 import { runHere } from './local-command.ts';
 import { localFiles } from './local-files.ts';
 import type { AgentLine, AgentRequest, AgentResponse } from './schemas.ts';
@@ -16,8 +17,7 @@ export interface RequestScene {
   readonly variable: (name: string) => string | undefined;
   /** Told of each step as it is taken. */
   readonly tell: (line: AgentLine) => void;
-  /** Has the host do a call. */
-  readonly askHost: (call: ToolCall) => Promise<ToolResult>;
+  readonly host: AnsweringHost | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -25,7 +25,7 @@ export interface RequestScene {
 export async function answerRequest(request: AgentRequest, scene: RequestScene): Promise<AgentResponse> {
   const { request_id, message, agent_config: config } = request;
   const messages: ModelMessage[] = [...(request.session?.messages ?? [])];
-  const open = unanswered(messages, 'The turn was interrupted.');
+  const open = unanswered(messages.at(-1), 'The turn was interrupted.');
   if (open.length > 0) messages.push({ role: 'tool', results: open });
   messages.push({ role: 'user', text: message });
   const first = messages.length;
@@ -48,10 +48,19 @@ export async function answerRequest(request: AgentRequest, scene: RequestScene):
     instructions: instructionsWith(config.instructions),
     tools: toolsOf(request),
     messages: () => messages,
+    hear: () => hear(messages, first, scene.host),
     run: (call) => runCall(call, request, scene),
   });
   const session = { messages } as Extract<AgentResponse, { status: 'success' }>['session'];
   return { status: 'success', request_id, version: agentVersion, outcome, content: text, session, usage };
+}
+
+/** What people say to the turn while it goes on becomes a part of it. */
+async function hear(messages: ModelMessage[], first: number, host: AnsweringHost | undefined) {
+  const text = (await host?.hear(messages.length - first)) ?? null;
+  if (text === null) return false;
+  messages.push({ role: 'user', text });
+  return true;
 }
 
 function toolsOf({ tools }: AgentRequest): readonly ModelTool[] {
@@ -60,18 +69,19 @@ function toolsOf({ tools }: AgentRequest): readonly ModelTool[] {
 
 async function runCall(
   call: ToolCall,
-  { tools, agent_config: { shell, shell_programs: programs } }: AgentRequest,
-  { folder, askHost, signal }: RequestScene,
+  { tools, agent_config: { shell, shell_programs: programs, dangerous } }: AgentRequest,
+  { folder, host, signal }: RequestScene,
 ): Promise<ToolResult> {
   const own = workspaceTools.filter(({ name }) => tools.includes(name));
   const isHosts = tools.includes(call.tool) && !own.some(({ name }) => name === call.tool);
-  if (isHosts) return await askHost(call);
+  if (isHosts && host !== undefined) return await host.call(call);
   const sandbox = {
     files: localFiles(folder),
     exec: (...command: Parameters<typeof runHere> extends [string, ...infer Rest] ? Rest : never) =>
       runHere(folder, ...command),
   };
-  return await runToolOf(own, call, { sandbox, shellPolicy: { mode: shell, programs }, signal });
+  const permit = dangerous === 'ask' ? host?.permit : undefined;
+  return await runToolOf(own, call, { sandbox, shellPolicy: { mode: shell, programs }, permit, signal });
 }
 
 function modelOf(

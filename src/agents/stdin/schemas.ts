@@ -45,12 +45,22 @@ export const agentRequest = z.strictObject({
     retries: z.int().min(0).max(20).default(2).describe('tries again after a limit or a failure'),
     shell: z.enum(['standard', 'strict', 'permissive']).default('standard').describe('the command policy'),
     shell_programs: z.array(z.string().max(200)).max(1000).default([]).describe('what strict lets run'),
+    dangerous: z
+      .enum(['ask', 'refuse'])
+      .default('refuse')
+      .describe('what becomes of a command that the policy refuses: the host asks a person, or it is over'),
   }),
   tools: z
     .array(z.enum(toolNames))
     .max(100)
     .default(ownTools)
-    .describe('what it may use; tools of the host need a host that answers, with --events'),
+    .describe('what it may use; those of the host need one'),
+  host: z
+    .boolean()
+    .default(false)
+    .describe(
+      'a program reads the events and answers on stdin what only it can, with lines signed alike: needs --events and a secret',
+    ),
   session: session.nullable().default(null).describe('as the last response of the conversation gave it'),
   secret: z
     .string()
@@ -62,7 +72,7 @@ export type AgentRequest = z.output<typeof agentRequest>;
 
 const id = z.string().max(200).nullable().describe('null when the request could not be read');
 
-export const agentResponse = z.discriminatedUnion('status', [
+const agentResponse = z.discriminatedUnion('status', [
   z.strictObject({
     status: z.literal('success'),
     request_id: id,
@@ -96,12 +106,21 @@ export const agentLine = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('results'), position: z.int().min(0), results: z.array(result).max(500) }),
   /** The host does this call, and writes a line with the result to stdin. */
   z.strictObject({ type: z.literal('host-call'), call }),
+  /** The host says what people said to the turn meanwhile. */
+  z.strictObject({ type: z.literal('hear'), position: z.int().min(0) }),
+  /** The host asks a person whether this command may run. */
+  z.strictObject({ type: z.literal('permit'), call: z.string(), rule: z.string(), command: text }),
   z.strictObject({ type: z.literal('response'), response: agentResponse }),
 ]);
 export type AgentLine = z.output<typeof agentLine>;
 
-/** What the host writes to stdin behind the request. */
-export const hostLine = z.strictObject({ type: z.literal('host-result'), result });
+/** What the host writes to stdin behind the request, each to one line that asks for it. */
+export const hostLine = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('host-result'), result }),
+  z.strictObject({ type: z.literal('heard'), position: z.int().min(0), text: text.nullable() }),
+  z.strictObject({ type: z.literal('permitted'), call: z.string(), isAllowed: z.boolean() }),
+]);
+export type HostLine = z.output<typeof hostLine>;
 
 /** The published schema of the request and the response. */
 export function publishedSchema(): object {
