@@ -8,6 +8,7 @@ import { cpSync, globSync, mkdirSync, readFileSync, renameSync, rmSync, writeFil
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
+import { buildAgent } from './build-agent.ts';
 import { buildDashboard } from './build-dashboard.ts';
 import { buildGuest } from './build-guest.ts';
 import { dependenciesOf, licencesDocument } from './licences-document.ts';
@@ -32,10 +33,12 @@ export async function buildPackage(build = join(root, 'build')): Promise<string>
   compile(join(folder, 'dist'));
   buildGuest(['amd64', 'arm64']);
   await buildDashboard();
+  await buildAgent();
   for (const name of ['bin', 'images', 'LICENSE', 'README.md', 'CHANGELOG.md'])
     cpSync(join(root, name), join(folder, name), { recursive: true });
   for (const name of ['guest-linux-amd64', 'guest-linux-arm64'])
     copy(join(root, 'guest/dist', name), join(folder, 'guest/dist', name));
+  copy(join(root, 'bundle/agent-stdin.mjs'), join(folder, 'bundle/agent-stdin.mjs'));
   cpSync(join(root, 'dashboard/dist'), join(folder, 'dashboard/dist'), {
     recursive: true,
     filter: (path) => !path.endsWith('.vite'),

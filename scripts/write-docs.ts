@@ -1,7 +1,9 @@
 /** Writes the documents that are made from code. A test fails when they differ from what this prints. */
 import { writeFileSync } from 'node:fs';
+import { agentSchemaDocument } from './agent-schema-document.ts';
 import { commandsDocument } from './commands-document.ts';
 import { errorsDocument } from './errors-document.ts';
 
 writeFileSync(new URL('../docs/errors.md', import.meta.url), errorsDocument());
 writeFileSync(new URL('../docs/commands.md', import.meta.url), await commandsDocument());
+writeFileSync(new URL('../docs/agent-stdin.schema.json', import.meta.url), agentSchemaDocument());

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { upstreamOf } from './agents/container/upstream.ts';
 import type { Host } from './config/host.ts';
 import type { Config } from './config/schema.ts';
 import type { Approvals } from './core/approval.ts';
@@ -17,7 +18,7 @@ import type { Sandboxes, SandboxStatus } from './core/persistent.ts';
 import { knownPrices } from './core/prices.ts';
 import type { Runtime, RuntimeName } from './core/runtime.ts';
 import type { Sandbox, SandboxSpec } from './core/sandbox.ts';
-import { type EgressHost, openEgress } from './egress/open-egress.ts';
+import { type EgressHost, type OperatorCredential, openEgress } from './egress/open-egress.ts';
 import { policyOf } from './egress/rules.ts';
 import { journalFiles } from './journals/journal-files.ts';
 import { type JournalReading, journalReading } from './journals/journal-reading.ts';
@@ -111,7 +112,7 @@ export function createApp(
     arch: host.arch,
     path: host.path,
     mounts: {
-      roots: config.security.mount_roots,
+      roots: [...config.security.mount_roots, ...(config.container_agent.enabled ? agentFiles : [])],
       writableRoots: config.security.writable_mount_roots,
       homes: [host.home],
       own: [
@@ -149,6 +150,7 @@ export function createApp(
     askMs: config.egress.ask_timeout * 1000,
     upstreamCa: upstreamCaOf(config),
     operatorKeys: keysOf(config),
+    operatorCredentials: config.container_agent.enabled ? modelCredentials(config) : [],
     initial: initialEgress(config),
     denied: policyOf({ deny: config.egress.deny }).deny,
   });
@@ -251,6 +253,17 @@ function keysOf({ memory, qdrant, providers }: Config): readonly string[] {
   return [memory.api_key, qdrant.api_key, ...services].filter((key) => key !== undefined);
 }
 
+/** What agents inside sandboxes are shown read-only: their program, and the Node of this host. */
+const agentFiles = [fileURLToPath(new URL('../bundle', import.meta.url)), process.execPath];
+
+/** Agents inside sandboxes reach the models of the config with its keys, which stay outside. */
+function modelCredentials({ providers }: Config): readonly OperatorCredential[] {
+  return Object.values(providers.services).flatMap(({ kind, base_url: baseUrl, api_key: secret }) => {
+    const upstream = upstreamOf({ kind, baseUrl });
+    return upstream === undefined || secret === undefined ? [] : [{ binding: kind, upstream, secret }];
+  });
+}
+
 /** Read at the start, so that a file that is not there is noticed then. */
 function upstreamCaOf({ egress: { upstream_ca: file } }: Config): string | undefined {
   if (file === undefined) return undefined;
@@ -277,8 +290,12 @@ function tlsOf({ docker: { tls_ca: ca, tls_cert: cert, tls_key: key } }: Config)
 }
 
 /** New chats come in bursts; a kind that is in demand may have more than its floor. */
-function readyFor({ sandbox: { ready } }: Config): { floor: number; ceiling: number } {
-  return { floor: ready, ceiling: ready === 0 ? 0 : Math.max(ready, 4) };
+function readyFor({ sandbox: { ready }, container_agent: agent }: Config): {
+  floor: number;
+  ceiling: number;
+} {
+  const agents = agent.enabled ? agent.ready : 0;
+  return { floor: ready, ceiling: ready + agents === 0 ? 0 : Math.max(ready + agents, 4) };
 }
 
 function milliseconds(seconds: number | null): number | null {

@@ -2,6 +2,7 @@ import { globSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { TestProject } from 'vitest/node';
+import { buildAgent } from '../scripts/build-agent.ts';
 import { buildDashboard } from '../scripts/build-dashboard.ts';
 import { buildGuest } from '../scripts/build-guest.ts';
 import { type EngineFacts, leftBehind, RunFolder, startEngines } from './engine/index.ts';
@@ -14,10 +15,11 @@ declare module 'vitest' {
   }
 }
 
-/** Before all tests: the guest, the dashboard, and real engines. After them: nothing may be left of this run. */
+/** Before all tests: the guest, the dashboard, the program of agents, and real engines. After them: nothing may be left of this run. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   buildGuest();
   await buildDashboard();
+  await buildAgent();
   const engines = await startEngines();
   project.provide('engines', engines.facts);
   for (const [name, fact] of Object.entries(engines.facts)) {

@@ -1,13 +1,15 @@
 import type { BindingSpec, EgressSpec } from '../core/egress.ts';
 import { isGeodeError } from '../core/errors.ts';
-import type { PersistentSandbox, UserSandboxes } from '../core/persistent.ts';
+import type { PersistentSandbox, PersistentSpec, UserSandboxes } from '../core/persistent.ts';
 import type { Mount } from '../core/sandbox.ts';
 
 interface Needs {
   /** Where its model is. */
   readonly binding: BindingSpec;
   /** Of the agent's program and what belongs to it; only a new sandbox can have them. */
-  readonly mounts: readonly Mount[];
+  readonly mounts?: readonly Mount[];
+  /** What a new sandbox shall be besides. */
+  readonly spec?: PersistentSpec;
   readonly signal: AbortSignal | undefined;
 }
 
@@ -15,7 +17,7 @@ interface Needs {
 export async function openBound(
   sandboxes: UserSandboxes,
   chat: string,
-  { binding, mounts, signal }: Needs,
+  { binding, mounts, spec = {}, signal }: Needs,
 ): Promise<PersistentSandbox> {
   const withBinding = (before: EgressSpec | undefined): EgressSpec => ({
     policy: before?.policy ?? { mode: 'allow-list', allow: [], deny: [] },
@@ -24,11 +26,15 @@ export async function openBound(
   try {
     const sandbox = await sandboxes.start(chat, { signal });
     const before = await sandboxes.egress(chat);
-    if (!before?.bindings.some(({ name }) => name === binding.name))
-      await sandboxes.changeEgress(chat, withBinding, { signal });
+    const isBound = before?.bindings.some(
+      ({ name, upstream }) =>
+        name === binding.name && (binding.upstream === undefined || upstream === binding.upstream),
+    );
+    if (!isBound) await sandboxes.changeEgress(chat, withBinding, { signal });
     return sandbox;
   } catch (error) {
     if (!isGeodeError(error, 'sandbox_not_found')) throw error;
-    return await sandboxes.getOrCreate(chat, { mounts, egress: withBinding(undefined) }, { signal });
+    const made = { ...spec, ...(mounts && { mounts }), egress: withBinding(undefined) };
+    return await sandboxes.getOrCreate(chat, made, { signal });
   }
 }

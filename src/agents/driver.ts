@@ -56,7 +56,12 @@ export interface AgentDriver extends Partial<Disposable> {
   /** Refuses what cannot begin at all, before anything is written: a model that is not there. */
   check(model: string | null): void;
   /** The sandbox of the chat, with all that the agent needs to be there. */
-  open(sandboxes: UserSandboxes, chat: string, signal?: AbortSignal): Promise<PersistentSandbox>;
+  open(
+    sandboxes: UserSandboxes,
+    chat: string,
+    signal: AbortSignal | undefined,
+    model: string | null,
+  ): Promise<PersistentSandbox>;
   /**
    * Leads one turn to its end. A failure is thrown. When the signal fires because of an interrupt, everything that the
    * turn runs has ended before this settles; when the host ends, a program may go on for the next host.

@@ -173,9 +173,10 @@ class HostedAgents implements Agents {
     const name = known?.driver ?? wanted ?? this.#options.driver;
     refuseMismatch(known, wanted, model);
     const driver = this.#driver(name);
-    driver.check(known === undefined ? (model ?? null) : known.model);
+    const chosen = known === undefined ? (model ?? null) : known.model;
+    driver.check(chosen);
     const stop = AbortSignal.any([this.#ending.signal, ...(signal === undefined ? [] : [signal])]);
-    const sandbox = await driver.open(this.#options.sandboxes.of(user), chat, stop);
+    const sandbox = await driver.open(this.#options.sandboxes.of(user), chat, stop, chosen);
     const paths = await writeAttachments(sandbox.files, attachments, stop);
     const snapshot = await this.#mark(sandbox);
     throwIfCancelled(stop, 'The message');
@@ -198,7 +199,8 @@ class HostedAgents implements Agents {
       if (turn.starts >= mostStarts)
         throw new GeodeError('agent_failed', `${turn.starts} hosts ended during this turn; it is given up.`);
       const driver = this.#driver(conversation.driver);
-      const sandbox = await driver.open(this.#options.sandboxes.of(user), chat, this.#ending.signal);
+      const { signal } = this.#ending;
+      const sandbox = await driver.open(this.#options.sandboxes.of(user), chat, signal, conversation.model);
       const row = this.#table.resumeTurn(turn);
       this.#tellReaders(conversation.id);
       this.#launch(driver, conversation, row, sandbox);

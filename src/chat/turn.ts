@@ -50,7 +50,11 @@ export async function runTurn(scene: TurnScene, claim: Claim, signal: AbortSigna
   const steering = steerMeanwhile(scene, signal);
   let last: AgentEvent | undefined;
   try {
-    last = await follow(scene, claim, draft, signal);
+    last = await follow(scene, claim, draft, signal, message.key);
+    if (isEnded(last) && !signal.aborted) {
+      if (await tellRetry(scene, claim, last)) return;
+      last = await follow(scene, claim, draft, signal, `${message.key} again`);
+    }
   } catch (error) {
     // The message stays claimed: the next host goes on with the turn.
     if (signal.aborted) return;
@@ -65,17 +69,38 @@ export async function runTurn(scene: TurnScene, claim: Claim, signal: AbortSigna
   await end(scene, claim, last, await draft.end());
 }
 
+/** The agent, or its sandbox, was gone before it answered. */
+function isEnded(event: AgentEvent | undefined): event is Extract<AgentEvent, { type: 'error' }> {
+  return event?.type === 'error' && event.code === 'agent_ended';
+}
+
+/**
+ * Gives the message back for one more try, and says so in the chat. False when that was said before: now is that try.
+ * The chat itself remembers which it is, so that a host that is killed in between changes nothing.
+ */
+async function tellRetry(
+  { parts, chat }: TurnScene,
+  claim: Claim,
+  { message: reason }: Extract<AgentEvent, { type: 'error' }>,
+): Promise<boolean> {
+  const text = `${reason} Your message is kept and tried once more.`;
+  if (!(await parts.bus.say(newReply(chat, `again:${claim.message.id}`, { text })))) return false;
+  await parts.bus.retry(claim, { due: Date.now() + busyPauseMs, reason });
+  return true;
+}
+
 /** Until the turn's last event. */
 async function follow(
   { parts, chat, body, channel, tell }: TurnScene,
   { message }: Claim,
   draft: Draft,
   signal: AbortSignal,
+  mark: string,
 ): Promise<AgentEvent | undefined> {
   const attachments = await fetchFiles(channel, body, parts.mostFileBytes);
   const turn = parts.agents.of(chat.user).send(
     chat.name,
-    { text: body.text, attachments, mark: message.key },
+    { text: body.text, attachments, mark },
     {
       signal,
       audience: chat.isGroup ? 'group' : 'private',

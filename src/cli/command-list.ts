@@ -128,6 +128,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./commands/sandbox/rename.ts')).sandboxRenameCommand,
   },
   {
+    name: 'agent-stdin',
+    summary: 'answer one request on stdin with the built-in agent, in the place where this runs',
+    load: async () => (await import('./commands/agent-stdin.ts')).agentStdinCommand,
+  },
+  {
     name: 'agent',
     summary: 'send a message to an agent that lives in a sandbox',
     load: async () => (await import('./commands/agent/agent.ts')).agentCommand,

@@ -5,6 +5,7 @@ import { GeodeError, reasonOf } from '../core/errors.ts';
 import { parseSize } from '../core/limits.ts';
 import { providerKinds } from '../core/model.ts';
 import { runtimeNames } from '../core/runtime.ts';
+import { networks } from '../core/sandbox.ts';
 import { languageNames } from '../runs/languages/language.ts';
 import { defaultStrictPrograms } from '../shell/policy.ts';
 import type { Host } from './host.ts';
@@ -235,6 +236,40 @@ export function configSchema(host: Host) {
           .describe('of what memory knows about a message, told with it; 0: the agent looks for itself'),
         turn_timeout: positive.default(1800).describe('seconds that one turn may take'),
         keep_events: positive.int().default(100_000).describe('events that each conversation keeps'),
+      })
+      .prefault({}),
+    container_agent: z
+      .strictObject({
+        enabled: z
+          .boolean()
+          .default(false)
+          .describe('the built-in agent runs inside the sandbox of its chat: geode gateway --containerized'),
+        image: z
+          .string()
+          .min(1)
+          .default('localhost/geode/agent:latest')
+          .describe('of its sandboxes, where the runtime has images: geode image build agent'),
+        memory: size
+          .nullable()
+          .default(1024 ** 3)
+          .describe('"1g"; null: no limit'),
+        cpus: positive.nullable().default(2).describe('may be a fraction; null: no limit'),
+        timeout: positive.default(300).describe('seconds that one turn may take'),
+        network: z
+          .enum(networks)
+          .default('none')
+          .describe('the model is reached through the hatch all the same'),
+        mounts: z
+          .array(z.strictObject({ source: folder, target: folder, writable: z.boolean().default(false) }))
+          .default([])
+          .describe('folders of this machine that it sees; below security.mount_roots'),
+        concurrency: positive.int().default(5).describe('turns at once, instead of chat.concurrency'),
+        ready: count.default(1).describe('sandboxes kept ready for new chats'),
+        program: folder
+          .optional()
+          .describe(
+            "of the image, of this version; not set: the host's own is shown to the sandbox read-only",
+          ),
       })
       .prefault({}),
     solve: z

@@ -242,6 +242,10 @@ export const errorCatalogue = {
     status: 502,
     hint: 'The program of the agent ended without an answer; its own words are in the message. Try again.',
   },
+  agent_ended: {
+    status: 502,
+    hint: 'Write again to go on from there; `geode agent log` says how far it came. Raise the limits in `container_agent` if it needs more.',
+  },
   // chats
   lease_lost: {
     status: 409,

@@ -51,10 +51,18 @@ export interface EgressOptions {
   readonly approvals?: Approvals;
   /** Keys of the config, which nothing may show either. */
   readonly operatorKeys?: readonly string[];
+  /** Credentials of the config that bindings to exactly these upstreams use, whoever's the sandbox is. */
+  readonly operatorCredentials?: readonly OperatorCredential[];
   /** Authorities in PEM that are trusted beside the usual ones when TLS is spoken to an upstream. */
   readonly upstreamCa?: string | undefined;
   /** How long a connection is held for an answer; default 60 s. */
   readonly askMs?: number;
+}
+
+export interface OperatorCredential {
+  readonly binding: string;
+  readonly upstream: string;
+  readonly secret: string;
 }
 
 /** The host's side of every hatch, with what it remembers. */
@@ -106,6 +114,11 @@ export function openEgress(options: EgressOptions): EgressHost {
     (user) => (isClosed || !existsSync(options.ledgerFile) ? [] : tables().secrets.values(user)),
     options.operatorKeys ?? [],
   );
+  /** The operator's only for the upstream that the operator named: no other server ever gets it. */
+  const secretOf = (user: string, name: string, { href }: URL) =>
+    options.operatorCredentials?.find(
+      ({ binding, upstream }) => binding === name && new URL(upstream).href === href,
+    )?.secret ?? tables().secrets.reveal(user, name);
   const note = (record: AuditRecord) =>
     noted(() => {
       const path = record.path && withoutSecrets(record.path, known.of(record.user));
@@ -115,12 +128,12 @@ export function openEgress(options: EgressOptions): EgressHost {
     initial: options.initial,
     denied: options.denied ?? [],
     check: (user, spec) =>
-      checkSpec(spec, { bindings: { secret: (name) => tables().secrets.reveal(user, name) } }),
+      checkSpec(spec, { bindings: { secret: (name, upstream) => secretOf(user, name, upstream) } }),
     open(sandbox, owner, spec, cancel) {
       isClosed = false;
       const { user, sandboxId } = owner;
       const bindings = {
-        secret: (name: string) => tables().secrets.reveal(user, name),
+        secret: (name: string, upstream: URL) => secretOf(user, name, upstream),
         refusal: () => tables().usage.refusal(user),
         onUsage: (usage: Omit<UsageRecord, 'user' | 'sandboxId'>) =>
           noted(() => tables().usage.add({ ...usage, user, sandboxId })),

@@ -57,7 +57,7 @@ export interface HatchOptions {
 
 /** What bindings need of the host, for the user of this sandbox. */
 interface BindingServices {
-  readonly secret: (name: string) => string | undefined;
+  readonly secret: (name: string, upstream: URL) => string | undefined;
   /** Why no model may be called now. */
   readonly refusal: () => string | undefined;
   readonly onUsage: BindingServerOptions['onUsage'];
@@ -137,8 +137,8 @@ export function checkSpec(
   { bindings }: { readonly bindings?: Pick<BindingServices, 'secret'> },
 ): EgressSpec {
   const policy = checkPolicy(spec.policy);
-  for (const { name, secret } of spec.bindings.map(bindingOf)) {
-    if (secret !== null && bindings?.secret(secret) === undefined) throw missingSecret(name);
+  for (const { name, secret, upstream } of spec.bindings.map(bindingOf)) {
+    if (secret !== null && bindings?.secret(secret, upstream) === undefined) throw missingSecret(name);
   }
   return { ...spec, policy };
 }
@@ -157,7 +157,7 @@ function bindingServers(
         binding,
         resolve,
         upstreamTls,
-        secret: () => services?.secret(binding.secret ?? binding.name),
+        secret: () => services?.secret(binding.secret ?? binding.name, binding.upstream),
         refusal: () => services?.refusal(),
         onUsage: (usage) => services?.onUsage(usage),
       }),

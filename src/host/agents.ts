@@ -1,18 +1,22 @@
-import { builtinDriver } from '../agents/builtin/builtin.ts';
+import { type BuiltinOptions, builtinDriver } from '../agents/builtin/builtin.ts';
 import { claudeDriver } from '../agents/claude/claude.ts';
 import { codexDriver } from '../agents/codex/codex.ts';
+import { containerDriver } from '../agents/container/container.ts';
+import type { ContainerPlace } from '../agents/container/place.ts';
+import type { AgentDriver } from '../agents/driver.ts';
 import { openAgents } from '../agents/open-agents.ts';
 import type { App } from '../app.ts';
 import type { Config } from '../config/schema.ts';
 import type { Agents } from '../core/agent.ts';
 import type { Approvals } from '../core/approval.ts';
+import type { Cancel } from '../core/cancel.ts';
 import type { UserSchedules } from '../core/chat.ts';
 import type { EventSink } from '../core/events.ts';
 import type { Log } from '../core/log.ts';
 import type { MemoryStore } from '../core/memory.ts';
 import type { Models } from '../core/model.ts';
 import type { Sandboxes } from '../core/persistent.ts';
-import { knownPrices } from '../core/prices.ts';
+import { knownPrices, type PriceTable } from '../core/prices.ts';
 import type { ToolSessions } from '../core/tools.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 
@@ -26,27 +30,20 @@ interface AgentParts {
   readonly log: Log;
   readonly app: App;
   readonly tools: ToolSessions;
+  readonly place: (options: Cancel) => Promise<ContainerPlace>;
   /** Of the chats, which are opened later. */
   readonly schedules: (user: string) => UserSchedules | undefined;
 }
 
 /** The agents of the config. Nothing is asked of a model until a message comes, or a turn is to be resumed. */
-export function openConfiguredAgents(
-  { agents, claude, codex, providers }: Config,
-  parts: AgentParts,
-): Agents {
-  const { ledger, sandboxes, models, memory, approvals, events, log, app, tools, schedules } = parts;
-  const { model, steps, instructions } = agents;
-  const bounds = { historyTokens: agents.history_tokens, recallTokens: agents.recall_tokens };
+export function openConfiguredAgents(config: Config, parts: AgentParts): Agents {
+  const { agents, claude, codex, providers } = config;
+  const { ledger, sandboxes, approvals, events, log, tools } = parts;
   const prices = { ...knownPrices, ...providers.prices };
   return openAgents({
     ...{ ledger, sandboxes, approvals, events, log },
     drivers: [
-      builtinDriver({
-        ...{ ledger, models, memory, model, steps, instructions, ...bounds, schedules },
-        dangerous: agents.dangerous,
-        shellPolicy: app.shellPolicy,
-      }),
+      ownDriver(config, parts, prices),
       claudeDriver({
         ...claude,
         idleMs: claude.idle * 1000,
@@ -59,5 +56,31 @@ export function openConfiguredAgents(
     turnTimeoutMs: agents.turn_timeout * 1000,
     keepEvents: agents.keep_events,
     secrets: Object.values(providers.services).flatMap(({ api_key: key }) => key ?? []),
+  });
+}
+
+/** The loop of Geode's own agent: in this host, or in the sandbox of each chat. */
+function ownDriver(
+  { agents, providers, container_agent: container }: Config,
+  { ledger, models, memory, app, place, schedules }: AgentParts,
+  prices: PriceTable,
+): AgentDriver {
+  const { model, steps, instructions, dangerous } = agents;
+  const shared: BuiltinOptions = {
+    ...{ ledger, models, memory, model, steps, instructions, dangerous, schedules },
+    historyTokens: agents.history_tokens,
+    recallTokens: agents.recall_tokens,
+    shellPolicy: app.shellPolicy,
+  };
+  if (!container.enabled) return builtinDriver(shared);
+  const services = Object.entries(providers.services).map(
+    ([name, { kind, base_url: baseUrl }]) => [name, { kind, baseUrl }] as const,
+  );
+  return containerDriver({
+    ...{ ...shared, prices, place },
+    services: Object.fromEntries(services),
+    timeoutMs: container.timeout * 1000,
+    answerTimeoutMs: providers.timeout * 1000,
+    retries: providers.retries,
   });
 }

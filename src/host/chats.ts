@@ -18,7 +18,7 @@ export async function openConfiguredChats(
   config: Config,
   { channels, ...parts }: ChatHostParts,
 ): Promise<Chats> {
-  const { chat, channels: platforms, providers, sandbox } = config;
+  const { chat, channels: platforms, providers, sandbox, container_agent: container } = config;
   return openChats({
     ...parts,
     stateDir: sandbox.state_dir,
@@ -26,7 +26,7 @@ export async function openConfiguredChats(
     channels: channels === 'all' ? await openChannels(config, parts.log) : [],
     allowed: { telegram: platforms.telegram?.allow ?? {} },
     pairingMs: chat.pairing_minutes * 60_000,
-    concurrency: chat.concurrency,
+    concurrency: container.enabled ? container.concurrency : chat.concurrency,
     mostPerUser: chat.per_user,
     messagesPerMinute: chat.messages_per_minute,
     mostFileBytes: chat.file_size,

@@ -36,6 +36,7 @@ import { type OpenedSolves, openSolves } from '../solve/open-solves.ts';
 import { solveChapter } from '../solve/solve-table.ts';
 import { openConfiguredAgents } from './agents.ts';
 import { openConfiguredChats } from './chats.ts';
+import { containerPlace, keepAgentsReady } from './container-agent.ts';
 import { type HostMemory, hostMemory } from './host-memory.ts';
 import { openConfiguredImages } from './images.ts';
 import { openConfiguredModels } from './models.ts';
@@ -129,11 +130,15 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
   });
   const keys = opened.use(openKeys(config.gateway.keys_file));
   const logins = opened.use(new Logins(config.gateway.keys_file));
+  const place = containerPlace(config, app);
+  // People are let in when their agents can work.
+  if (config.container_agent.enabled && channels === 'all') await place({ signal: lock.signal });
+  if (tends === 'all') keepAgentsReady(opened, config, { place, sandboxes, log });
   let chats: Chats | undefined;
   const agents = opened.use(
     openConfiguredAgents(config, {
       schedules: (user) => chats?.of(user).schedules,
-      ...{ ledger, sandboxes, models, memory, approvals, events, log, app },
+      ...{ ledger, sandboxes, models, memory, approvals, events, log, app, place },
       tools: tools.sessions,
     }),
   );

@@ -6,10 +6,11 @@ import type { ShellPolicy } from '../../shell/policy.ts';
 import type { AgentDriver, DriverTurn, TurnEnd } from '../driver.ts';
 import type { PermitRequest } from './agent-tool.ts';
 import { toldMessages } from './compaction.ts';
-import { History, unanswered } from './history.ts';
+import { History } from './history.ts';
 import { instructionsWith, type LoopEvent, leadLoop } from './loop.ts';
 import { recalled } from './recalled.ts';
 import { builtinTools, deniedText, runTool } from './tools.ts';
+import { unanswered } from './unanswered.ts';
 
 export interface BuiltinOptions {
   readonly ledger: Ledger;
@@ -76,7 +77,7 @@ async function leadTurn(turn: DriverTurn, model: Model, options: BuiltinOptions)
 /** Keeps one step: what the model is told the next time, and what readers hear. */
 export function noteStep(
   turn: Pick<DriverTurn, 'keep'>,
-  history: History,
+  history: Pick<History, 'add'>,
   model: string,
   event: LoopEvent,
 ): void {
@@ -93,12 +94,12 @@ export function noteStep(
 }
 
 /** A user's name has no slash, so the memory of a group is nobody's own. */
-function namespaceOf({ user, chat, audience }: DriverTurn): string {
+export function namespaceOf({ user, chat, audience }: DriverTurn): string {
   return audience === 'group' ? `${user}/${chat}` : user;
 }
 
 /** A denial ends it: nothing else is asked for in the same turn. */
-function permitIn(turn: DriverTurn, history: History) {
+export function permitIn(turn: DriverTurn, history: History) {
   return async ({ call, rule, command }: PermitRequest): Promise<boolean> => {
     const isDenied = history
       .after(history.summary?.upto ?? 0)

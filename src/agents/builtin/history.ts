@@ -1,4 +1,4 @@
-import type { ModelMessage, ToolResult } from '../../core/model.ts';
+import type { ModelMessage } from '../../core/model.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { Sql } from '../../ledger/sql.ts';
 import { takeSteers } from '../steers.ts';
@@ -58,6 +58,16 @@ export class History {
     return row !== undefined;
   }
 
+  /** What this turn has added so far. */
+  get ofTurn(): readonly ModelMessage[] {
+    return this.#ledger
+      .read(
+        (sql) => sql.all`SELECT message FROM agent_messages
+          WHERE conversation = ${this.#conversation} AND turn = ${this.turn} ORDER BY number`,
+      )
+      .map(({ message }) => JSON.parse(String(message)) as ModelMessage);
+  }
+
   get summary(): Summary | undefined {
     const row = this.#ledger.read(
       (sql) => sql.get`SELECT upto, text FROM agent_summaries WHERE conversation = ${this.#conversation}`,
@@ -92,10 +102,4 @@ export class History {
     sql.run`INSERT INTO agent_messages VALUES (${this.#conversation}, ${Number(last?.number ?? 0) + 1},
       ${this.turn}, ${JSON.stringify(message)})`;
   }
-}
-
-/** Every call must have a result before a model is asked again. */
-export function unanswered(last: ModelMessage | undefined, why: string): readonly ToolResult[] {
-  if (last?.role !== 'assistant') return [];
-  return (last.calls ?? []).map(({ id, tool }) => ({ id, tool, output: why, failed: true }));
 }

@@ -13,7 +13,7 @@ export interface LoopScene {
   /** What the model is told, with all that was noted so far. */
   messages(): readonly ModelMessage[] | Promise<readonly ModelMessage[]>;
   /** Takes in what people said to the turn since its last step; true when there was something. */
-  hear?(): boolean;
+  hear?(): boolean | Promise<boolean>;
   /** Does one call; a failure is a result too. */
   run(call: ToolCall): Promise<ToolResult>;
   /** Told of everything, each before the next step is taken. */
@@ -43,7 +43,7 @@ export async function leadLoop(scene: LoopScene): Promise<TurnEnd> {
     text = answer.text;
     scene.note({ type: 'answer', answer });
     if (answer.calls.length === 0) {
-      if (scene.hear?.()) continue;
+      if (await scene.hear?.()) continue;
       return { outcome: answer.finish === 'length' ? 'limit' : 'done', text };
     }
     const results: ToolResult[] = [];
@@ -54,7 +54,7 @@ export async function leadLoop(scene: LoopScene): Promise<TurnEnd> {
       results.push(result);
     }
     scene.note({ type: 'results', results });
-    scene.hear?.();
+    await scene.hear?.();
   }
   return { outcome: 'limit', text };
 }

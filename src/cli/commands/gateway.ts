@@ -1,9 +1,10 @@
 import { once } from 'node:events';
 import { z } from 'zod';
 import { decimal } from '../../api/schemas/decimal.ts';
+import type { LoadedConfig } from '../../config/load.ts';
 import { type Gateway, openWithoutSandboxes, startGateway } from '../../host/gateway.ts';
 import { openInPlaceOf, type ServingHost } from '../../host/serving-host.ts';
-import { bringDashboard } from '../built-dashboard.ts';
+import { bringAgent, bringDashboard } from '../built-parts.ts';
 import { type CliCommand, exitCodes } from '../command.ts';
 import { lockOptions, waitFrom } from '../hosting.ts';
 import { parseValues } from '../input/values.ts';
@@ -15,6 +16,7 @@ export const gatewayCommand: CliCommand = {
   usage: '',
   examples: [
     ['geode gateway', 'on 127.0.0.1:4430, with API keys'],
+    ['geode gateway --containerized', 'each agent inside the sandbox of its chat'],
     ['geode gateway --no-auth', 'let everyone on this machine in'],
   ],
   options: {
@@ -28,6 +30,10 @@ export const gatewayCommand: CliCommand = {
       type: 'boolean',
       description: 'serve memory and keys only, and leave the sandboxes to another host',
     },
+    containerized: {
+      type: 'boolean',
+      description: 'run each chat’s agent inside its own sandbox; the gateway stays outside',
+    },
     ...lockOptions,
   },
   async run(context) {
@@ -37,15 +43,18 @@ export const gatewayCommand: CliCommand = {
       port,
       'no-auth': noAuth,
       'no-sandboxes': noSandboxes,
+      containerized,
     } = parseValues(gatewayValues, context);
-    const { config } = await loaded();
+    const settings = containerized ? withContainers(await loaded()) : await loaded();
+    const { config } = settings;
     await bringDashboard(err);
+    if (config.container_agent.enabled) await bringAgent(err);
     await using opened = new AsyncDisposableStack();
     let host: ServingHost | undefined;
     if (config.gateway.sandboxes && !noSandboxes) {
       const options = {
         as: 'geode gateway',
-        loaded: await loaded(),
+        loaded: settings,
         machine: context.host,
         version,
         program,
@@ -82,7 +91,14 @@ const gatewayValues = z.object({
   port: decimal(z.number().int().min(0).max(65_535).optional()),
   'no-auth': z.boolean().default(false),
   'no-sandboxes': z.boolean().default(false),
+  containerized: z.boolean().default(false),
 });
+
+/** As if the config said so. */
+function withContainers(loaded: LoadedConfig): LoadedConfig {
+  const { config } = loaded;
+  return { ...loaded, config: { ...config, container_agent: { ...config.container_agent, enabled: true } } };
+}
 
 function waitsFor(pid: number): string {
   return `Waiting for the commands that run in process ${pid}, the host in the background; --take-over ends it.`;

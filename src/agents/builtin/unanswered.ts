@@ -1,0 +1,7 @@
+import type { ModelMessage, ToolResult } from '../../core/model.ts';
+
+/** Every call must have a result before a model is asked again. */
+export function unanswered(last: ModelMessage | undefined, why: string): readonly ToolResult[] {
+  if (last?.role !== 'assistant') return [];
+  return (last.calls ?? []).map(({ id, tool }) => ({ id, tool, output: why, failed: true }));
+}

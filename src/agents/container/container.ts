@@ -1,0 +1,97 @@
+import { join } from 'node:path/posix';
+import type { Cancel } from '../../core/cancel.ts';
+import { GeodeError } from '../../core/errors.ts';
+import type { PersistentSandbox, UserSandboxes } from '../../core/persistent.ts';
+import type { PriceTable } from '../../core/prices.ts';
+import { openBound } from '../bound-sandbox.ts';
+import { type BuiltinOptions, beginOrGoOn, namespaceOf, permitIn } from '../builtin/builtin.ts';
+import { toldMessages } from '../builtin/compaction.ts';
+import { History } from '../builtin/history.ts';
+import { recalled } from '../builtin/recalled.ts';
+import type { AgentDriver, DriverTurn, TurnEnd } from '../driver.ts';
+import { followProgram } from './follow-program.ts';
+import type { ContainerPlace } from './place.ts';
+import { reachProgram, stateOf } from './program.ts';
+import { type ModelService, serviceOf } from './upstream.ts';
+
+export interface ContainerOptions extends BuiltinOptions {
+  readonly prices: PriceTable;
+  /** Where models come from, by name. */
+  readonly services: Readonly<Record<string, ModelService>>;
+  /** Of one turn. */
+  readonly timeoutMs: number;
+  /** Of one answer of the model. */
+  readonly answerTimeoutMs: number;
+  readonly retries: number;
+  readonly place: (options: Cancel) => Promise<ContainerPlace>;
+}
+
+/**
+ * Geode's own agent inside the sandbox of its chat: the loop and its tools run there, with that chat's files and session
+ * and no network. The model is reached through a binding, so that no key is inside. The host keeps the conversation as it
+ * does for the loop of its own, so that a chat may change from one to the other.
+ */
+export function containerDriver(options: ContainerOptions): AgentDriver {
+  const idOf = (model: string | null) => options.models.get(model ?? options.model).id;
+  return {
+    name: 'builtin',
+    listens: true,
+    check: (model) => void idOf(model),
+    async open(sandboxes, chat, signal, model) {
+      const place = await options.place({ signal });
+      const service = serviceOf(idOf(model), options.services);
+      const binding = { name: service.kind, upstream: service.upstream };
+      const bound = () => openBound(sandboxes, chat, { binding, spec: place.spec, signal });
+      return await withProgram(await bound(), place, { sandboxes, bound, signal });
+    },
+    turn: (turn) => leadTurn(turn, idOf(turn.model), options),
+  };
+}
+
+async function leadTurn(turn: DriverTurn, id: string, options: ContainerOptions): Promise<TurnEnd> {
+  const history = new History(options.ledger, turn.conversation, turn.turn);
+  const memory = options.memory.in(namespaceOf(turn));
+  const before = stateOf(turn);
+  if (before === undefined) {
+    const done = await beginOrGoOn(turn, history, () => recalled(turn, memory, options.recallTokens));
+    if (done !== undefined) return done;
+  }
+  const program = await reachProgram(turn, before, {
+    ...options,
+    history,
+    provider: serviceOf(id, options.services).kind,
+    model: id.slice(id.indexOf('/') + 1),
+    messages: () =>
+      toldMessages(turn, history, {
+        historyTokens: options.historyTokens,
+        summariser: () => options.models.get('cheap'),
+      }),
+  });
+  return await followProgram(turn, program, {
+    ...{ history, memory, model: id, prices: options.prices },
+    permit: permitIn(turn, history),
+    schedules: options.schedules?.(turn.user),
+  });
+}
+
+/** A sandbox that runs since before an upgrade shows a folder that is gone: starting it again shows the new one. */
+async function withProgram(
+  sandbox: PersistentSandbox,
+  { program }: ContainerPlace,
+  again: {
+    readonly sandboxes: UserSandboxes;
+    readonly bound: () => Promise<PersistentSandbox>;
+    readonly signal: AbortSignal | undefined;
+  },
+): Promise<PersistentSandbox> {
+  const { sandboxes, bound, signal } = again;
+  const { chat } = sandbox;
+  if (await sandbox.rootFiles.exists(program, { signal })) return sandbox;
+  await sandboxes.stop(chat, { signal });
+  const restarted = await bound();
+  if (await restarted.rootFiles.exists(program, { signal })) return restarted;
+  const name = JSON.stringify(chat);
+  throw new GeodeError('agent_unavailable', `The sandbox of ${name} was made without ${join(program)}.`, {
+    hint: `Copy what you need out of it (geode sandbox cp) and remove it (geode sandbox rm ${name}): the next message makes a new one.`,
+  });
+}

@@ -1,0 +1,121 @@
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { Cancel } from '../../core/cancel.ts';
+import { GeodeError, isGeodeError } from '../../core/errors.ts';
+import type { PersistentSpec } from '../../core/persistent.ts';
+import type { Runtime } from '../../core/runtime.ts';
+import type { Mount, Network, Sandbox, SandboxSpec } from '../../core/sandbox.ts';
+import { agentVersion } from '../stdin/version.ts';
+
+/** The sandboxes of agents whose loop runs inside: what they are, and how the program in them is started. */
+export interface ContainerPlace {
+  readonly spec: PersistentSpec;
+  /** The program of the agent in the sandbox. */
+  readonly program: string;
+  /** What runs it. */
+  readonly node: string;
+}
+
+export interface PlaceOptions {
+  /** The program as it was built on this host. */
+  readonly bundle: string;
+  /** The program of the image, instead. */
+  readonly program?: string | undefined;
+  /** The Node that runs this host. */
+  readonly node?: string;
+  readonly image: string;
+  readonly memoryBytes: number | null;
+  readonly cpus: number | null;
+  readonly network: Network;
+  readonly mounts: readonly Mount[];
+  readonly runtime: (options: Cancel) => Promise<Runtime>;
+  /** A sandbox for a moment. */
+  readonly open: (spec: SandboxSpec, runtime: Runtime, options: Cancel) => Promise<Sandbox>;
+}
+
+const bundleTarget = '/opt/geode/agent';
+const nodeTarget = '/opt/geode/node';
+
+/**
+ * Makes sure that agents can run inside sandboxes here: an engine that works, the image, the program, and that it is of
+ * this host's version. What is missing is refused with the command that mends it.
+ */
+export async function checkPlace(options: PlaceOptions, cancel: Cancel = {}): Promise<ContainerPlace> {
+  const runtime = await options.runtime(cancel);
+  if (runtime.name === 'native')
+    throw new GeodeError(
+      'cannot_enforce',
+      'Agents run inside sandboxes, and the native runtime has no walls.',
+      {
+        hint: 'Set runtime.name to docker or bubblewrap; `geode doctor` says what works here.',
+      },
+    );
+  await checkImage(runtime, options.image, cancel);
+  const { node = process.execPath, program = join(bundleTarget, 'agent-stdin.mjs') } = options;
+  if (options.program === undefined && !existsSync(options.bundle))
+    throw new GeodeError('agent_unavailable', `The program for sandboxes is not built: ${options.bundle}`, {
+      hint: 'Build it with `npm run agent`.',
+    });
+  const own: readonly Mount[] =
+    options.program === undefined ? [{ source: dirname(options.bundle), target: bundleTarget }] : [];
+  const spec: PersistentSpec = {
+    ...(runtime.images !== undefined && { image: options.image }),
+    limits: { memoryBytes: options.memoryBytes, cpus: options.cpus },
+    mounts: [...own, { source: node, target: nodeTarget }, ...options.mounts],
+    network: options.network,
+  };
+  await using sandbox = await options.open(spec, runtime, cancel);
+  return {
+    spec: { ...spec, runtime: runtime.name },
+    program,
+    node: await workingNode(sandbox, program, options, cancel),
+  };
+}
+
+async function checkImage(runtime: Runtime, image: string, cancel: Cancel): Promise<void> {
+  if (runtime.images === undefined || (await runtime.images.find(image, cancel)) !== undefined) return;
+  const own = /^localhost\/geode\/(\w+):/.exec(image)?.[1];
+  const fix = own === undefined ? `docker pull ${image}` : `geode image build ${own}`;
+  throw new GeodeError('image_missing', `The image of the agents, ${image}, is not on ${runtime.name}.`, {
+    hint: `Run \`${fix}\`, or name another one in container_agent.image.`,
+  });
+}
+
+/** The host's own Node first; an image without its libraries has to have one. */
+async function workingNode(
+  sandbox: Sandbox,
+  program: string,
+  { image }: PlaceOptions,
+  { signal }: Cancel,
+): Promise<string> {
+  const failures: string[] = [];
+  for (const node of [nodeTarget, 'node']) {
+    const said = await sandbox
+      .exec({ argv: [node, program, '--version'], timeoutMs: 60_000 }, { signal })
+      .catch((error: unknown) => {
+        if (!isGeodeError(error, 'spawn_failed')) throw error;
+        return { exitCode: null, stdout: '', stderr: error.message };
+      });
+    const version = said.stdout.trim();
+    if (said.exitCode === 0 && version === agentVersion) return node;
+    if (said.exitCode === 0) throw wrongVersion(version);
+    failures.push(`${node}: ${said.stderr.trim().slice(-300) || `exit code ${said.exitCode}`}`);
+  }
+  throw new GeodeError(
+    'agent_unavailable',
+    `Node cannot run the agent in its sandbox. ${failures.join('; ')}`,
+    {
+      hint: `Use an image with Node 24 in container_agent.image (now ${image}): \`geode image build agent\` makes one.`,
+    },
+  );
+}
+
+export function wrongVersion(version: string): GeodeError {
+  return new GeodeError(
+    'agent_unavailable',
+    `The agent's program in the sandbox is of version ${version.slice(0, 40)}, this host of ${agentVersion}.`,
+    {
+      hint: 'Leave container_agent.program out to use the host’s own, build that anew with `npm run agent`, or build the image anew with `geode image build agent`.',
+    },
+  );
+}

@@ -1,0 +1,31 @@
+import { GeodeError } from '../../core/errors.ts';
+import type { ProviderKind } from '../../core/model.ts';
+
+export interface ModelService {
+  readonly kind: ProviderKind;
+  readonly baseUrl?: string | undefined;
+}
+
+interface Upstream {
+  readonly kind: ProviderKind;
+  readonly upstream: string;
+}
+
+const usualUpstreams: Readonly<Partial<Record<ProviderKind, string>>> = {
+  anthropic: 'https://api.anthropic.com/v1',
+  openai: 'https://api.openai.com/v1',
+};
+
+/** Where the model of this name is, as a binding names it. */
+export function upstreamOf({ kind, baseUrl }: ModelService): string | undefined {
+  return baseUrl ?? usualUpstreams[kind];
+}
+
+/** Of a model that is written SERVICE/MODEL. */
+export function serviceOf(id: string, services: Readonly<Record<string, ModelService>>): Upstream {
+  const service = services[id.slice(0, id.indexOf('/'))];
+  const upstream = service && upstreamOf(service);
+  if (service === undefined || upstream === undefined)
+    throw new GeodeError('no_provider', `The service of the model ${id} has no address.`);
+  return { kind: service.kind, upstream };
+}

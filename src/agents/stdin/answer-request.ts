@@ -1,0 +1,109 @@
+import type { ModelMessage, ModelTool, ToolCall, ToolResult } from '../../core/model.ts';
+import { addUsage, noUsage } from '../../core/prices.ts';
+import { openModels } from '../../models/open-models.ts';
+import { instructionsWith, type LoopEvent, leadLoop } from '../builtin/loop.ts';
+import { builtinTools, runToolOf, workspaceTools } from '../builtin/tools.ts';
+import { unanswered } from '../builtin/unanswered.ts';
+import type { AnsweringHost } from './host-on-stdin.ts';
+import { runHere } from './local-command.ts';
+import { localFiles } from './local-files.ts';
+import type { AgentLine, AgentRequest, AgentResponse } from './schemas.ts';
+import { agentVersion } from './version.ts';
+
+export interface RequestScene {
+  /** Where commands start and files are. */
+  readonly folder: string;
+  /** Of the environment, where the address of the model and its key are. */
+  readonly variable: (name: string) => string | undefined;
+  /** Told of each step as it is taken. */
+  readonly tell: (line: AgentLine) => void;
+  readonly host: AnsweringHost | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** Leads one turn with the tools of the place where this program runs. A failure is thrown. */
+export async function answerRequest(request: AgentRequest, scene: RequestScene): Promise<AgentResponse> {
+  const { request_id, message, agent_config: config } = request;
+  const messages: ModelMessage[] = [...(request.session?.messages ?? [])];
+  const open = unanswered(messages.at(-1), 'The turn was interrupted.');
+  if (open.length > 0) messages.push({ role: 'tool', results: open });
+  messages.push({ role: 'user', text: message });
+  const first = messages.length;
+  let usage = noUsage;
+  const note = (event: LoopEvent) => {
+    const position = messages.length - first;
+    if (event.type === 'answer') {
+      const { text, calls, usage: used } = event.answer;
+      messages.push({ role: 'assistant', text, calls: [...calls] });
+      usage = addUsage(usage, used);
+      scene.tell({ type: 'answer', position, text, calls: [...calls], usage: used });
+    } else if (event.type === 'results') {
+      messages.push({ role: 'tool', results: [...event.results] });
+      scene.tell({ type: 'results', position, results: [...event.results] });
+    } else scene.tell(event);
+  };
+  const { outcome, text } = await leadLoop({
+    ...{ user: 'local', steps: config.steps, signal: scene.signal, note },
+    model: modelOf(config, scene.variable),
+    instructions: instructionsWith(config.instructions),
+    tools: toolsOf(request),
+    messages: () => messages,
+    hear: () => hear(messages, first, scene.host),
+    run: (call) => runCall(call, request, scene),
+  });
+  const session = { messages } as Extract<AgentResponse, { status: 'success' }>['session'];
+  return { status: 'success', request_id, version: agentVersion, outcome, content: text, session, usage };
+}
+
+/** What people say to the turn while it goes on becomes a part of it. */
+async function hear(messages: ModelMessage[], first: number, host: AnsweringHost | undefined) {
+  const text = (await host?.hear(messages.length - first)) ?? null;
+  if (text === null) return false;
+  messages.push({ role: 'user', text });
+  return true;
+}
+
+function toolsOf({ tools }: AgentRequest): readonly ModelTool[] {
+  return builtinTools.filter(({ name }) => tools.includes(name));
+}
+
+async function runCall(
+  call: ToolCall,
+  { tools, agent_config: { shell, shell_programs: programs, dangerous } }: AgentRequest,
+  { folder, host, signal }: RequestScene,
+): Promise<ToolResult> {
+  const own = workspaceTools.filter(({ name }) => tools.includes(name));
+  const isHosts = tools.includes(call.tool) && !own.some(({ name }) => name === call.tool);
+  if (isHosts && host !== undefined) return await host.call(call);
+  const sandbox = {
+    files: localFiles(folder),
+    exec: (...command: Parameters<typeof runHere> extends [string, ...infer Rest] ? Rest : never) =>
+      runHere(folder, ...command),
+  };
+  const permit = dangerous === 'ask' ? host?.permit : undefined;
+  return await runToolOf(own, call, { sandbox, shellPolicy: { mode: shell, programs }, permit, signal });
+}
+
+function modelOf(
+  { provider, model, base_url, timeout, retries }: AgentRequest['agent_config'],
+  variable: RequestScene['variable'],
+) {
+  const name = provider === 'anthropic' ? 'ANTHROPIC' : 'OPENAI';
+  const baseUrl = base_url ?? apiUrl(variable(`${name}_BASE_URL`));
+  return openModels({
+    services: { model: { kind: provider, baseUrl, apiKey: variable(`${name}_API_KEY`) } },
+    prices: {},
+    // The host counts where the calls pass.
+    accounting: { checkBudget: () => {}, record: () => {} },
+    timeoutMs: timeout * 1000,
+    retries,
+  }).get(`model/${model}`);
+}
+
+/** Many tools leave the version out of this variable. */
+function apiUrl(given: string | undefined): string | undefined {
+  if (given === undefined || !URL.canParse(given)) return undefined;
+  const url = new URL(given);
+  if (url.pathname === '/') url.pathname = '/v1';
+  return url.href.replace(/\/$/, '');
+}

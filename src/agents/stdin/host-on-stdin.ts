@@ -1,0 +1,46 @@
+import { GeodeError } from '../../core/errors.ts';
+import type { ToolCall, ToolResult } from '../../core/model.ts';
+import type { PermitRequest } from '../builtin/agent-tool.ts';
+import type { RequestLines } from './request-lines.ts';
+import { type AgentLine, type HostLine, hostLine } from './schemas.ts';
+import { hostNumber, verifiedLine } from './signed-lines.ts';
+
+/** What only the host can do. */
+export interface AnsweringHost {
+  call(call: ToolCall): Promise<ToolResult>;
+  /** What people said to the turn meanwhile; null: nothing. */
+  hear(position: number): Promise<string | null>;
+  permit(request: PermitRequest): Promise<boolean>;
+}
+
+/**
+ * A host that reads the events and answers on stdin. Whatever else is written there, by a tool that finds the descriptor,
+ * is passed over: it has no proof.
+ */
+export function hostOn(lines: RequestLines, secret: string, tell: (line: AgentLine) => void): AnsweringHost {
+  const ask = async <Answer>(question: AgentLine, read: (line: HostLine) => Answer | undefined) => {
+    tell(question);
+    for (;;) {
+      const line = await lines.next();
+      if (line === undefined) throw new GeodeError('agent_failed', 'The host did not answer.');
+      const text = verifiedLine(secret, hostNumber, line);
+      // A host that takes over from another may answer an earlier question again.
+      const answer = text === undefined ? undefined : read(hostLine.parse(JSON.parse(text)));
+      if (answer !== undefined) return answer;
+    }
+  };
+  return {
+    call: (call) =>
+      ask({ type: 'host-call', call }, (line) =>
+        line.type === 'host-result' && line.result.id === call.id ? line.result : undefined,
+      ),
+    hear: (position) =>
+      ask({ type: 'hear', position }, (line) =>
+        line.type === 'heard' && line.position === position ? line.text : undefined,
+      ),
+    permit: (request) =>
+      ask({ type: 'permit', ...request }, (line) =>
+        line.type === 'permitted' && line.call === request.call ? line.isAllowed : undefined,
+      ),
+  };
+}

@@ -1,0 +1,141 @@
+/**
+ * What `geode agent-stdin` reads and writes: one request, one response, each one line of JSON. These schemas are
+ * published as docs/agent-stdin.schema.json.
+ */
+import { z } from 'zod';
+import { type ModelMessage, providerKinds } from '../../core/model.ts';
+import { hostTools, workspaceTools } from '../builtin/tools.ts';
+
+/** Bytes of a request line, and of a response. */
+export const mostBytes = 16 * 1024 ** 2;
+
+const text = z.string().max(2_000_000);
+const call = z.strictObject({ id: z.string().max(500), tool: z.string().max(200), input: z.unknown() });
+const result = z.strictObject({
+  id: z.string().max(500),
+  tool: z.string().max(200),
+  output: text,
+  failed: z.boolean(),
+});
+const message = z.discriminatedUnion('role', [
+  z.strictObject({ role: z.literal('user'), text }),
+  z.strictObject({ role: z.literal('assistant'), text, calls: z.array(call).max(500).optional() }),
+  z.strictObject({ role: z.literal('tool'), results: z.array(result).max(500) }),
+]) satisfies z.ZodType<ModelMessage>;
+const session = z.strictObject({ messages: z.array(message).max(20_000) });
+const tokens = z.int().min(0);
+const usage = z.strictObject({ inputTokens: tokens, cachedTokens: tokens, outputTokens: tokens });
+
+const ownTools = workspaceTools.map(({ name }) => name);
+const toolNames = [...ownTools, ...hostTools.map(({ name }) => name)];
+
+export const agentRequest = z.strictObject({
+  request_id: z.string().min(1).max(200).describe('repeated in the response'),
+  message: z.string().min(1).max(200_000).describe('what the agent is asked'),
+  agent_config: z.strictObject({
+    provider: z.enum(providerKinds).describe('the wire that the model speaks'),
+    model: z.string().min(1).max(200).describe('as the provider calls it'),
+    base_url: z
+      .url()
+      .optional()
+      .describe('default: OPENAI_BASE_URL or ANTHROPIC_BASE_URL; the key is in the environment alone'),
+    instructions: z.string().max(200_000).optional().describe('added to what the agent is told'),
+    steps: z.int().min(1).max(1000).default(50).describe('calls to the model'),
+    timeout: z.number().positive().max(3600).default(120).describe('seconds that one answer may take'),
+    retries: z.int().min(0).max(20).default(2).describe('tries again after a limit or a failure'),
+    shell: z.enum(['standard', 'strict', 'permissive']).default('standard').describe('the command policy'),
+    shell_programs: z.array(z.string().max(200)).max(1000).default([]).describe('what strict lets run'),
+    dangerous: z
+      .enum(['ask', 'refuse'])
+      .default('refuse')
+      .describe('what becomes of a command that the policy refuses: the host asks a person, or it is over'),
+  }),
+  tools: z
+    .array(z.enum(toolNames))
+    .max(100)
+    .default(ownTools)
+    .describe('what it may use; those of the host need one'),
+  host: z
+    .boolean()
+    .default(false)
+    .describe(
+      'a program reads the events and answers on stdin what only it can, with lines signed alike: needs --events and a secret',
+    ),
+  session: session.nullable().default(null).describe('as the last response of the conversation gave it'),
+  secret: z
+    .string()
+    .regex(/^[\x21-\x7e]{32,200}$/)
+    .optional()
+    .describe('every line of output is signed with it (HMAC-SHA-256)'),
+});
+export type AgentRequest = z.output<typeof agentRequest>;
+
+const id = z.string().max(200).nullable().describe('null when the request could not be read');
+
+const agentResponse = z.discriminatedUnion('status', [
+  z.strictObject({
+    status: z.literal('success'),
+    request_id: id,
+    version: z.string(),
+    outcome: z.enum(['done', 'limit']).describe('limit: it took as many steps as it may'),
+    content: text.describe('the answer'),
+    session: session.describe('the conversation with this turn, for the next request'),
+    usage: usage.describe('tokens of all calls of this turn'),
+  }),
+  z.strictObject({
+    status: z.literal('error'),
+    request_id: id,
+    version: z.string(),
+    error: z.strictObject({ code: z.string().max(100), message: z.string().max(20_000) }),
+  }),
+]);
+export type AgentResponse = z.output<typeof agentResponse>;
+
+/** With `--events`: what happens, one line each; the last is the response. `position` counts the messages of the turn. */
+export const agentLine = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('start'), version: z.string() }),
+  z.strictObject({ type: z.enum(['text', 'thinking']), text }),
+  z.strictObject({
+    type: z.literal('answer'),
+    position: z.int().min(0),
+    text,
+    calls: z.array(call).max(500),
+    usage,
+  }),
+  z.strictObject({ type: z.literal('tool-result'), result }),
+  z.strictObject({ type: z.literal('results'), position: z.int().min(0), results: z.array(result).max(500) }),
+  /** The host does this call, and writes a line with the result to stdin. */
+  z.strictObject({ type: z.literal('host-call'), call }),
+  /** The host says what people said to the turn meanwhile. */
+  z.strictObject({ type: z.literal('hear'), position: z.int().min(0) }),
+  /** The host asks a person whether this command may run. */
+  z.strictObject({ type: z.literal('permit'), call: z.string(), rule: z.string(), command: text }),
+  z.strictObject({ type: z.literal('response'), response: agentResponse }),
+]);
+export type AgentLine = z.output<typeof agentLine>;
+
+/** What the host writes to stdin behind the request, each to one line that asks for it. */
+export const hostLine = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('host-result'), result }),
+  z.strictObject({ type: z.literal('heard'), position: z.int().min(0), text: text.nullable() }),
+  z.strictObject({ type: z.literal('permitted'), call: z.string(), isAllowed: z.boolean() }),
+]);
+export type HostLine = z.output<typeof hostLine>;
+
+/** The published schema of the request and the response. */
+export function publishedSchema(): object {
+  return {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    title: 'geode agent-stdin',
+    $defs: {
+      request: withoutDialect(z.toJSONSchema(agentRequest, { io: 'input' })),
+      response: withoutDialect(z.toJSONSchema(agentResponse)),
+      line: withoutDialect(z.toJSONSchema(agentLine)),
+    },
+    oneOf: [{ $ref: '#/$defs/request' }, { $ref: '#/$defs/response' }],
+  };
+}
+
+function withoutDialect({ $schema: _, ...schema }: { readonly $schema?: unknown }): object {
+  return schema;
+}

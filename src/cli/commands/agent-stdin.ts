@@ -1,0 +1,43 @@
+import { z } from 'zod';
+import { agentStdin } from '../../agents/stdin/agent-stdin.ts';
+import { decimal } from '../../api/schemas/decimal.ts';
+import { type CliCommand, exitCodes } from '../command.ts';
+import { parseValues } from '../input/values.ts';
+
+export const agentStdinCommand: CliCommand = {
+  name: 'agent-stdin',
+  summary: 'answer one request on stdin with the built-in agent, in the place where this runs',
+  usage: '[--response-fd FD] [--events]',
+  examples: [
+    ['geode agent-stdin < request.json', 'the response stands between markers on stdout'],
+    ['geode agent-stdin --response-fd 3 < request.json 3> response.json', 'and nothing but it in a file'],
+  ],
+  options: {
+    'response-fd': {
+      type: 'string',
+      value: 'FD',
+      description: 'write the response to this descriptor instead, one line of JSON without markers',
+    },
+    events: { type: 'boolean', description: 'tell each step on stdout, one line of JSON each' },
+  },
+  async run(context) {
+    const { streams, host, cwd, err, signal } = context;
+    const values = parseValues(agentStdinValues, context);
+    const isSuccess = await agentStdin({
+      stdin: streams.stdin,
+      log: err,
+      folder: cwd,
+      variable: host.variable,
+      responseFd: values['response-fd'] ?? null,
+      events: values.events,
+      signal,
+    });
+    streams.stdin.destroy();
+    return isSuccess ? exitCodes.done : exitCodes.failed;
+  },
+};
+
+const agentStdinValues = z.object({
+  'response-fd': decimal(z.number().int().min(1).max(255).optional()),
+  events: z.boolean().default(false),
+});

@@ -1,0 +1,66 @@
+import { fileURLToPath } from 'node:url';
+import { type ContainerPlace, checkPlace } from '../agents/container/place.ts';
+import type { App } from '../app.ts';
+import type { Config } from '../config/schema.ts';
+import type { Cancel } from '../core/cancel.ts';
+import { reasonOf } from '../core/errors.ts';
+import type { Log } from '../core/log.ts';
+import type { Sandboxes } from '../core/persistent.ts';
+
+/** The place of agents that run inside sandboxes. It is looked at once; after a failure the next caller looks again. */
+export function containerPlace(
+  { container_agent: agent }: Config,
+  app: App,
+): (options: Cancel) => Promise<ContainerPlace> {
+  let checked: Promise<ContainerPlace> | undefined;
+  return async ({ signal } = {}) => {
+    checked ??= checkPlace(
+      {
+        bundle: agentBundle,
+        program: agent.program,
+        image: agent.image,
+        memoryBytes: agent.memory,
+        cpus: agent.cpus,
+        network: agent.network,
+        mounts: agent.mounts,
+        runtime: () => app.runtime(),
+        open: (spec, runtime, cancel) =>
+          app.open(spec, { runtime: runtime.name, ...(cancel.signal && { signal: cancel.signal }) }),
+      },
+      { signal },
+    );
+    try {
+      return await checked;
+    } catch (error) {
+      checked = undefined;
+      throw error;
+    }
+  };
+}
+
+/** Has sandboxes ready for chats that are new, from now on. Nobody waits for it. */
+export function keepAgentsReady(
+  opened: AsyncDisposableStack,
+  { container_agent: { enabled, ready } }: Config,
+  { place, sandboxes, log }: ReadyParts,
+): void {
+  if (!enabled || ready === 0) return;
+  const stop = new AbortController();
+  const keeping = place({ signal: stop.signal })
+    .then(({ spec }) => sandboxes.warm(ready, spec, { signal: stop.signal }))
+    .catch((error) => {
+      if (!stop.signal.aborted) log.warn(`No sandboxes of agents are kept ready: ${reasonOf(error)}`);
+    });
+  opened.defer(async () => {
+    stop.abort();
+    await keeping;
+  });
+}
+
+interface ReadyParts {
+  readonly place: (options: Cancel) => Promise<ContainerPlace>;
+  readonly sandboxes: Sandboxes;
+  readonly log: Log;
+}
+
+const agentBundle = fileURLToPath(new URL('../../bundle/agent-stdin.mjs', import.meta.url));
