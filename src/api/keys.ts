@@ -24,7 +24,7 @@ export interface ApiKey {
   readonly revokedAt: Date | null;
 }
 
-interface NewKey {
+export interface NewKey {
   readonly user: string;
   readonly scopes: readonly Scope[];
   readonly label?: string;

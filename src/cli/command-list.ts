@@ -469,12 +469,13 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     name: 'status',
-    summary: 'show the runtimes with their isolation grades, the limits and the running sandboxes',
+    summary: 'show runtimes, limits, host, providers, budget, channels, approvals and sandboxes',
     load: async () => (await import('./commands/status.ts')).statusCommand,
   },
   {
     name: 'doctor',
-    summary: 'check this machine and say how to fix what is missing',
+    summary:
+      'check this machine and say how to fix what is missing; with --attack, try to break out of sandboxes',
     load: async () => (await import('./commands/doctor.ts')).doctorCommand,
   },
   {

@@ -59,6 +59,8 @@ export interface EgressLogQuery {
   /** A part of the host, the path or the rule. */
   readonly words?: string;
   readonly limit?: number;
+  /** Those of all users: only on the host's own socket. */
+  readonly users?: 'all';
 }
 
 export interface RemoteEgress {

@@ -128,6 +128,10 @@ export const egressLogQuery = z.strictObject({
   since: decimal(z.int().nonnegative().optional()).describe('In ms since 1970.'),
   words: z.string().max(500).optional().describe('A part of the host, the path or the rule.'),
   limit: decimal(z.int().min(1).max(1000).default(100)),
+  users: z
+    .literal('all')
+    .optional()
+    .describe("Those of all users: only on the host's own socket, for whoever runs it."),
 });
 
 export const egressLogSchema = z

@@ -1,9 +1,9 @@
 import { access, constants, mkdir, statfs } from 'node:fs/promises';
-import type { App } from '../../app.ts';
 import type { Config } from '../../config/schema.ts';
 import { reasonOf } from '../../core/errors.ts';
-import type { ProbedRuntime } from '../../runtimes/index.ts';
-import { type CliCommand, exitCodes } from '../command.ts';
+import { type CliCommand, type CliContext, exitCodes } from '../command.ts';
+import { type RuntimeTrial, tryRuntimes } from '../connect/runtime-trials.ts';
+import { wrongUsage } from '../input/values.ts';
 
 interface Check {
   readonly name: string;
@@ -16,14 +16,27 @@ const leastFreeBytes = 1024 ** 3;
 
 export const doctorCommand: CliCommand = {
   name: 'doctor',
-  summary: 'check this machine and say how to fix what is missing',
-  usage: '[--json]',
-  examples: [['geode doctor', 'each check with its result; exit code 1 when something stands in the way']],
-  options: {},
-  async run({ app, loaded, json, out }) {
-    const geode = await app();
-    const { config } = await loaded();
-    const checks = [nodeCheck(), ...(await folderChecks(config)), ...(await runtimeChecks(geode))];
+  summary:
+    'check this machine and say how to fix what is missing; with --attack, try to break out of sandboxes',
+  usage: '[--attack [--runtime NAME]] [--json]',
+  examples: [
+    ['geode doctor', 'each check with its result; exit code 1 when something stands in the way'],
+    ['geode doctor --attack', 'real attempts to break out, exhaust and phone home, and what stopped each'],
+    ['geode doctor --attack --runtime native', 'what gets through where there are no walls'],
+  ],
+  options: {
+    attack: { type: 'boolean', description: 'attack a live sandbox of each runtime; does no harm outside' },
+    runtime: { type: 'string', value: 'NAME', description: 'with --attack: this runtime only' },
+  },
+  async run(context) {
+    const { json, out, values } = context;
+    if (values.attack === true) {
+      const { attackRuntimes } = await import('../attack/attack-runtimes.ts');
+      return attackRuntimes(context);
+    }
+    if (values.runtime !== undefined) throw wrongUsage('--runtime goes with --attack');
+    const { config } = await context.loaded();
+    const checks = [nodeCheck(), ...(await folderChecks(config)), ...(await runtimeChecks(context))];
     if (json) out(JSON.stringify(checks, null, 2));
     else
       for (const { name, state, found, fix } of checks)
@@ -66,9 +79,9 @@ async function folderChecks({ sandbox }: Config): Promise<readonly Check[]> {
   );
 }
 
-async function runtimeChecks(geode: App): Promise<readonly Check[]> {
-  const probed = await geode.probe();
-  const isolating = probed.some(({ runtime, found }) => found.available && runtime.name !== 'native');
+async function runtimeChecks(context: CliContext): Promise<readonly Check[]> {
+  const { asHost, trials } = await tryRuntimes(context);
+  const isolating = trials.some(({ runtime }) => runtime.available && runtime.name !== 'native');
   const verdict: Check = isolating
     ? { name: 'isolation', state: 'ok', found: 'sandboxes are sealed' }
     : {
@@ -77,19 +90,16 @@ async function runtimeChecks(geode: App): Promise<readonly Check[]> {
         found: 'no runtime that isolates works',
         fix: 'Fix one of the runtimes above; bubblewrap is the quickest: apt-get install bubblewrap',
       };
-  return [...(await Promise.all(probed.map((one) => runtimeCheck(geode, one)))), verdict];
+  const found = asHost ? 'answers; it tried the runtimes' : 'none runs; a command that needs one starts it';
+  return [{ name: 'host', state: 'ok', found }, ...trials.map(runtimeCheck), verdict];
 }
 
 /** Available is what the probe says; a command that ran is what counts. */
-async function runtimeCheck(geode: App, { runtime, found }: ProbedRuntime): Promise<Check> {
+function runtimeCheck({ runtime, tried }: RuntimeTrial): Check {
   const { name } = runtime;
-  if (!found.available) return { name, state: 'warning', found: found.reason, fix: found.fix };
-  try {
-    await using sandbox = await geode.open({}, { runtime: name });
-    const { exitCode, stderr } = await sandbox.exec({ argv: ['/bin/sh', '-c', 'exit 0'] });
-    if (exitCode !== 0) return { name, state: 'problem', found: `a command failed in it: ${stderr}` };
-    return { name, state: 'ok', found: `${found.version}; a command ran, grade ${sandbox.grade}` };
-  } catch (error) {
+  if (!runtime.available) return { name, state: 'warning', found: runtime.reason, fix: runtime.fix };
+  if (tried === undefined || 'error' in tried) {
+    const error = tried?.error;
     return {
       name,
       state: 'problem',
@@ -97,4 +107,7 @@ async function runtimeCheck(geode: App, { runtime, found }: ProbedRuntime): Prom
       fix: error instanceof Error && 'hint' in error ? String(error.hint) : 'See the message.',
     };
   }
+  if (tried.exitCode !== 0)
+    return { name, state: 'problem', found: `a command ended in it with ${tried.exitCode}` };
+  return { name, state: 'ok', found: `${runtime.version}; a command ran, grade ${tried.grade}` };
 }

@@ -1,4 +1,5 @@
 /** What the caller's sandboxes and runs tried to reach, what it cost, and what they can be bound to. */
+import { GeodeError } from '../../../core/errors.ts';
 import { knownBindings } from '../../../egress/bindings.ts';
 import type { EgressHost } from '../../../egress/open-egress.ts';
 import { requireScope } from '../../guards/auth.ts';
@@ -32,9 +33,12 @@ export function egressRoutes(host: EgressHost) {
         responses: { 200: json('The records.', egressLogSchema), ...refusals },
       },
       (context) => {
-        const { sandbox, verdict, since, words, limit } = context.req.valid('query');
+        const { caller } = context.var;
+        const { sandbox, verdict, since, words, limit, users } = context.req.valid('query');
+        if (users === 'all' && caller.actsFor !== 'anyone')
+          throw new GeodeError('forbidden', "The log of all users is shown on the host's own socket only");
         const records = host.search({
-          user: context.var.caller.user,
+          ...(users !== 'all' && { user: caller.user }),
           limit,
           ...(sandbox !== undefined && { sandboxId: sandbox }),
           ...(verdict !== undefined && { verdict }),

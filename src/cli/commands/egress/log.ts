@@ -1,6 +1,9 @@
 import type { AuditRecord } from '../../../core/egress.ts';
+import { localUser } from '../../../core/identity.ts';
 import { shownTarget } from '../../../egress/host-name.ts';
 import { type CliCommand, type CliContext, exitCodes, text } from '../../command.ts';
+import { askRunningHost } from '../../connect/running-api.ts';
+import { sandboxStates } from '../../connect/sandbox-states.ts';
 import { among, chatNamed } from '../../input/chat-name.ts';
 import { wrongUsage } from '../../input/values.ts';
 import { agoText, parseSpan } from '../../render/ages.ts';
@@ -24,23 +27,47 @@ export const egressLogCommand: CliCommand = {
     limit: { type: 'string', short: 'n', value: 'NUMBER', description: 'how many (default 100)' },
   },
   async run(context) {
-    const app = await context.app();
-    const sandboxId = await sandboxIdFrom(context);
-    const user = text(context.values, 'user');
-    const records = app.egress.search({
-      ...(sandboxId === undefined ? {} : { sandboxId }),
-      ...(user === undefined || sandboxId !== undefined ? {} : { user }),
-      ...(context.values.denied === true ? { verdict: 'denied' as const } : {}),
-      since: sinceFrom(context),
-      words: text(context.values, 'search') ?? '',
-      limit: limitFrom(context),
-    });
+    const records = await recordsFor(context);
     if (context.json) context.out(JSON.stringify({ records }));
     else if (records.length === 0) context.out('Nothing crossed.');
     else for (const line of table(records.map(rowOf))) context.out(line);
     return exitCodes.done;
   },
 };
+
+/** Most records that the API gives at once. */
+const mostOverApi = 1_000;
+
+/** As the host says that runs, or as its file says. */
+async function recordsFor(context: CliContext): Promise<readonly AuditRecord[]> {
+  const { values, signal } = context;
+  const sandbox = await sandboxIdFrom(context);
+  const user = sandbox === undefined ? text(values, 'user') : undefined;
+  const limit = limitFrom(context);
+  const query = {
+    ...(values.denied === true ? { verdict: 'denied' as const } : {}),
+    since: sinceFrom(context),
+    words: text(values, 'search') ?? '',
+    limit,
+  };
+  const whose = user === undefined ? ({ users: 'all' } as const) : {};
+  const asked =
+    limit > mostOverApi
+      ? undefined
+      : await askRunningHost(
+          context,
+          user ?? localUser,
+          ({ egress }) => egress.log({ ...query, ...whose, ...(sandbox && { sandbox }), signal }),
+          'anything',
+        );
+  if (asked !== undefined) return asked.answer;
+  const { egress } = await context.app();
+  return egress.search({
+    ...query,
+    ...(sandbox === undefined ? {} : { sandboxId: sandbox }),
+    ...(user === undefined ? {} : { user }),
+  });
+}
 
 function rowOf(record: AuditRecord): readonly string[] {
   const { at, sandboxId, verdict, via, method, path, rule, bytesOut, bytesIn, status } = record;
@@ -60,7 +87,7 @@ async function sandboxIdFrom(context: CliContext): Promise<string | undefined> {
   const [word, ...rest] = context.positionals;
   if (rest.length > 0) throw wrongUsage('Give one [USER/]CHAT at most');
   if (word === undefined) return undefined;
-  const known = await (await context.app()).listOffline({ signal: context.signal });
+  const known = await sandboxStates(context);
   const name = among(known, word, chatNamed(word, context));
   // What was removed is found by its id.
   return known.find(({ user, chat }) => user === name.user && chat === name.chat)?.id ?? word;

@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { scopes } from '../../../api/keys.ts';
-import { wireKey } from '../../../api/wire.ts';
 import { localUser } from '../../../core/identity.ts';
 import { type CliCommand, exitCodes } from '../../command.ts';
-import { openLocalKeys } from '../../input/local-files.ts';
+import { createKey } from '../../connect/api-keys.ts';
 import { parseValues } from '../../input/values.ts';
 
 export const keysCreateCommand: CliCommand = {
@@ -31,9 +30,8 @@ export const keysCreateCommand: CliCommand = {
   async run(context) {
     const { json, out } = context;
     const { user, scope, label } = parseValues(createValues, context);
-    using keys = await openLocalKeys(context);
-    const { key, secret } = keys.create({ user, scopes: scope, label });
-    out(json ? JSON.stringify({ ...wireKey(key), secret }) : secret);
+    const key = await createKey(context, { user, scopes: scope, label });
+    out(json ? JSON.stringify(key) : key.secret);
     return exitCodes.done;
   },
 };

@@ -1,6 +1,5 @@
-import { wireKey } from '../../../api/wire.ts';
 import { type CliCommand, exitCodes } from '../../command.ts';
-import { localKeys } from '../../input/local-files.ts';
+import { listKeys } from '../../connect/api-keys.ts';
 
 export const keysListCommand: CliCommand = {
   name: 'keys list',
@@ -10,13 +9,13 @@ export const keysListCommand: CliCommand = {
   options: {},
   async run(context) {
     const { json, out } = context;
-    const all = await localKeys(context);
+    const all = await listKeys(context);
     if (json) {
-      out(JSON.stringify(all.map(wireKey)));
+      out(JSON.stringify(all));
       return exitCodes.done;
     }
-    for (const { id, user, scopes, label, createdAt, revokedAt } of all) {
-      const state = revokedAt ? `revoked ${revokedAt.toISOString()}` : `created ${createdAt.toISOString()}`;
+    for (const { id, user, scopes, label, created_at: created, revoked_at: revoked } of all) {
+      const state = revoked ? `revoked ${revoked}` : `created ${created}`;
       out([id, user, scopes.join(','), state, label].join('  ').trimEnd());
     }
     if (all.length === 0) out('There are no keys. Make one with `geode keys create`.');

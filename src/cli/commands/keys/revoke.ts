@@ -1,5 +1,5 @@
 import { type CliCommand, exitCodes } from '../../command.ts';
-import { openLocalKeys } from '../../input/local-files.ts';
+import { revokeKey } from '../../connect/api-keys.ts';
 import { onePositional } from '../../input/values.ts';
 
 export const keysRevokeCommand: CliCommand = {
@@ -10,8 +10,7 @@ export const keysRevokeCommand: CliCommand = {
   options: {},
   async run(context) {
     const id = onePositional(context, 'key id');
-    using keys = await openLocalKeys(context);
-    keys.revoke(id);
+    await revokeKey(context, id);
     context.out(context.json ? JSON.stringify({ revoked: id }) : `Revoked ${id}.`);
     return exitCodes.done;
   },

@@ -1,0 +1,92 @@
+/** What `geode status` shows: as the host says that runs, or as this machine looks without one. */
+import type { GeodeClient, RemoteRuntime } from '../../client/client.ts';
+import type { Config } from '../../config/schema.ts';
+import type { Approval } from '../../core/approval.ts';
+import type { ChannelStatus } from '../../core/channel.ts';
+import { localUser } from '../../core/identity.ts';
+import type { ProviderKind } from '../../core/model.ts';
+import { storedSecret } from '../../host/stored-secret.ts';
+import { currentHost } from '../../ledger/host-lock.ts';
+import type { HostFacts } from '../../ledger/named-host.ts';
+import type { CliContext } from '../command.ts';
+import { askRunningHost } from './running-api.ts';
+
+interface SandboxLine {
+  readonly id: string;
+  readonly runtime: string;
+  readonly grade?: string;
+  readonly state: string;
+}
+
+interface ProviderState {
+  readonly name: string;
+  readonly kind: ProviderKind;
+  /** `missing`: it names a secret that is not stored; `none`: it has no key, which some do not need. */
+  readonly key: 'secret' | 'config' | 'none' | 'missing';
+}
+
+export interface StatusFacts {
+  readonly host: HostFacts | null;
+  /** What sandboxes run in; null while nothing works. */
+  readonly runtime: string | null;
+  readonly runtimes: readonly RemoteRuntime[];
+  readonly channels: readonly ChannelStatus[];
+  readonly providers: { readonly default: string | null; readonly services: readonly ProviderState[] };
+  /** US dollars of today (UTC), of whoever asks. */
+  readonly budget: { readonly limitUsd: number | null; readonly spentUsd: number };
+  readonly approvals: readonly Approval[];
+  readonly sandboxes: readonly SandboxLine[];
+}
+
+type Live = Pick<StatusFacts, 'runtimes' | 'channels' | 'budget' | 'approvals' | 'sandboxes'>;
+
+export async function gatherStatus(context: CliContext): Promise<StatusFacts> {
+  const { config } = await context.loaded();
+  const asked = await askRunningHost(context, localUser, (client) => fromHost(client, context), 'anything');
+  const live = asked?.answer ?? (await fromMachine(context));
+  const geode = await context.app();
+  const chosen = await geode.runtime().then(
+    ({ name }) => name,
+    () => null,
+  );
+  const host = currentHost(config.sandbox.state_dir) ?? null;
+  return { host, runtime: chosen, ...live, providers: providersOf(config) };
+}
+
+async function fromHost(client: GeodeClient, { signal }: CliContext): Promise<Live> {
+  const [runtimes, channels, usage, approvals, sandboxes] = await Promise.all([
+    client.runtimes({ signal }),
+    client.chats.channels({ signal }),
+    client.egress.usage({ signal }),
+    client.approvals.list({ signal }),
+    client.sandboxes.list({ users: 'all', signal }),
+  ]);
+  const { limitUsd, spentUsd } = usage.budget;
+  return { runtimes, channels, budget: { limitUsd, spentUsd }, approvals, sandboxes };
+}
+
+/** Without a host no channel listens and nobody is asked anything. */
+async function fromMachine({ app, loaded }: CliContext): Promise<Live> {
+  const geode = await app();
+  const { daily_budget: limitUsd } = (await loaded()).config.providers;
+  const probed = await geode.probe();
+  const listed = geode.runtimes.map(async (runtime) =>
+    (await runtime.list()).map((facts) => ({ runtime: runtime.name, ...facts })),
+  );
+  return {
+    runtimes: probed.map(({ runtime, found }) => ({ name: runtime.name, ...found })),
+    channels: [],
+    budget: { limitUsd, spentUsd: 0 },
+    approvals: [],
+    sandboxes: (await Promise.all(listed)).flat(),
+  };
+}
+
+function providersOf(config: Config): StatusFacts['providers'] {
+  const { services, default: usual } = config.providers;
+  const states = Object.entries(services).map(([name, { kind, secret, api_key: key }]): ProviderState => {
+    if (secret === undefined) return { name, kind, key: key === undefined ? 'none' : 'config' };
+    return { name, kind, key: storedSecret(config, secret) === undefined ? 'missing' : 'secret' };
+  });
+  return { default: usual ?? null, services: states };
+}

@@ -1,0 +1,96 @@
+/** `geode status` for people. */
+import type { Available } from '../../core/runtime.ts';
+import type { HostFacts } from '../../ledger/named-host.ts';
+import type { StatusFacts } from '../connect/gather-status.ts';
+import { agoText, spanText } from './ages.ts';
+import { printableLine } from './printable.ts';
+import { table } from './table.ts';
+
+export interface ShownLimits {
+  readonly memory: number | null;
+  readonly cpus: number | null;
+  readonly pids: number | null;
+  readonly disk: number | null;
+}
+
+export function overviewLines(facts: StatusFacts, limits: ShownLimits, shell: string): readonly string[] {
+  const { runtime, runtimes, sandboxes } = facts;
+  const rows = runtimes.map((found) =>
+    found.available
+      ? [
+          found.name === runtime ? `* ${found.name}` : `  ${found.name}`,
+          found.grade,
+          `${found.version}${unlimited(found)}`,
+        ]
+      : [`  ${found.name}`, '-', `not available: ${found.reason}. ${found.fix}`],
+  );
+  return [
+    ...table([['  RUNTIME', 'GRADE', ''], ...rows]),
+    '',
+    `Limits of a sandbox, where they can be enforced: memory ${size(limits.memory)}, CPUs ${shown(limits.cpus)}, processes ${shown(limits.pids)}, disk ${size(limits.disk)}.`,
+    `Command policy: ${shell}`,
+    hostText(facts.host),
+    ...providerLines(facts),
+    ...section('Channels:', facts.channels.map(channelRow)),
+    ...approvalLines(facts),
+    sandboxes.length === 0 ? 'No sandboxes.' : '',
+    ...table(sandboxes.map(({ id, runtime: name, grade = '-', state }) => [`  ${id}`, name, grade, state])),
+  ];
+}
+
+function hostText(host: HostFacts | null): string {
+  if (host === null) return 'Host of the sandboxes that stay: none; a command that needs one starts it.';
+  const { pid, since, serves } = host;
+  const who = serves === undefined ? 'a command or a program of its own' : serves.as;
+  const end = serves?.as === 'geode host' ? '; geode host stop ends it' : '';
+  return `Host of the sandboxes that stay: process ${pid} (${who}), for ${spanText(Date.now() - since)}${end}.`;
+}
+
+const keyWords = {
+  secret: 'key stored as a secret',
+  config: 'key in the config file',
+  none: 'no key',
+  missing: 'its secret is not stored: geode onboard provider',
+} as const;
+
+function providerLines({ providers, budget }: StatusFacts): readonly string[] {
+  const rows = providers.services.map(({ name, kind, key }) => [`  ${name}`, kind, keyWords[key]]);
+  const usual = providers.default === null ? '' : ` The usual model: ${providers.default}.`;
+  const limit = budget.limitUsd === null ? 'no limit' : `of ${budget.limitUsd} US$ a day`;
+  return [
+    providers.services.length === 0
+      ? 'Providers of models: none; geode onboard sets one up.'
+      : `Providers of models:${usual}`,
+    ...table(rows).map((line) => line.trimEnd()),
+    `Spent on models today: ${budget.spentUsd.toFixed(2)} US$ (${limit}).`,
+  ];
+}
+
+function approvalLines({ approvals }: StatusFacts): readonly string[] {
+  if (approvals.length === 0) return [];
+  const rows = approvals.map(({ id, title }) => [`  ${id}`, printableLine(title).slice(0, 100)]);
+  return section('Waiting for your decision (geode approvals ls):', rows);
+}
+
+function section(title: string, rows: readonly (readonly string[])[]): readonly string[] {
+  return rows.length === 0 ? [] : [title, ...table(rows).map((line) => line.trimEnd())];
+}
+
+/** Deaf since when, and why. */
+function channelRow({ channel, state, since, lastError }: StatusFacts['channels'][number]) {
+  const now = since === null ? state : `${state} since ${agoText(since)}`;
+  return [`  ${channel}`, now, lastError === null ? '' : `last error: ${printableLine(lastError)}`];
+}
+
+function unlimited({ capabilities }: Available): string {
+  const missing = Object.entries(capabilities.limits).flatMap(([name, can]) => (can ? [] : [name]));
+  return missing.length === 0 ? '' : `; cannot limit ${missing.join(', ')} here`;
+}
+
+function size(bytes: number | null): string {
+  return bytes === null ? 'unlimited' : `${Math.round(bytes / 1024 ** 2)}m`;
+}
+
+function shown(limit: number | null): string {
+  return limit === null ? 'unlimited' : String(limit);
+}
