@@ -41,6 +41,7 @@ export function openConfiguredAgents(
       builtinDriver({
         ...{ ledger, models, memory, model, steps, instructions },
         shellPolicy: app.shellPolicy,
+        tools,
       }),
       claudeDriver({
         ...claude,

@@ -1,17 +1,20 @@
 import { GeodeError } from '../../core/errors.ts';
 import type { MemoryStore } from '../../core/memory.ts';
 import type { Model, ModelAnswer, Models } from '../../core/model.ts';
+import type { ToolConnection, ToolSessions } from '../../core/tools.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { ShellPolicy } from '../../shell/policy.ts';
 import type { AgentDriver, DriverTurn, TurnEnd } from '../driver.ts';
 import { fitting, History, unanswered } from './history.ts';
-import { builtinTools, runTool } from './tools.ts';
+import { runTool, toolsWith } from './tools.ts';
 
 export interface BuiltinOptions {
   readonly ledger: Ledger;
   readonly models: Models;
   readonly memory: MemoryStore;
   readonly shellPolicy: ShellPolicy;
+  /** Tools of the host, offered beside the agent's own. */
+  readonly tools?: ToolSessions | undefined;
   /** For conversations that name none; the usual one of the config if not set. */
   readonly model?: string | undefined;
   /** Calls to the model in one turn. */
@@ -44,14 +47,15 @@ async function leadTurn(turn: DriverTurn, model: Model, options: BuiltinOptions)
   const done = beginOrGoOn(turn, history);
   if (done !== undefined) return done;
   const { sandbox, chat, signal } = turn;
+  await using hostTools = await connect(turn, options.tools);
   const place = {
-    ...{ sandbox, chat, signal },
+    ...{ sandbox, chat, signal, hostTools },
     memory: options.memory.in(turn.user),
     shellPolicy: options.shellPolicy,
   };
   let text = '';
   for (let step = 0; step < options.steps; step += 1) {
-    const answer = await ask(turn, model, history, options);
+    const answer = await ask(turn, model, history, { ...options, hostTools });
     text = answer.text;
     history.add({ role: 'assistant', text, calls: answer.calls });
     const { usage, cost, calls } = answer;
@@ -70,6 +74,14 @@ async function leadTurn(turn: DriverTurn, model: Model, options: BuiltinOptions)
     history.add({ role: 'tool', results });
   }
   return { outcome: 'limit', text };
+}
+
+/** Undefined where the sandbox has no way to tools; the agent then has its own. */
+async function connect(
+  { sandbox, signal }: DriverTurn,
+  tools: ToolSessions | undefined,
+): Promise<ToolConnection | undefined> {
+  return sandbox.tools === undefined ? undefined : await tools?.connect(sandbox, { signal });
 }
 
 /** Gives the end of a turn that had its answer already when its host ended. */
@@ -97,13 +109,13 @@ async function ask(
   turn: DriverTurn,
   model: Model,
   history: History,
-  options: BuiltinOptions,
+  options: BuiltinOptions & { readonly hostTools: ToolConnection | undefined },
 ): Promise<ModelAnswer> {
   const request = {
     user: turn.user,
     instructions: [instructions, options.instructions].filter((text) => text !== undefined).join('\n\n'),
     messages: fitting(history.all(), historyCharacters),
-    tools: builtinTools,
+    tools: toolsWith(options.hostTools),
   };
   for await (const event of model.stream(request, { signal: turn.signal })) {
     if (event.type === 'answer') return event;

@@ -4,6 +4,7 @@ import { type GeodeError, isGeodeError, reasonOf } from '../../core/errors.ts';
 import type { Memory } from '../../core/memory.ts';
 import type { ModelTool, ToolCall, ToolResult } from '../../core/model.ts';
 import type { PersistentSandbox } from '../../core/persistent.ts';
+import type { ToolConnection } from '../../core/tools.ts';
 import type { ShellPolicy } from '../../shell/policy.ts';
 import { shellInput, shellTool } from '../../shell/tool.ts';
 
@@ -13,6 +14,7 @@ export interface ToolPlace {
   readonly shellPolicy: ShellPolicy;
   readonly chat: string;
   readonly signal: AbortSignal;
+  readonly hostTools: ToolConnection | undefined;
 }
 
 interface AgentTool extends ModelTool {
@@ -125,7 +127,16 @@ const tools: readonly AgentTool[] = [
   }),
 ];
 
-export const builtinTools: readonly ModelTool[] = tools;
+/** Its own, and those of the session of its chat that it has not itself. */
+export function toolsWith(host: ToolConnection | undefined): readonly ModelTool[] {
+  return [...tools, ...(host?.tools ?? []).filter(({ name }) => !isOwn(name))];
+}
+
+function isOwn(name: string): boolean {
+  return tools.some((each) => each.name === name);
+}
+
+const objectSchema = z.record(z.string(), z.unknown());
 
 /** Characters of one result; the middle of a longer one is left out. */
 const longestOutput = 30_000;
@@ -133,9 +144,15 @@ const longestOutput = 30_000;
 /** A failure is a result too: the model can act on it. Only a cancel is thrown. */
 export async function runTool({ id, tool: name, input }: ToolCall, place: ToolPlace): Promise<ToolResult> {
   const tool = tools.find((each) => each.name === name);
+  const { hostTools, signal } = place;
   try {
-    if (tool === undefined)
-      throw new Error(`There is no tool ${name}; there are: ${tools.map((each) => each.name).join(', ')}.`);
+    if (tool === undefined) {
+      const all = toolsWith(hostTools).map((each) => each.name);
+      if (hostTools === undefined || !all.includes(name))
+        throw new Error(`There is no tool ${name}; there are: ${all.join(', ')}.`);
+      const { text, failed } = await hostTools.call(name, objectSchema.parse(input), { signal });
+      return { id, tool: name, output: bothEnds(text), failed };
+    }
     return { id, tool: name, output: bothEnds(await tool.run(input, place)), failed: false };
   } catch (error) {
     if (place.signal.aborted) throw error;
