@@ -3,6 +3,11 @@ import type { CommandEntry } from './command.ts';
 
 export const commands: readonly CommandEntry[] = [
   {
+    name: 'onboard',
+    summary: 'set up provider, runtime, channels and budget; asks, tries each answer, and writes the config',
+    load: async () => (await import('./commands/onboard.ts')).onboardCommand,
+  },
+  {
     name: 'run',
     summary: 'run code in a fresh sandbox and leave nothing behind',
     load: async () => (await import('./commands/run.ts')).runCommand,

@@ -206,6 +206,11 @@ export function configSchema(host: Host) {
               kind: z.enum(providerKinds).describe('the wire that it speaks'),
               base_url: z.url().optional().describe('for openai-compatible: Ollama, vLLM, OpenRouter, …'),
               api_key: z.string().min(1).optional().describe('its key'),
+              secret: z
+                .string()
+                .min(1)
+                .optional()
+                .describe('name of the secret with its key, instead of api_key: geode secrets set'),
             }),
           )
           .default({})
@@ -371,6 +376,9 @@ export function configSchema(host: Host) {
         secrets_key: folder
           .default(join(host.configDir, 'secrets.key'))
           .describe('the file with the key of the secrets; it is made when the first is set'),
+        upstream_ca: folder
+          .optional()
+          .describe('a PEM file of authorities that the host trusts too when it opens or binds HTTPS'),
         audit_records: positive.int().default(100_000).describe('connections that the audit keeps'),
         audit_days: positive.default(30).describe('days that it keeps them'),
       })

@@ -5,7 +5,7 @@ import type { Channel } from '../core/channel.ts';
 import type { Chats } from '../core/chat.ts';
 import { GeodeError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
-import { secretOf } from './operator-secret.ts';
+import { storedSecret } from './stored-secret.ts';
 
 interface ChatHostParts
   extends Pick<OpenChatsOptions, 'agents' | 'approvals' | 'sandboxes' | 'events' | 'log'> {
@@ -48,7 +48,7 @@ async function openChannels(config: Config, log: Log): Promise<readonly Channel[
 }
 
 function tokenOf(config: Config, channel: string, name: string): string {
-  const token = secretOf(config)(name);
+  const token = storedSecret(config, name);
   if (token !== undefined) return token;
   throw new GeodeError('secret_missing', `The token of channels.${channel} is not stored as ${name}.`, {
     hint: `Store it with geode secrets set ${name} < FILE, or remove channels.${channel}.`,
