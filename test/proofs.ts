@@ -95,8 +95,9 @@ export const proofs: Readonly<Record<string, readonly string[]>> = {
   'MCP-1': [...toolWalls, 'test/mcp/sessions.test.ts > several users', 'test/mcp/killed-host.test.ts'],
   'MCP-2': [...toolWalls, 'test/mcp/session-calls.test.ts'],
   'MCP-3': [...toolWalls, 'test/mcp/killed-host.test.ts'],
-  'MCP-4': [...toolWalls, 'test/mcp/session-calls.test.ts'],
+  'MCP-4': [...toolWalls, ...['session-calls', 'servers'].map((name) => `test/mcp/${name}.test.ts`)],
   'MCP-5': ['http', 'stdio', 'conformance'].map((name) => `test/mcp/${name}.test.ts`),
+  'AGT-6': ['test/images/images.test.ts', 'test/images/builds.test.ts > builds on docker'],
   'SLV-3': [...api('solve'), 'test/cli/solve-commands.test.ts', 'test/dashboard/dashboard.test.ts'],
   'CRY-4': [
     ...['crystals', 'verify-again', 'solve', 'recall-block'].map((name) => `test/solve/${name}.test.ts`),

@@ -12,6 +12,7 @@ import { noEvents } from '../../src/core/events.ts';
 import { noLog } from '../../src/core/log.ts';
 import type { PersistentSandbox } from '../../src/core/persistent.ts';
 import { Ledger } from '../../src/ledger/ledger.ts';
+import { openServers } from '../../src/mcp/servers/open-servers.ts';
 import { openToolSessions } from '../../src/mcp/sessions/open-sessions.ts';
 import { toolChapter } from '../../src/mcp/sessions/tables.ts';
 import { defineTool } from '../../src/mcp/tool.ts';
@@ -52,6 +53,7 @@ async function from(bench: Bench, name: 'docker' | 'bubblewrap'): Promise<Findin
   );
   const tools = opened.use(
     openToolSessions({
+      servers: openServers([], { version: 'test', log: noLog }),
       ledger,
       tools: [echo],
       initial: ['echo'],

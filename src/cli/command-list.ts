@@ -363,6 +363,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./commands/tools/close.ts')).toolsCloseCommand,
   },
   {
+    name: 'tools servers',
+    summary: 'list the MCP servers of the config, their state and what they offer',
+    load: async () => (await import('./commands/tools/servers.ts')).toolsServersCommand,
+  },
+  {
     name: 'tools log',
     summary: "show which of the host's tools programs in sandboxes called, newest first",
     load: async () => (await import('./commands/tools/log.ts')).toolsLogCommand,

@@ -7,7 +7,7 @@ import type {
   WireToolSessions,
 } from '../api/schemas/tools.ts';
 import type { Cancel } from '../core/cancel.ts';
-import type { ServedToolSession, ToolCallRecord, ToolSession } from '../core/tools.ts';
+import type { ServedToolSession, ToolCallRecord, ToolServerStatus, ToolSession } from '../core/tools.ts';
 import { ask, type Connection } from './send.ts';
 
 /** The session of one sandbox. */
@@ -28,6 +28,8 @@ export interface RemoteTools {
   list(options?: Cancel): Promise<readonly ToolSession[]>;
   /** The names of all tools that a session can have. */
   available(options?: Cancel): Promise<readonly string[]>;
+  /** The MCP servers of the config. Needs the scope `admin`. */
+  servers(options?: Cancel): Promise<readonly ToolServerStatus[]>;
   /** Says how many there were. */
   closeAll(options?: Cancel): Promise<number>;
   /** Newest first. */
@@ -59,6 +61,10 @@ export function remoteTools(connection: Connection): RemoteTools {
     },
     async available({ signal } = {}) {
       return (await ask<WireToolSessions>(connection, 'GET', path, { signal })).available;
+    },
+    async servers({ signal } = {}) {
+      type Answer = { servers: ToolServerStatus[] };
+      return (await ask<Answer>(connection, 'GET', `${path}/servers`, { signal })).servers;
     },
     async closeAll({ signal } = {}) {
       return (await ask<{ closed: number }>(connection, 'DELETE', path, { signal })).closed;

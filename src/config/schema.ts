@@ -24,6 +24,33 @@ const positive = z.number().positive();
 const count = z.number().int().nonnegative();
 const price = z.number().nonnegative();
 
+/** A server over stdio in a sandbox of its own, or over HTTP. */
+const toolServer = z
+  .strictObject({
+    command: z.array(z.string().min(1)).min(1).optional().describe('the program and its arguments'),
+    image: z.string().min(1).optional().describe('of its sandbox'),
+    folders: z
+      .array(folder)
+      .default([])
+      .describe('of this machine, shown to it read-only; below security.mount_roots'),
+    env: z.record(z.string(), z.string()).default({}).describe('its environment'),
+    allow: z.array(z.string()).default([]).describe('hosts that it may reach; none by default'),
+    url: z.url().optional().describe('of a server over HTTP, instead of a command'),
+    secret: z
+      .string()
+      .min(1)
+      .optional()
+      .describe('name of the secret that is sent to the url as a bearer token: geode secrets set'),
+    tools: z.array(z.string().min(1)).optional().describe('those that it may offer; all by default'),
+    users: z
+      .array(z.string().min(1))
+      .optional()
+      .describe('whose sandboxes may use it; of all users by default'),
+    timeout: positive.default(60).describe('seconds that one call may take'),
+    start_timeout: positive.default(60).describe('seconds until it must have told its tools'),
+  })
+  .refine(({ command, url }) => (command === undefined) !== (url === undefined), 'needs a command or a url');
+
 /** The whole config: one section a part, every key with its meaning and default. Unknown keys are refused. */
 export function configSchema(host: Host) {
   return z.strictObject({
@@ -428,6 +455,18 @@ export function configSchema(host: Host) {
             'read_resource',
           ])
           .describe('what a tool session in a sandbox may use that names no tools'),
+        servers: z
+          .record(
+            z
+              .string()
+              .regex(
+                /^[a-z0-9](?:[a-z0-9-]|_(?!_)){0,31}$/,
+                'a name has lower-case letters, digits, - and _',
+              ),
+            toolServer,
+          )
+          .default({})
+          .describe('MCP servers whose tools sessions may use as NAME__TOOL'),
         call_timeout: positive.default(300).describe('seconds that one call of a tool may take'),
         ask_timeout: positive
           .default(600)

@@ -95,6 +95,10 @@ export const errorCatalogue = {
     status: 404,
     hint: 'Open one with `geode tools open CHAT`; `geode tools ls` shows which there are.',
   },
+  tool_server_failed: {
+    status: 502,
+    hint: 'Run `geode tools servers` to see its state; the server is set in `mcp.servers`.',
+  },
   // egress
   secret_missing: {
     status: 404,

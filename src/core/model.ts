@@ -23,8 +23,11 @@ export type ModelMessage =
 export interface ModelTool {
   readonly name: string;
   readonly description: string;
-  readonly input: ZodType;
+  /** A schema, or JSON Schema of somebody else's tool. */
+  readonly input: ZodType | JsonSchema;
 }
+
+export type JsonSchema = Readonly<Record<string, unknown>>;
 
 export interface ToolCall {
   readonly id: string;

@@ -68,6 +68,33 @@ export interface ToolCallRecord extends ToolOwner {
   readonly durationMs: number;
 }
 
+/** A server of the config's `mcp.servers`, whose tools are offered on as `NAME__TOOL`. */
+export interface ToolServerStatus {
+  readonly name: string;
+  /** `idle`: nobody has needed it yet. `failed`: it is tried again when somebody needs it, after a pause. */
+  readonly state: 'idle' | 'starting' | 'running' | 'failed';
+  /** What it offered when it was last started. */
+  readonly tools: readonly string[];
+  /** Why it does not run, in its own words where it had any; null otherwise. */
+  readonly reason: string | null;
+}
+
+/** The tools of a session in the hands of an agent that works on the host. The agent calls as a program inside would. */
+export interface ToolConnection extends AsyncDisposable {
+  readonly tools: readonly {
+    readonly name: string;
+    readonly description: string;
+    /** JSON Schema of its arguments. */
+    readonly input: Readonly<Record<string, unknown>>;
+  }[];
+  /** What it answers, as text; `failed` where the tool says so. */
+  call(
+    name: string,
+    input: Readonly<Record<string, unknown>>,
+    options?: Cancel,
+  ): Promise<{ readonly text: string; readonly failed: boolean }>;
+}
+
 export interface ToolSessions extends SandboxTools, AsyncDisposable {
   /** Makes the session of a sandbox, or gives the one that is there; with `tools`, it has exactly these from now on. */
   open(sandbox: ToolSandbox, options?: ToolSessionOptions): Promise<ServedToolSession>;
@@ -86,7 +113,11 @@ export interface ToolSessions extends SandboxTools, AsyncDisposable {
     user: string,
     options?: { readonly chat?: string; readonly limit?: number },
   ): readonly ToolCallRecord[];
-  /** The names of all tools that a session can have. */
+  /** Opens the session of a sandbox, or takes the one that is there, and connects to it from the host. */
+  connect(sandbox: ToolSandbox, options?: Cancel): Promise<ToolConnection>;
+  /** The servers of the operator. */
+  servers(): readonly ToolServerStatus[];
+  /** The names of all tools that a session can have; of a server that was never started, `NAME__*`. */
   readonly available: readonly string[];
   /** Of a session that names none: the config's `mcp.tools`. */
   readonly initial: readonly string[];

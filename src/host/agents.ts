@@ -62,7 +62,7 @@ export function openConfiguredAgents(config: Config, parts: AgentParts): Agents 
 /** The loop of Geode's own agent: in this host, or in the sandbox of each chat. */
 function ownDriver(
   { agents, providers, container_agent: container }: Config,
-  { ledger, models, memory, app, place, schedules }: AgentParts,
+  { ledger, models, memory, app, place, schedules, tools }: AgentParts,
   prices: PriceTable,
 ): AgentDriver {
   const { model, steps, instructions, dangerous } = agents;
@@ -72,7 +72,7 @@ function ownDriver(
     recallTokens: agents.recall_tokens,
     shellPolicy: app.shellPolicy,
   };
-  if (!container.enabled) return builtinDriver(shared);
+  if (!container.enabled) return builtinDriver({ ...shared, tools });
   const services = Object.entries(providers.services).map(
     ([name, { kind, base_url: baseUrl }]) => [name, { kind, baseUrl }] as const,
   );

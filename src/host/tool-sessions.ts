@@ -11,6 +11,7 @@ import type { Events } from '../core/events.ts';
 import type { Log } from '../core/log.ts';
 import type { ToolSessions } from '../core/tools.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import type { ExternalServers } from '../mcp/servers/open-servers.ts';
 import { openToolSessions } from '../mcp/sessions/open-sessions.ts';
 import { sessionTools } from '../mcp/sessions/tools.ts';
 
@@ -27,6 +28,8 @@ export interface HostToolsOptions {
   readonly log: Log;
   readonly version: string;
   readonly approvals: Approvals;
+  /** Of the operator; ended with the sessions. */
+  readonly servers: ExternalServers;
 }
 
 export interface HostTools extends AsyncDisposable {
@@ -35,7 +38,8 @@ export interface HostTools extends AsyncDisposable {
   begin(parts: ApiParts): void;
 }
 
-export function hostTools({ config, ledger, events, log, version, approvals }: HostToolsOptions): HostTools {
+export function hostTools(options: HostToolsOptions): HostTools {
+  const { config, ledger, events, log, version, approvals, servers } = options;
   const { promise: client, resolve } = Promise.withResolvers<GeodeClient>();
   const stopping = new AbortController();
   const { tools, rate, call_timeout, ask_timeout, audit_records, audit_days } = config.mcp;
@@ -46,6 +50,7 @@ export function hostTools({ config, ledger, events, log, version, approvals }: H
     version,
     approvals,
     tools: sessionTools,
+    servers,
     initial: tools,
     rules: {
       rate: { perMinute: rate * 60, burst: rate * burstSeconds },
@@ -61,6 +66,7 @@ export function hostTools({ config, ledger, events, log, version, approvals }: H
     async [Symbol.asyncDispose]() {
       stopping.abort();
       await sessions[Symbol.asyncDispose]();
+      await servers[Symbol.asyncDispose]();
     },
   };
 }

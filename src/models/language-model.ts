@@ -6,10 +6,11 @@ import type {
   ModelMessage as SdkMessage,
   ToolSet,
 } from 'ai';
-import { type ZodType, z } from 'zod';
+import { ZodType, z } from 'zod';
 import { type Cancel, cancelled, throwIfCancelled } from '../core/cancel.ts';
 import { GeodeError } from '../core/errors.ts';
 import type {
+  JsonSchema,
   Model,
   ModelAnswer,
   ModelEvent,
@@ -159,7 +160,8 @@ function sdkMessage(message: ModelMessage): SdkMessage {
 }
 
 /** As the library's own type of it has fewer fields than zod's. */
-function schemaOf(input: ZodType): JSONSchema7 {
+function schemaOf(input: ZodType | JsonSchema): JSONSchema7 {
+  if (!(input instanceof ZodType)) return input as JSONSchema7;
   const { $schema: _, ...schema } = z.toJSONSchema(input, { io: 'input', target: 'draft-7' });
   return schema as JSONSchema7;
 }

@@ -14,6 +14,7 @@ import type { RuntimeName } from '../../src/core/runtime.ts';
 import type { EgressHost, EgressOptions } from '../../src/egress/open-egress.ts';
 import { journalReading } from '../../src/journals/journal-reading.ts';
 import { Ledger } from '../../src/ledger/ledger.ts';
+import { openServers } from '../../src/mcp/servers/open-servers.ts';
 import { openToolSessions } from '../../src/mcp/sessions/open-sessions.ts';
 import { toolChapter } from '../../src/mcp/sessions/tables.ts';
 import { sessionTools } from '../../src/mcp/sessions/tools.ts';
@@ -57,6 +58,7 @@ export async function startTestHost({
   const egress = egressIn(stateDir, hatches);
   const tools = opened.use(
     openToolSessions({
+      servers: openServers([], { version: 'test', log: noLog }),
       ledger,
       tools: sessionTools,
       initial: ['list_resources', 'read_resource'],

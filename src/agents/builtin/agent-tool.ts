@@ -4,6 +4,7 @@ import type { UserSchedules } from '../../core/chat.ts';
 import type { Files } from '../../core/files.ts';
 import type { Memory } from '../../core/memory.ts';
 import type { ModelTool } from '../../core/model.ts';
+import type { ToolConnection } from '../../core/tools.ts';
 import type { ShellPolicy } from '../../shell/policy.ts';
 import type { ShellWorkspace } from '../../shell/tool.ts';
 
@@ -23,6 +24,8 @@ export interface HostPlace {
   readonly memory: Memory;
   readonly chat: string;
   readonly signal: AbortSignal;
+  /** The tools of the session of its chat; undefined where there are none. */
+  readonly hostTools?: ToolConnection | undefined;
   /** Undefined where nothing runs at set times. */
   readonly schedules?: UserSchedules | undefined;
 }

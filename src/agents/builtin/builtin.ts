@@ -1,6 +1,7 @@
 import type { UserSchedules } from '../../core/chat.ts';
 import type { MemoryStore } from '../../core/memory.ts';
 import type { Model, ModelMessage, Models } from '../../core/model.ts';
+import type { ToolConnection, ToolSessions } from '../../core/tools.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { ShellPolicy } from '../../shell/policy.ts';
 import type { AgentDriver, DriverTurn, TurnEnd } from '../driver.ts';
@@ -9,7 +10,7 @@ import { toldMessages } from './compaction.ts';
 import { History } from './history.ts';
 import { instructionsWith, type LoopEvent, leadLoop } from './loop.ts';
 import { recalled } from './recalled.ts';
-import { builtinTools, deniedText, runTool } from './tools.ts';
+import { deniedText, runTool, toolsWith } from './tools.ts';
 import { unanswered } from './unanswered.ts';
 
 export interface BuiltinOptions {
@@ -17,6 +18,8 @@ export interface BuiltinOptions {
   readonly models: Models;
   readonly memory: MemoryStore;
   readonly shellPolicy: ShellPolicy;
+  /** Tools of the host, offered beside the agent's own. */
+  readonly tools?: ToolSessions | undefined;
   /** For conversations that name none; the usual one of the config if not set. */
   readonly model?: string | undefined;
   /** Calls to the model in one turn. */
@@ -54,8 +57,9 @@ async function leadTurn(turn: DriverTurn, model: Model, options: BuiltinOptions)
   const done = await beginOrGoOn(turn, history, () => recalled(turn, memory, options.recallTokens));
   if (done !== undefined) return done;
   const { sandbox, chat, signal } = turn;
+  await using hostTools = await connect(turn, options.tools);
   const place = {
-    ...{ sandbox, chat, signal, memory },
+    ...{ sandbox, chat, signal, memory, hostTools },
     shellPolicy: options.shellPolicy,
     permit: options.dangerous === 'ask' ? permitIn(turn, history) : undefined,
     schedules: options.schedules?.(turn.user),
@@ -65,7 +69,7 @@ async function leadTurn(turn: DriverTurn, model: Model, options: BuiltinOptions)
     summariser: () => options.models.get('cheap'),
   };
   return await leadLoop({
-    ...{ user: turn.user, model, steps: options.steps, signal, tools: builtinTools },
+    ...{ user: turn.user, model, steps: options.steps, signal, tools: toolsWith(hostTools) },
     instructions: instructionsWith(options.instructions),
     messages: () => toldMessages(turn, history, compaction),
     hear: () => history.hear(),
@@ -111,6 +115,14 @@ export function permitIn(turn: DriverTurn, history: History) {
 
 function isDenial(message: ModelMessage): boolean {
   return message.role === 'tool' && message.results.some(({ output }) => output.startsWith(deniedText));
+}
+
+/** Undefined where the sandbox has no way to tools; the agent then has its own. */
+async function connect(
+  { sandbox, signal }: DriverTurn,
+  tools: ToolSessions | undefined,
+): Promise<ToolConnection | undefined> {
+  return sandbox.tools === undefined ? undefined : await tools?.connect(sandbox, { signal });
 }
 
 /** Gives the end of a turn that had its answer already when its host ended. */

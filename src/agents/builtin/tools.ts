@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { GeodeError, isGeodeError, reasonOf } from '../../core/errors.ts';
 import type { ModelTool, ToolCall, ToolResult } from '../../core/model.ts';
+import type { ToolConnection } from '../../core/tools.ts';
 import { judge, type ShellPolicy } from '../../shell/policy.ts';
 import { shellInput, shellTool } from '../../shell/tool.ts';
 import { type AgentTool, type HostPlace, inWorkspace, onHost, type WorkPlace } from './agent-tool.ts';
@@ -130,12 +131,35 @@ export const deniedText =
 
 export const builtinTools: readonly ModelTool[] = [...workspaceTools, ...hostTools];
 
+/** Its own, and those of the session of its chat that it has not itself. */
+export function toolsWith(connection: ToolConnection | undefined): readonly ModelTool[] {
+  return [...workspaceTools, ...hostTools, ...sessionTools(connection)];
+}
+
+function sessionTools(connection: ToolConnection | undefined): readonly AgentTool<WorkPlace>[] {
+  if (connection === undefined) return [];
+  const own = new Set([...workspaceTools, ...hostTools].map(({ name }) => name));
+  return connection.tools
+    .filter(({ name }) => !own.has(name))
+    .map((tool) => ({
+      ...tool,
+      async run(input, { signal }) {
+        const { text, failed } = await connection.call(tool.name, objectSchema.parse(input), { signal });
+        if (failed) throw new Error(text);
+        return text;
+      },
+    }));
+}
+
+const objectSchema = z.record(z.string(), z.unknown());
+
 /** Characters of one result; the middle of a longer one is left out. */
 const longestOutput = 30_000;
 
 /** All tools, for whoever has both places. */
 export function runTool(call: ToolCall, place: WorkPlace & HostPlace): Promise<ToolResult> {
-  return runToolOf<WorkPlace & HostPlace>([...workspaceTools, ...hostTools], call, place);
+  const tools = [...workspaceTools, ...hostTools, ...sessionTools(place.hostTools)];
+  return runToolOf<WorkPlace & HostPlace>(tools, call, place);
 }
 
 /** A failure is a result too: the model can act on it. Only a cancel is thrown. */

@@ -42,6 +42,19 @@ export const toolSessionsSchema = z
   .object({ sessions: z.array(toolSessionSchema), available: names })
   .meta({ id: 'ToolSessions' });
 
+export const toolServersSchema = z
+  .object({
+    servers: z.array(
+      z.object({
+        name: z.string(),
+        state: z.enum(['idle', 'starting', 'running', 'failed']),
+        tools: z.array(z.string()),
+        reason: z.string().nullable().describe('Why it does not run.'),
+      }),
+    ),
+  })
+  .meta({ id: 'ToolServers' });
+
 export const closedSchema = z
   .object({ closed: z.int().describe('How many sessions there were.') })
   .meta({ id: 'ClosedTools' });

@@ -1,5 +1,5 @@
 /** A session in a sandbox that is in this host's hands: its socket is served, its connections have servers. */
-import type { Duplex } from 'node:stream';
+import { type Duplex, duplexPair } from 'node:stream';
 import { isJSONRPCRequest, type JSONRPCMessage, type McpServer } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { z } from 'zod';
@@ -7,6 +7,7 @@ import type { GeodeClient } from '../../client/client.ts';
 import type { Approvals } from '../../core/approval.ts';
 import type { Events } from '../../core/events.ts';
 import type { AttachedSandbox, ToolCallRecord, ToolDoor, ToolPlace, ToolSession } from '../../core/tools.ts';
+import { isAllowed, serverOf } from '../servers/allowed.ts';
 import { LineTransport } from './line-transport.ts';
 import { sessionResources } from './resources.ts';
 import { type CallRules, conductIn, type SessionTool, sessionLimiter } from './session-call.ts';
@@ -18,7 +19,8 @@ const mostConnections = 64;
 
 export interface LiveOptions {
   readonly version: string;
-  readonly tools: readonly SessionTool[];
+  /** As they are at the moment: servers come and go. */
+  readonly tools: () => readonly SessionTool[];
   readonly rules: CallRules;
   readonly client: (user: string) => Promise<GeodeClient>;
   readonly events: Pick<Events, 'read'>;
@@ -71,6 +73,18 @@ export class LiveSession implements Disposable {
     if (isOther) this.#endConnections();
   }
 
+  /** A server offers other tools than before. */
+  changeServer(name: string): void {
+    if (this.#session.tools.some((tool) => serverOf(tool) === name)) this.#endConnections();
+  }
+
+  /** A connection as those from inside, from the host itself. */
+  connect(): Duplex {
+    const [own, other] = duplexPair();
+    this.#connect(other);
+    return own;
+  }
+
   [Symbol.dispose](): void {
     this.#serving[Symbol.dispose]();
     this.#endConnections();
@@ -103,7 +117,7 @@ export class LiveSession implements Disposable {
       audit,
     });
     const createServer = () => {
-      const allowed = tools.filter(({ name }) => this.#session.tools.includes(name));
+      const allowed = tools().filter(({ name }) => isAllowed(this.#session.tools, name));
       const server = sessionServer({ version, tools: allowed, conduct, subscriptions });
       servers.add(server);
       return server;

@@ -14,10 +14,17 @@ import type {
   ToolSessions,
 } from '../../core/tools.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
+import { separator, serverOf } from '../servers/allowed.ts';
+import type { ExternalServers } from '../servers/open-servers.ts';
+import { connectFromHost } from './host-connection.ts';
 import { type LiveOptions, LiveSession } from './live-session.ts';
+import type { SessionTool } from './session-call.ts';
 import { CallAudit, type CallLimits, SessionTable } from './tables.ts';
 
-export interface ToolSessionsOptions extends Omit<LiveOptions, 'audit' | 'events'> {
+export interface ToolSessionsOptions extends Omit<LiveOptions, 'audit' | 'events' | 'tools'> {
+  /** Geode's own. */
+  readonly tools: readonly SessionTool[];
+  readonly servers: ExternalServers;
   /** With `toolChapter`. */
   readonly ledger: Ledger;
   /** Of a session that names none. */
@@ -30,15 +37,26 @@ export interface ToolSessionsOptions extends Omit<LiveOptions, 'audit' | 'events
 const callsShown = 100;
 
 export function openToolSessions(options: ToolSessionsOptions): ToolSessions {
-  const { ledger, tools, initial, events, log } = options;
+  const { ledger, tools, servers, initial, events, log } = options;
   const table = new SessionTable(ledger);
   const audit = new CallAudit(ledger, options.auditLimits);
   const sessions = new Map(table.all().map((session) => [session.sandboxId, session]));
   const live = new Map<string, LiveSession>();
   const turns = new KeyedTurns();
-  const available = tools.map(({ name }) => name);
+  const available = () => [
+    ...tools.map(({ name }) => name),
+    ...servers
+      .status()
+      .flatMap(({ name, tools: offered }) =>
+        (offered.length === 0 ? ['*'] : offered).map((tool) => `${name}${separator}${tool}`),
+      ),
+  ];
+  servers.onChange((name) => {
+    for (const session of live.values()) session.changeServer(name);
+  });
   const liveOptions: LiveOptions = {
     ...options,
+    tools: () => [...tools, ...servers.tools()],
     audit: (record) => {
       try {
         audit.add(record);
@@ -52,11 +70,14 @@ export function openToolSessions(options: ToolSessionsOptions): ToolSessions {
     },
   };
 
-  const checked = (names: readonly string[]): readonly string[] => {
-    const unknown = names.find((name) => !available.includes(name));
+  const checked = (names: readonly string[], user: string): readonly string[] => {
+    const usable = servers.namesFor(user);
+    const isKnown = (name: string) =>
+      tools.some((tool) => tool.name === name) || usable.some((server) => server === serverOf(name));
+    const unknown = names.find((name) => !isKnown(name));
     if (unknown === undefined) return [...new Set(names)];
     throw new GeodeError('invalid_input', `There is no tool ${JSON.stringify(unknown.slice(0, 100))}.`, {
-      hint: `There are ${available.join(', ')}.`,
+      hint: `There are ${available().join(', ')}.`,
     });
   };
   const find = (user: string, chat: string) =>
@@ -67,6 +88,8 @@ export function openToolSessions(options: ToolSessionsOptions): ToolSessions {
     const door = sandbox.tools;
     if (door === undefined) throw new GeodeError('cannot_enforce', 'This sandbox has no way to tools.');
     const place = await door.open(cancel);
+    // Programs inside find the tools of servers when they connect; a server that hangs keeps nobody from the others.
+    await servers.ready(session.tools);
     const before = live.get(session.sandboxId);
     if (before?.door === door) {
       before.change(session);
@@ -95,7 +118,7 @@ export function openToolSessions(options: ToolSessionsOptions): ToolSessions {
   ): Promise<ServedToolSession> => {
     const { id: sandboxId, user, chat } = sandbox;
     const before = sessions.get(sandboxId);
-    const names = asked === undefined ? (before?.tools ?? checked(initial)) : checked(asked);
+    const names = asked === undefined ? (before?.tools ?? checked(initial, user)) : checked(asked, user);
     const made = { id: randomBytes(9).toString('base64url'), createdAt: Date.now(), sandboxId, user };
     const session = { ...(before ?? made), chat, tools: names };
     const served = await serve(session, sandbox, cancel);
@@ -121,7 +144,17 @@ export function openToolSessions(options: ToolSessionsOptions): ToolSessions {
   const ofUser = (user: string) => [...sessions.values()].filter((session) => session.user === user);
 
   return {
-    available,
+    get available() {
+      return available();
+    },
+    servers: () => servers.status(),
+    async connect(sandbox, cancel = {}) {
+      await inTurn(sandbox.id, () => openIn(sandbox, cancel));
+      const session = live.get(sandbox.id);
+      if (session === undefined)
+        throw new GeodeError('tool_session_not_found', 'The tool session ended at this moment.');
+      return await connectFromHost(session.connect(), options.version, cancel);
+    },
     initial,
     attach: (sandbox, owner, cancel = {}) =>
       inTurn(sandbox.id, async () => {

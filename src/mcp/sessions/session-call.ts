@@ -6,6 +6,7 @@ import { GeodeError, isGeodeError } from '../../core/errors.ts';
 import type { Files } from '../../core/files.ts';
 import type { ToolCallRecord, ToolSession } from '../../core/tools.ts';
 import { scrub } from '../../memory/secrets.ts';
+import { isAllowed } from '../servers/allowed.ts';
 import { type AskedCall, type Conduct, cut, type Tool, type ToolCall } from '../tool.ts';
 import type { SessionResources } from './resources.ts';
 
@@ -80,7 +81,7 @@ async function passed(
   { tool, waitsFor, signal, progress }: AskedCall,
   work: (call: SessionCall) => Promise<object>,
 ): Promise<object> {
-  if (!session.tools.includes(tool))
+  if (!isAllowed(session.tools, tool))
     throw new GeodeError('forbidden', `The tool ${tool} is not open to this session any more.`, {
       hint: 'Ask for the list of tools again.',
     });

@@ -19,6 +19,8 @@ export function sessionServer({ version, tools, conduct, subscriptions }: Sessio
   const server = new McpServer({ name: 'geode', title: 'Geode', version }, { instructions });
   server.server.registerCapabilities({ tools: {} });
   for (const tool of tools) tool.add(server, conduct);
+  // The SDK answers for tools once there is one; a server that offers them may be down.
+  if (tools.length === 0) server.server.setRequestHandler('tools/list', () => ({ tools: [] }));
   if (tools.some(({ name }) => name === readName)) addResources(server, conduct, subscriptions);
   return server;
 }

@@ -25,6 +25,7 @@ import {
   servedToolSessionSchema,
   toolCallsQuery,
   toolCallsSchema,
+  toolServersSchema,
   toolSessionSchema,
   toolSessionsSchema,
 } from '../../schemas/tools.ts';
@@ -136,6 +137,18 @@ export function toolRoutes(sessions: ToolSessions) {
         const closed = await sessions.closeAll(context.var.caller.user, { signal: signalOf(context) });
         return context.json({ closed }, 200);
       },
+    ),
+    defineRoute(
+      {
+        method: 'get',
+        path: '/api/v1/tools/servers',
+        summary: 'The MCP servers of the config, their state and their tools',
+        tags,
+        security,
+        middleware: requireScope('admin'),
+        responses: { 200: json('In the order of the config.', toolServersSchema), ...refusals },
+      },
+      (context) => context.json({ servers: toWire(sessions.servers()) }, 200),
     ),
     defineRoute(
       {

@@ -1,0 +1,65 @@
+/** The MCP servers of the config, offered on to tool sessions under their names as prefixes. */
+import type { Cancel } from '../../core/cancel.ts';
+import type { Log } from '../../core/log.ts';
+import type { ToolServerStatus } from '../../core/tools.ts';
+import type { SessionTool } from '../sessions/session-call.ts';
+import { serverOf } from './allowed.ts';
+import { ExternalServer, type OpenedServer } from './external-server.ts';
+import { sessionToolOf } from './offered-tool.ts';
+
+export interface ServerSpec {
+  readonly name: string;
+  readonly open: (options: Cancel) => Promise<OpenedServer>;
+  readonly allowed: readonly string[] | undefined;
+  /** Who may use it; undefined: everyone. */
+  readonly users: readonly string[] | undefined;
+  readonly startTimeoutMs: number;
+  readonly callTimeoutMs: number;
+}
+
+export interface ExternalServers extends AsyncDisposable {
+  /** The names of those that the user may use. */
+  namesFor(user: string): readonly string[];
+  /** Of all servers that have been started once. */
+  tools(): readonly SessionTool[];
+  /** Starts those whose tools are named. Never throws: one that fails has no tools until it is tried again. */
+  ready(tools: readonly string[]): Promise<void>;
+  status(): readonly ToolServerStatus[];
+  /** Told when a server offers other tools than before. */
+  onChange(listener: (server: string) => void): void;
+}
+
+export function openServers(
+  specs: readonly ServerSpec[],
+  { version, log }: { readonly version: string; readonly log: Log },
+): ExternalServers {
+  const listeners = new Set<(server: string) => void>();
+  const servers = specs.map((spec) => {
+    const onChange = () => {
+      for (const listener of listeners) listener(spec.name);
+    };
+    return new ExternalServer({ ...spec, version, log, onChange });
+  });
+  return {
+    namesFor: (user) =>
+      specs.filter(({ users }) => users === undefined || users.includes(user)).map(({ name }) => name),
+    tools: () =>
+      servers.flatMap((server) =>
+        server.tools.map((tool) =>
+          sessionToolOf(server.name, tool, (name, input, signal) => server.call(name, input, signal)),
+        ),
+      ),
+    async ready(tools) {
+      const wanted = new Set(tools.map(serverOf));
+      await Promise.allSettled(
+        servers.filter(({ name }) => wanted.has(name)).map((server) => server.start()),
+      );
+    },
+    status: () => servers.map(({ status }) => status),
+    onChange: (listener) => void listeners.add(listener),
+    async [Symbol.asyncDispose]() {
+      listeners.clear();
+      await Promise.all(servers.map((server) => server[Symbol.asyncDispose]()));
+    },
+  };
+}

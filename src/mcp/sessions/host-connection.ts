@@ -1,0 +1,43 @@
+/** The tools of a session for an agent that works on the host: the same protocol, the same rules, no socket. */
+import type { Duplex } from 'node:stream';
+import { Client } from '@modelcontextprotocol/client';
+import type { Cancel } from '../../core/cancel.ts';
+import type { ToolConnection } from '../../core/tools.ts';
+import { LineTransport } from './line-transport.ts';
+
+/** The session itself has a deadline for each call, and a longer one where a person answers. */
+const longestCallMs = 24 * 3_600_000;
+
+export async function connectFromHost(
+  stream: Duplex,
+  version: string,
+  { signal }: Cancel,
+): Promise<ToolConnection> {
+  const client = new Client({ name: 'geode-agent', version });
+  const cancel = signal ? { signal } : {};
+  await client.connect(new LineTransport(stream), cancel);
+  const { tools } = await client.listTools(undefined, cancel);
+  return {
+    tools: tools.map(({ name, description = '', inputSchema }) => ({
+      name,
+      description,
+      input: inputSchema,
+    })),
+    async call(name, input, { signal: given } = {}) {
+      const { content, isError = false } = await client.callTool(
+        { name, arguments: { ...input } },
+        { ...(given && { signal: given }), timeout: longestCallMs },
+      );
+      return { text: content.map(textOf).join('\n'), failed: isError };
+    },
+    async [Symbol.asyncDispose]() {
+      await client.close();
+      stream.destroy();
+    },
+  };
+}
+
+/** A model that is told words gets words; what is none is named. */
+function textOf(block: { readonly type: string; readonly text?: unknown }): string {
+  return typeof block.text === 'string' ? block.text : `[${block.type}]`;
+}
