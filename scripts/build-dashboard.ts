@@ -15,7 +15,7 @@ const dist = join(folder, 'dist');
 const record = 'fingerprint.txt';
 
 /** In kB after gzip, of all that a part loads beside what the page has already. */
-const budgets = { start: 150, style: 15, terminal: 130, editor: 200, graph: 25 } as const;
+const budgets = { start: 150, style: 15, terminal: 130, editor: 200, graph: 25, markdown: 35 } as const;
 type Part = keyof typeof budgets;
 
 const entries: Readonly<Record<Exclude<Part, 'style'>, string>> = {
@@ -23,6 +23,7 @@ const entries: Readonly<Record<Exclude<Part, 'style'>, string>> = {
   terminal: 'src/heavy/terminal-screen.tsx',
   editor: 'src/heavy/code-editor.tsx',
   graph: 'src/heavy/usage-graph.tsx',
+  markdown: 'src/heavy/markdown-view.tsx',
 };
 
 const manifestSchema = z.record(
@@ -88,6 +89,7 @@ export function sizesIn(built: string): Readonly<Record<Part, number>> {
     terminal: size(beside(entries.terminal)),
     editor: size(beside(entries.editor)),
     graph: size(beside(entries.graph)),
+    markdown: size(beside(entries.markdown)),
   };
 }
 

@@ -119,6 +119,7 @@ export const proofs: Readonly<Record<string, readonly string[]>> = {
   'CTX-2': api('context', 'files'),
   'CTX-3': api('context'),
   'CTX-4': api('context', 'failures', 'search'),
+  'UI-1': ['test/dashboard/dashboard.test.ts'],
   'SEC-1': api('auth', 'origin'),
   'REL-1': [...sandboxes('crash'), ...memory('kill')],
 };

@@ -24,7 +24,7 @@ const groups: Readonly<Record<string, { readonly count: number; readonly claimed
   CFG: { count: 1, claimed: [] },
   CLI: { count: 2, claimed: [] },
   API: { count: 3, claimed: [] },
-  UI: { count: 1, claimed: [] },
+  UI: { count: 1, claimed: [1] },
   SEC: { count: 3, claimed: [1, 3] },
   REL: { count: 3, claimed: [1] },
   PERF: { count: 3, claimed: [] },

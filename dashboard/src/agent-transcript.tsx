@@ -4,7 +4,8 @@ import { isGeodeError } from '../../src/client/client.ts';
 import { joined, type Shown } from './agent-events.ts';
 import { client } from './api.ts';
 import { ApprovalList } from './approval-list.tsx';
-import { costText, durationText, nameText, plainText } from './shown.ts';
+import { Markdown } from './markdown.tsx';
+import { costText, durationText, linesText, nameText, plainText } from './shown.ts';
 import { text } from './text.ts';
 import { Badge } from './ui/badge.tsx';
 import { Empty } from './ui/card.tsx';
@@ -43,16 +44,16 @@ function EventView({ event }: { readonly event: Shown }) {
     case 'turn-start':
       return (
         <p className="rounded-md bg-page p-2 break-words whitespace-pre-wrap">
-          <strong>{text.agents.you}:</strong> {nameLines(event.message)}
+          <strong>{text.agents.you}:</strong> {linesText(event.message)}
         </p>
       );
     case 'text':
-      return <p className="break-words whitespace-pre-wrap">{nameLines(event.text)}</p>;
+      return <Markdown source={event.text} />;
     case 'thinking':
       return (
         <details>
           <summary className="text-faint">{text.agents.thinking}</summary>
-          <p className="break-words whitespace-pre-wrap text-faint">{nameLines(event.text)}</p>
+          <p className="break-words whitespace-pre-wrap text-faint">{linesText(event.text)}</p>
         </details>
       );
     case 'tool-call':
@@ -102,11 +103,6 @@ function EventView({ event }: { readonly event: Shown }) {
     default:
       return null;
   }
-}
-
-/** As `nameText`, with its lines. */
-function nameLines(words: string): string {
-  return words.split('\n').map(nameText).join('\n');
 }
 
 function useTranscript(chat: string) {

@@ -1,27 +1,29 @@
 /** The frame of every page: who is there, where one can go, whether the host is heard. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { useEffect } from 'react';
+import { lazy, Suspense, useEffect } from 'react';
 import { isGeodeError } from '../../src/client/client.ts';
 import { readSession } from './api.ts';
 import { keysToAskAgain } from './changes.ts';
 import { live, useLive } from './live.ts';
 import { Navigation } from './navigation.tsx';
-import { AgentsPage } from './pages/agents.tsx';
-import { ApprovalsPage } from './pages/approvals.tsx';
-import { ChatsPage } from './pages/chats.tsx';
-import { EgressPage } from './pages/egress.tsx';
 import { HomePage } from './pages/home.tsx';
 import { LoginPage } from './pages/login.tsx';
-import { MemoryPage } from './pages/memory.tsx';
-import { RunsPage } from './pages/runs.tsx';
-import { SandboxPage } from './pages/sandbox.tsx';
 import { SandboxesPage } from './pages/sandboxes.tsx';
-import { SettingsPage } from './pages/settings.tsx';
-import { SolvePage } from './pages/solve.tsx';
 import { Palette } from './palette.tsx';
 import { useRoute } from './route.ts';
 import { text } from './text.ts';
 import { Problem } from './ui/problem.tsx';
+
+/** Each page is fetched when it is first opened, so that the first one comes soon. */
+const AgentsPage = lazy(async () => ({ default: (await import('./pages/agents.tsx')).AgentsPage }));
+const ApprovalsPage = lazy(async () => ({ default: (await import('./pages/approvals.tsx')).ApprovalsPage }));
+const ChatsPage = lazy(async () => ({ default: (await import('./pages/chats.tsx')).ChatsPage }));
+const EgressPage = lazy(async () => ({ default: (await import('./pages/egress.tsx')).EgressPage }));
+const MemoryPage = lazy(async () => ({ default: (await import('./pages/memory.tsx')).MemoryPage }));
+const RunsPage = lazy(async () => ({ default: (await import('./pages/runs.tsx')).RunsPage }));
+const SandboxPage = lazy(async () => ({ default: (await import('./pages/sandbox.tsx')).SandboxPage }));
+const SettingsPage = lazy(async () => ({ default: (await import('./pages/settings.tsx')).SettingsPage }));
+const SolvePage = lazy(async () => ({ default: (await import('./pages/solve.tsx')).SolvePage }));
 
 export function Page() {
   const route = useRoute();
@@ -47,7 +49,9 @@ function Inside() {
       <Navigation />
       <main id="main" tabIndex={-1} className="min-w-0 flex-1 p-3 outline-none md:p-6">
         <LiveNotice />
-        <PageOf route={route} />
+        <Suspense fallback={<p className="text-faint">{text.loading}</p>}>
+          <PageOf route={route} />
+        </Suspense>
       </main>
       <Palette />
     </div>

@@ -41,6 +41,12 @@ export function nameText(name: string): string {
   );
 }
 
+/** As `nameText`, with its lines and tabs. */
+export function linesText(words: string): string {
+  const line = (each: string) => each.split('\t').map(nameText).join('\t');
+  return words.replaceAll('\r\n', '\n').split('\n').map(line).join('\n');
+}
+
 /** Output without the sequences that colour it and move the cursor. */
 export function plainText(output: string): string {
   return output

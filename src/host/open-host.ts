@@ -18,9 +18,11 @@ import type { Host as Machine } from '../config/host.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { Agents } from '../core/agent.ts';
 import type { Approvals } from '../core/approval.ts';
+import type { Chats } from '../core/chat.ts';
 import type { Events } from '../core/events.ts';
 import type { Sandboxes } from '../core/persistent.ts';
 import type { ToolSessions } from '../core/tools.ts';
+import { imageChapter } from '../images/image-table.ts';
 import { EventLog, eventChapter } from '../ledger/event-log.ts';
 import { type HostLockOptions, lockHost } from '../ledger/host-lock.ts';
 import { Ledger } from '../ledger/ledger.ts';
@@ -35,6 +37,7 @@ import { solveChapter } from '../solve/solve-table.ts';
 import { openConfiguredAgents } from './agents.ts';
 import { openConfiguredChats } from './chats.ts';
 import { type HostMemory, hostMemory } from './host-memory.ts';
+import { openConfiguredImages } from './images.ts';
 import { openConfiguredModels } from './models.ts';
 import { reapMeanwhile } from './reap-meanwhile.ts';
 import { toldRuns } from './told-runs.ts';
@@ -93,6 +96,7 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
       approvalChapter,
       agentChapter,
       toolChapter,
+      imageChapter,
     ]),
   );
   const events = new EventLog(ledger, { keep: config.gateway.keep_events, log });
@@ -125,13 +129,15 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
   });
   const keys = opened.use(openKeys(config.gateway.keys_file));
   const logins = opened.use(new Logins(config.gateway.keys_file));
+  let chats: Chats | undefined;
   const agents = opened.use(
     openConfiguredAgents(config, {
+      schedules: (user) => chats?.of(user).schedules,
       ...{ ledger, sandboxes, models, memory, approvals, events, log, app },
       tools: tools.sessions,
     }),
   );
-  const chats = opened.use(
+  chats = opened.use(
     await openConfiguredChats(config, { agents, approvals, sandboxes, events, log, channels }),
   );
 
@@ -163,6 +169,7 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
     contexts,
     probe: () => app.probe(),
     image: (name, asked) => app.image(name, asked),
+    images: openConfiguredImages(config, { app, machine, ledger, events, log, version }),
     settings: () => loaded.settings,
     mcp: mcpOverHttp(version),
     tools: tools.sessions,

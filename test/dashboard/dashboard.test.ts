@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Page } from 'playwright-core';
@@ -26,6 +27,7 @@ const pages = [
   'solve',
   'memory',
   'chats',
+  'chats/talk',
   'agents',
   'approvals',
   'egress',
@@ -34,12 +36,14 @@ const pages = [
 ];
 
 describe.skipIf(missing)(
-  `the dashboard in Chromium${missing ? ` (skipped: ${missing})` : ''}`,
+  `UI-1: the dashboard in Chromium${missing ? ` (skipped: ${missing})` : ''}`,
   { timeout: 300_000 },
   () => {
     let world: DashboardWorld;
     let model: ModelServer;
     let page: Page;
+    /** The model answers nothing while this is so. */
+    let isBusy = true;
     const go = (path: string, on = page) => on.goto(`${world.url}/#/${path}`);
     const field = (label: string) =>
       page.getByLabel(label, { exact: true }).and(page.locator('input, textarea, select'));
@@ -47,9 +51,12 @@ describe.skipIf(missing)(
 
     beforeAll(async () => {
       let wrong = true;
+      const never = new Promise(() => {});
       model = await startModelServer(({ prompt }) => {
         if (prompt.includes('Say from the evidence'))
           return { text: JSON.stringify({ analysis: 'a', cause: 'It squares.', change: 'Double it.' }) };
+        if (prompt.includes('take your time'))
+          return isBusy ? { text: '', hold: never } : { text: 'Now it is **done**.' };
         if (!prompt.includes('double')) return { text: 'The agent says hello.' };
         const code = wrong ? 'def double(n): return n * n' : 'def double(n): return 2 * n';
         wrong = false;
@@ -106,6 +113,11 @@ describe.skipIf(missing)(
       await other.getByRole('link', { name: 'demo' }).waitFor();
       await other.context().close();
       await page.getByText('bubblewrap: os').waitFor();
+      // What it uses, and its limit.
+      await page
+        .getByText(/^[\d.]+ MiB \/ [\d.]+ [MG]iB$/)
+        .first()
+        .waitFor();
       await page.getByRole('img', { name: 'CPU in use' }).locator('canvas').waitFor();
       await page.getByRole('img', { name: 'Memory in use' }).locator('canvas').waitFor();
     });
@@ -268,6 +280,7 @@ describe.skipIf(missing)(
       await page.getByText('Earlier versions (1)').waitFor();
       await page.getByRole('button', { name: 'Forget' }).click();
       await page.getByRole('dialog').getByRole('button', { name: 'Forget' }).click();
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
       await page.getByRole('heading', { name: 'notes/deploy' }).waitFor({ state: 'detached' });
       expect((await world.client.list()).total).toBe(0);
     });
@@ -299,6 +312,41 @@ describe.skipIf(missing)(
       await field('Message').fill('hello there');
       await page.getByRole('button', { name: 'Send' }).click();
       await page.getByText('The agent says hello.').first().waitFor();
+    });
+
+    test('chats: written to, stopped, asked again, scheduled, exported with every step', async () => {
+      await go('chats');
+      await page.getByText('connected', { exact: true }).waitFor();
+      await field('Name of the chat').fill('talk');
+      await field('First message').fill('take your time');
+      await page.getByRole('button', { name: 'Send', exact: true }).click();
+      await heading('Chats');
+      await page.getByText('The agent is working').waitFor();
+      await page.getByRole('button', { name: 'Stop', exact: true }).click();
+      await page.getByText('Stopped.').first().waitFor();
+      await page.getByText('The agent is working').waitFor({ state: 'detached' });
+      isBusy = false;
+      await page.getByRole('button', { name: 'Send again' }).click();
+      // What agents say is laid out.
+      await page.locator('strong', { hasText: 'done' }).first().waitFor();
+      await field('When: 0 9 * * 1-5, every 2h, in 20m, or 2027-01-31T09:00').fill('every 2h');
+      await field('What to say then').fill('look at the build');
+      await page.getByRole('button', { name: 'Schedule', exact: true }).click();
+      await page.getByText(/next on \d{4}/).waitFor();
+      await page.getByRole('button', { name: 'Show every step' }).click();
+      await page.getByText(/builtin, \d+ turns/).waitFor();
+      const [download] = await Promise.all([
+        page.waitForEvent('download'),
+        page.getByRole('button', { name: 'Export' }).click(),
+      ]);
+      expect(download.suggestedFilename()).toBe('talk.json');
+      const exported = JSON.parse(await readFile(await download.path(), 'utf8'));
+      expect(exported.messages).toContainEqual(expect.objectContaining({ text: 'Now it is **done**.' }));
+      expect(exported.steps.map(({ type }: { type: string }) => type)).toContain('result');
+      // It is there for whoever comes later.
+      await page.reload();
+      await page.locator('strong', { hasText: 'done' }).first().waitFor();
+      await page.getByRole('link', { name: 'talk' }).first().waitFor();
     });
 
     test('settings: runtimes with reasons, the config with its sources, a key that is shown once', async () => {

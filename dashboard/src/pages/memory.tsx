@@ -45,7 +45,7 @@ export function MemoryPage({ id }: { readonly id: string | undefined }) {
       </div>
       {id !== undefined && <MemoryEntry key={id} id={id} />}
       {searched === '' ? <Newest filter={filter} /> : <Found words={searched} filter={filter} />}
-      <Add categories={names} />
+      {names.length > 0 && <Add categories={names} />}
     </div>
   );
 }

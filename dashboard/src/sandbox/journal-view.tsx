@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useRef, useState } from 'react';
 import { client } from '../api.ts';
+import { saveAs } from '../save-as.ts';
 import { plainText, timeText } from '../shown.ts';
 import { text } from '../text.ts';
 import { Card, Empty } from '../ui/card.tsx';
@@ -35,7 +36,7 @@ export function JournalView({ chat, process }: { readonly chat: string; readonly
     <Card
       title={text.processes.follow}
       side={
-        <button type="button" className="button" onClick={() => download(process, lines)}>
+        <button type="button" className="button" onClick={() => saveAs(`${process}.txt`, [lines.join('\n')])}>
           {text.processes.download}
         </button>
       }
@@ -154,13 +155,4 @@ function useJournal(chat: string, process: string): Followed {
     return () => left.abort();
   }, [chat, process]);
   return followed;
-}
-
-function download(process: string, lines: readonly string[]): void {
-  const url = URL.createObjectURL(new Blob([lines.join('\n')], { type: 'text/plain' }));
-  const link = document.createElement('a');
-  link.href = url;
-  link.download = `${process}.txt`;
-  link.click();
-  URL.revokeObjectURL(url);
 }
