@@ -8,10 +8,12 @@ export interface EgressSuite {
   readonly name: string;
   readonly unavailable?: string | undefined;
   readonly open: () => Promise<Harness>;
+  /** For walls that have to be built first. */
+  readonly openDeadlineMs?: number;
 }
 
 /** What the hatch does on every kind of walls and link. */
-export function egressContract({ name, unavailable, open }: EgressSuite): void {
+export function egressContract({ name, unavailable, open, openDeadlineMs }: EgressSuite): void {
   const title =
     unavailable === undefined ? `the hatch of ${name}` : `the hatch of ${name} (skipped: ${unavailable})`;
   describe.skipIf(unavailable !== undefined)(title, () => {
@@ -26,7 +28,7 @@ export function egressContract({ name, unavailable, open }: EgressSuite): void {
         tlsUpstream(),
         echoUpstream(),
       ]);
-    });
+    }, openDeadlineMs);
     afterAll(async () => {
       await harness?.close();
       await Promise.all([plain, tls, echo].map((server) => server?.[Symbol.asyncDispose]()));

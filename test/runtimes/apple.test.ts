@@ -1,29 +1,17 @@
-import { chmod, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { describe, expect, inject, it } from 'vitest';
 import { appleRuntime } from '../../src/runtimes/apple/apple.ts';
 import { wholeCpus } from '../../src/runtimes/apple/arguments.ts';
-import { fixture, openHarness, testOptions, type World } from '../contracts/harness.ts';
+import { testOptions } from '../contracts/harness.ts';
 import { runtimeContract } from '../contracts/runtime.ts';
+import { appleWorld, openAppleStandIn } from './apple-stand-in.ts';
 
 const { docker } = inject('engines');
-const world: World = { platform: 'darwin', user: { uid: 1000, gid: 1000 } };
 
 // RT-11: Apple's own program runs on a Mac only; here its grammar is held to by a stand-in that parses strictly.
 runtimeContract({
   name: "RT-11 apple, against a strict stand-in for Apple's program",
   unavailable: docker.available ? undefined : docker.reason,
-  open: () =>
-    openHarness((options) => appleRuntime(options, options.apple), {
-      ...world,
-      appleProgram: async (folder) => {
-        const program = join(folder, 'container');
-        const socket = docker.available ? docker.socket : '';
-        await writeFile(program, `#!/bin/sh\nexec node ${fixture('apple-container.ts')} ${socket} "$@"\n`);
-        await chmod(program, 0o755);
-        return program;
-      },
-    }),
+  open: () => openAppleStandIn(docker.available ? docker.socket : ''),
 });
 
 describe('apple', () => {
@@ -34,7 +22,10 @@ describe('apple', () => {
   });
 
   it('RT-11: the probe says what to install', async () => {
-    await using options = await testOptions({ ...world, appleProgram: async () => '/nowhere/container' });
+    await using options = await testOptions({
+      ...appleWorld,
+      appleProgram: async () => '/nowhere/container',
+    });
     expect(await appleRuntime(options, options.apple).probe()).toMatchObject({
       available: false,
       reason: expect.stringContaining('not installed'),

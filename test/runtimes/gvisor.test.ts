@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { dockerRuntime } from '../../src/runtimes/docker/docker.ts';
+import { egressContract } from '../contracts/egress.ts';
 import { fixtureText, type Harness, openHarness } from '../contracts/harness.ts';
 import { ensureGvisor } from '../engine/index.ts';
 
@@ -74,3 +75,16 @@ describe.skipIf(!docker.available)(
     });
   },
 );
+
+egressContract({
+  name: 'docker with gVisor',
+  unavailable: docker.available ? undefined : docker.reason,
+  openDeadlineMs: buildDeadlineMs,
+  open: async () => {
+    await ensureGvisor();
+    return openHarness((options) => dockerRuntime(options, options.docker), {
+      ociRuntime: 'runsc',
+      ...(docker.available ? { dockerSocket: docker.socket } : {}),
+    });
+  },
+});
