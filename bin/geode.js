@@ -1,7 +1,6 @@
 #!/usr/bin/env node
-import { isUtf8 } from 'node:buffer';
 // Plain JavaScript on purpose: an old Node must get far enough to hand over to the one in node_modules.
-import { spawn } from 'node:child_process';
+import { isUtf8 } from 'node:buffer';
 import { existsSync, readFileSync } from 'node:fs';
 import module from 'node:module';
 import { isAbsolute, join } from 'node:path';
@@ -30,6 +29,7 @@ if (!isTextAsTyped()) {
   await import(main);
 } else if (own !== undefined) {
   const env = { ...(compiled !== undefined && { NODE_COMPILE_CACHE: compiled }), ...process.env };
+  const { spawn } = await import('node:child_process');
   const child = spawn(own, [main, ...process.argv.slice(2)], { stdio: 'inherit', env });
   // A signal to this process is meant for that one; the terminal's own reach both.
   for (const signal of ['SIGTERM', 'SIGHUP', 'SIGINT']) process.on(signal, () => child.kill(signal));

@@ -32,7 +32,7 @@ export async function buildPackage(build = join(root, 'build')): Promise<string>
   compile(join(folder, 'dist'));
   buildGuest(['amd64', 'arm64']);
   await buildDashboard();
-  for (const name of ['bin', 'LICENSE', 'README.md', 'CHANGELOG.md'])
+  for (const name of ['bin', 'images', 'LICENSE', 'README.md', 'CHANGELOG.md'])
     cpSync(join(root, name), join(folder, name), { recursive: true });
   for (const name of ['guest-linux-amd64', 'guest-linux-arm64'])
     copy(join(root, 'guest/dist', name), join(folder, 'guest/dist', name));

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -6,7 +7,7 @@ import type { Config } from './config/schema.ts';
 import type { Approvals } from './core/approval.ts';
 import type { Cancel } from './core/cancel.ts';
 import type { EgressSpec } from './core/egress.ts';
-import { GeodeError } from './core/errors.ts';
+import { GeodeError, reasonOf } from './core/errors.ts';
 import { type EventSink, noEvents } from './core/events.ts';
 import { localUser } from './core/identity.ts';
 import type { ImageFacts } from './core/images.ts';
@@ -145,6 +146,7 @@ export function createApp(
     events,
     ...(approvals && { approvals }),
     askMs: config.egress.ask_timeout * 1000,
+    upstreamCa: upstreamCaOf(config),
     operatorKeys: keysOf(config),
     initial: initialEgress(config),
     denied: policyOf({ deny: config.egress.deny }).deny,
@@ -246,6 +248,19 @@ function uidsOf({ sandbox: { first_uid: first, uids: count } }: Config): UidRang
 function keysOf({ memory, qdrant, providers }: Config): readonly string[] {
   const services = Object.values(providers.services).map(({ api_key: key }) => key);
   return [memory.api_key, qdrant.api_key, ...services].filter((key) => key !== undefined);
+}
+
+/** Read at the start, so that a file that is not there is noticed then. */
+function upstreamCaOf({ egress: { upstream_ca: file } }: Config): string | undefined {
+  if (file === undefined) return undefined;
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new GeodeError(
+      'invalid_config',
+      `egress.upstream_ca, ${file}, cannot be read: ${reasonOf(error)}.`,
+    );
+  }
 }
 
 /** Undefined where the config names nothing: then nothing leads out. */

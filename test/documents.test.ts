@@ -23,6 +23,7 @@ const layers = [
   'egress',
   'shell',
   'memory',
+  'images',
   'runs',
   'sandboxes',
   'pool',

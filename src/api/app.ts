@@ -31,6 +31,7 @@ import { policyRoutes } from './routes/egress/policy.ts';
 import { secretRoutes } from './routes/egress/secrets.ts';
 import { eventRoute } from './routes/events/events.ts';
 import { fileRoutes } from './routes/files/index.ts';
+import { imageRoutes } from './routes/images/images.ts';
 import { journalRoutes } from './routes/journals/journals.ts';
 import { keyRoutes } from './routes/keys/keys.ts';
 import { serveMcp } from './routes/mcp/mcp.ts';
@@ -106,6 +107,7 @@ export function createApp(parts: ApiParts, options: ApiOptions, stopping: AbortS
   if (parts.approvals !== undefined) app.openapiRoutes(approvalRoutes(parts.approvals));
   if (parts.contexts !== undefined) app.openapiRoutes(contextRoutes(parts.contexts));
   if (parts.image !== undefined) app.openapiRoutes([pull(parts.image)]);
+  if (parts.images !== undefined) app.openapiRoutes(imageRoutes(parts.images));
   if (parts.probe !== undefined) app.openapiRoutes([runtimes(parts.probe)]);
   if (parts.settings !== undefined) app.openapiRoutes([settings(parts.settings)]);
   if (parts.events !== undefined) app.openapiRoutes([eventRoute(parts.events)]);

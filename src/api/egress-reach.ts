@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Context } from 'hono';
 import type { BindingSpec, EgressSpec } from '../core/egress.ts';
 import { GeodeError } from '../core/errors.ts';
+import { parseBinding } from '../egress/bindings.ts';
 import { alsoDenying, type PolicyWords, policyFrom } from '../egress/change-policy.ts';
 import type { EgressHost } from '../egress/open-egress.ts';
 import type { ApiEnv } from './environment.ts';
@@ -14,7 +15,7 @@ interface AskedEgress extends PolicyWords {
 export function egressOf({ bindings = [], ...words }: AskedEgress): EgressSpec {
   return {
     policy: policyFrom(words),
-    bindings: bindings.map((binding) => (typeof binding === 'string' ? { name: binding } : binding)),
+    bindings: bindings.map((binding) => (typeof binding === 'string' ? parseBinding(binding) : binding)),
   };
 }
 

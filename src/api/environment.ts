@@ -7,7 +7,7 @@ import type { Cancel } from '../core/cancel.ts';
 import type { Chats } from '../core/chat.ts';
 import type { Events } from '../core/events.ts';
 import type { User } from '../core/identity.ts';
-import type { ImageFacts } from '../core/images.ts';
+import type { BuiltImages, ImageFacts } from '../core/images.ts';
 import type { Memory, MemoryStore } from '../core/memory.ts';
 import type { Sandboxes, UserSandboxes } from '../core/persistent.ts';
 import type { RuntimeName } from '../core/runtime.ts';
@@ -61,6 +61,8 @@ export interface ApiParts {
     name: string,
     options: { readonly runtime?: RuntimeName } & Cancel,
   ) => AsyncGenerator<PullEvent, ImageFacts>;
+  /** Geode's own images. */
+  readonly images?: BuiltImages;
   /** Every setting as it is in force; the API masks the secrets among them. */
   readonly settings?: () => readonly Setting[];
   /** Chats with agents, on every channel. */

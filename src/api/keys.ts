@@ -10,6 +10,7 @@ import { dirname } from 'node:path';
 import { GeodeError } from '../core/errors.ts';
 import { checkUser } from '../core/identity.ts';
 import { Connection } from '../ledger/connection.ts';
+import { type Chapter, migrate } from '../ledger/migrate.ts';
 import { type Scope, scopes } from './schemas/keys.ts';
 
 export { type Scope, scopes };
@@ -40,13 +41,19 @@ export interface KeyStore extends Disposable {
   revoke(id: string): void;
 }
 
+const keyChapter: Chapter = {
+  name: 'keys',
+  changes: [
+    `CREATE TABLE IF NOT EXISTS api_keys (
+      id TEXT PRIMARY KEY, hash BLOB NOT NULL, user TEXT NOT NULL, scopes TEXT NOT NULL, label TEXT NOT NULL,
+      created_at INTEGER NOT NULL, revoked_at INTEGER) STRICT`,
+  ],
+};
+
 /** Opens the file, and makes it, readable by its owner only, where there is none. */
 export function openKeys(path: string): KeyStore {
-  const connection = openPrivate(path);
+  const connection = openPrivate(path, keyChapter);
   const { sql } = connection;
-  sql.run`CREATE TABLE IF NOT EXISTS api_keys (
-    id TEXT PRIMARY KEY, hash BLOB NOT NULL, user TEXT NOT NULL, scopes TEXT NOT NULL, label TEXT NOT NULL,
-    created_at INTEGER NOT NULL, revoked_at INTEGER) STRICT`;
 
   return {
     create({ user, scopes: granted, label = '' }) {
@@ -76,12 +83,19 @@ export function openKeys(path: string): KeyStore {
 /** Finds keys in text, so that none is written to a log. */
 export const keyPattern = /geode_([0-9a-f]{12})_[\w-]{43}/;
 
-export function openPrivate(path: string): Connection {
+/** The file of the keys holds the chapter of the logins too: whoever gets in, by either way, stands in one place. */
+export function openPrivate(path: string, chapter: Chapter): Connection {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   closeSync(openSync(path, 'a', 0o600));
   chmodSync(path, 0o600);
   const connection = new Connection(path, { timeoutMs: 5_000 });
   connection.exec('PRAGMA journal_mode = WAL');
+  migrate(connection, [chapter], () => {
+    connection[Symbol.dispose]();
+    return new GeodeError('invalid_config', `The file of keys ${path} was written by a newer Geode.`, {
+      hint: 'Update Geode, or set gateway.keys_file to another file.',
+    });
+  });
   return connection;
 }
 

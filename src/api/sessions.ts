@@ -6,6 +6,7 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { GeodeError } from '../core/errors.ts';
 import { checkUser } from '../core/identity.ts';
 import type { Connection } from '../ledger/connection.ts';
+import type { Chapter } from '../ledger/migrate.ts';
 import { openPrivate } from './keys.ts';
 
 const codeMs = 15 * 60_000;
@@ -24,18 +25,23 @@ export interface LoginLink {
   readonly expiresAt: Date;
 }
 
+const loginChapter: Chapter = {
+  name: 'logins',
+  changes: [
+    `CREATE TABLE IF NOT EXISTS login_codes (
+      hash BLOB PRIMARY KEY, user TEXT NOT NULL, expires_at INTEGER NOT NULL) STRICT;
+    CREATE TABLE IF NOT EXISTS sessions (
+      id TEXT PRIMARY KEY, hash BLOB NOT NULL, user TEXT NOT NULL, expires_at INTEGER NOT NULL) STRICT`,
+  ],
+};
+
 export class Logins implements Disposable {
   /** Where the dashboard is served; undefined while no port is open. */
   servedAt: string | undefined;
   readonly #connection: Connection;
 
   constructor(path: string) {
-    this.#connection = openPrivate(path);
-    const { sql } = this.#connection;
-    sql.run`CREATE TABLE IF NOT EXISTS login_codes (
-      hash BLOB PRIMARY KEY, user TEXT NOT NULL, expires_at INTEGER NOT NULL) STRICT`;
-    sql.run`CREATE TABLE IF NOT EXISTS sessions (
-      id TEXT PRIMARY KEY, hash BLOB NOT NULL, user TEXT NOT NULL, expires_at INTEGER NOT NULL) STRICT`;
+    this.#connection = openPrivate(path, loginChapter);
   }
 
   /**

@@ -1,11 +1,30 @@
 /** What `geode egress allow` and `deny` do to a policy. */
 import type { RemoteSandboxEgress } from '../client/egress.ts';
 import type { EgressSpec } from '../core/egress.ts';
-import { type CliContext, exitCodes, text } from './command.ts';
+import { commas } from '../egress/rules.ts';
+import { type CliContext, type CliOption, type CliValues, exitCodes, text, texts } from './command.ts';
 import { shownEgress } from './commands/egress/ls.ts';
 import { connectHost } from './hosting.ts';
 import { wrongUsage } from './input/values.ts';
 import { parseSpan } from './render/ages.ts';
+
+export const inspectOptions = {
+  inspect: { type: 'boolean', description: 'the host opens its TLS and judges each request' },
+  method: { type: 'string', multiple: true, value: 'GET,…', description: 'only these methods' },
+  path: { type: 'string', multiple: true, value: '/v1/*', description: 'only these paths' },
+} as const satisfies Record<string, CliOption>;
+
+/** A host with what the options say of its requests, in the words of a rule. */
+function looked(host: string, values: CliValues): readonly string[] {
+  const methods = texts(values, 'method').flatMap((one) => one.toUpperCase().split(',').filter(Boolean));
+  const paths = texts(values, 'path');
+  const isInspected = values.inspect === true;
+  const prefix = isInspected ? 'inspect:' : '';
+  if (methods.length === 0 && paths.length === 0) return [`${prefix}${host}`];
+  if (/[\s/]/.test(host)) throw wrongUsage(`--method and --path go with a HOST, not with ${host}`);
+  const start = `${prefix}${methods.length === 0 ? '' : `${methods.join(',')} `}${isInspected ? 'https' : 'http'}://${host}`;
+  return paths.length === 0 ? [start] : paths.map((path) => `${start}${path}`);
+}
 
 /** Changes the policy of one sandbox and shows what it is then. */
 export async function changeEgress(
@@ -13,7 +32,7 @@ export async function changeEgress(
   change: (egress: RemoteSandboxEgress, words: readonly string[]) => Promise<EgressSpec>,
 ): Promise<number> {
   const [word, ...given] = context.positionals;
-  const words = given.flatMap((one) => (/^[A-Z]/.test(one) ? [one] : one.split(',').filter(Boolean)));
+  const words = commas(given).flatMap((one) => looked(one, context.values));
   if (word === undefined || words.length === 0)
     throw wrongUsage('Give one [USER/]CHAT and at least one HOST');
   await using host = await connectHost(context);

@@ -3,6 +3,11 @@ import type { CommandEntry } from './command.ts';
 
 export const commands: readonly CommandEntry[] = [
   {
+    name: 'onboard',
+    summary: 'set up provider, runtime, channels and budget; asks, tries each answer, and writes the config',
+    load: async () => (await import('./commands/onboard.ts')).onboardCommand,
+  },
+  {
     name: 'run',
     summary: 'run code in a fresh sandbox and leave nothing behind',
     load: async () => (await import('./commands/run.ts')).runCommand,
@@ -301,6 +306,21 @@ export const commands: readonly CommandEntry[] = [
     name: 'mcp',
     summary: 'offer sandboxes, code and memory to an agent as MCP tools, over stdio',
     load: async () => (await import('./commands/mcp.ts')).mcpCommand,
+  },
+  {
+    name: 'image build',
+    summary: "build one of Geode's images with Docker or Podman, and those below it",
+    load: async () => (await import('./commands/image/build.ts')).imageBuildCommand,
+  },
+  {
+    name: 'image ls',
+    summary: "list Geode's images that were built here, with their digests",
+    load: async () => (await import('./commands/image/ls.ts')).imageLsCommand,
+  },
+  {
+    name: 'image rm',
+    summary: "remove one of Geode's images that was built here",
+    load: async () => (await import('./commands/image/rm.ts')).imageRmCommand,
   },
   {
     name: 'tools open',

@@ -55,6 +55,8 @@ export interface CliCommand {
   readonly usage: string;
   readonly examples: readonly (readonly [command: string, meaning: string])[];
   readonly options: Readonly<Record<string, CliOption>>;
+  /** What its first words may be, for the completion in shells. */
+  readonly words?: readonly string[];
   /** Where the options of Geode end and the words of what it runs begin. */
   readonly split?: (argv: readonly string[], options: CliCommand['options']) => SplitArguments;
   run(context: CliContext): Promise<number>;

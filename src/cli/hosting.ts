@@ -10,7 +10,7 @@ import { HostTransport } from './connect/host-transport.ts';
 import { reachSettings } from './connect/reach-settings.ts';
 import { type ChatName, chatOptions, findChat, notFound } from './input/chat-name.ts';
 import { somePositionals, wrongUsage } from './input/values.ts';
-import { showStatus } from './render/show-status.ts';
+import type { showStatus } from './render/show-status.ts';
 
 export const lockOptions = {
   'take-over': {
@@ -107,6 +107,7 @@ export async function toEach(
   work: (own: RemoteSandboxes, chat: string) => Promise<Parameters<typeof showStatus>[0]>,
 ): Promise<number> {
   const words = somePositionals(context, '[USER/]CHAT');
+  const { showStatus } = await import('./render/show-status.ts');
   await using host = await connectHost(context);
   for (const word of words) showStatus(await (await host.chat(word)).ask(work), context);
   return exitCodes.done;

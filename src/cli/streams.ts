@@ -1,5 +1,5 @@
-import { execFileSync } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
+import type { TerminalSize } from '../core/process.ts';
 
 /** The streams of whoever typed a command: those of this process, or of another that asks this one to run it. */
 export interface Streams {
@@ -35,10 +35,22 @@ export function ownStreams(hungUp: () => void): Streams {
       process.on('SIGHUP', hungUp);
       try {
         // Raw is not all: line ends would still be translated on their way out, and inside they have been.
-        execFileSync('stty', ['-opost'], { stdio: ['inherit', 'ignore', 'ignore'] });
+        process
+          .getBuiltinModule('node:child_process')
+          .execFileSync('stty', ['-opost'], { stdio: ['inherit', 'ignore', 'ignore'] });
       } catch {
         // Without it full-screen programs may look crooked.
       }
     },
   };
+}
+
+/** Whether a person sits here. */
+export function hasTerminal({ stdin, stdout }: Streams): boolean {
+  return stdin.isTTY === true && stdout.isTTY === true;
+}
+
+export function terminalSize({ stdout }: Streams): TerminalSize {
+  const { columns = 80, rows = 24 } = stdout;
+  return { columns: Math.max(columns, 1), rows: Math.max(rows, 1) };
 }

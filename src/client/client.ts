@@ -7,6 +7,7 @@ import { type RemoteApprovals, remoteApprovals } from './approvals.ts';
 import { type RemoteChats, remoteChats } from './chats.ts';
 import { type RemoteEgress, type RemoteSecrets, remoteEgress, remoteSecrets } from './egress.ts';
 import { type RemoteHost, remoteHost } from './host.ts';
+import { type RemoteImages, remoteImages } from './images.ts';
 import { type RemoteMemory, remoteMemory } from './memory.ts';
 import { type RemoteContexts, type RemoteRuns, remoteContexts, remoteRuns } from './runs.ts';
 import { type RemoteSandboxes, remoteSandboxes } from './sandboxes.ts';
@@ -27,6 +28,7 @@ export type {
 } from './egress.ts';
 export type { RemoteFiles } from './files.ts';
 export type { RemoteKeys, RemoteRuntime } from './host.ts';
+export type { RemoteImages } from './images.ts';
 export type { RemoteJournals } from './journals.ts';
 export type { FileOptions, ListOptions, SearchOptions } from './memory.ts';
 export type { RemoteProcess } from './process.ts';
@@ -55,6 +57,8 @@ export interface GeodeClient extends RemoteMemory, RemoteHost {
   readonly secrets: RemoteSecrets;
   /** Tools of the host for programs in sandboxes; a sandbox's own are at `sandboxes.of(chat).tools`. */
   readonly tools: RemoteTools;
+  /** Geode's own images: built by the engine of the host. */
+  readonly images: RemoteImages;
   /** Chats with agents, on every channel. */
   readonly chats: RemoteChats;
   /** Conversations with agents in sandboxes. */
@@ -81,6 +85,7 @@ function clientOf(connection: Connection): GeodeClient {
     egress: remoteEgress(connection),
     secrets: remoteSecrets(connection),
     tools: remoteTools(connection),
+    images: remoteImages(connection),
     agents: remoteAgents(connection),
     chats: remoteChats(connection),
     approvals: remoteApprovals(connection),

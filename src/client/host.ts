@@ -66,7 +66,8 @@ export function remoteHost(connection: Connection): RemoteHost {
       type Step = Exclude<WirePullEvent, { type: 'problem' }>;
       const sending = { json: { image, runtime }, signal };
       for await (const event of streamEvents<Step>(connection, 'POST', '/api/v1/images/pull', sending)) {
-        if (event.type === 'image-ready') return { id: event.id, digest: event.digest };
+        if (event.type === 'image-ready')
+          return { id: event.id, digest: event.digest, sizeBytes: event.size_bytes };
         onPull(fromWire(event));
       }
       throw new GeodeError('pull_failed', `The pull of ${image} ended without the image`);

@@ -2,49 +2,46 @@
  * A WebSocket over a Unix socket, as little of it as the client needs: the usual libraries take longer to load than a
  * command takes. The other end is a host of this machine, so frames are masked with zeros.
  */
-import { randomBytes } from 'node:crypto';
 import { EventEmitter } from 'node:events';
-import { type IncomingMessage, request } from 'node:http';
 import type { Socket } from 'node:net';
-import { text } from 'node:stream/consumers';
 import { socketProtocol } from '../api/schemas/socket-frames.ts';
 import type { Cancel } from '../core/cancel.ts';
 import { GeodeError } from '../core/errors.ts';
 import { parseJson, problemError } from './send.ts';
 import type { ClientSocket } from './transport.ts';
+import { requestOver, type UnixAnswer } from './unix-http.ts';
 
 /** Resolves when the conversation may begin, before anything was done; a refusal is thrown as the server says it. */
-export function openUnixSocket(
+export async function openUnixSocket(
   socketPath: string,
   path: string,
   headers: Readonly<Record<string, string>>,
   { signal }: Cancel = {},
 ): Promise<ClientSocket> {
-  const { promise, resolve, reject } = Promise.withResolvers<ClientSocket>();
-  const asking = request({
-    socketPath,
+  const answer = await requestOver(socketPath, {
+    method: 'GET',
     path,
     headers: {
       ...headers,
       connection: 'Upgrade',
       upgrade: 'websocket',
       'sec-websocket-version': '13',
-      'sec-websocket-key': randomBytes(16).toString('base64'),
+      // It tells caches in between apart, and there are none.
+      'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==',
       'sec-websocket-protocol': socketProtocol,
     },
     // A host that stands still would keep this process by the connection.
-    ...(signal && { signal }),
+    signal,
   });
-  asking.on('error', reject);
-  asking.on('upgrade', (_, socket: Socket, head) => resolve(new UnixSocket(socket, head)));
-  asking.on('response', (answer) => void refusalOf(answer).then(reject, reject));
-  asking.end();
-  return promise;
+  if (answer.upgraded === undefined) throw await refusalOf(answer);
+  return new UnixSocket(answer.upgraded.socket, answer.upgraded.head);
 }
 
-async function refusalOf(answer: IncomingMessage): Promise<GeodeError> {
-  const problem = problemError(parseJson(await text(answer)));
-  return problem ?? new GeodeError('server_unreachable', `The server answered ${answer.statusCode}`);
+async function refusalOf({ status, body }: UnixAnswer): Promise<GeodeError> {
+  const pieces: Buffer[] = [];
+  for await (const piece of body) pieces.push(piece);
+  const problem = problemError(parseJson(Buffer.concat(pieces).toString()));
+  return problem ?? new GeodeError('server_unreachable', `The server answered ${status}`);
 }
 
 const kinds = { more: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;

@@ -1,8 +1,6 @@
 /** Reaches a host on this machine over its own socket. Only for Node: `client.ts` does not import it. */
-import { type IncomingMessage, request } from 'node:http';
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import type { Answer, Transport } from './transport.ts';
+import { requestOver, type UnixAnswer } from './unix-http.ts';
 import { openUnixSocket } from './unix-socket.ts';
 
 export function unixTransport(socketPath: string): Transport {
@@ -18,21 +16,8 @@ export function unixTransport(socketPath: string): Transport {
  * they are used for forms only.
  */
 async function fetchOver(socketPath: string, path: string, init: RequestInit): Promise<Answer> {
-  const { body, headers } = encoded(path, init);
-  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-  const outgoing = request({
-    socketPath,
-    path,
-    method: init.method ?? 'GET',
-    headers,
-    ...(init.signal != null && { signal: init.signal }),
-  });
-  outgoing.on('error', reject);
-  outgoing.on('response', (incoming) => resolve(answerOf(incoming)));
-  if (body === null || typeof body === 'string' || body instanceof Uint8Array)
-    outgoing.end(body ?? undefined);
-  else await pipeline(Readable.fromWeb(body), outgoing).catch(reject);
-  return promise;
+  const { method = 'GET', signal } = init;
+  return answerOf(await requestOver(socketPath, { method, path, signal, ...encoded(path, init) }));
 }
 
 type Encoded = {
@@ -55,21 +40,23 @@ function isStream(body: object): body is ReadableStream {
   return 'getReader' in body;
 }
 
-function answerOf(incoming: IncomingMessage): Answer {
-  const status = incoming.statusCode ?? 500;
+function answerOf({ status, body }: UnixAnswer): Answer {
   const bytes = async () => {
     const pieces: Buffer[] = [];
-    for await (const piece of incoming) pieces.push(piece);
+    for await (const piece of body) pieces.push(piece);
     return Buffer.concat(pieces);
   };
-  if (status === 204 || status === 304) incoming.resume();
   return {
     status,
     ok: status >= 200 && status < 300,
     get body() {
-      return ReadableStream.from<Uint8Array<ArrayBuffer>>(incoming);
+      return ReadableStream.from<Uint8Array<ArrayBuffer>>(owned(body));
     },
     text: async () => (await bytes()).toString(),
     arrayBuffer: async () => new Uint8Array(await bytes()).buffer,
   };
+}
+
+async function* owned(body: AsyncIterable<Buffer>): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  for await (const piece of body) yield new Uint8Array(piece);
 }

@@ -179,6 +179,11 @@ export function configSchema(host: Host) {
               kind: z.enum(providerKinds).describe('the wire that it speaks'),
               base_url: z.url().optional().describe('for openai-compatible: Ollama, vLLM, OpenRouter, …'),
               api_key: z.string().min(1).optional().describe('its key'),
+              secret: z
+                .string()
+                .min(1)
+                .optional()
+                .describe('name of the secret with its key, instead of api_key: geode secrets set'),
             }),
           )
           .default({})
@@ -272,6 +277,25 @@ export function configSchema(host: Host) {
         pull_timeout: positive.default(600).describe('seconds that fetching an image may take'),
       })
       .prefault({}),
+    images: z
+      .strictObject({
+        from: z
+          .string()
+          .min(1)
+          .default('debian:trixie-slim')
+          .describe("what Geode's images are built on: Debian, or what is made of it"),
+        debian_mirror: z.url().optional().describe('where builds get Debian packages, instead of its own'),
+        npm_registry: z.url().optional().describe('where builds get npm packages, instead of the public one'),
+        ca_file: folder
+          .optional()
+          .describe('certificates that builds trust besides, on a network that needs them; PEM'),
+        network: z
+          .enum(['default', 'host'])
+          .default('default')
+          .describe("of builds: the engine's usual one, or that of its machine"),
+        build_timeout: positive.default(3600).describe('seconds that building an image may take'),
+      })
+      .prefault({}),
     chat: z
       .strictObject({
         concurrency: positive.int().default(4).describe('turns of agents in chats at once'),
@@ -325,6 +349,9 @@ export function configSchema(host: Host) {
         secrets_key: folder
           .default(join(host.configDir, 'secrets.key'))
           .describe('the file with the key of the secrets; it is made when the first is set'),
+        upstream_ca: folder
+          .optional()
+          .describe('a PEM file of authorities that the host trusts too when it opens or binds HTTPS'),
         audit_records: positive.int().default(100_000).describe('connections that the audit keeps'),
         audit_days: positive.default(30).describe('days that it keeps them'),
       })

@@ -10,8 +10,9 @@ export const egressModes = ['deny-all', 'allow-list', 'ask', 'allow-all', 'learn
 type EgressMode = (typeof egressModes)[number];
 
 /**
- * One thing that a sandbox may reach, or may not. Methods and paths hold for plain HTTP and for bindings only: inside
- * TLS nothing of them can be seen, so a rule that has them never lets an encrypted connection pass.
+ * One thing that a sandbox may reach, or may not. Methods and paths hold for plain HTTP, and for HTTPS where a rule
+ * says `inspect`: otherwise nothing of them can be seen inside TLS, and a rule that has them never lets an encrypted
+ * connection pass.
  */
 export interface EgressRule {
   /** In lower case without a trailing dot: `example.com`, `*.example.com` (not example.com itself), or an address. */
@@ -21,6 +22,8 @@ export interface EgressRule {
   readonly methods?: readonly string[];
   /** `/api/*` stands for everything below /api/; without `*` the path is exact. */
   readonly paths?: readonly string[];
+  /** The host opens the TLS of this host, with a certificate of the sandbox's own authority, and judges each request. */
+  readonly inspect?: boolean;
   /** An operator's own word that a private address may be reached. Needs one port and no wildcard. */
   readonly private?: boolean;
   /** In ms since 1970; the rule counts for nothing afterwards. */
@@ -77,7 +80,7 @@ export interface AuditRecord extends EgressTarget {
   readonly at: number;
   readonly sandboxId: string;
   readonly user: string;
-  readonly via: 'http' | 'connect' | 'socks' | 'bridge' | 'binding';
+  readonly via: 'http' | 'connect' | 'socks' | 'bridge' | 'binding' | 'inspected';
   readonly verdict: 'allowed' | 'denied' | 'failed';
   readonly rule: string;
   readonly method: string | null;
@@ -113,6 +116,11 @@ export interface Hatch {
   open(doors: readonly DoorSpec[], options?: Cancel): Promise<readonly Door[]>;
   close(door: string, options?: Cancel): Promise<void>;
   /**
+   * Puts a read-only file of certificates into the sandbox and gives its path: what the image trusts, or `roots` where
+   * it names nothing, and this authority. Later calls replace it.
+   */
+  trust(authority: string, roots: string, options?: Cancel): Promise<string>;
+  /**
    * Hands over every connection, each with the name that the guest says it came through: the guest is not trusted
    * with more. One caller at a time; the result ends it. The streams are the caller's to end.
    */
@@ -125,8 +133,16 @@ export interface Hatch {
 
 /** A binding by its name, with another upstream than its own where that is given. */
 export interface BindingSpec {
+  /** One that Geode knows, or any other with its own `upstream` and `add`. */
   readonly name: string;
   readonly upstream?: string;
+  /** How the credential goes out: `bearer`, `basic` (the secret is user:password), `header:NAME`, `query:NAME`. */
+  readonly add?: string;
+  /** Left out: every method and path of the upstream passes. */
+  readonly methods?: readonly string[];
+  readonly paths?: readonly string[];
+  /** Calls of the upstream's own https URL get the credential too, so that clients need no other URL. */
+  readonly inspect?: boolean;
 }
 
 /** Everything that the hatch of one sandbox is to be. */

@@ -36,6 +36,11 @@ export const errorCatalogue = {
     status: 502,
     hint: 'Check the name of the image and that its registry can be reached, then try again.',
   },
+  build_failed: {
+    status: 422,
+    hint: 'The message has the end of the output. Correct what it names, such as the base or the mirror, and build again.',
+  },
+  image_in_use: { status: 409, hint: 'Remove the sandboxes that were made of it first: `geode sandbox ls`.' },
   engine_failed: { status: 502, hint: 'The container engine refused; the message carries its own words.' },
   // sandboxes
   sandbox_gone: { status: 410, hint: 'The sandbox has ended. Open a new one.' },

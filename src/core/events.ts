@@ -48,6 +48,14 @@ export type Happening =
       readonly driver: string;
       readonly outcome: 'done' | 'interrupted' | 'limit' | 'error';
     }
+  /** `outcome` is `ok` or the code of an error; the digest is null unless it is `ok`. */
+  | {
+      readonly type: 'image-build';
+      readonly image: string;
+      readonly outcome: string;
+      readonly digest: string | null;
+    }
+  | { readonly type: 'image-remove'; readonly image: string }
   | {
       readonly type: 'entry-stored';
       readonly key: string;

@@ -16,7 +16,8 @@ import type { Broker } from './broker.ts';
 import { CredentialFilter, coverText } from './credential-filter.ts';
 import { endToEnd, pairsOf } from './headers.ts';
 import { hostOf } from './host-name.ts';
-import type { Request } from './policy.ts';
+import type { UpstreamTls } from './inspection/upstream-tls.ts';
+import { matchesHttp, type Request } from './policy.ts';
 import { pin, type Resolve } from './resolve.ts';
 import type { UsageRecord } from './usage.ts';
 import { UsageMeter } from './usage-meter.ts';
@@ -45,6 +46,7 @@ export interface BindingServerOptions {
   /** Asked for each call, so that a changed secret holds at once; undefined where none is needed. */
   readonly secret: () => string | undefined;
   readonly resolve: Resolve;
+  readonly upstreamTls: UpstreamTls;
   /** Why no call may be made now. */
   readonly refusal: () => string | undefined;
   readonly onUsage: (usage: Omit<UsageRecord, 'user' | 'sandboxId'>) => void;
@@ -79,10 +81,24 @@ export class BindingServer implements Disposable {
     const { binding } = this.#options;
     const asked = this.#read(message);
     const secret = this.#options.secret();
-    const refused = this.#refusal(secret);
+    const refused = (asked && this.#unwanted(asked)) ?? this.#refusal(secret);
     if (asked === undefined) this.#refuse(message, response, 404, `${binding.name} has no such path`);
     else if (refused !== undefined) this.#refuse(message, response, ...refused);
     else this.#call(message, response, asked, secret);
+  }
+
+  /** A deny rule wins over a binding too. */
+  #unwanted(asked: Request): readonly [status: number, why: string] | undefined {
+    const { binding, broker } = this.#options;
+    const rule = `bind ${binding.name}`;
+    const decision = broker.decide(asked);
+    const isDenied = !decision.allowed && decision.rule.startsWith('deny ');
+    if (!isDenied && matchesHttp(binding.only, asked.http)) return undefined;
+    const reason = isDenied
+      ? decision.reason
+      : `the binding ${binding.name} does not allow ${asked.http?.method} of this path`;
+    broker.deny(asked, 'binding', { allowed: false, rule: isDenied ? decision.rule : rule, reason });
+    return [403, reason];
   }
 
   #refusal(secret: string | undefined): readonly [status: number, why: string] | undefined {
@@ -154,12 +170,15 @@ export class BindingServer implements Disposable {
   }
 
   #request(message: IncomingMessage, { port, http }: Request, secret: string | undefined): ClientRequest {
-    const { protocol, hostname } = this.#options.binding.upstream;
-    return (protocol === 'https:' ? httpsRequest : httpRequest)({
+    const { binding, upstreamTls } = this.#options;
+    const { protocol, hostname } = binding.upstream;
+    const isSecure = protocol === 'https:';
+    return (isSecure ? httpsRequest : httpRequest)({
+      ...(isSecure && { secureContext: upstreamTls.context }),
       method: message.method ?? 'GET',
       host: hostname.replace(/^\[|\]$/g, ''),
       port,
-      path: http?.path ?? '/',
+      path: pathWith(binding, http?.path ?? '/', secret),
       headers: this.#headers(message, secret),
       setHost: false,
       agent: false,
@@ -170,27 +189,29 @@ export class BindingServer implements Disposable {
 
   /** Undefined for a path that is not below the upstream's own. */
   #read(message: IncomingMessage): Request | undefined {
-    const { upstream } = this.#options.binding;
+    const { binding } = this.#options;
+    const { upstream } = binding;
     const [path = '', query] = (message.url ?? '').split('?', 2);
     const base = upstream.pathname.replace(/\/$/, '');
     if (!path.startsWith(`${base}/`) && path !== base) return undefined;
     if (/(^|\/)\.{1,2}(\/|$)|\\|%2e|%2f|%5c|[^\x21-\x7e]/i.test(path)) return undefined;
     const port = upstream.port === '' ? (upstream.protocol === 'https:' ? 443 : 80) : Number(upstream.port);
     const host = hostOf(upstream.hostname) ?? upstream.hostname;
-    const whole = `${path || '/'}${query === undefined ? '' : `?${withoutKeys(query)}`}`;
+    const whole = `${path || '/'}${query === undefined ? '' : `?${withoutKeys(query, binding.query)}`}`;
     return { host, port, http: { method: message.method ?? 'GET', path: whole } };
   }
 
   #headers(message: IncomingMessage, secret: string | undefined): string[] {
     const { binding } = this.#options;
     const framed = message.headers['transfer-encoding'] === undefined ? [] : ['Transfer-Encoding', 'chunked'];
+    const own = binding.query === undefined ? [binding.header('')[0]] : [];
     return [
       'Host',
       binding.upstream.host,
-      ...endToEnd(message.rawHeaders, dropped),
+      ...endToEnd(message.rawHeaders, [...dropped, ...own.map((word) => word.toLowerCase())]),
       'Accept-Encoding',
       'identity',
-      ...(secret === undefined ? [] : binding.header(secret)),
+      ...(secret === undefined || binding.query !== undefined ? [] : binding.header(secret)),
       ...framed,
       'Connection',
       'close',
@@ -253,9 +274,25 @@ function coveredHeaders({ rawHeaders }: IncomingMessage, credentials: readonly s
   ]);
 }
 
-function withoutKeys(query: string): string {
+/** Some services take their key in the query; it is added last, where nothing of the client can follow. */
+function pathWith({ query }: Binding, path: string, secret: string | undefined): string {
+  if (query === undefined || secret === undefined) return path;
+  return `${path}${path.includes('?') ? '&' : '?'}${query}=${encodeURIComponent(secret)}`;
+}
+
+function withoutKeys(query: string, own: string | undefined): string {
+  const names = new Set([...droppedQueries, ...(own === undefined ? [] : [own.toLowerCase()])]);
+  const nameOf = (pair: string) => decoded(pair.split('=', 1)[0] ?? '').toLowerCase();
   return query
     .split('&')
-    .filter((pair) => !droppedQueries.includes(pair.split('=', 1)[0]?.toLowerCase() ?? ''))
+    .filter((pair) => !names.has(nameOf(pair)))
     .join('&');
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    return text;
+  }
 }

@@ -10,6 +10,12 @@ export interface Binding {
   /** The secret of that name is added; null: none is needed. */
   readonly secret: string | null;
   readonly header: (secret: string) => readonly [name: string, value: string];
+  /** The credential goes into the query under this name, and no header carries it. */
+  readonly query?: string | undefined;
+  /** Which requests pass; every one of the upstream where they say nothing. */
+  readonly only: Pick<BindingSpec, 'methods' | 'paths'>;
+  /** Calls of the upstream's own https URL are answered too. */
+  readonly inspect: boolean;
   /** Tokens are counted, and a budget holds. */
   readonly metered: boolean;
   readonly variables: (url: string) => Readonly<Record<string, string>>;
@@ -113,22 +119,106 @@ export function knownBindings(): readonly BindingFacts[] {
 }
 
 /** Refuses what is no binding, before anything is opened. */
-export function bindingOf({ name, upstream }: BindingSpec): Binding {
-  const kind = Object.hasOwn(kinds, name) ? kinds[name] : undefined;
-  if (kind === undefined)
-    throw wrong(`There is no binding ${JSON.stringify(name)}.`, `There are ${bindingNames.join(', ')}.`);
+export function bindingOf(spec: BindingSpec): Binding {
+  const { name, upstream, methods, paths, inspect = false } = spec;
+  const kind = kindOf(spec);
   const given = upstream ?? kind.upstream;
   if (given === null)
     throw wrong(`${name} needs an upstream.`, `Name it: --bind ${name}=http://10.0.0.5:11434/v1`);
+  const url = urlOf(given);
+  if (inspect && url.protocol !== 'https:')
+    throw wrong(`${name} leads to ${given}, which has no TLS to open.`, 'Leave inspect out.');
   return {
     name,
-    upstream: urlOf(given),
+    upstream: url,
     isOwnUpstream: upstream !== undefined,
     secret: kind.needsSecret ? name : null,
     header: kind.header,
+    query: spec.add?.startsWith('query:') ? spec.add.slice('query:'.length) : undefined,
+    only: { ...(methods && { methods }), ...(paths && { paths }) },
+    inspect,
     metered: kind.metered,
     variables: kind.variables,
   };
+}
+
+/** One that is known, or one that says all of itself. */
+function kindOf({ name, upstream, add }: BindingSpec): Kind {
+  const kind = Object.hasOwn(kinds, name) ? kinds[name] : undefined;
+  if (kind !== undefined && add === undefined) return kind;
+  if (!/^[a-z0-9][a-z0-9-]{0,30}$/.test(name) || upstream === undefined || add === undefined)
+    throw wrong(
+      `There is no binding ${JSON.stringify(name)}.`,
+      `There are ${bindingNames.join(', ')}; one of your own names its URL and how the secret is added: --bind "${name}=https://api.example.com add=bearer".`,
+    );
+  const variable = name.toUpperCase().replaceAll('-', '_');
+  return {
+    upstream: null,
+    needsSecret: true,
+    header: headerFor(add),
+    metered: kind?.metered ?? false,
+    variables:
+      kind?.variables ?? ((url) => ({ [`${variable}_URL`]: url, [`${variable}_TOKEN`]: placeholder })),
+  };
+}
+
+function headerFor(add: string): Kind['header'] {
+  const [how, name = ''] = add.split(':', 2);
+  if (add === 'bearer') return bearer;
+  if (add === 'basic')
+    return (secret) => ['Authorization', `Basic ${Buffer.from(secret).toString('base64')}`];
+  if (how === 'header' && /^[A-Za-z][A-Za-z0-9-]{0,63}$/.test(name) && !framing.has(name.toLowerCase()))
+    return named(name);
+  if (how === 'query' && /^[A-Za-z0-9_.-]{1,64}$/.test(name)) return named('');
+  throw wrong(
+    `${JSON.stringify(add)} is no way to add a credential.`,
+    'Use bearer, basic, header:NAME or query:NAME.',
+  );
+}
+
+/** Headers that say where a message ends or goes: no credential may stand in for them. */
+const framing: ReadonlySet<string> = new Set([
+  'host',
+  'connection',
+  'content-length',
+  'transfer-encoding',
+  'upgrade',
+  'te',
+  'trailer',
+  'expect',
+]);
+
+/** `NAME`, `NAME=URL`, and after it `add=bearer`, `methods=GET,POST`, `paths=/v1/*`, `inspect`, with spaces between. */
+export function parseBinding(text: string): BindingSpec {
+  const [first = '', ...words] = text.trim().split(/\s+/);
+  const at = first.indexOf('=');
+  const name = at === -1 ? first : first.slice(0, at);
+  const spec: { -readonly [key in keyof BindingSpec]: BindingSpec[key] } = { name };
+  if (at !== -1) spec.upstream = first.slice(at + 1);
+  for (const word of words) {
+    const [key, value = ''] = word.split(/=(.*)/s, 2);
+    if (word === 'inspect') spec.inspect = true;
+    else if (key === 'add') spec.add = value;
+    else if (key === 'methods') spec.methods = value.split(',');
+    else if (key === 'paths') spec.paths = value.split(',');
+    else
+      throw wrong(
+        `${JSON.stringify(word)} says nothing of a binding.`,
+        'After NAME=URL may stand add=, methods=, paths= and inspect.',
+      );
+  }
+  return spec;
+}
+
+/** As it would be typed. */
+export function shownBinding({ name, upstream, add, methods, paths, inspect }: BindingSpec): string {
+  return [
+    upstream === undefined ? name : `${name}=${upstream}`,
+    ...(add === undefined ? [] : [`add=${add}`]),
+    ...(methods === undefined ? [] : [`methods=${methods.join(',')}`]),
+    ...(paths === undefined ? [] : [`paths=${paths.join(',')}`]),
+    ...(inspect ? ['inspect'] : []),
+  ].join(' ');
 }
 
 function urlOf(text: string): URL {

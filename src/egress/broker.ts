@@ -21,7 +21,7 @@ export interface BrokerOptions {
   readonly hatch: Pick<Hatch, 'note'>;
   readonly policy: EgressPolicy;
   /** The command with which a person allows it. */
-  readonly ask: (target: EgressTarget) => string;
+  readonly ask: (request: Request) => string;
   readonly audit: (record: AuditRecord) => void;
   /** Told of each refusal at once. */
   readonly onDenied?: (denial: Denial) => void;
@@ -153,7 +153,7 @@ export class Broker implements Disposable {
   deny(request: Request, via: Via, decision: Extract<Decision, { allowed: false }>): Refusal {
     const { host, port } = request;
     const isHopeless = decision.rule === 'public addresses only' || decision.rule.startsWith('deny ');
-    const ask = isHopeless ? '' : this.#options.ask({ host, port });
+    const ask = isHopeless ? '' : this.#options.ask(request);
     const { rule, reason } = decision;
     const denial: Denial = { at: Date.now(), host, port, rule, reason, ask };
     this.#options.hatch.note(denial);

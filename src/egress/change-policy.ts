@@ -38,9 +38,25 @@ export function allowing(
   return {
     ...policy,
     mode,
-    allow: [...without(policy.allow, rules), ...ending(rules, until)],
+    allow: [
+      ...without(policy.allow, rules).filter((rule) => !isOutdone(rule, rules)),
+      ...ending(rules, until),
+    ],
     deny: without(policy.deny, rules),
   };
+}
+
+/** Whoever allows a whole host does not want its TLS opened any more for the sake of some of its paths. */
+function isOutdone(rule: EgressRule, given: readonly EgressRule[]): boolean {
+  return given.some(
+    ({ host, ports, methods, paths, inspect }) =>
+      rule.inspect === true &&
+      inspect !== true &&
+      host === rule.host &&
+      methods === undefined &&
+      paths === undefined &&
+      (ports === undefined || (rule.ports ?? [80, 443]).every((port) => ports.includes(port))),
+  );
 }
 
 /** `*`: nothing passes any more. A rule with an end denies until then; what was allowed before stays away. */

@@ -4,11 +4,14 @@ export interface ClientHello {
   readonly serverName: string | undefined;
   /** Another name is hidden in it, encrypted. */
   readonly encryptedHello: boolean;
+  /** Which protocols it speaks above TLS; undefined where it does not say. */
+  readonly protocols: readonly string[] | undefined;
 }
 
 const handshakeRecord = 22;
 const clientHelloMessage = 1;
 const serverNameExtension = 0;
+const protocolsExtension = 16;
 const encryptedHelloExtension = 0xfe0d;
 /** Real ones are below 2 kB; one that is larger than this is not waited for. */
 const largestHello = 64 * 1024;
@@ -58,12 +61,14 @@ function parseHello(message: Buffer): ClientHello | 'broken' {
   reader.skip(reader.number(1));
   let serverName: string | undefined;
   let encryptedHello = false;
-  if (reader.left === 0) return { serverName, encryptedHello };
+  let protocols: readonly string[] | undefined;
+  if (reader.left === 0) return { serverName, encryptedHello, protocols };
   const extensions = new Reader(reader.take(reader.number(2)));
   while (extensions.left > 0) {
     const type = extensions.number(2);
     const content = new Reader(extensions.take(extensions.number(2)));
     if (type === encryptedHelloExtension) encryptedHello = true;
+    if (type === protocolsExtension) protocols = protocolsIn(content);
     if (type !== serverNameExtension) continue;
     // Two names would let two readers choose.
     if (serverName !== undefined) return 'broken';
@@ -72,7 +77,14 @@ function parseHello(message: Buffer): ClientHello | 'broken' {
     serverName = names.take(names.number(2)).toString('latin1').toLowerCase();
     if (names.left > 0 || content.left > 0) return 'broken';
   }
-  return { serverName, encryptedHello };
+  return { serverName, encryptedHello, protocols };
+}
+
+function protocolsIn(content: Reader): readonly string[] {
+  const list = new Reader(content.take(content.number(2)));
+  const protocols: string[] = [];
+  while (list.left > 0) protocols.push(list.take(list.number(1)).toString('latin1'));
+  return protocols;
 }
 
 /** Throws when there is less than it is asked for. */

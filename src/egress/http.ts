@@ -7,10 +7,14 @@ import {
 } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { EgressTarget } from '../core/egress.ts';
-import type { Broker, Passage } from './broker.ts';
+import { reasonOf } from '../core/errors.ts';
+import type { Broker, Passage, Via } from './broker.ts';
 import { join } from './crossing.ts';
 import { endToEnd } from './headers.ts';
-import { hostOf, shownTarget, targetOf } from './host-name.ts';
+import { shownTarget, targetOf } from './host-name.ts';
+import { headersFor, headOf, readRequest, viaOf } from './http-request.ts';
+import { Inspector, type InspectorOptions } from './inspection/inspector.ts';
+import type { UpstreamTls } from './inspection/upstream-tls.ts';
 import type { Request } from './policy.ts';
 import { answerRefused, answerRefusedOn, failure, type Refusal } from './refusal.ts';
 import { carry } from './tunnel.ts';
@@ -19,6 +23,13 @@ import { carry } from './tunnel.ts';
 const mostHeaderBytes = 32 * 1024;
 const headersMs = 30_000;
 const keepAliveMs = 60_000;
+
+export interface InspectionParts extends Pick<InspectorOptions, 'authority' | 'bound'> {
+  readonly upstreamTls: UpstreamTls;
+}
+
+/** What is written to and read from, above the socket that was dialled. */
+type Reached = Passage & { readonly connection: Duplex };
 
 /**
  * The HTTP proxy of one sandbox: `GET http://host/path` and `CONNECT host:port`. Node's parser reads what the sandbox
@@ -30,9 +41,18 @@ export class HttpProxy implements Disposable {
   readonly #server: Server;
   /** Plain HTTP inside of a tunnel: it may go where the tunnel goes, and nowhere else. */
   readonly #inside = new WeakMap<Duplex, Request>();
+  readonly #upstreamTls: UpstreamTls;
+  readonly #inspector: Inspector;
 
-  constructor(broker: Broker) {
+  constructor(broker: Broker, { upstreamTls, authority, bound }: InspectionParts) {
     this.#broker = broker;
+    this.#upstreamTls = upstreamTls;
+    this.#inspector = new Inspector({
+      broker,
+      authority,
+      bound,
+      accept: (client, request) => this.accept(client, request),
+    });
     this.#server = createServer({
       maxHeaderSize: mostHeaderBytes,
       headersTimeout: headersMs,
@@ -61,6 +81,18 @@ export class HttpProxy implements Disposable {
     client.resume();
   }
 
+  /** How to go on with a connection that is to be opened; undefined for all others. */
+  inspection(
+    target: EgressTarget,
+    client: Duplex,
+    via: Via,
+  ): { readonly refused: Refusal } | { readonly serve: () => Promise<void> } | undefined {
+    if (!this.#inspector.concerns(target)) return undefined;
+    const decision = this.#inspector.admits(target);
+    if (decision !== undefined) return { refused: this.#broker.deny(target, via, decision) };
+    return { serve: () => this.#inspector.serve(client, target, via) };
+  }
+
   [Symbol.dispose](): void {
     this.#server.closeAllConnections();
   }
@@ -69,12 +101,12 @@ export class HttpProxy implements Disposable {
     const startedAt = Date.now();
     const asked = this.#read(message);
     if ('status' in asked) return answerRefused(response, asked);
-    const passage = await this.#broker.pass(asked, 'http', response);
+    const passage = await this.#pass(asked, response);
     if (!('socket' in passage)) return answerRefused(response, passage);
-    if (response.destroyed) return void passage.socket.destroy();
+    if (response.destroyed) return void passage.connection.destroy();
     const upstream = httpRequest({
       ...this.#toUpstream(message, asked, passage),
-      headers: [...this.#headersFor(message, asked), 'Connection', 'close'],
+      headers: [...headersFor(message, asked), 'Connection', 'close'],
     });
     const { socket, address, rule } = passage;
     const leave = this.#broker.enter({
@@ -91,7 +123,7 @@ export class HttpProxy implements Disposable {
       const verdict = status === null ? 'failed' : 'allowed';
       this.#broker.audit({
         request: asked,
-        via: 'http',
+        via: viaOf(asked),
         rule,
         verdict,
         status,
@@ -123,6 +155,12 @@ export class HttpProxy implements Disposable {
     }
     const target = targetOf(message.url ?? '');
     if (target === undefined) return answerRefusedOn(client, failure('CONNECT needs host:port', 400));
+    const inspection = this.inspection(target, client, 'connect');
+    if (inspection !== undefined) {
+      if ('refused' in inspection) return answerRefusedOn(client, inspection.refused);
+      client.write('HTTP/1.1 200 Connection established\r\n\r\n');
+      return inspection.serve();
+    }
     // A rule for some methods and paths: the tunnel opens for plain HTTP, and each request in it is looked at.
     if (!this.#broker.decide(target).allowed && this.#isForHttp(target)) {
       client.write('HTTP/1.1 200 Connection established\r\n\r\n');
@@ -155,14 +193,14 @@ export class HttpProxy implements Disposable {
     client.on('error', () => {});
     const asked = this.#read(message);
     if ('status' in asked) return answerRefusedOn(client, asked);
-    const passage = await this.#broker.pass(asked, 'http', client);
+    const passage = await this.#pass(asked, client);
     if (!('socket' in passage)) return answerRefusedOn(client, passage);
-    if (client.destroyed) return void passage.socket.destroy();
+    if (client.destroyed) return void passage.connection.destroy();
     const { address, rule } = passage;
     const upstream = httpRequest({
       ...this.#toUpstream(message, asked, passage),
       headers: [
-        ...this.#headersFor(message, asked),
+        ...headersFor(message, asked),
         'Connection',
         'upgrade',
         'Upgrade',
@@ -179,7 +217,7 @@ export class HttpProxy implements Disposable {
         const status = answer.statusCode ?? 101;
         this.#broker.audit({
           request: asked,
-          via: 'http',
+          via: viaOf(asked),
           rule,
           verdict: 'allowed',
           status,
@@ -200,60 +238,34 @@ export class HttpProxy implements Disposable {
     upstream.end();
   }
 
-  /** Where a request leads, or why it is none. The URL decides; the Host header is written anew from it. */
   #read(message: IncomingMessage): Request | Refusal {
-    const inside = this.#inside.get(message.socket);
-    const url = message.url ?? '';
-    const method = message.method ?? '';
-    if (inside !== undefined) {
-      const named = message.headers.host ?? '';
-      const host = targetOf(named) ?? { host: hostOf(named), port: inside.port };
-      if (!url.startsWith('/')) return failure('a tunnel takes no other URL than a path', 400);
-      if (host.host !== inside.host || host.port !== inside.port)
-        return this.#broker.deny(inside, 'http', {
-          allowed: false,
-          rule: 'host name',
-          reason: `${shownTarget(inside)}: the request names the host ${JSON.stringify(named.slice(0, 253))} instead`,
-        });
-      return { host: inside.host, port: inside.port, http: { method, path: url }, inside };
-    }
-    const parts = /^http:\/\/([^/?#@\\\s]+)([/?][^\s#]*)?$/i.exec(url);
-    if (parts === null) {
-      const why = /^https:/i.test(url)
-        ? 'use CONNECT for https'
-        : 'this is a proxy: the request needs a whole http:// URL';
-      return failure(why, 400);
-    }
-    const [, authority = '', path = '/'] = parts;
-    const target = targetOf(authority) ?? { host: hostOf(authority), port: 80 };
-    if (target.host === undefined) return failure(`${authority.slice(0, 253)} is not a host`, 400);
-    return {
-      host: target.host,
-      port: target.port,
-      http: { method, path: path.startsWith('/') ? path : `/${path}` },
-    };
+    return readRequest(message, this.#inside.get(message.socket), this.#broker);
   }
 
-  #toUpstream(message: IncomingMessage, { http }: Request, { socket }: Passage) {
+  /** Allowed, connected and, for HTTPS that is opened, with a certificate that this host has verified. */
+  async #pass(asked: Request, client: ServerResponse | Duplex): Promise<Reached | Refusal> {
+    const startedAt = Date.now();
+    const passage = await this.#broker.pass(asked, viaOf(asked), client);
+    if (!('socket' in passage)) return passage;
+    if (!asked.inspected) return { ...passage, connection: passage.socket };
+    try {
+      return { ...passage, connection: await this.#upstreamTls.secure(passage.socket, asked.host) };
+    } catch (error) {
+      const { address, rule } = passage;
+      const why = `${shownTarget(asked)} has no TLS that this host trusts: ${reasonOf(error)}`;
+      const noted = { request: asked, via: viaOf(asked), rule, verdict: 'failed', status: 502 } as const;
+      this.#broker.audit({ ...noted, address, startedAt });
+      return failure(why);
+    }
+  }
+
+  #toUpstream(message: IncomingMessage, { http }: Request, { connection }: Reached) {
     return {
       method: message.method ?? 'GET',
       path: http?.path ?? '/',
-      createConnection: () => socket,
+      createConnection: () => connection,
       setHost: false,
       insecureHTTPParser: false,
     };
   }
-
-  #headersFor(message: IncomingMessage, { host, port }: Request): string[] {
-    const name = shownTarget({ host, port }).replace(/:80$/, '');
-    const framed = message.headers['transfer-encoding'] === undefined ? [] : ['Transfer-Encoding', 'chunked'];
-    return ['Host', name, ...endToEnd(message.rawHeaders, ['host', 'expect']), ...framed];
-  }
-}
-
-function headOf({ statusCode, statusMessage, rawHeaders }: IncomingMessage): string {
-  const lines = rawHeaders.flatMap((name, index) =>
-    index % 2 === 0 ? [`${name}: ${rawHeaders[index + 1]}`] : [],
-  );
-  return `HTTP/1.1 ${statusCode} ${statusMessage}\r\n${lines.join('\r\n')}\r\n\r\n`;
 }

@@ -26,6 +26,12 @@ import { egressChapter, PolicyTable } from './tables.ts';
 import { type BudgetFacts, type UsageOptions, type UsageRecord, type UsageSum, UsageTable } from './usage.ts';
 
 const defaultAskMs = 60_000;
+/** The authorities of sandboxes are sealed beside the secrets of users, under a name that no user can have. */
+const authorities = ' authorities';
+
+function authorityName(sandboxId: string): string {
+  return `authority-${sandboxId}`.toLowerCase().slice(0, 48);
+}
 
 export interface EgressOptions {
   /** The file of the ledger. It is opened when something is first to be read or written. */
@@ -45,6 +51,8 @@ export interface EgressOptions {
   readonly approvals?: Approvals;
   /** Keys of the config, which nothing may show either. */
   readonly operatorKeys?: readonly string[];
+  /** Authorities in PEM that are trusted beside the usual ones when TLS is spoken to an upstream. */
+  readonly upstreamCa?: string | undefined;
   /** How long a connection is held for an answer; default 60 s. */
   readonly askMs?: number;
 }
@@ -126,6 +134,16 @@ export function openEgress(options: EgressOptions): EgressHost {
           audit: note,
           onDenied: denialTeller(options.events ?? noEvents, owner),
           ...(options.resolve && { resolve: options.resolve }),
+          ...(options.upstreamCa !== undefined && { upstreamCa: options.upstreamCa }),
+          ...(owner.chat !== undefined && {
+            authority: {
+              load: () => tables().secrets.reveal(authorities, authorityName(sandboxId)),
+              save(stored: string) {
+                tables().secrets.set(authorities, authorityName(sandboxId), stored);
+                known.forget();
+              },
+            },
+          }),
           ...(options.approvals && {
             person: personFor({
               approvals: options.approvals,
@@ -146,6 +164,7 @@ export function openEgress(options: EgressOptions): EgressHost {
       if (spec !== undefined) return;
       tables().grants.forget(sandboxId);
       tables().learned.forget(sandboxId);
+      tables().secrets.remove(authorities, authorityName(sandboxId));
     },
     search: (query) => tables().audit.search(query),
     secrets: {

@@ -15,15 +15,18 @@ import type { Sandbox } from '../core/sandbox.ts';
 import { BindingServer, type BindingServerOptions, missingSecret } from './binding-server.ts';
 import { bindingOf } from './bindings.ts';
 import { Broker } from './broker.ts';
-import { shownTarget } from './host-name.ts';
+import { hostOf, shownTarget } from './host-name.ts';
 import { HttpProxy } from './http.ts';
+import { type AuthorityStore, SandboxTrust } from './inspection/sandbox-trust.ts';
+import { UpstreamTls } from './inspection/upstream-tls.ts';
 import { peek } from './peek.ts';
 import type { Person } from './person.ts';
+import type { Request } from './policy.ts';
 import { type Resolve, systemResolve } from './resolve.ts';
 import { checkPolicy } from './rules.ts';
 import { serveSocks } from './socks.ts';
 import { carry } from './tunnel.ts';
-import { bindingVariables, proxyVariables } from './variables.ts';
+import { bindingVariables, proxyVariables, trustVariables } from './variables.ts';
 
 const proxyDoor = 'proxy';
 /** Where proxies are looked for; any other port where it is taken. */
@@ -39,6 +42,10 @@ export interface HatchOptions {
   readonly onDenied?: (denial: Denial) => void;
   readonly resolve?: Resolve;
   readonly bindings?: BindingServices;
+  /** Where the authority of a sandbox that stays is kept; left out: it lives as long as this hatch. */
+  readonly authority?: AuthorityStore;
+  /** Authorities in PEM that the host trusts beside the usual ones, for upstreams. */
+  readonly upstreamCa?: string;
   /** Who is asked in the mode `ask`, and what was said before. */
   readonly person?: Person;
   /** Where this hatch says how to look again at what is open. */
@@ -61,7 +68,8 @@ export async function openHatch(options: HatchOptions, cancel: Cancel = {}): Pro
   const { hatch, runtime } = sandbox;
   if (hatch === undefined) throw new GeodeError('cannot_enforce', 'This sandbox has no hatch.');
   let current = checkSpec(options.spec, options);
-  let env = await openDoors(hatch, runtime, current, cancel);
+  const trust = new SandboxTrust(hatch, options.authority);
+  let env = await openDoors(hatch, runtime, current, trust, cancel);
   const broker = new Broker({
     sandboxId: owner.sandboxId,
     user: owner.user,
@@ -76,8 +84,13 @@ export async function openHatch(options: HatchOptions, cancel: Cancel = {}): Pro
   });
   const recheck = () => broker.recheck();
   options.rechecks?.add(recheck);
-  const proxy = new HttpProxy(broker);
-  let servers = bindingServers(current, broker, options);
+  const upstreamTls = new UpstreamTls(options.upstreamCa);
+  let servers = bindingServers(current, broker, upstreamTls, options);
+  const proxy = new HttpProxy(broker, {
+    upstreamTls,
+    authority: () => trust.authority,
+    bound: (target) => boundTo(current, servers, target),
+  });
   const serving = hatch.serve((door, stream) => {
     stream.on('error', () => {});
     const bridge = bridgeOf(current, door);
@@ -98,11 +111,11 @@ export async function openHatch(options: HatchOptions, cancel: Cancel = {}): Pro
     async change(next, cancelled = {}) {
       const checked = checkSpec(next, options);
       const before = current;
-      env = await openDoors(hatch, runtime, checked, cancelled);
+      env = await openDoors(hatch, runtime, checked, trust, cancelled);
       current = checked;
       broker.policy = checked.policy;
       for (const server of servers.values()) server[Symbol.dispose]();
-      servers = bindingServers(checked, broker, options);
+      servers = bindingServers(checked, broker, upstreamTls, options);
       const kept = new Set(doorsOf(checked, runtime).map(({ name }) => name));
       const gone = doorsOf(before, runtime).filter(({ name }) => !kept.has(name));
       await Promise.all(gone.map(({ name }) => hatch.close(name, cancelled)));
@@ -132,6 +145,7 @@ export function checkSpec(
 function bindingServers(
   { bindings }: EgressSpec,
   broker: Broker,
+  upstreamTls: UpstreamTls,
   { bindings: services, resolve = systemResolve }: HatchOptions,
 ): ReadonlyMap<string, BindingServer> {
   return new Map(
@@ -141,6 +155,7 @@ function bindingServers(
         broker,
         binding,
         resolve,
+        upstreamTls,
         secret: () => services?.secret(binding.secret ?? binding.name),
         refusal: () => services?.refusal(),
         onUsage: (usage) => services?.onUsage(usage),
@@ -153,8 +168,10 @@ async function openDoors(
   hatch: Hatch,
   runtime: string,
   spec: EgressSpec,
+  trust: SandboxTrust,
   cancel: Cancel,
 ): Promise<Readonly<Record<string, string>>> {
+  const trusted = isInspecting(spec) ? await trust.place(cancel) : undefined;
   const doors = await hatch.open(doorsOf(spec, runtime), cancel).catch(refuseBridge);
   const named = (wanted: string) => doors.find(({ name }) => name === wanted);
   const proxy = named(proxyDoor);
@@ -162,7 +179,25 @@ async function openDoors(
     const door = named(bindingDoor(binding.name));
     return door === undefined ? {} : bindingVariables(binding, door);
   });
-  return Object.assign({}, proxy && proxyVariables(proxy), ...bound);
+  return Object.assign({}, proxy && proxyVariables(proxy), trusted && trustVariables(trusted), ...bound);
+}
+
+function isInspecting({ policy, bindings }: EgressSpec): boolean {
+  return [...policy.allow, ...policy.deny, ...bindings].some(({ inspect }) => inspect === true);
+}
+
+/** The binding that answers for an https URL of its own upstream. */
+function boundTo(
+  { bindings }: EgressSpec,
+  servers: ReadonlyMap<string, BindingServer>,
+  { host, port }: EgressTarget,
+): ((client: Duplex) => void) | undefined {
+  const binding = bindings
+    .filter(({ inspect }) => inspect === true)
+    .map(bindingOf)
+    .find(({ upstream }) => hostOf(upstream.hostname) === host && Number(upstream.port || 443) === port);
+  const server = binding === undefined ? undefined : servers.get(bindingDoor(binding.name));
+  return server === undefined ? undefined : (client) => server.accept(client);
 }
 
 /** The doors that are not bridges take any port, so only a bridge can ask for one that cannot be had. */
@@ -197,7 +232,7 @@ function bridgeOf({ policy }: EgressSpec, door: string): EgressTarget | undefine
 async function serveProxy(broker: Broker, proxy: HttpProxy, stream: Duplex): Promise<void> {
   const first = await peek(stream, (bytes) => bytes.length > 0, firstByteMs);
   if (first.length === 0) stream.destroy();
-  else if (first[0] === 5) await serveSocks(broker, stream, (inner, target) => proxy.accept(inner, target));
+  else if (first[0] === 5) await serveSocks(broker, stream, proxy);
   else proxy.accept(stream);
 }
 
@@ -208,6 +243,8 @@ async function serveBridge(
   stream: Duplex,
 ): Promise<void> {
   const request = { ...target };
+  const inspection = proxy.inspection(request, stream, 'bridge');
+  if (inspection !== undefined) return 'serve' in inspection ? inspection.serve() : void stream.destroy();
   const passage = await broker.pass(request, 'bridge', stream);
   if (!('socket' in passage) || stream.destroyed) {
     if ('socket' in passage) passage.socket.destroy();
@@ -220,13 +257,17 @@ async function serveBridge(
 }
 
 /** The next command, as a person would type it. */
-function askFor({ user, chat }: EgressOwner): (target: EgressTarget) => string {
-  return (target) => {
-    const shown = [80, 443].includes(target.port) ? target.host : shownTarget(target);
-    return chat === undefined
-      ? `--allow ${shown}`
-      : `geode egress allow ${quoted(`${user}/${chat}`)} ${shown}`;
+function askFor({ user, chat }: EgressOwner): (request: Request) => string {
+  return (request) => {
+    const word = quoted(wordFor(request));
+    return chat === undefined ? `--allow ${word}` : `geode egress allow ${quoted(`${user}/${chat}`)} ${word}`;
   };
+}
+
+function wordFor({ host, port, http, inspected }: Request): string {
+  const shown = [80, 443].includes(port) ? host : shownTarget({ host, port });
+  if (!inspected || http === undefined) return shown;
+  return `inspect:${http.method} https://${shown}${http.path.replace(/[?#].*/s, '')}`;
 }
 
 /** As a shell takes it for one word; names may hold anything. */

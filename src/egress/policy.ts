@@ -4,9 +4,11 @@ import { shownRule } from './rules.ts';
 
 const standardPorts: readonly number[] = [80, 443];
 
-/** What is asked for. `http` is known for plain HTTP alone. */
+/** What is asked for. `http` is known for plain HTTP, and for HTTPS that is opened. */
 export interface Request extends EgressTarget {
   readonly http?: { readonly method: string; readonly path: string };
+  /** The host opens its TLS: a tunnel without `http` passes where some request in it may. */
+  readonly inspected?: boolean;
   /** The tunnel that a request came through. */
   readonly inside?: Request;
 }
@@ -36,7 +38,7 @@ export function decide(policy: EgressPolicy, request: Request, now = Date.now())
     return refuse('deny-all', `${target} is not allowed: this sandbox may reach nothing`);
   const live = policy.allow.filter((rule) => isLive(rule, now) && matchesHost(rule, request.host));
   const matching = live.filter((rule) => matchesPort(rule, request.port));
-  const rules = matching.filter((rule) => matchesHttp(rule, request.http));
+  const rules = matching.filter((rule) => mayPass(rule, request));
   // What opens a private address is its own rule, whatever others say of the name.
   const rule = rules.find(({ private: isPrivate }) => isPrivate) ?? rules[0];
   if (rule !== undefined) return { allowed: true, rule: shownRule(rule), private: rule.private === true };
@@ -64,11 +66,41 @@ function isLive({ until }: EgressRule, now: number): boolean {
   return until === undefined || until > now;
 }
 
-/** A deny rule without ports means every port; one with methods or paths cannot be seen inside TLS, so it means all of it. */
-function denies(rule: EgressRule, { host, port, http }: Request): boolean {
-  if (!matchesHost(rule, host)) return false;
-  if (rule.ports !== undefined && !rule.ports.includes(port)) return false;
-  return http === undefined || matchesHttp(rule, http);
+/** Whether the TLS of a connection there is opened: a live rule says so, and the mode lets anything out at all. */
+export function inspects(
+  { mode, allow, deny }: EgressPolicy,
+  target: EgressTarget,
+  now = Date.now(),
+): boolean {
+  if (mode === 'deny-all') return false;
+  return (
+    allow.some((rule) => rule.inspect && isLive(rule, now) && names(rule, target, standardPorts)) ||
+    deny.some((rule) => rule.inspect && isLive(rule, now) && names(rule, target, undefined))
+  );
+}
+
+function names(
+  rule: EgressRule,
+  { host, port }: EgressTarget,
+  otherwise: readonly number[] | undefined,
+): boolean {
+  const ports = rule.ports ?? otherwise;
+  return matchesHost(rule, host) && (ports === undefined || ports.includes(port));
+}
+
+/**
+ * A deny rule without ports means every port. One with methods or paths means all of a TLS connection, unless that is
+ * opened: then it is asked for each request.
+ */
+function denies(rule: EgressRule, { host, port, http, inspected }: Request): boolean {
+  if (!names(rule, { host, port }, undefined)) return false;
+  if (http !== undefined) return matchesHttp(rule, http);
+  return inspected !== true || (rule.methods === undefined && rule.paths === undefined);
+}
+
+function mayPass(rule: EgressRule, { http, inspected }: Request): boolean {
+  if (http !== undefined || inspected !== true) return matchesHttp(rule, http);
+  return true;
 }
 
 function matchesHost({ host: wanted }: EgressRule, host: string): boolean {
@@ -81,8 +113,12 @@ function matchesPort({ ports = standardPorts }: EgressRule, port: number): boole
   return ports.includes(port);
 }
 
-function matchesHttp({ methods, paths }: EgressRule, http: Request['http']): boolean {
-  if (http === undefined) return methods === undefined && paths === undefined;
+/** Of a connection whose requests cannot be seen, only a rule that asks for nothing of them is true. */
+export function matchesHttp(
+  { methods, paths, inspect }: Pick<EgressRule, 'methods' | 'paths' | 'inspect'>,
+  http: Request['http'],
+): boolean {
+  if (http === undefined) return methods === undefined && paths === undefined && inspect !== true;
   if (methods !== undefined && !methods.includes(http.method)) return false;
   return paths === undefined || paths.some((wanted) => matchesPath(wanted, http.path));
 }

@@ -7,26 +7,30 @@ import { hostOf, targetOf } from './host-name.ts';
 import { presetNames, presetRules } from './presets.ts';
 
 const mostRules = 1_000;
+const inspectPrefix = 'inspect:';
 const port = z.number().int().min(1).max(65_535);
 const host = z.string().refine((text) => isRuleHost(text), 'is not a host, *.domain or address');
+
+const methods = z
+  .array(z.string().regex(/^[A-Z]{1,20}$/))
+  .min(1)
+  .max(32);
+const paths = z
+  .array(
+    z
+      .string()
+      .regex(/^\/[\x21-\x7e]*$/)
+      .max(2048),
+  )
+  .min(1)
+  .max(64);
 
 const ruleSchema = z.strictObject({
   host,
   ports: z.array(port).min(1).max(64).optional(),
-  methods: z
-    .array(z.string().regex(/^[A-Z]{1,20}$/))
-    .min(1)
-    .optional(),
-  paths: z
-    .array(
-      z
-        .string()
-        .regex(/^\/[\x21-\x7e]*$/)
-        .max(2048),
-    )
-    .min(1)
-    .max(64)
-    .optional(),
+  methods: methods.optional(),
+  paths: paths.optional(),
+  inspect: z.boolean().optional(),
   private: z.boolean().optional(),
   until: z.number().int().nonnegative().optional(),
   from: z.string().max(64).optional(),
@@ -40,6 +44,15 @@ export const policySchema = z.strictObject({
     .array(z.strictObject({ port, to: z.strictObject({ host, port }) }))
     .max(32)
     .optional(),
+});
+
+export const bindingSpecSchema = z.strictObject({
+  name: z.string().max(48),
+  upstream: z.string().max(2000).optional(),
+  add: z.string().max(80).optional(),
+  methods: methods.optional(),
+  paths: paths.optional(),
+  inspect: z.boolean().optional(),
 });
 
 export const denyAll: EgressPolicy = { mode: 'deny-all', allow: [], deny: [] };
@@ -59,20 +72,28 @@ export function checkPolicy(given: unknown): EgressPolicy {
 
 /**
  * A rule as people write it: a preset (`npm`), `example.com`, `*.example.com:8443`, `10.0.0.5:11434` (a private
- * address needs its port), `private:db.internal:5432` (a name that leads to one), or for plain HTTP
- * `GET http://example.com/api/*`.
+ * address needs its port), `private:db.internal:5432` (a name that leads to one), for plain HTTP
+ * `GET http://example.com/api/*`, or for HTTPS that the host opens `inspect:GET https://example.com/api/*`.
  */
-export function parseRules(text: string): readonly EgressRule[] {
+export function parseRules(word: string): readonly EgressRule[] {
+  const isInspected = word.startsWith(inspectPrefix);
+  const text = isInspected ? word.slice(inspectPrefix.length) : word;
+  const opened = isInspected ? { inspect: true } : {};
   const preset = presetRules(text);
-  if (preset !== undefined) return preset;
+  if (preset !== undefined) return preset.map((rule) => ({ ...rule, ...opened }));
   const plain = /^(?:([A-Z]+(?:,[A-Z]+)*) )?(https?):\/\/([^/\s]+)(\/\S*)?$/.exec(text);
-  if (plain === null) return [ruleOf(text, {})];
+  if (plain === null) return [ruleOf(text, opened)];
   const [, methods, scheme, authority = '', path] = plain;
-  if (scheme === 'https' && (methods !== undefined || (path !== undefined && path !== '/')))
-    throw wrong(`${text} asks for a method or a path of https, which is encrypted: name the host alone`);
+  if (isInspected && scheme === 'http')
+    throw wrong(`${word}: plain HTTP needs no inspection; write it without ${inspectPrefix}`);
+  if (scheme === 'https' && !isInspected && (methods !== undefined || (path !== undefined && path !== '/')))
+    throw wrong(
+      `${text} asks for a method or a path of https, which is encrypted: name the host alone, or let Geode open it with ${inspectPrefix}${text}`,
+    );
   const standard = scheme === 'https' ? 443 : 80;
   return [
     ruleOf(/:\d+$/.test(authority) ? authority : `${authority}:${standard}`, {
+      ...opened,
       ...(methods === undefined ? {} : { methods: methods.split(',') }),
       ...(path === undefined || path === '/' || path === '/*' ? {} : { paths: [path] }),
     }),
@@ -111,9 +132,10 @@ export function policyOf(words: {
   return { mode: allow.length === 0 ? 'deny-all' : 'allow-list', allow: allow.flatMap(parseRules), deny };
 }
 
-function commas(words: readonly string[]): readonly string[] {
+/** Several rules may stand in one word, with commas between them; methods have commas too. */
+export function commas(words: readonly string[]): readonly string[] {
   return words.flatMap((word) =>
-    /^[A-Z]/.test(word)
+    /^(inspect:)?[A-Z]+[ ,]/.test(word)
       ? [word]
       : word
           .split(',')
@@ -123,12 +145,15 @@ function commas(words: readonly string[]): readonly string[] {
 }
 
 /** As it would be typed. */
-export function shownRule({ host: name, ports, methods, paths, from }: EgressRule): string {
+export function shownRule({ host: name, ports, methods, paths, inspect, from }: EgressRule): string {
   const shownPorts = ports === undefined ? '' : `:${ports.join(',')}`;
   const shownHost = name.includes(':') ? `[${name}]` : name;
   const rule = `${shownHost}${shownPorts}`;
-  const inside = methods === undefined && paths === undefined;
-  const shown = inside ? rule : `${methods?.join(',') ?? 'any'} http://${rule}${paths?.join(' ') ?? '/'}`;
+  const isWhole = methods === undefined && paths === undefined;
+  const scheme = inspect ? 'https' : 'http';
+  const verbs = methods === undefined ? '' : `${methods.join(',')} `;
+  const inside = isWhole ? rule : `${verbs}${scheme}://${rule}${paths?.join(' ') ?? '/'}`;
+  const shown = inspect ? `${inspectPrefix}${inside}` : inside;
   return from === undefined ? shown : `${shown} (${from})`;
 }
 

@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream';
 import type { EgressTarget } from '../core/egress.ts';
 import type { Broker } from './broker.ts';
 import { hostOf } from './host-name.ts';
+import type { HttpProxy } from './http.ts';
 import { peek } from './peek.ts';
 import { carry } from './tunnel.ts';
 
@@ -10,11 +11,7 @@ const greetingMs = 30_000;
 const replies = { done: 0, notAllowed: 2, unreachable: 4, noSuchCommand: 7, noSuchAddress: 8 } as const;
 
 /** SOCKS5 without a password: names are resolved on the host. Only CONNECT: no listening, no UDP. */
-export async function serveSocks(
-  broker: Broker,
-  client: Duplex,
-  toHttp: (client: Duplex, target: EgressTarget) => void,
-): Promise<void> {
+export async function serveSocks(broker: Broker, client: Duplex, proxy: HttpProxy): Promise<void> {
   const greeting = await read(client, (bytes) => (bytes.length < 2 ? 2 : 2 + (bytes[1] ?? 0)));
   if (greeting === undefined || greeting[0] !== 5) return void client.destroy();
   if (!greeting.subarray(2).includes(0)) return void client.end(Buffer.from([5, 0xff]));
@@ -24,13 +21,22 @@ export async function serveSocks(
   if (request[1] !== 1) return reply(client, replies.noSuchCommand);
   const target = targetIn(request);
   if (target === undefined) return reply(client, replies.noSuchAddress);
+  const inspection = proxy.inspection(target, client, 'socks');
+  if (inspection !== undefined) {
+    if ('refused' in inspection) return reply(client, replies.notAllowed);
+    reply(client, replies.done);
+    return inspection.serve();
+  }
   const passage = await broker.pass(target, 'socks', client);
   if (!('socket' in passage)) {
     return reply(client, passage.status === 403 ? replies.notAllowed : replies.unreachable);
   }
   if (client.destroyed) return void passage.socket.destroy();
   reply(client, replies.done);
-  await carry(broker, target, passage, client, { via: 'socks', toHttp: (inner) => toHttp(inner, target) });
+  await carry(broker, target, passage, client, {
+    via: 'socks',
+    toHttp: (inner) => proxy.accept(inner, target),
+  });
 }
 
 function reply(client: Duplex, code: number): void {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { AuditRecord, EgressSpec } from '../core/egress.ts';
 import type { Chapter, Ledger } from '../ledger/ledger.ts';
-import { policySchema } from './rules.ts';
+import { bindingSpecSchema, policySchema } from './rules.ts';
 
 /** The tables of the hatch in the ledger. */
 export const egressChapter: Chapter = {
@@ -76,7 +76,7 @@ export const egressChapter: Chapter = {
 
 const specSchema = z.object({
   policy: policySchema,
-  bindings: z.array(z.object({ name: z.string(), upstream: z.string().optional() })),
+  bindings: z.array(bindingSpecSchema),
 });
 
 /** The policies of the sandboxes that stay. */
@@ -107,7 +107,7 @@ const auditSchema = z.object({
   at: z.number(),
   sandbox_id: z.string(),
   user: z.string(),
-  via: z.enum(['http', 'connect', 'socks', 'bridge', 'binding']),
+  via: z.enum(['http', 'connect', 'socks', 'bridge', 'binding', 'inspected']),
   verdict: z.enum(['allowed', 'denied', 'failed']),
   rule: z.string(),
   host: z.string(),

@@ -24,6 +24,27 @@ export function proxyVariables({ port, path }: Door): Readonly<Record<string, st
   };
 }
 
+/**
+ * Which file of certificates each program reads. Most of these replace the roots, so the file has all of them; Node's
+ * own adds to them. Wget and apt read no variable: they take the file as an option.
+ */
+export function trustVariables(file: string): Readonly<Record<string, string>> {
+  const names = [
+    'SSL_CERT_FILE',
+    'NODE_EXTRA_CA_CERTS',
+    'REQUESTS_CA_BUNDLE',
+    'CURL_CA_BUNDLE',
+    'GIT_SSL_CAINFO',
+    'PIP_CERT',
+    'npm_config_cafile',
+    'CARGO_HTTP_CAINFO',
+    'CODEX_CA_CERTIFICATE',
+    'AWS_CA_BUNDLE',
+    'DENO_CERT',
+  ];
+  return Object.fromEntries(names.map((name) => [name, file]));
+}
+
 /** Where tools look for the service; its socket too, for those that need no loopback. */
 export function bindingVariables(
   { name, upstream, variables }: Binding,

@@ -1,15 +1,11 @@
-import { join } from 'node:path';
 import { openTelegram } from '../chat/channels/telegram/telegram.ts';
 import { type OpenChatsOptions, openChats } from '../chat/open-chats.ts';
 import type { Config } from '../config/schema.ts';
 import type { Channel } from '../core/channel.ts';
 import type { Chats } from '../core/chat.ts';
 import { GeodeError } from '../core/errors.ts';
-import { localUser } from '../core/identity.ts';
 import type { Log } from '../core/log.ts';
-import { Secrets } from '../egress/secrets.ts';
-import { egressChapter } from '../egress/tables.ts';
-import { Ledger } from '../ledger/ledger.ts';
+import { storedSecret } from './stored-secret.ts';
 
 interface ChatHostParts
   extends Pick<OpenChatsOptions, 'agents' | 'approvals' | 'sandboxes' | 'events' | 'log'> {
@@ -51,9 +47,8 @@ async function openChannels(config: Config, log: Log): Promise<readonly Channel[
   ];
 }
 
-function tokenOf({ sandbox, egress }: Config, channel: string, name: string): string {
-  using ledger = new Ledger(join(sandbox.state_dir, 'ledger.db'), [egressChapter]);
-  const token = new Secrets(ledger, egress.secrets_key).reveal(localUser, name);
+function tokenOf(config: Config, channel: string, name: string): string {
+  const token = storedSecret(config, name);
   if (token !== undefined) return token;
   throw new GeodeError('secret_missing', `The token of channels.${channel} is not stored as ${name}.`, {
     hint: `Store it with geode secrets set ${name} < FILE, or remove channels.${channel}.`,

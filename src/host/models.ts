@@ -3,12 +3,15 @@ import type { Models } from '../core/model.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { Accounting } from '../models/accounting.ts';
 import { openModels } from '../models/open-models.ts';
+import { storedSecret } from './stored-secret.ts';
 
 /** The models of the config. Nothing is asked of a provider until a model is used. */
-export function openConfiguredModels({ providers }: Config, ledger: Ledger): Models {
-  const services = Object.entries(providers.services).map(
-    ([name, { kind, base_url, api_key }]) => [name, { kind, baseUrl: base_url, apiKey: api_key }] as const,
-  );
+export function openConfiguredModels(config: Config, ledger: Ledger): Models {
+  const { providers } = config;
+  const services = Object.entries(providers.services).map(([name, { kind, base_url, api_key, secret }]) => {
+    const apiKey = secret === undefined ? api_key : () => storedSecret(config, secret);
+    return [name, { kind, baseUrl: base_url, apiKey }] as const;
+  });
   return openModels({
     services: Object.fromEntries(services),
     default: providers.default,

@@ -21,6 +21,7 @@ import type { Approvals } from '../core/approval.ts';
 import type { Events } from '../core/events.ts';
 import type { Sandboxes } from '../core/persistent.ts';
 import type { ToolSessions } from '../core/tools.ts';
+import { imageChapter } from '../images/image-table.ts';
 import { EventLog, eventChapter } from '../ledger/event-log.ts';
 import { type HostLockOptions, lockHost } from '../ledger/host-lock.ts';
 import { Ledger } from '../ledger/ledger.ts';
@@ -35,6 +36,7 @@ import { solveChapter } from '../solve/solve-table.ts';
 import { openConfiguredAgents } from './agents.ts';
 import { openConfiguredChats } from './chats.ts';
 import { type HostMemory, hostMemory } from './host-memory.ts';
+import { openConfiguredImages } from './images.ts';
 import { openConfiguredModels } from './models.ts';
 import { reapMeanwhile } from './reap-meanwhile.ts';
 import { toldRuns } from './told-runs.ts';
@@ -93,6 +95,7 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
       approvalChapter,
       agentChapter,
       toolChapter,
+      imageChapter,
     ]),
   );
   const events = new EventLog(ledger, { keep: config.gateway.keep_events, log });
@@ -163,6 +166,7 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
     contexts,
     probe: () => app.probe(),
     image: (name, asked) => app.image(name, asked),
+    images: openConfiguredImages(config, { app, machine, ledger, events, log, version }),
     settings: () => loaded.settings,
     mcp: mcpOverHttp(version),
     tools: tools.sessions,

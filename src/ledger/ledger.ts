@@ -2,12 +2,9 @@ import { chmodSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { GeodeError, isGeodeError, reasonOf } from '../core/errors.ts';
 import { Connection, type ConnectionOptions, isDiskFull, type Sql } from './connection.ts';
+import { type Chapter, migrate, versionOf } from './migrate.ts';
 
-/** The tables of one part: changes in the order of their making. One that was published is never edited. */
-export interface Chapter {
-  readonly name: string;
-  readonly changes: readonly string[];
-}
+export type { Chapter };
 
 /**
  * The SQLite file that remembers everything. What it says of the world may be behind the world: reality
@@ -31,14 +28,17 @@ export class Ledger implements Disposable {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
     // Who looks at it without being the host has it for a moment when it is closed.
     this.#connection = this.#open({ timeoutMs: 1_000 });
-    this.read((sql) => {
+    this.read(() => {
       chmodSync(file, 0o600);
       // NORMAL: the death of the process loses nothing; after a power cut reality says what the last moments were.
       const synchronous = access === 'durable' ? 'FULL' : 'NORMAL';
       this.#connection.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${synchronous}`);
-      sql.run`CREATE TABLE IF NOT EXISTS chapters (name TEXT PRIMARY KEY, version INTEGER NOT NULL) STRICT`;
+      migrate(this.#connection, chapters, () => {
+        return new GeodeError('ledger_failed', `The ledger ${file} was written by a newer Geode.`, {
+          hint: 'Update Geode, or set sandbox.state_dir to another folder.',
+        });
+      });
     });
-    for (const chapter of chapters) this.#bringUpToDate(chapter);
   }
 
   #open(options?: ConnectionOptions): Connection {
@@ -66,25 +66,10 @@ export class Ledger implements Disposable {
     this.#connection[Symbol.dispose]();
   }
 
-  #checkUpToDate({ name, changes }: Chapter): void {
-    const version = this.read((sql) => sql.get`SELECT version FROM chapters WHERE name = ${name}`?.version);
-    if (version === changes.length) return;
+  #checkUpToDate(chapter: Chapter): void {
+    if (this.read(() => versionOf(this.#connection, chapter)) === chapter.changes.length) return;
     throw new GeodeError('ledger_failed', `The ledger ${this.file} was written by another Geode.`, {
       hint: 'The next host brings it up to date; end the one that holds it, if there is one.',
-    });
-  }
-
-  #bringUpToDate({ name, changes }: Chapter): void {
-    this.write((sql) => {
-      const version = Number(sql.get`SELECT version FROM chapters WHERE name = ${name}`?.version ?? 0);
-      if (version > changes.length) {
-        throw new GeodeError('ledger_failed', `The ledger ${this.file} was written by a newer Geode.`, {
-          hint: 'Update Geode, or set sandbox.state_dir to another folder.',
-        });
-      }
-      for (const change of changes.slice(version)) this.#connection.exec(change);
-      sql.run`INSERT INTO chapters VALUES (${name}, ${changes.length})
-        ON CONFLICT (name) DO UPDATE SET version = excluded.version`;
     });
   }
 

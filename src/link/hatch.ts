@@ -14,6 +14,7 @@ const doorSchema = z.object({
   path: z.string().max(4096),
 });
 const doorsSchema = z.object({ doors: z.array(doorSchema) });
+const trustSchema = z.object({ path: z.string().max(4096) });
 const waitingSchema = z.object({ id: connectionId, door: z.string().max(64) });
 const listSchema = z.object({ pending: z.array(waitingSchema).max(4096) });
 
@@ -37,6 +38,16 @@ export class GuestHatch implements Hatch {
     };
     const opened = await this.#link.call('POST', '/v1/hatch', doorsSchema, { body, quiet: true, ...cancel });
     return opened.doors.map(({ name, port, path }) => ({ name, port: port || null, path: path || null }));
+  }
+
+  async trust(authority: string, roots: string, cancel: Cancel = {}): Promise<string> {
+    const body = { folder: this.#folder, authority, roots };
+    const { path } = await this.#link.call('PUT', '/v1/hatch/trust', trustSchema, {
+      body,
+      quiet: true,
+      ...cancel,
+    });
+    return path;
   }
 
   async close(door: string, cancel: Cancel = {}): Promise<void> {

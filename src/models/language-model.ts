@@ -22,12 +22,15 @@ import { costOf, noUsage, type PriceTable, type TokenUsage } from '../core/price
 import type { Accounting } from './accounting.ts';
 import { providerError } from './provider-errors.ts';
 
+/** Asked before a call whether it may be made, and told after it what it used. */
+export type Books = Pick<Accounting, 'checkBudget' | 'record'>;
+
 export interface LanguageModelOptions {
   readonly id: string;
   /** Loaded with the first call: a host that asks no model does not pay for the library. */
   readonly load: () => Promise<LanguageModel>;
   readonly prices: PriceTable;
-  readonly accounting: Accounting;
+  readonly accounting: Books;
   /** Of one whole answer, retries included. */
   readonly timeoutMs: number;
   readonly retries: number;

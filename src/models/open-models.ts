@@ -2,14 +2,14 @@ import type { LanguageModel } from 'ai';
 import { GeodeError } from '../core/errors.ts';
 import type { Model, Models, ProviderKind } from '../core/model.ts';
 import { knownPrices, type Price } from '../core/prices.ts';
-import type { Accounting } from './accounting.ts';
-import { SdkModel } from './language-model.ts';
+import { type Books, SdkModel } from './language-model.ts';
 
 /** One place to get models from. */
 interface Service {
   readonly kind: ProviderKind;
   readonly baseUrl?: string | undefined;
-  readonly apiKey?: string | undefined;
+  /** A function is asked before each call: a secret that was changed counts at once. */
+  readonly apiKey?: string | (() => string | undefined) | undefined;
 }
 
 export interface ModelsOptions {
@@ -18,7 +18,7 @@ export interface ModelsOptions {
   readonly default?: string | undefined;
   readonly cheap?: string | undefined;
   readonly prices: Readonly<Record<string, Price>>;
-  readonly accounting: Accounting;
+  readonly accounting: Books;
   readonly timeoutMs: number;
   readonly retries: number;
 }
@@ -67,18 +67,23 @@ function makeModel(id: string, options: ModelsOptions): Model {
   });
 }
 
-function checkService(name: string, { kind, baseUrl, apiKey = '' }: Service): void {
-  if (kind === 'openai-compatible' && baseUrl === undefined)
-    throw new GeodeError('invalid_config', `providers.services.${name} needs a base_url.`);
-  if (kind !== 'openai-compatible' && apiKey === '')
-    throw new GeodeError('no_provider', `providers.services.${name} has no api_key.`);
+function keyOf({ apiKey }: Service): string {
+  return (typeof apiKey === 'function' ? apiKey() : apiKey) ?? '';
 }
 
-async function loadModel(
-  name: string,
-  { kind, baseUrl = '', apiKey = '' }: Service,
-  model: string,
-): Promise<LanguageModel> {
+function checkService(name: string, service: Service): void {
+  const { kind, baseUrl } = service;
+  if (kind === 'openai-compatible' && baseUrl === undefined)
+    throw new GeodeError('invalid_config', `providers.services.${name} needs a base_url.`);
+  if (kind !== 'openai-compatible' && keyOf(service) === '')
+    throw new GeodeError('no_provider', `providers.services.${name} has no key.`, {
+      hint: `Give it one with geode onboard provider, or store it with geode secrets set and name it there as secret.`,
+    });
+}
+
+async function loadModel(name: string, service: Service, model: string): Promise<LanguageModel> {
+  const { kind, baseUrl = '' } = service;
+  const apiKey = keyOf(service);
   const base = baseUrl === '' ? {} : { baseURL: baseUrl };
   if (kind === 'anthropic') {
     const { createAnthropic } = await import('@ai-sdk/anthropic');

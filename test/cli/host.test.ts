@@ -66,7 +66,7 @@ describe('CLI-1: the life of a host (native)', patience, () => {
     expect(await waiting).toMatchObject({ code: 0 });
   });
 
-  it('SBX-5: the gateway is the host too: commands work beside it, and it stops what is idle', async () => {
+  it('SBX-5, API-3: the gateway is the host too: commands work beside it, and it stops what is idle', async () => {
     await using home = await sandboxHome({
       GEODE_RUNTIME_NAME: 'native',
       GEODE_SANDBOX_IDLE_TIMEOUT: '1',

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { allowing, getUrl, hatchOf, python, toHere } from '../egress/hatch-fixture.ts';
+import { allowing, getUrl, hatchOf, python, testNames, toHere, trusting } from '../egress/hatch-fixture.ts';
 import { echoUpstream, httpUpstream, tlsUpstream, type Upstream } from '../egress/upstreams.ts';
 import type { Harness } from './harness.ts';
 import { eventually } from './harness.ts';
@@ -129,6 +129,43 @@ except ConnectionError: print('closed')
       const result = await running;
       expect(result.stderr).toBe('');
       expect(result.stdout).toBe(`hello from allowed.test:${plain.port}/beside\nclosed\n`);
+    });
+
+    it('NET-1: opens the TLS that a rule names, so that methods and paths count, for a client that knows nothing of it', async () => {
+      await using sandbox = await harness.open();
+      const rule = toHere('allowed.test', tls.port, { inspect: true, methods: ['GET'], paths: ['/v1/*'] });
+      const opened = await hatchOf(sandbox, allowing(rule), testNames, trusting);
+      using _hatch = opened.hatch;
+      const code = `
+import os, sys, urllib.request, urllib.error
+for method, path in [('GET', '/v1/a?q=1'), ('POST', '/v1/a'), ('GET', '/v2')]:
+    asked = urllib.request.Request('https://allowed.test:' + sys.argv[1] + path, method=method)
+    try: print(urllib.request.urlopen(asked, timeout=40).read().decode())
+    except urllib.error.HTTPError as error: print(error.code, error.read().decode().split('\\n')[0])
+trusted = os.environ['SSL_CERT_FILE']
+print(oct(os.stat(trusted).st_mode & 0o777), 'PRIVATE KEY' in open(trusted).read())
+`;
+      const result = await python(sandbox, opened, code, String(tls.port));
+      expect(result.stderr).toBe('');
+      const refused = (what: string) =>
+        `403 Geode refused this connection: allowed.test:${tls.port}: the rule inspect:GET https://allowed.test:${tls.port}/v1/* allows not ${what} of this path.`;
+      expect(result.stdout.trim().split('\n')).toEqual([
+        `hello from allowed.test:${tls.port}/v1/a?q=1`,
+        refused('POST'),
+        refused('GET'),
+        '0o444 False',
+      ]);
+      expect(
+        opened.audit.map(({ via, verdict, method, path }) => [via, verdict, method, path]).sort(),
+      ).toEqual([
+        ['inspected', 'allowed', 'GET', '/v1/a'],
+        ['inspected', 'denied', 'GET', '/v2'],
+        ['inspected', 'denied', 'POST', '/v1/a'],
+      ]);
+      expect(result.denied?.map(({ ask }) => ask)).toEqual([
+        `--allow 'inspect:POST https://allowed.test:${tls.port}/v1/a'`,
+        `--allow 'inspect:GET https://allowed.test:${tls.port}/v2'`,
+      ]);
     });
 
     it('NET-2: is the only way out: there is no interface, no resolver and no datagram that leaves', async () => {

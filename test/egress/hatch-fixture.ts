@@ -1,7 +1,9 @@
+import { readFileSync } from 'node:fs';
 import type { AuditRecord, EgressPolicy, EgressRule, EgressSpec, OpenHatch } from '../../src/core/egress.ts';
 import type { Sandbox } from '../../src/core/sandbox.ts';
-import { openHatch } from '../../src/egress/open-hatch.ts';
+import { type HatchOptions, openHatch } from '../../src/egress/open-hatch.ts';
 import type { Resolve } from '../../src/egress/resolve.ts';
+import { certificateFile } from './upstreams.ts';
 
 /** Names that lead to this machine, and one that does not say so. */
 export const testNames: Resolve = async (host) => {
@@ -31,12 +33,23 @@ export async function hatchOf(
   sandbox: Sandbox,
   spec: EgressSpec,
   resolve: Resolve = testNames,
+  extra: Partial<HatchOptions> = {},
 ): Promise<Opened> {
   const audit: AuditRecord[] = [];
   const owner = { sandboxId: sandbox.id, user: 'alice' };
-  const hatch = await openHatch({ sandbox, owner, spec, resolve, audit: (record) => audit.push(record) });
+  const hatch = await openHatch({
+    sandbox,
+    owner,
+    spec,
+    resolve,
+    audit: (record) => audit.push(record),
+    ...extra,
+  });
   return { hatch, audit };
 }
+
+/** The host trusts the servers of these tests, which sign for themselves. */
+export const trusting: Partial<HatchOptions> = { upstreamCa: readFileSync(certificateFile, 'utf8') };
 
 /** A short program in the sandbox, with the variables of its hatch. */
 export function python(sandbox: Sandbox, { hatch }: Pick<Opened, 'hatch'>, code: string, ...args: string[]) {

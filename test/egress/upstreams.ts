@@ -2,12 +2,14 @@ import { readFileSync } from 'node:fs';
 import { createServer as createHttpServer, type IncomingMessage, type RequestListener } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { fixture } from '../contracts/harness.ts';
 
 /** A real server on loopback that remembers what it was asked. */
 export interface Upstream extends AsyncDisposable {
   readonly port: number;
   readonly seen: { method: string; url: string; headers: IncomingMessage['headers']; body: string }[];
+  onUpgrade(answer: (request: IncomingMessage, socket: Duplex) => void): void;
   /** Connections that were made, whether or not anything came over them. */
   readonly connections: Set<Socket>;
 }
@@ -63,6 +65,7 @@ async function listening(make: (upstream: Pick<Upstream, 'seen'>) => Server): Pr
     port: (server.address() as AddressInfo).port,
     seen,
     connections,
+    onUpgrade: (answer) => void server.on('upgrade', answer),
     async [Symbol.asyncDispose]() {
       for (const socket of connections) socket.destroy();
       await new Promise((resolve) => server.close(resolve));

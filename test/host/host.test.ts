@@ -24,7 +24,7 @@ function atPort({ host, gateway }: OpenedHost, user: string): GeodeClient {
 }
 
 describe('one host', () => {
-  it('serves the same things on its socket, where the caller is the local user, and on the port with keys', async () => {
+  it('API-3: serves the same things on its socket, where the caller is the local user, and on the port with keys', async () => {
     await using world = hostWorld();
     const opened = await world.open();
     const mine = await atSocket(opened);
@@ -90,7 +90,7 @@ describe('one host', () => {
     expect(next.host.events.latest).toBe(latest);
   });
 
-  it('events are heard through the API by their user alone, and go on behind a restart of the host', async () => {
+  it('API-3: events are heard through the API by their user alone, and go on behind a restart of the host', async () => {
     await using world = hostWorld();
     const opened = await world.open();
     const mine = await atSocket(opened);

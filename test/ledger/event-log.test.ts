@@ -30,7 +30,7 @@ async function keys(reading: AsyncIterable<HostEvent | EventGap>) {
 }
 
 describe('the event stream', () => {
-  it('a reader catches up after its last sequence number, then hears what comes, each once', async () => {
+  it('API-3: a reader catches up after its last sequence number, then hears what comes, each once', async () => {
     const events = new EventLog(ledger);
     for (const key of ['a', 'b', 'c']) events.tell('ann', removed(key));
     const stop = new AbortController();
@@ -47,7 +47,7 @@ describe('the event stream', () => {
     expect(heard).toEqual(['b', 'c', 'd', 'e', 'f']);
   });
 
-  it('nobody hears of another user, and whoever runs the host hears of all', async () => {
+  it('API-3: nobody hears of another user, and whoever runs the host hears of all', async () => {
     const events = new EventLog(ledger);
     for (let index = 0; index < 600; index += 1)
       events.tell(index % 2 === 0 ? 'ann' : 'bob', removed(`${index}`));

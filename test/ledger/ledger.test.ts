@@ -21,7 +21,7 @@ const second = {
 };
 
 describe('the ledger', () => {
-  it('brings its tables up to date, once, and keeps what is in them', () => {
+  it('API-3: brings its tables up to date, once, and keeps what is in them', () => {
     const file = join(folder, 'deep', 'ledger.db');
     {
       using ledger = new Ledger(file, [first]);

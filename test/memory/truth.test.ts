@@ -61,6 +61,12 @@ describe('the memory file', () => {
     db.exec('PRAGMA user_version = 99');
     db.close();
     expect(() => openMemory({ file: newer, embedder: wordEmbedder() })).toThrow(/newer Geode/);
+    const chapter = `${folder.path}/newer-chapter.db`;
+    openMemory({ file: chapter, embedder: wordEmbedder() }).stop();
+    const changed = new DatabaseSync(chapter);
+    changed.exec("UPDATE chapters SET version = 9 WHERE name = 'memory'");
+    changed.close();
+    expect(() => openMemory({ file: chapter, embedder: wordEmbedder() })).toThrow(/newer Geode/);
     expect(() => openMemory({ file: folder.path, embedder: wordEmbedder() })).toThrow(/memory file/);
   });
 
@@ -76,7 +82,7 @@ describe('the memory file', () => {
     for (const column of ['thread', 'position', 'date', 'context', 'near'])
       db.exec(`ALTER TABLE entries DROP COLUMN ${column}`);
     db.exec(`CREATE VIEW entry_view AS SELECT * FROM entries; UPDATE entries SET model = NULL`);
-    db.exec('PRAGMA user_version = 2');
+    db.exec('DROP TABLE chapters; PRAGMA user_version = 2');
     db.close();
     await using store = openMemory({ file, embedder: wordEmbedder(), pendingText: 20 });
     const memory = store.in('a');

@@ -29,6 +29,29 @@ func (g *Guest) openDoors(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, map[string]any{"doors": doors})
 }
 
+type trustRequest struct {
+	// Folder is where the file is made.
+	Folder    string `json:"folder"`
+	Authority string `json:"authority"`
+	// Roots are for images that have none.
+	Roots string `json:"roots"`
+}
+
+func (g *Guest) trust(w http.ResponseWriter, r *http.Request) error {
+	var request trustRequest
+	if err := readJSON(r, &request); err != nil {
+		return err
+	}
+	if !filepath.IsAbs(request.Folder) {
+		return fault.New(fault.InvalidInput, "the folder %q is not absolute", request.Folder)
+	}
+	path, err := hatch.Trust(request.Folder, request.Authority, request.Roots)
+	if err != nil {
+		return fault.New(fault.CannotEnforce, "the certificates cannot be put into the sandbox: %s", err)
+	}
+	return writeJSON(w, map[string]any{"path": path})
+}
+
 func (g *Guest) listHatch(w http.ResponseWriter, _ *http.Request) error {
 	doors, pending := g.hatch.List()
 	return writeJSON(w, map[string]any{"doors": doors, "pending": pending})

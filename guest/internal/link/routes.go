@@ -46,6 +46,7 @@ func (g *Guest) routes() http.Handler {
 	claimed("POST /v1/tunnel", g.tunnel)
 	claimed("GET /v1/hatch", g.listHatch)
 	claimed("POST /v1/hatch", g.openDoors)
+	claimed("PUT /v1/hatch/trust", g.trust)
 	claimed("DELETE /v1/hatch/doors/{name}", g.closeDoor)
 	claimed("POST /v1/hatch/connections/{id}", g.pickUp)
 	claimed("GET /v1/tools", g.listTools)

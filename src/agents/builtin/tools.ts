@@ -1,38 +1,51 @@
 /** What the built-in agent can do: commands and files in its own sandbox, and the user's memory. */
 import { z } from 'zod';
 import { type GeodeError, isGeodeError, reasonOf } from '../../core/errors.ts';
+import type { Files } from '../../core/files.ts';
 import type { Memory } from '../../core/memory.ts';
 import type { ModelTool, ToolCall, ToolResult } from '../../core/model.ts';
-import type { PersistentSandbox } from '../../core/persistent.ts';
 import type { ShellPolicy } from '../../shell/policy.ts';
-import { shellInput, shellTool } from '../../shell/tool.ts';
+import { type ShellWorkspace, shellInput, shellTool } from '../../shell/tool.ts';
 
-export interface ToolPlace {
-  readonly sandbox: PersistentSandbox;
-  readonly memory: Memory;
+/** Where the agent works: its sandbox, as the host sees it or as a program in it does. */
+export interface WorkPlace {
+  readonly sandbox: ShellWorkspace & {
+    readonly files: Pick<Files, 'read' | 'readText' | 'stat' | 'write' | 'list'>;
+  };
   readonly shellPolicy: ShellPolicy;
+  readonly signal: AbortSignal;
+}
+
+/** What only the host has. */
+export interface HostPlace {
+  readonly memory: Memory;
   readonly chat: string;
   readonly signal: AbortSignal;
 }
 
-interface AgentTool extends ModelTool {
-  run(input: unknown, place: ToolPlace): Promise<string>;
+interface AgentTool<Place> extends ModelTool {
+  run(input: unknown, place: Place): Promise<string>;
 }
 
-function define<Schema extends z.ZodObject>(tool: {
-  readonly name: string;
-  readonly description: string;
-  readonly input: Schema;
-  run(input: z.output<Schema>, place: ToolPlace): Promise<string>;
-}): AgentTool {
-  return { ...tool, run: async (input, place) => await tool.run(tool.input.parse(input), place) };
+function definer<Place>() {
+  return <Schema extends z.ZodObject>(tool: {
+    readonly name: string;
+    readonly description: string;
+    readonly input: Schema;
+    run(input: z.output<Schema>, place: Place): Promise<string>;
+  }): AgentTool<Place> => ({
+    ...tool,
+    run: async (input, place) => await tool.run(tool.input.parse(input), place),
+  });
 }
+const inWorkspace = definer<WorkPlace>();
+const onHost = definer<HostPlace>();
 
 const path = z.string().min(1).max(4096).describe('Below the workspace: src/main.py');
 const mostBytes = 200_000;
 
-const tools: readonly AgentTool[] = [
-  define({
+export const workspaceTools: readonly AgentTool<WorkPlace>[] = [
+  inWorkspace({
     name: 'shell',
     description:
       'Runs a shell command in the sandbox and returns what it printed and how it ended. It starts in the workspace.',
@@ -42,7 +55,7 @@ const tools: readonly AgentTool[] = [
       return text;
     },
   }),
-  define({
+  inWorkspace({
     name: 'read_file',
     description: 'Reads a text file of the workspace, or a part of it.',
     input: z.strictObject({
@@ -58,7 +71,7 @@ const tools: readonly AgentTool[] = [
       return new TextDecoder().decode(bytes) + rest;
     },
   }),
-  define({
+  inWorkspace({
     name: 'write_file',
     description: 'Writes a file of the workspace in one step and makes the folders above it.',
     input: z.strictObject({ path, content: z.string().max(2_000_000) }),
@@ -67,7 +80,7 @@ const tools: readonly AgentTool[] = [
       return `Wrote ${size} bytes to ${file}.`;
     },
   }),
-  define({
+  inWorkspace({
     name: 'edit_file',
     description: 'Replaces a piece of text in a file. The piece must occur exactly once.',
     input: z.strictObject({ path, old: z.string().min(1), new: z.string() }),
@@ -83,7 +96,7 @@ const tools: readonly AgentTool[] = [
       return `Changed ${file}.`;
     },
   }),
-  define({
+  inWorkspace({
     name: 'list_files',
     description: 'Lists a folder of the workspace.',
     input: z.strictObject({ path: path.default('.'), depth: z.int().min(1).max(8).default(2) }),
@@ -95,7 +108,10 @@ const tools: readonly AgentTool[] = [
       return [...lines, ...(truncated ? ['[There are more.]'] : [])].join('\n') || '[Empty]';
     },
   }),
-  define({
+];
+
+export const hostTools: readonly AgentTool<HostPlace>[] = [
+  onHost({
     name: 'memory_search',
     description: 'Searches what is remembered between chats, by meaning and by word.',
     input: z.strictObject({
@@ -108,7 +124,7 @@ const tools: readonly AgentTool[] = [
       return found.join('\n---\n') || 'Nothing is remembered about this.';
     },
   }),
-  define({
+  onHost({
     name: 'memory_store',
     description: 'Remembers a fact, a decision or a lesson for other chats.',
     input: z.strictObject({
@@ -125,13 +141,22 @@ const tools: readonly AgentTool[] = [
   }),
 ];
 
-export const builtinTools: readonly ModelTool[] = tools;
+export const builtinTools: readonly ModelTool[] = [...workspaceTools, ...hostTools];
 
 /** Characters of one result; the middle of a longer one is left out. */
 const longestOutput = 30_000;
 
+/** All tools, for whoever has both places. */
+export function runTool(call: ToolCall, place: WorkPlace & HostPlace): Promise<ToolResult> {
+  return runToolOf<WorkPlace & HostPlace>([...workspaceTools, ...hostTools], call, place);
+}
+
 /** A failure is a result too: the model can act on it. Only a cancel is thrown. */
-export async function runTool({ id, tool: name, input }: ToolCall, place: ToolPlace): Promise<ToolResult> {
+export async function runToolOf<Place extends { readonly signal: AbortSignal }>(
+  tools: readonly AgentTool<Place>[],
+  { id, tool: name, input }: ToolCall,
+  place: Place,
+): Promise<ToolResult> {
   const tool = tools.find((each) => each.name === name);
   try {
     if (tool === undefined)

@@ -7,12 +7,19 @@ const port = z.int().min(1).max(65_535);
 const hostName = z.string().min(1).max(300);
 const bindingName = z.string().min(1).max(48).meta({ example: 'anthropic' });
 
+const methods = z.array(z.string().max(20)).min(1).max(32);
+const paths = z.array(z.string().max(2048)).min(1).max(64);
+
 const ruleSchema = z
   .strictObject({
     host: hostName.describe('`example.com`, `*.example.com` (not example.com itself) or an address.'),
     ports: z.array(port).min(1).max(64).optional().describe('Left out: 80 and 443.'),
-    methods: z.array(z.string().max(20)).min(1).max(20).optional().describe('Of plain HTTP alone.'),
-    paths: z.array(z.string().max(2048)).min(1).max(64).optional().describe('Of plain HTTP alone.'),
+    methods: methods.optional().describe('Of plain HTTP, and of HTTPS with `inspect`.'),
+    paths: paths.optional().describe('Of plain HTTP, and of HTTPS with `inspect`.'),
+    inspect: z
+      .boolean()
+      .optional()
+      .describe("The host opens its TLS with a certificate of the sandbox's own authority."),
     private: z
       .boolean()
       .optional()
@@ -24,7 +31,9 @@ const ruleSchema = z
 
 const ruleWordSchema = z
   .union([z.string().min(1).max(2500), ruleSchema])
-  .describe('A rule, or words for it: `npm`, `*.example.com:8443`, `GET http://example.com/api/*`; `*`: all.')
+  .describe(
+    'A rule, or words for it: `npm`, `*.example.com:8443`, `GET http://example.com/api/*`, `inspect:GET https://example.com/api/*`; `*`: all.',
+  )
   .meta({ example: 'pypi' });
 
 const rulesSchema = z.array(ruleWordSchema).max(1000);
@@ -32,7 +41,22 @@ const bridgesSchema = z.array(z.strictObject({ port, to: z.strictObject({ host: 
 const bindingSchema = z.strictObject({
   name: bindingName,
   upstream: z.string().max(2000).optional().describe('Another one than its own: needs the scope `admin`.'),
+  add: z
+    .string()
+    .max(80)
+    .optional()
+    .describe('`bearer`, `basic`, `header:NAME` or `query:NAME`: how the secret goes out.'),
+  methods: methods.optional().describe('Left out: every one.'),
+  paths: paths.optional().describe('Left out: every one below the upstream.'),
+  inspect: z.boolean().optional().describe("Calls of the upstream's own https URL get the credential too."),
 });
+
+const bindingWord = z
+  .string()
+  .min(1)
+  .max(4000)
+  .describe('A name, or words: `tickets=https://api.example.com add=bearer methods=GET inspect`.')
+  .meta({ example: 'anthropic' });
 
 export const egressSchema = z
   .strictObject({
@@ -41,7 +65,7 @@ export const egressSchema = z
     deny: rulesSchema.optional().describe('A deny rule always wins.'),
     bridges: bridgesSchema.optional().describe('Ports inside that lead to an allowed host.'),
     bindings: z
-      .array(z.union([bindingName, bindingSchema]))
+      .array(z.union([bindingWord, bindingSchema]))
       .max(32)
       .optional(),
   })
@@ -113,7 +137,7 @@ export const egressLogSchema = z
         at: z.number(),
         sandbox_id: z.string(),
         user: z.string(),
-        via: z.enum(['http', 'connect', 'socks', 'bridge', 'binding']),
+        via: z.enum(['http', 'connect', 'socks', 'bridge', 'binding', 'inspected']),
         verdict: z.enum(['allowed', 'denied', 'failed']),
         rule: z.string(),
         host: z.string(),

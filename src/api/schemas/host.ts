@@ -140,6 +140,12 @@ export const hostEventSchema = z
       outcome: z.string().describe('ok, or the code of an error.'),
       duration_ms: z.number(),
     }),
+    event('image-build', {
+      image: z.string(),
+      outcome: z.string().describe('ok, or the code of an error.'),
+      digest: z.string().nullable(),
+    }),
+    event('image-remove', { image: z.string() }),
     event('entry-stored', { key: z.string(), outcome: z.enum(['created', 'updated', 'merged']) }),
     event('entries-stored', { count: z.int() }),
     event('entry-removed', { key: z.string() }),

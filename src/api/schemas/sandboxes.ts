@@ -116,7 +116,9 @@ export const createEventSchema = z
 export const pullSchema = z
   .strictObject({ image: z.string().min(1).max(1000), runtime: runtimeSchema.optional() })
   .meta({ id: 'Pull' });
-const imageSchema = z.object({ id: z.string(), digest: z.string().nullable() }).meta({ id: 'Image' });
+const imageSchema = z
+  .object({ id: z.string(), digest: z.string().nullable(), size_bytes: z.number() })
+  .meta({ id: 'Image' });
 export const pullEventSchema = z
   .discriminatedUnion('type', [
     pullProgress,

@@ -13,7 +13,8 @@ import { printableLine } from '../render/printable.ts';
 import { explainExit } from '../render/show-process.ts';
 import { table } from '../render/table.ts';
 import { orNotRun } from '../run-command.ts';
-import { hasTerminal, joinTerminal, type Left, terminalSize } from '../terminal/terminal-session.ts';
+import { hasTerminal, terminalSize } from '../streams.ts';
+import { joinTerminal, type Left } from '../terminal/terminal-session.ts';
 import { creationFrom, creationOptions, makeIn } from './sandbox/create.ts';
 
 const { env: _, ...making } = creationOptions;

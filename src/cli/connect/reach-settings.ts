@@ -2,7 +2,6 @@
  * The few settings by which a command finds its host. Checking a whole config takes longer than most commands take, so
  * these are kept beside it, under a mark of all that they were made from; no value of a secret is among them.
  */
-import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Marks } from '../../config/marks.ts';
@@ -40,7 +39,18 @@ function markOf({ host, values }: Asking): string {
   const { variable: _, ...machine } = host;
   const path = text(values, 'config') ?? host.overrides.GEODE_CONFIG ?? join(host.configDir, 'geode.json');
   const made = [program, process.version, machine, process.cwd(), path, contentOf(path)];
-  return createHash('sha256').update(JSON.stringify(made)).digest('hex');
+  return fingerprint(JSON.stringify(made));
+}
+
+/** 64 bits of FNV-1a, twice over: enough to tell one's own settings apart, and `node:crypto` takes longer to load. */
+function fingerprint(text: string): string {
+  const half = (start: number) => {
+    let hash = start;
+    for (let index = 0; index < text.length; index += 1)
+      hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+    return (hash >>> 0).toString(16).padStart(8, '0');
+  };
+  return half(0x811c9dc5) + half(0x5bd1e995);
 }
 
 /** Null for one that cannot be read: whoever checks the config says why. */

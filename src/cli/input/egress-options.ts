@@ -1,5 +1,6 @@
 /** The options of every command whose sandbox may reach something, and how they are read. */
-import type { BindingSpec, Denial, EgressBridge, EgressPolicy, EgressSpec } from '../../core/egress.ts';
+import type { Denial, EgressBridge, EgressPolicy, EgressSpec } from '../../core/egress.ts';
+import { parseBinding } from '../../egress/bindings.ts';
 import { targetOf } from '../../egress/host-name.ts';
 import { presetNames } from '../../egress/presets.ts';
 import type { CliContext, CliOption, CliValues } from '../command.ts';
@@ -11,7 +12,7 @@ export const egressOptions = {
     type: 'string',
     multiple: true,
     value: 'HOST,…',
-    description: `what it may reach: example.com, *.example.com:8443, an address with its port, or ${presetNames.join(', ')}; * for everything public`,
+    description: `what it may reach: example.com, *.example.com:8443, an address with its port, "inspect:GET https://example.com/v1/*", or ${presetNames.join(', ')}; * for everything public`,
   },
   deny: {
     type: 'string',
@@ -32,8 +33,9 @@ export const egressOptions = {
   bind: {
     type: 'string',
     multiple: true,
-    value: 'NAME[=URL]',
-    description: 'a service whose key stays outside: anthropic, openai, github, …',
+    value: 'NAME[=URL …]',
+    description:
+      'a service whose key stays outside: anthropic, openai, github, …, or "NAME=URL add=bearer methods=GET paths=/v1/* inspect"',
   },
 } as const satisfies Record<string, CliOption>;
 
@@ -42,8 +44,8 @@ export async function egressFrom(values: CliValues): Promise<EgressSpec | undefi
   const allow = texts(values, 'allow');
   const bridges = texts(values, 'bridge').map(bridgeFrom);
   const bindings = texts(values, 'bind')
-    .flatMap((word) => word.split(','))
-    .map(bindingFrom);
+    .flatMap((word) => (/[\s=]/.test(word) ? [word] : word.split(',')))
+    .map(parseBinding);
   const asks = values.ask === true;
   if (allow.length === 0 && bridges.length === 0 && bindings.length === 0 && !asks) return undefined;
   const { policyOf } = await import('../../egress/rules.ts');
@@ -60,11 +62,6 @@ function bridgeFrom(text: string): EgressBridge {
   if (at < 1 || !Number.isInteger(port) || port < 1 || port > 65_535 || to === undefined)
     throw wrongUsage(`--bridge ${text} is not PORT=HOST:PORT`);
   return { port, to };
-}
-
-function bindingFrom(text: string): BindingSpec {
-  const at = text.indexOf('=');
-  return at === -1 ? { name: text } : { name: text.slice(0, at), upstream: text.slice(at + 1) };
 }
 
 /** One line for each target, however often it was tried. */

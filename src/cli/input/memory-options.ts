@@ -1,6 +1,4 @@
 /** Options that several memory commands share. */
-import { z } from 'zod';
-import { decimal } from '../../api/schemas/decimal.ts';
 import { localUser } from '../../core/identity.ts';
 import type { CliOption } from '../command.ts';
 
@@ -26,15 +24,3 @@ export const pagingOptions = {
   limit: { type: 'string', value: 'N', short: 'n', description: 'how many, 1 to 100; 10 by default' },
   offset: { type: 'string', value: 'N', description: 'how many to skip' },
 } as const satisfies Record<string, CliOption>;
-
-export const userValues = z.object({ user: z.string().default(localUser) });
-
-/** Memory itself refuses what is out of range. */
-export const filterValues = userValues.extend({
-  category: z.string().optional(),
-  tag: z.array(z.string()).optional(),
-  source: z.string().optional(),
-  strict: z.boolean().default(false),
-  limit: decimal(z.number().optional()),
-  offset: decimal(z.number().optional()),
-});

@@ -17,6 +17,13 @@ export function onePositional({ positionals }: CliContext, what: string): string
   return value;
 }
 
+/** A word that is one of a few. */
+export function chosen<T extends string>(word: string, words: readonly T[], what: string): T {
+  const found = words.find((each) => each === word);
+  if (found !== undefined) return found;
+  throw wrongUsage(`${JSON.stringify(word)} is not ${what}: there are ${words.join(', ')}`);
+}
+
 export function somePositionals({ positionals }: CliContext, what: string): readonly string[] {
   if (positionals.length === 0) throw wrongUsage(`Give at least one ${what}`);
   return positionals;
@@ -24,4 +31,26 @@ export function somePositionals({ positionals }: CliContext, what: string): read
 
 export function wrongUsage(message: string): GeodeError {
   return new GeodeError('invalid_input', message, { details: { usage: true } });
+}
+
+export interface NumberBounds {
+  readonly least?: number;
+  readonly most?: number;
+  readonly isWhole?: boolean;
+}
+
+/** A number as people write it: `0x10`, `1e3` and an empty text are numbers for JavaScript only. */
+export function numberFrom(
+  values: CliContext['values'],
+  name: string,
+  { least = -Infinity, most = Infinity, isWhole = false }: NumberBounds = {},
+): number | undefined {
+  const given = values[name];
+  if (given === undefined) return undefined;
+  const number = /^-?\d+(\.\d+)?$/.test(String(given)) ? Number(given) : Number.NaN;
+  if (Number.isNaN(number) || (isWhole && !Number.isInteger(number)))
+    throw wrongUsage(`--${name}: ${String(given)} is not a ${isWhole ? 'whole ' : ''}number`);
+  if (number < least || number > most)
+    throw wrongUsage(`--${name}: ${number} is not between ${least} and ${most}`);
+  return number;
 }

@@ -1,9 +1,9 @@
 import type { SocketProcess } from '../../client/socket-process.ts';
 import { isGeodeError } from '../../core/errors.ts';
-import type { ExitFacts, TerminalSize } from '../../core/process.ts';
+import type { ExitFacts } from '../../core/process.ts';
 import type { CliContext } from '../command.ts';
 import { writeAll } from '../render/show-process.ts';
-import type { Streams } from '../streams.ts';
+import { type Streams, terminalSize } from '../streams.ts';
 import { detachKeys } from './detach-keys.ts';
 import { TerminalGuard } from './terminal-guard.ts';
 
@@ -12,16 +12,6 @@ export type Left =
   | { readonly type: 'ended'; readonly exit: ExitFacts }
   | { readonly type: 'detached' }
   | { readonly type: 'interrupted'; readonly reason: unknown };
-
-/** Whether a person sits here. */
-export function hasTerminal({ stdin, stdout }: Streams): boolean {
-  return stdin.isTTY === true && stdout.isTTY === true;
-}
-
-export function terminalSize({ stdout }: Streams): TerminalSize {
-  const { columns = 80, rows = 24 } = stdout;
-  return { columns: Math.max(columns, 1), rows: Math.max(rows, 1) };
-}
 
 /**
  * Joins this terminal with the one of a process: every key goes inside, Ctrl-C too, and what the program

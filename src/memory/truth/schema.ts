@@ -1,48 +1,27 @@
 /** The tables of the memory file. Every index is made from them and can be thrown away. */
 import { GeodeError } from '../../core/errors.ts';
 import { Connection } from '../../ledger/connection.ts';
+import { type Chapter, migrate } from '../../ledger/migrate.ts';
 import { truthFailure } from './failures.ts';
 
-const SCHEMA_VERSION = 4;
 const BUSY_TIMEOUT_MS = 10_000;
 
 export function openTruth(file: string): Connection {
   try {
     const connection = new Connection(file, { timeoutMs: BUSY_TIMEOUT_MS });
-    bringUpToDate(connection, file);
+    // FULL: what was acknowledged survives a power cut, not only the end of the process.
+    connection.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON');
+    migrate(connection, [memoryChapter], () => {
+      connection[Symbol.dispose]();
+      return new GeodeError('memory_down', `The memory file ${file} was written by a newer Geode.`, {
+        hint: 'Update Geode, or point `memory.file` to another file.',
+      });
+    });
     return connection;
   } catch (thrown) {
     throw truthFailure(thrown);
   }
 }
-
-function bringUpToDate(connection: Connection, file: string): void {
-  // FULL: what was acknowledged survives a power cut, not only the end of the process.
-  connection.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON');
-  const found = formatOf(connection);
-  if (found > SCHEMA_VERSION) {
-    connection[Symbol.dispose]();
-    throw new GeodeError(
-      'memory_down',
-      `The memory file ${file} was written by a newer Geode (format ${found}, this one knows ${SCHEMA_VERSION}).`,
-      { hint: 'Update Geode, or point `memory.file` to another file.' },
-    );
-  }
-  if (found === SCHEMA_VERSION) return;
-  connection.transaction(() => {
-    // Asked again: another process may have been first.
-    const before = formatOf(connection);
-    if (before === SCHEMA_VERSION) return;
-    connection.exec(`${before > 0 && before < PLACES_SINCE ? addPlaces : ''} ${schema}`);
-    connection.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`);
-  });
-}
-
-function formatOf({ sql }: Connection): number {
-  return Number(sql.get`PRAGMA user_version`?.user_version);
-}
-
-const PLACES_SINCE = 4;
 
 /** Files of earlier formats do not know where an entry stands. */
 const addPlaces = `
@@ -164,3 +143,17 @@ CREATE VIRTUAL TABLE IF NOT EXISTS word_index USING fts5(
 );
 CREATE VIRTUAL TABLE IF NOT EXISTS word_vocabulary USING fts5vocab(word_index, 'col');
 `;
+
+/** Formats 1 to 4 stand in the header of the file; they are from before there were chapters. */
+const formats = { withPlaces: 4 } as const;
+
+const memoryChapter: Chapter = {
+  name: 'memory',
+  changes: [schema],
+  adopt(connection) {
+    const format = Number(connection.sql.get`PRAGMA user_version`?.user_version);
+    if (format >= formats.withPlaces) return format - formats.withPlaces + 1;
+    if (format > 0) connection.exec(addPlaces);
+    return 0;
+  },
+};

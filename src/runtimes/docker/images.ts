@@ -3,7 +3,9 @@ import { z } from 'zod';
 import { cancelled, throwIfCancelled } from '../../core/cancel.ts';
 import { GeodeError, reasonOf } from '../../core/errors.ts';
 import type { ImageFacts, Images, PullProgress } from '../../core/images.ts';
+import { dockerBuilds } from './builds.ts';
 import { asking, statusOf } from './engine.ts';
+import { linesOf } from './json-lines.ts';
 
 /** The images of an engine. */
 export function dockerImages(engine: () => Promise<Docker>): Images {
@@ -12,10 +14,11 @@ export function dockerImages(engine: () => Promise<Docker>): Images {
     const facts = await asking(`look at ${name}`, absent(asked));
     return facts === undefined
       ? undefined
-      : { id: facts.Id, digest: digestOf(name, facts.RepoDigests ?? []) };
+      : { id: facts.Id, digest: digestOf(name, facts.RepoDigests ?? []), sizeBytes: facts.Size };
   };
   return {
     find,
+    builds: dockerBuilds(engine),
     async *pull(name, { signal } = {}) {
       throwIfCancelled(signal, `Pulling ${name}`);
       const stop = new AbortController();
@@ -79,18 +82,6 @@ async function* progressOf(stream: AsyncIterable<unknown>): AsyncGenerator<PullP
     const receivedBytes = sizes.reduce((sum, layer) => sum + layer.current, 0);
     yield { receivedBytes, totalBytes: sizes.reduce((sum, layer) => sum + layer.total, 0), status };
   }
-}
-
-async function* linesOf(stream: AsyncIterable<unknown>): AsyncGenerator<string> {
-  const decoder = new TextDecoder();
-  let rest = '';
-  for await (const chunk of stream) {
-    if (!(chunk instanceof Uint8Array)) continue;
-    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
-    rest = lines.pop() ?? '';
-    yield* lines.filter((line) => line.trim() !== '');
-  }
-  if (rest.trim() !== '') yield rest;
 }
 
 /** "Not there" and "not now" call for different next steps; the engine tells them apart in prose only. */

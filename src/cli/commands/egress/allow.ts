@@ -1,4 +1,4 @@
-import { changeEgress, spanFrom } from '../../change-egress.ts';
+import { changeEgress, inspectOptions, spanFrom } from '../../change-egress.ts';
 import type { CliCommand } from '../../command.ts';
 import { hostingOptions } from '../../hosting.ts';
 
@@ -11,9 +11,14 @@ export const egressAllowCommand: CliCommand = {
     ['geode egress allow --for 10m demo "*.example.com:8443"', 'for ten minutes; what is open then is cut'],
     ['geode egress allow demo 10.0.0.5:11434', 'one private address and port, by name'],
     ['geode egress allow demo "GET http://example.com/api/*"', 'plain HTTP by method and path'],
+    [
+      'geode egress allow --inspect --method GET --path "/v1/*" demo api.example.com',
+      'HTTPS by method and path: the host opens its TLS',
+    ],
   ],
   options: {
     ...hostingOptions,
+    ...inspectOptions,
     for: { type: 'string', value: 'TIME', description: 'until when: 90s, 30m, 2h, 1d (default: for good)' },
   },
   run: async (context) => {

@@ -1,4 +1,5 @@
 import type { EgressSpec } from '../../../core/egress.ts';
+import { shownBinding } from '../../../egress/bindings.ts';
 import { shownTarget } from '../../../egress/host-name.ts';
 import { shownRule } from '../../../egress/rules.ts';
 import { type CliCommand, exitCodes } from '../../command.ts';
@@ -36,9 +37,10 @@ export function shownEgress({ policy, bindings }: EgressSpec, now = Date.now()):
     ...policy.allow.map((rule) => {
       const left =
         rule.until === undefined ? '' : rule.until > now ? ` for ${spanText(rule.until - now)}` : ' (over)';
-      return `allow ${shownRule(rule)}${rule.private ? ' (private address)' : ''}${left}`;
+      const opened = rule.inspect ? ' (TLS is opened on the host)' : '';
+      return `allow ${shownRule(rule)}${rule.private ? ' (private address)' : ''}${opened}${left}`;
     }),
     ...(policy.bridges ?? []).map(({ port, to }) => `bridge 127.0.0.1:${port} to ${shownTarget(to)}`),
-    ...bindings.map(({ name, upstream }) => `bind ${name}${upstream === undefined ? '' : ` to ${upstream}`}`),
+    ...bindings.map((binding) => `bind ${shownBinding(binding)}`),
   ];
 }

@@ -5,7 +5,8 @@ import { newEntryOf, wireStored } from '../../../api/wire.ts';
 import { checkUser } from '../../../core/identity.ts';
 import { type CliCommand, type CliContext, exitCodes } from '../../command.ts';
 import { askRunningHost } from '../../connect/running-api.ts';
-import { userOption, userValues } from '../../input/memory-options.ts';
+import { userOption } from '../../input/memory-options.ts';
+import { userValues } from '../../input/memory-values.ts';
 import { parseValues } from '../../input/values.ts';
 
 export const memoryAddCommand: CliCommand = {

@@ -2,7 +2,8 @@ import { filterOf } from '../../../api/wire.ts';
 import { throwIfCancelled } from '../../../core/cancel.ts';
 import { type CliCommand, exitCodes } from '../../command.ts';
 import { openLocalMemory } from '../../input/local-files.ts';
-import { filterOptions, filterValues } from '../../input/memory-options.ts';
+import { filterOptions } from '../../input/memory-options.ts';
+import { filterValues } from '../../input/memory-values.ts';
 import { parseValues } from '../../input/values.ts';
 import { lineOf } from '../../render/kept-lines.ts';
 

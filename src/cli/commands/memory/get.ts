@@ -3,7 +3,8 @@ import { wireEntry, wireVersion } from '../../../api/wire.ts';
 import { GeodeError } from '../../../core/errors.ts';
 import { type CliCommand, exitCodes } from '../../command.ts';
 import { openLocalMemory } from '../../input/local-files.ts';
-import { userOption, userValues } from '../../input/memory-options.ts';
+import { userOption } from '../../input/memory-options.ts';
+import { userValues } from '../../input/memory-values.ts';
 import { onePositional, parseValues } from '../../input/values.ts';
 import { renderEntry, renderVersion } from '../../render/render-entries.ts';
 

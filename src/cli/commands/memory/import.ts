@@ -4,7 +4,8 @@ import { checkUser } from '../../../core/identity.ts';
 import { type CliCommand, exitCodes } from '../../command.ts';
 import { findFiles, readFileEntry, readLines } from '../../input/import-files.ts';
 import { finishIndexing, openSearchableMemory } from '../../input/local-files.ts';
-import { userOption, userValues } from '../../input/memory-options.ts';
+import { userOption } from '../../input/memory-options.ts';
+import { userValues } from '../../input/memory-values.ts';
 import { parseValues, somePositionals } from '../../input/values.ts';
 import type { Line } from '../../render/kept-lines.ts';
 

@@ -1,7 +1,8 @@
 import { filterOf, wireEntry } from '../../../api/wire.ts';
 import { type CliCommand, exitCodes } from '../../command.ts';
 import { openLocalMemory } from '../../input/local-files.ts';
-import { filterOptions, filterValues, pagingOptions } from '../../input/memory-options.ts';
+import { filterOptions, pagingOptions } from '../../input/memory-options.ts';
+import { filterValues } from '../../input/memory-values.ts';
 import { parseValues } from '../../input/values.ts';
 import { renderPage } from '../../render/render-entries.ts';
 

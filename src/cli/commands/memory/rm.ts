@@ -1,7 +1,8 @@
 import { GeodeError, isGeodeError } from '../../../core/errors.ts';
 import { type CliCommand, type CliContext, exitCodes } from '../../command.ts';
 import { askRunningHost } from '../../connect/running-api.ts';
-import { userOption, userValues } from '../../input/memory-options.ts';
+import { userOption } from '../../input/memory-options.ts';
+import { userValues } from '../../input/memory-values.ts';
 import { parseValues, somePositionals } from '../../input/values.ts';
 
 export const memoryRmCommand: CliCommand = {

@@ -1,13 +1,12 @@
-import { z } from 'zod';
-import { decimal } from '../../../api/schemas/decimal.ts';
 import { answerOf, filterOf, fusionOf, wireResult } from '../../../api/wire.ts';
 import { GeodeError } from '../../../core/errors.ts';
+import { localUser } from '../../../core/identity.ts';
 import type { Answer } from '../../../core/memory.ts';
 import { recallBlock } from '../../../solve/recall-block.ts';
 import { type CliCommand, type CliContext, exitCodes } from '../../command.ts';
 import { askRunningHost } from '../../connect/running-api.ts';
-import { filterOptions, filterValues, pagingOptions } from '../../input/memory-options.ts';
-import { parseValues } from '../../input/values.ts';
+import { filterOptions, pagingOptions } from '../../input/memory-options.ts';
+import { numberFrom, wrongUsage } from '../../input/values.ts';
 import { renderAnswer } from '../../render/render-entries.ts';
 
 export const memorySearchCommand: CliCommand = {
@@ -40,7 +39,7 @@ export const memorySearchCommand: CliCommand = {
   },
   async run(context) {
     const { positionals, json, out } = context;
-    const options = parseValues(searchValues, context);
+    const options = searchValues(context);
     const text = positionals.join(' ');
     if (text.trim() === '') throw new GeodeError('empty_query', 'There is nothing to search for');
     const answer = await answerTo(text, options, context);
@@ -74,10 +73,23 @@ async function answerTo(text: string, options: SearchValues, context: CliContext
     .recall({ text, ...filter, fusion: fusionOf(options) }, { signal });
 }
 
-type SearchValues = z.infer<typeof searchValues>;
+type SearchValues = ReturnType<typeof searchValues>;
 
-const searchValues = filterValues.extend({
-  fusion: z.enum(['weighted', 'rrf']).default('weighted'),
-  dense: decimal(z.number().min(0).max(1).optional()),
-  tokens: decimal(z.int().min(50).max(100_000).optional()),
-});
+/** By hand: a schema takes longer to load than a search takes. */
+function searchValues({ values }: CliContext) {
+  const { user, category, tag, source, strict, fusion = 'weighted' } = values;
+  if (fusion !== 'weighted' && fusion !== 'rrf')
+    throw wrongUsage(`--fusion: ${fusion} is neither weighted nor rrf`);
+  return {
+    user: typeof user === 'string' ? user : localUser,
+    ...(typeof category === 'string' && { category }),
+    ...(Array.isArray(tag) && { tag: tag.map(String) }),
+    ...(typeof source === 'string' && { source }),
+    strict: strict === true,
+    limit: numberFrom(values, 'limit'),
+    offset: numberFrom(values, 'offset'),
+    fusion,
+    dense: numberFrom(values, 'dense', { least: 0, most: 1 }),
+    tokens: numberFrom(values, 'tokens', { least: 50, most: 100_000, isWhole: true }),
+  } as const;
+}

@@ -1,6 +1,7 @@
 import { type CliCommand, exitCodes } from '../../command.ts';
 import { openLocalMemory } from '../../input/local-files.ts';
-import { userOption, userValues } from '../../input/memory-options.ts';
+import { userOption } from '../../input/memory-options.ts';
+import { userValues } from '../../input/memory-values.ts';
 import { parseValues } from '../../input/values.ts';
 
 export const memoryStatsCommand: CliCommand = {

@@ -7,7 +7,7 @@ import { envFrom, exitCodeOf, sandboxOptions, timeoutFrom } from '../../input/sa
 import { wrongUsage } from '../../input/values.ts';
 import { explainExit, type OnInterrupt } from '../../render/show-process.ts';
 import { orNotRun, passThrough, stdinOf } from '../../run-command.ts';
-import { hasTerminal, joinTerminal, terminalSize } from '../../terminal/terminal-session.ts';
+import { hasTerminal, terminalSize } from '../../streams.ts';
 
 const { env } = sandboxOptions;
 
@@ -115,6 +115,7 @@ async function runInTerminal(
   command: RemoteCommand,
   context: CliContext,
 ): Promise<number> {
+  const { joinTerminal } = await import('../../terminal/terminal-session.ts');
   const { id } = await sandbox.spawn(command, { signal: context.signal });
   const left = await joinTerminal(await sandbox.join(id, { opening: context.signal }), context);
   if (left.type === 'interrupted') return interruptedCode(left.reason);

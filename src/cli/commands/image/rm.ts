@@ -1,0 +1,19 @@
+import { builtImageNames } from '../../../core/images.ts';
+import { type CliCommand, exitCodes } from '../../command.ts';
+import { chosen, onePositional } from '../../input/values.ts';
+import { userClient } from '../../user-client.ts';
+
+export const imageRmCommand: CliCommand = {
+  name: 'image rm',
+  summary: "remove one of Geode's images that was built here",
+  usage: builtImageNames.join('|'),
+  examples: [['geode image rm full', 'one that was not built is no error']],
+  options: {},
+  async run(context) {
+    const { json, out, signal } = context;
+    const name = chosen(onePositional(context, builtImageNames.join('|')), builtImageNames, 'an image');
+    const removed = await userClient(context).images.remove(name, { signal });
+    out(json ? JSON.stringify({ removed }) : removed ? `${name} removed` : `${name} was not built here`);
+    return exitCodes.done;
+  },
+};

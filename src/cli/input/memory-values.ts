@@ -1,0 +1,16 @@
+/** What several memory commands take, checked; apart from the options, because a schema is slow to load. */
+import { z } from 'zod';
+import { decimal } from '../../api/schemas/decimal.ts';
+import { localUser } from '../../core/identity.ts';
+
+export const userValues = z.object({ user: z.string().default(localUser) });
+
+/** Memory itself refuses what is out of range. */
+export const filterValues = userValues.extend({
+  category: z.string().optional(),
+  tag: z.array(z.string()).optional(),
+  source: z.string().optional(),
+  strict: z.boolean().default(false),
+  limit: decimal(z.number().optional()),
+  offset: decimal(z.number().optional()),
+});

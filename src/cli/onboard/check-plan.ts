@@ -1,0 +1,73 @@
+/** Tries what was answered on the real thing: one call to the model, one to each platform, one probe of the runtime. */
+import { GeodeError } from '../../core/errors.ts';
+import { checkChannel } from '../../host/check-channel.ts';
+import { checkProvider, type ProviderTrial } from '../../host/check-provider.ts';
+import { storedSecret } from '../../host/stored-secret.ts';
+import type { CliContext } from '../command.ts';
+import { type ChannelField, secretName } from './channel-fields.ts';
+import { type ChannelPlan, type Plan, secretOfService } from './plan.ts';
+
+export interface Checked {
+  readonly what: string;
+  readonly found: string;
+}
+
+/** Throws at the first that does not work. */
+export async function checkPlan(plan: Plan, context: CliContext): Promise<readonly Checked[]> {
+  const checked: Checked[] = [];
+  if (plan.runtime !== undefined) checked.push(await tryRuntime(plan.runtime.name, context));
+  if (plan.provider !== undefined) checked.push(await tryProvider(plan.provider, context));
+  for (const channel of plan.channels ?? []) checked.push(await tryChannel(channel, context));
+  return checked;
+}
+
+export async function tryProvider(trial: ProviderTrial, context: CliContext): Promise<Checked> {
+  const { config } = await context.loaded();
+  const key = trial.key ?? storedSecret(config, secretOfService(trial.service));
+  const said = await checkProvider({ ...trial, ...(key && { key }) }, { signal: context.signal });
+  return { what: `${trial.service}/${trial.model}`, found: `answers: ${said.slice(0, 60)}` };
+}
+
+export async function tryChannel(plan: ChannelPlan, context: CliContext): Promise<Checked> {
+  const { name } = plan.form;
+  const settings = plan.form.schema.safeParse(plan.settings);
+  if (!settings.success) {
+    const [issue] = settings.error.issues;
+    const at = ['channels', name, ...(issue?.path ?? [])].join('.');
+    throw new GeodeError('invalid_input', `${at}: ${issue?.message ?? 'is not valid'}`);
+  }
+  const values: Record<string, string> = {};
+  for (const field of plan.form.fields.filter(({ asks }) => asks === 'secret')) {
+    const value = plan.credentials[field.key] ?? (await keptValue(plan, field, context));
+    if (value === undefined) {
+      throw new GeodeError('secret_missing', `${name} needs a credential: ${field.meaning}.`, {
+        hint: `Give it with --token-from ${name}.${field.key}=VARIABLE, or in --answers.`,
+      });
+    }
+    values[field.key] = value;
+  }
+  const who = await checkChannel(name, settings.data, values);
+  return {
+    what: name,
+    found: who === undefined ? 'stored; it is tried when the gateway starts' : `is ${who}`,
+  };
+}
+
+async function keptValue({ settings }: ChannelPlan, field: ChannelField, { loaded }: CliContext) {
+  const given = settings[field.key];
+  return storedSecret((await loaded()).config, typeof given === 'string' ? given : secretName(field));
+}
+
+async function tryRuntime(name: string, { app }: CliContext): Promise<Checked> {
+  const geode = await app();
+  const probed = await geode.probe();
+  if (name === 'auto') {
+    const { name: chosen } = await geode.runtime();
+    return { what: 'runtime', found: `auto, which is ${chosen} here` };
+  }
+  const found = probed.find(({ runtime }) => runtime.name === name)?.found;
+  if (found?.available) return { what: 'runtime', found: `${name} ${found.version}, grade ${found.grade}` };
+  throw new GeodeError('runtime_unavailable', `${name} does not work here: ${found?.reason ?? 'unknown'}.`, {
+    ...(found && { hint: found.fix }),
+  });
+}

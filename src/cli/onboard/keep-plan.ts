@@ -1,0 +1,69 @@
+/** Keeps what was answered: credentials as secrets, the rest in the config file. */
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { editConfig } from '../../config/edit.ts';
+import { loadConfig, type Setting } from '../../config/load.ts';
+import { clientOfHost } from '../../host/host-client.ts';
+import { namedHost } from '../../ledger/named-host.ts';
+import type { CliContext } from '../command.ts';
+import { connectHost } from '../hosting.ts';
+import { channelForms } from './channel-fields.ts';
+import { type Credential, changesOf, credentialsOf, type Plan } from './plan.ts';
+
+export interface Kept {
+  readonly file: string;
+  /** Names of settings that are set now. */
+  readonly settings: readonly string[];
+  readonly secrets: readonly string[];
+  /** The gateway that runs with the settings from before. */
+  readonly outdated: number | null;
+}
+
+export async function keepPlan(plan: Plan, context: CliContext): Promise<Kept> {
+  const { file, settings } = await context.loaded();
+  const changes = changesOf(plan, meaningsOf(settings, context));
+  const credentials = credentialsOf(plan);
+  const before = file.found ? await readFile(file.path, 'utf8') : undefined;
+  await storeSecrets(credentials, context);
+  await writeConfig(file.path, editConfig(before, changes), context);
+  return {
+    file: file.path,
+    settings: changes.map(({ path }) => path.join('.')),
+    secrets: credentials.map(({ name }) => name),
+    outdated: await gatewayPid(context),
+  };
+}
+
+function meaningsOf(settings: readonly Setting[], { host }: CliContext): ReadonlyMap<string, string> {
+  const channels = channelForms(host).map(({ name, meaning }) => [`channels.${name}`, meaning] as const);
+  return new Map([...settings.map(({ name, meaning }) => [name, meaning] as const), ...channels]);
+}
+
+/** By the host that runs, whatever its settings; without one, by one that is started. */
+async function storeSecrets(credentials: readonly Credential[], context: CliContext): Promise<void> {
+  if (credentials.length === 0) return;
+  const api = namedHost((await context.loaded()).config.sandbox.state_dir)?.serves?.api;
+  const running = api === undefined ? undefined : await clientOfHost(api);
+  await using host = running === undefined ? await connectHost(context) : undefined;
+  const client = running ?? host?.client;
+  for (const { name, value } of credentials)
+    await client?.secrets.set(name, value, { signal: context.signal });
+}
+
+/** A config that would be refused never takes the place of one that works. */
+async function writeConfig(path: string, text: string, { host }: CliContext): Promise<void> {
+  const draft = `${path}.${process.pid}`;
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  try {
+    await writeFile(draft, text, { mode: 0o600 });
+    await loadConfig(host, draft);
+    await rename(draft, path);
+  } finally {
+    await rm(draft, { force: true });
+  }
+}
+
+async function gatewayPid({ loaded }: CliContext): Promise<number | null> {
+  const host = namedHost((await loaded()).config.sandbox.state_dir);
+  return host?.serves?.as === 'geode gateway' ? host.pid : null;
+}

@@ -1,0 +1,100 @@
+/** What onboarding found out, and what follows from it for the config and the secrets. */
+import type { SettingChange } from '../../config/edit.ts';
+import type { Config } from '../../config/schema.ts';
+import { localUser } from '../../core/identity.ts';
+import type { ProviderTrial } from '../../host/check-provider.ts';
+import type { ChannelForm } from './channel-fields.ts';
+import { secretName } from './channel-fields.ts';
+
+export const steps = ['provider', 'runtime', 'channels', 'budget'] as const;
+export type Step = (typeof steps)[number];
+
+/** A channel as it is to be; the credentials by the setting that names them. */
+export interface ChannelPlan {
+  readonly form: ChannelForm;
+  readonly settings: Readonly<Record<string, unknown>>;
+  readonly credentials: Readonly<Record<string, string>>;
+  /** The owner's id on the platform, who then needs no pairing. */
+  readonly owner?: string | undefined;
+}
+
+export interface Plan {
+  readonly provider?: ProviderTrial | undefined;
+  readonly runtime?: Config['runtime'] | undefined;
+  readonly channels?: readonly ChannelPlan[];
+  readonly withoutChannels?: readonly string[];
+  /** US dollars a day; null: no limit. */
+  readonly budget?: number | null | undefined;
+}
+
+export function changesOf(plan: Plan, meanings: ReadonlyMap<string, string>): readonly SettingChange[] {
+  const change = (path: readonly string[], value: unknown): SettingChange => ({
+    path,
+    value,
+    meaning: meanings.get(path.join('.')) ?? '',
+  });
+  const { provider, runtime, channels = [], withoutChannels = [], budget } = plan;
+  return [
+    ...(provider === undefined ? [] : providerChanges(provider, change)),
+    ...(budget === undefined ? [] : [change(['providers', 'daily_budget'], budget)]),
+    ...(runtime === undefined ? [] : runtimeChanges(runtime, change)),
+    ...channels.flatMap((channel) => channelChanges(channel, change)),
+    ...withoutChannels.map((name) => change(['channels', name], undefined)),
+  ];
+}
+
+type Change = (path: readonly string[], value: unknown) => SettingChange;
+
+/** What else the file says of the service stays: without a new key, the one that it names. */
+function providerChanges({ service, kind, baseUrl, key, model }: ProviderTrial, change: Change) {
+  const at = ['providers', 'services', service];
+  return [
+    { ...change(['providers', 'services'], {}), unlessThere: true },
+    change([...at, 'kind'], kind),
+    ...(baseUrl === undefined ? [] : [change([...at, 'base_url'], baseUrl)]),
+    ...(key === undefined
+      ? []
+      : [change([...at, 'api_key'], undefined), change([...at, 'secret'], secretOfService(service))]),
+    change(['providers', 'default'], `${service}/${model}`),
+  ];
+}
+
+function runtimeChanges({ name, allow_fallback_to_native: fallback }: Config['runtime'], change: Change) {
+  const native = fallback ? true : undefined;
+  return [change(['runtime', 'name'], name), change(['runtime', 'allow_fallback_to_native'], native)];
+}
+
+/** Each setting on its own, so that what else the file says of the channel stays. */
+function channelChanges({ form, settings, owner }: ChannelPlan, change: Change): readonly SettingChange[] {
+  const at = ['channels', form.name];
+  return [
+    { ...change(at, {}), unlessThere: true },
+    ...Object.entries(settings).map(([key, value]) => change([...at, key], value)),
+    ...(owner === undefined ? [] : [change([...at, 'allow', owner], localUser)]),
+  ];
+}
+
+export interface Credential {
+  readonly name: string;
+  readonly value: string;
+}
+
+export function credentialsOf({ provider, channels = [] }: Plan): readonly Credential[] {
+  const key =
+    provider?.key === undefined ? [] : [{ name: secretOfService(provider.service), value: provider.key }];
+  return [...key, ...channels.flatMap(credentialsOfChannel)];
+}
+
+function credentialsOfChannel({ form, settings, credentials }: ChannelPlan): readonly Credential[] {
+  return Object.entries(credentials).map(([key, value]) => {
+    const field = form.fields.find((candidate) => candidate.key === key);
+    const given = settings[key];
+    const usual = field === undefined ? key : secretName(field);
+    return { name: typeof given === 'string' ? given : usual, value };
+  });
+}
+
+/** Names of secrets have no underscore. */
+export function secretOfService(service: string): string {
+  return service.replaceAll('_', '-');
+}

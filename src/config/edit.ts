@@ -1,0 +1,46 @@
+/** Changes single settings in the text of a config file; everything else, comments too, stays as it was written. */
+import { applyEdits, findNodeAtLocation, type ModificationOptions, modify, parseTree } from 'jsonc-parser';
+
+export interface SettingChange {
+  /** `['providers', 'default']`; deeper for a part of a setting. */
+  readonly path: readonly string[];
+  /** Undefined takes the setting out. */
+  readonly value: unknown;
+  /** Stands above a setting that is new in the file. */
+  readonly meaning: string;
+  /** Only where the file says nothing of it. */
+  readonly unlessThere?: boolean;
+}
+
+const newFile =
+  '// The settings of Geode: `geode config` shows all of them, `geode onboard` changes these.\n{}\n';
+const format: ModificationOptions = {
+  formattingOptions: { insertSpaces: true, tabSize: 2, eol: '\n' },
+};
+
+/** `text` undefined: there is no file yet. */
+export function editConfig(text: string | undefined, changes: readonly SettingChange[]): string {
+  return changes.reduce(change, text?.trim() ? text : newFile);
+}
+
+function change(text: string, { path, value, meaning, unlessThere = false }: SettingChange): string {
+  const isNew = nodeAt(text, path) === undefined;
+  if (isNew ? value === undefined : unlessThere) return text;
+  const changed = applyEdits(text, modify(text, [...path], value, format));
+  return isNew && meaning !== '' ? withComment(changed, path, meaning) : changed;
+}
+
+function nodeAt(text: string, path: readonly string[]) {
+  const tree = parseTree(text);
+  return tree === undefined ? undefined : findNodeAtLocation(tree, [...path]);
+}
+
+function withComment(text: string, path: readonly string[], meaning: string): string {
+  const offset = nodeAt(text, path)?.parent?.offset;
+  if (offset === undefined) return text;
+  const lineStart = text.lastIndexOf('\n', offset - 1) + 1;
+  const indent = text.slice(lineStart, offset);
+  // In a file on one line a comment would swallow what follows.
+  if (indent.trim() !== '') return text;
+  return `${text.slice(0, offset)}// ${meaning}\n${indent}${text.slice(offset)}`;
+}

@@ -1,0 +1,134 @@
+import type { Duplex } from 'node:stream';
+import { TLSSocket } from 'node:tls';
+import type { EgressTarget } from '../../core/egress.ts';
+import type { Broker, Via } from '../broker.ts';
+import { readClientHello } from '../client-hello.ts';
+import { firstWordsMs, isEnough, kindOf, objectionTo } from '../first-words.ts';
+import { shownTarget } from '../host-name.ts';
+import { peek } from '../peek.ts';
+import { inspects, type Request } from '../policy.ts';
+import type { Authority } from './authority.ts';
+
+const handshakeMs = 30_000;
+/** "no application protocol", as a fatal alert. */
+const noProtocol = Buffer.from([21, 3, 1, 0, 2, 2, 120]);
+const spoken = 'http/1.1';
+
+/** Takes a connection whose requests can be read. */
+type Accept = (client: Duplex, request: Request) => void;
+
+export interface InspectorOptions {
+  readonly broker: Broker;
+  /** Asked only when something is to be opened. */
+  readonly authority: () => Authority;
+  /** A binding that answers for this host itself. */
+  readonly bound: (target: EgressTarget) => ((client: Duplex) => void) | undefined;
+  readonly accept: Accept;
+}
+
+/** Opens the TLS of connections that a rule or a binding wants to look into. All others pass as they are. */
+export class Inspector {
+  readonly #options: InspectorOptions;
+
+  constructor(options: InspectorOptions) {
+    this.#options = options;
+  }
+
+  concerns({ host, port }: EgressTarget): boolean {
+    const { broker, bound } = this.#options;
+    return inspects(broker.policy, { host, port }) || bound({ host, port }) !== undefined;
+  }
+
+  /** Whether anything inside could pass; the requests themselves are judged one by one. */
+  admits(target: EgressTarget) {
+    const { broker, bound } = this.#options;
+    const decision = broker.decide({ host: target.host, port: target.port, inspected: true });
+    if (decision.allowed || decision.undecided) return undefined;
+    const isDenied = decision.rule.startsWith('deny ');
+    return bound(target) !== undefined && !isDenied ? undefined : decision;
+  }
+
+  /** The client was told that it is connected. Plain HTTP in it is judged as such. */
+  async serve(client: Duplex, { host, port }: EgressTarget, via: Via): Promise<void> {
+    const { accept, bound } = this.#options;
+    const request: Request = { host, port, inspected: true };
+    client.on('error', () => {});
+    const bytes = await peek(client, isEnough, firstWordsMs);
+    if (bytes.length === 0 || client.destroyed) return void client.destroy();
+    const kind = kindOf(bytes);
+    if (kind === 'http') return accept(client, { host, port });
+    const objection = kind === 'tls' ? this.#objection(request, bytes) : neither(request);
+    if (objection !== undefined) {
+      this.#refuse(request, via, objection.rule, objection.reason);
+      return void client.end(objection.alert);
+    }
+    const opened = await this.#open(client, request, via);
+    if (opened === undefined) return;
+    const leave = this.#options.broker.enterTunnel(request, opened, client);
+    opened.once('close', leave);
+    const binding = bound(request);
+    if (binding === undefined) accept(opened, request);
+    else binding(opened);
+  }
+
+  /** The handshake with the certificate of the sandbox's own authority; undefined when the client did not take it. */
+  async #open(client: Duplex, request: Request, via: Via): Promise<TLSSocket | undefined> {
+    const opened = new TLSSocket(client, {
+      isServer: true,
+      secureContext: this.#options.authority().contextFor(request.host),
+      ALPNProtocols: [spoken],
+    });
+    // A stream of the link that is destroyed takes along what it has not sent; the sandbox's end closes it.
+    opened.destroySoon = () => void opened.end();
+    const why = await handshakeOf(opened);
+    if (why === undefined) return opened;
+    opened.destroy();
+    client.destroy();
+    this.#refuse(request, via, 'inspection', untrusted(request, why));
+    return undefined;
+  }
+
+  #objection(request: Request, bytes: Buffer): Objection | undefined {
+    const named = objectionTo(this.#options.broker, request, bytes);
+    if (named !== undefined) return { ...named, rule: 'server name' };
+    const hello = readClientHello(bytes);
+    const protocols = typeof hello === 'string' ? undefined : hello.protocols;
+    if (protocols === undefined || protocols.includes(spoken)) return undefined;
+    const reason = `${shownTarget(request)} is inspected, which speaks HTTP/1.1 only, and this client offers ${protocols.join(', ').slice(0, 100)}; allow the host without inspection for it`;
+    return { rule: 'inspection', reason, alert: noProtocol };
+  }
+
+  #refuse(request: Request, via: Via, rule: string, reason: string): void {
+    this.#options.broker.deny(request, via, { allowed: false, rule, reason });
+  }
+}
+
+interface Objection {
+  readonly rule: string;
+  readonly reason: string;
+  readonly alert: Buffer;
+}
+
+function neither(request: Request): Objection {
+  const reason = `${shownTarget(request)}: neither TLS nor HTTP is spoken`;
+  return { rule: 'inspection', reason, alert: Buffer.alloc(0) };
+}
+
+/** Undefined when it went well. */
+function handshakeOf(opened: TLSSocket): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const late = setTimeout(() => resolve('it did not go on within 30 s'), handshakeMs);
+    const done = (why: string | undefined) => {
+      clearTimeout(late);
+      resolve(why);
+    };
+    opened.on('error', (error: Error & { reason?: string }) => done(error.reason ?? error.message));
+    opened.once('close', () => done('it hung up'));
+    opened.once('secure', () => done(undefined));
+  });
+}
+
+/** For a client that pins a certificate or has roots of its own: it shows only that TLS failed. */
+function untrusted(request: Request, why: string): string {
+  return `${shownTarget(request)} is inspected, and the client did not take the certificate of this sandbox (${why.slice(0, 100)}): give it the roots in SSL_CERT_FILE, or allow the host without inspection if it pins its own`;
+}

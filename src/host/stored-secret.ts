@@ -1,0 +1,15 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Config } from '../config/schema.ts';
+import { localUser } from '../core/identity.ts';
+import { Secrets } from '../egress/secrets.ts';
+import { egressChapter } from '../egress/tables.ts';
+import { Ledger } from '../ledger/ledger.ts';
+
+/** A secret of whoever runs the host, for the host's own use. Undefined when there is none of that name. */
+export function storedSecret({ sandbox, egress }: Config, name: string): string | undefined {
+  const file = join(sandbox.state_dir, 'ledger.db');
+  if (!existsSync(file)) return undefined;
+  using ledger = new Ledger(file, [egressChapter]);
+  return new Secrets(ledger, egress.secrets_key).reveal(localUser, name);
+}

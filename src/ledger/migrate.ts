@@ -1,0 +1,47 @@
+/** The one migrator: of the ledger, of the file of keys and of memory's own file. */
+import type { Connection } from './connection.ts';
+
+/** The tables of one part: changes in the order of their making. One that was published is never edited. */
+export interface Chapter {
+  readonly name: string;
+  readonly changes: readonly string[];
+  /** For a file from before there were chapters: how many of the changes it has. It may prepare the file for the rest. */
+  readonly adopt?: (connection: Connection) => number;
+}
+
+/** How many changes of a chapter a file has; 0 for a file that does not know it. */
+export function versionOf({ sql }: Connection, { name }: Chapter): number {
+  return Number(sql.get`SELECT version FROM chapters WHERE name = ${name}`?.version ?? 0);
+}
+
+/**
+ * Brings the tables of each chapter up to date, each in one transaction, and writes nothing where they are. `isNewer`
+ * makes the error for a file that a newer Geode wrote, which is left as it is.
+ */
+export function migrate(
+  connection: Connection,
+  chapters: readonly Chapter[],
+  isNewer: (chapter: Chapter, version: number) => Error,
+): void {
+  const { sql } = connection;
+  sql.run`CREATE TABLE IF NOT EXISTS chapters (name TEXT PRIMARY KEY, version INTEGER NOT NULL) STRICT`;
+  for (const chapter of chapters) {
+    if (versionOf(connection, chapter) === chapter.changes.length) continue;
+    connection.transaction(() => bringUpToDate(connection, chapter, isNewer));
+  }
+}
+
+function bringUpToDate(
+  connection: Connection,
+  chapter: Chapter,
+  isNewer: (chapter: Chapter, version: number) => Error,
+): void {
+  const { name, changes, adopt } = chapter;
+  // Asked again: another process may have been first.
+  const known = versionOf(connection, chapter);
+  const version = known === 0 ? (adopt?.(connection) ?? 0) : known;
+  if (version > changes.length) throw isNewer(chapter, version);
+  for (const change of changes.slice(version)) connection.exec(change);
+  connection.sql.run`INSERT INTO chapters VALUES (${name}, ${changes.length})
+    ON CONFLICT (name) DO UPDATE SET version = excluded.version`;
+}

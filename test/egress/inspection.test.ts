@@ -1,0 +1,270 @@
+import { createHash, X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import type { EgressSpec } from '../../src/core/egress.ts';
+import type { Sandbox } from '../../src/core/sandbox.ts';
+import { Authority } from '../../src/egress/inspection/authority.ts';
+import { bubblewrapRuntime } from '../../src/runtimes/bubblewrap/bubblewrap.ts';
+import { type Harness, openHarness } from '../contracts/harness.ts';
+import { greeting } from './client-hellos.ts';
+import {
+  allowing,
+  hatchOf,
+  type Opened,
+  python,
+  specOf,
+  testNames,
+  toHere,
+  trusting,
+} from './hatch-fixture.ts';
+import { certificateFile, tlsUpstream, type Upstream } from './upstreams.ts';
+
+const { bubblewrap } = inject('engines');
+
+describe('the authority of a sandbox', () => {
+  it('signs for one host at a time, is known by what it stored, and has another key than the next', () => {
+    const authority = Authority.create();
+    const own = new X509Certificate(authority.certificate);
+    expect(own.ca).toBe(true);
+    expect(own.verify(own.publicKey)).toBe(true);
+    expect(Authority.from(authority.stored())?.certificate).toBe(authority.certificate);
+    expect(Authority.from('nothing of the kind')).toBeUndefined();
+    expect(Authority.create().certificate).not.toBe(authority.certificate);
+    expect(authority.contextFor('a.test')).toBe(authority.contextFor('a.test'));
+    expect(authority.contextFor('a.test')).not.toBe(authority.contextFor('b.test'));
+  });
+});
+
+describe.skipIf(!bubblewrap.available)(
+  `inspection${bubblewrap.available ? '' : ` (skipped: ${bubblewrap.reason})`}`,
+  () => {
+    let harness: Harness;
+    let sandbox: Sandbox;
+    let tls: Upstream;
+    beforeAll(async () => {
+      [harness, tls] = await Promise.all([openHarness(bubblewrapRuntime), tlsUpstream()]);
+      sandbox = await harness.open();
+    });
+    afterAll(async () => {
+      await harness?.close();
+      await tls?.[Symbol.asyncDispose]();
+    });
+
+    const within = async <T>(spec: EgressSpec, work: (opened: Opened) => Promise<T>, extra = trusting) => {
+      const opened = await hatchOf(sandbox, spec, testNames, extra);
+      using _hatch = opened.hatch;
+      return await work(opened);
+    };
+    const inspected = (more = {}) => allowing(toHere('allowed.test', tls.port, { inspect: true, ...more }));
+
+    /** TLS by hand: the name of the server, the header Host, the protocols, and whether the certificate is checked. */
+    const speak = `
+import os, socket, ssl, sys
+target, name, host, alpn, check = sys.argv[1:]
+proxy, port = os.environ['HTTP_PROXY'][7:].split(':')
+s = socket.create_connection((proxy, int(port)), 40)
+s.sendall(('CONNECT %s HTTP/1.1\\r\\n\\r\\n' % target).encode())
+print(s.recv(4096).split(b'\\r\\n')[0].decode())
+context = ssl.create_default_context() if check == 'check' else ssl.create_default_context(cafile=check)
+if alpn: context.set_alpn_protocols(alpn.split(','))
+try:
+    t = context.wrap_socket(s, server_hostname=name)
+    print(t.selected_alpn_protocol(), t.getpeercert()['subjectAltName'])
+    t.sendall(('GET /x HTTP/1.1\\r\\nHost: %s\\r\\nConnection: close\\r\\n\\r\\n' % host).encode())
+    got = b''
+    while True:
+        chunk = t.recv(65536)
+        if not chunk: break
+        got += chunk
+    print(got.split(b'\\r\\n')[0].decode())
+except OSError as error: print(type(error).__name__, getattr(error, 'reason', error))
+`;
+
+    it('NET-2: is honest about its name and its protocol, and takes no other name inside', async () => {
+      const target = `allowed.test:${tls.port}`;
+      await within(inspected(), async (opened) => {
+        const both = await python(
+          sandbox,
+          opened,
+          speak,
+          target,
+          'allowed.test',
+          target,
+          'h2,http/1.1',
+          'check',
+        );
+        expect(both.stdout.split('\n').slice(0, 3), both.stderr).toEqual([
+          'HTTP/1.1 200 Connection established',
+          "http/1.1 (('DNS', 'allowed.test'),)",
+          'HTTP/1.1 200 OK',
+        ]);
+        const front = await python(sandbox, opened, speak, target, 'allowed.test', 'other.test', '', 'check');
+        expect(front.stdout).toContain('HTTP/1.1 403 Geode');
+        expect(front.denied?.[0]).toMatchObject({ rule: 'host name' });
+        const forged = await python(sandbox, opened, speak, target, 'other.test', target, '', 'check');
+        expect(forged.stdout).toContain('UNRECOGNIZED_NAME');
+        const grpc = await python(sandbox, opened, speak, target, 'allowed.test', target, 'h2', 'check');
+        expect(grpc.stdout).toContain('SSLError');
+        expect(grpc.denied?.[0]?.reason).toContain('speaks HTTP/1.1 only, and this client offers h2');
+      });
+    });
+
+    it('NET-3: says why a client fails that pins its own certificate, and how to leave the host alone', async () => {
+      const target = `allowed.test:${tls.port}`;
+      await sandbox.files.write('pinned.crt', readFileSync(certificateFile));
+      await within(inspected(), async (opened) => {
+        const result = await python(sandbox, opened, speak, target, 'allowed.test', target, '', 'pinned.crt');
+        expect(result.stdout).toContain('CERTIFICATE_VERIFY_FAILED');
+        expect(result.denied?.[0]).toMatchObject({
+          rule: 'inspection',
+          ask: `--allow ${target}`,
+          reason: expect.stringContaining('the client did not take the certificate of this sandbox'),
+        });
+      });
+    });
+
+    it('NET-2: verifies the certificate of the upstream, since the client cannot', async () => {
+      await within(
+        inspected(),
+        async (opened) => {
+          const target = `allowed.test:${tls.port}`;
+          const seen = tls.seen.length;
+          const result = await python(sandbox, opened, speak, target, 'allowed.test', target, '', 'check');
+          expect(result.stdout).toContain('HTTP/1.1 502 Geode: ');
+          expect(result.stdout).toContain('has no TLS that this host trusts: self-signed certificate');
+          expect(tls.seen.length).toBe(seen);
+          expect(opened.audit.at(-1)).toMatchObject({ verdict: 'failed', via: 'inspected', path: '/x' });
+        },
+        {},
+      );
+    });
+
+    it('passes WebSockets, and a slow stream chunk by chunk', async () => {
+      await using chunks = await tlsUpstream((_, response) => {
+        response.write('first\n');
+        setTimeout(() => response.end('second\n'), 300);
+      });
+      await using sockets = await tlsUpstream();
+      sockets.onUpgrade((request: IncomingMessage, socket) => {
+        const accept = createHash('sha1')
+          .update(`${request.headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`)
+          .digest('base64');
+        socket.write(
+          `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`,
+        );
+        socket.on('error', () => {}).pipe(socket);
+      });
+      const spec = allowing(
+        toHere('allowed.test', sockets.port, { inspect: true, paths: ['/live'] }),
+        toHere('allowed.test', chunks.port, { inspect: true }),
+      );
+      const code = `
+import os, socket, ssl, sys
+proxy, port = os.environ['HTTP_PROXY'][7:].split(':')
+def tunnel(to):
+    s = socket.create_connection((proxy, int(port)), 40)
+    s.sendall(('CONNECT allowed.test:%s HTTP/1.1\\r\\n\\r\\n' % to).encode()); s.recv(4096)
+    return ssl.create_default_context().wrap_socket(s, server_hostname='allowed.test')
+t = tunnel(sys.argv[1])
+t.sendall(('GET /live HTTP/1.1\\r\\nHost: allowed.test:%s\\r\\nUpgrade: websocket\\r\\nConnection: Upgrade\\r\\nSec-WebSocket-Version: 13\\r\\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\\r\\n\\r\\n' % sys.argv[1]).encode())
+head = t.recv(4096)
+print(head.split(b'\\r\\n')[0].decode(), b's3pPLMBiTxaQ9kYGzzhZRbK+xOo=' in head)
+t.sendall(b'\\x81\\x04ping'); print(t.recv(100))
+c = tunnel(sys.argv[2])
+c.sendall(('GET / HTTP/1.1\\r\\nHost: allowed.test:%s\\r\\n\\r\\n' % sys.argv[2]).encode())
+got = b''
+while b'first' not in got: got += c.recv(4096)
+print(b'second' in got)
+`;
+      await within(spec, async (opened) => {
+        const result = await python(sandbox, opened, code, String(sockets.port), String(chunks.port));
+        expect(result.stderr).toBe('');
+        expect(result.stdout).toBe("HTTP/1.1 101 Switching Protocols True\nb'\\x81\\x04ping'\nFalse\n");
+      });
+    });
+
+    it('NET-1: denies some methods of a host that is open otherwise, and cuts what is open when a rule goes', async () => {
+      const deny = [{ host: 'allowed.test', inspect: true, methods: ['POST'] }];
+      const allow = [toHere('allowed.test', tls.port)];
+      const code = `
+import sys, urllib.request, urllib.error
+for method in ['GET', 'POST']:
+    try: print(urllib.request.urlopen(urllib.request.Request(sys.argv[1], method=method), timeout=40).status)
+    except urllib.error.HTTPError as error: print(error.code, error.reason)
+`;
+      await within(specOf({ mode: 'allow-list', allow, deny }), async (opened) => {
+        const url = `https://allowed.test:${tls.port}/`;
+        const result = await python(sandbox, opened, code, url);
+        expect(result.stdout, result.stderr).toBe(
+          `200\n403 Geode: allowed.test:${tls.port} is denied by the rule inspect:POST https://allowed.test/\n`,
+        );
+        await opened.hatch.change(allowing(toHere('allowed.test', tls.port)));
+        expect(opened.hatch.env.SSL_CERT_FILE).toBeUndefined();
+      });
+    });
+
+    it('NET-4: adds a credential to calls of an https API whose client knows nothing of it', async () => {
+      const secret = 'tickets-secret-0123456789';
+      await using echo = await tlsUpstream((request, response) => {
+        response.end(`${request.method} ${request.url} ${request.headers['x-ticket-key'] ?? 'none'}`);
+      });
+      const upstream = `https://allowed.test:${echo.port}/v2`;
+      const binding = {
+        name: 'tickets',
+        upstream,
+        add: 'header:X-Ticket-Key',
+        methods: ['GET'],
+        inspect: true,
+      };
+      const services = { secret: () => secret, refusal: () => undefined, onUsage: () => {} };
+      const spec = { ...specOf({ mode: 'deny-all', allow: [], deny: [] }), bindings: [binding] };
+      const code = `
+import sys, urllib.request, urllib.error
+for method, path in [('GET', '/v2/a'), ('POST', '/v2/a'), ('GET', '/v1')]:
+    asked = urllib.request.Request(sys.argv[1] + path, method=method, headers={'X-Ticket-Key': 'mine'})
+    try: print(urllib.request.urlopen(asked, timeout=40).read().decode())
+    except urllib.error.HTTPError as error: print(error.code, error.read().decode())
+`;
+      await within(
+        spec,
+        async (opened) => {
+          const result = await python(sandbox, opened, code, `https://allowed.test:${echo.port}`);
+          const [first, second, third] = result.stdout.split('\n');
+          expect(first, result.stderr).toBe(`GET /v2/a ${'*'.repeat(secret.length)}`);
+          expect(second).toContain('403');
+          expect(second).toContain('the binding tickets does not allow POST of this path');
+          expect(third).toContain('404');
+          expect(echo.seen.map(({ headers }) => headers['x-ticket-key'])).toEqual([secret]);
+          expect(JSON.stringify(opened.hatch.env)).not.toContain(secret);
+        },
+        { ...trusting, bindings: services },
+      );
+    });
+
+    it('refuses a greeting that cannot be read, also where TLS is opened', async () => {
+      const code = `
+import os, socket, sys
+proxy, port = os.environ['HTTP_PROXY'][7:].split(':')
+for first in [bytes.fromhex(sys.argv[2])[:-3] + b'\\x00\\x00\\x00', b'\\x00\\x01\\x02 other']:
+    s = socket.create_connection((proxy, int(port)), 40)
+    s.sendall(('CONNECT allowed.test:%s HTTP/1.1\\r\\n\\r\\n' % sys.argv[1]).encode()); s.recv(4096)
+    s.sendall(first)
+    got = b''
+    try:
+        while True:
+            chunk = s.recv(4096)
+            if not chunk: break
+            got += chunk
+    except ConnectionError: pass
+    print(got[:1] in (b'', b'\\x15'))
+`;
+      const hello = await greeting('elsewhere.test');
+      await within(inspected(), async (opened) => {
+        const result = await python(sandbox, opened, code, String(tls.port), hello.toString('hex'));
+        expect(result.stdout, result.stderr).toBe('True\nTrue\n');
+        expect(result.denied).toHaveLength(2);
+      });
+    });
+  },
+);

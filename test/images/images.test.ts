@@ -1,0 +1,130 @@
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import type { BuiltImage } from '../../src/core/images.ts';
+import { type SandboxHome, sandboxHome } from '../cli/sandbox-home.ts';
+import { imageTag } from '../engine/images.ts';
+import { mirrorSettings } from './reach.ts';
+
+const { docker } = inject('engines');
+const skipped = docker.available ? '' : ` (skipped: ${docker.reason})`;
+const base = imageTag('base');
+
+/** What each program of the images says of itself. */
+const programs = {
+  node: 'v24.21.0',
+  npm: '11.21.1',
+  python3: 'Python 3.',
+  git: 'git version 2.',
+  rg: 'ripgrep ',
+  claude: '2.1.325',
+  codex: 'codex-cli 0.166.0',
+  rustc: 'rustc 1.',
+  cargo: 'cargo 1.',
+  cc: 'cc (Debian',
+} as const;
+
+describe.skipIf(!docker.available)(`images of Geode, built by Docker${skipped}`, () => {
+  let home: SandboxHome;
+
+  beforeAll(async () => {
+    home = await sandboxHome({
+      ...(await mirrorSettings()),
+      GEODE_DOCKER_HOST: `unix://${docker.available ? docker.socket : ''}`,
+      GEODE_RUNTIME_NAME: 'docker',
+      GEODE_SANDBOX_READY: '0',
+    });
+  }, 120_000);
+  afterAll(async () => {
+    for (const name of ['full', 'agent', 'base']) await home?.run(['image', 'rm', name]);
+    await home?.[Symbol.asyncDispose]();
+  }, 120_000);
+
+  it('AGT-6: base, agent and full are built from a given base, without a container registry, and say how far they are', {
+    timeout: 900_000,
+  }, async () => {
+    const { code, stdout, stderr } = await home.run(['image', 'build', 'full', '--from', base]);
+    expect(code, stderr).toBe(0);
+    const [, version = ''] =
+      /^localhost\/geode\/full:(\S+) {2}sha256:[0-9a-f]{64} {2}[\d.]+ GB\n$/.exec(stdout) ?? [];
+    expect(version, stdout).toBe('0.1.0');
+    for (const name of ['base', 'agent', 'full'])
+      expect(stderr).toMatch(new RegExp(`^localhost/geode/${name}:0.1.0 1/\\d+ ARG BASE=`, 'm'));
+    expect(stderr).not.toContain('pulling');
+  });
+
+  it('AGT-6: the ledger has the digest of each, and what it was built on', { timeout: 300_000 }, async () => {
+    const { images } = await home.json<{ images: BuiltImage[] }>(['image', 'ls']);
+    expect(images.map(({ name }) => name)).toEqual(['base', 'agent', 'full']);
+    for (const { id, sizeBytes } of images) {
+      expect(id).toMatch(/^sha256:[0-9a-f]{64}$/);
+      expect(sizeBytes).toBeGreaterThan(1e8);
+    }
+    const [first, second, third] = images;
+    expect([first?.from, second?.from, third?.from]).toEqual([base, first?.image, second?.image]);
+    expect([second?.fromId, third?.fromId]).toEqual([first?.id, second?.id]);
+    expect(await home.ok(['image', 'ls'])).toContain(`on ${base}\n`);
+  });
+
+  it('AGT-6: a sandbox of the image has Node, Python, git, Claude Code, Codex, Go and Rust, and no certificate of the builder', {
+    timeout: 300_000,
+  }, async () => {
+    await home.ok(['sandbox', 'create', 'tools', '--image', 'localhost/geode/full:0.1.0']);
+    for (const [program, words] of Object.entries(programs)) {
+      const said = await home.ok(['sandbox', 'exec', 'tools', '--', program, '--version']);
+      expect(said, program).toContain(words);
+    }
+    expect(await home.ok(['sandbox', 'exec', 'tools', '--', 'go', 'version'])).toContain('go version go1.');
+    const acp = await home.ok(
+      ['sandbox', 'exec', 'tools', '--', 'claude-agent-acp'],
+      '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{}}}\n',
+    );
+    expect(JSON.parse(acp.split('\n')[0] ?? '')).toMatchObject({ id: 1, result: { protocolVersion: 1 } });
+    expect(await home.ok(['sandbox', 'exec', 'tools', '--', 'ls', '-A', '/tmp'])).not.toContain('build');
+    const used = await home.run(['image', 'rm', 'full', '--json']);
+    expect(JSON.parse(used.stdout)).toMatchObject({ code: 'image_in_use' });
+    await home.ok(['sandbox', 'rm', 'tools']);
+  });
+
+  it('AGT-6: a build of the same base is done at once, and removal takes the name away', {
+    timeout: 300_000,
+  }, async () => {
+    const before = await home.json<{ images: BuiltImage[] }>(['image', 'ls']);
+    const again = await home.json<BuiltImage>(['image', 'build', 'agent', '--from', base]);
+    expect(again.id).toBe(before.images.find(({ name }) => name === 'agent')?.id);
+    expect(await home.ok(['image', 'rm', 'full'])).toBe('full removed\n');
+    expect(await home.ok(['image', 'rm', 'full'])).toBe('full was not built here\n');
+    const { images } = await home.json<{ images: BuiltImage[] }>(['image', 'ls']);
+    expect(images.map(({ name }) => name)).toEqual(['base', 'agent']);
+  });
+
+  it('refuses with the reason: an unknown image, a base that nobody has, a base without a tag', {
+    timeout: 300_000,
+  }, async () => {
+    const unknown = await home.run(['image', 'build', 'huge']);
+    expect(unknown).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('there are base, agent, full'),
+    });
+    const nowhere = await home.run(['image', 'build', 'base', '--from', '127.0.0.1:9/nothing:1', '--json']);
+    expect(nowhere.code).toBe(1);
+    expect(JSON.parse(nowhere.stdout)).toMatchObject({
+      code: 'pull_failed',
+      hint: expect.stringContaining('geode image build --from IMAGE'),
+    });
+    const untagged = await home.run(['image', 'build', 'base', '--from', 'debian', '--json']);
+    expect(JSON.parse(untagged.stdout)).toMatchObject({ code: 'invalid_input' });
+  });
+
+  it('says that there is no engine', { timeout: 300_000 }, async () => {
+    await using none = await sandboxHome({
+      GEODE_DOCKER_HOST: 'unix:///nowhere/docker.sock',
+      GEODE_RUNTIME_NAME: 'native',
+      GEODE_SANDBOX_READY: '0',
+    });
+    const { code, stdout } = await none.run(['image', 'build', 'base', '--json']);
+    expect(code).toBe(1);
+    expect(JSON.parse(stdout)).toMatchObject({
+      code: 'runtime_unavailable',
+      error: expect.stringContaining('no engine listens at unix:///nowhere/docker.sock'),
+    });
+  });
+});
