@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useRef, useState } from 'react';
 import { client } from '../api.ts';
+import { keepFollowing } from '../keep-following.ts';
 import { saveAs } from '../save-as.ts';
 import { plainText, timeText } from '../shown.ts';
 import { text } from '../text.ts';
@@ -187,9 +188,11 @@ function useJournal(chat: string, process: string, start: Start): Followed {
         if (!left.signal.aborted) draw();
       }, drawEveryMs);
     };
+    const { signal } = left;
+    const decoder = new TextDecoder();
+    let place = start;
     const follow = async () => {
-      const decoder = new TextDecoder();
-      const events = client.sandboxes.of(chat).journals.follow(process, { ...start, signal: left.signal });
+      const events = client.sandboxes.of(chat).journals.follow(process, { ...place, signal });
       for await (const event of events) {
         if (event.type === 'exit') {
           const how =
@@ -198,6 +201,7 @@ function useJournal(chat: string, process: string, start: Start): Followed {
               : `${text.processes.signal} ${event.signal}`;
           draw({ ended: how });
         } else if (event.type !== 'output-lost') {
+          place = { from: event.offset + event.bytes.length };
           const pieces = (rest + plainText(decoder.decode(event.bytes, { stream: true }))).split('\n');
           rest = pieces.pop() ?? '';
           lines.push(...pieces);
@@ -208,9 +212,7 @@ function useJournal(chat: string, process: string, start: Start): Followed {
       }
     };
     draw({ error: undefined, ended: undefined });
-    follow().catch((error: unknown) => {
-      if (!left.signal.aborted) draw({ error });
-    });
+    keepFollowing(signal, follow).catch((error: unknown) => draw({ error }));
     return () => left.abort();
   }, [chat, process, start]);
   return followed;
