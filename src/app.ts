@@ -141,6 +141,7 @@ export function createApp(
     usage: {
       prices: { ...knownPrices, ...config.providers.prices },
       budgetPerDay: config.providers.daily_budget,
+      tokensPerDay: config.providers.daily_tokens,
     },
     warn,
     events,

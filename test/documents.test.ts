@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { commandsDocument } from '../scripts/commands-document.ts';
 import { errorsDocument } from '../scripts/errors-document.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -36,6 +37,11 @@ const layers = [
 ];
 
 describe('documents and layers', () => {
+  it('docs/commands.md is what the table of commands says', async () => {
+    const written = readFileSync(join(root, 'docs/commands.md'), 'utf8');
+    expect(written, 'run npm run docs').toBe(await commandsDocument());
+  });
+
   it('docs/errors.md is what the catalogue says', () => {
     expect(readFileSync(join(root, 'docs/errors.md'), 'utf8'), 'run npm run docs').toBe(errorsDocument());
   });

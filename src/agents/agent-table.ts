@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import type { AgentConversation, AgentEvent, AgentHappening, DriverName } from '../core/agent.ts';
+import type { AgentConversation, AgentEvent, AgentHappening, Audience, DriverName } from '../core/agent.ts';
 import { GeodeError } from '../core/errors.ts';
 import type { Chapter, Ledger } from '../ledger/ledger.ts';
 import type { Sql } from '../ledger/sql.ts';
+import { recordTurn } from './transcript.ts';
 
 /** AUTOINCREMENT: the number of an event that is gone is never given again. */
 export const agentChapter: Chapter = {
@@ -50,12 +51,42 @@ export const agentChapter: Chapter = {
       message TEXT NOT NULL,
       PRIMARY KEY (conversation, number)
     ) STRICT`,
+    // A transcript outlives its conversation, so it refers to none.
+    `ALTER TABLE agent_conversations ADD COLUMN audience TEXT NOT NULL DEFAULT 'private';
+    CREATE TABLE agent_summaries (
+      conversation INTEGER PRIMARY KEY REFERENCES agent_conversations (id) ON DELETE CASCADE,
+      upto INTEGER NOT NULL,
+      text TEXT NOT NULL,
+      at INTEGER NOT NULL
+    ) STRICT;
+    CREATE TABLE agent_steers (
+      number INTEGER PRIMARY KEY AUTOINCREMENT,
+      conversation INTEGER NOT NULL REFERENCES agent_conversations (id) ON DELETE CASCADE,
+      turn TEXT NOT NULL,
+      mark TEXT NOT NULL,
+      text TEXT NOT NULL,
+      taken INTEGER NOT NULL DEFAULT 0,
+      UNIQUE (conversation, mark)
+    ) STRICT;
+    CREATE TABLE agent_transcript (
+      number INTEGER PRIMARY KEY AUTOINCREMENT,
+      user TEXT NOT NULL,
+      chat TEXT NOT NULL,
+      conversation INTEGER NOT NULL,
+      turn TEXT NOT NULL UNIQUE,
+      driver TEXT NOT NULL,
+      started_at INTEGER NOT NULL,
+      ended_at INTEGER NOT NULL,
+      events TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX agent_transcript_of ON agent_transcript (user, chat, number)`,
   ],
 };
 
 export interface ConversationRow extends AgentConversation {
   readonly id: number;
   readonly user: string;
+  readonly audience: Audience;
 }
 
 export interface TurnRow {
@@ -158,6 +189,13 @@ export class AgentTable {
     return this.get(user, chat);
   }
 
+  /** The audience never becomes smaller again. */
+  openToGroup(conversation: number): void {
+    this.#ledger.write(
+      (sql) => sql.run`UPDATE agent_conversations SET audience = 'group' WHERE id = ${conversation}`,
+    );
+  }
+
   /** With its first event. */
   beginTurn(
     conversation: ConversationRow,
@@ -211,6 +249,7 @@ export class AgentTable {
     const now = Date.now();
     this.#ledger.write((sql) => {
       for (const happening of happenings) addEvent(sql, turn.conversation, turn.id, happening);
+      recordTurn(sql, turn.id, now);
       sql.run`UPDATE agent_turns SET ended_at = ${now} WHERE id = ${turn.id}`;
       sql.run`UPDATE agent_conversations SET active_at = ${now} WHERE id = ${turn.conversation}`;
       sql.run`DELETE FROM agent_events WHERE conversation = ${turn.conversation} AND seq <= (
@@ -290,6 +329,7 @@ function conversationOf(row: Row): ConversationRow {
     driver: String(row.driver) as DriverName,
     model: row.model === null ? null : String(row.model),
     state: Number(row.open) > 0 ? 'running' : 'idle',
+    audience: row.audience === 'group' ? 'group' : 'private',
     createdAt: Number(row.created_at),
     activeAt: Number(row.active_at),
     turns: Number(row.turns),

@@ -1,5 +1,5 @@
 /** What a driver is given for one turn, and what it owes. The host keeps everything else. */
-import type { AgentHappening, AgentResult, DriverName, PermissionAnswer } from '../core/agent.ts';
+import type { AgentHappening, AgentResult, Audience, DriverName, PermissionAnswer } from '../core/agent.ts';
 import type { Cancel } from '../core/cancel.ts';
 import type { PersistentSandbox, UserSandboxes } from '../core/persistent.ts';
 
@@ -20,6 +20,8 @@ export interface DriverTurn {
   /** Paths in the workspace. */
   readonly attachments: readonly string[];
   readonly model: string | null;
+  /** Of a group: the memory of its user is not for this turn. */
+  readonly audience: Audience;
   /** Another host began this turn. */
   readonly isResumed: boolean;
   /** What the driver last kept of this conversation; undefined in the beginning. */
@@ -49,6 +51,8 @@ export interface TurnEnd {
 
 export interface AgentDriver extends Partial<Disposable> {
   readonly name: DriverName;
+  /** Its turns hear what is said while they run. */
+  readonly listens?: true;
   /** Refuses what cannot begin at all, before anything is written: a model that is not there. */
   check(model: string | null): void;
   /** The sandbox of the chat, with all that the agent needs to be there. */

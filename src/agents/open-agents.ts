@@ -21,6 +21,8 @@ import { decisionOf } from './ask-person.ts';
 import type { AgentDriver, TurnStop } from './driver.ts';
 import { type CheckedMessage, checkMessage, writeAttachments } from './messages.ts';
 import { runTurn } from './run-turn.ts';
+import { Steers } from './steers.ts';
+import { transcriptOf } from './transcript.ts';
 
 export interface AgentsOptions {
   readonly ledger: Ledger;
@@ -43,6 +45,10 @@ const mostStarts = 5;
 const pageSize = 256;
 
 interface RunningTurn {
+  readonly id: string;
+  readonly conversation: number;
+  /** It hears what is said while it runs. */
+  readonly listens: boolean;
   readonly stop: AbortController;
   readonly ended: Promise<void>;
 }
@@ -57,6 +63,7 @@ export function openAgents(options: AgentsOptions): Agents {
 class HostedAgents implements Agents {
   readonly #options: AgentsOptions;
   readonly #table: AgentTable;
+  readonly #steers: Steers;
   readonly #log: Log;
   readonly #news = new EventEmitter().setMaxListeners(0);
   readonly #running = new Map<string, RunningTurn>();
@@ -67,6 +74,7 @@ class HostedAgents implements Agents {
   constructor(options: AgentsOptions) {
     this.#options = options;
     this.#table = new AgentTable(options.ledger);
+    this.#steers = new Steers(options.ledger);
     this.#log = options.log ?? noLog;
   }
 
@@ -76,6 +84,12 @@ class HostedAgents implements Agents {
       events: (chat, options) => this.#events(user, chat, options),
       interrupt: (chat, options) => this.#interrupt(user, chat, options),
       answer: async (chat, id, answer, by) => this.#answer(user, chat, id, answer, by),
+      steer: (chat, message) => this.#steer(user, chat, message),
+      steered: (chat, mark) => {
+        const conversation = this.#table.find(user, chat);
+        return conversation !== undefined && this.#steers.isTaken(conversation.id, mark);
+      },
+      transcript: (chat) => transcriptOf(this.#options.ledger, user, chat),
       stop: (chat, options) => this.#stop(user, chat, options),
       list: () => this.#table.list(user).map(shown),
       get: (chat) => shown(this.#table.get(user, chat)),
@@ -128,6 +142,8 @@ class HostedAgents implements Agents {
 
   async #begin(user: string, chat: string, message: CheckedMessage, options: SendOptions): Promise<Begun> {
     const key = keyOf(user, chat);
+    // A turn whose last event is kept has only to be let go of.
+    if (this.#table.find(user, chat)?.state === 'idle') await this.#running.get(key)?.ended;
     const known = this.#table.find(user, chat);
     if (this.#running.has(key) || this.#starting.has(key) || known?.state === 'running')
       throw new GeodeError('agent_busy', `A turn of the chat ${JSON.stringify(chat)} is running.`);
@@ -152,7 +168,7 @@ class HostedAgents implements Agents {
     chat: string,
     known: ConversationRow | undefined,
     { text, mark, attachments }: CheckedMessage,
-    { driver: wanted, model, signal }: SendOptions,
+    { driver: wanted, model, audience, signal }: SendOptions,
   ): Promise<Begun> {
     const name = known?.driver ?? wanted ?? this.#options.driver;
     refuseMismatch(known, wanted, model);
@@ -163,7 +179,9 @@ class HostedAgents implements Agents {
     const paths = await writeAttachments(sandbox.files, attachments, stop);
     const snapshot = await this.#mark(sandbox);
     throwIfCancelled(stop, 'The message');
-    const conversation = known ?? this.#table.begin(user, chat, name, model ?? null);
+    const begun = known ?? this.#table.begin(user, chat, name, model ?? null);
+    if (audience === 'group') this.#table.openToGroup(begun.id);
+    const conversation = audience === 'group' ? { ...begun, audience } : begun;
     const { row, firstSeq } = this.#table.beginTurn(conversation, {
       message: text,
       mark,
@@ -235,7 +253,8 @@ class HostedAgents implements Agents {
         this.#running.delete(key);
         this.#tellReaders(conversation.id);
       });
-    this.#running.set(key, { stop, ended });
+    const listens = driver.listens === true;
+    this.#running.set(key, { id: row.id, conversation: conversation.id, listens, stop, ended });
   }
 
   async *#events(
@@ -292,6 +311,13 @@ class HostedAgents implements Agents {
     if (turn === undefined) return false;
     turn.stop.abort('interrupt' satisfies TurnStop);
     await turn.ended;
+    return true;
+  }
+
+  #steer(user: string, chat: string, message: { readonly text: string; readonly mark: string }): boolean {
+    const turn = this.#running.get(keyOf(user, chat));
+    if (turn === undefined || !turn.listens || turn.stop.signal.aborted) return false;
+    this.#steers.add(turn.conversation, turn.id, message);
     return true;
   }
 
@@ -369,6 +395,6 @@ function keyOf(user: string, chat: string): string {
   return JSON.stringify([user, chat]);
 }
 
-function shown({ id: _, user: __, ...conversation }: ConversationRow): AgentConversation {
+function shown({ id: _, user: __, audience: ___, ...conversation }: ConversationRow): AgentConversation {
   return conversation;
 }

@@ -72,6 +72,7 @@ async function lastOf(
     message: row.message,
     attachments: row.attachments,
     model: conversation.model,
+    audience: conversation.audience,
     isResumed: row.starts > 1,
     state: parts.table.state(conversation.id),
     keep: (happenings, state) => events.push(happenings, state),

@@ -15,6 +15,7 @@ import { reference } from './reference.ts';
 import { agentRoutes } from './routes/agents/agents.ts';
 import { approvalRoutes } from './routes/approvals/approvals.ts';
 import { chatRoutes } from './routes/chats/chats.ts';
+import { scheduleRoutes } from './routes/chats/schedules.ts';
 import { senderRoutes } from './routes/chats/senders.ts';
 import { bulk } from './routes/context/bulk.ts';
 import { categories } from './routes/context/categories.ts';
@@ -119,6 +120,7 @@ export function createApp(parts: ApiParts, options: ApiOptions, stopping: AbortS
   if (parts.chats !== undefined) {
     app.openapiRoutes(chatRoutes(parts.chats));
     app.openapiRoutes(senderRoutes(parts.chats));
+    app.openapiRoutes(scheduleRoutes(parts.chats));
   }
   if (parts.keys !== 'off') app.openapiRoutes(keyRoutes(parts.keys));
   if (parts.logins !== undefined)

@@ -8,7 +8,14 @@ export interface KnownChat extends Chat {
   readonly user: string;
   readonly lane: string;
   readonly address: string;
+  /** Several people read along. */
+  readonly isGroup: boolean;
+  /** What becomes of a message during a turn; null: what is usual. */
+  readonly during: DuringTurn | null;
 }
+
+/** A message that comes during a turn waits for its end, or is heard by it. */
+export type DuringTurn = 'follow' | 'steer';
 
 /** Two different addresses never share a lane: the channel's name has no colon. */
 export function laneOf(channel: string, address: string): string {
@@ -33,14 +40,15 @@ export class ChatTable {
   }
 
   /** The chat at an address; the first user who speaks there has it. */
-  meet(user: string, channel: string, address: string): KnownChat {
+  meet(user: string, channel: string, address: string, isGroup = false): KnownChat {
     const lane = laneOf(channel, address);
     const name = channel === webChannel ? address.slice(user.length + 1) : lane;
     const now = Date.now();
     this.#ledger.write(
-      (sql) => sql.run`INSERT INTO chats VALUES
-        (${lane}, ${user}, ${name}, ${channel}, ${address}, NULL, ${now}, ${now})
-        ON CONFLICT (lane) DO UPDATE SET active_at = excluded.active_at`,
+      (sql) => sql.run`INSERT INTO chats (lane, user, name, channel, address, created_at, active_at, is_group)
+        VALUES (${lane}, ${user}, ${name}, ${channel}, ${address}, ${now}, ${now}, ${isGroup ? 1 : 0})
+        ON CONFLICT (lane) DO UPDATE SET active_at = excluded.active_at,
+          is_group = max(is_group, excluded.is_group)`,
     );
     const chat = this.at(lane);
     if (chat === undefined) throw new Error(`The chat ${lane} was not kept`);
@@ -82,6 +90,10 @@ export class ChatTable {
     this.#ledger.write((sql) => sql.run`UPDATE chats SET model = ${model} WHERE lane = ${lane}`);
   }
 
+  setDuring(lane: string, during: DuringTurn | null): void {
+    this.#ledger.write((sql) => sql.run`UPDATE chats SET during = ${during} WHERE lane = ${lane}`);
+  }
+
   /** The platform's id of the message that grows while the turn of a message runs. */
   draft(message: number): string | undefined {
     const row = this.#ledger.read(
@@ -105,6 +117,8 @@ function chatOf(row: Readonly<Record<string, unknown>>): KnownChat {
     channel: String(row.channel),
     address: String(row.address),
     model: row.model === null ? null : String(row.model),
+    isGroup: row.is_group === 1,
+    during: row.during === 'steer' || row.during === 'follow' ? row.during : null,
     createdAt: Number(row.created_at),
     activeAt: Number(row.active_at),
   };

@@ -1,11 +1,12 @@
 /** What a person says to the gateway itself, in any chat. */
 import type { UserAgents } from '../core/agent.ts';
 import type { Bus } from '../core/bus.ts';
+import type { ChatSchedule } from '../core/chat.ts';
 import { isGeodeError } from '../core/errors.ts';
 import type { UserSandboxes } from '../core/persistent.ts';
 import type { Asks } from './asks.ts';
-import type { ChatTable, KnownChat } from './chat-table.ts';
-import type { Schedule, Schedules } from './schedules.ts';
+import type { ChatTable, DuringTurn, KnownChat } from './chat-table.ts';
+import type { Schedules } from './schedules.ts';
 
 export interface CommandScene {
   readonly chat: KnownChat;
@@ -21,6 +22,8 @@ export interface CommandScene {
   readonly schedules: Schedules;
   /** What was spent today and what may be, as text. */
   readonly spending: string;
+  /** In chats that chose nothing. */
+  readonly during: DuringTurn;
   readonly signal: AbortSignal;
 }
 
@@ -69,6 +72,12 @@ const commands: Readonly<Record<string, Command>> = {
     help: 'keep the agent from it',
     lane: 'control',
     run: (scene) => scene.asks.answer(scene, 'deny'),
+  },
+  steer: {
+    usage: '/steer [on|off]',
+    help: 'on: what you write during a run is heard by it; off: it waits its turn',
+    lane: 'control',
+    run: steer,
   },
   new: { usage: '/new', help: 'begin a new conversation; the files stay', lane: 'chat', run: beginAnew },
   undo: { usage: '/undo', help: 'take back the last change of the files', lane: 'chat', run: undo },
@@ -125,7 +134,7 @@ function helpText(): string {
   return `Write what you want done; the agent of this chat works in its own sandbox.\n\n${lines.join('\n')}`;
 }
 
-async function status({ chat, agents, bus, sandboxes, spending, signal }: CommandScene) {
+async function status({ chat, agents, bus, sandboxes, spending, during, signal }: CommandScene) {
   const conversation = agents.list().find((each) => each.chat === chat.name);
   const sandbox = await sandboxes.inspect(chat.name, { signal }).catch((error) => {
     if (isGeodeError(error, 'sandbox_not_found')) return undefined;
@@ -133,7 +142,11 @@ async function status({ chat, agents, bus, sandboxes, spending, signal }: Comman
   });
   const { waiting, running } = await bus.counts();
   const lines = [
-    `Run: ${conversation?.state ?? 'idle'}${conversation === undefined ? '' : `, ${conversation.turns} turns so far`}`,
+    `Run: ${conversation?.state ?? 'idle'}`,
+    conversation === undefined
+      ? 'Session: new'
+      : `Session: ${conversation.turns} turns since ${timeText(conversation.createdAt)}, $${conversation.cost.toFixed(2)}`,
+    `Messages during a run: ${(chat.during ?? during) === 'steer' ? 'heard by it (/steer off)' : 'wait (/steer on)'}`,
     `Model: ${chat.model ?? conversation?.model ?? 'the usual one'}`,
     `Sandbox: ${sandbox === undefined ? 'none yet' : `${sandbox.state}, isolation ${sandbox.grade ?? 'not known'}`}`,
     `All chats: ${running} running, ${waiting} waiting`,
@@ -154,7 +167,20 @@ async function stop({ chat, agents, bus, words, signal }: CommandScene) {
 
 async function beginAnew({ chat, agents, signal }: CommandScene) {
   await agents.stop(chat.name, { signal });
-  return { text: 'A new conversation begins. The files are as they were.' };
+  return { text: 'A new conversation begins. The files are as they were; the old one stays on record.' };
+}
+
+async function steer({ chat, chats, words, during }: CommandScene) {
+  const word = words.toLowerCase();
+  if (word === 'on' || word === 'off') chats.setDuring(chat.lane, word === 'on' ? 'steer' : 'follow');
+  else if (word !== '') return { text: 'Say `/steer on` or `/steer off`.' };
+  const now = word === 'on' ? 'steer' : word === 'off' ? 'follow' : (chat.during ?? during);
+  return {
+    text:
+      now === 'steer'
+        ? 'What you write during a run is heard by it.'
+        : 'What you write during a run waits for its end.',
+  };
 }
 
 async function undo({ chat, sandboxes, signal }: CommandScene) {
@@ -185,23 +211,24 @@ async function file({ words }: CommandScene) {
 }
 
 async function schedule({ chat, words, schedules }: CommandScene) {
-  if (words === '') return { text: listText(schedules.list(chat.lane)) };
+  if (words === '') return { text: listText(schedules.list(chat)) };
   const [, when, text] = /^([\s\S]+?):\s([\s\S]+)$/.exec(words) ?? [];
   if (when === undefined || text === undefined || commandIn(text) !== undefined)
     return { text: 'Say when and what: `/schedule 0 9 * * 1-5: sum up the news`.' };
-  const made = schedules.add(chat, when.trim(), text.trim());
-  if (made === undefined) return { text: 'This chat has too many schedules: `/unschedule ID` ends one.' };
+  const made = schedules.add(chat, { when: when.trim(), text: text.trim() });
   return { text: `Schedule \`${made.id}\`: next on ${timeText(made.next)}.` };
 }
 
 async function unschedule({ chat, words, schedules }: CommandScene) {
   const id = words.toLowerCase();
+  const isOwn = schedules.list(chat).some((each) => each.id === id);
   return {
-    text: schedules.remove(chat.lane, id) ? `Schedule ${id} is ended.` : 'There is no such schedule.',
+    text:
+      isOwn && schedules.remove(chat.user, id) ? `Schedule ${id} is ended.` : 'There is no such schedule.',
   };
 }
 
-function listText(found: readonly Schedule[]): string {
+function listText(found: readonly ChatSchedule[]): string {
   if (found.length === 0) return 'This chat has no schedules.';
   return found
     .map(({ id, when, text, next }) => `\`${id}\` ${when}: ${text} (next ${timeText(next)})`)

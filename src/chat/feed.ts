@@ -5,6 +5,8 @@ import type { ChatEvent } from '../core/chat.ts';
 import { messageBody, replyBody } from './bodies.ts';
 
 const pageSize = 256;
+/** Told to every reader of a lane: there may be more to read. */
+const look = Symbol('look');
 
 /** What happens in chats, for whoever watches: first what is kept, then each thing as it happens. */
 export class Feed {
@@ -26,7 +28,6 @@ export class Feed {
   ): AsyncGenerator<ChatEvent> {
     const ended = new AbortController();
     const until = signal === undefined ? ended.signal : AbortSignal.any([signal, ended.signal]);
-    const look = Symbol('look');
     // Listens before the first query: what comes during it is seen by the next one.
     const news = on(this.#live, lane, { signal: until });
     using _changes = this.#bus.onChange(() => this.#live.emit(lane, look));

@@ -10,14 +10,15 @@ import type { Events } from '../core/events.ts';
 import type { Log } from '../core/log.ts';
 import type { Sandboxes } from '../core/persistent.ts';
 import { Ledger } from '../ledger/ledger.ts';
-import { dayOf, spentOn } from '../ledger/spending.ts';
+import { budgetRefusal, type DailyBudget, dayOf, spentOn } from '../ledger/spending.ts';
 import { Asks } from './asks.ts';
 import { newReply } from './bodies.ts';
 import { LedgerBus } from './bus/ledger-bus.ts';
 import { busChapter } from './bus/tables.ts';
 import { openWebChannel } from './channels/web.ts';
-import { ChatTable, controlLane, laneOf, webAddress, webChannel } from './chat-table.ts';
+import { ChatTable, controlLane, type DuringTurn, laneOf, webAddress, webChannel } from './chat-table.ts';
 import { OutboxDelivery } from './delivery.ts';
+import { chatRecords } from './export.ts';
 import { Feed } from './feed.ts';
 import { Lanes } from './lanes.ts';
 import type { ChatParts } from './parts.ts';
@@ -47,8 +48,9 @@ export interface OpenChatsOptions {
   readonly mostFileBytes: number;
   /** Of schedules that name none. */
   readonly timeZone: string;
-  /** US dollars for each user and day; null: no limit. */
-  readonly dailyBudget: number | null;
+  /** What becomes of a message that comes during a turn, in chats that chose nothing. */
+  readonly duringTurn: DuringTurn;
+  readonly dailyBudget: DailyBudget;
 }
 
 /** Commands and the like are short: none has to wait for another. */
@@ -82,6 +84,7 @@ export async function openChats(options: OpenChatsOptions): Promise<Chats> {
     events,
     log,
     mostFileBytes,
+    during: options.duringTurn,
     ...money,
   };
   const readFile = workspaceFile(sandboxes, mostFileBytes);
@@ -101,8 +104,20 @@ export async function openChats(options: OpenChatsOptions): Promise<Chats> {
   opened.use(
     new Lanes({ bus, kinds: ['interactive', 'scheduled'], lanes, concurrency, mostPerUser, work, log }),
   );
-  const reception = { bus, senders, rate: new SenderRate(options.messagesPerMinute), concurrency };
+  const reception = {
+    bus,
+    senders,
+    rate: new SenderRate(options.messagesPerMinute),
+    concurrency,
+    during: (lane: string) => chats.at(lane)?.during ?? options.duringTurn,
+  };
   for (const channel of channels.values()) channel.start((incoming) => receive(reception, incoming));
+
+  /** One of a new name begins on the web. */
+  const chatOf = (user: string, name: string) =>
+    chats.named(user, name) ?? chats.meet(user, webChannel, webAddress(user, name));
+  const laneNamed = (user: string, name: string) =>
+    chats.named(user, name)?.lane ?? laneOf(webChannel, webAddress(user, name));
 
   const all = opened.move();
   return {
@@ -121,10 +136,20 @@ export async function openChats(options: OpenChatsOptions): Promise<Chats> {
     },
     of: (user) => ({
       list: () => chats.list(user),
+      schedules: {
+        list(name) {
+          const lane = name === undefined ? undefined : chats.named(user, name)?.lane;
+          if (name === undefined) return parts.schedules.listOf(user);
+          return lane === undefined ? [] : parts.schedules.list({ lane });
+        },
+        add: (name, schedule) => parts.schedules.add(chatOf(user, name), schedule),
+        remove: (id) => parts.schedules.remove(user, id),
+      },
+      export: (name, cancel) =>
+        chatRecords(feed, laneNamed(user, name), agents.of(user).transcript(name), cancel),
       async post(name, { text, key }) {
         checkMessage(text);
-        const known = chats.named(user, name) ?? chats.meet(user, webChannel, webAddress(user, name));
-        const { channel, address } = known;
+        const { channel, address } = chatOf(user, name);
         const sender = { channel: webChannel, id: user, name: user };
         const body = { channel, address, sender, text: text.toWellFormed(), files: [], isGroup: false };
         const given = key ?? randomUUID();
@@ -132,8 +157,7 @@ export async function openChats(options: OpenChatsOptions): Promise<Chats> {
         return { ...stored, place: (await bus.place(stored.id)) ?? null };
       },
       async *events(name, { after, follow, signal } = {}) {
-        const lane = chats.named(user, name)?.lane ?? laneOf(webChannel, webAddress(user, name));
-        yield* feed.read(lane, {
+        yield* feed.read(laneNamed(user, name), {
           signal,
           ...(after !== undefined && { after }),
           ...(follow !== undefined && { follow }),
@@ -151,15 +175,18 @@ function checkMessage(text: string): void {
 }
 
 /** One sum with all that the user spends on models. */
-function budgetOf(ledger: Ledger, budget: number | null): Pick<ChatParts, 'checkBudget' | 'spending'> {
+function budgetOf(ledger: Ledger, budget: DailyBudget): Pick<ChatParts, 'checkBudget' | 'spending'> {
   const spent = (user: string) => spentOn(ledger, user, dayOf(new Date()));
-  const limit = budget === null ? 'no limit' : `$${budget.toFixed(2)}`;
+  const limit = budget.usd === null ? 'no limit' : `$${budget.usd.toFixed(2)}`;
   return {
     checkBudget(user) {
-      if (budget === null || spent(user) < budget) return;
-      throw new GeodeError('budget_spent', `Today's budget for models is spent (${limit}).`);
+      const refusal = budgetRefusal(spent(user), budget);
+      if (refusal !== undefined) throw new GeodeError('budget_spent', `No model is asked: ${refusal}.`);
     },
-    spending: (user) => `Spent today: $${spent(user).toFixed(2)} of ${limit}`,
+    spending(user) {
+      const { usd, tokens } = spent(user);
+      return `Spent today: $${usd.toFixed(2)} of ${limit}, ${tokens} of ${budget.tokens ?? 'any number of'} tokens`;
+    },
   };
 }
 

@@ -4,7 +4,7 @@ import type { EventSink } from '../core/events.ts';
 import type { Log } from '../core/log.ts';
 import type { Sandboxes } from '../core/persistent.ts';
 import type { Asks } from './asks.ts';
-import type { ChatTable } from './chat-table.ts';
+import type { ChatTable, DuringTurn } from './chat-table.ts';
 import type { Schedules } from './schedules.ts';
 import type { Senders } from './senders.ts';
 
@@ -21,6 +21,8 @@ export interface ChatParts {
   readonly log: Log;
   /** Of a file that a person sends, or that goes to one. */
   readonly mostFileBytes: number;
+  /** What becomes of a message during a turn, in chats that chose nothing. */
+  readonly during: DuringTurn;
   /** Throws `budget_spent`. */
   readonly checkBudget: (user: string) => void;
   /** What the user spent today and may spend, as text. */

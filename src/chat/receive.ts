@@ -1,7 +1,7 @@
 import type { Bus } from '../core/bus.ts';
 import type { Incoming } from '../core/channel.ts';
 import { type MessageBody, newReply } from './bodies.ts';
-import { controlLane, laneOf } from './chat-table.ts';
+import { controlLane, type DuringTurn, laneOf } from './chat-table.ts';
 import { commandIn, isControl } from './commands.ts';
 import type { SenderRate } from './sender-rate.ts';
 import type { Senders } from './senders.ts';
@@ -15,6 +15,8 @@ export interface Reception {
   readonly rate: SenderRate;
   /** Of `interactive` messages, in all. */
   readonly concurrency: number;
+  /** What becomes of a message of this lane that comes during a turn. */
+  readonly during: (lane: string) => DuringTurn;
 }
 
 /** Takes a message from a channel. It is stored when this returns, or the sender was told why not. */
@@ -72,13 +74,16 @@ export function putMessage(
 }
 
 async function tellPlace(
-  { bus, concurrency }: Reception,
+  { bus, concurrency, during }: Reception,
   id: number,
   target: Parameters<typeof newReply>[0],
 ): Promise<void> {
   const place = await bus.place(id);
   if (place === undefined) return;
-  const text = placeText(place, concurrency);
+  const text =
+    place.lane > 0 && during(target.lane) === 'steer'
+      ? 'Noted. The agent hears it as it works; /stop ends the run.'
+      : placeText(place, concurrency);
   if (text !== undefined) await bus.say(newReply(target, `place:${id}`, { text }));
 }
 

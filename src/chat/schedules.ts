@@ -1,18 +1,13 @@
 import { randomInt } from 'node:crypto';
 import type { Bus } from '../core/bus.ts';
-import { reasonOf } from '../core/errors.ts';
+import type { CatchUp, ChatSchedule, NewSchedule } from '../core/chat.ts';
+import { GeodeError, reasonOf } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { MessageBody } from './bodies.ts';
 import { type KnownChat, webChannel } from './chat-table.ts';
+import { commandIn } from './commands.ts';
 import { nextRun, parseScheduleTime, type ScheduleTime } from './schedule-time.ts';
-
-export interface Schedule {
-  readonly id: string;
-  readonly when: string;
-  readonly text: string;
-  readonly next: number;
-}
 
 export interface SchedulesOptions {
   readonly ledger: Ledger;
@@ -25,10 +20,13 @@ export interface SchedulesOptions {
 
 const lookEveryMs = 1_000;
 const mostOfChat = 50;
+/** Later than this after its time, a run is one that was missed. */
+const missedAfterMs = 60_000;
 
 /**
  * What is said in a chat at set times. The time for which a schedule runs is the key of its message, so each time counts
- * once, however often the host is killed in between. Times that passed while no host ran are made up for by one run.
+ * once, however often the host is killed in between. Times that passed while no host ran are made up for by one run, or
+ * by none, as the schedule says.
  */
 export class Schedules implements Disposable {
   readonly #options: SchedulesOptions;
@@ -47,38 +45,49 @@ export class Schedules implements Disposable {
     clearInterval(this.#timer);
   }
 
-  /** `invalid_input` for a time that is none; undefined when the chat has too many. */
-  add(chat: KnownChat, when: string, text: string): Schedule | undefined {
+  /** `invalid_input` for a time that is none, `too_many_schedules` when the chat has too many. */
+  add(chat: KnownChat, { when, text, catchUp = 'once' }: NewSchedule): ChatSchedule {
     const now = this.#now();
+    if (text.trim() === '' || commandIn(text) !== undefined)
+      throw new GeodeError('invalid_input', 'A schedule says a text to the agent, not a command.');
     const time = parseScheduleTime(when, this.#options.zone, now);
     const next = nextRun(time, now);
-    if (next === undefined || this.list(chat.lane).length >= mostOfChat) return undefined;
+    if (next === undefined) throw new GeodeError('invalid_input', `${JSON.stringify(when)}: it never runs.`);
+    if (this.list(chat).length >= mostOfChat)
+      throw new GeodeError('too_many_schedules', `The chat ${chat.name} has ${mostOfChat} schedules.`);
     const id = randomInt(36 ** 4)
       .toString(36)
       .padStart(4, '0');
     this.#options.ledger.write(
       (sql) => sql.run`INSERT INTO chat_schedules
         VALUES (${id}, ${chat.lane}, ${chat.user}, ${chat.channel}, ${chat.address}, ${when}, ${JSON.stringify(time)},
-          ${text}, ${next}, ${now})`,
+          ${text}, ${next}, ${now}, ${catchUp})`,
     );
-    return { id, when, text, next };
+    return { id, chat: chat.name, when, text, catchUp, next };
   }
 
-  list(lane: string): readonly Schedule[] {
+  list({ lane }: Pick<KnownChat, 'lane'>): readonly ChatSchedule[] {
     return this.#options.ledger
-      .read((sql) => sql.all`SELECT * FROM chat_schedules WHERE lane = ${lane} ORDER BY next`)
-      .map(({ id, at_text, text, next }) => ({
-        id: String(id),
-        when: String(at_text),
-        text: String(text),
-        next: Number(next),
-      }));
+      .read(
+        (sql) => sql.all`SELECT s.*, c.name AS chat FROM chat_schedules s JOIN chats c ON c.lane = s.lane
+          WHERE s.lane = ${lane} ORDER BY next`,
+      )
+      .map(scheduleOf);
   }
 
-  /** False when the chat has none of that id. */
-  remove(lane: string, id: string): boolean {
+  listOf(user: string): readonly ChatSchedule[] {
+    return this.#options.ledger
+      .read(
+        (sql) => sql.all`SELECT s.*, c.name AS chat FROM chat_schedules s JOIN chats c ON c.lane = s.lane
+          WHERE s.user = ${user} ORDER BY next`,
+      )
+      .map(scheduleOf);
+  }
+
+  /** False when the user has none of that id. */
+  remove(user: string, id: string): boolean {
     const { changes } = this.#options.ledger.write(
-      (sql) => sql.run`DELETE FROM chat_schedules WHERE lane = ${lane} AND id = ${id}`,
+      (sql) => sql.run`DELETE FROM chat_schedules WHERE user = ${user} AND id = ${id}`,
     );
     return Number(changes) > 0;
   }
@@ -101,7 +110,8 @@ export class Schedules implements Disposable {
         isGroup: false,
       };
       const key = `schedule:${id}:${String(row.created_at)}:${slot}`;
-      await bus.put({ lane, user, key, kind: 'scheduled', body: JSON.stringify(body) });
+      const isLeftOut = row.catch_up === 'skip' && now - slot > missedAfterMs;
+      if (!isLeftOut) await bus.put({ lane, user, key, kind: 'scheduled', body: JSON.stringify(body) });
       this.#advance(id, slot, nextRun(JSON.parse(String(row.time)) as ScheduleTime, now));
     }
   }
@@ -113,4 +123,15 @@ export class Schedules implements Disposable {
         : sql.run`UPDATE chat_schedules SET next = ${next} WHERE id = ${id} AND next = ${slot}`,
     );
   }
+}
+
+function scheduleOf(row: Readonly<Record<string, unknown>>): ChatSchedule {
+  return {
+    id: String(row.id),
+    chat: String(row.chat),
+    when: String(row.at_text),
+    text: String(row.text),
+    catchUp: String(row.catch_up) as CatchUp,
+    next: Number(row.next),
+  };
 }

@@ -60,5 +60,8 @@ export const chatChapter: Chapter = {
       created_at INTEGER NOT NULL
     ) STRICT;
     CREATE INDEX chat_schedules_next ON chat_schedules (next)`,
+    `ALTER TABLE chats ADD COLUMN is_group INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE chats ADD COLUMN during TEXT;
+    ALTER TABLE chat_schedules ADD COLUMN catch_up TEXT NOT NULL DEFAULT 'once'`,
   ],
 };

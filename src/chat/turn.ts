@@ -8,6 +8,7 @@ import type { KnownChat } from './chat-table.ts';
 import { Draft } from './draft.ts';
 import type { ChatParts } from './parts.ts';
 import { splitText } from './split-text.ts';
+import { steerMeanwhile } from './steering.ts';
 
 export interface TurnScene {
   readonly parts: ChatParts;
@@ -36,6 +37,7 @@ const busyPauseMs = 1_000;
 export async function runTurn(scene: TurnScene, claim: Claim, signal: AbortSignal): Promise<void> {
   const { parts, chat, channel, tell } = scene;
   const { message } = claim;
+  if (parts.agents.of(chat.user).steered(chat.name, message.key)) return endHeard(scene, claim);
   parts.checkBudget(chat.user);
   const draft = new Draft({
     channel,
@@ -45,6 +47,7 @@ export async function runTurn(scene: TurnScene, claim: Claim, signal: AbortSigna
   });
   tell({ type: 'turn-start', message: message.id });
   const typing = keepTyping(channel, chat.address);
+  const steering = steerMeanwhile(scene, signal);
   let last: AgentEvent | undefined;
   try {
     last = await follow(scene, claim, draft, signal);
@@ -55,6 +58,7 @@ export async function runTurn(scene: TurnScene, claim: Claim, signal: AbortSigna
     throw error;
   } finally {
     typing[Symbol.dispose]();
+    steering[Symbol.dispose]();
     await draft.end();
   }
   if (last === undefined || signal.aborted) return;
@@ -69,13 +73,15 @@ async function follow(
   signal: AbortSignal,
 ): Promise<AgentEvent | undefined> {
   const attachments = await fetchFiles(channel, body, parts.mostFileBytes);
-  const turn = parts.agents
-    .of(chat.user)
-    .send(
-      chat.name,
-      { text: body.text, attachments, mark: message.key },
-      { signal, ...(chat.model !== null && { model: chat.model }) },
-    );
+  const turn = parts.agents.of(chat.user).send(
+    chat.name,
+    { text: body.text, attachments, mark: message.key },
+    {
+      signal,
+      audience: chat.isGroup ? 'group' : 'private',
+      ...(chat.model !== null && { model: chat.model }),
+    },
+  );
   let text = '';
   for await (const event of turn) {
     if (signal.aborted) return undefined;
@@ -90,6 +96,17 @@ async function follow(
     } else if (event.type === 'turn-resume') text = '';
   }
   return undefined;
+}
+
+/** The turn before has heard it, and its answer is there. */
+async function endHeard({ parts, chat }: TurnScene, claim: Claim): Promise<void> {
+  const { id } = claim.message;
+  const reply = newReply(chat, `answer:${id}:0`, {
+    text: 'I took that into account above.',
+    answers: id,
+    isLast: true,
+  });
+  await parts.bus.finish(claim, { state: 'done', replies: [reply] });
 }
 
 async function end(

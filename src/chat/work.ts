@@ -53,7 +53,7 @@ async function admitted(
     });
     return;
   }
-  const chat = parts.chats.meet(user, body.channel, body.address);
+  const chat = parts.chats.meet(user, body.channel, body.address, body.isGroup);
   if (chat.user !== user) {
     const text = 'This chat belongs to somebody else, who was here first. Write to me in private.';
     await parts.bus.finish(claim, { state: 'done', replies: [answer(target, claim, text)] });
@@ -89,6 +89,7 @@ async function runOne(
     asks,
     schedules,
     spending: parts.spending(chat.user),
+    during: parts.during,
     signal,
   });
   const texts = splitText(text, channel(chat.channel)?.longestText ?? Number.MAX_SAFE_INTEGER);

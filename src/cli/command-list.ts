@@ -168,6 +168,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./commands/chat/ls.ts')).chatLsCommand,
   },
   {
+    name: 'chat export',
+    summary: 'write all that is kept of a chat as lines of JSON',
+    load: async () => (await import('./commands/chat/export.ts')).chatExportCommand,
+  },
+  {
     name: 'chat pair',
     summary: 'let somebody who got a code on a channel in; without a code, show who waits',
     load: async () => (await import('./commands/chat/pair.ts')).chatPairCommand,
@@ -176,6 +181,21 @@ export const commands: readonly CommandEntry[] = [
     name: 'chat unpair',
     summary: 'let somebody on a channel in no more; without arguments, show who is let in',
     load: async () => (await import('./commands/chat/unpair.ts')).chatUnpairCommand,
+  },
+  {
+    name: 'schedule ls',
+    summary: 'list what is said in chats at set times, the next one first',
+    load: async () => (await import('./commands/schedule/ls.ts')).scheduleLsCommand,
+  },
+  {
+    name: 'schedule add',
+    summary: 'have something said to the agent of a chat at set times',
+    load: async () => (await import('./commands/schedule/add.ts')).scheduleAddCommand,
+  },
+  {
+    name: 'schedule rm',
+    summary: 'end a schedule',
+    load: async () => (await import('./commands/schedule/rm.ts')).scheduleRmCommand,
   },
   {
     name: 'solve',
@@ -456,5 +476,10 @@ export const commands: readonly CommandEntry[] = [
     name: 'config',
     summary: 'show every setting, its value and where it came from',
     load: async () => (await import('./commands/config.ts')).configCommand,
+  },
+  {
+    name: 'completion',
+    summary: 'print what makes a shell complete the commands, options and sandboxes of geode',
+    load: async () => (await import('./commands/completion.ts')).completionCommand,
   },
 ];

@@ -23,7 +23,7 @@ export interface Around {
   readonly signal: AbortSignal;
 }
 
-const commonOptions: Readonly<Record<string, CliOption>> = {
+export const commonOptions: Readonly<Record<string, CliOption>> = {
   help: { type: 'boolean', short: 'h', description: 'show this help' },
   json: { type: 'boolean', description: 'print JSON for programs' },
   config: { type: 'string', value: 'FILE', description: 'use this config file' },

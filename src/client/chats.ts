@@ -1,9 +1,18 @@
 /** Chats with agents, and who may speak on the channels, over HTTP. */
 import { chatSegment } from '../api/schemas/encoding.ts';
-import { fromWire, type Wire } from '../api/schemas/names.ts';
+import { fromWire, toWire, type Wire } from '../api/schemas/names.ts';
 import type { Cancel } from '../core/cancel.ts';
 import type { ChannelStatus } from '../core/channel.ts';
-import type { Chat, ChatEvent, PairedSender, Pairing, PostedMessage } from '../core/chat.ts';
+import type {
+  Chat,
+  ChatEvent,
+  ChatRecord,
+  ChatSchedule,
+  NewSchedule,
+  PairedSender,
+  Pairing,
+  PostedMessage,
+} from '../core/chat.ts';
 import { followEvents, streamEvents } from './events.ts';
 import { ask, type Connection } from './send.ts';
 
@@ -20,6 +29,13 @@ export interface RemoteChats {
     chat: string,
     options?: { readonly after?: number; readonly follow?: boolean } & Cancel,
   ): AsyncGenerator<ChatEvent>;
+  /** All that is kept, oldest first: what was said, and each turn with its tool calls. */
+  export(chat: string, options?: Cancel): AsyncGenerator<ChatRecord>;
+  /** What is said at set times, the next one first; in one chat, or in all. */
+  schedules(options?: { readonly chat?: string } & Cancel): Promise<readonly ChatSchedule[]>;
+  schedule(chat: string, schedule: NewSchedule, options?: Cancel): Promise<ChatSchedule>;
+  /** False: there was none. */
+  unschedule(id: string, options?: Cancel): Promise<boolean>;
   channels(options?: Cancel): Promise<readonly ChannelStatus[]>;
   /** These need the scope `admin`. */
   pairings(options?: Cancel): Promise<readonly Pairing[]>;
@@ -50,6 +66,24 @@ export function remoteChats(connection: Connection): RemoteChats {
           })
         : streamEvents<Wire<ChatEvent>>(connection, 'GET', `${path(chat)}/events`, { query, signal });
       for await (const event of events) yield fromWire(event) as ChatEvent;
+    },
+    async *export(chat, { signal } = {}) {
+      const from = `${path(chat)}/export`;
+      for await (const record of streamEvents<Wire<ChatRecord>>(connection, 'GET', from, { signal }))
+        yield fromWire(record) as ChatRecord;
+    },
+    async schedules({ chat, signal } = {}) {
+      const query = chat === undefined ? '' : `?chat=${encodeURIComponent(chat)}`;
+      const found = await get<{ schedules: Wire<ChatSchedule>[] }>(`/api/v1/schedules${query}`, { signal });
+      return fromWire(found.schedules);
+    },
+    async schedule(chat, schedule, { signal } = {}) {
+      const sending = { json: toWire(schedule), signal };
+      return fromWire(await ask<Wire<ChatSchedule>>(connection, 'POST', `${path(chat)}/schedules`, sending));
+    },
+    async unschedule(id, { signal } = {}) {
+      const at = `/api/v1/schedules/${encodeURIComponent(id)}`;
+      return (await ask<{ removed: boolean }>(connection, 'DELETE', at, { signal })).removed;
     },
     async channels(cancel) {
       return fromWire((await get<{ channels: Wire<ChannelStatus>[] }>('/api/v1/channels', cancel)).channels);

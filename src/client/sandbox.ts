@@ -2,7 +2,7 @@
 import { chatSegment, wireBytes } from '../api/schemas/encoding.ts';
 import { fromWire, toWire, type Wire } from '../api/schemas/names.ts';
 import type { WireExecResult, WireStarted } from '../api/schemas/processes.ts';
-import type { UsageEvent } from '../api/schemas/sandboxes.ts';
+import type { UsageEvent, WirePreview } from '../api/schemas/sandboxes.ts';
 import type { Cancel } from '../core/cancel.ts';
 import type {
   Command,
@@ -49,8 +49,11 @@ export interface RemoteSandbox {
     command: RemoteCommand,
     options?: { readonly onDisconnect?: 'kill' | 'leave' } & Omit<Opening, 'wantsScreen'>,
   ): Promise<SocketProcess>;
-  /** A URL on the machine of the host that leads to this port until the sandbox stops, for whoever has it. */
-  preview(port: number, options?: Cancel): Promise<string>;
+  /**
+   * A URL on the machine of the host that leads to this port until the sandbox stops, for whoever has it. The form
+   * `path` is for where names below localhost do not work; its pages have no origin and no cookies.
+   */
+  preview(port: number, options?: { readonly form?: 'name' | 'path' } & Cancel): Promise<string>;
   processes(options?: Cancel): Promise<ProcessList>;
   attach(processId: string, options?: { readonly from?: number } & Cancel): Promise<RemoteProcess>;
   /** Joins over one connection; with a size, its terminal gets that size and its screen comes first. */
@@ -95,9 +98,10 @@ export function remoteSandbox(connection: Connection, chat: string): RemoteSandb
         { type: 'exec', ...wireCommand(command), on_disconnect: onDisconnect },
         opening,
       ),
-    async preview(port, { signal } = {}) {
+    async preview(port, { form = 'name', signal } = {}) {
       const json = { port };
-      return (await ask<{ url: string }>(connection, 'POST', `${path}/ports`, { json, signal })).url;
+      const made = await ask<WirePreview>(connection, 'POST', `${path}/ports`, { json, signal });
+      return form === 'path' ? made.path_url : made.url;
     },
     async processes({ signal } = {}) {
       return fromWire(await ask<Wire<ProcessList>>(connection, 'GET', `${path}/processes`, { signal }));

@@ -198,6 +198,10 @@ export function configSchema(host: Host) {
           .nullable()
           .default(null)
           .describe('US dollars for each user and day (UTC); null: no limit'),
+        daily_tokens: count
+          .nullable()
+          .default(null)
+          .describe('tokens for each user and day (UTC), in and out; null: no limit'),
         prices: z
           .record(z.string(), z.strictObject({ input: price, output: price, cached: price.optional() }))
           .default({})
@@ -217,6 +221,18 @@ export function configSchema(host: Host) {
           .describe('of the built-in agent: SERVICE/MODEL; the usual one of `providers` if not set'),
         steps: positive.int().default(50).describe('calls to a model that one turn of it may make'),
         instructions: z.string().min(1).optional().describe('added to what the built-in agent is told'),
+        dangerous: z
+          .enum(['ask', 'refuse'])
+          .default('ask')
+          .describe('a command of it that `security.shell` refuses: a person decides, or it does not run'),
+        history_tokens: positive
+          .int()
+          .min(1000)
+          .default(100_000)
+          .describe('of a conversation that its model is told, about; what is older is summarised'),
+        recall_tokens: count
+          .default(0)
+          .describe('of what memory knows about a message, told with it; 0: the agent looks for itself'),
         turn_timeout: positive.default(1800).describe('seconds that one turn may take'),
         keep_events: positive.int().default(100_000).describe('events that each conversation keeps'),
       })
@@ -300,6 +316,10 @@ export function configSchema(host: Host) {
       .strictObject({
         concurrency: positive.int().default(4).describe('turns of agents in chats at once'),
         per_user: positive.int().default(2).describe('of these, of one user'),
+        during_turn: z
+          .enum(['follow', 'steer'])
+          .default('follow')
+          .describe('a message that comes during a turn waits for its end, or is heard by it'),
         messages_per_minute: positive.default(30).describe('messages of one sender that are taken'),
         pairing_minutes: positive.default(30).describe('minutes that the code of an unknown sender is good'),
         time_zone: z

@@ -40,6 +40,24 @@ export interface SendOptions extends Cancel {
   readonly driver?: DriverName | undefined;
   /** `SERVICE/MODEL` for the built-in agent, a name that the program knows for the others. */
   readonly model?: string | undefined;
+  /** Who reads the answers; `private` by default. A conversation that was a group's once stays one. */
+  readonly audience?: Audience | undefined;
+}
+
+/** In a `group` an agent has a memory of that chat alone: what its user told in private is not for the others. */
+export const audiences = ['private', 'group'] as const;
+export type Audience = (typeof audiences)[number];
+
+/** One turn that has ended, whole, as it stays on record for good. */
+export interface AgentTurnRecord {
+  readonly turn: string;
+  /** Turns of one conversation have the same number; `stop` ends a conversation. */
+  readonly conversation: number;
+  readonly driver: DriverName;
+  readonly startedAt: number;
+  readonly endedAt: number;
+  /** Every event, with pieces of text joined. */
+  readonly events: readonly AgentHappening[];
 }
 
 /** `once`, `session`: until the conversation is stopped, for the same kind of call. */
@@ -131,7 +149,17 @@ export interface UserAgents {
    * `approval_decided` for one that is not open any more. `by` is for the record.
    */
   answer(chat: string, id: string, answer: PermissionAnswer, by: string): Promise<void>;
-  /** Forgets the conversation, with its events; the sandbox and its files stay. False: there was none. */
+  /**
+   * Says something to the turn that runs, which hears it before its next step. False when it cannot: no turn runs, or
+   * its agent does not listen. True promises nothing yet: `steered` says whether the turn has heard it. The mark is the
+   * caller's own; the same one counts once.
+   */
+  steer(chat: string, message: { readonly text: string; readonly mark: string }): boolean;
+  /** A turn of this conversation has heard what was said under this mark. */
+  steered(chat: string, mark: string): boolean;
+  /** Every turn that ended in this chat, oldest first, over all its conversations: also those that were stopped. */
+  transcript(chat: string): Generator<AgentTurnRecord>;
+  /** Forgets the conversation, with its events; its transcript, the sandbox and its files stay. False: there was none. */
   stop(chat: string, options?: Cancel): Promise<boolean>;
   /** The latest active first. */
   list(): readonly AgentConversation[];

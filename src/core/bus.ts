@@ -125,6 +125,8 @@ export interface Bus {
   /** How many messages are before it: in its lane, and in all lanes of its kind. Undefined when it waits no more. */
   place(id: number): Promise<{ readonly lane: number; readonly all: number } | undefined>;
   message(id: number): Promise<BusMessage | undefined>;
+  /** Messages of a lane that wait, in their order: at most that many. */
+  waiting(lane: string, limit: number): Promise<readonly BusMessage[]>;
   /** Messages of a lane that wait or are delayed end as `stopped`, with no reply. Gives how many. */
   drop(lane: string): Promise<number>;
 

@@ -2,6 +2,8 @@
  * Chats: what people write on channels, answered by agents in sandboxes. Each chat belongs to one user; the agent of a
  * chat and its sandbox go by the chat's name.
  */
+
+import type { AgentTurnRecord } from './agent.ts';
 import type { Cancel } from './cancel.ts';
 import type { Button, ChannelStatus } from './channel.ts';
 
@@ -58,8 +60,49 @@ export type ChatEvent =
   | { readonly type: 'text-delta'; readonly message: number; readonly text: string }
   | { readonly type: 'tool-call'; readonly message: number; readonly tool: string };
 
+/** What is kept of a chat for good: what was said and what the agent did. */
+export type ChatRecord =
+  | Extract<ChatEvent, { readonly seq: number }>
+  | ({ readonly type: 'turn'; readonly at: number } & AgentTurnRecord);
+
+/** Of times that passed while no host ran: one run makes up for them, or none. */
+export const catchUps = ['once', 'skip'] as const;
+export type CatchUp = (typeof catchUps)[number];
+
+/** A text that is said in a chat at set times, as if its user wrote it. Each time counts once, over all restarts. */
+export interface ChatSchedule {
+  readonly id: string;
+  readonly chat: string;
+  /** As it was given: `0 9 * * 1-5 Europe/Berlin`, `every 2h`, `in 20m`, `2027-01-31T09:00`. */
+  readonly when: string;
+  readonly text: string;
+  readonly catchUp: CatchUp;
+  /** In ms since 1970. */
+  readonly next: number;
+}
+
+export interface NewSchedule {
+  readonly when: string;
+  readonly text: string;
+  /** Default `once`. */
+  readonly catchUp?: CatchUp | undefined;
+}
+
+export interface UserSchedules {
+  /** The next one first; of one chat, or of all. */
+  list(chat?: string): readonly ChatSchedule[];
+  /**
+   * A chat of a new name begins on the web. `invalid_input` for a time that is none and for a command as the text;
+   * `too_many_schedules` when the chat has as many as it may.
+   */
+  add(chat: string, schedule: NewSchedule): ChatSchedule;
+  /** False when the user has none of that id. */
+  remove(id: string): boolean;
+}
+
 /** The chats of one user. */
 interface UserChats {
+  readonly schedules: UserSchedules;
   list(): readonly Chat[];
   /** Writes as the user on a chat of any channel; a chat of a new name begins on the web. */
   post(
@@ -71,6 +114,8 @@ interface UserChats {
     chat: string,
     options?: { readonly after?: number | undefined; readonly follow?: boolean | undefined } & Cancel,
   ): AsyncGenerator<ChatEvent>;
+  /** All that is kept of a chat, oldest first, also of conversations that were ended by `/new`. A chat that is new has none. */
+  export(chat: string, options?: Cancel): AsyncGenerator<ChatRecord>;
 }
 
 /** A person on a platform who asked to be let in. */

@@ -220,7 +220,10 @@ export const errorCatalogue = {
     hint: 'The model did not answer in the form that was asked for. Try again, or choose another model.',
   },
   solve_not_found: { status: 404, hint: 'Run `geode solve ls` to see which there are.' },
-  budget_spent: { status: 402, hint: 'Raise `providers.daily_budget`, or wait until tomorrow (UTC).' },
+  budget_spent: {
+    status: 402,
+    hint: 'Raise `providers.daily_budget` or `daily_tokens`, or wait until tomorrow (UTC).',
+  },
   // agents
   agent_not_found: { status: 404, hint: 'Run `geode agent ls` to see which conversations there are.' },
   agent_busy: {
@@ -248,6 +251,11 @@ export const errorCatalogue = {
   pairing_not_found: {
     status: 404,
     hint: 'Codes are valid for a short time. Ask the sender to write again, which gives a new one.',
+  },
+  schedule_not_found: { status: 404, hint: 'Run `geode schedule ls` to see which there are.' },
+  too_many_schedules: {
+    status: 429,
+    hint: 'End one of them first: `geode schedule rm ID`, or `/unschedule ID` in the chat.',
   },
   channel_failed: { status: 502, hint: 'Run `geode status` to see the state of each channel.' },
   // waiting

@@ -1,9 +1,10 @@
 import type { Duplex } from 'node:stream';
-import type { AuditRecord, Denial, EgressPolicy, EgressTarget, Hatch } from '../core/egress.ts';
+import type { AuditRecord, Denial, EgressPolicy, Hatch } from '../core/egress.ts';
 import { reasonOf } from '../core/errors.ts';
 import type { Crossing } from './crossing.ts';
 import { dial } from './dial.ts';
 import { shownTarget } from './host-name.ts';
+import type { Seen } from './learned.ts';
 import { isPrivateTarget, type Person } from './person.ts';
 import { type Decision, decide, type Request } from './policy.ts';
 import { failure, type Refusal, refusalOf } from './refusal.ts';
@@ -27,7 +28,7 @@ export interface BrokerOptions {
   readonly onDenied?: (denial: Denial) => void;
   readonly resolve?: Resolve;
   readonly person?: Person;
-  readonly onLearned?: (target: EgressTarget & { readonly private: boolean }) => void;
+  readonly onLearned?: (seen: Seen) => void;
 }
 
 /** Whoever waits for an answer; gone when it is closed. */
@@ -110,8 +111,7 @@ export class Broker implements Disposable {
       const socket = await dial(pinned.addresses, request.port);
       const late = this.decide(request);
       if (late.allowed) {
-        const { host, port } = request;
-        if (this.#policy.mode === 'learn') this.#options.onLearned?.({ host, port, private: late.private });
+        if (this.#policy.mode === 'learn') this.#options.onLearned?.(seenIn(request, late.private));
         return { socket, address: socket.remoteAddress ?? '', rule: late.rule };
       }
       socket.destroy();
@@ -238,6 +238,10 @@ export class Broker implements Disposable {
       this.#watchExpiry();
     }, inMs).unref();
   }
+}
+
+function seenIn({ host, port, http, inspected = false }: Request, isPrivate: boolean): Seen {
+  return { host, port, private: isPrivate, inspected, ...(http && { http }) };
 }
 
 interface Noted extends Partial<Pick<AuditRecord, 'status' | 'address' | 'bytesOut' | 'bytesIn'>> {

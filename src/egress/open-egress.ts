@@ -17,7 +17,7 @@ import { Audit, type AuditLimits, type AuditQuery } from './audit.ts';
 import { denialTeller } from './denial-events.ts';
 import { Grants } from './grants.ts';
 import { KnownSecrets } from './known-secrets.ts';
-import { Learned, smallestPolicy } from './learned.ts';
+import { Learned, type Seen, smallestPolicy } from './learned.ts';
 import { checkSpec, openHatch } from './open-hatch.ts';
 import { personFor } from './person.ts';
 import type { Resolve } from './resolve.ts';
@@ -153,7 +153,8 @@ export function openEgress(options: EgressOptions): EgressHost {
             }),
           }),
           rechecks,
-          onLearned: (target) => noted(() => tables().learned.add(sandboxId, target)),
+          onLearned: (seen) =>
+            noted(() => tables().learned.add(sandboxId, withoutValues(seen, known.of(user)))),
         },
         cancel,
       );
@@ -193,6 +194,13 @@ export function openEgress(options: EgressOptions): EgressHost {
       opened = undefined;
     },
   };
+}
+
+/** A path that holds a secret is not written down: every path of its method passes then. */
+function withoutValues(seen: Seen, secrets: readonly string[]): Seen {
+  const path = seen.http?.path ?? null;
+  if (seen.http === undefined || path === null || withoutSecrets(path, secrets) === path) return seen;
+  return { ...seen, http: { method: seen.http.method, path: null } };
 }
 
 function openTables({ ledgerFile, audit, secretsKeyFile, usage }: EgressOptions) {

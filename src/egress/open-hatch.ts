@@ -19,6 +19,7 @@ import { hostOf, shownTarget } from './host-name.ts';
 import { HttpProxy } from './http.ts';
 import { type AuthorityStore, SandboxTrust } from './inspection/sandbox-trust.ts';
 import { UpstreamTls } from './inspection/upstream-tls.ts';
+import type { Seen } from './learned.ts';
 import { peek } from './peek.ts';
 import type { Person } from './person.ts';
 import type { Request } from './policy.ts';
@@ -51,7 +52,7 @@ export interface HatchOptions {
   /** Where this hatch says how to look again at what is open. */
   readonly rechecks?: Set<() => void>;
   /** Told of each target that passed in the mode `learn`. */
-  readonly onLearned?: (target: EgressTarget & { readonly private: boolean }) => void;
+  readonly onLearned?: (seen: Seen) => void;
 }
 
 /** What bindings need of the host, for the user of this sandbox. */

@@ -126,6 +126,11 @@ export function matchesHttp(
 /** Paths that a server may read in two ways (`/a/../b`, `%2e`, `//`, `\`) match no rule that has paths. */
 function matchesPath(wanted: string, asked: string): boolean {
   const [path = ''] = asked.split(/[?#]/, 1);
-  if (/(^|\/)\.{1,2}(\/|$)|\/\/|\\|%2e|%2f|%5c|;/i.test(path)) return false;
+  if (!isPlainPath(path)) return false;
   return wanted.endsWith('*') ? path.startsWith(wanted.slice(0, -1)) : path === wanted;
+}
+
+/** Two servers read it the same way. */
+export function isPlainPath(path: string): boolean {
+  return /^\/[\x21-\x7e]*$/.test(path) && !/(^|\/)\.{1,2}(\/|$)|\/\/|\\|%2e|%2f|%5c|;/i.test(path);
 }

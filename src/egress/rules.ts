@@ -157,6 +157,18 @@ export function shownRule({ host: name, ports, methods, paths, inspect, from }: 
   return from === undefined ? shown : `${shown} (${from})`;
 }
 
+/** The words that come to this rule again, one for each of its paths. */
+export function ruleWords(rule: EgressRule): readonly string[] {
+  const { from: _, ...bare } = rule;
+  const mark = (word: string) =>
+    bare.private && isIP(bare.host) === 0 && bare.host !== 'localhost'
+      ? word.replace(/^(inspect:)?(\S+ )?(https?:\/\/)?/, '$&private:')
+      : word;
+  return (bare.paths ?? [undefined]).map((path) =>
+    mark(shownRule(path === undefined ? bare : { ...bare, paths: [path] })),
+  );
+}
+
 function isRuleHost(text: string): boolean {
   const bare = text.startsWith('*.') ? text.slice(2) : text;
   return hostOf(bare) === bare && (bare === text || isIP(bare) === 0);

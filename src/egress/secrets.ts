@@ -71,7 +71,10 @@ export class Secrets {
     });
   }
 
-  /** Seals everything with a new key. A host that is killed half-way leaves both keys in the file. */
+  /**
+   * Seals everything with a new key and says how many secrets of users there are. A host that is killed half-way
+   * leaves both keys in the file.
+   */
   rotate(): number {
     const old = this.#keys.read() ?? [];
     const next = randomBytes(32);
@@ -84,7 +87,7 @@ export class Secrets {
       }
     });
     this.#keys.write([next]);
-    return rows.length;
+    return rows.filter(({ user }) => !user.startsWith(' ')).length;
   }
 
   #open({ user, name, sealed }: z.infer<typeof rowSchema>): string {

@@ -71,6 +71,17 @@ export const egressChapter: Chapter = {
       private INTEGER NOT NULL,
       PRIMARY KEY (sandbox_id, host, port)
     ) STRICT`,
+    `DROP TABLE egress_learned;
+    CREATE TABLE egress_learned (
+      sandbox_id TEXT NOT NULL,
+      host TEXT NOT NULL,
+      port INTEGER NOT NULL,
+      private INTEGER NOT NULL,
+      inspected INTEGER NOT NULL,
+      method TEXT NOT NULL,
+      path TEXT NOT NULL,
+      PRIMARY KEY (sandbox_id, host, port, method, path)
+    ) STRICT`,
   ],
 };
 

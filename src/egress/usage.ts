@@ -1,6 +1,6 @@
 import { costOf, type PriceTable, type TokenUsage } from '../core/prices.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { dayOf, spentOn } from '../ledger/spending.ts';
+import { budgetRefusal, dayOf, spentOn } from '../ledger/spending.ts';
 
 export interface UsageRecord extends TokenUsage {
   readonly user: string;
@@ -31,6 +31,8 @@ export interface UsageOptions {
   readonly prices: PriceTable;
   /** Of one user in US dollars; null: no limit. */
   readonly budgetPerDay: number | null;
+  /** Likewise, in and out together. */
+  readonly tokensPerDay?: number | null;
 }
 
 /** What models used, by day, user and sandbox, and the budget. */
@@ -61,14 +63,13 @@ export class UsageTable {
   /** Of today. */
   budget(user: string): BudgetFacts {
     const day = this.#today();
-    return { day, limitUsd: this.#options.budgetPerDay, spentUsd: spentOn(this.#ledger, user, day) };
+    return { day, limitUsd: this.#options.budgetPerDay, spentUsd: spentOn(this.#ledger, user, day).usd };
   }
 
   /** Why a call must not be made; undefined where it may. */
   refusal(user: string): string | undefined {
-    const { limitUsd, spentUsd } = this.budget(user);
-    if (limitUsd === null || spentUsd < limitUsd) return undefined;
-    return `the budget of today is spent: $${spentUsd.toFixed(2)} of $${limitUsd.toFixed(2)} (providers.daily_budget)`;
+    const { budgetPerDay: usd, tokensPerDay: tokens = null } = this.#options;
+    return budgetRefusal(spentOn(this.#ledger, user, this.#today()), { usd, tokens });
   }
 
   ofUser(user: string, day = this.#today()): readonly UsageSum[] {

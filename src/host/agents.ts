@@ -6,6 +6,7 @@ import type { App } from '../app.ts';
 import type { Config } from '../config/schema.ts';
 import type { Agents } from '../core/agent.ts';
 import type { Approvals } from '../core/approval.ts';
+import type { UserSchedules } from '../core/chat.ts';
 import type { EventSink } from '../core/events.ts';
 import type { Log } from '../core/log.ts';
 import type { MemoryStore } from '../core/memory.ts';
@@ -25,6 +26,8 @@ interface AgentParts {
   readonly log: Log;
   readonly app: App;
   readonly tools: ToolSessions;
+  /** Of the chats, which are opened later. */
+  readonly schedules: (user: string) => UserSchedules | undefined;
 }
 
 /** The agents of the config. Nothing is asked of a model until a message comes, or a turn is to be resumed. */
@@ -32,14 +35,16 @@ export function openConfiguredAgents(
   { agents, claude, codex, providers }: Config,
   parts: AgentParts,
 ): Agents {
-  const { ledger, sandboxes, models, memory, approvals, events, log, app, tools } = parts;
+  const { ledger, sandboxes, models, memory, approvals, events, log, app, tools, schedules } = parts;
   const { model, steps, instructions } = agents;
+  const bounds = { historyTokens: agents.history_tokens, recallTokens: agents.recall_tokens };
   const prices = { ...knownPrices, ...providers.prices };
   return openAgents({
     ...{ ledger, sandboxes, approvals, events, log },
     drivers: [
       builtinDriver({
-        ...{ ledger, models, memory, model, steps, instructions },
+        ...{ ledger, models, memory, model, steps, instructions, ...bounds, schedules },
+        dangerous: agents.dangerous,
         shellPolicy: app.shellPolicy,
       }),
       claudeDriver({

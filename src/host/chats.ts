@@ -30,7 +30,8 @@ export async function openConfiguredChats(
     messagesPerMinute: chat.messages_per_minute,
     mostFileBytes: chat.file_size,
     timeZone: chat.time_zone,
-    dailyBudget: providers.daily_budget,
+    dailyBudget: { usd: providers.daily_budget, tokens: providers.daily_tokens },
+    duringTurn: chat.during_turn,
   });
 }
 

@@ -17,7 +17,7 @@ export function openConfiguredModels(config: Config, ledger: Ledger): Models {
     default: providers.default,
     cheap: providers.cheap,
     prices: providers.prices,
-    accounting: new Accounting(ledger, providers.daily_budget),
+    accounting: new Accounting(ledger, providers.daily_budget, undefined, providers.daily_tokens),
     timeoutMs: providers.timeout * 1000,
     retries: providers.retries,
   });

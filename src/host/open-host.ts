@@ -18,6 +18,7 @@ import type { Host as Machine } from '../config/host.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { Agents } from '../core/agent.ts';
 import type { Approvals } from '../core/approval.ts';
+import type { Chats } from '../core/chat.ts';
 import type { Events } from '../core/events.ts';
 import type { Sandboxes } from '../core/persistent.ts';
 import type { ToolSessions } from '../core/tools.ts';
@@ -128,13 +129,15 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
   });
   const keys = opened.use(openKeys(config.gateway.keys_file));
   const logins = opened.use(new Logins(config.gateway.keys_file));
+  let chats: Chats | undefined;
   const agents = opened.use(
     openConfiguredAgents(config, {
+      schedules: (user) => chats?.of(user).schedules,
       ...{ ledger, sandboxes, models, memory, approvals, events, log, app },
       tools: tools.sessions,
     }),
   );
-  const chats = opened.use(
+  chats = opened.use(
     await openConfiguredChats(config, { agents, approvals, sandboxes, events, log, channels }),
   );
 

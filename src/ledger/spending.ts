@@ -5,11 +5,32 @@ export function dayOf(time: Date): string {
   return time.toISOString().slice(0, 10);
 }
 
+/** What each user may spend on models in a day; null: no limit. */
+export interface DailyBudget {
+  readonly usd: number | null;
+  readonly tokens: number | null;
+}
+
+export interface Spent {
+  readonly usd: number;
+  /** In and out together. */
+  readonly tokens: number;
+}
+
+/** Why no model may be asked; undefined when one may. */
+export function budgetRefusal(spent: Spent, { usd, tokens }: DailyBudget): string | undefined {
+  if (usd !== null && spent.usd >= usd)
+    return `the budget of today is spent: $${spent.usd.toFixed(2)} of $${usd.toFixed(2)} (providers.daily_budget)`;
+  if (tokens !== null && spent.tokens >= tokens)
+    return `the tokens of today are spent: ${spent.tokens} of ${tokens} (providers.daily_tokens)`;
+  return undefined;
+}
+
 /**
- * What one user spent on models on one day, in US dollars: in calls of Geode's own and through bindings of sandboxes.
- * The one sum that a budget is held against. A part that never wrote to this ledger has spent nothing.
+ * What one user spent on models on one day: in calls of Geode's own and through bindings of sandboxes. The one sum
+ * that a budget is held against. A part that never wrote to this ledger has spent nothing.
  */
-export function spentOn(ledger: Ledger, user: string, day: string): number {
+export function spentOn(ledger: Ledger, user: string, day: string): Spent {
   return ledger.read((sql) => {
     const tables = new Set(
       sql.all`SELECT name FROM sqlite_master WHERE name IN ('model_usage', 'egress_usage')`.map(
@@ -17,11 +38,16 @@ export function spentOn(ledger: Ledger, user: string, day: string): number {
       ),
     );
     const direct = tables.has('model_usage')
-      ? sql.get`SELECT sum(cost) AS cost FROM model_usage WHERE user = ${user} AND day = ${day}`
+      ? sql.get`SELECT sum(cost) AS cost, sum(input_tokens + output_tokens) AS tokens FROM model_usage
+          WHERE user = ${user} AND day = ${day}`
       : undefined;
     const bound = tables.has('egress_usage')
-      ? sql.get`SELECT sum(cost_micros) AS cost FROM egress_usage WHERE user = ${user} AND day = ${day}`
+      ? sql.get`SELECT sum(cost_micros) AS cost, sum(input_tokens + output_tokens) AS tokens FROM egress_usage
+          WHERE user = ${user} AND day = ${day}`
       : undefined;
-    return Number(direct?.cost ?? 0) + Number(bound?.cost ?? 0) / 1e6;
+    return {
+      usd: Number(direct?.cost ?? 0) + Number(bound?.cost ?? 0) / 1e6,
+      tokens: Number(direct?.tokens ?? 0) + Number(bound?.tokens ?? 0),
+    };
   });
 }

@@ -1,7 +1,7 @@
 import { GeodeError } from '../core/errors.ts';
 import type { TokenUsage } from '../core/prices.ts';
 import type { Chapter, Ledger } from '../ledger/ledger.ts';
-import { dayOf, spentOn } from '../ledger/spending.ts';
+import { budgetRefusal, type DailyBudget, dayOf, spentOn } from '../ledger/spending.ts';
 
 export const modelChapter: Chapter = {
   name: 'models',
@@ -32,24 +32,24 @@ export interface ModelSpending extends TokenUsage {
 /** Counts what models used, and refuses a call before it is made when the day's budget is spent. */
 export class Accounting {
   readonly #ledger: Ledger;
-  /** US dollars for a user and day; null: no limit. */
-  readonly #dailyBudget: number | null;
+  readonly #budget: DailyBudget;
   readonly #now: () => Date;
 
-  constructor(ledger: Ledger, dailyBudget: number | null, now: () => Date = () => new Date()) {
+  /** US dollars and tokens for each user and day; null: no limit. */
+  constructor(
+    ledger: Ledger,
+    usd: number | null,
+    now: () => Date = () => new Date(),
+    tokens: number | null = null,
+  ) {
     this.#ledger = ledger;
-    this.#dailyBudget = dailyBudget;
+    this.#budget = { usd, tokens };
     this.#now = now;
   }
 
   checkBudget(user: string): void {
-    if (this.#dailyBudget === null) return;
-    const spent = this.spentToday(user);
-    if (spent < this.#dailyBudget) return;
-    throw new GeodeError(
-      'budget_spent',
-      `${user} has spent $${spent.toFixed(2)} of $${this.#dailyBudget.toFixed(2)} on models today.`,
-    );
+    const refusal = budgetRefusal(spentOn(this.#ledger, user, this.#day()), this.#budget);
+    if (refusal !== undefined) throw new GeodeError('budget_spent', `${user}: ${refusal}.`);
   }
 
   record(user: string, model: string, usage: TokenUsage, cost: number | null): void {
@@ -65,7 +65,7 @@ export class Accounting {
 
   /** With what sandboxes spent through bindings. */
   spentToday(user: string): number {
-    return spentOn(this.#ledger, user, this.#day());
+    return spentOn(this.#ledger, user, this.#day()).usd;
   }
 
   /** Newest day first. */

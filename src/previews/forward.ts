@@ -4,18 +4,23 @@ import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { reasonOf } from '../core/errors.ts';
 import { endToEnd, pairsOf } from '../egress/headers.ts';
-import { ownCookie, withoutToken } from './token.ts';
+import type { Form } from './forms.ts';
 
 type Dial = () => Promise<Duplex>;
 
-export async function forward(request: IncomingMessage, response: ServerResponse, dial: Dial): Promise<void> {
+export async function forward(
+  request: IncomingMessage,
+  response: ServerResponse,
+  form: Form,
+  dial: Dial,
+): Promise<void> {
   try {
     const tunnel = await dial();
     tunnel.on('error', () => {});
     response.once('close', () => tunnel.destroy());
     if (response.destroyed) return void tunnel.destroy();
-    const answer = await answerOf(request, tunnel);
-    response.writeHead(answer.statusCode ?? 502, answer.statusMessage, answerHeaders(answer));
+    const answer = await answerOf(request, form, tunnel);
+    response.writeHead(answer.statusCode ?? 502, answer.statusMessage, answerHeaders(answer, form));
     response.flushHeaders();
     await pipeline(answer, response);
   } catch (error) {
@@ -30,6 +35,7 @@ export async function forwardUpgrade(
   request: IncomingMessage,
   client: Duplex,
   head: Buffer,
+  form: Form,
   dial: Dial,
 ): Promise<void> {
   try {
@@ -39,9 +45,9 @@ export async function forwardUpgrade(
     tunnel.on('error', () => client.destroy());
     if (client.destroyed) return void tunnel.destroy();
     const { upgrade = 'websocket' } = request.headers;
-    const headers = [...requestHeaders(request), 'Connection', 'Upgrade', 'Upgrade', upgrade];
+    const headers = [...requestHeaders(request, form), 'Connection', 'Upgrade', 'Upgrade', upgrade];
     const lines = pairsOf(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-    const opening = `${request.method} ${request.url} HTTP/1.1\r\n${lines.join('')}\r\n`;
+    const opening = `${request.method} ${form.url} HTTP/1.1\r\n${lines.join('')}\r\n`;
     tunnel.write(Buffer.concat([Buffer.from(opening, 'latin1'), head]));
     client.pipe(tunnel).pipe(client);
   } catch {
@@ -49,14 +55,14 @@ export async function forwardUpgrade(
   }
 }
 
-function answerOf(message: IncomingMessage, tunnel: Duplex): Promise<IncomingMessage> {
+function answerOf(message: IncomingMessage, form: Form, tunnel: Duplex): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const framed = message.headers['transfer-encoding'] === undefined ? [] : ['Transfer-Encoding', 'chunked'];
   const asked = httpRequest({
     createConnection: () => tunnel,
     method: message.method,
-    path: message.url,
-    headers: [...requestHeaders(message), ...framed, 'Connection', 'close'],
+    path: form.url,
+    headers: [...requestHeaders(message, form), ...framed, 'Connection', 'close'],
     setHost: false,
   });
   asked.once('response', resolve).once('error', reject);
@@ -70,16 +76,11 @@ function answerOf(message: IncomingMessage, tunnel: Duplex): Promise<IncomingMes
   return promise;
 }
 
-function requestHeaders({ rawHeaders }: IncomingMessage): string[] {
-  return pairsOf(endToEnd(rawHeaders)).flatMap(([name, value]) => {
-    const given = name.toLowerCase() === 'cookie' ? withoutToken(value) : value;
-    return given === '' && name.toLowerCase() === 'cookie' ? [] : [name, given];
-  });
+function requestHeaders({ rawHeaders }: IncomingMessage, form: Form): string[] {
+  return pairsOf(endToEnd(rawHeaders)).flatMap((pair) => form.request(pair).flat());
 }
 
-function answerHeaders({ rawHeaders }: IncomingMessage): string[] {
-  return pairsOf(endToEnd(rawHeaders)).flatMap(([name, value]) => {
-    const given = name.toLowerCase() === 'set-cookie' ? ownCookie(value) : value;
-    return given === undefined ? [] : [name, given];
-  });
+function answerHeaders({ rawHeaders }: IncomingMessage, form: Form): string[] {
+  const own = pairsOf(endToEnd(rawHeaders)).flatMap((pair) => form.answer(pair).flat());
+  return [...own, ...form.added.flat()];
 }

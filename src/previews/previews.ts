@@ -1,6 +1,7 @@
 /**
  * Servers inside sandboxes, seen from this machine: each port has a host name of its own on a server of its own, so
- * that its pages share no origin and no cookie with the API or with each other.
+ * that its pages share no origin and no cookie with the API or with each other. Where such names do not work, a path
+ * does, whose pages have no origin at all (`forms.ts`).
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
@@ -8,6 +9,7 @@ import type { Duplex } from 'node:stream';
 import type { Cancel } from '../core/cancel.ts';
 import { GeodeError, isGeodeError } from '../core/errors.ts';
 import type { PersistentSandbox } from '../core/persistent.ts';
+import { type Form, isOwnOrigin, nameForm, pathForm, pathParts, preflightAnswer } from './forms.ts';
 import { forward, forwardUpgrade } from './forward.ts';
 import { cookieOf, tokenCookie, tokenQuery } from './token.ts';
 
@@ -18,6 +20,8 @@ const mostOfSandbox = 32;
 interface Preview {
   readonly port: number;
   readonly url: string;
+  /** The same without a name of its own, for pages that ask for nothing but what is below them. */
+  readonly pathUrl: string;
 }
 
 export interface Previews extends AsyncDisposable {
@@ -32,8 +36,16 @@ type PreviewedSandbox = Pick<PersistentSandbox, 'id' | 'end' | 'tunnel'>;
 interface Entry {
   readonly name: string;
   readonly token: string;
+  /** Pages of the path form see their own address, so it lets nobody into the other. */
+  readonly pathToken: string;
   readonly port: number;
   readonly sandbox: PreviewedSandbox;
+}
+
+/** A request that may pass, with how it is changed. */
+interface Admitted {
+  readonly entry: Entry;
+  readonly form: Form;
 }
 
 /** Listens on loopback from the first preview on. */
@@ -41,47 +53,63 @@ export function openPreviews(): Previews {
   const entries = new Map<string, Entry>();
   let serving: Promise<Server> | undefined;
 
-  const found = (request: IncomingMessage): Entry | Refused => {
-    const [name = ''] = (request.headers.host ?? '').toLowerCase().split('.localhost');
+  const living = (name: string): Entry | Refused => {
     const entry = entries.get(name);
     if (entry === undefined) return { status: 404, why: 'There is no such preview.' };
-    if (entry.sandbox.end !== undefined) {
-      entries.delete(name);
-      return { status: 410, why: 'The sandbox of this preview has ended.' };
-    }
-    const { origin } = request.headers;
-    if (origin !== undefined && origin !== `http://${request.headers.host}`)
-      return { status: 403, why: 'Pages of other origins may not call this preview.' };
-    return entry;
+    if (entry.sandbox.end === undefined) return entry;
+    entries.delete(name);
+    return { status: 410, why: 'The sandbox of this preview has ended.' };
   };
-  const isAllowed = (request: IncomingMessage, { token }: Entry) => isSame(cookieOf(request), token);
+  const byName = (request: IncomingMessage): Admitted | Refused => {
+    const [name = ''] = (request.headers.host ?? '').toLowerCase().split('.localhost');
+    const entry = living(name);
+    if ('status' in entry) return entry;
+    const { origin, host } = request.headers;
+    if (origin !== undefined && origin !== `http://${host}`) return stranger;
+    const given = tokenQuery(request);
+    if (given !== undefined && isSame(given.token, entry.token)) {
+      const cookie = tokenCookie(entry.token);
+      return { status: 303, why: '', headers: { location: given.rest, 'set-cookie': cookie } };
+    }
+    if (!isSame(cookieOf(request), entry.token)) return needsToken;
+    return { entry, form: nameForm(request) };
+  };
+  const byPath = (request: IncomingMessage, parts: PathParts): Admitted | Refused => {
+    const entry = living(parts.name);
+    if ('status' in entry) return entry;
+    if (!isSame(parts.token, entry.pathToken)) return needsToken;
+    if (!isOwnOrigin(request)) return stranger;
+    // Without the slash, the page's own relative addresses would leave its folder.
+    if (parts.rest === undefined) return { status: 308, why: '', headers: { location: `${parts.prefix}/` } };
+    const headers = preflightAnswer(request);
+    if (headers !== undefined) return { status: 204, why: '', headers };
+    return { entry, form: pathForm(request, parts.prefix, parts.rest) };
+  };
+  const admit = (request: IncomingMessage): Admitted | Refused => {
+    const isNamed = /\.localhost(:\d+)?$/i.test(request.headers.host ?? '');
+    const parts = isNamed ? undefined : pathParts(request);
+    return parts === undefined ? byName(request) : byPath(request, parts);
+  };
 
   const server = () => {
     const made = createServer({ requestTimeout: 0, maxHeaderSize: 64 * 1024 }, (request, response) => {
-      const entry = found(request);
-      if ('status' in entry) return void response.writeHead(entry.status).end(entry.why);
-      const given = tokenQuery(request);
-      if (given !== undefined && isSame(given.token, entry.token)) {
-        const headers = {
-          location: given.rest,
-          'set-cookie': tokenCookie(entry.token),
-          'cache-control': 'no-store',
-        };
-        return void response.writeHead(303, headers).end();
-      }
-      if (!isAllowed(request, entry))
-        return void response.writeHead(401).end('This preview needs its token.');
-      void forward(request, response, () => entry.sandbox.tunnel(entry.port));
+      const admitted = admit(request);
+      if ('status' in admitted)
+        return void response
+          .writeHead(admitted.status, { 'cache-control': 'no-store', ...admitted.headers })
+          .end(admitted.why);
+      const { entry, form } = admitted;
+      void forward(request, response, form, () => entry.sandbox.tunnel(entry.port));
     });
     made.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
       socket.on('error', () => {});
-      const entry = found(request);
-      const status = 'status' in entry ? entry.status : isAllowed(request, entry) ? undefined : 401;
-      if (status !== undefined || 'status' in entry)
+      const admitted = admit(request);
+      if ('status' in admitted)
         return void socket.end(
-          `HTTP/1.1 ${status} Refused\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`,
+          `HTTP/1.1 ${admitted.status} Refused\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`,
         );
-      void forwardUpgrade(request, socket, head, () => entry.sandbox.tunnel(entry.port));
+      const { entry, form } = admitted;
+      void forwardUpgrade(request, socket, head, form, () => entry.sandbox.tunnel(entry.port));
     });
     return listening(made);
   };
@@ -104,7 +132,11 @@ export function openPreviews(): Previews {
       const address = (await serving).address();
       if (address === null || typeof address === 'string')
         throw new GeodeError('internal', 'Previews have no port');
-      return { port, url: `http://${entry.name}.localhost:${address.port}/?geode_token=${entry.token}` };
+      return {
+        port,
+        url: `http://${entry.name}.localhost:${address.port}/?geode_token=${entry.token}`,
+        pathUrl: `http://127.0.0.1:${address.port}/p/${entry.name}/${entry.pathToken}/`,
+      };
     },
     async [Symbol.asyncDispose]() {
       entries.clear();
@@ -122,11 +154,18 @@ export function openPreviews(): Previews {
 interface Refused {
   readonly status: number;
   readonly why: string;
+  readonly headers?: Readonly<Record<string, string>>;
 }
+
+type PathParts = NonNullable<ReturnType<typeof pathParts>>;
+
+const stranger: Refused = { status: 403, why: 'Pages of other origins may not call this preview.' };
+const needsToken: Refused = { status: 401, why: 'This preview needs its token.' };
 
 function entryFor(sandbox: PreviewedSandbox, port: number): Entry {
   const name = `${port}-${randomBytes(10).toString('hex')}`;
-  return { name, token: randomBytes(24).toString('hex'), port, sandbox };
+  const token = () => randomBytes(24).toString('hex');
+  return { name, token: token(), pathToken: token(), port, sandbox };
 }
 
 async function refuseUnserved(sandbox: PreviewedSandbox, port: number, options: Cancel): Promise<void> {

@@ -253,6 +253,7 @@ function settingsOf(url: string): Readonly<Record<string, string>> {
     }),
     GEODE_PROVIDERS_DEFAULT: 'scripted/some-model',
     GEODE_PROVIDERS_RETRIES: '0',
+    GEODE_AGENTS_DANGEROUS: 'refuse',
     GEODE_PROVIDERS_PRICES: JSON.stringify({ 'some-model': { input: 2, output: 4, cached: 1 } }),
   };
 }

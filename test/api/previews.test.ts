@@ -18,8 +18,8 @@ const tried = async (name, work) => name + ': ' + await work().then(String, () =
 const api = location.hash.slice(1);
 const frame = document.body.appendChild(document.createElement('iframe'));
 frame.src = api + '/reference';
-document.cookie = 'planted=1; domain=localhost; path=/';
-document.cookie = 'planted=1; domain=127.0.0.1; path=/';
+for (const domain of ['localhost', '127.0.0.1'])
+  try { document.cookie = 'planted=1; domain=' + domain + '; path=/'; } catch {}
 Promise.all([
   tried('read', async () => (await fetch(api + '/health')).status),
   tried('call', async () => (await fetch(api + '/api/v1/sandboxes', { credentials: 'include' })).status),
@@ -31,7 +31,8 @@ Promise.all([
   tried('frame', () => new Promise((resolve) => {
     frame.onload = () => resolve(frame.contentDocument === null ? 'refused' : 'read');
   })),
-  tried('cookie', async () => document.cookie.includes('geode-preview') ? 'seen' : 'refused'),
+  tried('cookie', async () => document.cookie.includes('geode') ? 'seen' : 'refused'),
+  tried('own', async () => (await (await fetch('beside', { headers: { 'x-asked': 'yes' } })).text()).split(' host=')[0]),
 ]).then((lines) => { document.title = lines.join(', '); });
 </script>`;
 
@@ -48,6 +49,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if self.headers.get('upgrade') == 'websocket': return self.talk()
         if self.path == '/continue': go_on.set()
         if self.path == '/stream': return self.stream()
+        if self.path == '/moved': return self.moved()
         if self.path.startswith('/page'): return self.answer(page.encode(), 'text/html')
         self.answer(('%s cookie=%s host=%s' % (self.path, self.headers.get('cookie'), self.headers['host'])).encode())
     def answer(self, body, type='text/plain'):
@@ -58,6 +60,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_header('set-cookie', 'geode-preview=stolen')
         self.end_headers()
         self.wfile.write(body)
+    def moved(self):
+        self.send_response(302)
+        self.send_header('location', '/a?b')
+        self.send_header('clear-site-data', '"cookies"')
+        self.send_header('content-length', '0')
+        self.end_headers()
     def stream(self):
         self.send_response(200)
         self.send_header('content-length', '11')
@@ -177,6 +185,36 @@ test('NET-6: a preview ends with its sandbox, and its token leads to no later on
   expect((await get(`${origin}/`, { cookie })).statusCode).toBe(404);
 });
 
+test('NET-6: a port is seen by a path too: the token is in it, no cookie passes, and its pages are sandboxed', {
+  timeout: 120_000,
+}, async () => {
+  await serve('by-path');
+  const url = new URL(await client.sandboxes.of('by-path').preview(8000, { form: 'path' }));
+  expect(url.pathname).toMatch(/^\/p\/8000-[0-9a-f]{20}\/[0-9a-f]{48}\/$/);
+  const ask = async (path: string, headers: Record<string, string> = {}) =>
+    fetch(new URL(path, url), { headers, redirect: 'manual' });
+  const seen = await ask('a?x=1', { cookie: 'geode-session=secret' });
+  expect(await seen.text()).toBe(`/a?x=1 cookie=None host=${url.host}`);
+  expect(seen.headers.getSetCookie()).toEqual([]);
+  expect(seen.headers.get('content-security-policy')).toMatch(/^sandbox allow-scripts (?!.*same-origin)/);
+  expect(seen.headers.get('referrer-policy')).toBe('no-referrer');
+  const moved = await ask('moved');
+  expect(moved.headers.get('location')).toBe(`${url.pathname}a?b`);
+  expect(moved.headers.get('clear-site-data')).toBeNull();
+  expect((await ask(url.pathname.slice(0, -1))).headers.get('location')).toBe(url.pathname);
+  expect((await ask('a', { origin: 'http://evil.example' })).status).toBe(403);
+  expect((await ask(url.pathname.replace(/.{5}\/$/, '00000/'))).status).toBe(401);
+  expect((await ask('/p/8000-00000000000000000000/00/')).status).toBe(404);
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  const socket = new WebSocket(`ws://${url.host}${url.pathname}`, { headers: { origin: 'null' } });
+  socket.on('open', () => socket.send('by a path')).on('error', reject);
+  socket.on('message', (data) => resolve(String(data)));
+  expect(await promise).toBe('by a path');
+  socket.terminate();
+  await client.sandboxes.stop('by-path');
+  expect((await ask('a')).status).toBe(410);
+});
+
 test('a preview counts as shown while its sandbox is there, so that its host stays', async () => {
   await using previews = openPreviews();
   const inside = createServer().listen(0, '127.0.0.1');
@@ -211,13 +249,25 @@ test.skipIf(missing)(
     await shown.goto(`${new URL(url).origin}/page#${host.server.url}`);
     await shown.waitForFunction("document.title !== ''", undefined, { timeout: 60_000 });
     expect(await shown.title()).toBe(
-      'read: refused, call: refused, post: refused, socket: refused, frame: refused, cookie: refused',
+      'read: refused, call: refused, post: refused, socket: refused, frame: refused, cookie: refused, own: /beside cookie=own=1',
     );
     // The server itself refuses what a page may send without reading the answer.
     expect(
       host.server.log.filter((line) => line.includes('"POST"') && line.includes('"status":403')),
     ).toHaveLength(1);
     expect(await context.cookies(host.server.url)).toEqual([]);
+
+    // By a path, on the very address of the API, whose cookie the browser has.
+    const own = { name: 'geode-session', value: 'of-the-dashboard', url: host.server.url };
+    await context.addCookies([own]);
+    const byPath = await client.sandboxes.of('hostile').preview(8000, { form: 'path' });
+    await shown.goto(`${byPath}page#${host.server.url}`);
+    await shown.waitForFunction("document.title !== ''", undefined, { timeout: 60_000 });
+    expect(await shown.title()).toBe(
+      'read: refused, call: refused, post: refused, socket: refused, frame: refused, cookie: refused, own: /beside cookie=None',
+    );
+    expect(await shown.evaluate('self.origin')).toBe('null');
+    expect(await context.cookies(host.server.url)).toMatchObject([{ name: own.name, value: own.value }]);
     expect(await context.cookies(host.server.url.replace('127.0.0.1', 'localhost'))).toEqual([]);
   },
 );

@@ -122,11 +122,11 @@ it('GW-3: an unknown sender gets a code, nothing runs, and after the owner confi
 });
 
 it('GW-3: refuses a turn before the model is asked when the budget of the day is spent', async () => {
-  await using scene = await chatScene(echo, { dailyBudget: 0 });
+  await using scene = await chatScene(echo, { dailyBudget: { usd: 0, tokens: null } });
   await scene.channel.say('ann', 'hello');
   await expect
     .poll(() => scene.channel.shown('ann').at(-1), soon)
-    .toContain("Today's budget for models is spent");
+    .toContain('the budget of today is spent: $0.00 of $0.00');
   expect(scene.agents.turns).toEqual([]);
   await scene.channel.say('ann', '/status');
   await expect.poll(() => scene.channel.shown('ann').at(-1), soon).toContain('Spent today: $0.00 of $0.00');

@@ -50,7 +50,8 @@ export async function chatScene(
       messagesPerMinute: 100,
       mostFileBytes: 1_000_000,
       timeZone: 'UTC',
-      dailyBudget: null,
+      duringTurn: 'follow',
+      dailyBudget: { usd: null, tokens: null },
       ...more,
     }),
   );

@@ -41,23 +41,23 @@ it('GW-5: runs by cron, every so often and once, each time once', async () => {
   using world = hosts();
   using host = world.open();
   const { schedules, chat, bus } = host;
-  schedules.add(chat, '0 9 * * *', 'news');
-  schedules.add(chat, 'every 20m', 'look');
-  schedules.add(chat, 'in 45m', 'cake');
+  schedules.add(chat, { when: '0 9 * * *', text: 'news' });
+  schedules.add(chat, { when: 'every 20m', text: 'look' });
+  schedules.add(chat, { when: 'in 45m', text: 'cake' });
   for (let step = 0; step < 60; step += 1) {
     world.clock.now += minute;
     await schedules.runDue();
     await schedules.runDue();
   }
   expect(await saidIn(bus)).toEqual(['look', 'news', 'look', 'cake', 'look']);
-  expect(schedules.list(chat.lane).map(({ text }) => text)).toEqual(['look', 'news']);
+  expect(schedules.list(chat).map(({ text }) => text)).toEqual(['look', 'news']);
 });
 
 it('GW-5: a host that is killed behind the storing of a message doubles nothing, and one that was away makes up for it once', async () => {
   using world = hosts();
   {
     using host = world.open();
-    host.schedules.add(host.chat, '0 9 * * *', 'news');
+    host.schedules.add(host.chat, { when: '0 9 * * *', text: 'news' });
     world.clock.now += 30 * minute;
     // The message is stored, then the host is gone: the schedule does not know that it ran.
     const put = host.bus.put.bind(host.bus);
@@ -80,7 +80,7 @@ it('GW-5: a host that is killed behind the storing of a message doubles nothing,
   await host.schedules.runDue();
   await host.schedules.runDue();
   expect(await saidIn(host.bus)).toEqual(['news', 'news']);
-  expect(host.schedules.list(host.chat.lane)[0]?.next).toBe(Date.UTC(2027, 0, 8, 9));
+  expect(host.schedules.list(host.chat)[0]?.next).toBe(Date.UTC(2027, 0, 8, 9));
 });
 
 it('GW-5: goes by the time zone, also over the change of the clocks', () => {

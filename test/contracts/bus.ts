@@ -162,6 +162,15 @@ export function busContract(name: string, open: (now: () => number) => Promise<B
       expect(await bus.place(id)).toBeUndefined();
     });
 
+    it('shows what waits in a lane, in order', async () => {
+      for (const key of ['a1', 'a2', 'a3']) await put('a', key);
+      await put('b', 'b1');
+      await put('a', 'later', { due: clock + 500 });
+      await claimed();
+      expect((await bus.waiting('a', 9)).map(({ key }) => key)).toEqual(['a2', 'a3']);
+      expect((await bus.waiting('a', 1)).map(({ key }) => key)).toEqual(['a2']);
+    });
+
     it('drops what waits in a lane, and nothing else', async () => {
       for (const key of ['a1', 'a2', 'a3']) await put('a', key);
       await put('b', 'b1');

@@ -225,7 +225,7 @@ print(link.recv(1))
       await fetching('school', url('/lesson'), url('/lesson'), 'http://bad.example/', 'http://10.1.2.3/');
       const learned = {
         mode: 'allow-list',
-        allow: [{ ...here, ports: [server.port] }],
+        allow: [{ ...here, ports: [server.port], methods: ['GET'], paths: ['/lesson'] }],
         deny: [{ host: 'bad.example' }],
       };
       expect((await egress.learned({ apply: false })).policy).toEqual(learned);

@@ -220,7 +220,7 @@ for url in sys.argv[1:]:
       await writeFile(join(control, 'control'), facts);
       await mkdir(join(folder, 'deb'));
       const deb = join(folder, 'deb', 'tiny.deb');
-      execFileSync('dpkg-deb', ['-b', join(folder, 'deb-tree'), deb], { stdio: 'pipe' });
+      execFileSync('/usr/bin/dpkg-deb', ['-b', join(folder, 'deb-tree'), deb], { stdio: 'pipe' });
       const bytes = readFileSync(deb);
       const sum = createHash('sha256').update(bytes).digest('hex');
       await writeFile(

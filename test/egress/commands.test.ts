@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vi
 import type { Approval } from '../../src/core/approval.ts';
 import type { AuditRecord, Denial } from '../../src/core/egress.ts';
 import { patience, patiently, type SandboxHome, sandboxHome } from '../cli/sandbox-home.ts';
-import { httpUpstream, type Upstream } from './upstreams.ts';
+import { certificateFile, httpUpstream, tlsUpstream, type Upstream } from './upstreams.ts';
 
 const { bubblewrap } = inject('engines');
 
@@ -24,20 +24,24 @@ describe.skipIf(!bubblewrap.available)(
   () => {
     let home: SandboxHome;
     let server: Upstream;
+    let secure: Upstream;
     let own: string;
     beforeAll(async () => {
       server = await httpUpstream();
+      secure = await tlsUpstream();
       own = `127.0.0.1:${server.port}`;
       home = await sandboxHome({
         GEODE_RUNTIME_NAME: 'bubblewrap',
         GEODE_SANDBOX_READY: '0',
         GEODE_EGRESS_ASK_TIMEOUT: '250',
+        GEODE_EGRESS_UPSTREAM_CA: certificateFile,
       });
     });
     afterEach(() => home.end());
     afterAll(async () => {
       await home?.[Symbol.asyncDispose]();
       await server?.[Symbol.asyncDispose]();
+      await secure?.[Symbol.asyncDispose]();
     });
 
     const search = async (...args: string[]) =>
@@ -122,6 +126,45 @@ describe.skipIf(!bubblewrap.available)(
       expect(bridge.code).not.toBe(0);
     });
 
+    it('NET-1 NET-7: geode egress allow --inspect judges the requests of HTTPS, and a new host keeps the authority that programs trust', async () => {
+      await home.ok(['sandbox', 'create', 'opened']);
+      const there = `127.0.0.1:${secure.port}`;
+      const rule = ['--inspect', '--method', 'get', '--path', '/v1/*', 'opened', there];
+      expect(await home.ok(['egress', 'allow', ...rule])).toBe(
+        `mode allow-list\nallow inspect:GET https://${there}/v1/* (private address) (TLS is opened on the host)\n`,
+      );
+      const fetch = (...paths: string[]) =>
+        home.run([
+          'sandbox',
+          'exec',
+          'opened',
+          '--',
+          'python3',
+          '-c',
+          `${get}print(open(os.environ['SSL_CERT_FILE']).read()[-300:])`,
+          ...paths.map((path) => `https://${there}${path}`),
+        ]);
+      const first = await fetch('/v1/a', '/v2');
+      expect(first.stdout).toContain(`hello from ${there}/v1/a\nHTTP Error 403: Geode: ${there}: the rule`);
+      expect(first.stderr).toContain(
+        `to allow it: geode egress allow local/opened 'inspect:GET https://${there}/v2'\n`,
+      );
+      await home.ok(['host', 'stop']);
+      const second = await fetch('/v1/a', '/v2');
+      expect(second.stdout).toBe(first.stdout);
+      const crossed = await search('opened');
+      expect(crossed.map(({ via, verdict, method, path }) => `${via} ${verdict} ${method} ${path}`)).toEqual([
+        'inspected denied GET /v2',
+        'inspected allowed GET /v1/a',
+        'inspected denied GET /v2',
+        'inspected allowed GET /v1/a',
+      ]);
+      expect(await home.ok(['secrets', 'ls'])).not.toContain('authority');
+      expect(await home.ok(['egress', 'allow', 'opened', there])).toBe(
+        `mode allow-list\nallow ${there} (private address)\n`,
+      );
+    });
+
     it('NET-3: a connection waits for geode approvals; a refusal is a line on stderr and stands in the JSON; learning writes the policy', async () => {
       await home.ok(['sandbox', 'create', 'asks', '--ask']);
       const fetch = (path: string, ...more: string[]) =>
@@ -180,8 +223,10 @@ describe.skipIf(!bubblewrap.available)(
       expect(await home.ok(['egress', 'learn', 'asks'])).toContain('mode learn');
       expect((await fetch('/lesson')).stdout).toContain('hello');
       const learned = await home.run(['egress', 'learn', '--stop', 'asks']);
-      expect(learned.stdout).toBe(`mode allow-list\nallow ${own} (private address)\n`);
-      expect(learned.stderr).toBe(`geode: as options: --allow private:${own}\n`);
+      expect(learned.stdout).toBe(`mode allow-list\nallow GET http://${own}/lesson (private address)\n`);
+      expect(learned.stderr).toBe(`geode: as options: --allow 'GET http://${own}/lesson'\n`);
+      expect((await fetch('/lesson')).stdout).toContain('hello');
+      expect((await fetch('/other')).stdout).toContain('403');
     });
 
     it('NET-6: geode sandbox open shows a server of a sandbox without a network, and says what is missing', async () => {

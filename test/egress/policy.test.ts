@@ -2,10 +2,12 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { EgressPolicy } from '../../src/core/egress.ts';
 import { closedRangeOf } from '../../src/egress/addresses.ts';
+import { allowing } from '../../src/egress/change-policy.ts';
 import { readClientHello } from '../../src/egress/client-hello.ts';
 import { hostOf, targetOf } from '../../src/egress/host-name.ts';
-import { decide } from '../../src/egress/policy.ts';
-import { checkPolicy, parseRules, policyOf } from '../../src/egress/rules.ts';
+import { type Seen, smallestPolicy } from '../../src/egress/learned.ts';
+import { decide, inspects } from '../../src/egress/policy.ts';
+import { checkPolicy, parseRules, policyOf, ruleWords, shownRule } from '../../src/egress/rules.ts';
 import { greeting, withEncryptedHello } from './client-hellos.ts';
 
 const web = (host: string, port = 443) => ({ host, port });
@@ -59,6 +61,77 @@ describe('the policy', () => {
       expect(asks('GET', path), path).toBe(false);
     expect(decide(policy, web('example.com', 80)).allowed).toBe(false);
     expect(decide(policy, web('example.com', 443)).allowed).toBe(false);
+  });
+
+  it('NET-1: holds HTTPS that is opened to methods and paths, and opens only what a live rule names', () => {
+    const policy = policyOf({
+      allow: ['inspect:GET,HEAD https://api.example.com/v1/*', 'plain.example.com'],
+    });
+    const inside = (method: string, path: string) =>
+      decide(policy, { ...web('api.example.com'), http: { method, path }, inspected: true }).allowed;
+    expect([inside('GET', '/v1/a'), inside('POST', '/v1/a'), inside('GET', '/v2')]).toEqual([
+      true,
+      false,
+      false,
+    ]);
+    expect(decide(policy, { ...web('api.example.com'), inspected: true }).allowed).toBe(true);
+    expect(decide(policy, web('api.example.com')).allowed).toBe(false);
+    const opens = (host: string, port = 443) => inspects(policy, web(host, port));
+    expect([opens('api.example.com'), opens('api.example.com', 80), opens('plain.example.com')]).toEqual([
+      true,
+      false,
+      false,
+    ]);
+    expect(inspects({ ...policy, mode: 'deny-all' }, web('api.example.com'))).toBe(false);
+    const over = policy.allow.map((rule) => ({ ...rule, until: 1 }));
+    expect(inspects({ ...policy, allow: over }, web('api.example.com'))).toBe(false);
+    const open = policyOf({ allow: ['*'], deny: ['inspect:POST https://api.example.com/'] });
+    expect(decide(open, { ...web('api.example.com'), inspected: true }).allowed).toBe(true);
+    // By its address and a name in TLS, nothing is opened: then the rule denies all of it.
+    expect(decide(open, web('api.example.com')).allowed).toBe(false);
+  });
+
+  it('NET-1: a rule in words comes to the same rule again', () => {
+    const words = ['inspect:GET https://a.example:443/v1/*', 'POST http://10.0.0.5:8080/x', 'b.example:8443'];
+    for (const word of words) expect(parseRules(word).flatMap(ruleWords)).toEqual([word]);
+    const [rule] = parseRules('inspect:private:git.internal:8443');
+    expect(rule).toEqual({ host: 'git.internal', ports: [8443], private: true, inspect: true });
+    expect(rule && ruleWords(rule)).toEqual(['inspect:private:git.internal:8443']);
+    expect(() => parseRules('inspect:http://a.example/')).toThrow(/plain HTTP needs no inspection/);
+    const before = policyOf({ allow: ['inspect:GET https://a.example/v1', 'inspect:b.example'] });
+    expect(allowing(before, ['a.example'], undefined).allow.map(shownRule)).toEqual([
+      'inspect:b.example',
+      'a.example',
+    ]);
+  });
+
+  it('NET-3: a learned policy has methods and paths where they were seen, and the whole host where they were not', () => {
+    const seen = (host: string, port: number, more: Partial<Seen> = {}): Seen => ({
+      host,
+      port,
+      private: false,
+      inspected: false,
+      ...more,
+    });
+    const asked = (method: string, path: string | null) => ({ http: { method, path } });
+    const { mode, allow } = smallestPolicy(policyOf({ allow: ['*'] }), [
+      seen('a.example', 443),
+      seen('a.example', 8443),
+      seen('a.example', 443, { inspected: true, ...asked('GET', '/covered') }),
+      seen('b.example', 443, { inspected: true, ...asked('GET', '/v1/a') }),
+      seen('b.example', 443, { inspected: true, ...asked('HEAD', '/v1/a') }),
+      seen('b.example', 443, { inspected: true, ...asked('POST', '/v1/b') }),
+      seen('c.example', 80, asked('GET', '/one')),
+      seen('c.example', 80, asked('GET', null)),
+    ]);
+    expect(mode).toBe('allow-list');
+    expect(allow.map(shownRule)).toEqual([
+      'a.example:443,8443',
+      'inspect:GET,HEAD https://b.example:443/v1/a',
+      'inspect:POST https://b.example:443/v1/b',
+      'GET http://c.example:80/',
+    ]);
+    for (const rule of allow) expect(() => checkPolicy({ mode, allow: [rule], deny: [] })).not.toThrow();
   });
 
   it('refuses a policy that could not be held to, with what to write instead', () => {

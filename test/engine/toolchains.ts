@@ -1,9 +1,10 @@
 import { installPackages, whyNoPackages } from './apt.ts';
 
-/** What the suites of the runtimes that use the machine's own programs compile and plot with. */
+/** What the suites of the runtimes that use the machine's own programs compile and plot with, and shells to complete in. */
 const packages = [
   ...['golang-go', 'rustc', 'gcc', 'libc6-dev'],
   ...['python3', 'python3-matplotlib', 'python3-pandas'],
+  ...['zsh', 'fish'],
 ];
 
 /** Call it under the setup lock. Where it fails, the suites find out which tools the machine has all the same. */

@@ -1,11 +1,15 @@
+import type { UserSchedules } from '../../core/chat.ts';
 import type { MemoryStore } from '../../core/memory.ts';
-import type { Model, Models } from '../../core/model.ts';
+import type { Model, ModelMessage, Models } from '../../core/model.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { ShellPolicy } from '../../shell/policy.ts';
 import type { AgentDriver, DriverTurn, TurnEnd } from '../driver.ts';
-import { fitting, History, unanswered } from './history.ts';
+import type { PermitRequest } from './agent-tool.ts';
+import { toldMessages } from './compaction.ts';
+import { History, unanswered } from './history.ts';
 import { instructionsWith, type LoopEvent, leadLoop } from './loop.ts';
-import { builtinTools, runTool } from './tools.ts';
+import { recalled } from './recalled.ts';
+import { builtinTools, deniedText, runTool } from './tools.ts';
 
 export interface BuiltinOptions {
   readonly ledger: Ledger;
@@ -18,10 +22,15 @@ export interface BuiltinOptions {
   readonly steps: number;
   /** Added to what the agent is told. */
   readonly instructions?: string | undefined;
+  /** Of a conversation that a model is told, about; the beginning of a longer one becomes a summary. */
+  readonly historyTokens: number;
+  /** Of what memory has about a message, told with it; 0: the agent looks for itself. */
+  readonly recallTokens: number;
+  /** What becomes of a command that the policy refuses: a person decides, or it is over. */
+  readonly dangerous: 'ask' | 'refuse';
+  /** Where it has things said at set times; undefined before there is such a place. */
+  readonly schedules?: ((user: string) => UserSchedules | undefined) | undefined;
 }
-
-/** Characters of a conversation that a model is told; older turns are left out. */
-const historyCharacters = 400_000;
 
 /**
  * Geode's own agent, whose loop runs in the host and whose tools work in the sandbox. Each step is in the ledger before
@@ -31,6 +40,7 @@ export function builtinDriver(options: BuiltinOptions): AgentDriver {
   const modelOf = (name: string | null) => options.models.get(name ?? options.model);
   return {
     name: 'builtin',
+    listens: true,
     check: (model) => void modelOf(model),
     open: (sandboxes, chat, signal) => sandboxes.getOrCreate(chat, {}, { signal }),
     turn: (turn) => leadTurn(turn, modelOf(turn.model), options),
@@ -39,26 +49,28 @@ export function builtinDriver(options: BuiltinOptions): AgentDriver {
 
 async function leadTurn(turn: DriverTurn, model: Model, options: BuiltinOptions): Promise<TurnEnd> {
   const history = new History(options.ledger, turn.conversation, turn.turn);
-  const done = beginOrGoOn(turn, history);
+  const memory = options.memory.in(namespaceOf(turn));
+  const done = await beginOrGoOn(turn, history, () => recalled(turn, memory, options.recallTokens));
   if (done !== undefined) return done;
   const { sandbox, chat, signal } = turn;
   const place = {
-    ...{ sandbox, chat, signal },
-    memory: options.memory.in(turn.user),
+    ...{ sandbox, chat, signal, memory },
     shellPolicy: options.shellPolicy,
+    permit: options.dangerous === 'ask' ? permitIn(turn, history) : undefined,
+    schedules: options.schedules?.(turn.user),
+  };
+  const compaction = {
+    historyTokens: options.historyTokens,
+    summariser: () => options.models.get('cheap'),
   };
   return await leadLoop({
     ...{ user: turn.user, model, steps: options.steps, signal, tools: builtinTools },
     instructions: instructionsWith(options.instructions),
-    messages: () => toldMessages(history),
+    messages: () => toldMessages(turn, history, compaction),
+    hear: () => history.hear(),
     run: (call) => runTool(call, place),
     note: (event) => noteStep(turn, history, model.id, event),
   });
-}
-
-/** What the model is told of the conversation so far. */
-export function toldMessages(history: History) {
-  return fitting(history.all(), historyCharacters);
 }
 
 /** Keeps one step: what the model is told the next time, and what readers hear. */
@@ -80,10 +92,33 @@ export function noteStep(
   else turn.keep([event]);
 }
 
+/** A user's name has no slash, so the memory of a group is nobody's own. */
+function namespaceOf({ user, chat, audience }: DriverTurn): string {
+  return audience === 'group' ? `${user}/${chat}` : user;
+}
+
+/** A denial ends it: nothing else is asked for in the same turn. */
+function permitIn(turn: DriverTurn, history: History) {
+  return async ({ call, rule, command }: PermitRequest): Promise<boolean> => {
+    const isDenied = history
+      .after(history.summary?.upto ?? 0)
+      .some(({ turn: of, message }) => of === turn.turn && isDenial(message));
+    if (isDenied) return false;
+    return (await turn.ask({ id: call, tool: `shell (${rule})`, input: command })) !== 'deny';
+  };
+}
+
+function isDenial(message: ModelMessage): boolean {
+  return message.role === 'tool' && message.results.some(({ output }) => output.startsWith(deniedText));
+}
+
 /** Gives the end of a turn that had its answer already when its host ended. */
-export function beginOrGoOn(turn: DriverTurn, history: History): TurnEnd | undefined {
-  const messages = history.all();
-  const last = messages.at(-1);
+export async function beginOrGoOn(
+  turn: DriverTurn,
+  history: History,
+  recall: () => Promise<string>,
+): Promise<TurnEnd | undefined> {
+  const { last } = history;
   if (turn.isResumed && history.isBegun) {
     if (last?.role === 'assistant' && (last.calls ?? []).length === 0)
       return { outcome: 'done', text: last.text };
@@ -92,11 +127,11 @@ export function beginOrGoOn(turn: DriverTurn, history: History): TurnEnd | undef
   }
   answerOpenCalls(history, 'The turn was interrupted.');
   const files = turn.attachments.map((path) => `\n[attached: ${path}]`).join('');
-  history.add({ role: 'user', text: `${turn.message}${files}` });
+  history.add({ role: 'user', text: `${turn.message}${files}${await recall()}` });
   return undefined;
 }
 
 function answerOpenCalls(history: History, why: string): void {
-  const results = unanswered(history.all(), why);
+  const results = unanswered(history.last, why);
   if (results.length > 0) history.add({ role: 'tool', results });
 }

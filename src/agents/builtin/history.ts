@@ -1,67 +1,101 @@
 import type { ModelMessage, ToolResult } from '../../core/model.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
+import type { Sql } from '../../ledger/sql.ts';
+import { takeSteers } from '../steers.ts';
 
-/** What a model is told of a conversation, in the ledger. Each message is kept before the next step is taken. */
+export interface KeptMessage {
+  readonly number: number;
+  readonly turn: string;
+  readonly message: ModelMessage;
+}
+
+/** Stands for the messages up to a number. */
+export interface Summary {
+  readonly upto: number;
+  readonly text: string;
+}
+
+/** What was said in a conversation, in the ledger. Each message is kept before the next step is taken, and stays whole. */
 export class History {
   readonly #ledger: Ledger;
   readonly #conversation: number;
-  readonly #turn: string;
+  readonly turn: string;
 
   constructor(ledger: Ledger, conversation: number, turn: string) {
     this.#ledger = ledger;
     this.#conversation = conversation;
-    this.#turn = turn;
+    this.turn = turn;
   }
 
-  all(): readonly ModelMessage[] {
+  /** Those behind a number. */
+  after(number: number): readonly KeptMessage[] {
     return this.#ledger
       .read(
-        (sql) => sql.all`SELECT message FROM agent_messages WHERE conversation = ${this.#conversation}
-          ORDER BY number`,
+        (sql) => sql.all`SELECT number, turn, message FROM agent_messages
+          WHERE conversation = ${this.#conversation} AND number > ${number} ORDER BY number`,
       )
-      .map(({ message }) => JSON.parse(String(message)) as ModelMessage);
+      .map((row) => ({
+        number: Number(row.number),
+        turn: String(row.turn),
+        message: JSON.parse(String(row.message)) as ModelMessage,
+      }));
+  }
+
+  get last(): ModelMessage | undefined {
+    const row = this.#ledger.read(
+      (sql) => sql.get`SELECT message FROM agent_messages WHERE conversation = ${this.#conversation}
+        ORDER BY number DESC LIMIT 1`,
+    );
+    return row && (JSON.parse(String(row.message)) as ModelMessage);
   }
 
   /** Of this turn. */
   get isBegun(): boolean {
     const row = this.#ledger.read(
       (sql) => sql.get`SELECT number FROM agent_messages
-        WHERE conversation = ${this.#conversation} AND turn = ${this.#turn} LIMIT 1`,
+        WHERE conversation = ${this.#conversation} AND turn = ${this.turn} LIMIT 1`,
     );
     return row !== undefined;
   }
 
+  get summary(): Summary | undefined {
+    const row = this.#ledger.read(
+      (sql) => sql.get`SELECT upto, text FROM agent_summaries WHERE conversation = ${this.#conversation}`,
+    );
+    return row && { upto: Number(row.upto), text: String(row.text) };
+  }
+
+  set summary(summary: Summary) {
+    this.#ledger.write(
+      (sql) => sql.run`INSERT INTO agent_summaries
+        VALUES (${this.#conversation}, ${summary.upto}, ${summary.text}, ${Date.now()})
+        ON CONFLICT (conversation) DO UPDATE SET upto = excluded.upto, text = excluded.text, at = excluded.at`,
+    );
+  }
+
   add(message: ModelMessage): void {
-    this.#ledger.write((sql) => {
-      const last = sql.get`SELECT max(number) AS number FROM agent_messages
-        WHERE conversation = ${this.#conversation}`;
-      sql.run`INSERT INTO agent_messages VALUES (${this.#conversation}, ${Number(last?.number ?? 0) + 1},
-        ${this.#turn}, ${JSON.stringify(message)})`;
+    this.#ledger.write((sql) => this.#insert(sql, message));
+  }
+
+  /** What people said to the turn since its last step becomes a part of it. False: nothing. */
+  hear(): boolean {
+    return this.#ledger.write((sql) => {
+      const said = takeSteers(sql, this.turn);
+      if (said.length > 0) this.#insert(sql, { role: 'user', text: said.join('\n\n') });
+      return said.length > 0;
     });
+  }
+
+  #insert(sql: Sql, message: ModelMessage): void {
+    const last = sql.get`SELECT max(number) AS number FROM agent_messages
+      WHERE conversation = ${this.#conversation}`;
+    sql.run`INSERT INTO agent_messages VALUES (${this.#conversation}, ${Number(last?.number ?? 0) + 1},
+      ${this.turn}, ${JSON.stringify(message)})`;
   }
 }
 
 /** Every call must have a result before a model is asked again. */
-export function unanswered(messages: readonly ModelMessage[], why: string): readonly ToolResult[] {
-  const last = messages.at(-1);
+export function unanswered(last: ModelMessage | undefined, why: string): readonly ToolResult[] {
   if (last?.role !== 'assistant') return [];
   return (last.calls ?? []).map(({ id, tool }) => ({ id, tool, output: why, failed: true }));
-}
-
-/**
- * The messages that fit into so many characters, newest first. Whole turns are left out, so that a call is never parted
- * from its result; the last turn always stays.
- */
-export function fitting(messages: readonly ModelMessage[], characters: number): readonly ModelMessage[] {
-  const starts = messages.flatMap(({ role }, index) => (role === 'user' ? [index] : []));
-  let from = starts.at(-1) ?? 0;
-  for (const start of starts.toReversed()) {
-    if (sizeOf(messages.slice(start)) > characters) break;
-    from = start;
-  }
-  return messages.slice(from);
-}
-
-function sizeOf(messages: readonly ModelMessage[]): number {
-  return messages.reduce((sum, message) => sum + JSON.stringify(message).length, 0);
 }

@@ -11,7 +11,9 @@ export interface LoopScene {
   /** Calls to the model. */
   readonly steps: number;
   /** What the model is told, with all that was noted so far. */
-  messages(): readonly ModelMessage[];
+  messages(): readonly ModelMessage[] | Promise<readonly ModelMessage[]>;
+  /** Takes in what people said to the turn since its last step; true when there was something. */
+  hear?(): boolean;
   /** Does one call; a failure is a result too. */
   run(call: ToolCall): Promise<ToolResult>;
   /** Told of everything, each before the next step is taken. */
@@ -40,7 +42,10 @@ export async function leadLoop(scene: LoopScene): Promise<TurnEnd> {
     const answer = await ask(scene);
     text = answer.text;
     scene.note({ type: 'answer', answer });
-    if (answer.calls.length === 0) return { outcome: answer.finish === 'length' ? 'limit' : 'done', text };
+    if (answer.calls.length === 0) {
+      if (scene.hear?.()) continue;
+      return { outcome: answer.finish === 'length' ? 'limit' : 'done', text };
+    }
     const results: ToolResult[] = [];
     // One after the other: a command may need what the one before it made.
     for (const call of answer.calls) {
@@ -49,12 +54,13 @@ export async function leadLoop(scene: LoopScene): Promise<TurnEnd> {
       results.push(result);
     }
     scene.note({ type: 'results', results });
+    scene.hear?.();
   }
   return { outcome: 'limit', text };
 }
 
 async function ask({ user, model, instructions, tools, messages, note, signal }: LoopScene) {
-  const request = { user, instructions, messages: messages(), tools };
+  const request = { user, instructions, messages: await messages(), tools };
   for await (const event of model.stream(request, { signal })) {
     if (event.type === 'answer') {
       const { type: _, ...answer } = event;

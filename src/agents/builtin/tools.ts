@@ -1,45 +1,13 @@
 /** What the built-in agent can do: commands and files in its own sandbox, and the user's memory. */
 import { z } from 'zod';
-import { type GeodeError, isGeodeError, reasonOf } from '../../core/errors.ts';
-import type { Files } from '../../core/files.ts';
-import type { Memory } from '../../core/memory.ts';
+import { GeodeError, isGeodeError, reasonOf } from '../../core/errors.ts';
 import type { ModelTool, ToolCall, ToolResult } from '../../core/model.ts';
-import type { ShellPolicy } from '../../shell/policy.ts';
-import { type ShellWorkspace, shellInput, shellTool } from '../../shell/tool.ts';
+import { judge, type ShellPolicy } from '../../shell/policy.ts';
+import { shellInput, shellTool } from '../../shell/tool.ts';
+import { type AgentTool, type HostPlace, inWorkspace, onHost, type WorkPlace } from './agent-tool.ts';
+import { scheduleTools } from './schedule-tools.ts';
 
-/** Where the agent works: its sandbox, as the host sees it or as a program in it does. */
-export interface WorkPlace {
-  readonly sandbox: ShellWorkspace & {
-    readonly files: Pick<Files, 'read' | 'readText' | 'stat' | 'write' | 'list'>;
-  };
-  readonly shellPolicy: ShellPolicy;
-  readonly signal: AbortSignal;
-}
-
-/** What only the host has. */
-export interface HostPlace {
-  readonly memory: Memory;
-  readonly chat: string;
-  readonly signal: AbortSignal;
-}
-
-interface AgentTool<Place> extends ModelTool {
-  run(input: unknown, place: Place): Promise<string>;
-}
-
-function definer<Place>() {
-  return <Schema extends z.ZodObject>(tool: {
-    readonly name: string;
-    readonly description: string;
-    readonly input: Schema;
-    run(input: z.output<Schema>, place: Place): Promise<string>;
-  }): AgentTool<Place> => ({
-    ...tool,
-    run: async (input, place) => await tool.run(tool.input.parse(input), place),
-  });
-}
-const inWorkspace = definer<WorkPlace>();
-const onHost = definer<HostPlace>();
+export type { HostPlace, WorkPlace };
 
 const path = z.string().min(1).max(4096).describe('Below the workspace: src/main.py');
 const mostBytes = 200_000;
@@ -50,8 +18,10 @@ export const workspaceTools: readonly AgentTool<WorkPlace>[] = [
     description:
       'Runs a shell command in the sandbox and returns what it printed and how it ended. It starts in the workspace.',
     input: shellInput,
-    async run(input, { sandbox, shellPolicy, signal }) {
-      const { text } = await shellTool(sandbox, shellPolicy).run(input, { signal });
+    async run(input, place, call) {
+      const { sandbox, signal } = place;
+      const policy = await policyFor(input.command, place, call);
+      const { text } = await shellTool(sandbox, policy).run(input, { signal });
       return text;
     },
   }),
@@ -139,7 +109,24 @@ export const hostTools: readonly AgentTool<HostPlace>[] = [
       return `Stored as ${entry.key}.`;
     },
   }),
+  ...scheduleTools,
 ];
+
+/** A command that the policy refuses runs when a person has seen it and allowed it. */
+async function policyFor(
+  command: string,
+  { shellPolicy, permit }: WorkPlace,
+  call: string,
+): Promise<ShellPolicy> {
+  const verdict = judge(command, shellPolicy);
+  if (verdict.allowed || permit === undefined) return shellPolicy;
+  if (await permit({ call, rule: verdict.rule, command })) return { ...shellPolicy, mode: 'permissive' };
+  throw new GeodeError('command_blocked', deniedText, { hint: 'Do something else, or end the turn.' });
+}
+
+/** A person said no, or nobody answered in time. */
+export const deniedText =
+  'A person did not allow this command. Do not try it again, nor the same by other means; say what you wanted and why.';
 
 export const builtinTools: readonly ModelTool[] = [...workspaceTools, ...hostTools];
 
@@ -161,7 +148,7 @@ export async function runToolOf<Place extends { readonly signal: AbortSignal }>(
   try {
     if (tool === undefined)
       throw new Error(`There is no tool ${name}; there are: ${tools.map((each) => each.name).join(', ')}.`);
-    return { id, tool: name, output: bothEnds(await tool.run(input, place)), failed: false };
+    return { id, tool: name, output: bothEnds(await tool.run(input, place, id)), failed: false };
   } catch (error) {
     if (place.signal.aborted) throw error;
     return { id, tool: name, output: bothEnds(wordsOf(error)), failed: true };

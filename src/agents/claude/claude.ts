@@ -8,6 +8,7 @@ import type { Process, SignalName } from '../../core/process.ts';
 import type { ToolSessions } from '../../core/tools.ts';
 import { openBound } from '../bound-sandbox.ts';
 import { type AgentDriver, type DriverTurn, stopReason } from '../driver.ts';
+import { openSessionTools } from '../session-tools.ts';
 import { userLine } from './claude-lines.ts';
 import { claudeCommand } from './command.ts';
 import { followTurn } from './follow-turn.ts';
@@ -141,7 +142,7 @@ async function findLiving(turn: DriverTurn, state: ClaudeState): Promise<Reached
 
 async function startProgram(turn: DriverTurn, before: ClaudeState, options: ClaudeOptions): Promise<Reached> {
   const { sandbox, signal } = turn;
-  const tools = await options.tools?.open(sandbox, { signal });
+  const tools = await openSessionTools(options.tools, turn);
   const command = claudeCommand({
     program: options.folder === undefined ? 'claude' : `${mountTarget}/claude`,
     workdir: sandbox.workdir,

@@ -9,6 +9,7 @@ import { openBound } from '../bound-sandbox.ts';
 import { type AgentDriver, type DriverTurn, stopReason, type TurnEnd } from '../driver.ts';
 import { journalLines, type LineEvent } from '../journal-lines.ts';
 import { nextUnlessStopped } from '../next-line.ts';
+import { openSessionTools } from '../session-tools.ts';
 import { happeningsOf, parseCodexLine } from './codex-lines.ts';
 
 export interface CodexOptions {
@@ -79,7 +80,7 @@ async function start(
   { folder, tools }: CodexOptions,
 ): Promise<Reached> {
   const { sandbox, signal, message, attachments } = turn;
-  const session = await tools?.open(sandbox, { signal });
+  const session = await openSessionTools(tools, turn);
   const program = folder === undefined ? 'codex' : `${mountTarget}/bin/codex`;
   const url = await modelUrl(sandbox, signal);
   const command = codexCommand({ program, url, model, thread: before.thread, tools: session?.server });

@@ -28,11 +28,12 @@ export const agentMessageSchema = z
 const usageSchema = z.object({ input_tokens: z.int(), cached_tokens: z.int(), output_tokens: z.int() });
 const permissionAnswer = z.enum(['once', 'session', 'deny']);
 const numbered = { seq: z.int(), turn: z.string(), at: z.number() };
-const event = <T extends string, Shape extends z.ZodRawShape>(type: T, shape: Shape) =>
-  z.object({ type: z.literal(type), ...numbered, ...shape });
 
-export const agentEventSchema = z
-  .union([
+/** What happens in a turn, with or without the fields that number it. */
+function happenings<Common extends z.ZodRawShape>(common: Common) {
+  const event = <T extends string, Shape extends z.ZodRawShape>(type: T, shape: Shape) =>
+    z.object({ type: z.literal(type), ...common, ...shape });
+  return [
     event('turn-start', { driver: z.enum(driverNames), message: z.string() }),
     event('turn-resume', {}),
     event('text', { text: z.string() }),
@@ -54,9 +55,23 @@ export const agentEventSchema = z
       duration_ms: z.number(),
     }),
     event('error', { code: z.string(), message: z.string(), hint: z.string() }),
-    problemEvent,
-  ])
-  .meta({ id: 'AgentEvent' });
+  ] as const;
+}
+
+export const agentEventSchema = z.union([...happenings(numbered), problemEvent]).meta({ id: 'AgentEvent' });
+
+export const turnRecordSchema = z
+  .object({
+    type: z.literal('turn'),
+    at: z.number(),
+    turn: z.string(),
+    conversation: z.int().describe('Turns of one conversation have the same; `/new` begins another.'),
+    driver: z.enum(driverNames),
+    started_at: z.number(),
+    ended_at: z.number(),
+    events: z.array(z.union(happenings({}))),
+  })
+  .meta({ id: 'TurnRecord' });
 
 export const conversationSchema = z
   .object({

@@ -1,6 +1,8 @@
 /** Chats, channels and who may speak on them, as it goes over the wire. */
 import { z } from 'zod';
+import { catchUps } from '../../core/chat.ts';
 import { userPattern } from '../../core/identity.ts';
+import { turnRecordSchema } from './agents.ts';
 import { decimal } from './decimal.ts';
 import { problemEvent } from './problem.ts';
 
@@ -56,31 +58,78 @@ export const chatEventsQuery = z.strictObject({
 
 const kept = { seq: z.int(), at: z.number(), id: z.int() };
 
+const keptEvents = [
+  z.object({
+    type: z.literal('message'),
+    ...kept,
+    sender: z.string(),
+    text: z.string(),
+    files: z.array(z.string()),
+  }),
+  z.object({
+    type: z.literal('reply'),
+    ...kept,
+    answers: z.int().nullable().describe('The message that it answers.'),
+    is_last: z.boolean().describe('Nothing else comes for that message.'),
+    text: z.string(),
+    buttons: z.array(z.object({ label: z.string(), value: z.string() })),
+    file: z.string().nullable().describe('A file of the workspace that goes with it.'),
+    state: z.enum(['waiting', 'sending', 'sent', 'unknown', 'failed']),
+  }),
+] as const;
+
 export const chatEventSchema = z
   .union([
-    z.object({
-      type: z.literal('message'),
-      ...kept,
-      sender: z.string(),
-      text: z.string(),
-      files: z.array(z.string()),
-    }),
-    z.object({
-      type: z.literal('reply'),
-      ...kept,
-      answers: z.int().nullable().describe('The message that it answers.'),
-      is_last: z.boolean().describe('Nothing else comes for that message.'),
-      text: z.string(),
-      buttons: z.array(z.object({ label: z.string(), value: z.string() })),
-      file: z.string().nullable().describe('A file of the workspace that goes with it.'),
-      state: z.enum(['waiting', 'sending', 'sent', 'unknown', 'failed']),
-    }),
+    ...keptEvents,
     z.object({ type: z.literal('turn-start'), message: z.int() }),
     z.object({ type: z.literal('text-delta'), message: z.int(), text: z.string() }),
     z.object({ type: z.literal('tool-call'), message: z.int(), tool: z.string() }),
     problemEvent,
   ])
   .meta({ id: 'ChatEvent' });
+
+export const chatRecordSchema = z
+  .union([...keptEvents, turnRecordSchema, problemEvent])
+  .meta({ id: 'ChatRecord' });
+
+const scheduleFields = {
+  when: z
+    .string()
+    .min(1)
+    .max(200)
+    .describe('`0 9 * * 1-5 Europe/Berlin`, `every 2h`, `in 20m` or `2027-01-31T09:00`.')
+    .meta({ example: 'every 2h' }),
+  text: z.string().min(1).max(10_000).describe('What is said to the agent then.'),
+};
+
+export const newScheduleSchema = z
+  .strictObject({
+    ...scheduleFields,
+    catch_up: z
+      .enum(catchUps)
+      .optional()
+      .describe('Of times that passed while no host ran: one run makes up for them (the default), or none.'),
+  })
+  .meta({ id: 'NewSchedule' });
+
+export const scheduleSchema = z
+  .object({
+    id: z.string(),
+    chat: z.string(),
+    ...scheduleFields,
+    catch_up: z.enum(catchUps),
+    next: z.number().describe(ms),
+  })
+  .meta({ id: 'Schedule' });
+
+export const schedulesSchema = z.object({ schedules: z.array(scheduleSchema) }).meta({ id: 'Schedules' });
+export const schedulesQuery = z.strictObject({
+  chat: z.string().min(1).max(512).optional().describe('Of one chat; of all by default.'),
+});
+export const scheduleParams = z.object({ id: z.string().min(1).max(20) });
+export const scheduleRemovedSchema = z
+  .object({ removed: z.boolean().describe('false: there was none.') })
+  .meta({ id: 'ScheduleRemoved' });
 
 export const channelsSchema = z
   .object({

@@ -143,8 +143,15 @@ export const newPreviewSchema = z
   .strictObject({ port: z.int().min(1).max(65_535).meta({ example: 8000 }) })
   .meta({ id: 'NewPreview' });
 export const previewSchema = z
-  .object({ port: z.int(), url: z.string().describe('With its token: whoever has it sees the port.') })
+  .object({
+    port: z.int(),
+    url: z.string().describe('With its token: whoever has it sees the port.'),
+    path_url: z
+      .string()
+      .describe('The same without a name of its own; its pages have no origin and no cookies.'),
+  })
   .meta({ id: 'Preview' });
+export type WirePreview = z.infer<typeof previewSchema>;
 export const removedSchema = z
   .object({ removed: z.boolean().describe('False: there was none.') })
   .meta({ id: 'Removed' });

@@ -55,6 +55,14 @@ export class LedgerBus implements Bus {
     return this.#ledger.read((sql) => messageRow(sql, id));
   }
 
+  async waiting(lane: string, limit: number) {
+    const rows = this.#ledger.read(
+      (sql) => sql.all`SELECT * FROM bus_inbox WHERE lane = ${lane} AND state IN ('waiting', 'running')
+        AND state = 'waiting' ORDER BY position LIMIT ${limit}`,
+    );
+    return rows.map(messageOf);
+  }
+
   drop = (lane: string) =>
     this.#write((sql) => {
       const { changes } = sql.run`UPDATE bus_inbox SET state = 'stopped'

@@ -9,21 +9,23 @@ import { program } from '../version.ts';
 import { reachSettings } from './reach-settings.ts';
 
 /**
- * Asks the host that runs, which has memory open and its model loaded. Undefined when there is none, when it goes by
- * other settings of memory, or when it ended before it took the request: the caller then works on the file itself, which
- * several processes may do at once.
+ * Asks the host that runs, which has everything open and its model loaded. Undefined when there is none, when it goes by
+ * other settings of what is asked about, or when it ended before it took the request: the caller then works on the files
+ * itself, which several processes may do at once.
  */
 export async function askRunningHost<T>(
   context: Pick<CliContext, 'loaded' | 'host' | 'values'>,
   user: string,
   ask: (client: GeodeClient) => Promise<T>,
+  about: 'memory' | 'anything' = 'memory',
 ): Promise<{ readonly answer: T } | undefined> {
   const { stateDir, marks } = await reachSettings(context);
   const serves = namedHost(stateDir)?.serves;
   if (serves === undefined || !userPattern.test(user)) return undefined;
   if (serves.program !== program) return undefined;
-  // What the host does with sandboxes does not matter here.
-  if (differingIn(serves.settings ?? {}, marks, isOfMemory).length > 0) return undefined;
+  // What the host does with sandboxes does not matter to memory.
+  if (about === 'memory' && differingIn(serves.settings ?? {}, marks, isOfMemory).length > 0)
+    return undefined;
   const client = await clientOfHost(serves.api);
   if (client === undefined) return undefined;
   try {

@@ -1,6 +1,6 @@
 import { isDecision } from '../../../chat/commands.ts';
-import type { ChatEvent, Chats } from '../../../core/chat.ts';
-import { lastEventId, signalOf, streamNumbered } from '../../events.ts';
+import type { ChatEvent, ChatRecord, Chats } from '../../../core/chat.ts';
+import { lastEventId, signalOf, streamEvents, streamNumbered } from '../../events.ts';
 import { refuseWithout, requireScope } from '../../guards/auth.ts';
 import {
   bodyRefusals,
@@ -16,6 +16,7 @@ import {
   channelsSchema,
   chatEventSchema,
   chatEventsQuery,
+  chatRecordSchema,
   chatsSchema,
   postedMessageSchema,
   postMessageSchema,
@@ -101,7 +102,31 @@ export function chatRoutes(chats: Chats) {
         return streamNumbered(context, numbered(untilAborted(events, signal)));
       },
     ),
+    defineRoute(
+      {
+        method: 'get',
+        path: `${path}/{chat}/export`,
+        summary: 'All that is kept of a chat',
+        description:
+          'What was said, and each turn of the agent with its tool calls, oldest first; also of conversations that `/new` ended. Nothing of it is ever deleted.',
+        tags,
+        security,
+        middleware: requireScope('agents'),
+        request: { params: chatParams },
+        responses: { 200: eventStream('One event for each record.', chatRecordSchema), ...refusals },
+      },
+      (context) => {
+        const { chat } = context.req.valid('param');
+        const signal = signalOf(context);
+        const records = chats.of(context.var.caller.user).export(chat, { signal });
+        return streamEvents(context, 200, onWire(records));
+      },
+    ),
   ] as const;
+}
+
+async function* onWire(records: AsyncIterable<ChatRecord>) {
+  for await (const record of records) yield toWire(record);
 }
 
 async function* numbered(events: AsyncIterable<ChatEvent>) {

@@ -11,6 +11,7 @@ import {
   security,
 } from '../../route.ts';
 import { startedSandbox } from '../../sandbox-of.ts';
+import { toWire } from '../../schemas/names.ts';
 import { chatParams, newPreviewSchema, previewSchema } from '../../schemas/sandboxes.ts';
 
 export function portRoutes(previews: Previews) {
@@ -34,7 +35,7 @@ export function portRoutes(previews: Previews) {
       async (context) => {
         const sandbox = await startedSandbox(context, context.req.valid('param').chat);
         const { port } = context.req.valid('json');
-        return context.json(await previews.open(sandbox, port, { signal: signalOf(context) }), 200);
+        return context.json(toWire(await previews.open(sandbox, port, { signal: signalOf(context) })), 200);
       },
     ),
   ] as const;

@@ -1,4 +1,4 @@
-import { shownRule } from '../../../egress/rules.ts';
+import { ruleWords } from '../../../egress/rules.ts';
 import { chatClient } from '../../chat-client.ts';
 import { type CliCommand, exitCodes } from '../../command.ts';
 import { chatOptions } from '../../input/chat-name.ts';
@@ -30,9 +30,14 @@ export const egressLearnCommand: CliCommand = {
     if (json) out(JSON.stringify(spec));
     else {
       for (const line of shownEgress(spec)) out(line);
-      const words = spec.policy.allow.map((rule) => `${rule.private ? 'private:' : ''}${shownRule(rule)}`);
-      if (isLearned && words.length > 0) err(`geode: as options: --allow ${words.join(' --allow ')}`);
+      const words = spec.policy.allow.flatMap(ruleWords).map((word) => `--allow ${quoted(word)}`);
+      if (isLearned && words.length > 0) err(`geode: as options: ${words.join(' ')}`);
     }
     return exitCodes.done;
   },
 };
+
+/** Words with spaces and stars are one word of the shell. */
+function quoted(word: string): string {
+  return /^[\w@%+=:,./[\]-]+$/.test(word) ? word : `'${word}'`;
+}

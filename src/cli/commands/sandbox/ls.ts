@@ -1,4 +1,5 @@
 import { type CliCommand, exitCodes, text } from '../../command.ts';
+import { sandboxStates } from '../../connect/sandbox-states.ts';
 import { wrongUsage } from '../../input/values.ts';
 import { statusTable } from '../../render/show-status.ts';
 
@@ -13,10 +14,11 @@ export const sandboxLsCommand: CliCommand = {
   options: {
     user: { type: 'string', short: 'u', value: 'USER', description: 'only of this user' },
   },
-  async run({ app, values, positionals, json, out, signal }) {
+  async run(context) {
+    const { values, positionals, json, out } = context;
     if (positionals.length > 0) throw wrongUsage(`geode sandbox ls takes no ${positionals.join(' ')}`);
     const wanted = text(values, 'user');
-    const all = await (await app()).listOffline({ signal });
+    const all = await sandboxStates(context);
     const sandboxes = all.filter(({ user }) => wanted === undefined || user === wanted);
     if (json) out(JSON.stringify({ sandboxes }));
     else if (sandboxes.length === 0) out('No sandboxes. geode sandbox create CHAT makes one.');

@@ -12,10 +12,15 @@ export const sandboxOpenCommand: CliCommand = {
   usage: '[OPTION …] [USER/]CHAT PORT',
   examples: [
     ['geode sandbox open demo 8000', 'prints the URL, which leads there until the sandbox stops'],
+    ['geode sandbox open --path demo 8000', 'by a path; its pages have no origin and no cookies'],
     ['geode sandbox open --browser demo 8000', 'and opens it in your browser'],
   ],
   options: {
     ...chatOptions,
+    path: {
+      type: 'boolean',
+      description: 'without a name of its own, for browsers that know none below localhost, and tunnels',
+    },
     browser: { type: 'boolean', short: 'b', description: 'open it in the browser of this machine' },
   },
   async run(context) {
@@ -25,7 +30,8 @@ export const sandboxOpenCommand: CliCommand = {
     if (word === undefined || more.length > 0 || port < 1 || port > 65_535)
       throw wrongUsage('Give one [USER/]CHAT and one PORT, from 1 to 65535');
     const chat = await chatClient(word, context);
-    const url = await chat.ask((sandbox) => sandbox.preview(port, { signal }));
+    const form = values.path === true ? 'path' : 'name';
+    const url = await chat.ask((sandbox) => sandbox.preview(port, { form, signal }));
     out(json ? JSON.stringify({ port, url }) : url);
     if (values.browser === true) await openInBrowser(url, context);
     return exitCodes.done;

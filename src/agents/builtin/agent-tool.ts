@@ -1,0 +1,56 @@
+/** What a tool of the built-in agent is, and what it has to work with. */
+import type { z } from 'zod';
+import type { UserSchedules } from '../../core/chat.ts';
+import type { Files } from '../../core/files.ts';
+import type { Memory } from '../../core/memory.ts';
+import type { ModelTool } from '../../core/model.ts';
+import type { ShellPolicy } from '../../shell/policy.ts';
+import type { ShellWorkspace } from '../../shell/tool.ts';
+
+/** Where the agent works: its sandbox, as the host sees it or as a program in it does. */
+export interface WorkPlace {
+  readonly sandbox: ShellWorkspace & {
+    readonly files: Pick<Files, 'read' | 'readText' | 'stat' | 'write' | 'list'>;
+  };
+  readonly shellPolicy: ShellPolicy;
+  readonly signal: AbortSignal;
+  /** Asks a person whether a command that the policy refuses may run; left out: it never may. */
+  readonly permit?: ((request: PermitRequest) => Promise<boolean>) | undefined;
+}
+
+/** What only the host has. */
+export interface HostPlace {
+  readonly memory: Memory;
+  readonly chat: string;
+  readonly signal: AbortSignal;
+  /** Undefined where nothing runs at set times. */
+  readonly schedules?: UserSchedules | undefined;
+}
+
+export interface PermitRequest {
+  readonly call: string;
+  /** The rule of the policy that refuses it. */
+  readonly rule: string;
+  /** Exactly what would run. */
+  readonly command: string;
+}
+
+export interface AgentTool<Place> extends ModelTool {
+  /** `call` is the id of the call that is at work. */
+  run(input: unknown, place: Place, call: string): Promise<string>;
+}
+
+function definer<Place>() {
+  return <Schema extends z.ZodObject>(tool: {
+    readonly name: string;
+    readonly description: string;
+    readonly input: Schema;
+    run(input: z.output<Schema>, place: Place, call: string): Promise<string>;
+  }): AgentTool<Place> => ({
+    ...tool,
+    run: async (input, place, call) => await tool.run(tool.input.parse(input), place, call),
+  });
+}
+
+export const inWorkspace = definer<WorkPlace>();
+export const onHost = definer<HostPlace>();

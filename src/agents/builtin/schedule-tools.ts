@@ -1,0 +1,58 @@
+/** What the agent has said in its own chat at set times. */
+import { z } from 'zod';
+import { catchUps, type UserSchedules } from '../../core/chat.ts';
+import { GeodeError } from '../../core/errors.ts';
+import { type AgentTool, type HostPlace, onHost } from './agent-tool.ts';
+
+export const scheduleTools: readonly AgentTool<HostPlace>[] = [
+  onHost({
+    name: 'schedule_add',
+    description:
+      'Has a text said to you in this chat at set times, as if the person had written it. Use it when the person asks for something later or regularly.',
+    input: z.strictObject({
+      when: z
+        .string()
+        .min(1)
+        .max(200)
+        .describe('`0 9 * * 1-5 Europe/Berlin`, `every 2h`, `in 20m` or `2027-01-31T09:00`.'),
+      text: z.string().min(1).max(10_000),
+      catch_up: z
+        .enum(catchUps)
+        .default('once')
+        .describe('Of times that passed while nothing ran: one run makes up for them, or none.'),
+    }),
+    async run({ when, text, catch_up: catchUp }, place) {
+      const { id, next } = schedulesOf(place).add(place.chat, { when, text, catchUp });
+      return `Schedule ${id}: next at ${new Date(next).toISOString()}.`;
+    },
+  }),
+  onHost({
+    name: 'schedule_list',
+    description: 'Lists what is said in this chat at set times.',
+    input: z.strictObject({}),
+    async run(_, place) {
+      const found = schedulesOf(place).list(place.chat);
+      const lines = found.map(
+        ({ id, when, text, next }) => `${id} ${when}: ${text} (next ${new Date(next).toISOString()})`,
+      );
+      return lines.join('\n') || 'There are no schedules.';
+    },
+  }),
+  onHost({
+    name: 'schedule_remove',
+    description: 'Ends a schedule of this chat.',
+    input: z.strictObject({ id: z.string().min(1).max(20) }),
+    async run({ id }, place) {
+      const isOwn = schedulesOf(place)
+        .list(place.chat)
+        .some((each) => each.id === id);
+      if (!isOwn || !schedulesOf(place).remove(id)) return `This chat has no schedule ${id}.`;
+      return `Schedule ${id} is ended.`;
+    },
+  }),
+];
+
+function schedulesOf({ schedules }: HostPlace): UserSchedules {
+  if (schedules !== undefined) return schedules;
+  throw new GeodeError('stopping', 'Nothing can be scheduled at this moment.', { hint: 'Try again.' });
+}

@@ -1,0 +1,35 @@
+import type { Ledger } from '../ledger/ledger.ts';
+import type { Sql } from '../ledger/sql.ts';
+
+/** What people say to a turn that runs, in the ledger until the turn has heard it. */
+export class Steers {
+  readonly #ledger: Ledger;
+
+  constructor(ledger: Ledger) {
+    this.#ledger = ledger;
+  }
+
+  /** A mark that an earlier turn did not hear is for this one now. */
+  add(conversation: number, turn: string, { text, mark }: { readonly text: string; readonly mark: string }) {
+    this.#ledger.write(
+      (sql) => sql.run`INSERT INTO agent_steers (conversation, turn, mark, text)
+        VALUES (${conversation}, ${turn}, ${mark}, ${text})
+        ON CONFLICT (conversation, mark) DO UPDATE SET turn = excluded.turn WHERE taken = 0`,
+    );
+  }
+
+  isTaken(conversation: number, mark: string): boolean {
+    const row = this.#ledger.read(
+      (sql) =>
+        sql.get`SELECT taken FROM agent_steers WHERE conversation = ${conversation} AND mark = ${mark}`,
+    );
+    return row?.taken === 1;
+  }
+}
+
+/** What the turn has not heard, in order. It counts as heard when the caller's transaction is done. */
+export function takeSteers(sql: Sql, turn: string): readonly string[] {
+  const texts = sql.all`SELECT text FROM agent_steers WHERE turn = ${turn} AND taken = 0 ORDER BY number`;
+  sql.run`UPDATE agent_steers SET taken = 1 WHERE turn = ${turn} AND taken = 0`;
+  return texts.map(({ text }) => String(text));
+}

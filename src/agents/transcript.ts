@@ -1,0 +1,52 @@
+import type { AgentHappening, AgentTurnRecord, DriverName } from '../core/agent.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { Sql } from '../ledger/sql.ts';
+
+const pageSize = 50;
+
+/** Keeps a turn that ends now, for good: events go when there are too many, and with their conversation. */
+export function recordTurn(sql: Sql, turn: string, now: number): void {
+  const events = sql.all`SELECT body FROM agent_events WHERE turn = ${turn} ORDER BY seq`.map(
+    ({ body }) => JSON.parse(String(body)) as AgentHappening,
+  );
+  sql.run`INSERT INTO agent_transcript (user, chat, conversation, turn, driver, started_at, ended_at, events)
+    SELECT c.user, c.chat, c.id, t.id, c.driver, t.started_at, ${now}, ${JSON.stringify(joined(events))}
+    FROM agent_turns t JOIN agent_conversations c ON c.id = t.conversation WHERE t.id = ${turn}
+    ON CONFLICT (turn) DO NOTHING`;
+}
+
+/** Read in pages: a chat may be years old. */
+export function* transcriptOf(ledger: Ledger, user: string, chat: string): Generator<AgentTurnRecord> {
+  for (let after = 0; ; ) {
+    const page = ledger.read(
+      (sql) => sql.all`SELECT * FROM agent_transcript
+        WHERE user = ${user} AND chat = ${chat} AND number > ${after} ORDER BY number LIMIT ${pageSize}`,
+    );
+    for (const row of page) {
+      after = Number(row.number);
+      yield {
+        turn: String(row.turn),
+        conversation: Number(row.conversation),
+        driver: String(row.driver) as DriverName,
+        startedAt: Number(row.started_at),
+        endedAt: Number(row.ended_at),
+        events: JSON.parse(String(row.events)) as AgentHappening[],
+      };
+    }
+    if (page.length < pageSize) return;
+  }
+}
+
+/** Pieces of one text become one event. */
+function joined(events: readonly AgentHappening[]): readonly AgentHappening[] {
+  const all: AgentHappening[] = [];
+  for (const event of events) {
+    const last = all.at(-1);
+    if (last?.type === 'text' && event.type === 'text')
+      all[all.length - 1] = { type: 'text', text: last.text + event.text };
+    else if (last?.type === 'thinking' && event.type === 'thinking')
+      all[all.length - 1] = { type: 'thinking', text: last.text + event.text };
+    else all.push(event);
+  }
+  return all;
+}

@@ -1,0 +1,85 @@
+import type { Chats } from '../../../core/chat.ts';
+import { requireScope } from '../../guards/auth.ts';
+import {
+  bodyRefusals,
+  defineRoute,
+  json,
+  jsonBody,
+  limitEntryBody,
+  refusals,
+  security,
+} from '../../route.ts';
+import {
+  newScheduleSchema,
+  scheduleParams,
+  scheduleRemovedSchema,
+  scheduleSchema,
+  schedulesQuery,
+  schedulesSchema,
+} from '../../schemas/chats.ts';
+import { fromWire, toWire } from '../../schemas/names.ts';
+import { chatParams } from '../../schemas/sandboxes.ts';
+
+const tags = ['chats'];
+
+/** What is said in chats at set times. */
+export function scheduleRoutes(chats: Chats) {
+  return [
+    defineRoute(
+      {
+        method: 'get',
+        path: '/api/v1/schedules',
+        summary: 'List what is said in chats at set times',
+        tags,
+        security,
+        middleware: requireScope('agents'),
+        request: { query: schedulesQuery },
+        responses: { 200: json('The next one first.', schedulesSchema), ...refusals },
+      },
+      (context) => {
+        const { chat } = context.req.valid('query');
+        const { schedules } = chats.of(context.var.caller.user);
+        return context.json({ schedules: toWire(schedules.list(chat)) }, 200);
+      },
+    ),
+    defineRoute(
+      {
+        method: 'post',
+        path: '/api/v1/chats/{chat}/schedules',
+        summary: 'Have something said in a chat at set times',
+        description:
+          'Each time counts once, however often the host is restarted. A chat of a new name begins with it.',
+        tags,
+        security,
+        middleware: [requireScope('agents'), limitEntryBody],
+        request: { params: chatParams, body: jsonBody('When and what.', newScheduleSchema) },
+        responses: {
+          201: json('With its id and its next time.', scheduleSchema),
+          ...refusals,
+          ...bodyRefusals,
+        },
+      },
+      (context) => {
+        const { chat } = context.req.valid('param');
+        const { schedules } = chats.of(context.var.caller.user);
+        return context.json(toWire(schedules.add(chat, fromWire(context.req.valid('json')))), 201);
+      },
+    ),
+    defineRoute(
+      {
+        method: 'delete',
+        path: '/api/v1/schedules/{id}',
+        summary: 'End a schedule',
+        tags,
+        security,
+        middleware: requireScope('agents'),
+        request: { params: scheduleParams },
+        responses: { 200: json('Whether there was one.', scheduleRemovedSchema), ...refusals },
+      },
+      (context) => {
+        const { id } = context.req.valid('param');
+        return context.json({ removed: chats.of(context.var.caller.user).schedules.remove(id) }, 200);
+      },
+    ),
+  ] as const;
+}

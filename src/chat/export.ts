@@ -1,0 +1,24 @@
+import type { AgentTurnRecord } from '../core/agent.ts';
+import type { Cancel } from '../core/cancel.ts';
+import type { ChatRecord } from '../core/chat.ts';
+import type { Feed } from './feed.ts';
+
+/** What was said in a lane and what the agent did in each turn, in the order of time. */
+export async function* chatRecords(
+  feed: Feed,
+  lane: string,
+  turns: Generator<AgentTurnRecord>,
+  { signal }: Cancel = {},
+): AsyncGenerator<ChatRecord> {
+  let turn = turns.next();
+  for await (const event of feed.read(lane, { follow: false, signal })) {
+    if (!('seq' in event)) continue;
+    for (; !turn.done && turn.value.endedAt <= event.at; turn = turns.next()) yield recordOf(turn.value);
+    yield event;
+  }
+  for (; !turn.done && !signal?.aborted; turn = turns.next()) yield recordOf(turn.value);
+}
+
+function recordOf(turn: AgentTurnRecord): ChatRecord {
+  return { type: 'turn', at: turn.endedAt, ...turn };
+}

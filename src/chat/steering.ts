@@ -1,0 +1,49 @@
+import { messageBody } from './bodies.ts';
+import { commandIn } from './commands.ts';
+import type { TurnScene } from './turn.ts';
+
+/** More than that at once is better read in order. */
+const mostAtOnce = 20;
+
+/**
+ * Says to a running turn what waits behind its message, in order. What the turn hears stays in its lane until the turn
+ * is over and then ends without a turn of its own, so that a crash at any moment neither loses nor doubles it. A command
+ * or a file keeps its place, and so does all that comes after it.
+ */
+export function steerMeanwhile(scene: TurnScene, signal: AbortSignal): Disposable {
+  const { bus, log } = scene.parts;
+  let isLooking = false;
+  let lookAgain = false;
+  const look = async (): Promise<void> => {
+    if (isLooking || signal.aborted) {
+      lookAgain = isLooking;
+      return;
+    }
+    isLooking = true;
+    try {
+      do {
+        lookAgain = false;
+        await sayWaiting(scene);
+      } while (lookAgain);
+    } catch (err) {
+      log.warn({ err }, 'What waits cannot be said to the turn that runs; it follows');
+    } finally {
+      isLooking = false;
+    }
+  };
+  const listening = bus.onChange(() => void look());
+  void look();
+  return listening;
+}
+
+async function sayWaiting({ parts, chat }: TurnScene): Promise<void> {
+  const agents = parts.agents.of(chat.user);
+  const during = parts.chats.at(chat.lane)?.during ?? parts.during;
+  if (during !== 'steer') return;
+  for (const message of await parts.bus.waiting(chat.lane, mostAtOnce)) {
+    const { text, files, sender } = messageBody(message);
+    const isOwn = parts.senders.userOf(sender.channel, sender.id) === chat.user;
+    if (message.kind !== 'interactive' || files.length > 0 || commandIn(text) !== undefined || !isOwn) return;
+    if (!agents.steer(chat.name, { text, mark: message.key })) return;
+  }
+}

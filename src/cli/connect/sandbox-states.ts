@@ -1,0 +1,16 @@
+import { localUser } from '../../core/identity.ts';
+import type { SandboxStatus } from '../../core/persistent.ts';
+import type { CliContext } from '../command.ts';
+import { askRunningHost } from './running-api.ts';
+
+/** The sandboxes of all users: as the host says that runs, or as the files say. No host is started for it. */
+export async function sandboxStates(context: CliContext): Promise<readonly SandboxStatus[]> {
+  const { signal } = context;
+  const asked = await askRunningHost(
+    context,
+    localUser,
+    (client) => client.sandboxes.list({ users: 'all', signal }),
+    'anything',
+  );
+  return asked?.answer ?? (await context.app()).listOffline({ signal });
+}

@@ -1,0 +1,110 @@
+/**
+ * The two forms of a preview. By a host name of its own, its pages have an origin and cookies of their own. By a path,
+ * where such names do not work, the browser would take them for pages of the same site as the API: there every answer
+ * says that it is sandboxed, which gives it an origin that equals no other, and no cookie goes in or out.
+ */
+import type { IncomingMessage } from 'node:http';
+import { ownCookie, withoutToken } from './token.ts';
+
+type Pair = readonly [name: string, value: string];
+
+/** How a request and its answer are changed on their way. */
+export interface Form {
+  /** What the server inside is asked for. */
+  readonly url: string;
+  request(pair: Pair): readonly Pair[];
+  answer(pair: Pair): readonly Pair[];
+  /** Headers that every answer has beside its own. */
+  readonly added: readonly Pair[];
+}
+
+/** It would empty the cookies of the whole site, the API's too. */
+const clearing = 'clear-site-data';
+
+export function nameForm({ url = '/' }: IncomingMessage): Form {
+  return {
+    url,
+    added: [],
+    request([name, value]) {
+      if (name.toLowerCase() !== 'cookie') return [[name, value]];
+      const given = withoutToken(value);
+      return given === '' ? [] : [[name, given]];
+    },
+    answer([name, value]) {
+      if (name.toLowerCase() === clearing) return [];
+      const given = name.toLowerCase() === 'set-cookie' ? ownCookie(value) : value;
+      return given === undefined ? [] : [[name, given]];
+    },
+  };
+}
+
+/** Everything but `allow-same-origin` and leaving the sandbox by another window. */
+const sandbox =
+  'sandbox allow-scripts allow-forms allow-popups allow-modals allow-downloads allow-pointer-lock allow-presentation';
+const dropped: ReadonlySet<string> = new Set([
+  'set-cookie',
+  clearing,
+  'referrer-policy',
+  'service-worker-allowed',
+  'access-control-allow-origin',
+  'access-control-allow-credentials',
+]);
+
+/** `prefix` is `/p/NAME/TOKEN`, and `rest` what follows it. */
+export function pathForm({ headers }: IncomingMessage, prefix: string, rest: string): Form {
+  const own = `http://${headers.host ?? ''}/`;
+  return {
+    url: rest,
+    // The path has the token, so it goes into no Referer; its own pages may read what their scripts ask for.
+    added: [
+      ['Content-Security-Policy', sandbox],
+      ['Referrer-Policy', 'no-referrer'],
+      ['Access-Control-Allow-Origin', opaque],
+    ],
+    request([name, value]) {
+      const lower = name.toLowerCase();
+      if (lower === 'cookie' || lower === 'referer') return [];
+      if (lower === 'x-forwarded-prefix') return [];
+      return lower === 'host'
+        ? [
+            [name, value],
+            ['X-Forwarded-Prefix', prefix],
+          ]
+        : [[name, value]];
+    },
+    answer([name, value]) {
+      const lower = name.toLowerCase();
+      if (dropped.has(lower)) return [];
+      if (lower !== 'location') return [[name, value]];
+      const path = value.startsWith(own) ? value.slice(own.length - 1) : value;
+      return [[name, /^\/(?!\/)/.test(path) ? `${prefix}${path}` : value]];
+    },
+  };
+}
+
+/** The origin of every page in a sandbox, as it stands in a header. */
+const opaque = 'null';
+
+/** A page of the path form calls from an origin that equals no other; everybody else would be a stranger. */
+export function isOwnOrigin({ headers: { origin, host } }: IncomingMessage): boolean {
+  return origin === undefined || origin === opaque || origin === `http://${host}`;
+}
+
+/** The parts of `/p/NAME/TOKEN/REST`; undefined for all other paths. */
+export function pathParts({ url = '' }: IncomingMessage) {
+  const parts = /^(\/p\/([0-9a-f-]{1,64})\/([0-9a-f]{1,64}))(\/.*)?$/s.exec(url);
+  const [, prefix = '', name = '', token = '', rest] = parts ?? [];
+  return parts === null ? undefined : { prefix, name, token, rest };
+}
+
+/** The question of a browser whether a page of this form may ask in this way. It may: it has the token. */
+export function preflightAnswer({ method, headers }: IncomingMessage): Record<string, string> | undefined {
+  const asked = headers['access-control-request-method'];
+  if (method !== 'OPTIONS' || asked === undefined) return undefined;
+  return {
+    'access-control-allow-origin': opaque,
+    'access-control-allow-methods': asked,
+    'access-control-allow-headers': headers['access-control-request-headers'] ?? '*',
+    'access-control-max-age': '600',
+  };
+}
