@@ -1,9 +1,10 @@
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
-import { isGeodeError } from '../../src/client/client.ts';
+import { GeodeError } from '../../src/client/client.ts';
 import { joined, type Shown } from './agent-events.ts';
 import { client } from './api.ts';
 import { ApprovalList } from './approval-list.tsx';
+import { keepFollowing } from './keep-following.ts';
 import { Markdown } from './markdown.tsx';
 import { costText, durationText, linesText, nameText, plainText } from './shown.ts';
 import { text } from './text.ts';
@@ -12,7 +13,6 @@ import { Empty } from './ui/card.tsx';
 import { Problem } from './ui/problem.tsx';
 
 const mostShown = 1000;
-const againMs = 1000;
 
 /** All that an agent said and did, as it happens. */
 export function AgentTranscript({ chat }: { readonly chat: string }) {
@@ -111,28 +111,16 @@ function useTranscript(chat: string) {
   useEffect(() => {
     const left = new AbortController();
     const { signal } = left;
-    const follow = async (after: number): Promise<number> => {
-      let last = after;
+    setEvents([]);
+    let after = 0;
+    const follow = async () => {
       for await (const event of client.agents.events(chat, { after, follow: true, signal })) {
-        last = event.seq;
+        after = event.seq;
         setEvents((before) => joined(before, event).slice(-mostShown));
       }
-      return last;
+      throw new GeodeError('server_unreachable', 'The host ended the stream');
     };
-    const keep = async () => {
-      setEvents([]);
-      let last = 0;
-      while (!signal.aborted) {
-        try {
-          last = await follow(last);
-        } catch (thrown) {
-          if (signal.aborted) return;
-          if (isGeodeError(thrown) && thrown.status < 500) return setError(thrown);
-        }
-        await new Promise((resolve) => setTimeout(resolve, againMs));
-      }
-    };
-    void keep();
+    keepFollowing(signal, follow).catch(setError);
     return () => left.abort();
   }, [chat]);
   return { events, error };

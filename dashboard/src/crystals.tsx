@@ -1,8 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { Verdict } from '../../src/core/solve.ts';
 import { client } from './api.ts';
+import { pathTo } from './route.ts';
 import { nameText, plainText, timeText } from './shown.ts';
 import { text } from './text.ts';
-import { Badge } from './ui/badge.tsx';
+import { Badge, stateTone } from './ui/badge.tsx';
 import { ActionButton } from './ui/button.tsx';
 import { Card, Empty } from './ui/card.tsx';
 import { TextArea } from './ui/field.tsx';
@@ -19,37 +22,9 @@ export function Crystals() {
             <Empty>{text.solve.noCrystals}</Empty>
           ) : (
             <ul className="flex flex-col gap-2">
-              {all.map(({ key, problem, solution, language, trust, successes, failures, pinned, at }) => (
-                <li key={key} className="border-b border-line pb-2">
-                  <div className="flex flex-wrap items-center gap-2">
-                    <span className="min-w-0 flex-1 break-words">{nameText(problem.slice(0, 300))}</span>
-                    {pinned && <Badge tone="good">{text.solve.pinned}</Badge>}
-                    <Badge>
-                      {text.solve.trust} {trust.toFixed(2)} ({successes}:{failures})
-                    </Badge>
-                    <ActionButton act={() => client.solves.change(key, { pinned: !pinned })}>
-                      {pinned ? text.solve.unpin : text.solve.pin}
-                    </ActionButton>
-                    <ActionButton
-                      kind="button-bad"
-                      ask={text.solve.forgetAsk}
-                      act={() => client.solves.forget(key)}
-                    >
-                      {text.solve.forget}
-                    </ActionButton>
-                  </div>
-                  <details>
-                    <summary className="text-faint">
-                      {language}, {timeText(at)}
-                    </summary>
-                    <pre className="output mt-2">{plainText(solution)}</pre>
-                    <ActionForm
-                      submit={text.actions.save}
-                      act={({ next = '' }) => client.solves.change(key, { problem: next })}
-                    >
-                      <TextArea label={text.solve.problem} name="next" defaultValue={problem} required />
-                    </ActionForm>
-                  </details>
+              {all.map((crystal) => (
+                <li key={crystal.key} className="border-b border-line pb-2">
+                  <CrystalView crystal={crystal} />
                 </li>
               ))}
             </ul>
@@ -57,5 +32,103 @@ export function Crystals() {
         }
       </Answer>
     </Card>
+  );
+}
+
+type Crystal = Awaited<ReturnType<typeof client.solves.crystal>>;
+
+function CrystalView({ crystal }: { readonly crystal: Crystal }) {
+  const { key, problem, trust, pinned, standing, broken } = crystal;
+  const [verdict, setVerdict] = useState<Verdict>();
+  return (
+    <>
+      <div className="flex flex-wrap items-center gap-2">
+        <span className="min-w-0 flex-1 break-words">{nameText(problem.slice(0, 300))}</span>
+        <Badge tone={standing === 'pinned' || standing === 'trusted' ? 'good' : 'warn'}>{standing}</Badge>
+        {broken && <Badge tone="bad">{text.solve.broken}</Badge>}
+        <Badge>
+          {text.solve.trust} {trust.toFixed(2)}
+        </Badge>
+        <ActionButton act={async () => setVerdict((await client.solves.verify(key)).verdict)}>
+          {text.solve.verify}
+        </ActionButton>
+        <ActionButton act={() => client.solves.change(key, { pinned: !pinned })}>
+          {pinned ? text.solve.unpin : text.solve.pin}
+        </ActionButton>
+        <ActionButton kind="button-bad" ask={text.solve.forgetAsk} act={() => client.solves.forget(key)}>
+          {text.solve.forget}
+        </ActionButton>
+      </div>
+      {verdict !== undefined && (
+        <p role="status" className="break-words">
+          <Badge tone={stateTone(verdict.label)}>{verdict.label}</Badge> {nameText(verdict.reason)}
+        </p>
+      )}
+      <Details crystal={crystal} />
+    </>
+  );
+}
+
+function Details({ crystal }: { readonly crystal: Crystal }) {
+  const { key, problem, solution, language, at, check } = crystal;
+  return (
+    <details>
+      <summary className="text-faint">
+        {language}, {timeText(at)}
+      </summary>
+      <History crystal={crystal} />
+      <pre className="output mt-2">{plainText(solution)}</pre>
+      <ActionForm
+        submit={text.actions.save}
+        act={({ nextProblem = '', nextSolution = '', nextTests = '' }) =>
+          client.solves.change(key, {
+            ...(nextProblem !== problem && { problem: nextProblem }),
+            ...(nextSolution !== solution && { solution: nextSolution }),
+            ...(nextTests !== (check.tests ?? '') && { tests: nextTests }),
+          })
+        }
+      >
+        <TextArea label={text.solve.crystalProblem} name="nextProblem" defaultValue={problem} required />
+        <TextArea
+          label={text.solve.crystalCode}
+          name="nextSolution"
+          defaultValue={solution}
+          required
+          rows={8}
+        />
+        <TextArea label={text.solve.crystalTests} name="nextTests" defaultValue={check.tests ?? ''} />
+      </ActionForm>
+    </details>
+  );
+}
+
+/** Where it comes from, how it did when it was used, and what failed last. */
+function History({ crystal }: { readonly crystal: Crystal }) {
+  const { solve, verification, retries, successes, failures, usedAt, lastFailure, errors } = crystal;
+  return (
+    <dl className="mt-2 grid grid-cols-[auto_1fr] gap-x-4 gap-y-1">
+      <dt className="text-faint">{text.solve.from}</dt>
+      <dd>
+        <a href={`#${pathTo('solve', solve)}`}>{nameText(solve)}</a>, {text.solve.verifiedBy}{' '}
+        {nameText(verification)}, {retries} {text.solve.retries}
+      </dd>
+      <dt className="text-faint">{text.solve.uses}</dt>
+      <dd>
+        {successes} {text.solve.worked}, {failures} {text.solve.failed}
+        {usedAt !== null && `, ${text.solve.lastUsed} ${timeText(usedAt)}`}
+      </dd>
+      {lastFailure !== null && (
+        <>
+          <dt className="text-faint">{text.solve.lastFailure}</dt>
+          <dd className="break-words">{nameText(lastFailure)}</dd>
+        </>
+      )}
+      {errors.length > 0 && (
+        <>
+          <dt className="text-faint">{text.solve.errors}</dt>
+          <dd className="break-words">{errors.map(nameText).join('; ')}</dd>
+        </>
+      )}
+    </dl>
   );
 }

@@ -13,6 +13,7 @@ import { Answer } from './ui/query.tsx';
 import { Scrolled } from './ui/scrolled.tsx';
 
 const verdicts = ['allowed', 'denied', 'failed'] as const;
+const onceMs = 60_000;
 const hourMs = 3_600_000;
 
 /** What tried to get out, newest first; a refused target can be allowed from its row. */
@@ -130,10 +131,12 @@ function Allow({
         </code>{' '}
         ({nameText(chat)})
       </p>
-      <div className="mt-3 flex gap-2">
+      <div className="mt-3 flex flex-wrap gap-2">
+        <ActionButton act={() => allow({ forMs: onceMs })}>{text.egress.allowOnce}</ActionButton>
         <ActionButton act={() => allow({ forMs: hourMs })}>{text.egress.allowHour}</ActionButton>
         <ActionButton act={() => allow({})}>{text.egress.allowGood}</ActionButton>
       </div>
+      <p className="mt-2 text-faint">{text.egress.allowHow}</p>
     </Modal>
   );
 }

@@ -67,7 +67,7 @@ function PageOf({ route: [page = 'home', ...rest] }: { readonly route: readonly 
     ) : (
       <SandboxPage key={name} chat={name} tab={tab ?? 'overview'} item={item} />
     );
-  if (page === 'runs') return <RunsPage />;
+  if (page === 'runs') return <RunsPage tab={name} id={tab} />;
   if (page === 'memory') return <MemoryPage id={name} />;
   if (page === 'solve') return <SolvePage id={name} />;
   if (page === 'chats') return <ChatsPage chat={name} />;

@@ -24,6 +24,7 @@ const pages = [
   'sandboxes/demo/egress',
   'sandboxes/demo/events',
   'runs',
+  'runs/contexts',
   'solve',
   'memory',
   'chats',
@@ -220,7 +221,7 @@ describe.skipIf(missing)(
       await sandbox.exec({ argv: ['python3', '-c', ask] });
       await page.getByText('refused.example:80').first().waitFor();
       await page.getByRole('button', { name: 'Allow…' }).first().click();
-      await page.getByRole('button', { name: 'For good' }).click();
+      await page.getByRole('button', { name: 'For this sandbox, for good' }).click();
       await page.getByRole('dialog').waitFor({ state: 'detached' });
       const { policy } = await sandbox.egress.get();
       expect(policy.allow).toContainEqual(expect.objectContaining({ host: 'refused.example', ports: [80] }));

@@ -22,8 +22,8 @@ export interface DashboardWorld extends AsyncDisposable {
   readonly problems: string[];
   /** A page that has logged in. */
   open(options?: BrowserContextOptions): Promise<Page>;
-  /** A page that has not. */
-  openOutside(options?: BrowserContextOptions): Promise<Page>;
+  /** A page that has not; below another address where a proxy shows it there. */
+  openOutside(options?: BrowserContextOptions, shownAt?: string): Promise<Page>;
   kill(): Promise<void>;
   /** Again, on the same port. */
   start(): Promise<void>;
@@ -60,7 +60,7 @@ export async function dashboardWorld(more: Readonly<Record<string, string>>): Pr
   const browser = opened.use(await launchChromium());
   const problems: string[] = [];
 
-  const openOutside = async (options: BrowserContextOptions = {}) => {
+  const openOutside = async (options: BrowserContextOptions = {}, shownAt = url) => {
     const context = await browser.newContext({ viewport: { width: 1200, height: 760 }, ...options });
     const page = await context.newPage();
     page.setDefaultTimeout(waitMs);
@@ -71,7 +71,7 @@ export async function dashboardWorld(more: Readonly<Record<string, string>>): Pr
     });
     page.on('request', (request) => {
       const asked = request.url();
-      if (!asked.startsWith(url) && !/^(data|blob):/.test(asked)) problems.push(`asked ${asked}`);
+      if (!asked.startsWith(shownAt) && !/^(data|blob):/.test(asked)) problems.push(`asked ${asked}`);
     });
     page.on('console', (message) => {
       // A host that was killed does not answer; a browser says so itself.

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react';
-import { isGeodeError } from '../../../src/client/client.ts';
 import type { ChatEvent } from '../../../src/core/chat.ts';
 import { client } from '../api.ts';
+import { keepFollowing } from '../keep-following.ts';
 
 export type Said = Extract<ChatEvent, { seq: number }>;
 
@@ -37,13 +37,15 @@ export function useChat(chat: string): FollowedChat {
         if (!left.signal.aborted) setShown(next);
       }, drawEveryMs);
     };
+    const { signal } = left;
+    let after = 0;
     const follow = async () => {
-      for await (const event of client.chats.events(chat, { signal: left.signal }))
+      for await (const event of client.chats.events(chat, { after, signal })) {
+        if ('seq' in event) after = event.seq;
         show(changeBy(event, next));
+      }
     };
-    follow().catch((error: unknown) => {
-      if (!left.signal.aborted && !isGeodeError(error, 'cancelled')) show({ error });
-    });
+    keepFollowing(signal, follow).catch((error: unknown) => show({ error }));
     return () => left.abort();
   }, [chat]);
   return shown;

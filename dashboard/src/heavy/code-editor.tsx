@@ -2,16 +2,12 @@
 import { defaultKeymap, history, historyKeymap, indentWithTab } from '@codemirror/commands';
 import { javascript } from '@codemirror/lang-javascript';
 import { python } from '@codemirror/lang-python';
-import {
-  bracketMatching,
-  defaultHighlightStyle,
-  indentOnInput,
-  syntaxHighlighting,
-} from '@codemirror/language';
+import { bracketMatching, HighlightStyle, indentOnInput, syntaxHighlighting } from '@codemirror/language';
 import { unifiedMergeView } from '@codemirror/merge';
 import { highlightSelectionMatches, searchKeymap } from '@codemirror/search';
 import { EditorState, type Extension } from '@codemirror/state';
 import { drawSelection, EditorView, highlightSpecialChars, keymap, lineNumbers } from '@codemirror/view';
+import { tags } from '@lezer/highlight';
 import { useEffect, useRef } from 'react';
 import { nonce } from '../nonce.ts';
 
@@ -47,7 +43,7 @@ export default function CodeEditor({ label, value, onChange, name, before }: Sho
           indentOnInput(),
           bracketMatching(),
           highlightSelectionMatches(),
-          syntaxHighlighting(defaultHighlightStyle, { fallback: true }),
+          syntaxHighlighting(colours),
           keymap.of([...defaultKeymap, ...searchKeymap, ...historyKeymap, indentWithTab]),
           EditorView.lineWrapping,
           EditorView.contentAttributes.of({ 'aria-label': label }),
@@ -55,6 +51,7 @@ export default function CodeEditor({ label, value, onChange, name, before }: Sho
             const text = docChanged ? state.doc.toString() : latest.current.value;
             if (text !== latest.current.value) latest.current.onChange?.(text);
           }),
+          typedOverSelection,
           looks,
           ...languageOf(name),
           ...(before === undefined ? [] : [unifiedMergeView({ original: before, mergeControls: false })]),
@@ -75,18 +72,51 @@ export default function CodeEditor({ label, value, onChange, name, before }: Sho
   return <div ref={place} className="min-w-0 overflow-hidden rounded-md border border-line" />;
 }
 
+/** The browser would give what replaces coloured text a style of its own, which the content policy refuses. */
+const typedOverSelection = EditorView.domEventHandlers({
+  beforeinput(event, view) {
+    const { state } = view;
+    const isTyped = event.inputType === 'insertText' && event.data !== null && !event.isComposing;
+    if (!isTyped || state.selection.main.empty || state.readOnly) return false;
+    event.preventDefault();
+    view.dispatch({
+      ...state.replaceSelection(event.data ?? ''),
+      userEvent: 'input.type',
+      scrollIntoView: true,
+    });
+    return true;
+  },
+});
+
 const looks = EditorView.theme({
   '&': {
-    backgroundColor: '#ffffff',
-    color: '#1f2328',
+    backgroundColor: 'var(--color-card)',
+    color: 'var(--color-ink)',
     fontSize: '13px',
     maxHeight: '60vh',
     minHeight: '8rem',
   },
   '.cm-scroller': { fontFamily: 'ui-monospace, monospace', overflow: 'auto', minHeight: '8rem' },
-  '.cm-gutters': { backgroundColor: '#f5f6f8', color: '#59636e' },
-  '.cm-content': { caretColor: '#1f2328' },
+  '.cm-gutters': {
+    backgroundColor: 'var(--color-page)',
+    borderColor: 'var(--color-line)',
+    color: 'var(--color-faint)',
+  },
+  '.cm-content': { caretColor: 'var(--color-ink)' },
+  '.cm-cursor': { borderLeftColor: 'var(--color-ink)' },
+  '.cm-changedLine': { backgroundColor: 'light-dark(#dafbe1, #12361f) !important' },
+  '.cm-deletedChunk': { backgroundColor: 'light-dark(#ffebe9, #3c1618) !important' },
 });
+
+/** Each colour reads on the light and on the dark page. */
+const colours = HighlightStyle.define([
+  { tag: tags.comment, color: 'light-dark(#59636e, #9da7b3)', fontStyle: 'italic' },
+  { tag: [tags.keyword, tags.operatorKeyword, tags.modifier], color: 'light-dark(#b3201b, #ff938a)' },
+  { tag: [tags.string, tags.special(tags.string), tags.regexp], color: 'light-dark(#0a3069, #a5d6ff)' },
+  { tag: [tags.number, tags.bool, tags.null, tags.atom], color: 'light-dark(#0a56a3, #79c0ff)' },
+  { tag: [tags.function(tags.variableName), tags.className], color: 'light-dark(#6639ba, #d2a8ff)' },
+  { tag: [tags.typeName, tags.propertyName], color: 'light-dark(#7d4e00, #e3b341)' },
+]);
 
 function languageOf(name: string): readonly Extension[] {
   if (/(^|\.)py$|^python$/.test(name)) return [python()];

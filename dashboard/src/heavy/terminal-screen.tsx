@@ -23,6 +23,7 @@ export default function TerminalScreen({
   readonly isReader: boolean;
 }) {
   const place = useRef<HTMLDivElement>(null);
+  const leave = useRef<HTMLParagraphElement>(null);
   const [state, setState] = useState<State>('open');
   const [error, setError] = useState<unknown>();
   useEffect(() => {
@@ -41,6 +42,12 @@ export default function TerminalScreen({
     });
     const fit = new FitAddon();
     terminal.loadAddon(fit);
+    // A program in the terminal gets every other key, Tab too; this one leads out of it.
+    terminal.attachCustomKeyEventHandler((event) => {
+      if (event.key !== 'F6' || !event.ctrlKey) return true;
+      if (event.type === 'keydown') leave.current?.focus();
+      return false;
+    });
     withNonce(() => terminal.open(current));
     fit.fit();
     let joined: SocketProcess | undefined;
@@ -103,6 +110,9 @@ export default function TerminalScreen({
         aria-label={text.terminal.label}
         className="h-[60vh] overflow-hidden rounded-md bg-[#0d1117] p-1"
       />
+      <p ref={leave} tabIndex={-1} className="text-faint">
+        {text.terminal.leave}
+      </p>
     </div>
   );
 }

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { client } from '../api.ts';
 import { EgressLog } from '../egress-log.tsx';
+import { Grants } from '../grants.tsx';
 import { costText, nameText, timeText } from '../shown.ts';
 import { text } from '../text.ts';
 import { Badge } from '../ui/badge.tsx';
@@ -19,7 +20,10 @@ export function EgressPage() {
         <Secrets />
         <Bindings />
       </div>
-      <UsageToday />
+      <div className="grid gap-4 lg:grid-cols-2">
+        <Grants />
+        <UsageToday />
+      </div>
     </div>
   );
 }

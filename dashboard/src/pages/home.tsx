@@ -39,7 +39,13 @@ function Needs() {
     queryKey: ['approvals', 'open'],
     queryFn: () => client.approvals.list(),
   });
+  const channels = useQuery({
+    queryKey: ['channels'],
+    queryFn: () => client.chats.channels(),
+    refetchInterval: 30_000,
+  });
   const open = approvals.data ?? [];
+  const failed = (channels.data ?? []).filter(({ state }) => state === 'deaf');
   const budget = usage.data?.budget;
   const isSpent = budget?.limitUsd != null && budget.spentUsd >= budget.limitUsd;
   const denied = new Map(
@@ -52,13 +58,18 @@ function Needs() {
   const interrupted = (solves.data ?? []).filter(({ state }) => state === 'interrupted');
   return (
     <Card title={text.home.needs}>
-      {!isSpent && open.length === 0 && denied.size === 0 && interrupted.length === 0 && (
+      {!isSpent && open.length + denied.size + interrupted.length + failed.length === 0 && (
         <Empty>{text.home.nothingNeeds}</Empty>
       )}
       <ul className="flex flex-col gap-1">
         {open.map(({ id, title }) => (
           <li key={id} className="break-words">
             {text.approvals.waiting} <a href="#/approvals">{nameText(title)}</a>
+          </li>
+        ))}
+        {failed.map(({ channel, lastError }) => (
+          <li key={channel} className="break-words">
+            {text.home.deaf} <a href="#/settings">{channel}</a>. {nameText(lastError ?? '')}
           </li>
         ))}
         {isSpent && <li className="text-bad">{text.home.spent}</li>}

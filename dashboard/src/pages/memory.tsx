@@ -1,8 +1,9 @@
-import { useQuery } from '@tanstack/react-query';
-import { useDeferredValue, useState } from 'react';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { type DragEvent, useDeferredValue, useState } from 'react';
 import type { WireEntry, WireResult } from '../../../src/api/schemas/context.ts';
 import { client } from '../api.ts';
 import { MemoryEntry } from '../memory-entry.tsx';
+import { MemoryStatistics } from '../memory-statistics.tsx';
 import { goTo, pathTo } from '../route.ts';
 import { agoText, nameText } from '../shown.ts';
 import { text } from '../text.ts';
@@ -10,6 +11,7 @@ import { Badge } from '../ui/badge.tsx';
 import { Card, Empty } from '../ui/card.tsx';
 import { Choice, TextArea, TextField } from '../ui/field.tsx';
 import { ActionForm } from '../ui/form.tsx';
+import { Problem } from '../ui/problem.tsx';
 import { Answer } from '../ui/query.tsx';
 
 const pageSize = 20;
@@ -46,6 +48,7 @@ export function MemoryPage({ id }: { readonly id: string | undefined }) {
       {id !== undefined && <MemoryEntry key={id} id={id} />}
       {searched === '' ? <Newest filter={filter} /> : <Found words={searched} filter={filter} />}
       {names.length > 0 && <Add categories={names} />}
+      <MemoryStatistics />
     </div>
   );
 }
@@ -149,21 +152,45 @@ function Add({ categories }: { readonly categories: readonly string[] }) {
 
 function Import({ categories }: { readonly categories: readonly string[] }) {
   const [files, setFiles] = useState<readonly File[]>([]);
+  const [category, setCategory] = useState('project');
+  const queries = useQueryClient();
+  const load = useMutation({
+    mutationFn: (given: readonly File[]) => client.files(given, { category }),
+    onSettled: () => queries.invalidateQueries({ queryKey: ['memory'] }),
+  });
+  const drop = (event: DragEvent) => {
+    event.preventDefault();
+    load.mutate([...event.dataTransfer.files]);
+  };
   return (
-    <Card title={text.memory.import}>
-      <ActionForm
-        submit={text.memory.import}
-        act={({ category = 'project' }) => client.files(files, { category })}
-      >
-        <TextField
-          label={text.memory.import}
-          type="file"
-          multiple
-          required
-          onChange={({ target }) => setFiles([...(target.files ?? [])])}
-        />
-        <Choice label={text.memory.category} name="category" options={categories} defaultValue="project" />
-      </ActionForm>
-    </Card>
+    // biome-ignore lint/a11y/noStaticElementInteractions: dropping is a second way; the form is the first.
+    <div onDragOver={(event) => event.preventDefault()} onDrop={drop}>
+      <Card title={text.memory.import}>
+        <p className="mb-2 text-faint">{text.memory.drop}</p>
+        <ActionForm submit={text.memory.import} act={() => load.mutateAsync(files)}>
+          <TextField
+            label={text.memory.import}
+            type="file"
+            multiple
+            required
+            onChange={({ target }) => setFiles([...(target.files ?? [])])}
+          />
+          <Choice
+            label={text.memory.category}
+            options={categories}
+            value={category}
+            onChange={({ target }) => setCategory(target.value)}
+          />
+        </ActionForm>
+        <div role="status">
+          {load.data !== undefined && (
+            <p className="break-words">
+              {text.memory.imported} {load.data.map(({ id }) => nameText(id)).join(', ')}
+            </p>
+          )}
+        </div>
+        {load.error && <Problem error={load.error} />}
+      </Card>
+    </div>
   );
 }

@@ -1,163 +1,35 @@
-import { useRef, useState } from 'react';
-import { isGeodeError, type RemoteRunEvent } from '../../../src/client/client.ts';
-import { client } from '../api.ts';
-import { Code } from '../code.tsx';
-import { EventList } from '../event-list.tsx';
-import { useLive } from '../live.ts';
-import { durationText, nameText, plainText } from '../shown.ts';
+import { ContextList } from '../contexts/context-list.tsx';
+import { Notebook } from '../contexts/notebook.tsx';
+import { pathTo } from '../route.ts';
+import { RunOnce } from '../runs/run-once.tsx';
 import { text } from '../text.ts';
-import { Card, Empty } from '../ui/card.tsx';
-import { Choice, TextArea, TextField } from '../ui/field.tsx';
-import { Problem } from '../ui/problem.tsx';
-
-const languages = ['python', 'javascript', 'typescript', 'shell', 'rust', 'go'] as const;
-const mostShown = 200_000;
-
-interface Piece {
-  readonly stream: 'stdout' | 'stderr';
-  readonly text: string;
-}
 
 interface Shown {
-  readonly state: 'none' | 'running' | 'done';
-  readonly pieces: readonly Piece[];
-  readonly notes: readonly string[];
-  readonly error?: unknown;
+  readonly tab: string | undefined;
+  readonly id: string | undefined;
 }
 
-const nothing: Shown = { state: 'none', pieces: [], notes: [] };
-
-export function RunsPage() {
-  const { events } = useLive();
-  const [code, setCode] = useState('print(6 * 7)\n');
-  const [language, setLanguage] = useState<string>('python');
-  const [stdin, setStdin] = useState('');
-  const [timeout, setTimeout] = useState('60');
-  const [shown, setShown] = useState(nothing);
-  const stop = useRef<AbortController>(undefined);
-
-  const run = async () => {
-    const left = new AbortController();
-    stop.current = left;
-    setShown({ ...nothing, state: 'running' });
-    try {
-      const options = { stdin, timeoutMs: Number(timeout) * 1000, signal: left.signal };
-      for await (const event of client.runs.stream(code, language, options))
-        setShown((before) => withEvent(before, event));
-      setShown((before) => ({ ...before, state: 'done' }));
-    } catch (error) {
-      const isStopped = isGeodeError(error, 'cancelled');
-      setShown((before) => ({ ...before, state: 'done', ...(!isStopped && { error }) }));
-    }
-  };
-  const isRunning = shown.state === 'running';
+export function RunsPage({ tab, id }: Shown) {
+  const isContexts = tab === 'contexts';
+  const link = (isCurrent: boolean, path: string, name: string) => (
+    <a
+      href={`#${path}`}
+      aria-current={isCurrent ? 'page' : undefined}
+      className={`px-3 py-1.5 text-ink no-underline ${isCurrent ? 'border-b-2 border-accent font-semibold' : ''}`}
+    >
+      {name}
+    </a>
+  );
   return (
     <div className="flex flex-col gap-4">
       <h1>{text.runs.title}</h1>
-      <div className="grid gap-4 lg:grid-cols-2">
-        <Card title={text.runs.code}>
-          <div className="flex flex-col gap-3">
-            <Code label={text.runs.code} name={language} value={code} onChange={setCode} />
-            <div className="flex flex-wrap items-end gap-3">
-              <Choice
-                label={text.runs.language}
-                options={languages}
-                value={language}
-                onChange={({ target }) => setLanguage(target.value)}
-              />
-              <div className="w-32">
-                <TextField
-                  label={text.runs.timeout}
-                  type="number"
-                  min={1}
-                  value={timeout}
-                  onChange={({ target }) => setTimeout(target.value)}
-                />
-              </div>
-              <button
-                type="button"
-                className="button button-main"
-                onClick={() => (isRunning ? stop.current?.abort() : void run())}
-              >
-                {isRunning ? text.runs.stop : text.runs.run}
-              </button>
-            </div>
-            <TextArea
-              label={text.runs.stdin}
-              rows={2}
-              value={stdin}
-              onChange={({ target }) => setStdin(target.value)}
-            />
-          </div>
-        </Card>
-        <Card title={text.runs.output}>
-          {shown.state === 'none' && <Empty>{text.runs.empty}</Empty>}
-          {shown.error !== undefined && <Problem error={shown.error} />}
-          {shown.pieces.length > 0 && (
-            // biome-ignore lint/a11y/noNoninteractiveTabindex: a part that scrolls has to be reached by keyboard.
-            <pre className="output" tabIndex={0}>
-              {shown.pieces.map(({ stream, text: piece }, at) => (
-                // biome-ignore lint/suspicious/noArrayIndexKey: pieces are only added.
-                <span key={at} className={stream === 'stderr' ? 'text-bad' : ''}>
-                  {piece}
-                </span>
-              ))}
-            </pre>
-          )}
-          <div role="status">
-            <ul className="mt-2 text-faint">
-              {shown.notes.map((note) => (
-                <li key={note} className="break-words">
-                  {note}
-                </li>
-              ))}
-            </ul>
-          </div>
-        </Card>
-      </div>
-      <Card title={text.runs.history}>
-        <EventList
-          events={events.filter(({ type }) => type === 'run-end').slice(0, 20)}
-          empty={text.runs.noHistory}
-        />
-      </Card>
+      <nav aria-label={text.runs.title} className="flex gap-1 border-b border-line">
+        {link(!isContexts, pathTo('runs'), text.runs.once)}
+        {link(isContexts, pathTo('runs', 'contexts'), text.contexts.title)}
+      </nav>
+      {!isContexts && <RunOnce />}
+      {isContexts && id !== undefined && <Notebook id={id} />}
+      {isContexts && <ContextList />}
     </div>
   );
-}
-
-function withEvent(shown: Shown, event: RemoteRunEvent): Shown {
-  const noted = (note: string) => ({ ...shown, notes: [...shown.notes, note] });
-  switch (event.type) {
-    case 'stdout':
-    case 'stderr':
-      return withPiece(shown, event.type, event.bytes);
-    case 'compile-output':
-      return withPiece(shown, event.stream, event.bytes);
-    case 'queue-place':
-      return { ...shown, notes: [`${text.runs.queued} ${event.place}`] };
-    case 'sandbox-ready':
-      return noted(`${event.sandbox.runtime}, ${text.runs.grade} ${event.sandbox.grade}`);
-    case 'exit':
-      return noted(
-        `${event.signal ? `${text.processes.signal} ${event.signal}` : `${text.processes.exit} ${event.exitCode}`} (${durationText(event.durationMs)})`,
-      );
-    case 'artifact':
-      return noted(`${text.runs.files}: ${nameText(event.path)}`);
-    case 'egress-denied':
-      return noted(
-        `${text.runs.denied} ${event.denied.map(({ host, port }) => nameText(`${host}:${port}`)).join(', ')}`,
-      );
-    default:
-      return shown;
-  }
-}
-
-/** A run may write without end; the page shows its beginning. */
-function withPiece(shown: Shown, stream: Piece['stream'], bytes: Uint8Array): Shown {
-  const length = shown.pieces.reduce((sum, piece) => sum + piece.text.length, 0);
-  if (length > mostShown) return shown;
-  return {
-    ...shown,
-    pieces: [...shown.pieces, { stream, text: plainText(new TextDecoder().decode(bytes)) }],
-  };
 }

@@ -1,6 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
+import type { Setting } from '../../../src/config/load.ts';
 import { client, readSession } from '../api.ts';
+import { Channels } from '../chats/channels.tsx';
 import { Keys } from '../keys.tsx';
 import { nameText } from '../shown.ts';
 import { text } from '../text.ts';
@@ -17,6 +19,7 @@ export function SettingsPage() {
     <div className="flex flex-col gap-4">
       <h1>{text.settings.title}</h1>
       <Doctor version={session.data?.version ?? ''} />
+      <Channels />
       {isAdmin ? (
         <>
           <Keys />
@@ -109,7 +112,7 @@ function Config() {
                       <td className="max-w-80 break-all">
                         <code>{nameText(JSON.stringify(value) ?? '')}</code>
                       </td>
-                      <td>{source.from}</td>
+                      <td className="break-all">{sourceText(source)}</td>
                     </tr>
                   ))}
               </tbody>
@@ -119,4 +122,9 @@ function Config() {
       </Answer>
     </Card>
   );
+}
+
+function sourceText(source: Setting['source']): string {
+  if (source.from === 'file') return nameText(source.path);
+  return source.from === 'variable' ? source.name : source.from;
 }

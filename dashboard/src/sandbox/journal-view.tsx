@@ -2,9 +2,11 @@ import { useQuery } from '@tanstack/react-query';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useRef, useState } from 'react';
 import { client } from '../api.ts';
+import { keepFollowing } from '../keep-following.ts';
 import { saveAs } from '../save-as.ts';
 import { plainText, timeText } from '../shown.ts';
 import { text } from '../text.ts';
+import { ActionButton } from '../ui/button.tsx';
 import { Card, Empty } from '../ui/card.tsx';
 import { TextField } from '../ui/field.tsx';
 import { Problem } from '../ui/problem.tsx';
@@ -13,11 +15,13 @@ import { Scrolled } from '../ui/scrolled.tsx';
 
 const keptLines = 20_000;
 const tailLines = 2000;
+const pageBytes = 1024 ** 2;
 const lineHeight = 18;
 
 /** What a process wrote, followed as it writes; only the lines that are seen are drawn. */
 export function JournalView({ chat, process }: { readonly chat: string; readonly process: string }) {
-  const { lines, error, ended } = useJournal(chat, process);
+  const [start, setStart] = useState<Start>(atEnd);
+  const { lines, error, ended } = useJournal(chat, process, start);
   const [pattern, setPattern] = useState('');
   const frame = useRef<HTMLDivElement>(null);
   const rows = useVirtualizer({
@@ -26,19 +30,42 @@ export function JournalView({ chat, process }: { readonly chat: string; readonly
     estimateSize: () => lineHeight,
     overscan: 30,
   });
+  /** The newest line stays in sight unless somebody scrolls away from it. */
+  const isFollowing = useRef(true);
   useEffect(() => {
-    const { current } = frame;
-    if (current === null || lines.length === 0) return;
-    const isNearEnd = current.scrollHeight - current.scrollTop - current.clientHeight < 200;
-    if (isNearEnd) rows.scrollToIndex(lines.length - 1);
-  }, [lines, rows]);
+    if (start === atEnd && isFollowing.current && lines.length > 0) rows.scrollToIndex(lines.length - 1);
+  }, [lines, rows, start]);
+  useEffect(() => {
+    if (start !== atEnd) frame.current?.scrollTo({ top: 0 });
+  }, [start]);
   return (
     <Card
       title={text.processes.follow}
       side={
-        <button type="button" className="button" onClick={() => saveAs(`${process}.txt`, [lines.join('\n')])}>
-          {text.processes.download}
-        </button>
+        <span className="flex flex-wrap items-end gap-2">
+          <TextField
+            label={text.processes.jump}
+            type="datetime-local"
+            step={1}
+            onChange={({ target }) => {
+              const since = Date.parse(target.value);
+              setStart(Number.isNaN(since) ? atEnd : { since });
+            }}
+          />
+          {start !== atEnd && (
+            <button
+              type="button"
+              className="button"
+              onClick={() => {
+                isFollowing.current = true;
+                setStart(atEnd);
+              }}
+            >
+              {text.processes.toEnd}
+            </button>
+          )}
+          <ActionButton act={() => download(chat, process)}>{text.processes.download}</ActionButton>
+        </span>
       }
     >
       {error !== undefined && <Problem error={error} />}
@@ -46,7 +73,14 @@ export function JournalView({ chat, process }: { readonly chat: string; readonly
       {lines.length === 0 ? (
         <Empty>{text.processes.empty}</Empty>
       ) : (
-        <Scrolled ref={frame} label={text.processes.follow} className="output max-h-[50vh] whitespace-pre">
+        <Scrolled
+          ref={frame}
+          label={text.processes.follow}
+          className="output max-h-[50vh] whitespace-pre"
+          onScroll={({ currentTarget: { scrollHeight, scrollTop, clientHeight } }) => {
+            isFollowing.current = scrollHeight - scrollTop - clientHeight < 200;
+          }}
+        >
           <div className="relative" style={{ height: rows.getTotalSize() }}>
             {rows.getVirtualItems().map(({ index, start, key }) => (
               <div key={key} className="absolute inset-x-0" style={{ top: start, height: lineHeight }}>
@@ -64,7 +98,9 @@ export function JournalView({ chat, process }: { readonly chat: string; readonly
           value={pattern}
           onChange={({ target }) => setPattern(target.value)}
         />
-        {pattern !== '' && <Found chat={chat} process={process} pattern={pattern} />}
+        {pattern !== '' && (
+          <Found chat={chat} process={process} pattern={pattern} onJump={(from) => setStart({ from })} />
+        )}
       </div>
     </Card>
   );
@@ -74,10 +110,12 @@ function Found({
   chat,
   process,
   pattern,
+  onJump,
 }: {
   readonly chat: string;
   readonly process: string;
   readonly pattern: string;
+  readonly onJump: (offset: number) => void;
 }) {
   const answer = useQuery({
     queryKey: ['sandbox', chat, 'grep', process, pattern],
@@ -93,7 +131,9 @@ function Found({
           <ul className="output">
             {lines.slice(0, 200).map(({ offset, text: line, at }) => (
               <li key={offset}>
-                <span className="text-faint">{at === undefined ? offset : timeText(at)}</span>{' '}
+                <button type="button" className="text-accent underline" onClick={() => onJump(offset)}>
+                  {at === undefined ? offset : timeText(at)}
+                </button>{' '}
                 {plainText(line)}
               </li>
             ))}
@@ -104,6 +144,25 @@ function Found({
   );
 }
 
+/** From where on a journal is shown: its last lines, a time or an offset. */
+type Start = { readonly tail: number } | { readonly since: number } | { readonly from: number };
+
+const atEnd: Start = { tail: tailLines };
+
+/** All that is on record, as people may read it. */
+async function download(chat: string, process: string): Promise<void> {
+  const { journals } = client.sandboxes.of(chat);
+  const parts: Uint8Array<ArrayBuffer>[] = [];
+  for (let from = 0; ; ) {
+    const { events, next, isLast } = await journals.page(process, pageBytes, { from });
+    for (const event of events)
+      if (event.type === 'stdout' || event.type === 'stderr') parts.push(new Uint8Array(event.bytes));
+    if (isLast || next <= from) break;
+    from = next;
+  }
+  saveAs(`${process}.txt`, parts);
+}
+
 interface Followed {
   readonly lines: readonly string[];
   readonly error: unknown;
@@ -112,7 +171,7 @@ interface Followed {
 
 const drawEveryMs = 100;
 
-function useJournal(chat: string, process: string): Followed {
+function useJournal(chat: string, process: string, start: Start): Followed {
   const [followed, setFollowed] = useState<Followed>({ lines: [], error: undefined, ended: undefined });
   useEffect(() => {
     const left = new AbortController();
@@ -129,11 +188,11 @@ function useJournal(chat: string, process: string): Followed {
         if (!left.signal.aborted) draw();
       }, drawEveryMs);
     };
+    const { signal } = left;
+    const decoder = new TextDecoder();
+    let place = start;
     const follow = async () => {
-      const decoder = new TextDecoder();
-      const events = client.sandboxes
-        .of(chat)
-        .journals.follow(process, { tail: tailLines, signal: left.signal });
+      const events = client.sandboxes.of(chat).journals.follow(process, { ...place, signal });
       for await (const event of events) {
         if (event.type === 'exit') {
           const how =
@@ -142,17 +201,19 @@ function useJournal(chat: string, process: string): Followed {
               : `${text.processes.signal} ${event.signal}`;
           draw({ ended: how });
         } else if (event.type !== 'output-lost') {
+          place = { from: event.offset + event.bytes.length };
           const pieces = (rest + plainText(decoder.decode(event.bytes, { stream: true }))).split('\n');
           rest = pieces.pop() ?? '';
-          lines = [...lines, ...pieces].slice(-keptLines);
+          lines.push(...pieces);
+          if ('tail' in start && lines.length > keptLines * 1.2) lines = lines.slice(-keptLines);
+          else if (!('tail' in start)) lines.length = Math.min(lines.length, keptLines);
           drawSoon();
         }
       }
     };
-    follow().catch((error: unknown) => {
-      if (!left.signal.aborted) draw({ error });
-    });
+    draw({ error: undefined, ended: undefined });
+    keepFollowing(signal, follow).catch((error: unknown) => draw({ error }));
     return () => left.abort();
-  }, [chat, process]);
+  }, [chat, process, start]);
   return followed;
 }

@@ -20,7 +20,12 @@ export function Snapshots({ chat }: { readonly chat: string }) {
   const { snapshots } = client.sandboxes.of(chat);
   const [compared, setCompared] = useState<string>();
   const [forked, setForked] = useState<string>();
-  const list = useQuery({ queryKey: ['sandbox', chat, 'snapshots'], queryFn: () => snapshots.list() });
+  const list = useQuery({
+    queryKey: ['sandbox', chat, 'snapshots'],
+    queryFn: () => snapshots.list(),
+    // No event says that one was taken.
+    staleTime: 0,
+  });
   return (
     <div className="flex flex-col gap-4">
       <div className="card">

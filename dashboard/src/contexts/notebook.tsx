@@ -1,0 +1,132 @@
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { isGeodeError, type RemoteContext } from '../../../src/client/client.ts';
+import { client } from '../api.ts';
+import { Code } from '../code.tsx';
+import { goTo } from '../route.ts';
+import { durationText, nameText, plainText } from '../shown.ts';
+import { text } from '../text.ts';
+import { Badge } from '../ui/badge.tsx';
+import { ActionButton } from '../ui/button.tsx';
+import { Card, Empty } from '../ui/card.tsx';
+import { Problem } from '../ui/problem.tsx';
+import { Answer } from '../ui/query.tsx';
+import { type Cell, type Piece, withEvent } from './cells.ts';
+import { RichResult } from './rich-result.tsx';
+
+/** Pieces of code that share their variables, each with what it showed. */
+export function Notebook({ id }: { readonly id: string }) {
+  const contexts = useQuery({ queryKey: ['contexts'], queryFn: () => client.contexts.list() });
+  return (
+    <Answer of={contexts}>
+      {(all) => {
+        const found = all.find((each) => each.id === id);
+        return found === undefined ? (
+          <Empty>{text.contexts.gone}</Empty>
+        ) : (
+          <Cells key={found.id} context={found} />
+        );
+      }}
+    </Answer>
+  );
+}
+
+function Cells({ context }: { readonly context: RemoteContext }) {
+  const [cells, setCells] = useState<readonly Cell[]>([]);
+  const [code, setCode] = useState('');
+  const isRunning = cells.at(-1)?.status === 'running';
+  const change = (next: (cell: Cell) => Cell) =>
+    setCells((before) => before.map((cell, at) => (at === before.length - 1 ? next(cell) : cell)));
+  const run = async () => {
+    setCells((before) => [...before, { code, pieces: [], status: 'running', durationMs: 0 }]);
+    setCode('');
+    try {
+      const { status, durationMs } = await context.run(code, {
+        onEvent: (event) => change((cell) => withEvent(cell, event)),
+      });
+      change((cell) => ({ ...cell, status, durationMs }));
+    } catch (problem) {
+      change((cell) => ({ ...cell, status: 'refused', problem }));
+    }
+  };
+  return (
+    <Card
+      title={`${context.language}${context.chat === null ? '' : `, ${nameText(context.chat)}`}`}
+      side={
+        <span className="flex flex-wrap gap-2">
+          {isRunning && (
+            <ActionButton act={() => context.interrupt()}>{text.contexts.interrupt}</ActionButton>
+          )}
+          <ActionButton ask={text.contexts.restartAsk} act={() => context.restart()}>
+            {text.contexts.restart}
+          </ActionButton>
+          <ActionButton
+            kind="button-bad"
+            ask={text.contexts.closeAsk}
+            act={async () => {
+              await context.close();
+              goTo('runs', 'contexts');
+            }}
+          >
+            {text.contexts.close}
+          </ActionButton>
+        </span>
+      }
+    >
+      <ol className="mb-3 flex flex-col gap-3">
+        {cells.map((cell, at) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: cells are only added.
+          <li key={at}>
+            <CellView cell={cell} number={at + 1} onAgain={() => setCode(cell.code)} />
+          </li>
+        ))}
+      </ol>
+      <Code label={text.contexts.cell} name={context.language} value={code} onChange={setCode} />
+      <button
+        type="button"
+        className="button button-main mt-2"
+        disabled={isRunning || code.trim() === ''}
+        onClick={() => void run()}
+      >
+        {text.runs.run}
+      </button>
+    </Card>
+  );
+}
+
+interface Shown {
+  readonly cell: Cell;
+  readonly number: number;
+  readonly onAgain: () => void;
+}
+
+function CellView({ cell: { code, pieces, status, durationMs, problem }, number, onAgain }: Shown) {
+  const isGood = status === 'done' || status === 'running';
+  return (
+    <section
+      aria-label={`${text.contexts.cell} ${number}`}
+      className="flex flex-col gap-2 border-l-2 border-line pl-3"
+    >
+      <p className="flex items-center gap-2 text-faint">
+        [{number}] <Badge tone={isGood ? 'plain' : 'bad'}>{status}</Badge>
+        {status !== 'running' && durationText(durationMs)}
+        <button type="button" className="text-accent underline" onClick={onAgain}>
+          {text.contexts.again}
+        </button>
+      </p>
+      <pre className="output">{plainText(code)}</pre>
+      {pieces.map((piece, at) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: pieces are only added.
+        <PieceView key={at} piece={piece} />
+      ))}
+      {problem !== undefined && !isGeodeError(problem, 'cancelled') && <Problem error={problem} />}
+    </section>
+  );
+}
+
+function PieceView({ piece }: { readonly piece: Piece }) {
+  if (piece.type === 'result') return <RichResult rich={piece.result} />;
+  if (piece.type === 'error')
+    return <pre className="output text-bad">{plainText(piece.error.traceback)}</pre>;
+  return <pre className={`output ${piece.type === 'stderr' ? 'text-bad' : ''}`}>{plainText(piece.text)}</pre>;
+}

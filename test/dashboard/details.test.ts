@@ -1,0 +1,207 @@
+/** What each page can do beside its main path. */
+import { readFile } from 'node:fs/promises';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { reasonForNoChromium } from '../api/chromium.ts';
+import { eventually } from '../contracts/harness.ts';
+import { type ModelServer, startModelServer } from '../fixtures/model-server/model-server.ts';
+import { dropFile } from './drop-file.ts';
+import { type DashboardWorld, dashboardWorld, waitMs } from './world.ts';
+
+const { bubblewrap } = inject('engines');
+const missing = bubblewrap.available ? await reasonForNoChromium() : bubblewrap.reason;
+
+/** One red pixel. */
+const pixel =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==';
+
+describe.skipIf(missing)(
+  `the dashboard's details in Chromium${missing ? ` (skipped: ${missing})` : ''}`,
+  { timeout: 300_000 },
+  () => {
+    let world: DashboardWorld;
+    let model: ModelServer;
+    let page: Page;
+    const go = (path: string) => page.goto(`${world.url}/#/${path}`);
+    const field = (label: string) =>
+      page.getByLabel(label, { exact: true }).and(page.locator('input, textarea, select'));
+    const button = (name: string) => page.getByRole('button', { name, exact: true });
+
+    /** Of a picture that was really drawn. */
+    const widthOf = async (selector: string) => {
+      await page.locator(selector).waitFor();
+      const image = `document.querySelector(${JSON.stringify(selector)})`;
+      return page.evaluate(`${image}.decode().then(() => ${image}.naturalWidth)`);
+    };
+
+    beforeAll(async () => {
+      const code = 'def double(n): return 2 * n';
+      model = await startModelServer(() => ({
+        text: JSON.stringify({ language: 'python', code, files: [], checks: '', needs: '' }),
+      }));
+      world = await dashboardWorld({
+        GEODE_RUNTIME_NAME: 'bubblewrap',
+        GEODE_PROVIDERS_SERVICES: JSON.stringify({
+          scripted: { kind: 'openai-compatible', base_url: `${model.url}/v1`, api_key: 'sk-not-for-anybody' },
+        }),
+        GEODE_PROVIDERS_DEFAULT: 'scripted/some-model',
+      });
+      await world.client.sandboxes.getOrCreate('demo');
+      page = await world.open();
+    }, 300_000);
+    afterAll(async () => {
+      await world?.[Symbol.asyncDispose]();
+      await model?.[Symbol.asyncDispose]();
+    }, 180_000);
+
+    test('a notebook: cells share their variables and show tables, pictures, Markdown and errors', async () => {
+      await go('runs/contexts');
+      await field('In this sandbox (may be empty: a fresh one)').fill('demo');
+      await button('Open an interpreter').click();
+      const cell = page.getByRole('textbox', { name: 'Cell' });
+      const run = async (lines: string) => {
+        await cell.click();
+        await page.keyboard.insertText(lines);
+        await button('Run').click();
+      };
+      await run('rows = [{"city": "Oslo", "people": 717710}, {"city": "Rome", "people": 2755309}]\nrows');
+      await page.getByRole('cell', { name: '2755309' }).waitFor();
+      await run(
+        `class Dot:\n    def _repr_png_(self):\n        import base64\n        return base64.b64decode("${pixel}")\nDot()`,
+      );
+      expect(await widthOf('section[aria-label="Cell 2"] img')).toBe(1);
+      await run(
+        'class Note:\n    def _repr_markdown_(self):\n        return "**" + rows[0]["city"] + "** <b id=evil>x</b>"\nNote()',
+      );
+      await page.locator('strong', { hasText: 'Oslo' }).waitFor();
+      expect(await page.locator('#evil').count()).toBe(0);
+      await run('rows[7]');
+      await page
+        .getByText(/IndexError/)
+        .first()
+        .waitFor();
+      await button('Close').click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Close' }).first().click();
+      await page.getByText('No interpreter is open').waitFor();
+    });
+
+    test('files: dropped, Markdown and pictures shown, compared with a snapshot in the editor', async () => {
+      const { files, snapshots } = world.client.sandboxes.of('demo');
+      await go('sandboxes/demo/files');
+      await page.getByText('The workspace is empty').waitFor();
+      await dropFile(page, 'text=The workspace is empty', 'read.md', '# A title\n\n- [x] one *thing*\n');
+      await page.getByRole('link', { name: /read\.md/ }).click();
+      await button('Preview').click();
+      await page.getByRole('heading', { name: 'A title' }).waitFor();
+      await page.locator('em', { hasText: 'thing' }).waitFor();
+      await snapshots.take({ name: 'first' });
+      await files.write('dot.png', Buffer.from(pixel, 'base64'));
+      await go('sandboxes/demo/files/dot.png');
+      expect(await widthOf('img[alt="dot.png"]')).toBe(1);
+      await files.write('read.md', '# Another title\n');
+      await go('sandboxes/demo/files/read.md');
+      await field('Compare with a snapshot').selectOption('first');
+      await page.getByText('+# Another title').waitFor();
+      await page.getByText('-# A title').waitFor();
+    });
+
+    test('journals: a line that is found leads to its place, a time too; all of it can be downloaded', async () => {
+      const sandbox = world.client.sandboxes.of('demo');
+      const { id } = await sandbox.spawn({ argv: ['seq', '-f', 'line %.0f', '30000'] });
+      await go(`sandboxes/demo/processes/${id}`);
+      const output = page.getByRole('group', { name: 'Output' });
+      await output.getByText('line 30000', { exact: true }).waitFor();
+      await field('Find in the output').fill('line 12345');
+      await page.getByText('1 lines found').waitFor();
+      await page.getByRole('listitem').filter({ hasText: 'line 12345' }).getByRole('button').click();
+      await output.getByText('line 12345', { exact: true }).waitFor();
+      await output.getByText('line 12346', { exact: true }).waitFor();
+      await button('Follow the end').click();
+      await output.getByText('line 30000', { exact: true }).waitFor();
+      await field('Jump to a time').fill('2020-01-01T00:00:00');
+      await output.getByText('line 1', { exact: true }).waitFor();
+      const [download] = await Promise.all([page.waitForEvent('download'), button('Download').click()]);
+      const lines = (await readFile(await download.path(), 'utf8')).trimEnd().split('\n');
+      expect([lines.length, lines.at(-1)]).toEqual([30_000, 'line 30000']);
+    });
+
+    test('egress: asking and learning are switched; what was allowed when asked can be taken back', async () => {
+      const sandbox = world.client.sandboxes.of('demo');
+      await go('sandboxes/demo/egress');
+      await button('Ask me').click();
+      await button('Stop asking').waitFor();
+      const ask = 'import urllib.request\nurllib.request.urlopen("http://asked.invalid/", timeout=200)';
+      const asking = sandbox.exec({ argv: ['python3', '-c', ask], timeoutMs: null });
+      await go('');
+      await page.getByRole('link', { name: /asked\.invalid/ }).click();
+      await button('Allow for good').click();
+      expect((await asking).exitCode).not.toBe(0);
+      await go('egress');
+      const granted = page.getByRole('listitem').filter({ hasText: 'asked.invalid:80' });
+      await granted.getByText('for all sandboxes').waitFor();
+      await granted.getByRole('button', { name: 'Take back' }).click();
+      await granted.waitFor({ state: 'detached' });
+      await go('sandboxes/demo/egress');
+      await button('Stop asking').click();
+      await button('Ask me').waitFor();
+      await button('Learn').click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Learn' }).click();
+      await button('End, and allow what it used').click();
+      await button('Learn').waitFor();
+      expect((await sandbox.egress.get()).policy.mode).not.toBe('learn');
+    });
+
+    test('crystals: verified again, corrected, with their history', async () => {
+      for await (const _ of world.client.solves.solve({
+        problem: 'write double(n), twice the number',
+        tests: 'assert double(3) == 6\n',
+      }));
+      await go('solve');
+      await button('Verify').click();
+      await page.getByRole('status').filter({ hasText: 'verified' }).waitFor();
+      await page.getByRole('listitem').filter({ hasText: 'trusted' }).getByRole('group').click();
+      await page.getByText(/verified by/).waitFor();
+      await field('Its code').fill('def double(n): return n + n');
+      await button('Save').click();
+      await eventually(
+        async () => (await world.client.solves.crystals())[0]?.solution === 'def double(n): return n + n',
+        'the corrected crystal',
+        waitMs,
+      );
+    });
+
+    test('memory: files are dropped into it, and it says how much it holds', async () => {
+      await go('memory');
+      await dropFile(page, 'text=Drop files here, or choose them.', 'deploy.md', 'Deploys run on Mondays.');
+      await page.getByText(/Imported: .*deploy/).waitFor();
+      await page.getByText(/sqlite: [1-9]\d* entries/).waitFor();
+      await page.getByText(/project: 1/).waitFor();
+    });
+
+    test('runs: files go in and come back, within a limit', async () => {
+      await go('runs');
+      const editor = page.getByRole('textbox', { name: 'Code' });
+      await editor.click();
+      await page.keyboard.press('Control+A');
+      await page.keyboard.insertText('open("out.txt", "w").write(open("in.txt").read().upper())');
+      await page.getByText('Files and limits').click();
+      await field('Memory in MiB (may be empty)').fill('128');
+      await field('Files to bring back, such as *.csv').fill('*.txt');
+      await field('Files for the code').setInputFiles({
+        name: 'in.txt',
+        mimeType: 'text/plain',
+        buffer: Buffer.from('shout'),
+      });
+      await button('Run').click();
+      const [download] = await Promise.all([
+        page.waitForEvent('download'),
+        page.getByRole('button', { name: 'out.txt' }).click(),
+      ]);
+      expect(await readFile(await download.path(), 'utf8')).toBe('SHOUT');
+    });
+
+    test('no page ever ran a foreign script, broke the content policy or asked another host', () => {
+      expect(world.problems).toEqual([]);
+    });
+  },
+);
