@@ -97,6 +97,7 @@ export const proofs: Readonly<Record<string, readonly string[]>> = {
   'MCP-3': [...toolWalls, 'test/mcp/killed-host.test.ts'],
   'MCP-4': [...toolWalls, 'test/mcp/session-calls.test.ts'],
   'MCP-5': ['http', 'stdio', 'conformance'].map((name) => `test/mcp/${name}.test.ts`),
+  'AGT-5': ['test/agents/acp.test.ts', 'test/agents/codex.test.ts'],
   'SLV-3': [...api('solve'), 'test/cli/solve-commands.test.ts', 'test/dashboard/dashboard.test.ts'],
   'CRY-4': [
     ...['crystals', 'verify-again', 'solve', 'recall-block'].map((name) => `test/solve/${name}.test.ts`),

@@ -1,12 +1,13 @@
 import { isAbsolute, join } from 'node:path';
 import { z } from 'zod';
-import { driverNames, unaskedPermissions } from '../core/agent.ts';
+import { permissionClasses, unaskedPermissions } from '../core/agent.ts';
 import { GeodeError, reasonOf } from '../core/errors.ts';
 import { parseSize } from '../core/limits.ts';
 import { providerKinds } from '../core/model.ts';
 import { runtimeNames } from '../core/runtime.ts';
 import { languageNames } from '../runs/languages/language.ts';
 import { defaultStrictPrograms } from '../shell/policy.ts';
+import { acpName, driverName } from './driver-name.ts';
 import type { Host } from './host.ts';
 import { nearest } from './nearest.ts';
 
@@ -201,10 +202,9 @@ export function configSchema(host: Host) {
       .prefault({}),
     agents: z
       .strictObject({
-        driver: z
-          .enum(driverNames)
+        driver: driverName
           .default('builtin')
-          .describe('who holds a conversation that names nobody: builtin, claude or codex'),
+          .describe('who holds a conversation that names nobody: builtin, claude, codex or acp:NAME'),
         model: z
           .string()
           .min(1)
@@ -212,6 +212,10 @@ export function configSchema(host: Host) {
           .describe('of the built-in agent: SERVICE/MODEL; the usual one of `providers` if not set'),
         steps: positive.int().default(50).describe('calls to a model that one turn of it may make'),
         instructions: z.string().min(1).optional().describe('added to what the built-in agent is told'),
+        allow: z
+          .array(z.enum(permissionClasses))
+          .default(['reads'])
+          .describe('what needs no question: reads, edits (of the workspace), tests (running them)'),
         turn_timeout: positive.default(1800).describe('seconds that one turn may take'),
         keep_events: positive.int().default(100_000).describe('events that each conversation keeps'),
       })
@@ -252,6 +256,28 @@ export function configSchema(host: Host) {
           .describe('of this machine, with the program bin/codex in it; not set: the image has it'),
         upstream: z.url().optional().describe('of the binding openai, instead of its own'),
         model: z.string().min(1).default('gpt-5').describe('a name that the upstream knows'),
+      })
+      .prefault({}),
+    acp: z
+      .strictObject({
+        agents: z
+          .record(
+            acpName,
+            z.strictObject({
+              command: z
+                .tuple([z.string().min(1)], z.string())
+                .describe('the program and its arguments, in the sandbox'),
+              folder: folder
+                .optional()
+                .describe('of this machine, shown at /opt/geode/acp; not set: the image has the program'),
+              binding: z.string().min(1).default('anthropic').describe('the binding of its model'),
+              upstream: z.url().optional().describe('of that binding, instead of its own'),
+              env: z.record(z.string(), z.string()).default({}).describe('variables of the program'),
+            }),
+          )
+          .default({})
+          .describe('agents that speak the Agent Client Protocol, by name; used as acp:NAME'),
+        idle: positive.default(300).describe('seconds that one waits for another message'),
       })
       .prefault({}),
     runs: z

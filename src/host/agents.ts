@@ -1,3 +1,4 @@
+import { acpDriver } from '../agents/acp/acp.ts';
 import { builtinDriver } from '../agents/builtin/builtin.ts';
 import { claudeDriver } from '../agents/claude/claude.ts';
 import { codexDriver } from '../agents/codex/codex.ts';
@@ -29,7 +30,7 @@ interface AgentParts {
 
 /** The agents of the config. Nothing is asked of a model until a message comes, or a turn is to be resumed. */
 export function openConfiguredAgents(
-  { agents, claude, codex, providers }: Config,
+  { agents, claude, codex, acp, providers }: Config,
   parts: AgentParts,
 ): Agents {
   const { ledger, sandboxes, models, memory, approvals, events, log, app, tools } = parts;
@@ -49,8 +50,12 @@ export function openConfiguredAgents(
         tools,
       }),
       codexDriver({ ...codex, prices, tools }),
+      ...Object.entries(acp.agents).map(([name, agent]) =>
+        acpDriver({ ...agent, name, idleMs: acp.idle * 1000, tools }),
+      ),
     ],
     driver: agents.driver,
+    allow: agents.allow,
     turnTimeoutMs: agents.turn_timeout * 1000,
     keepEvents: agents.keep_events,
     secrets: Object.values(providers.services).flatMap(({ api_key: key }) => key ?? []),

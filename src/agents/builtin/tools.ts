@@ -6,6 +6,7 @@ import type { ModelTool, ToolCall, ToolResult } from '../../core/model.ts';
 import type { PersistentSandbox } from '../../core/persistent.ts';
 import type { ShellPolicy } from '../../shell/policy.ts';
 import { shellInput, shellTool } from '../../shell/tool.ts';
+import { bothEnds } from '../programs/both-ends.ts';
 
 export interface ToolPlace {
   readonly sandbox: PersistentSandbox;
@@ -127,9 +128,6 @@ const tools: readonly AgentTool[] = [
 
 export const builtinTools: readonly ModelTool[] = tools;
 
-/** Characters of one result; the middle of a longer one is left out. */
-const longestOutput = 30_000;
-
 /** A failure is a result too: the model can act on it. Only a cancel is thrown. */
 export async function runTool({ id, tool: name, input }: ToolCall, place: ToolPlace): Promise<ToolResult> {
   const tool = tools.find((each) => each.name === name);
@@ -150,10 +148,4 @@ function wordsOf(error: unknown): string {
 
 function said({ message, code, hint }: GeodeError): string {
   return `${message} (${code}) ${hint}`;
-}
-
-function bothEnds(text: string): string {
-  if (text.length <= longestOutput) return text;
-  const half = longestOutput / 2;
-  return `${text.slice(0, half)}\n[${text.length - longestOutput} characters left out]\n${text.slice(-half)}`;
 }
