@@ -113,7 +113,7 @@ export function acpScene(engines: EngineFacts, wall: Wall, program: AgentProgram
 }
 
 /** An ACP agent called `claude`. */
-export function acpSettings(folder: string, upstream: string): Readonly<Record<string, string>> {
+function acpSettings(folder: string, upstream: string): Readonly<Record<string, string>> {
   const env = {
     CLAUDE_CODE_EXECUTABLE: '/opt/geode/acp/claude',
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
