@@ -1,14 +1,19 @@
-import type { PermissionAnswer } from '../core/agent.ts';
+import type { PermissionAnswer, PermissionClass } from '../core/agent.ts';
 import type { ApprovalDecision, Approvals } from '../core/approval.ts';
 import type { Cancel } from '../core/cancel.ts';
-import type { AgentTable } from './agent-table.ts';
+import type { ConversationTable } from './conversation-table.ts';
 import { type PermissionRequest, stopReason } from './driver.ts';
+import { isAllowedAhead } from './permission-policy.ts';
 import type { TurnToRun } from './run-turn.ts';
 import type { TurnEvents } from './turn-events.ts';
+import type { TurnTable } from './turn-table.ts';
 
 interface AskParts {
-  readonly table: AgentTable;
+  readonly conversations: ConversationTable;
+  readonly turns: TurnTable;
   readonly approvals: Approvals;
+  /** What needs no question. */
+  readonly allow: readonly PermissionClass[];
 }
 
 const choices = ['allow-once', 'allow-session', 'deny'] as const;
@@ -18,13 +23,14 @@ const choices = ['allow-once', 'allow-session', 'deny'] as const;
  * and not told again; what was allowed for the session is not asked.
  */
 export async function askPerson(
-  { table, approvals }: AskParts,
+  { conversations, turns, approvals, allow }: AskParts,
   { conversation, row, sandbox, signal }: Omit<TurnToRun, 'driver'>,
-  { id, tool, input }: PermissionRequest,
+  { id, tool, input, act }: PermissionRequest,
   events: TurnEvents,
   { signal: ending }: Cancel,
 ): Promise<PermissionAnswer> {
-  if (table.allowed(conversation.id).includes(tool)) return 'session';
+  if (isAllowedAhead(act, allow, sandbox)) return 'once';
+  if (conversations.allowed(conversation.id).includes(tool)) return 'session';
   const { user, chat } = conversation;
   const detail = typeof input === 'string' ? input : JSON.stringify(input, null, 2);
   const deciding = approvals.ask(
@@ -40,7 +46,7 @@ export async function askPerson(
   const open = approvals
     .list(user, { chat })
     .findLast((each) => each.kind === 'tool' && each.detail === detail);
-  const told = table.ofTurn(row);
+  const told = turns.ofTurn(row);
   if (
     open !== undefined &&
     !told.some((event) => event.type === 'permission-request' && event.id === open.id)
@@ -53,7 +59,7 @@ export async function askPerson(
     throw error;
   });
   const answer = answerOf(decided.decision ?? 'deny');
-  if (answer === 'session') table.allow(conversation.id, tool);
+  if (answer === 'session') conversations.allow(conversation.id, tool);
   events.push([{ type: 'permission-answer', id: decided.id, answer }]);
   return answer;
 }

@@ -2,6 +2,7 @@
 import type { AgentHappening, AgentResult, Audience, DriverName, PermissionAnswer } from '../core/agent.ts';
 import type { Cancel } from '../core/cancel.ts';
 import type { PersistentSandbox, UserSandboxes } from '../core/persistent.ts';
+import type { Act } from './permission-policy.ts';
 
 /** What a driver says; the host adds the first, the last and those about files. */
 export type DriverHappening = Extract<
@@ -31,7 +32,7 @@ export interface DriverTurn {
    * driver reads once, such as a line of a journal, it keeps with the place where it goes on.
    */
   keep(happenings: readonly DriverHappening[], state?: unknown): void;
-  /** Asks a person, and waits for the answer. When the signal fires, nobody needs one any more. */
+  /** Asks a person, unless the policy allows it ahead, and waits for the answer. The signal ends the wait. */
   ask(request: PermissionRequest, options?: Cancel): Promise<PermissionAnswer>;
   /** Fires on an interrupt, when the turn takes too long, and when the host ends. */
   readonly signal: AbortSignal;
@@ -41,6 +42,7 @@ export interface PermissionRequest {
   readonly id: string;
   readonly tool: string;
   readonly input: unknown;
+  readonly act: Act;
 }
 
 /** How a turn ended by itself. What was used is summed up from the events. */

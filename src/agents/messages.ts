@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import type { AgentMessage, Attachment } from '../core/agent.ts';
+import { refuseLargeAttachments } from '../core/attachment-limit.ts';
 import { GeodeError } from '../core/errors.ts';
 import type { Files } from '../core/files.ts';
 
 const longestText = 200_000;
 const mostAttachments = 20;
-const mostAttachmentBytes = 32 * 1024 * 1024;
 const folder = 'attachments';
 
 const schema = z.object({
@@ -48,14 +48,7 @@ export function checkMessage(given: AgentMessage): CheckedMessage {
       { hint: 'Say it shorter, and give long material as attachments.' },
     );
   }
-  const bytes = attachments.reduce((sum, each) => sum + each.bytes.length, 0);
-  if (bytes > mostAttachmentBytes) {
-    throw new GeodeError(
-      'too_large',
-      `The attachments have ${bytes} bytes together; the most is ${mostAttachmentBytes}.`,
-      { hint: 'Put large files into the workspace of the sandbox first, and name them in the message.' },
-    );
-  }
+  refuseLargeAttachments(attachments);
   return { text, mark, attachments };
 }
 

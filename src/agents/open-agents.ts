@@ -1,4 +1,3 @@
-import { EventEmitter, once } from 'node:events';
 import type {
   AgentConversation,
   AgentEvent,
@@ -9,49 +8,30 @@ import type {
   SendOptions,
   UserAgents,
 } from '../core/agent.ts';
-import type { Approvals } from '../core/approval.ts';
 import { type Cancel, throwIfCancelled } from '../core/cancel.ts';
 import { GeodeError } from '../core/errors.ts';
-import { type EventSink, noEvents } from '../core/events.ts';
 import { type Log, noLog } from '../core/log.ts';
-import type { PersistentSandbox, Sandboxes } from '../core/persistent.ts';
+import type { PersistentSandbox } from '../core/persistent.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { AgentTable, type ConversationRow, type TurnRow } from './agent-table.ts';
 import { decisionOf } from './ask-person.ts';
-import type { AgentDriver, TurnStop } from './driver.ts';
+import { type ConversationRow, ConversationTable } from './conversation-table.ts';
+import type { AgentDriver } from './driver.ts';
+import { EventFeed, type ReadOptions } from './event-feed.ts';
 import { type CheckedMessage, checkMessage, writeAttachments } from './messages.ts';
-import { runTurn } from './run-turn.ts';
+import { keyOf, RunningTurns, type TurnOptions } from './running-turns.ts';
 import { Steers } from './steers.ts';
 import { transcriptOf } from './transcript.ts';
+import { type TurnRow, TurnTable } from './turn-table.ts';
 
-export interface AgentsOptions {
+export interface AgentsOptions extends TurnOptions {
   readonly ledger: Ledger;
-  readonly sandboxes: Sandboxes;
   readonly drivers: readonly AgentDriver[];
   /** For conversations that name none. */
   readonly driver: DriverName;
-  readonly turnTimeoutMs: number;
-  readonly approvals: Approvals;
-  /** Of one conversation; older ones go. */
-  readonly keepEvents: number;
-  /** Values that no event may show. */
-  readonly secrets?: readonly string[];
-  readonly events?: EventSink;
-  readonly log?: Log;
 }
 
 /** A turn that several hosts in a row did not survive is not tried by another. */
 const mostStarts = 5;
-const pageSize = 256;
-
-interface RunningTurn {
-  readonly id: string;
-  readonly conversation: number;
-  /** It hears what is said while it runs. */
-  readonly listens: boolean;
-  readonly stop: AbortController;
-  readonly ended: Promise<void>;
-}
 
 /** Goes on with the turns that another host left open. */
 export function openAgents(options: AgentsOptions): Agents {
@@ -62,18 +42,22 @@ export function openAgents(options: AgentsOptions): Agents {
 
 class HostedAgents implements Agents {
   readonly #options: AgentsOptions;
-  readonly #table: AgentTable;
+  readonly #conversations: ConversationTable;
+  readonly #turns: TurnTable;
+  readonly #feed: EventFeed;
+  readonly #running: RunningTurns;
   readonly #steers: Steers;
   readonly #log: Log;
-  readonly #news = new EventEmitter().setMaxListeners(0);
-  readonly #running = new Map<string, RunningTurn>();
   /** Chats whose turn is about to begin. */
   readonly #starting = new Map<string, Promise<unknown>>();
   readonly #ending = new AbortController();
 
   constructor(options: AgentsOptions) {
     this.#options = options;
-    this.#table = new AgentTable(options.ledger);
+    this.#conversations = new ConversationTable(options.ledger);
+    this.#turns = new TurnTable(options.ledger);
+    this.#feed = new EventFeed(this.#conversations, this.#turns, this.#ending.signal);
+    this.#running = new RunningTurns(options, this.#conversations, this.#turns, this.#feed);
     this.#steers = new Steers(options.ledger);
     this.#log = options.log ?? noLog;
   }
@@ -86,20 +70,20 @@ class HostedAgents implements Agents {
       answer: async (chat, id, answer, by) => this.#answer(user, chat, id, answer, by),
       steer: (chat, message) => this.#steer(user, chat, message),
       steered: (chat, mark) => {
-        const conversation = this.#table.find(user, chat);
+        const conversation = this.#conversations.find(user, chat);
         return conversation !== undefined && this.#steers.isTaken(conversation.id, mark);
       },
       transcript: (chat) => transcriptOf(this.#options.ledger, user, chat),
       stop: (chat, options) => this.#stop(user, chat, options),
-      list: () => this.#table.list(user).map(shown),
-      get: (chat) => shown(this.#table.get(user, chat)),
+      list: () => this.#conversations.list(user).map(shown),
+      get: (chat) => shown(this.#conversations.get(user, chat)),
     };
   }
 
   resumeAll(): void {
-    for (const { user, chat, id, driver, state } of this.#table.left())
+    for (const { user, chat, id, driver, state } of this.#conversations.left())
       this.#find(driver)?.adopt?.(id, state, this.#options.sandboxes.of(user), chat);
-    for (const { user, chat, turn } of this.#table.open()) {
+    for (const { user, chat, turn } of this.#turns.open()) {
       const work = this.#resume(user, chat, turn).catch((error) => {
         this.#log.error({ err: error, chat }, 'a turn of an agent could not be resumed');
       });
@@ -110,8 +94,7 @@ class HostedAgents implements Agents {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#ending.abort();
     await Promise.allSettled(this.#starting.values());
-    for (const { stop } of this.#running.values()) stop.abort('host-ends' satisfies TurnStop);
-    await Promise.all([...this.#running.values()].map(({ ended }) => ended));
+    await this.#running.leave();
     for (const driver of this.#options.drivers) driver[Symbol.dispose]?.();
   }
 
@@ -125,7 +108,7 @@ class HostedAgents implements Agents {
     const message = checkMessage(given);
     const { conversation, turn, firstSeq } =
       this.#earlier(user, chat, message) ?? (await this.#begin(user, chat, message, options));
-    for await (const event of this.#follow(conversation, firstSeq - 1, options.signal)) {
+    for await (const event of this.#feed.follow(conversation, firstSeq - 1, options.signal)) {
       if (event.turn !== turn) continue;
       yield event;
       if (event.type === 'result' || event.type === 'error') return;
@@ -134,18 +117,18 @@ class HostedAgents implements Agents {
 
   /** The turn of a message that was sent before. */
   #earlier(user: string, chat: string, { mark }: CheckedMessage): Begun | undefined {
-    const conversation = mark === null ? undefined : this.#table.find(user, chat);
+    const conversation = mark === null ? undefined : this.#conversations.find(user, chat);
     if (conversation === undefined || mark === null) return undefined;
-    const found = this.#table.marked(conversation.id, mark);
+    const found = this.#turns.marked(conversation.id, mark);
     return found && { conversation: conversation.id, turn: found.id, firstSeq: found.firstSeq };
   }
 
   async #begin(user: string, chat: string, message: CheckedMessage, options: SendOptions): Promise<Begun> {
     const key = keyOf(user, chat);
     // A turn whose last event is kept has only to be let go of.
-    if (this.#table.find(user, chat)?.state === 'idle') await this.#running.get(key)?.ended;
-    const known = this.#table.find(user, chat);
-    if (this.#running.has(key) || this.#starting.has(key) || known?.state === 'running')
+    if (this.#conversations.find(user, chat)?.state === 'idle') await this.#running.ended(user, chat);
+    const known = this.#conversations.find(user, chat);
+    if (this.#running.has(user, chat) || this.#starting.has(key) || known?.state === 'running')
       throw new GeodeError('agent_busy', `A turn of the chat ${JSON.stringify(chat)} is running.`);
     const work = this.#prepare(user, chat, known, message, options);
     this.#reserve(user, chat, work);
@@ -180,151 +163,58 @@ class HostedAgents implements Agents {
     const paths = await writeAttachments(sandbox.files, attachments, stop);
     const snapshot = await this.#mark(sandbox);
     throwIfCancelled(stop, 'The message');
-    const begun = known ?? this.#table.begin(user, chat, name, model ?? null);
-    if (audience === 'group') this.#table.openToGroup(begun.id);
+    const begun = known ?? this.#conversations.begin(user, chat, name, model ?? null);
+    if (audience === 'group') this.#conversations.openToGroup(begun.id);
     const conversation = audience === 'group' ? { ...begun, audience } : begun;
-    const { row, firstSeq } = this.#table.beginTurn(conversation, {
+    const { row, firstSeq } = this.#turns.beginTurn(conversation, {
       message: text,
       mark,
       attachments: paths,
       snapshot,
     });
-    this.#launch(driver, conversation, row, sandbox);
+    this.#running.launch({ driver, conversation, row, sandbox });
     return { conversation: conversation.id, turn: row.id, firstSeq };
   }
 
   async #resume(user: string, chat: string, turn: TurnRow): Promise<void> {
-    const conversation = this.#table.get(user, chat);
+    const conversation = this.#conversations.get(user, chat);
     try {
       if (turn.starts >= mostStarts)
         throw new GeodeError('agent_failed', `${turn.starts} hosts ended during this turn; it is given up.`);
       const driver = this.#driver(conversation.driver);
       const { signal } = this.#ending;
       const sandbox = await driver.open(this.#options.sandboxes.of(user), chat, signal, conversation.model);
-      const row = this.#table.resumeTurn(turn);
-      this.#tellReaders(conversation.id);
-      this.#launch(driver, conversation, row, sandbox);
+      const row = this.#turns.resumeTurn(turn);
+      this.#feed.tell(conversation.id);
+      this.#running.launch({ driver, conversation, row, sandbox });
     } catch (error) {
       if (this.#ending.signal.aborted) return;
       const { code, message, hint } =
         error instanceof GeodeError ? error : new GeodeError('internal', String(error), { cause: error });
-      this.#table.endTurn(turn, [{ type: 'error', code, message, hint }], this.#options.keepEvents);
-      this.#tellReaders(conversation.id);
+      this.#turns.endTurn(turn, [{ type: 'error', code, message, hint }], this.#options.keepEvents);
+      this.#feed.tell(conversation.id);
     }
   }
 
-  #launch(
-    driver: AgentDriver,
-    conversation: ConversationRow,
-    row: TurnRow,
-    sandbox: PersistentSandbox,
-  ): void {
-    const { user, chat } = conversation;
-    const { events = noEvents, turnTimeoutMs, keepEvents, secrets = [] } = this.#options;
-    const stop = new AbortController();
-    const timer = setTimeout(() => stop.abort('timeout' satisfies TurnStop), turnTimeoutMs);
-    const thinking = (until: number) =>
-      this.#options.sandboxes
-        .of(user)
-        .thinkingUntil(chat, until)
-        .catch(() => {}); // One that is gone needs no keeping.
-    const parts = {
-      table: this.#table,
-      approvals: this.#options.approvals,
-      log: this.#log,
-      secrets,
-      keepEvents,
-      tellReaders: () => this.#tellReaders(conversation.id),
-    };
-    const run = async () => {
-      events.tell(user, { type: 'turn-start', chat, turn: row.id, driver: driver.name });
-      this.#tellReaders(conversation.id);
-      await thinking(Date.now() + turnTimeoutMs);
-      const last = await runTurn(parts, { driver, conversation, row, sandbox, signal: stop.signal });
-      clearTimeout(timer);
-      if (last === undefined) return;
-      const outcome = last.type === 'result' ? last.outcome : 'error';
-      events.tell(user, { type: 'turn-end', chat, turn: row.id, driver: driver.name, outcome });
-      await thinking(0);
-    };
-    const key = keyOf(user, chat);
-    const ended = run()
-      .catch((error) => this.#log.error({ err: error, chat }, 'a turn of an agent broke off'))
-      .finally(() => {
-        clearTimeout(timer);
-        this.#running.delete(key);
-        this.#tellReaders(conversation.id);
-      });
-    const listens = driver.listens === true;
-    this.#running.set(key, { id: row.id, conversation: conversation.id, listens, stop, ended });
-  }
-
-  async *#events(
-    user: string,
-    chat: string,
-    {
-      after = 0,
-      follow = false,
-      signal,
-    }: { readonly after?: number | undefined; readonly follow?: boolean | undefined } & Cancel = {},
-  ): AsyncGenerator<AgentEvent> {
-    throwIfCancelled(signal, 'Reading the events');
-    const { id } = this.#table.get(user, chat);
-    if (follow) {
-      yield* this.#follow(id, after, signal);
-      return;
-    }
-    for (let seq = after; ; ) {
-      const page = this.#table.events(id, seq, pageSize);
-      yield* page;
-      if (page.length < pageSize) return;
-      seq = page.at(-1)?.seq ?? seq;
-    }
-  }
-
-  /** Ends with `stopping` when the host does, and with `cancelled` on the signal. */
-  async *#follow(
-    conversation: number,
-    after: number,
-    signal: AbortSignal | undefined,
-  ): AsyncGenerator<AgentEvent> {
-    let seq = after;
-    const stop = AbortSignal.any([this.#ending.signal, ...(signal === undefined ? [] : [signal])]);
-    for (;;) {
-      throwIfCancelled(signal, 'Reading the events');
-      if (this.#ending.signal.aborted)
-        throw new GeodeError('stopping', 'The host ends; the turn goes on with the next one.');
-      const page = this.#table.events(conversation, seq, pageSize);
-      for (const event of page) {
-        seq = event.seq;
-        yield event;
-      }
-      if (page.length > 0) continue;
-      if (!this.#table.has(conversation)) return;
-      // Nothing comes between the look and the wait: both are in one breath.
-      await once(this.#news, String(conversation), { signal: stop }).catch(() => {});
-    }
+  async *#events(user: string, chat: string, options: ReadOptions = {}): AsyncGenerator<AgentEvent> {
+    yield* this.#feed.read(this.#conversations.get(user, chat).id, options);
   }
 
   async #interrupt(user: string, chat: string, { signal }: Cancel = {}): Promise<boolean> {
     throwIfCancelled(signal, 'The interrupt');
-    this.#table.get(user, chat);
-    const turn = this.#running.get(keyOf(user, chat));
-    if (turn === undefined) return false;
-    turn.stop.abort('interrupt' satisfies TurnStop);
-    await turn.ended;
-    return true;
+    this.#conversations.get(user, chat);
+    return await this.#running.interrupt(user, chat);
   }
 
   #steer(user: string, chat: string, message: { readonly text: string; readonly mark: string }): boolean {
-    const turn = this.#running.get(keyOf(user, chat));
-    if (turn === undefined || !turn.listens || turn.stop.signal.aborted) return false;
+    const turn = this.#running.listening(user, chat);
+    if (turn === undefined) return false;
     this.#steers.add(turn.conversation, turn.id, message);
     return true;
   }
 
   #answer(user: string, chat: string, id: string, answer: PermissionAnswer, by: string): void {
-    this.#table.get(user, chat);
+    this.#conversations.get(user, chat);
     const { approvals } = this.#options;
     if (approvals.get(user, id).chat !== chat)
       throw new GeodeError('approval_not_found', `There is no approval ${id} in this chat.`);
@@ -333,14 +223,14 @@ class HostedAgents implements Agents {
 
   async #stop(user: string, chat: string, { signal }: Cancel = {}): Promise<boolean> {
     throwIfCancelled(signal, 'The stop');
-    const conversation = this.#table.find(user, chat);
+    const conversation = this.#conversations.find(user, chat);
     if (conversation === undefined) return false;
     await this.#starting.get(keyOf(user, chat));
     await this.#interrupt(user, chat);
     const driver = this.#driver(conversation.driver);
-    await driver.stop?.(this.#table.state(conversation.id), this.#options.sandboxes.of(user), chat);
-    this.#table.remove(conversation.id);
-    this.#tellReaders(conversation.id);
+    await driver.stop?.(this.#conversations.state(conversation.id), this.#options.sandboxes.of(user), chat);
+    this.#conversations.remove(conversation.id);
+    this.#feed.tell(conversation.id);
     return true;
   }
 
@@ -352,10 +242,6 @@ class HostedAgents implements Agents {
       this.#log.warn({ err: error, chat }, 'no undo point before the turn of an agent');
       return null;
     }
-  }
-
-  #tellReaders(conversation: number): void {
-    this.#news.emit(String(conversation));
   }
 
   #find(name: DriverName): AgentDriver | undefined {
@@ -390,11 +276,6 @@ function refuseMismatch(
       'agent_mismatch',
       `The chat ${chat} has the model ${known.model ?? 'of the config'}.`,
     );
-}
-
-/** No name can be taken for another pair. */
-function keyOf(user: string, chat: string): string {
-  return JSON.stringify([user, chat]);
 }
 
 function shown({ id: _, user: __, audience: ___, ...conversation }: ConversationRow): AgentConversation {

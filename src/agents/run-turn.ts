@@ -1,17 +1,20 @@
-import type { AgentEvent, AgentHappening, AgentResult } from '../core/agent.ts';
+import type { AgentEvent, AgentHappening, AgentResult, PermissionClass } from '../core/agent.ts';
 import type { Approvals } from '../core/approval.ts';
 import { GeodeError, isGeodeError, reasonOf } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import type { PersistentSandbox } from '../core/persistent.ts';
 import { addUsage, noUsage } from '../core/prices.ts';
-import type { AgentTable, ConversationRow, TurnRow } from './agent-table.ts';
 import { askPerson } from './ask-person.ts';
+import type { ConversationRow, ConversationTable } from './conversation-table.ts';
 import { type AgentDriver, type DriverTurn, stopReason } from './driver.ts';
 import { cleaned, TurnEvents } from './turn-events.ts';
+import type { TurnRow, TurnTable } from './turn-table.ts';
 
 export interface TurnParts {
-  readonly table: AgentTable;
+  readonly conversations: ConversationTable;
+  readonly turns: TurnTable;
   readonly approvals: Approvals;
+  readonly allow: readonly PermissionClass[];
   readonly log: Log;
   readonly secrets: readonly string[];
   readonly keepEvents: number;
@@ -36,10 +39,10 @@ const ownFolder = '.geode';
  * host ends first, and the turn stays open for the next one.
  */
 export async function runTurn(parts: TurnParts, turn: TurnToRun): Promise<AgentHappening | undefined> {
-  const { table, log, keepEvents, tellReaders } = parts;
+  const { turns, log, keepEvents, tellReaders } = parts;
   const { row, conversation, sandbox, signal } = turn;
   const events = new TurnEvents((happenings, state) => {
-    table.keep(row, happenings, state);
+    turns.keep(row, happenings, state);
     tellReaders();
   }, parts.secrets);
   try {
@@ -47,8 +50,8 @@ export async function runTurn(parts: TurnParts, turn: TurnToRun): Promise<AgentH
     if (last === undefined) return undefined;
     events.flush();
     const changes = await changesOf(sandbox, row, log);
-    const facts = { ...last, ...(last.type === 'result' && sumOf(table.ofTurn(row), row)) };
-    table.endTurn(row, [...changes, cleaned(facts, parts.secrets)], keepEvents);
+    const facts = { ...last, ...(last.type === 'result' && sumOf(turns.ofTurn(row), row)) };
+    turns.endTurn(row, [...changes, cleaned(facts, parts.secrets)], keepEvents);
     tellReaders();
     return facts;
   } catch (error) {
@@ -74,7 +77,7 @@ async function lastOf(
     model: conversation.model,
     audience: conversation.audience,
     isResumed: row.starts > 1,
-    state: parts.table.state(conversation.id),
+    state: parts.conversations.state(conversation.id),
     keep: (happenings, state) => events.push(happenings, state),
     ask: (request, cancel = {}) =>
       askPerson(parts, { conversation, row, sandbox, signal }, request, events, cancel),

@@ -8,6 +8,7 @@ import type {
   PermissionAnswer,
   SendOptions,
 } from '../core/agent.ts';
+import { refuseLargeAttachments } from '../core/attachment-limit.ts';
 import type { Cancel } from '../core/cancel.ts';
 import { streamEvents } from './events.ts';
 import { ask, type Connection, send } from './send.ts';
@@ -39,10 +40,11 @@ export function remoteAgents(connection: Connection): RemoteAgents {
       yield fromWire(event) as AgentEvent;
   }
   return {
-    send(chat, { text, mark, attachments = [] }, { driver, model, signal } = {}) {
+    async *send(chat, { text, mark, attachments = [] }, { driver, model, signal } = {}) {
+      refuseLargeAttachments(attachments);
       const files = attachments.map(({ name, bytes }) => ({ name, content: wireBytes(bytes) }));
       const json = { text, mark, driver, model, ...(files.length > 0 && { attachments: files }) };
-      return read('POST', pathOf(chat, '/messages'), { json, signal });
+      yield* read('POST', pathOf(chat, '/messages'), { json, signal });
     },
     events: (chat, { after = 0, follow = false, signal } = {}) =>
       read('GET', pathOf(chat, '/events'), { query: { after, follow }, signal }),

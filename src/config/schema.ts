@@ -1,6 +1,6 @@
 import { isAbsolute, join } from 'node:path';
 import { z } from 'zod';
-import { driverNames, unaskedPermissions } from '../core/agent.ts';
+import { permissionClasses, unaskedPermissions } from '../core/agent.ts';
 import { GeodeError, reasonOf } from '../core/errors.ts';
 import { parseSize } from '../core/limits.ts';
 import { providerKinds } from '../core/model.ts';
@@ -8,6 +8,7 @@ import { runtimeNames } from '../core/runtime.ts';
 import { networks } from '../core/sandbox.ts';
 import { languageNames } from '../runs/languages/language.ts';
 import { defaultStrictPrograms } from '../shell/policy.ts';
+import { acpName, driverName } from './driver-name.ts';
 import type { Host } from './host.ts';
 import { nearest } from './nearest.ts';
 
@@ -238,10 +239,9 @@ export function configSchema(host: Host) {
       .prefault({}),
     agents: z
       .strictObject({
-        driver: z
-          .enum(driverNames)
+        driver: driverName
           .default('builtin')
-          .describe('who holds a conversation that names nobody: builtin, claude or codex'),
+          .describe('who holds a conversation that names nobody: builtin, claude, codex or acp:NAME'),
         model: z
           .string()
           .min(1)
@@ -261,6 +261,10 @@ export function configSchema(host: Host) {
         recall_tokens: count
           .default(0)
           .describe('of what memory knows about a message, told with it; 0: the agent looks for itself'),
+        allow: z
+          .array(z.enum(permissionClasses))
+          .default(['reads'])
+          .describe('what needs no question: reads, edits (of the workspace), tests (running them)'),
         turn_timeout: positive.default(1800).describe('seconds that one turn may take'),
         keep_events: positive.int().default(100_000).describe('events that each conversation keeps'),
       })
@@ -335,6 +339,28 @@ export function configSchema(host: Host) {
           .describe('of this machine, with the program bin/codex in it; not set: the image has it'),
         upstream: z.url().optional().describe('of the binding openai, instead of its own'),
         model: z.string().min(1).default('gpt-5').describe('a name that the upstream knows'),
+      })
+      .prefault({}),
+    acp: z
+      .strictObject({
+        agents: z
+          .record(
+            acpName,
+            z.strictObject({
+              command: z
+                .tuple([z.string().min(1)], z.string())
+                .describe('the program and its arguments, in the sandbox'),
+              folder: folder
+                .optional()
+                .describe('of this machine, shown at /opt/geode/acp; not set: the image has the program'),
+              binding: z.string().min(1).default('anthropic').describe('the binding of its model'),
+              upstream: z.url().optional().describe('of that binding, instead of its own'),
+              env: z.record(z.string(), z.string()).default({}).describe('variables of the program'),
+            }),
+          )
+          .default({})
+          .describe('agents that speak the Agent Client Protocol, by name; used as acp:NAME'),
+        idle: positive.default(300).describe('seconds that one waits for another message'),
       })
       .prefault({}),
     runs: z

@@ -11,11 +11,16 @@ import type { TokenUsage } from './prices.ts';
 import type { Change } from './snapshots.ts';
 
 export const driverNames = ['builtin', 'claude', 'codex'] as const;
-export type DriverName = (typeof driverNames)[number];
+/** `acp:NAME` is the agent of that name in the config, which speaks the Agent Client Protocol. */
+export type DriverName = (typeof driverNames)[number] | `acp:${string}`;
 
 /** What an agent's program may do without asking: nothing, change files of the workspace, or everything. */
 export const unaskedPermissions = ['ask', 'edits', 'all'] as const;
 export type UnaskedPermission = (typeof unaskedPermissions)[number];
+
+/** Kinds of acts that an operator may allow ahead: reading, changing files of the workspace, running its tests. */
+export const permissionClasses = ['reads', 'edits', 'tests'] as const;
+export type PermissionClass = (typeof permissionClasses)[number];
 
 /** A file that comes with a message. The agent finds it below `attachments/` in its workspace. */
 export interface Attachment {

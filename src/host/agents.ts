@@ -1,3 +1,4 @@
+import { acpDriver } from '../agents/acp/acp.ts';
 import { type BuiltinOptions, builtinDriver } from '../agents/builtin/builtin.ts';
 import { claudeDriver } from '../agents/claude/claude.ts';
 import { codexDriver } from '../agents/codex/codex.ts';
@@ -37,7 +38,7 @@ interface AgentParts {
 
 /** The agents of the config. Nothing is asked of a model until a message comes, or a turn is to be resumed. */
 export function openConfiguredAgents(config: Config, parts: AgentParts): Agents {
-  const { agents, claude, codex, providers } = config;
+  const { agents, claude, codex, acp, providers } = config;
   const { ledger, sandboxes, approvals, events, log, tools } = parts;
   const prices = { ...knownPrices, ...providers.prices };
   return openAgents({
@@ -51,8 +52,12 @@ export function openConfiguredAgents(config: Config, parts: AgentParts): Agents 
         tools,
       }),
       codexDriver({ ...codex, prices, tools }),
+      ...Object.entries(acp.agents).map(([name, agent]) =>
+        acpDriver({ ...agent, name, idleMs: acp.idle * 1000, tools }),
+      ),
     ],
     driver: agents.driver,
+    allow: agents.allow,
     turnTimeoutMs: agents.turn_timeout * 1000,
     keepEvents: agents.keep_events,
     secrets: Object.values(providers.services).flatMap(({ api_key: key }) => key ?? []),

@@ -3,7 +3,7 @@
  * opposite one; everything else is a client of the API that it serves.
  */
 import { join } from 'node:path';
-import { agentChapter } from '../agents/agent-table.ts';
+import { agentChapter } from '../agents/agent-chapter.ts';
 import type { ApiParts } from '../api/environment.ts';
 import { type KeyStore, openKeys } from '../api/keys.ts';
 import { openLiveContexts } from '../api/live-contexts.ts';

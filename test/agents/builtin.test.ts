@@ -2,13 +2,19 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { createClient, type GeodeClient } from '../../src/client/client.ts';
 import { unixTransport } from '../../src/client/unix-transport.ts';
 import type { AgentEvent } from '../../src/core/agent.ts';
+import { agentFailures, agentTurns } from '../contracts/agent-driver.ts';
 import { eventually } from '../contracts/harness.ts';
 import { type ModelServer, type Reply, startModelServer } from '../fixtures/model-server/model-server.ts';
 import { type HostWorld, hostWorld, type OpenedHost } from '../host/world.ts';
+import { builtinScene } from './scenes.ts';
+import { all, shapesOf, textOf } from './stage.ts';
 
 const { bubblewrap } = inject('engines');
 const skipped = bubblewrap.available ? '' : ` (skipped: ${bubblewrap.reason})`;
 const patience = { timeout: 180_000 };
+const scene = builtinScene(inject('engines'), 'bubblewrap');
+
+agentTurns(scene, (stage) => agentFailures(scene, stage));
 
 describe.skipIf(!bubblewrap.available)(`the built-in agent${skipped}`, patience, () => {
   let server: ModelServer;
@@ -100,31 +106,6 @@ describe.skipIf(!bubblewrap.available)(`the built-in agent${skipped}`, patience,
     expect(await client.agents.stop('two')).toBe(true);
     await expect(client.agents.get('two')).rejects.toMatchObject({ code: 'agent_not_found' });
     expect(await client.agents.stop('two')).toBe(false);
-  });
-
-  it('AGT-3: an interrupt ends the commands that run, and the next message finds the agent well', async () => {
-    replies.push({ text: '', calls: [{ tool: 'shell', input: { command: 'sleep 600 & sleep 601' } }] });
-    const turn = all(client.agents.send('three', { text: 'sleep' }));
-    const running = async () => {
-      const { processes } = await client.sandboxes.of('three').processes();
-      return processes.some(({ state }) => state === 'running') && processes;
-    };
-    await eventually(() => running().catch(() => undefined), 'the command', 60_000);
-    await expect(all(client.agents.send('three', { text: 'more' }))).rejects.toMatchObject({
-      code: 'agent_busy',
-    });
-    expect(await client.agents.interrupt('three')).toBe(true);
-    const events = await turn;
-    expect(events.at(-1)).toMatchObject({ type: 'result', outcome: 'interrupted' });
-    const { processes, disowned } = await client.sandboxes.of('three').processes();
-    expect(processes.filter(({ state }) => state === 'running')).toEqual([]);
-    expect(disowned).toEqual([]);
-    expect(await client.agents.interrupt('three')).toBe(false);
-    replies.push({ text: 'Still here.' });
-    expect((await all(client.agents.send('three', { text: 'there?' }))).at(-1)).toMatchObject({
-      text: 'Still here.',
-    });
-    expect(server.calls.at(-1)?.prompt).toContain('The turn was interrupted.');
   });
 
   it('a turn belongs to the host: a reader that leaves ends nothing', async () => {
@@ -256,21 +237,4 @@ function settingsOf(url: string): Readonly<Record<string, string>> {
     GEODE_AGENTS_DANGEROUS: 'refuse',
     GEODE_PROVIDERS_PRICES: JSON.stringify({ 'some-model': { input: 2, output: 4, cached: 1 } }),
   };
-}
-
-async function all(events: AsyncIterable<AgentEvent>): Promise<readonly AgentEvent[]> {
-  const seen: AgentEvent[] = [];
-  for await (const event of events) seen.push(event);
-  return seen;
-}
-
-function textOf(events: readonly AgentEvent[]): string {
-  return events.map((event) => (event.type === 'text' ? event.text : '')).join('');
-}
-
-/** Pieces of one text count as one. */
-function shapesOf(events: readonly AgentEvent[]): readonly string[] {
-  return events
-    .map(({ type }) => type)
-    .filter((type, index, types) => type !== 'text' || types[index - 1] !== 'text');
 }

@@ -109,7 +109,9 @@ export function permitIn(turn: DriverTurn, history: History) {
       .after(history.summary?.upto ?? 0)
       .some(({ turn: of, message }) => of === turn.turn && isDenial(message));
     if (isDenied) return false;
-    return (await turn.ask({ id: call, tool: `shell (${rule})`, input: command })) !== 'deny';
+    // What the policy refuses is nobody's routine: no class of acts that are allowed ahead has it.
+    const request = { id: call, tool: `shell (${rule})`, input: command, act: { type: 'other' } } as const;
+    return (await turn.ask(request)) !== 'deny';
   };
 }
 

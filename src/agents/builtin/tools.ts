@@ -5,6 +5,7 @@ import type { ModelTool, ToolCall, ToolResult } from '../../core/model.ts';
 import type { ToolConnection } from '../../core/tools.ts';
 import { judge, type ShellPolicy } from '../../shell/policy.ts';
 import { shellInput, shellTool } from '../../shell/tool.ts';
+import { bothEnds } from '../programs/both-ends.ts';
 import { type AgentTool, type HostPlace, inWorkspace, onHost, type WorkPlace } from './agent-tool.ts';
 import { scheduleTools } from './schedule-tools.ts';
 
@@ -153,9 +154,6 @@ function sessionTools(connection: ToolConnection | undefined): readonly AgentToo
 
 const objectSchema = z.record(z.string(), z.unknown());
 
-/** Characters of one result; the middle of a longer one is left out. */
-const longestOutput = 30_000;
-
 /** All tools, for whoever has both places. */
 export function runTool(call: ToolCall, place: WorkPlace & HostPlace): Promise<ToolResult> {
   const tools = [...workspaceTools, ...hostTools, ...sessionTools(place.hostTools)];
@@ -186,10 +184,4 @@ function wordsOf(error: unknown): string {
 
 function said({ message, code, hint }: GeodeError): string {
   return `${message} (${code}) ${hint}`;
-}
-
-function bothEnds(text: string): string {
-  if (text.length <= longestOutput) return text;
-  const half = longestOutput / 2;
-  return `${text.slice(0, half)}\n[${text.length - longestOutput} characters left out]\n${text.slice(-half)}`;
 }

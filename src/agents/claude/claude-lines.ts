@@ -1,6 +1,7 @@
 /** What Claude Code says on stdout with `--output-format stream-json`, one JSON object a line. */
 import { z } from 'zod';
 import type { TokenUsage } from '../../core/prices.ts';
+import { bothEnds } from '../programs/both-ends.ts';
 
 const block = z.union([
   z.object({ type: z.literal('tool_use'), id: z.string(), name: z.string(), input: z.unknown() }),
@@ -89,7 +90,7 @@ export interface ClaudeResult {
 export function resultsIn(blocks: readonly Block[]): readonly ClaudeResult[] {
   return blocks.flatMap((each) =>
     'tool_use_id' in each
-      ? [{ id: each.tool_use_id, output: shortened(textOf(each.content)), failed: each.is_error === true }]
+      ? [{ id: each.tool_use_id, output: bothEnds(textOf(each.content)), failed: each.is_error === true }]
       : [],
   );
 }
@@ -99,15 +100,6 @@ function textOf(given: unknown): string {
   const parts = z.array(z.object({ text: z.string() }).or(z.object({ type: z.string() }))).safeParse(given);
   if (!parts.success) return JSON.stringify(given) ?? '';
   return parts.data.map((part) => ('text' in part ? part.text : `[${part.type}]`)).join('\n');
-}
-
-const longestOutput = 30_000;
-
-/** Both ends of a long output. */
-function shortened(text: string): string {
-  if (text.length <= longestOutput) return text;
-  const half = longestOutput / 2;
-  return `${text.slice(0, half)}\n[${text.length - longestOutput} characters left out]\n${text.slice(-half)}`;
 }
 
 export function usageOf({ usage }: Extract<ClaudeLine, { type: 'result' }>): TokenUsage | undefined {

@@ -4,10 +4,13 @@ import type { UnaskedPermission } from '../../core/agent.ts';
 import { GeodeError, isGeodeError } from '../../core/errors.ts';
 import type { PersistentSandbox, UserSandboxes } from '../../core/persistent.ts';
 import type { PriceTable } from '../../core/prices.ts';
-import type { Process, SignalName } from '../../core/process.ts';
+import type { Process } from '../../core/process.ts';
 import type { ToolSessions } from '../../core/tools.ts';
-import { openBound } from '../bound-sandbox.ts';
 import { type AgentDriver, type DriverTurn, stopReason } from '../driver.ts';
+import { openBound } from '../programs/bound-sandbox.ts';
+import { endProgram } from '../programs/end-program.ts';
+import { IdlePrograms } from '../programs/idle-programs.ts';
+import { messageText } from '../programs/message-text.ts';
 import { openSessionTools } from '../session-tools.ts';
 import { userLine } from './claude-lines.ts';
 import { claudeCommand } from './command.ts';
@@ -64,9 +67,11 @@ export function claudeDriver(options: ClaudeOptions): AgentDriver {
       const conversation = turn.conversation;
       idle.cancel(conversation);
       const { process, state } = await reachProgram(turn, options);
-      const end = await followTurn(turn, process, state, options.prices);
-      idle.start(conversation, () => process.closeStdin());
-      return end;
+      try {
+        return await followTurn(turn, process, state, options.prices);
+      } finally {
+        if (!turn.signal.aborted) idle.start(conversation, () => process.closeStdin());
+      }
     },
     adopt(conversation, state, sandboxes, chat) {
       idle.start(conversation, () => endProgram(state, sandboxes, chat, 'SIGTERM'));
@@ -90,20 +95,6 @@ function openSandbox(
   return openBound(sandboxes, chat, { binding, mounts, signal });
 }
 
-/** Of one that has ended nothing is left to do; a sandbox that is stopped runs nothing. */
-async function endProgram(
-  given: unknown,
-  sandboxes: UserSandboxes,
-  chat: string,
-  how: SignalName,
-): Promise<void> {
-  const id = stateSchema.safeParse(given).data?.process?.id;
-  const status = id === undefined ? undefined : await sandboxes.inspect(chat).catch(() => undefined);
-  if (id === undefined || status?.state !== 'running') return;
-  const sandbox = await sandboxes.start(chat);
-  await sandbox.signal(id, how, { tree: how === 'SIGKILL' }).catch(() => {});
-}
-
 interface Reached {
   readonly process: Process;
   readonly state: ClaudeState;
@@ -119,7 +110,7 @@ async function reachProgram(turn: DriverTurn, options: ClaudeOptions): Promise<R
     return await startProgram(turn, before, options);
   }
   const { process, state } = living;
-  if (state.sent !== turn.turn) await process.write(userLine(textOf(turn)));
+  if (state.sent !== turn.turn) await process.write(userLine(messageText(turn)));
   return { process, state: kept(turn, { ...state, sent: turn.turn }) };
 }
 
@@ -157,7 +148,7 @@ async function startProgram(turn: DriverTurn, before: ClaudeState, options: Clau
   kept(turn, { ...before, process: null });
   try {
     const started = await sandbox.spawn(
-      { ...command, stdin: userLine(textOf(turn)) },
+      { ...command, stdin: userLine(messageText(turn)) },
       { inStep: true, signal },
     );
     const process = { id: started.id, offset: 0 };
@@ -188,36 +179,4 @@ function newState(): ClaudeState {
 function kept(turn: DriverTurn, state: ClaudeState): ClaudeState {
   turn.keep([], state);
   return state;
-}
-
-function textOf({ message, attachments }: DriverTurn): string {
-  return message + attachments.map((path) => `\n[attached: ${path}]`).join('');
-}
-
-/** Ends programs that wait for nobody. A host that goes leaves them to the next one. */
-class IdlePrograms implements Disposable {
-  readonly #timers = new Map<number, NodeJS.Timeout>();
-  readonly #ms: number;
-
-  constructor(ms: number) {
-    this.#ms = ms;
-  }
-
-  start(conversation: number, end: () => Promise<void>): void {
-    const timer = setTimeout(() => {
-      this.#timers.delete(conversation);
-      end().catch(() => {}); // It has ended, or its sandbox has.
-    }, this.#ms);
-    this.#timers.set(conversation, timer.unref());
-  }
-
-  cancel(conversation: number): void {
-    clearTimeout(this.#timers.get(conversation));
-    this.#timers.delete(conversation);
-  }
-
-  [Symbol.dispose](): void {
-    for (const timer of this.#timers.values()) clearTimeout(timer);
-    this.#timers.clear();
-  }
 }

@@ -4,9 +4,10 @@ import { GeodeError } from '../../core/errors.ts';
 import { costOf, type PriceTable } from '../../core/prices.ts';
 import type { Process } from '../../core/process.ts';
 import { type DriverHappening, type DriverTurn, stopReason, type TurnEnd } from '../driver.ts';
-import { journalLines, type LineEvent } from '../journal-lines.ts';
-import { nextUnlessStopped } from '../next-line.ts';
+import { journalLines, type LineEvent } from '../programs/journal-lines.ts';
+import { nextUnlessStopped } from '../programs/unless-stopped.ts';
 import type { ClaudeState } from './claude.ts';
+import { claudeAct } from './claude-acts.ts';
 import {
   type ClaudeLine,
   callsIn,
@@ -158,7 +159,10 @@ class TurnReader {
   /** Reading goes on meanwhile. */
   #ask(request: ClaudeState['asked'][number]): void {
     const answering = async () => {
-      const answer = await this.#turn.ask(request, { signal: this.#over.signal });
+      const answer = await this.#turn.ask(
+        { ...request, act: claudeAct(request.tool, request.input) },
+        { signal: this.#over.signal },
+      );
       await this.#process.write(permissionLine(request.id, request.input, answer !== 'deny'));
       this.#state = { ...this.#state, asked: this.#state.asked.filter(({ id }) => id !== request.id) };
       this.#turn.keep([], this.#state);

@@ -1,6 +1,8 @@
 /** What Codex says on stdout with `exec --json`, one JSON object a line. */
 import { z } from 'zod';
+import type { TokenUsage } from '../../core/prices.ts';
 import type { DriverHappening } from '../driver.ts';
+import { bothEnds } from '../programs/both-ends.ts';
 
 const item = z.looseObject({ id: z.string(), type: z.string() });
 const lineSchema = z.union([
@@ -65,13 +67,15 @@ export function happeningsOf({ type, item: { id, ...item } }: ItemLine): readonl
 }
 type ItemLine = Extract<CodexLine, { readonly item: unknown }>;
 
-const longestOutput = 30_000;
-
 function result(id: string, tool: string, output: string, failed: boolean): DriverHappening {
-  const half = longestOutput / 2;
-  const shown =
-    output.length <= longestOutput
-      ? output
-      : `${output.slice(0, half)}\n[${output.length - longestOutput} characters left out]\n${output.slice(-half)}`;
-  return { type: 'tool-result', id, tool, output: shown, failed };
+  return { type: 'tool-result', id, tool, output: bothEnds(output), failed };
+}
+
+/** Of the whole thread, with all turns before. */
+export function usageOf({ usage }: Extract<CodexLine, { readonly type: 'turn.completed' }>): TokenUsage {
+  return {
+    inputTokens: usage.input_tokens,
+    cachedTokens: usage.cached_input_tokens,
+    outputTokens: usage.output_tokens,
+  };
 }

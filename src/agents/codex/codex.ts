@@ -2,15 +2,16 @@ import { z } from 'zod';
 import { cancelled } from '../../core/cancel.ts';
 import { GeodeError, isGeodeError } from '../../core/errors.ts';
 import type { PersistentSandbox } from '../../core/persistent.ts';
-import { costOf, type PriceTable } from '../../core/prices.ts';
+import { costOf, noUsage, type PriceTable, type TokenUsage } from '../../core/prices.ts';
 import type { Command, Process } from '../../core/process.ts';
 import type { ServedToolSession, ToolSessions } from '../../core/tools.ts';
-import { openBound } from '../bound-sandbox.ts';
 import { type AgentDriver, type DriverTurn, stopReason, type TurnEnd } from '../driver.ts';
-import { journalLines, type LineEvent } from '../journal-lines.ts';
-import { nextUnlessStopped } from '../next-line.ts';
+import { openBound } from '../programs/bound-sandbox.ts';
+import { journalLines, type LineEvent } from '../programs/journal-lines.ts';
+import { messageText } from '../programs/message-text.ts';
+import { nextUnlessStopped } from '../programs/unless-stopped.ts';
 import { openSessionTools } from '../session-tools.ts';
-import { happeningsOf, parseCodexLine } from './codex-lines.ts';
+import { happeningsOf, parseCodexLine, usageOf } from './codex-lines.ts';
 
 export interface CodexOptions {
   /** A folder of this machine that holds `bin/codex`, shown to new sandboxes read-only. */
@@ -24,11 +25,15 @@ export interface CodexOptions {
 
 const mountTarget = '/opt/geode/codex';
 
+const usage = z.object({ inputTokens: z.number(), cachedTokens: z.number(), outputTokens: z.number() });
+
 const stateSchema = z.object({
   thread: z.string().nullable(),
   process: z.object({ id: z.string(), offset: z.number(), turn: z.string() }).nullable(),
   /** The last words of the turn. */
   text: z.string(),
+  /** Of the whole thread so far: the program tells sums. */
+  used: usage.default(noUsage),
 });
 type CodexState = z.output<typeof stateSchema>;
 
@@ -48,7 +53,12 @@ export function codexDriver(options: CodexOptions): AgentDriver {
         signal,
       }),
     async turn(turn) {
-      const before = stateSchema.safeParse(turn.state).data ?? { thread: null, process: null, text: '' };
+      const before = stateSchema.safeParse(turn.state).data ?? {
+        thread: null,
+        process: null,
+        text: '',
+        used: noUsage,
+      };
       const model = turn.model ?? options.model;
       const { process, state } =
         before.process?.turn === turn.turn
@@ -79,16 +89,18 @@ async function start(
   model: string,
   { folder, tools }: CodexOptions,
 ): Promise<Reached> {
-  const { sandbox, signal, message, attachments } = turn;
+  const { sandbox, signal } = turn;
   const session = await openSessionTools(tools, turn);
   const program = folder === undefined ? 'codex' : `${mountTarget}/bin/codex`;
   const url = await modelUrl(sandbox, signal);
   const command = codexCommand({ program, url, model, thread: before.thread, tools: session?.server });
-  const text = message + attachments.map((path) => `\n[attached: ${path}]`).join('');
   try {
     const env = { CODEX_HOME: `${sandbox.workdir}/.geode/codex` };
     await sandbox.files.mkdir('.geode/codex', { signal });
-    const process = await sandbox.spawn({ ...command, env, stdin: text }, { inStep: true, signal });
+    const process = await sandbox.spawn(
+      { ...command, env, stdin: messageText(turn) },
+      { inStep: true, signal },
+    );
     const state = { ...before, text: '', process: { id: process.id, offset: 0, turn: turn.turn } };
     turn.keep([], state);
     return { process, state };
@@ -177,13 +189,10 @@ async function follow(
       } else if (line.type === 'turn.failed') {
         throw new GeodeError('agent_failed', line.error.message);
       } else if (line.type === 'turn.completed') {
-        const { input_tokens, cached_input_tokens, output_tokens } = line.usage;
-        const usage = {
-          inputTokens: input_tokens,
-          cachedTokens: cached_input_tokens,
-          outputTokens: output_tokens,
-        };
-        turn.keep([{ type: 'usage', model, usage, cost: costOf(model, usage, prices) }], state);
+        const used = usageOf(line);
+        const spent = difference(used, state.used);
+        state = { ...state, used };
+        turn.keep([{ type: 'usage', model, usage: spent, cost: costOf(model, spent, prices) }], state);
         return { outcome: 'done', text: state.text };
       } else {
         const happenings = happeningsOf(line);
@@ -195,4 +204,14 @@ async function follow(
   } finally {
     void lines.return(undefined).catch(() => {});
   }
+}
+
+/** Sums that are smaller than before are those of a new thread. */
+function difference(now: TokenUsage, before: TokenUsage): TokenUsage {
+  if (now.inputTokens < before.inputTokens || now.outputTokens < before.outputTokens) return now;
+  return {
+    inputTokens: now.inputTokens - before.inputTokens,
+    cachedTokens: Math.max(0, now.cachedTokens - before.cachedTokens),
+    outputTokens: now.outputTokens - before.outputTokens,
+  };
 }

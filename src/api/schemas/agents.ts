@@ -1,6 +1,6 @@
 /** Conversations with agents, as they go over the wire. */
 import { z } from 'zod';
-import { driverNames } from '../../core/agent.ts';
+import { driverName } from '../../config/driver-name.ts';
 import { bytesSchema } from './bytes.ts';
 import { decimal } from './decimal.ts';
 import { problemEvent } from './problem.ts';
@@ -20,7 +20,7 @@ export const agentMessageSchema = z
       .max(512)
       .optional()
       .describe("The caller's own mark of the message: sent again, it gives the same turn."),
-    driver: z.enum(driverNames).optional().describe('Who holds the conversation, when it begins.'),
+    driver: driverName.optional().describe('Who holds the conversation, when it begins.'),
     model: z.string().min(1).max(200).optional(),
   })
   .meta({ id: 'AgentMessage' });
@@ -34,7 +34,7 @@ function happenings<Common extends z.ZodRawShape>(common: Common) {
   const event = <T extends string, Shape extends z.ZodRawShape>(type: T, shape: Shape) =>
     z.object({ type: z.literal(type), ...common, ...shape });
   return [
-    event('turn-start', { driver: z.enum(driverNames), message: z.string() }),
+    event('turn-start', { driver: driverName, message: z.string() }),
     event('turn-resume', {}),
     event('text', { text: z.string() }),
     event('thinking', { text: z.string() }),
@@ -66,7 +66,7 @@ export const turnRecordSchema = z
     at: z.number(),
     turn: z.string(),
     conversation: z.int().describe('Turns of one conversation have the same; `/new` begins another.'),
-    driver: z.enum(driverNames),
+    driver: driverName,
     started_at: z.number(),
     ended_at: z.number(),
     events: z.array(z.union(happenings({}))),
@@ -76,7 +76,7 @@ export const turnRecordSchema = z
 export const conversationSchema = z
   .object({
     chat: z.string(),
-    driver: z.enum(driverNames),
+    driver: driverName,
     model: z.string().nullable(),
     state: z.enum(['idle', 'running']),
     created_at: z.number(),

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import { z } from 'zod';
-import { driverNames } from '../../../core/agent.ts';
+import { driverName } from '../../../config/driver-name.ts';
 import { GeodeError } from '../../../core/errors.ts';
 import { type CliCommand, type CliContext, texts } from '../../command.ts';
 import { parseValues, wrongUsage } from '../../input/values.ts';
@@ -23,7 +23,7 @@ export const agentCommand: CliCommand = {
     driver: {
       type: 'string',
       value: 'NAME',
-      description: 'who holds a new conversation: builtin, claude or codex',
+      description: 'who holds a new conversation: builtin, claude, codex or acp:NAME',
     },
     model: { type: 'string', value: 'NAME', description: 'for a new conversation, instead of the usual one' },
     file: {
@@ -54,7 +54,7 @@ export const agentCommand: CliCommand = {
 
 const values = z.object({
   chat: z.string().min(1).optional(),
-  driver: z.enum(driverNames).optional(),
+  driver: driverName.optional(),
   model: z.string().min(1).optional(),
 });
 

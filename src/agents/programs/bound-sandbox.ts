@@ -1,7 +1,7 @@
-import type { BindingSpec, EgressSpec } from '../core/egress.ts';
-import { isGeodeError } from '../core/errors.ts';
-import type { PersistentSandbox, PersistentSpec, UserSandboxes } from '../core/persistent.ts';
-import type { Mount } from '../core/sandbox.ts';
+import type { BindingSpec, EgressSpec } from '../../core/egress.ts';
+import { isGeodeError } from '../../core/errors.ts';
+import type { PersistentSandbox, PersistentSpec, UserSandboxes } from '../../core/persistent.ts';
+import type { Mount } from '../../core/sandbox.ts';
 
 interface Needs {
   /** Where its model is. */

@@ -1,0 +1,37 @@
+import { z } from 'zod';
+import type { DriverTurn } from '../driver.ts';
+
+const requestId = z.union([z.string(), z.number(), z.null()]);
+
+const stateSchema = z.object({
+  /** The agent's own name of the conversation; null until it has given one. */
+  session: z.string().nullable(),
+  canLoad: z.boolean(),
+  /** The program that runs, and where its next line begins. */
+  process: z.object({ id: z.string(), offset: z.number() }).nullable(),
+  /** The request whose answer ends the turn; `isSent`: the agent has it for sure. */
+  prompt: z.object({ turn: z.string(), id: requestId, isSent: z.boolean() }).nullable(),
+  /** Permission requests of the agent that have no answer, as they came. */
+  asked: z.array(z.object({ id: requestId, params: z.unknown() })),
+  /** Tool calls whose results are still to come. */
+  calls: z.record(
+    z.string(),
+    z.object({ tool: z.string(), kind: z.string(), input: z.unknown(), isTold: z.boolean() }),
+  ),
+  /** What the agent said since its last tool call. */
+  text: z.string(),
+});
+
+export type AcpState = z.output<typeof stateSchema>;
+export type AcpCall = AcpState['calls'][string];
+
+const noTurn = { process: null, prompt: null, asked: [], calls: {}, text: '' };
+
+export function stateOf({ state }: DriverTurn): AcpState {
+  return stateSchema.safeParse(state).data ?? { session: null, canLoad: false, ...noTurn };
+}
+
+/** The conversation without a program. */
+export function withoutProgram(state: AcpState): AcpState {
+  return { ...state, ...noTurn };
+}

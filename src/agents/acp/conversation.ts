@@ -1,0 +1,233 @@
+import {
+  type ClientConnection,
+  type ContentBlock,
+  client,
+  type McpServer,
+  PROTOCOL_VERSION,
+  type PromptResponse,
+  type RequestPermissionRequest,
+  type RequestPermissionResponse,
+} from '@agentclientprotocol/sdk';
+import { z } from 'zod';
+import { cancelled } from '../../core/cancel.ts';
+import { GeodeError, reasonOf } from '../../core/errors.ts';
+import type { Process } from '../../core/process.ts';
+import { type DriverHappening, type DriverTurn, stopReason, type TurnEnd } from '../driver.ts';
+import { messageText } from '../programs/message-text.ts';
+import { unlessStopped } from '../programs/unless-stopped.ts';
+import { actOf } from './acp-acts.ts';
+import { type AcpState, withoutProgram } from './acp-state.ts';
+import { JournalStream } from './journal-stream.ts';
+import { heard, heardOfCall } from './session-updates.ts';
+
+/** How long an agent may take to be ready for a prompt. */
+const openMs = 120_000;
+/** How long an agent that is told to stop may take to say so before it is killed. */
+const cancelMs = 10_000;
+
+/**
+ * One turn with an ACP agent. All that it says is kept together with the place in its journal, so that another host goes
+ * on with the same prompt; an answer that an earlier host waited for arrives here under its old id.
+ */
+export class AcpConversation implements Disposable {
+  readonly #name: string;
+  readonly #turn: DriverTurn;
+  readonly #process: Process;
+  readonly #stream: JournalStream;
+  readonly #connection: ClientConnection;
+  /** The prompt that an earlier host has sent. */
+  readonly #earlier: AcpState['prompt'];
+  #state: AcpState;
+  /** What a loaded session says of its past is known already. */
+  #isLoading = false;
+  #isOver = false;
+
+  constructor(name: string, turn: DriverTurn, process: Process, state: AcpState, isSent: boolean) {
+    this.#name = name;
+    this.#turn = turn;
+    this.#process = process;
+    this.#state = state;
+    this.#earlier = isSent ? state.prompt : null;
+    const again = state.asked.map(({ id, params }) => {
+      return { jsonrpc: '2.0' as const, id, method: 'session/request_permission', params };
+    });
+    this.#stream = new JournalStream(process, state.process?.offset ?? 0, again, {
+      sending: (method, id) => this.#sending(method, id),
+      sent: () => {
+        const { prompt } = this.#state;
+        if (prompt?.isSent === false) this.#keep({ prompt: { ...prompt, isSent: true } });
+      },
+      answered: (id) => this.#keep({ asked: this.#state.asked.filter((each) => each.id !== id) }),
+      isSilent: () => this.#isOver || stopReason(turn.signal) === 'host-ends',
+    });
+    this.#connection = client({ name: 'geode' })
+      .onNotification('session/update', ({ params }) => {
+        if (this.#isLoading || params.sessionId !== this.#state.session) return;
+        const { happenings, state: after } = heard(params.update, this.#state);
+        this.#state = after;
+        if (happenings.length > 0) this.#keep({}, happenings);
+      })
+      .onRequest('session/request_permission', ({ params, requestId }) => this.#ask(params, requestId))
+      .connect(this.#stream);
+    this.#connection.closed.catch(() => {}); // The requests that wait are told.
+  }
+
+  /** Gets a new program ready: with the session that it knows, or a new one. */
+  async open(cwd: string, mcpServers: McpServer[]): Promise<void> {
+    const { agent } = this.#connection;
+    const known = this.#state.session;
+    const opening = async () => {
+      const { protocolVersion, agentCapabilities } = await agent.request('initialize', {
+        protocolVersion: PROTOCOL_VERSION,
+        clientCapabilities: {},
+        clientInfo: { name: 'geode', version: '1' },
+      });
+      if (protocolVersion !== PROTOCOL_VERSION)
+        throw unavailable(`It speaks version ${protocolVersion} of ACP, not ${PROTOCOL_VERSION}.`);
+      const canLoad = agentCapabilities?.loadSession === true;
+      if (known !== null && canLoad) {
+        this.#isLoading = true;
+        await agent.request('session/load', { sessionId: known, cwd, mcpServers });
+        this.#isLoading = false;
+        return this.#keep({ canLoad });
+      }
+      const { sessionId } = await agent.request('session/new', { cwd, mcpServers });
+      this.#keep({ session: sessionId, canLoad });
+    };
+    const late = AbortSignal.timeout(openMs);
+    const signal = AbortSignal.any([this.#turn.signal, late]);
+    try {
+      const opened = await unlessStopped(opening, signal);
+      if (opened !== 'stopped') return;
+    } catch (error) {
+      await this.#kill();
+      if (error instanceof GeodeError) throw error;
+      throw unavailable(this.#stream.end?.message ?? reasonOf(error));
+    }
+    if (stopReason(this.#turn.signal) === 'host-ends') throw cancelled('The turn', this.#turn.signal.reason);
+    await this.#kill();
+    if (!this.#turn.signal.aborted)
+      throw unavailable(`It was not ready for a prompt within ${openMs / 1000} s.`);
+    throw cancelled('The turn', this.#turn.signal.reason);
+  }
+
+  /** Sends the message, or waits for the answer to the one that an earlier host sent. */
+  async prompt(): Promise<TurnEnd> {
+    const { signal } = this.#turn;
+    const sessionId = this.#state.session ?? '';
+    const prompt: ContentBlock[] = [{ type: 'text', text: messageText(this.#turn) }];
+    const asking = this.#connection.agent.request('session/prompt', { sessionId, prompt });
+    try {
+      const answer = await unlessStopped(() => asking, signal);
+      if (answer === 'stopped') return await this.#stop(asking, sessionId);
+      const { text } = this.#state;
+      this.#keep({ prompt: null, asked: [], calls: {}, text: '' }, usageOf(answer.value, this.#name));
+      return endOf(answer.value, text);
+    } catch (error) {
+      if (signal.aborted) throw error;
+      if (this.#stream.end !== undefined) {
+        this.#turn.keep([], withoutProgram(this.#state));
+        throw this.#stream.end;
+      }
+      this.#keep({ prompt: null, asked: [], calls: {}, text: '' });
+      throw new GeodeError('agent_failed', reasonOf(error), { cause: error });
+    }
+  }
+
+  /** Leaves the program alone: it may go on. */
+  [Symbol.dispose](): void {
+    this.#isOver = true;
+    this.#connection.close();
+    this.#stream.close();
+  }
+
+  /** The host ends: the program goes on. Otherwise it is told to stop, heard out and killed. */
+  async #stop(asking: Promise<unknown>, sessionId: string): Promise<never> {
+    const { signal } = this.#turn;
+    if (stopReason(signal) === 'host-ends') throw cancelled('The turn', signal.reason);
+    await this.#connection.agent.notify('session/cancel', { sessionId }).catch(() => {});
+    await unlessStopped(() => asking, AbortSignal.timeout(cancelMs)).catch(() => {});
+    await this.#kill();
+    throw cancelled('The turn', signal.reason);
+  }
+
+  async #kill(): Promise<void> {
+    this.#isOver = true;
+    await this.#process.kill().catch(() => {});
+    this.#turn.keep([], withoutProgram(this.#state));
+  }
+
+  #sending(method: string, id: string | number | null): string | number | null | undefined {
+    if (method !== 'session/prompt') return undefined;
+    if (this.#earlier !== null) return this.#earlier.id;
+    this.#keep({ prompt: { turn: this.#turn.turn, id, isSent: false } });
+    return undefined;
+  }
+
+  async #ask(
+    { toolCall, options }: RequestPermissionRequest,
+    id: string | number | null,
+  ): Promise<RequestPermissionResponse> {
+    const { happenings, state } = heardOfCall({ ...toolCall, status: null }, this.#state, true);
+    const call = state.calls[toolCall.toolCallId];
+    this.#state = state;
+    const asked = this.#state.asked.filter((each) => each.id !== id);
+    this.#keep(
+      { asked: [...asked, { id, params: { sessionId: state.session, toolCall, options } }] },
+      happenings,
+    );
+    const { tool = 'tool', input } = call ?? {};
+    const request = { id: String(id), tool, input, act: actOf(toolCall, call) };
+    const answer = await this.#turn.ask(request, { signal: this.#connection.signal }).catch(() => undefined);
+    if (answer === undefined) return { outcome: { outcome: 'cancelled' } };
+    // What is allowed for the session is remembered by the host, so that each agent means the same by it.
+    const kind = answer === 'deny' ? 'reject' : 'allow';
+    const chosen =
+      options.find((each) => each.kind === `${kind}_once`) ??
+      options.find((each) => each.kind.startsWith(kind));
+    return {
+      outcome:
+        chosen === undefined ? { outcome: 'cancelled' } : { outcome: 'selected', optionId: chosen.optionId },
+    };
+  }
+
+  #keep(change: Partial<AcpState>, happenings: readonly DriverHappening[] = []): void {
+    const process = { id: this.#process.id, offset: this.#stream.offset };
+    this.#state = { ...this.#state, ...change, process };
+    this.#turn.keep(happenings, this.#state);
+  }
+}
+
+function unavailable(why: string): GeodeError {
+  return new GeodeError('agent_unavailable', `The ACP agent cannot begin. ${why}`, {
+    hint: 'Run its command in the sandbox to see what it says; docs/agents.md shows agents that work.',
+  });
+}
+
+const usage = z.object({
+  usage: z.object({
+    inputTokens: z.number(),
+    outputTokens: z.number(),
+    cachedReadTokens: z.number().nullish(),
+    cachedWriteTokens: z.number().nullish(),
+  }),
+});
+
+/** What some agents add to their answer. They do not say of which model, so that nobody knows the price. */
+function usageOf(answer: PromptResponse, model: string): readonly DriverHappening[] {
+  const { data } = usage.safeParse(answer);
+  if (data === undefined) return [];
+  const { inputTokens, outputTokens, cachedReadTokens, cachedWriteTokens } = data.usage;
+  const cachedTokens = cachedReadTokens ?? 0;
+  const read = inputTokens + cachedTokens + (cachedWriteTokens ?? 0);
+  return [{ type: 'usage', model, usage: { inputTokens: read, cachedTokens, outputTokens }, cost: null }];
+}
+
+function endOf({ stopReason: why }: PromptResponse, text: string): TurnEnd {
+  if (why === 'end_turn') return { outcome: 'done', text };
+  if (why === 'max_tokens' || why === 'max_turn_requests') return { outcome: 'limit', text };
+  throw new GeodeError(
+    'agent_failed',
+    why === 'refusal' ? `The model refused to go on: ${text}` : `The agent ended the turn: ${why}.`,
+  );
+}

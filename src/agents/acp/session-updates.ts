@@ -1,0 +1,78 @@
+/** What an ACP agent tells during a prompt, as events of a turn. */
+import type { SessionUpdate, ToolCallContent, ToolCallUpdate } from '@agentclientprotocol/sdk';
+import type { DriverHappening } from '../driver.ts';
+import { bothEnds } from '../programs/both-ends.ts';
+import type { AcpCall, AcpState } from './acp-state.ts';
+
+interface Heard {
+  readonly happenings: readonly DriverHappening[];
+  readonly state: AcpState;
+}
+
+export function heard(update: SessionUpdate, state: AcpState): Heard {
+  switch (update.sessionUpdate) {
+    case 'agent_message_chunk': {
+      if (update.content.type !== 'text') return { happenings: [], state };
+      const { text } = update.content;
+      return { happenings: [{ type: 'text', text }], state: { ...state, text: state.text + text } };
+    }
+    case 'agent_thought_chunk':
+      return update.content.type === 'text'
+        ? { happenings: [{ type: 'thinking', text: update.content.text }], state }
+        : { happenings: [], state };
+    case 'tool_call':
+    case 'tool_call_update':
+      return heardOfCall(update, state);
+    default:
+      return { happenings: [], state };
+  }
+}
+
+/** A call is told when its input is there, and before its result or a question about it. */
+export function heardOfCall(update: ToolCallUpdate, state: AcpState, isNeeded = false): Heard {
+  const { toolCallId: id, status } = update;
+  const call = callOf(update, state.calls[id]);
+  const isOver = status === 'completed' || status === 'failed';
+  const isReady = isNeeded || isOver || status === 'in_progress' || !isEmpty(update.rawInput);
+  const happenings: DriverHappening[] = [];
+  const { tool, input } = call;
+  if (isReady && !call.isTold) happenings.push({ type: 'tool-call', id, tool, input });
+  if (!isOver) {
+    const calls = { ...state.calls, [id]: { ...call, isTold: call.isTold || isReady } };
+    return { happenings, state: { ...state, calls, text: '' } };
+  }
+  const output = bothEnds(outputOf(update));
+  happenings.push({ type: 'tool-result', id, tool, output, failed: status === 'failed' });
+  const { [id]: _, ...calls } = state.calls;
+  return { happenings, state: { ...state, calls, text: '' } };
+}
+
+function callOf(
+  { name, kind, title, rawInput, content }: ToolCallUpdate,
+  known: AcpCall | undefined,
+): AcpCall {
+  const input = isEmpty(rawInput) ? (known?.input ?? { title, content }) : rawInput;
+  return {
+    tool: name ?? known?.tool ?? kind ?? title ?? 'tool',
+    kind: kind ?? known?.kind ?? 'other',
+    input,
+    isTold: known?.isTold ?? false,
+  };
+}
+
+function isEmpty(input: unknown): boolean {
+  return input == null || (typeof input === 'object' && Object.keys(input).length === 0);
+}
+
+function outputOf({ content, rawOutput }: ToolCallUpdate): string {
+  const words = (content ?? []).map(wordsOf).join('\n');
+  if (words !== '') return words;
+  if (typeof rawOutput === 'string') return rawOutput;
+  return rawOutput == null ? '' : JSON.stringify(rawOutput);
+}
+
+function wordsOf(content: ToolCallContent): string {
+  if (content.type === 'diff') return `changed ${content.path}`;
+  if (content.type === 'terminal') return `[terminal ${content.terminalId}]`;
+  return content.content.type === 'text' ? content.content.text : `[${content.content.type}]`;
+}

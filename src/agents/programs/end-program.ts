@@ -1,0 +1,22 @@
+import { z } from 'zod';
+import type { UserSandboxes } from '../../core/persistent.ts';
+import type { SignalName } from '../../core/process.ts';
+
+const stateSchema = z.object({ process: z.object({ id: z.string() }) });
+
+/**
+ * Ends the program that a driver's state names. Of one that has ended nothing is left to do; a sandbox that is stopped
+ * runs nothing.
+ */
+export async function endProgram(
+  state: unknown,
+  sandboxes: UserSandboxes,
+  chat: string,
+  how: SignalName,
+): Promise<void> {
+  const id = stateSchema.safeParse(state).data?.process.id;
+  const status = id === undefined ? undefined : await sandboxes.inspect(chat).catch(() => undefined);
+  if (id === undefined || status?.state !== 'running') return;
+  const sandbox = await sandboxes.start(chat);
+  await sandbox.signal(id, how, { tree: how === 'SIGKILL' }).catch(() => {});
+}

@@ -1,0 +1,138 @@
+import type { PermissionClass } from '../core/agent.ts';
+import type { Approvals } from '../core/approval.ts';
+import { type EventSink, noEvents } from '../core/events.ts';
+import { type Log, noLog } from '../core/log.ts';
+import type { PersistentSandbox, Sandboxes } from '../core/persistent.ts';
+import type { ConversationRow, ConversationTable } from './conversation-table.ts';
+import type { AgentDriver, TurnStop } from './driver.ts';
+import type { EventFeed } from './event-feed.ts';
+import { runTurn } from './run-turn.ts';
+import type { TurnRow, TurnTable } from './turn-table.ts';
+
+export interface TurnOptions {
+  readonly sandboxes: Sandboxes;
+  readonly approvals: Approvals;
+  readonly turnTimeoutMs: number;
+  /** Of one conversation; older ones go. */
+  readonly keepEvents: number;
+  /** What agents may do without a question, of what they would ask for. */
+  readonly allow: readonly PermissionClass[];
+  /** Values that no event may show. */
+  readonly secrets?: readonly string[];
+  readonly events?: EventSink;
+  readonly log?: Log;
+}
+
+interface TurnPlace {
+  readonly driver: AgentDriver;
+  readonly conversation: ConversationRow;
+  readonly row: TurnRow;
+  readonly sandbox: PersistentSandbox;
+}
+
+interface RunningTurn {
+  readonly id: string;
+  readonly conversation: number;
+  /** It hears what is said while it runs. */
+  readonly listens: boolean;
+  readonly stop: AbortController;
+  readonly ended: Promise<void>;
+}
+
+/** The turns that this host leads, at most one of each chat. */
+export class RunningTurns {
+  readonly #options: TurnOptions;
+  readonly #conversations: ConversationTable;
+  readonly #turns: TurnTable;
+  readonly #feed: EventFeed;
+  readonly #log: Log;
+  readonly #running = new Map<string, RunningTurn>();
+
+  constructor(options: TurnOptions, conversations: ConversationTable, turns: TurnTable, feed: EventFeed) {
+    this.#options = options;
+    this.#conversations = conversations;
+    this.#turns = turns;
+    this.#feed = feed;
+    this.#log = options.log ?? noLog;
+  }
+
+  has(user: string, chat: string): boolean {
+    return this.#running.has(keyOf(user, chat));
+  }
+
+  /** Waits for the end of a turn, if there is one. */
+  async ended(user: string, chat: string): Promise<void> {
+    await this.#running.get(keyOf(user, chat))?.ended;
+  }
+
+  /** The turn that hears what is said now. */
+  listening(user: string, chat: string): Pick<RunningTurn, 'id' | 'conversation'> | undefined {
+    const turn = this.#running.get(keyOf(user, chat));
+    return turn?.listens && !turn.stop.signal.aborted ? turn : undefined;
+  }
+
+  launch(place: TurnPlace): void {
+    const { user, chat } = place.conversation;
+    const stop = new AbortController();
+    const timer = setTimeout(() => stop.abort('timeout' satisfies TurnStop), this.#options.turnTimeoutMs);
+    const key = keyOf(user, chat);
+    const ended = this.#run(place, stop.signal)
+      .catch((error) => this.#log.error({ err: error, chat }, 'a turn of an agent broke off'))
+      .finally(() => {
+        clearTimeout(timer);
+        this.#running.delete(key);
+        this.#feed.tell(place.conversation.id);
+      });
+    const { driver, conversation, row } = place;
+    const turn = { id: row.id, conversation: conversation.id, listens: driver.listens === true };
+    this.#running.set(key, { ...turn, stop, ended });
+  }
+
+  /** Resolves when nothing of the turn runs any more. False: there is none. */
+  async interrupt(user: string, chat: string): Promise<boolean> {
+    const turn = this.#running.get(keyOf(user, chat));
+    if (turn === undefined) return false;
+    turn.stop.abort('interrupt' satisfies TurnStop);
+    await turn.ended;
+    return true;
+  }
+
+  /** Leaves them to the next host. */
+  async leave(): Promise<void> {
+    for (const { stop } of this.#running.values()) stop.abort('host-ends' satisfies TurnStop);
+    await Promise.all([...this.#running.values()].map(({ ended }) => ended));
+  }
+
+  async #run(place: TurnPlace, signal: AbortSignal): Promise<void> {
+    const { driver, conversation, row } = place;
+    const { user, chat } = conversation;
+    const { events = noEvents, turnTimeoutMs, approvals, keepEvents, allow, secrets = [] } = this.#options;
+    const parts = {
+      ...{ approvals, keepEvents, allow, secrets, log: this.#log },
+      conversations: this.#conversations,
+      turns: this.#turns,
+      tellReaders: () => this.#feed.tell(conversation.id),
+    };
+    events.tell(user, { type: 'turn-start', chat, turn: row.id, driver: driver.name });
+    this.#feed.tell(conversation.id);
+    await this.#thinking(conversation, Date.now() + turnTimeoutMs);
+    const last = await runTurn(parts, { ...place, signal });
+    if (last === undefined) return;
+    const outcome = last.type === 'result' ? last.outcome : 'error';
+    events.tell(user, { type: 'turn-end', chat, turn: row.id, driver: driver.name, outcome });
+    await this.#thinking(conversation, 0);
+  }
+
+  /** Keeps the sandbox from being stopped as idle. One that is gone needs no keeping. */
+  async #thinking({ user, chat }: ConversationRow, until: number): Promise<void> {
+    await this.#options.sandboxes
+      .of(user)
+      .thinkingUntil(chat, until)
+      .catch(() => {});
+  }
+}
+
+/** No name can be taken for another pair. */
+export function keyOf(user: string, chat: string): string {
+  return JSON.stringify([user, chat]);
+}

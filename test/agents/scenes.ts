@@ -1,0 +1,153 @@
+/** The drivers as the contract suite tests them, on a runtime. */
+
+import type { DriverScene } from '../contracts/agent-driver.ts';
+import type { EngineFacts } from '../engine/index.ts';
+import { type AgentProgram, claudeAcpCommand } from '../fixtures/agent-programs.ts';
+
+type Wall = 'bubblewrap' | 'docker';
+
+/** Settings of sandboxes on that runtime; a reason where there is none. */
+function onWall({ bubblewrap, docker }: EngineFacts, wall: Wall): Record<string, string> | string {
+  if (wall === 'bubblewrap')
+    return bubblewrap.available ? { GEODE_RUNTIME_NAME: 'bubblewrap' } : bubblewrap.reason;
+  if (!docker.available) return docker.reason;
+  return {
+    GEODE_RUNTIME_NAME: 'docker',
+    GEODE_DOCKER_HOST: `unix://${docker.socket}`,
+    GEODE_DOCKER_IMAGE: 'geode-test/python:1',
+  };
+}
+
+/** A scene is skipped where its runtime or its program is not there. */
+function placed(engines: EngineFacts, wall: Wall, program: AgentProgram | undefined) {
+  const settings = onWall(engines, wall);
+  const folder = program?.available ? program.folder : '';
+  const unavailable =
+    typeof settings === 'string' ? settings : program?.available === false ? program.reason : undefined;
+  return {
+    unavailable,
+    folder,
+    settings: {
+      ...(typeof settings === 'string' ? {} : settings),
+      GEODE_SECURITY_MOUNT_ROOTS: JSON.stringify(folder === '' ? [] : [folder]),
+      GEODE_AGENTS_ALLOW: JSON.stringify(['reads', 'edits', 'tests']),
+    },
+  };
+}
+
+const claudeTools = {
+  write: (path: string, content: string) => ({
+    tool: 'Write',
+    input: { file_path: `/workspace/${path}`, content },
+  }),
+  run: (command: string) => ({ tool: 'Bash', input: { command, description: 'a command' } }),
+  remember: (content: string) => ({
+    tool: 'mcp__geode__memory_store',
+    input: { content, category: 'project' },
+  }),
+};
+
+export function claudeScene(
+  engines: EngineFacts,
+  wall: Wall,
+  program: AgentProgram,
+  more: Readonly<Record<string, string>> = {},
+): DriverScene {
+  const { unavailable, folder, settings } = placed(engines, wall, program);
+  return {
+    name: `Claude Code on ${wall}`,
+    proves: 'AGT-1, AGT-2, AGT-3, AGT-4',
+    driver: 'claude',
+    secret: 'anthropic',
+    unavailable,
+    settings: ({ url }) => ({
+      ...settings,
+      GEODE_CLAUDE_FOLDER: folder,
+      GEODE_CLAUDE_UPSTREAM: url,
+      GEODE_CLAUDE_MODEL: 'claude-sonnet-5-5',
+      GEODE_CLAUDE_PERMISSIONS: 'ask',
+      ...more,
+    }),
+    ...claudeTools,
+  };
+}
+
+export function codexScene(engines: EngineFacts, wall: Wall, program: AgentProgram): DriverScene {
+  const { unavailable, folder, settings } = placed(engines, wall, program);
+  return {
+    name: `Codex on ${wall}`,
+    proves: 'AGT-2, AGT-3, AGT-4, AGT-5',
+    driver: 'codex',
+    secret: 'openai',
+    unavailable,
+    asksNobody: 'the sandbox is its boundary',
+    settings: ({ url }) => ({
+      ...settings,
+      GEODE_CODEX_FOLDER: folder,
+      GEODE_CODEX_UPSTREAM: `${url}/v1`,
+    }),
+    write: (path, content) => ({
+      tool: 'exec_command',
+      input: { cmd: `cat > ${path} <<'END'\n${content}END` },
+    }),
+    run: (cmd) => ({ tool: 'exec_command', input: { cmd, yield_time_ms: 30_000 } }),
+    remember: (content) => ({
+      tool: 'memory_store',
+      namespace: 'mcp__geode',
+      input: { content, category: 'project' },
+    }),
+  };
+}
+
+export function acpScene(engines: EngineFacts, wall: Wall, program: AgentProgram): DriverScene {
+  const { unavailable, folder, settings } = placed(engines, wall, program);
+  return {
+    name: `claude-agent-acp on ${wall}`,
+    proves: 'AGT-2, AGT-3, AGT-4, AGT-5',
+    driver: 'acp:claude',
+    secret: 'anthropic',
+    unavailable,
+    settings: ({ url }) => ({ ...settings, ...acpSettings(folder, url) }),
+    ...claudeTools,
+  };
+}
+
+/** An ACP agent called `claude`. */
+function acpSettings(folder: string, upstream: string): Readonly<Record<string, string>> {
+  const env = {
+    CLAUDE_CODE_EXECUTABLE: '/opt/geode/acp/claude',
+    CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+    ENABLE_TOOL_SEARCH: 'false',
+    IS_SANDBOX: '1',
+  };
+  return {
+    GEODE_ACP_AGENTS: JSON.stringify({ claude: { command: claudeAcpCommand, folder, upstream, env } }),
+  };
+}
+
+export function builtinScene(
+  engines: EngineFacts,
+  wall: Wall,
+  more: Readonly<Record<string, string>> = {},
+): DriverScene {
+  const { unavailable, settings } = placed(engines, wall, undefined);
+  return {
+    name: `the built-in agent on ${wall}`,
+    proves: 'AGT-2, AGT-3',
+    driver: 'builtin',
+    unavailable,
+    asksNobody: 'its commands pass the command policy',
+    needsNoProgram: 'its model is asked by the host',
+    settings: ({ url }) => ({
+      ...settings,
+      GEODE_PROVIDERS_SERVICES: JSON.stringify({
+        scripted: { kind: 'anthropic', base_url: `${url}/v1`, api_key: 'the-key-of-the-provider' },
+      }),
+      GEODE_PROVIDERS_DEFAULT: 'scripted/some-model',
+      ...more,
+    }),
+    write: (path, content) => ({ tool: 'write_file', input: { path, content } }),
+    run: (command) => ({ tool: 'shell', input: { command } }),
+    remember: (content) => ({ tool: 'memory_store', input: { content } }),
+  };
+}
