@@ -1,9 +1,11 @@
 /** What every chat's agent promises, wherever its loop runs: in the gateway, or inside the sandbox. */
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { createClient, type GeodeClient } from '../../src/client/client.ts';
 import { unixTransport } from '../../src/client/unix-transport.ts';
 import type { ChatEvent } from '../../src/core/chat.ts';
+import { Ledger } from '../../src/ledger/ledger.ts';
 import {
   type ModelServer,
   type Reply,
@@ -31,6 +33,14 @@ export interface AgentWorld extends AsyncDisposable {
   readonly steps: Record<string, readonly Reply[]>;
   /** Writes in a chat, and gives all that happens until the message has its last reply. */
   say(chat: string, text: string): Promise<readonly ChatEvent[]>;
+  /** Ends the host and opens the next. */
+  restart(): Promise<NextHost>;
+}
+
+interface NextHost extends AsyncDisposable {
+  readonly client: GeodeClient;
+  /** All that happened in a chat, up to an event. */
+  until(chat: string, isLast: (event: ChatEvent) => boolean): Promise<readonly ChatEvent[]>;
 }
 
 export async function agentWorld(settings: Readonly<Record<string, string>>): Promise<AgentWorld> {
@@ -45,8 +55,8 @@ export async function agentWorld(settings: Readonly<Record<string, string>>): Pr
       ...settings,
     }),
   );
-  const { socket } = await world.open();
-  const client = createClient(unixTransport(socket.path));
+  const first = await world.open();
+  const client = createClient(unixTransport(first.socket.path));
   const all = opened.move();
   return {
     server,
@@ -55,16 +65,37 @@ export async function agentWorld(settings: Readonly<Record<string, string>>): Pr
     steps,
     async say(chat, text) {
       const { id } = await client.chats.post(chat, { text });
-      const seen: ChatEvent[] = [];
-      const signal = AbortSignal.timeout(180_000);
-      for await (const event of client.chats.events(chat, { signal })) {
-        seen.push(event);
-        if (event.type === 'reply' && event.answers === id && event.isLast) break;
-      }
-      return seen;
+      return await until(
+        client,
+        chat,
+        (event) => event.type === 'reply' && event.answers === id && event.isLast,
+      );
+    },
+    async restart() {
+      await first[Symbol.asyncDispose]();
+      const next = await world.open();
+      const own = createClient(unixTransport(next.socket.path));
+      return {
+        client: own,
+        until: (chat, isLast) => until(own, chat, isLast),
+        [Symbol.asyncDispose]: () => next[Symbol.asyncDispose](),
+      };
     },
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
+}
+
+async function until(
+  { chats }: GeodeClient,
+  chat: string,
+  isLast: (event: ChatEvent) => boolean,
+): Promise<readonly ChatEvent[]> {
+  const seen: ChatEvent[] = [];
+  for await (const event of chats.events(chat, { signal: AbortSignal.timeout(180_000) })) {
+    seen.push(event);
+    if (isLast(event)) break;
+  }
+  return seen;
 }
 
 /** A model that answers the last message whose words it knows: one reply for each round of calls behind it. */
@@ -285,9 +316,10 @@ export function chatAgentsContract({ title, skip, isInside, settings }: AgentMod
       await running(client, 'eight', 'while [ ! -e go ]');
       steps['in French'] = [{ text: 'Bonjour.' }];
       const meanwhile = say('eight', 'in French, please');
-      await eventually(async () => (await client.chats.list()).length > 0, 'the chats', 60_000);
+      await eventually(async () => isSteered(here.world), 'the turn to be told', 60_000);
       await client.sandboxes.of('eight').files.write('go', '');
-      expect([answerOf(await listening), answerOf(await meanwhile)]).toContain('Bonjour.');
+      expect(answerOf(await listening)).toBe('Bonjour.');
+      expect(answerOf(await meanwhile)).toBe('I took that into account above.');
     });
 
     it('CA-5: answers several chats at once', async () => {
@@ -316,6 +348,12 @@ export async function running(client: GeodeClient, chat: string, words: string):
     return commands.some((command) => command.includes(words));
   };
   await eventually(() => look().catch(() => undefined), words, 120_000);
+}
+
+/** What the turn was told is kept for it. */
+function isSteered({ machine }: HostWorld): boolean {
+  using ledger = new Ledger(join(machine.stateDir, 'ledger.db'), [], 'read');
+  return ledger.read((sql) => sql.get`SELECT number FROM agent_steers`) !== undefined;
 }
 
 async function resultsOf(client: GeodeClient, chat: string) {

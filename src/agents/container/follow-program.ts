@@ -58,7 +58,8 @@ export async function followProgram(
     if (stopReason(turn.signal) !== 'host-ends') await process.kill().catch(() => {});
     throw error;
   } finally {
-    void process.closeStdin().catch(() => {});
+    // The next host answers what the program asks.
+    if (stopReason(turn.signal) !== 'host-ends') void process.closeStdin().catch(() => {});
     void lines.return(undefined).catch(() => {});
   }
 }
