@@ -16,6 +16,7 @@ import { agentRoutes } from './routes/agents/agents.ts';
 import { approvalRoutes } from './routes/approvals/approvals.ts';
 import { chatRoutes } from './routes/chats/chats.ts';
 import { senderRoutes } from './routes/chats/senders.ts';
+import { webhookRoutes } from './routes/chats/webhooks.ts';
 import { bulk } from './routes/context/bulk.ts';
 import { categories } from './routes/context/categories.ts';
 import { files } from './routes/context/files.ts';
@@ -117,6 +118,7 @@ export function createApp(parts: ApiParts, options: ApiOptions, stopping: AbortS
   if (parts.chats !== undefined) {
     app.openapiRoutes(chatRoutes(parts.chats));
     app.openapiRoutes(senderRoutes(parts.chats));
+    app.openapiRoutes(webhookRoutes(parts.chats, options.failureRate));
   }
   if (parts.keys !== 'off') app.openapiRoutes(keyRoutes(parts.keys));
   if (parts.logins !== undefined)

@@ -1,15 +1,7 @@
-import { join } from 'node:path';
-import { openTelegram } from '../chat/channels/telegram/telegram.ts';
 import { type OpenChatsOptions, openChats } from '../chat/open-chats.ts';
 import type { Config } from '../config/schema.ts';
-import type { Channel } from '../core/channel.ts';
 import type { Chats } from '../core/chat.ts';
-import { GeodeError } from '../core/errors.ts';
-import { localUser } from '../core/identity.ts';
-import type { Log } from '../core/log.ts';
-import { Secrets } from '../egress/secrets.ts';
-import { egressChapter } from '../egress/tables.ts';
-import { Ledger } from '../ledger/ledger.ts';
+import { openChannels } from './channels.ts';
 
 interface ChatHostParts
   extends Pick<OpenChatsOptions, 'agents' | 'approvals' | 'sandboxes' | 'events' | 'log'> {
@@ -27,7 +19,7 @@ export async function openConfiguredChats(
     ...parts,
     stateDir: sandbox.state_dir,
     channels: channels === 'all' ? await openChannels(config, parts.log) : [],
-    allowed: { telegram: platforms.telegram?.allow ?? {} },
+    allowed: Object.fromEntries(Object.entries(platforms).map(([name, each]) => [name, each?.allow ?? {}])),
     pairingMs: chat.pairing_minutes * 60_000,
     concurrency: chat.concurrency,
     mostPerUser: chat.per_user,
@@ -35,27 +27,5 @@ export async function openConfiguredChats(
     mostFileBytes: chat.file_size,
     timeZone: chat.time_zone,
     dailyBudget: providers.daily_budget,
-  });
-}
-
-async function openChannels(config: Config, log: Log): Promise<readonly Channel[]> {
-  const { telegram } = config.channels;
-  if (telegram === undefined) return [];
-  return [
-    await openTelegram({
-      token: tokenOf(config, 'telegram', telegram.secret),
-      apiUrl: telegram.api_url,
-      groups: telegram.groups,
-      log: log.child({ channel: 'telegram' }),
-    }),
-  ];
-}
-
-function tokenOf({ sandbox, egress }: Config, channel: string, name: string): string {
-  using ledger = new Ledger(join(sandbox.state_dir, 'ledger.db'), [egressChapter]);
-  const token = new Secrets(ledger, egress.secrets_key).reveal(localUser, name);
-  if (token !== undefined) return token;
-  throw new GeodeError('secret_missing', `The token of channels.${channel} is not stored as ${name}.`, {
-    hint: `Store it with geode secrets set ${name} < FILE, or remove channels.${channel}.`,
   });
 }
