@@ -17,6 +17,7 @@ import { approvalRoutes } from './routes/approvals/approvals.ts';
 import { chatRoutes } from './routes/chats/chats.ts';
 import { scheduleRoutes } from './routes/chats/schedules.ts';
 import { senderRoutes } from './routes/chats/senders.ts';
+import { webhookRoutes } from './routes/chats/webhooks.ts';
 import { bulk } from './routes/context/bulk.ts';
 import { categories } from './routes/context/categories.ts';
 import { files } from './routes/context/files.ts';
@@ -121,6 +122,7 @@ export function createApp(parts: ApiParts, options: ApiOptions, stopping: AbortS
     app.openapiRoutes(chatRoutes(parts.chats));
     app.openapiRoutes(senderRoutes(parts.chats));
     app.openapiRoutes(scheduleRoutes(parts.chats));
+    app.openapiRoutes(webhookRoutes(parts.chats, options.failureRate));
   }
   if (parts.keys !== 'off') app.openapiRoutes(keyRoutes(parts.keys));
   if (parts.logins !== undefined)

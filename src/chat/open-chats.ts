@@ -131,6 +131,7 @@ export async function openChats(options: OpenChatsOptions): Promise<Chats> {
   const all = opened.move();
   return {
     channels: () => [...channels.values()].map(({ status }) => status),
+    webhook: (name) => channels.get(name)?.webhook,
     pairings: () => senders.pairings(),
     senders: () => senders.list(),
     unpair: (channel, sender, by) => senders.unpair(channel, sender, by),

@@ -8,6 +8,7 @@ import { runtimeNames } from '../core/runtime.ts';
 import { networks } from '../core/sandbox.ts';
 import { languageNames } from '../runs/languages/language.ts';
 import { defaultStrictPrograms } from '../shell/policy.ts';
+import { channelsSchema } from './channels-schema.ts';
 import { acpName, driverName } from './driver-name.ts';
 import type { Host } from './host.ts';
 import { nearest } from './nearest.ts';
@@ -421,28 +422,7 @@ export function configSchema(host: Host) {
         file_size: size.default(20 * 1024 ** 2).describe('largest file that goes in or out: "20m"'),
       })
       .prefault({}),
-    channels: z
-      .strictObject({
-        telegram: z
-          .strictObject({
-            secret: z
-              .string()
-              .default('telegram')
-              .describe('name of the secret with the token: geode secrets set'),
-            api_url: z.url().default('https://api.telegram.org').describe('address of the Bot API'),
-            allow: z
-              .record(z.string(), z.string())
-              .default({})
-              .describe("who needs no pairing: Telegram's number of the person, and the user"),
-            groups: z
-              .enum(['addressed', 'all', 'off'])
-              .default('addressed')
-              .describe('what is read in groups: what is meant for the bot, everything or nothing'),
-          })
-          .optional()
-          .describe('a Telegram bot; {} is enough when its token is the secret telegram'),
-      })
-      .prefault({}),
+    channels: channelsSchema,
     egress: z
       .strictObject({
         allow: z

@@ -66,6 +66,14 @@ type SendFailure =
 
 export type SendResult = { readonly outcome: 'sent'; readonly platformId: string | null } | SendFailure;
 
+/** For a platform that calls us. Each call is checked here: nothing else stands before it. */
+export interface Webhook {
+  /** What the platform wants to hear back when the address is set up there; `unauthorized` with a wrong token. */
+  confirm(question: { readonly mode: string; readonly token: string; readonly challenge: string }): string;
+  /** Returns when all of it is stored; `unauthorized` when it is not signed by the platform. */
+  take(body: Uint8Array, signature: string | undefined): Promise<void>;
+}
+
 export interface Channel extends AsyncDisposable {
   readonly name: string;
   readonly status: ChannelStatus;
@@ -79,6 +87,7 @@ export interface Channel extends AsyncDisposable {
   send(address: string, outgoing: Outgoing): Promise<SendResult>;
   /** Shows that somebody writes, where the platform can. Never throws. */
   typing?(address: string): Promise<void>;
+  readonly webhook?: Webhook;
   /** `too_large` above the limit, `channel_failed` when it cannot be had. */
   fetchFile?(file: IncomingFile, mostBytes: number): Promise<Uint8Array>;
 }

@@ -5,7 +5,7 @@
 
 import type { AgentTurnRecord } from './agent.ts';
 import type { Cancel } from './cancel.ts';
-import type { Button, ChannelStatus } from './channel.ts';
+import type { Button, ChannelStatus, Webhook } from './channel.ts';
 
 export interface Chat {
   /** As the user's sandboxes and agents know it. */
@@ -140,6 +140,8 @@ export interface PairedSender {
 export interface Chats extends AsyncDisposable {
   of(user: string): UserChats;
   channels(): readonly ChannelStatus[];
+  /** Undefined when no such channel is open, or its platform does not call. */
+  webhook(channel: string): Webhook | undefined;
   /** Those whose time is not up. */
   pairings(): readonly Pairing[];
   /** `pairing_not_found` for a code that is unknown or too old. */

@@ -182,3 +182,12 @@ export const senderParams = z.object({
   channel: z.string().min(1).max(40),
   sender: z.string().min(1).max(400),
 });
+
+export const webhookParams = z.object({ channel: z.string().min(1).max(40) });
+
+/** As Meta asks. */
+export const webhookQuestion = z.object({
+  'hub.mode': z.string().max(40).default(''),
+  'hub.verify_token': z.string().max(1000).default(''),
+  'hub.challenge': z.string().max(1000).default(''),
+});

@@ -1,20 +1,9 @@
 import { z } from 'zod';
-
-/** An answer of the Bot API that is a refusal. */
-export class BotApiError extends Error {
-  readonly status: number;
-  readonly retryAfterMs: number | undefined;
-
-  constructor(method: string, status: number, description: string, retryAfterMs?: number) {
-    super(`Telegram refused ${method}: ${description} (${status})`);
-    this.status = status;
-    this.retryAfterMs = retryAfterMs;
-  }
-}
+import { PlatformError } from '../platform-error.ts';
 
 const answerSchema = z.object({
   ok: z.boolean(),
-  result: z.unknown(),
+  result: z.unknown().optional(),
   description: z.string().optional(),
   error_code: z.number().optional(),
   parameters: z.object({ retry_after: z.number().optional() }).optional(),
@@ -40,14 +29,15 @@ export function botApi(apiUrl: string, token: string): BotApi {
         signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
       });
       const answer = answerSchema.safeParse(await response.json().catch(() => undefined));
-      if (!answer.success) throw new BotApiError(method, response.status, 'an answer that makes no sense');
+      if (!answer.success)
+        throw new PlatformError(`Telegram answered ${method} with what makes no sense`, response.status);
       const { ok, result, description = 'no reason given', error_code: code, parameters } = answer.data;
       if (ok) return result;
       const wait = parameters?.retry_after;
-      throw new BotApiError(
-        method,
-        code ?? response.status,
-        description,
+      const status = code ?? response.status;
+      throw new PlatformError(
+        `Telegram refused ${method}: ${description} (${status})`,
+        status,
         wait === undefined ? undefined : wait * 1000,
       );
     },

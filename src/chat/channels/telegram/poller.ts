@@ -3,7 +3,8 @@ import { z } from 'zod';
 import type { ChannelState } from '../../../core/channel.ts';
 import { reasonOf } from '../../../core/errors.ts';
 import type { Log } from '../../../core/log.ts';
-import { type BotApi, BotApiError } from './bot-api.ts';
+import { PlatformError } from '../platform-error.ts';
+import type { BotApi } from './bot-api.ts';
 import { type Bot, type Update, updateSchema } from './updates.ts';
 
 export interface PollerOptions {
@@ -64,7 +65,7 @@ async function getUpdates(
   const payload = {
     offset,
     timeout: Math.ceil(pollMs / 1000),
-    allowed_updates: ['message', 'callback_query'],
+    allowed_updates: ['message', 'edited_message', 'callback_query'],
   };
   const found = await api.call('getUpdates', payload, { timeoutMs: pollMs + slackMs, signal });
   return z.array(z.unknown()).parse(found);
@@ -82,6 +83,6 @@ async function takeOne({ take, log }: PollerOptions, bot: Bot, given: unknown): 
 }
 
 function pauseAfter(error: unknown, failures: number): number {
-  if (error instanceof BotApiError && error.retryAfterMs !== undefined) return error.retryAfterMs;
+  if (error instanceof PlatformError && error.retryAfterMs !== undefined) return error.retryAfterMs;
   return Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(failures - 1, 10));
 }

@@ -1,11 +1,14 @@
 import type { TelegramAdapter } from '@chat-adapter/telegram';
-import type { CardElement } from 'chat';
-import type { Channel, ChannelState, Incoming, Outgoing, SendResult } from '../../../core/channel.ts';
-import { GeodeError, reasonOf } from '../../../core/errors.ts';
+import type { Channel, Incoming, Outgoing, SendResult } from '../../../core/channel.ts';
+import { reasonOf } from '../../../core/errors.ts';
 import type { Log } from '../../../core/log.ts';
+import { adapterLog } from '../adapter-log.ts';
+import { cardOf } from '../card.ts';
+import { ChannelHealth } from '../channel-health.ts';
+import { fetchNamed, type IncomingFile } from '../download.ts';
+import { type FailedSend, sendFailure } from '../send-result.ts';
 import { type BotApi, botApi } from './bot-api.ts';
 import { poll } from './poller.ts';
-import { sendFailure } from './send-result.ts';
 import { type Bot, incomingOf, type Update } from './updates.ts';
 
 export interface TelegramOptions {
@@ -45,11 +48,9 @@ class Telegram implements Channel {
   readonly #adapter: TelegramAdapter;
   readonly #api: BotApi;
   readonly #options: TelegramOptions;
+  readonly #health = new ChannelHealth(this.name);
   readonly #closing = new AbortController();
   #polling: Promise<void> | undefined;
-  #state: ChannelState = { state: 'connecting' };
-  #lastError: string | null = null;
-  #lastMessageAt: number | null = null;
 
   constructor(adapter: TelegramAdapter, options: TelegramOptions) {
     this.#adapter = adapter;
@@ -58,15 +59,7 @@ class Telegram implements Channel {
   }
 
   get status() {
-    const { state } = this.#state;
-    const since = this.#state.state === 'deaf' ? this.#state.since : null;
-    return {
-      channel: this.name,
-      state,
-      since,
-      lastError: this.#lastError,
-      lastMessageAt: this.#lastMessageAt,
-    };
+    return this.#health.status;
   }
 
   editEveryMs(address: string): number {
@@ -77,10 +70,7 @@ class Telegram implements Channel {
   start(receive: (incoming: Incoming) => Promise<void>): void {
     const { pollMs = 25_000, log } = this.#options;
     const take = (bot: Bot, update: Update) => this.#take(bot, update, receive);
-    const changed = (state: ChannelState) => {
-      this.#state = state;
-      if (state.state === 'deaf') this.#lastError = state.reason;
-    };
+    const { changed } = this.#health;
     this.#polling ??= poll({ api: this.#api, pollMs, take, changed, log }, this.#closing.signal);
   }
 
@@ -88,7 +78,7 @@ class Telegram implements Channel {
     try {
       return await this.#post(`telegram:${address}`, outgoing);
     } catch (error) {
-      const failure = sendFailure(error);
+      const failure = sendFailure('Telegram', error);
       if (outgoing.edits === undefined) return this.#failed(failure);
       if (isUnchanged(error)) return { outcome: 'sent', platformId: outgoing.edits };
       // The message to edit is gone: the person removed it, perhaps. What it should say is sent anew.
@@ -102,31 +92,23 @@ class Telegram implements Channel {
     await this.#adapter.startTyping(`telegram:${address}`).catch(() => {});
   }
 
-  async fetchFile({ reference, name, sizeBytes }: Incoming['files'][number], mostBytes: number) {
-    const tooLarge = () => new GeodeError('too_large', `${name} is larger than ${mostBytes} bytes.`);
-    if (sizeBytes !== null && sizeBytes > mostBytes) throw tooLarge();
-    const file = this.#adapter.rehydrateAttachment({ type: 'file', fetchMetadata: { fileId: reference } });
-    try {
-      const bytes = new Uint8Array((await file.fetchData?.()) ?? []);
-      if (bytes.length > mostBytes) throw tooLarge();
-      return bytes;
-    } catch (cause) {
-      if (cause instanceof GeodeError) throw cause;
-      throw new GeodeError('channel_failed', `${name} cannot be fetched: ${reasonOf(cause)}`, { cause });
-    }
+  fetchFile(file: IncomingFile, mostBytes: number): Promise<Uint8Array> {
+    const fetchMetadata = { fileId: file.reference };
+    const found = this.#adapter.rehydrateAttachment({ type: 'file', fetchMetadata });
+    return fetchNamed(file, mostBytes, async () => new Uint8Array((await found.fetchData?.()) ?? []));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort();
     await this.#polling;
-    this.#state = { state: 'stopped' };
+    this.#health.changed({ state: 'stopped' });
   }
 
   async #take(bot: Bot, update: Update, receive: (incoming: Incoming) => Promise<void>): Promise<void> {
     const incoming = incomingOf(this.#adapter, bot, update);
     const { groups } = this.#options;
     if (incoming !== undefined && !(incoming.isGroup && groups === 'off')) {
-      this.#lastMessageAt = Date.now();
+      this.#health.heard();
       await receive(groups === 'all' ? { ...incoming, isAddressed: true } : incoming);
     }
     const button = update.callback_query;
@@ -151,8 +133,8 @@ class Telegram implements Channel {
     return { outcome: 'sent', platformId: id };
   }
 
-  #failed(failure: Exclude<SendResult, { readonly outcome: 'sent' }>): SendResult {
-    this.#lastError = failure.error.message;
+  #failed(failure: FailedSend): SendResult {
+    this.#health.failed(failure.error.message);
     return failure;
   }
 }
@@ -171,29 +153,4 @@ async function within<T>(posting: Promise<T>): Promise<T> {
 /** Editing a message into what it is already is refused, and is what was wanted. */
 function isUnchanged(error: unknown): boolean {
   return /message is not modified/i.test(reasonOf(error));
-}
-
-function cardOf(text: string, buttons: NonNullable<Outgoing['buttons']>): CardElement {
-  return {
-    type: 'card',
-    children: [
-      { type: 'text', content: text },
-      {
-        type: 'actions',
-        children: buttons.map(({ label, value }) => ({ type: 'button', id: 'b', label, value })),
-      },
-    ],
-  };
-}
-
-/** What the adapter has to say is rarely news to whoever runs this host. */
-function adapterLog(log: Log) {
-  const own = {
-    debug: (message: string) => log.debug(message),
-    info: (message: string) => log.debug(message),
-    warn: (message: string) => log.debug(message),
-    error: (message: string) => log.warn(message),
-    child: () => own,
-  };
-  return own;
 }

@@ -1,6 +1,7 @@
 import type { TelegramAdapter } from '@chat-adapter/telegram';
 import { z } from 'zod';
 import type { Incoming } from '../../../core/channel.ts';
+import { fileName, personName } from '../names.ts';
 
 const personSchema = z.looseObject({
   id: z.number(),
@@ -27,6 +28,7 @@ const messageSchema = z.custom<TelegramMessage>((value) => shapeOfMessage.safePa
 export const updateSchema = z.looseObject({
   update_id: z.number(),
   message: messageSchema.optional(),
+  edited_message: messageSchema.optional(),
   callback_query: z
     .looseObject({
       id: z.string(),
@@ -47,17 +49,19 @@ export interface Bot {
 /** What a person wrote or pressed; undefined for anything else. */
 export function incomingOf(adapter: TelegramAdapter, bot: Bot, update: Update): Incoming | undefined {
   if (update.callback_query !== undefined) return pressed(update.callback_query);
-  const { message } = update;
+  const message = update.message ?? update.edited_message;
+  const edited = update.edited_message?.edit_date;
   if (message?.from === undefined || message.from.is_bot === true) return undefined;
   const parsed = adapter.parseMessage(message);
   const written = message.text ?? message.caption ?? '';
+  const text = written.startsWith('/') ? written : withoutName(parsed.text, bot);
   const isGroup = message.chat.type !== 'private';
   return {
     channel: 'telegram',
     address: addressOf(parsed.threadId),
-    id: `${message.chat.id}/${message.message_id}`,
+    id: `${message.chat.id}/${message.message_id}${edited === undefined ? '' : `/${edited}`}`,
     sender: senderOf(message.from),
-    text: written.startsWith('/') ? written : withoutName(parsed.text, bot),
+    text: edited === undefined ? text : `(edited) ${text}`,
     files: parsed.attachments.flatMap(({ name, size, type, fetchMetadata }) => {
       const reference = fetchMetadata?.fileId;
       return reference === undefined
@@ -111,7 +115,7 @@ interface Person {
 }
 
 function senderOf({ id, first_name: first, username }: Person) {
-  return { id: String(id), name: first ?? username ?? String(id) };
+  return { id: String(id), name: personName(first ?? username, String(id)) };
 }
 
 function isMeant(message: TelegramMessage, text: string, bot: Bot): boolean {
@@ -121,11 +125,4 @@ function isMeant(message: TelegramMessage, text: string, bot: Bot): boolean {
 
 function withoutName(text: string, { username }: Bot): string {
   return text.replaceAll(new RegExp(`@${username}\\b`, 'gi'), '').trim();
-}
-
-/** A name and never a path, whatever the sender calls it. */
-function fileName(name: string): string {
-  const base = name.split(/[/\\]/).at(-1) ?? '';
-  const plain = base.replaceAll(/[\p{Cc}\p{Cf}]/gu, '').slice(-120);
-  return /^\.*$/.test(plain) ? 'file' : plain;
 }

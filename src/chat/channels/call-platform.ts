@@ -1,0 +1,76 @@
+import { z } from 'zod';
+import { PlatformError } from './platform-error.ts';
+
+export interface PlatformCall {
+  readonly platform: string;
+  /** Names the call in an error: an address may carry a token. */
+  readonly what: string;
+  readonly url: string;
+  readonly method: 'GET' | 'POST' | 'PATCH';
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly json?: object | undefined;
+  readonly body?: FormData | URLSearchParams | Uint8Array<ArrayBuffer> | undefined;
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** What a platform answers: JSON, or plain text where it is none. A refusal is a `PlatformError`. */
+export async function callPlatform(call: PlatformCall): Promise<unknown> {
+  const { platform, what, url, method, headers, json, body, timeoutMs, signal } = call;
+  const timeout = AbortSignal.timeout(timeoutMs);
+  const response = await fetch(url, {
+    method,
+    headers: { ...headers, ...(json !== undefined && { 'content-type': 'application/json' }) },
+    body: json === undefined ? (body ?? null) : JSON.stringify(json),
+    // A token goes to the address of the config and nowhere else.
+    redirect: 'error',
+    signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
+  });
+  const answer = parsed(await response.text());
+  if (response.ok) return answer;
+  const { reason, code, waitSeconds } = refusalIn(answer);
+  const asked = waitSeconds ?? numberOf(response.headers.get('retry-after'));
+  throw new PlatformError(
+    `${platform} refused ${what}: ${reason} (${response.status})`,
+    response.status,
+    asked === undefined ? undefined : Math.ceil(asked * 1000),
+    code,
+  );
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Discord and Meta say it each in their own way. */
+const refusalSchema = z.looseObject({
+  message: z.string().optional(),
+  retry_after: z.number().optional(),
+  code: z.number().optional(),
+  error: z
+    .looseObject({
+      message: z.string().optional(),
+      code: z.number().optional(),
+      error_data: z.looseObject({ details: z.string().optional() }).optional(),
+    })
+    .optional(),
+});
+
+function refusalIn(answer: unknown) {
+  const { data } = refusalSchema.safeParse(answer);
+  const reason = data?.error?.message ?? data?.message ?? 'no reason given';
+  const details = data?.error?.error_data?.details;
+  return {
+    reason: (details === undefined ? reason : `${reason}: ${details}`).slice(0, 500),
+    code: data?.error?.code ?? data?.code,
+    waitSeconds: data?.retry_after,
+  };
+}
+
+function numberOf(header: string | null): number | undefined {
+  return header !== null && /^\d+(\.\d+)?$/.test(header) ? Number(header) : undefined;
+}

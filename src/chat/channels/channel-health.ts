@@ -1,0 +1,36 @@
+import type { ChannelState, ChannelStatus } from '../../core/channel.ts';
+
+/** How a channel is doing, as people see it. */
+export class ChannelHealth {
+  readonly #channel: string;
+  #state: ChannelState = { state: 'connecting' };
+  #lastError: string | null = null;
+  #lastMessageAt: number | null = null;
+
+  constructor(channel: string) {
+    this.#channel = channel;
+  }
+
+  get status(): ChannelStatus {
+    return {
+      channel: this.#channel,
+      state: this.#state.state,
+      since: this.#state.state === 'deaf' ? this.#state.since : null,
+      lastError: this.#lastError,
+      lastMessageAt: this.#lastMessageAt,
+    };
+  }
+
+  readonly changed = (state: ChannelState): void => {
+    this.#state = state;
+    if (state.state === 'deaf') this.#lastError = state.reason;
+  };
+
+  failed(reason: string): void {
+    this.#lastError = reason;
+  }
+
+  heard(): void {
+    this.#lastMessageAt = Date.now();
+  }
+}

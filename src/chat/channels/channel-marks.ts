@@ -1,0 +1,42 @@
+import { type Chapter, Ledger } from '../../ledger/ledger.ts';
+
+/** How far each place of a channel was heard, so that a host that was away asks for what it missed. */
+export interface ChannelMarks extends Disposable {
+  /** Of the places that were heard last: the place, and the platform's id of the last message there. */
+  latest(most: number): readonly { readonly place: string; readonly mark: string }[];
+  set(place: string, mark: string): void;
+}
+
+const chapter: Chapter = {
+  name: 'channel-marks',
+  changes: [
+    `CREATE TABLE channel_marks (
+      channel TEXT NOT NULL,
+      place TEXT NOT NULL,
+      mark TEXT NOT NULL,
+      at INTEGER NOT NULL,
+      PRIMARY KEY (channel, place)
+    ) STRICT`,
+  ],
+};
+
+/** The channel that gets it disposes of it. */
+export function openChannelMarks(file: string, channel: string): ChannelMarks {
+  const ledger = new Ledger(file, [chapter]);
+  return {
+    latest: (most) =>
+      ledger
+        .read(
+          (sql) => sql.all`SELECT place, mark FROM channel_marks WHERE channel = ${channel}
+            ORDER BY at DESC LIMIT ${most}`,
+        )
+        .map(({ place, mark }) => ({ place: String(place), mark: String(mark) })),
+    set(place, mark) {
+      ledger.write(
+        (sql) => sql.run`INSERT INTO channel_marks VALUES (${channel}, ${place}, ${mark}, ${Date.now()})
+          ON CONFLICT (channel, place) DO UPDATE SET mark = excluded.mark, at = excluded.at`,
+      );
+    },
+    [Symbol.dispose]: () => ledger[Symbol.dispose](),
+  };
+}

@@ -1,0 +1,59 @@
+import type { Incoming } from '../../core/channel.ts';
+import { GeodeError, isGeodeError, reasonOf } from '../../core/errors.ts';
+
+export type IncomingFile = Incoming['files'][number];
+
+export interface DownloadOptions {
+  readonly url: string;
+  /** Hosts of the platform, with all below them, over https. */
+  readonly hosts: readonly string[];
+  /** Of the config: whatever it is, it may be asked. */
+  readonly apiUrl: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly mostBytes: number;
+}
+
+const timeoutMs = 120_000;
+
+/** A file from a platform. A message cannot name an address that the host would not go to by itself. */
+export async function download(options: DownloadOptions): Promise<Uint8Array> {
+  const { url, hosts, apiUrl, headers = {}, mostBytes } = options;
+  if (!isOfPlatform(url, hosts, apiUrl)) throw new Error('its address is none of the platform');
+  const response = await fetch(url, { headers, signal: AbortSignal.timeout(timeoutMs) });
+  if (!response.ok || response.body === null)
+    throw new Error(`the platform answered ${response.status} ${response.statusText}`);
+  const pieces: Uint8Array[] = [];
+  let length = 0;
+  for await (const piece of response.body) {
+    length += piece.length;
+    if (length > mostBytes) throw new GeodeError('too_large', `it is larger than ${mostBytes} bytes`);
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces);
+}
+
+function isOfPlatform(url: string, hosts: readonly string[], apiUrl: string): boolean {
+  const given = URL.parse(url);
+  if (given === null) return false;
+  if (given.origin === new URL(apiUrl).origin) return true;
+  const isKnown = hosts.some((host) => given.hostname === host || given.hostname.endsWith(`.${host}`));
+  return given.protocol === 'https:' && isKnown;
+}
+
+/** Fetches one file of a message; failures name the file. */
+export async function fetchNamed(
+  { name, sizeBytes }: IncomingFile,
+  mostBytes: number,
+  fetchIt: () => Promise<Uint8Array>,
+): Promise<Uint8Array> {
+  const tooLarge = () => new GeodeError('too_large', `${name} is larger than ${mostBytes} bytes.`);
+  if (sizeBytes !== null && sizeBytes > mostBytes) throw tooLarge();
+  try {
+    const bytes = await fetchIt();
+    if (bytes.length > mostBytes) throw tooLarge();
+    return bytes;
+  } catch (cause) {
+    if (isGeodeError(cause, 'too_large')) throw tooLarge();
+    throw new GeodeError('channel_failed', `${name} cannot be fetched: ${reasonOf(cause)}`, { cause });
+  }
+}

@@ -1,0 +1,60 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ChannelState } from '../../core/channel.ts';
+import { reasonOf } from '../../core/errors.ts';
+import type { Log } from '../../core/log.ts';
+import { PlatformError } from './platform-error.ts';
+
+export interface KeepConnectedOptions {
+  readonly platform: string;
+  /**
+   * One connection from its beginning to its end. It calls `up` when the platform is heard. It returns when the platform
+   * wants a new connection at once, and throws why it was lost otherwise.
+   */
+  readonly connect: (up: () => void, signal: AbortSignal) => Promise<void>;
+  readonly changed: (state: ChannelState) => void;
+  readonly log: Log;
+}
+
+const firstPauseMs = 500;
+const longestPauseMs = 60_000;
+
+/** Connects again and again until the signal fires, later and later while it fails. */
+export async function keepConnected(options: KeepConnectedOptions, signal: AbortSignal): Promise<void> {
+  const { platform, connect, changed, log } = options;
+  let failures = 0;
+  let deafSince: number | undefined;
+  const up = () => {
+    failures = 0;
+    deafSince = undefined;
+    changed({ state: 'connected' });
+  };
+  while (!signal.aborted) {
+    try {
+      failures += 1;
+      await connect(up, signal);
+      // A platform that sends us away at once, again and again, is none to hurry for.
+      if (failures > 1) await pause(pauseMs(failures), signal);
+    } catch (error) {
+      if (signal.aborted) return;
+      deafSince ??= Date.now();
+      const reason = reasonOf(error);
+      changed({ state: 'deaf', since: deafSince, reason });
+      log.warn({ err: error }, `${platform} is not heard: ${reason}`);
+      await pause(retryAfterOf(error) ?? pauseMs(failures), signal);
+    }
+  }
+}
+
+function retryAfterOf(error: unknown): number | undefined {
+  return error instanceof PlatformError ? error.retryAfterMs : undefined;
+}
+
+/** Spread out, so that many hosts do not come back in the same moment. */
+function pauseMs(failures: number): number {
+  const longest = Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(failures, 10));
+  return longest * (0.5 + Math.random() / 2);
+}
+
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await delay(ms, undefined, { signal }).catch(() => {});
+}

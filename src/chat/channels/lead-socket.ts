@@ -1,0 +1,92 @@
+import { WebSocket } from 'ws';
+import type { Log } from '../../core/log.ts';
+
+export interface SocketEnd {
+  readonly code: number;
+  readonly reason: string;
+}
+
+export interface LedSocket {
+  send(frame: object): void;
+  /** `code` tells the platform whether we come back. */
+  close(code: number): void;
+}
+
+export interface LeadSocketOptions {
+  readonly url: string;
+  /** One frame at a time, in order. What it throws ends the connection. */
+  readonly frame: (socket: LedSocket, frame: unknown) => Promise<void>;
+  /** Between two looks whether the other side is still there; left out where the platform has its own way. */
+  readonly pingEveryMs?: number;
+  /** With what code a connection is closed that is not needed any more. */
+  readonly leaveCode: number;
+  readonly log: Log;
+}
+
+const handshakeMs = 20_000;
+const mostFrameBytes = 16 * 1024 ** 2;
+
+/** Opens a websocket and gives each frame to its reader until the connection ends. */
+export async function leadSocket(options: LeadSocketOptions, signal: AbortSignal): Promise<SocketEnd> {
+  const { url, log, leaveCode } = options;
+  signal.throwIfAborted();
+  const socket = new WebSocket(url, { handshakeTimeout: handshakeMs, maxPayload: mostFrameBytes });
+  const ended = Promise.withResolvers<SocketEnd>();
+  let reading: Promise<void> = Promise.resolve();
+  const own: LedSocket = {
+    send: (frame) => {
+      if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify(frame));
+    },
+    close: (code) => socket.close(code),
+  };
+  const leave = () => {
+    socket.close(leaveCode);
+    // A platform that does not answer keeps nobody from stopping.
+    setTimeout(() => socket.terminate(), 2_000).unref();
+  };
+  socket.on('message', (data) => {
+    const frame = parsed(String(data));
+    if (frame === undefined) return log.warn('A frame of the platform is no JSON and was passed over');
+    reading = reading.then(() => options.frame(own, frame));
+    reading.catch((error) => {
+      ended.reject(error);
+      socket.terminate();
+    });
+  });
+  socket.on('error', (error) => ended.reject(error));
+  socket.on('close', (code, reason) => ended.resolve({ code, reason: String(reason) }));
+  signal.addEventListener('abort', leave, { once: true });
+  using _watching = watch(socket, options.pingEveryMs);
+  try {
+    const end = await ended.promise;
+    await reading;
+    return end;
+  } finally {
+    signal.removeEventListener('abort', leave);
+    socket.terminate();
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Ends a connection whose other side is gone without a word. */
+function watch(socket: WebSocket, everyMs: number | undefined): Disposable {
+  if (everyMs === undefined) return { [Symbol.dispose]() {} };
+  let isThere = true;
+  socket.on('pong', () => {
+    isThere = true;
+  });
+  const timer = setInterval(() => {
+    if (socket.readyState !== WebSocket.OPEN) return;
+    if (!isThere) return socket.terminate();
+    isThere = false;
+    socket.ping();
+  }, everyMs);
+  return { [Symbol.dispose]: () => clearInterval(timer) };
+}

@@ -1,0 +1,14 @@
+/** What people call themselves and their files is for reading only: no control, no direction, nothing unseen. */
+const unseen = /[\p{Cc}\p{Cf}\u115f\u1160\u2800\u3164\uffa0]/gu;
+
+export function personName(given: string | undefined | null, id: string): string {
+  const plain = (given ?? '').toWellFormed().replaceAll(unseen, '').trim().slice(0, 80).toWellFormed();
+  return plain === '' ? id : plain;
+}
+
+/** A name and never a path, whatever the sender calls it. */
+export function fileName(given: string): string {
+  const base = given.toWellFormed().split(/[/\\]/).at(-1) ?? '';
+  const plain = base.replaceAll(unseen, '').slice(-120).toWellFormed().trim();
+  return /^\.*$/.test(plain) ? 'file' : plain;
+}

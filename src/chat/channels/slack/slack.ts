@@ -1,0 +1,280 @@
+import { z } from 'zod';
+import type { Channel, Incoming, Outgoing, SendResult } from '../../../core/channel.ts';
+import type { Log } from '../../../core/log.ts';
+import { callPlatform } from '../call-platform.ts';
+import { cardOf } from '../card.ts';
+import { ChannelHealth } from '../channel-health.ts';
+import type { ChannelMarks } from '../channel-marks.ts';
+import { download, fetchNamed, type IncomingFile } from '../download.ts';
+import { keepConnected } from '../keep-connected.ts';
+import { PlatformError } from '../platform-error.ts';
+import { sendFailure } from '../send-result.ts';
+import { actionsSchema, incomingOf, messageSchema, placeIn, pressed, type SlackMessage } from './events.ts';
+import { socketMode } from './socket.ts';
+import { type SlackApi, slackApi } from './web-api.ts';
+
+export interface SlackOptions {
+  /** `xoxb-…`: it reads and writes. */
+  readonly botToken: string;
+  /** `xapp-…`: it opens the socket. */
+  readonly appToken: string;
+  readonly apiUrl: string;
+  readonly groups: 'addressed' | 'all' | 'off';
+  /** The channel closes it. */
+  readonly marks: ChannelMarks;
+  readonly log: Log;
+  /** Between two edits of one message; Slack allows about fifty a minute. */
+  readonly editEveryMs?: number;
+}
+
+type Blocks = typeof import('@chat-adapter/slack/blocks');
+type Receive = (incoming: Incoming) => Promise<void>;
+
+/** A section with buttons takes 3000 characters, plain Markdown four times as many. */
+const longestText = 2_900;
+const usualEditMs = 1_500;
+/** Places that are asked what was missed, and how much each is asked for. */
+const mostPlaces = 200;
+const pageSize = 200;
+const mostPages = 10;
+const fileHosts = ['slack.com', 'slack-files.com', 'slack-edge.com'];
+
+/** A Slack app in socket mode. The Chat SDK reads Slack's markup and draws blocks; the socket and the calls are ours. */
+export async function openSlack(options: SlackOptions): Promise<Channel> {
+  // Loaded only where an app is configured.
+  return new Slack(await import('@chat-adapter/slack/blocks'), options);
+}
+
+class Slack implements Channel {
+  readonly name = 'slack';
+  readonly longestText = longestText;
+  readonly #blocks: Blocks;
+  readonly #options: SlackOptions;
+  readonly #bot: SlackApi;
+  readonly #app: SlackApi;
+  readonly #health = new ChannelHealth(this.name);
+  readonly #closing = new AbortController();
+  /** Of the last message at each address: where it is shown that somebody writes. */
+  readonly #lastHeard = new Map<string, string>();
+  #showsTyping = true;
+  #botUser = '';
+  #listening: Promise<void> | undefined;
+
+  constructor(blocks: Blocks, options: SlackOptions) {
+    this.#blocks = blocks;
+    this.#options = options;
+    this.#bot = slackApi(options.apiUrl, options.botToken);
+    this.#app = slackApi(options.apiUrl, options.appToken);
+  }
+
+  get status() {
+    return this.#health.status;
+  }
+
+  editEveryMs(): number {
+    return this.#options.editEveryMs ?? usualEditMs;
+  }
+
+  start(receive: Receive): void {
+    const { log } = this.#options;
+    const connect = async (up: () => void, signal: AbortSignal) => {
+      // A token of the bot that is no good shows at once, not with the first answer.
+      this.#botUser = whoSchema.parse(await this.#bot.call('auth.test', {}, { signal })).user_id;
+      await socketMode(
+        {
+          app: this.#app,
+          began: (opened) => this.#catchUp(receive, opened),
+          take: (kind, payload) => this.#take(kind, payload, receive),
+          log,
+        },
+        up,
+        signal,
+      );
+    };
+    this.#listening ??= keepConnected(
+      { platform: 'Slack', connect, changed: this.#health.changed, log },
+      this.#closing.signal,
+    );
+  }
+
+  async send(address: string, outgoing: Outgoing): Promise<SendResult> {
+    try {
+      const platformId =
+        outgoing.file === undefined
+          ? await this.#post(address, outgoing)
+          : await this.#upload(address, outgoing.text, outgoing.file);
+      return { outcome: 'sent', platformId };
+    } catch (error) {
+      const failure = sendFailure('Slack', error);
+      // The message to edit is gone: what it should say is sent anew.
+      if (outgoing.edits !== undefined && failure.outcome === 'refused')
+        return this.send(address, { text: outgoing.text, buttons: outgoing.buttons });
+      this.#health.failed(failure.error.message);
+      return failure;
+    }
+  }
+
+  /** Slack shows it for apps with the agent feature; the others are refused once and asked no more. */
+  async typing(address: string): Promise<void> {
+    const { channel, thread } = placeIn(address);
+    const ts = thread ?? this.#lastHeard.get(address);
+    if (ts === undefined || !this.#showsTyping) return;
+    const given = { channel_id: channel, thread_ts: ts, status: 'is working…' };
+    await this.#bot.call('assistant.threads.setStatus', given, { timeoutMs: 5_000 }).catch((error) => {
+      if (error instanceof PlatformError && error.status === 400) this.#showsTyping = false;
+    });
+  }
+
+  fetchFile(file: IncomingFile, mostBytes: number): Promise<Uint8Array> {
+    const { apiUrl, botToken } = this.#options;
+    return fetchNamed(file, mostBytes, async () => {
+      const asked = new URLSearchParams({ file: file.reference });
+      const { url_private: url } = fileSchema.parse(await this.#bot.call('files.info', asked)).file;
+      const headers = { authorization: `Bearer ${botToken}` };
+      return download({ url, hosts: fileHosts, apiUrl, headers, mostBytes });
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closing.abort();
+    await this.#listening;
+    this.#options.marks[Symbol.dispose]();
+    this.#health.changed({ state: 'stopped' });
+  }
+
+  async #post(address: string, { text, buttons = [], edits }: Outgoing): Promise<string> {
+    const { channel, thread } = placeIn(address);
+    const card = cardOf(quiet(text), buttons);
+    const content =
+      buttons.length === 0
+        ? { markdown_text: quiet(text) }
+        : { text: this.#blocks.cardToFallbackText(card), blocks: this.#blocks.cardToBlockKit(card) };
+    const answer =
+      edits === undefined
+        ? await this.#bot.call('chat.postMessage', {
+            channel,
+            ...(thread !== undefined && { thread_ts: thread }),
+            unfurl_links: false,
+            ...content,
+          })
+        : await this.#bot.call('chat.update', { channel, ts: edits, ...content });
+    return sentSchema.parse(answer).ts;
+  }
+
+  /** Three calls: Slack names a place, takes the bytes there, and shows the file at last. */
+  async #upload(address: string, text: string, file: NonNullable<Outgoing['file']>): Promise<string> {
+    const { channel, thread } = placeIn(address);
+    const asked = new URLSearchParams({ filename: file.name, length: String(file.bytes.length) });
+    const place = uploadSchema.parse(await this.#bot.call('files.getUploadURLExternal', asked));
+    await callPlatform({
+      platform: 'Slack',
+      what: 'the bytes of a file',
+      url: place.upload_url,
+      method: 'POST',
+      body: new Uint8Array(file.bytes),
+      timeoutMs: 120_000,
+    });
+    await this.#bot.call('files.completeUploadExternal', {
+      files: [{ id: place.file_id, title: file.name }],
+      channel_id: channel,
+      ...(thread !== undefined && { thread_ts: thread }),
+      initial_comment: quiet(text),
+    });
+    return place.file_id;
+  }
+
+  async #take(kind: string, payload: unknown, receive: Receive): Promise<void> {
+    if (kind === 'events_api') {
+      const { data } = callbackSchema.safeParse(payload);
+      const event = messageSchema.safeParse(data?.event);
+      if (event.success) await this.#hear(event.data, receive);
+      else if (ours.includes(String(data?.event.type))) this.#senseless(kind);
+    } else if (kind === 'interactive') {
+      const actions = actionsSchema.safeParse(payload);
+      if (actions.success) await this.#pass(pressed(actions.data), receive);
+      else this.#senseless(kind);
+    }
+  }
+
+  #senseless(kind: string): void {
+    this.#options.log.warn({ kind }, 'Slack sent an event that makes no sense; it was passed over');
+  }
+
+  async #hear(event: SlackMessage, receive: Receive): Promise<void> {
+    const incoming = incomingOf(event, this.#botUser);
+    if (incoming !== undefined) {
+      this.#lastHeard.delete(incoming.address);
+      this.#lastHeard.set(incoming.address, event.ts);
+      const [oldest] = this.#lastHeard.keys();
+      if (this.#lastHeard.size > mostPlaces && oldest !== undefined) this.#lastHeard.delete(oldest);
+    }
+    await this.#pass(incoming, receive);
+    if (event.subtype !== 'message_changed') this.#options.marks.set(placeOf(event), event.ts);
+  }
+
+  async #pass(incoming: Incoming | undefined, receive: Receive): Promise<void> {
+    const { groups } = this.#options;
+    if (incoming === undefined || (incoming.isGroup && groups === 'off')) return;
+    this.#health.heard();
+    await receive(groups === 'all' ? { ...incoming, isAddressed: true } : incoming);
+  }
+
+  /** What was written while nobody listened. What was heard already counts once. */
+  async #catchUp(receive: Receive, signal: AbortSignal): Promise<void> {
+    for (const { place, mark } of this.#options.marks.latest(mostPlaces)) {
+      const { channel } = placeIn(place);
+      for (const each of await this.#missed(place, mark, signal)) {
+        const event = messageSchema.safeParse({ ...each, type: 'message', channel });
+        if (event.success) await this.#hear(event.data, receive);
+      }
+    }
+  }
+
+  /** The oldest first; Slack gives the newest first, page by page. */
+  async #missed(place: string, mark: string, signal: AbortSignal) {
+    const { channel, thread } = placeIn(place);
+    const method = thread === undefined ? 'conversations.history' : 'conversations.replies';
+    const found: z.infer<typeof historySchema>['messages'] = [];
+    let cursor = '';
+    for (let page = 0; page < mostPages; page += 1) {
+      const asked = new URLSearchParams({ channel, oldest: mark, limit: String(pageSize), cursor });
+      if (thread !== undefined) asked.set('ts', thread);
+      try {
+        const { messages, response_metadata: more } = historySchema.parse(
+          await this.#bot.call(method, asked, { signal }),
+        );
+        found.push(...messages);
+        cursor = more?.next_cursor ?? '';
+        if (cursor === '') break;
+      } catch (error) {
+        // The app is no member any more, or may not read what was written before.
+        if (!(error instanceof PlatformError) || error.status !== 400) throw error;
+        this.#options.log.warn({ err: error, place }, 'What was written on Slack meanwhile cannot be read');
+        break;
+      }
+    }
+    return found
+      .filter(({ ts }) => Number(ts) > Number(mark))
+      .toSorted((a, b) => Number(a.ts) - Number(b.ts));
+  }
+}
+
+const historySchema = z.looseObject({
+  messages: z.array(z.looseObject({ ts: z.string() })),
+  response_metadata: z.looseObject({ next_cursor: z.string().optional() }).optional(),
+});
+const ours = ['message', 'app_mention'];
+const whoSchema = z.looseObject({ user_id: z.string() });
+const sentSchema = z.looseObject({ ts: z.string() });
+const uploadSchema = z.looseObject({ upload_url: z.string(), file_id: z.string() });
+const fileSchema = z.looseObject({ file: z.looseObject({ url_private: z.string() }) });
+const callbackSchema = z.looseObject({ event: z.looseObject({ type: z.string() }) });
+
+function placeOf({ channel, thread_ts: thread }: SlackMessage): string {
+  return thread === undefined ? channel : `${channel}/${thread}`;
+}
+
+/** Nobody is called by what an agent writes: a channel would ring for all who are in it. */
+function quiet(text: string): string {
+  return text.replaceAll(/<(?=!(?:channel|here|everyone|subteam))/g, '<\u200b');
+}

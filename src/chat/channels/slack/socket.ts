@@ -1,0 +1,61 @@
+import { z } from 'zod';
+import type { Log } from '../../../core/log.ts';
+import { leadSocket } from '../lead-socket.ts';
+import type { SlackApi } from './web-api.ts';
+
+export interface SlackSocketOptions {
+  /** With the token of the app, which is not the bot's. */
+  readonly app: SlackApi;
+  /** The connection is there: what was said before it does not come by itself. */
+  readonly began: (signal: AbortSignal) => Promise<void>;
+  /** Stores what an envelope says; only then it is acknowledged. */
+  readonly take: (kind: string, payload: unknown) => Promise<void>;
+  readonly log: Log;
+}
+
+const frameSchema = z.looseObject({
+  type: z.string(),
+  envelope_id: z.string().optional(),
+  payload: z.unknown().optional(),
+});
+const addressSchema = z.looseObject({ url: z.string() });
+const pingEveryMs = 15_000;
+const leaveCode = 1000;
+
+/** One connection of Slack's socket mode. Returns when Slack wants a new one. */
+export async function socketMode(
+  { app, began, take, log }: SlackSocketOptions,
+  up: () => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const { url } = addressSchema.parse(await app.call('apps.connections.open', {}, { signal }));
+  let isWanted = true;
+  const end = await leadSocket(
+    {
+      url,
+      leaveCode,
+      pingEveryMs,
+      log,
+      async frame(socket, given) {
+        const frame = frameSchema.safeParse(given);
+        if (!frame.success) return log.warn('Slack sent a frame that makes no sense; it was passed over');
+        const { type, envelope_id: envelope, payload } = frame.data;
+        if (type === 'hello') {
+          await began(signal);
+          up();
+        } else if (type === 'disconnect') {
+          isWanted = false;
+          socket.close(leaveCode);
+        } else if (envelope !== undefined) {
+          await take(type, payload);
+          socket.send({ envelope_id: envelope });
+        }
+      },
+    },
+    signal,
+  );
+  if (isWanted && !signal.aborted)
+    throw new Error(
+      `the connection to Slack ended (${end.code}${end.reason === '' ? '' : `, ${end.reason}`})`,
+    );
+}

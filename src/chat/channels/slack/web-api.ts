@@ -1,0 +1,49 @@
+import { z } from 'zod';
+import { callPlatform } from '../call-platform.ts';
+import { PlatformError } from '../platform-error.ts';
+
+export interface SlackApi {
+  /** The answer of a method. Arguments of a form for methods that read no JSON. */
+  call(
+    method: string,
+    given: object | URLSearchParams,
+    options?: { readonly timeoutMs?: number; readonly signal?: AbortSignal },
+  ): Promise<Readonly<Record<string, unknown>>>;
+}
+
+const answerSchema = z.looseObject({ ok: z.boolean(), error: z.string().optional() });
+const usualTimeoutMs = 60_000;
+
+/** Refusals that end when the token is set right, and those that end by themselves. */
+const ofToken = ['invalid_auth', 'not_authed', 'token_revoked', 'token_expired', 'account_inactive'];
+const ofHaste = ['ratelimited', 'rate_limited'];
+
+/** Slack's Web API with one token. It answers 200 to what it refuses, too. */
+export function slackApi(apiUrl: string, token: string): SlackApi {
+  return {
+    async call(method, given, { timeoutMs = usualTimeoutMs, signal } = {}) {
+      const found = await callPlatform({
+        platform: 'Slack',
+        what: method,
+        url: `${apiUrl.replace(/\/$/, '')}/${method}`,
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}` },
+        ...(given instanceof URLSearchParams ? { body: given } : { json: given }),
+        timeoutMs,
+        signal,
+      });
+      const answer = answerSchema.safeParse(found);
+      if (!answer.success) throw new PlatformError(`Slack answered ${method} with what makes no sense`, 502);
+      if (answer.data.ok) return answer.data;
+      const { error = 'no reason given' } = answer.data;
+      throw new PlatformError(`Slack refused ${method}: ${error}`, statusOf(error));
+    },
+  };
+}
+
+function statusOf(error: string): number {
+  if (ofToken.includes(error)) return 401;
+  if (ofHaste.includes(error)) return 429;
+  // Slack's own failures may come after the message was taken.
+  return ['internal_error', 'fatal_error', 'service_unavailable'].includes(error) ? 500 : 400;
+}

@@ -1,0 +1,48 @@
+import { callPlatform, type PlatformCall } from '../call-platform.ts';
+import { PlatformError } from '../platform-error.ts';
+
+export interface Graph {
+  readonly root: string;
+  call(
+    method: PlatformCall['method'],
+    path: string,
+    options?: Pick<PlatformCall, 'json' | 'body' | 'signal'> & { readonly timeoutMs?: number },
+  ): Promise<unknown>;
+}
+
+const version = 'v25.0';
+const usualTimeoutMs = 60_000;
+/** Meta's numbers for "too fast": of the app, the account, the number, and to one person. */
+const ofHaste = [4, 80007, 130429, 131048, 131056];
+/** The token has ended, or may not do this. */
+const ofToken = [0, 190];
+
+/** Meta's Graph API with one token. */
+export function graph(apiUrl: string, token: string): Graph {
+  const root = `${apiUrl.replace(/\/$/, '')}/${version}`;
+  return {
+    root,
+    async call(method, path, { timeoutMs = usualTimeoutMs, ...rest } = {}) {
+      try {
+        return await callPlatform({
+          platform: 'WhatsApp',
+          what: `${method} ${path.split('?')[0]}`,
+          url: `${root}${path}`,
+          method,
+          headers: { authorization: `Bearer ${token}` },
+          timeoutMs,
+          ...rest,
+        });
+      } catch (error) {
+        throw error instanceof PlatformError ? plain(error) : error;
+      }
+    },
+  };
+}
+
+/** Meta's status alone does not say what is the matter. */
+function plain(error: PlatformError): PlatformError {
+  const { code = -1, message, retryAfterMs } = error;
+  if (ofHaste.includes(code)) return new PlatformError(message, 429, retryAfterMs, code);
+  return ofToken.includes(code) ? new PlatformError(message, 401, retryAfterMs, code) : error;
+}

@@ -1,0 +1,73 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { z } from 'zod';
+import type { Webhook } from '../../../core/channel.ts';
+import { GeodeError, reasonOf } from '../../../core/errors.ts';
+import type { Log } from '../../../core/log.ts';
+
+export interface WhatsAppWebhookOptions {
+  readonly appSecret: string;
+  readonly verifyToken: string;
+  /** Stores what one change says. */
+  readonly take: (value: WhatsAppChange) => Promise<void>;
+  readonly log: Log;
+}
+
+const contactSchema = z.looseObject({
+  wa_id: z.string().optional(),
+  user_id: z.string().optional(),
+  profile: z.looseObject({ name: z.string() }).optional(),
+});
+
+const changeSchema = z.looseObject({
+  metadata: z.looseObject({ phone_number_id: z.string() }),
+  contacts: z.array(contactSchema).default([]),
+  /** Each is looked at by itself, so that one that makes no sense spoils no other. */
+  messages: z.array(z.unknown()).default([]),
+  statuses: z.array(z.unknown()).default([]),
+});
+export type WhatsAppChange = z.infer<typeof changeSchema>;
+
+const bodySchema = z.looseObject({
+  entry: z.array(
+    z.looseObject({ changes: z.array(z.looseObject({ field: z.string(), value: z.unknown().optional() })) }),
+  ),
+});
+
+/** What Meta calls. It repeats for days what is not answered with 200, so nonsense that it signed is passed over. */
+export function whatsAppWebhook({ appSecret, verifyToken, take, log }: WhatsAppWebhookOptions): Webhook {
+  return {
+    confirm({ mode, token, challenge }) {
+      if (mode === 'subscribe' && isSame(token, verifyToken)) return challenge;
+      throw new GeodeError('unauthorized', 'The verify token is not the one of channels.whatsapp', {
+        hint: 'Give Meta the text that is stored as the secret of channels.whatsapp.verify_secret.',
+      });
+    },
+    async take(body, signature = '') {
+      const expected = `sha256=${createHmac('sha256', appSecret).update(body).digest('hex')}`;
+      if (!isSame(signature, expected))
+        throw new GeodeError('unauthorized', 'The call is not signed with the secret of the app', {
+          hint: 'Store the app secret of Meta as the secret of channels.whatsapp.app_secret.',
+        });
+      for (const value of changesIn(body, log)) await take(value);
+    },
+  };
+}
+
+function changesIn(body: Uint8Array, log: Log): readonly WhatsAppChange[] {
+  try {
+    const { entry } = bodySchema.parse(JSON.parse(new TextDecoder().decode(body)));
+    return entry
+      .flatMap(({ changes }) => changes)
+      .filter(({ field }) => field === 'messages')
+      .map(({ value }) => changeSchema.parse(value));
+  } catch (error) {
+    log.warn(`WhatsApp sent what makes no sense; it was passed over: ${reasonOf(error).slice(0, 200)}`);
+    return [];
+  }
+}
+
+/** In a time that says nothing of where they differ. */
+function isSame(given: string, expected: string): boolean {
+  const [a, b] = [Buffer.from(given), Buffer.from(expected)];
+  return a.length === b.length && timingSafeEqual(a, b);
+}

@@ -1,0 +1,237 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { WhatsAppAdapter } from '@chat-adapter/whatsapp';
+import { z } from 'zod';
+import type { Channel, Incoming, Outgoing, SendResult, Webhook } from '../../../core/channel.ts';
+import { GeodeError } from '../../../core/errors.ts';
+import type { Log } from '../../../core/log.ts';
+import { adapterLog } from '../adapter-log.ts';
+import { ChannelHealth } from '../channel-health.ts';
+import { download, fetchNamed, type IncomingFile } from '../download.ts';
+import { keepConnected } from '../keep-connected.ts';
+import { sendFailure } from '../send-result.ts';
+import { type Graph, graph } from './graph.ts';
+import { incomingOf } from './messages.ts';
+import { type WhatsAppChange, whatsAppWebhook } from './webhook.ts';
+
+export interface WhatsAppOptions {
+  readonly token: string;
+  readonly appSecret: string;
+  readonly verifyToken: string;
+  /** Of the number that people write to; not the number itself. */
+  readonly phoneNumberId: string;
+  readonly apiUrl: string;
+  readonly log: Log;
+  /** Between two looks whether the token is still good. */
+  readonly checkEveryMs?: number;
+}
+
+type Receive = (incoming: Incoming) => Promise<void>;
+type Buttons = NonNullable<Outgoing['buttons']>;
+
+/** WhatsApp takes 4096 characters; its own marks may lengthen a text. */
+const longestText = 3_000;
+const mostOnWire = 4_096;
+const usualCheckMs = 300_000;
+const mostRemembered = 1_000;
+const fileHosts = ['lookaside.fbsbx.com', 'fbcdn.net', 'whatsapp.net'];
+/** A message has three buttons of 20 characters below 1024 of text; a list has ten of 24 below 4096. */
+const buttonLimits = { count: 3, label: 20, text: 1_024 };
+const listLimits = { label: 24 };
+
+/** A number on WhatsApp's Cloud API. The Chat SDK reads and renders; the webhook and the calls are ours. */
+export async function openWhatsApp(options: WhatsAppOptions): Promise<Channel> {
+  // Loaded only where a number is configured.
+  const [{ createWhatsAppAdapter }, { parseMarkdown }] = await Promise.all([
+    import('@chat-adapter/whatsapp'),
+    import('chat'),
+  ]);
+  const { token, appSecret, verifyToken, phoneNumberId, log } = options;
+  const adapter = createWhatsAppAdapter({
+    accessToken: token,
+    appSecret,
+    verifyToken,
+    phoneNumberId,
+    userName: 'geode',
+    logger: adapterLog(log),
+  });
+  return new WhatsApp(adapter, (markdown) => adapter.renderFormatted(parseMarkdown(markdown)), options);
+}
+
+class WhatsApp implements Channel {
+  readonly name = 'whatsapp';
+  readonly longestText = longestText;
+  readonly webhook: Webhook;
+  readonly #adapter: WhatsAppAdapter;
+  readonly #render: (markdown: string) => string;
+  readonly #options: WhatsAppOptions;
+  readonly #graph: Graph;
+  readonly #health = new ChannelHealth(this.name);
+  readonly #closing = new AbortController();
+  /** Of the last message of each person: with it goes the sign that somebody writes. */
+  readonly #lastHeard = new Map<string, string>();
+  #receive: Receive | undefined;
+  #checking: Promise<void> | undefined;
+
+  constructor(adapter: WhatsAppAdapter, render: (markdown: string) => string, options: WhatsAppOptions) {
+    this.#adapter = adapter;
+    this.#render = render;
+    this.#options = options;
+    this.#graph = graph(options.apiUrl, options.token);
+    const { appSecret, verifyToken, log } = options;
+    this.webhook = whatsAppWebhook({ appSecret, verifyToken, log, take: (change) => this.#take(change) });
+  }
+
+  get status() {
+    return this.#health.status;
+  }
+
+  /** A message on WhatsApp stays as it was sent. */
+  editEveryMs(): null {
+    return null;
+  }
+
+  /** Meta calls us, so there is nothing to listen on; what can be seen from here is whether the token is good. */
+  start(receive: Receive): void {
+    const { phoneNumberId, checkEveryMs = usualCheckMs, log } = this.#options;
+    this.#receive = receive;
+    const connect = async (up: () => void, signal: AbortSignal) => {
+      while (!signal.aborted) {
+        await this.#graph.call('GET', `/${phoneNumberId}?fields=id`, { signal });
+        up();
+        await delay(checkEveryMs, undefined, { signal }).catch(() => {});
+      }
+    };
+    this.#checking ??= keepConnected(
+      { platform: 'WhatsApp', connect, changed: this.#health.changed, log },
+      this.#closing.signal,
+    );
+  }
+
+  async send(address: string, { text, buttons = [], file }: Outgoing): Promise<SendResult> {
+    try {
+      const content = file === undefined ? this.#content(text, buttons) : await this.#document(text, file);
+      return { outcome: 'sent', platformId: await this.#post(address, content) };
+    } catch (error) {
+      const failure = sendFailure('WhatsApp', error);
+      this.#health.failed(failure.error.message);
+      return failure;
+    }
+  }
+
+  async typing(address: string): Promise<void> {
+    const message = this.#lastHeard.get(address);
+    if (message === undefined) return;
+    const json = {
+      messaging_product: 'whatsapp',
+      status: 'read',
+      message_id: message,
+      typing_indicator: { type: 'text' },
+    };
+    const path = `/${this.#options.phoneNumberId}/messages`;
+    await this.#graph.call('POST', path, { json, timeoutMs: 5_000 }).catch(() => {});
+  }
+
+  fetchFile(file: IncomingFile, mostBytes: number): Promise<Uint8Array> {
+    const { apiUrl, token } = this.#options;
+    return fetchNamed(file, mostBytes, async () => {
+      const path = `/${encodeURIComponent(file.reference)}`;
+      const { url } = mediaSchema.parse(await this.#graph.call('GET', path));
+      const headers = { authorization: `Bearer ${token}` };
+      return download({ url, hosts: fileHosts, apiUrl, headers, mostBytes });
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closing.abort();
+    await this.#checking;
+    this.#receive = undefined;
+    this.#health.changed({ state: 'stopped' });
+  }
+
+  async #post(to: string, content: object): Promise<string> {
+    const json = { messaging_product: 'whatsapp', recipient_type: 'individual', to, ...content };
+    const path = `/${this.#options.phoneNumberId}/messages`;
+    const [message] = sentSchema.parse(await this.#graph.call('POST', path, { json })).messages;
+    return message.id;
+  }
+
+  #content(markdown: string, buttons: Buttons): object {
+    const rendered = this.#render(markdown);
+    const text = rendered.length > mostOnWire ? markdown : rendered;
+    if (buttons.length === 0) return { type: 'text', text: { preview_url: false, body: text } };
+    const fits = buttons.length <= buttonLimits.count && text.length <= buttonLimits.text;
+    return {
+      type: 'interactive',
+      interactive: { body: { text }, ...(fits ? asButtons(buttons) : asList(buttons)) },
+    };
+  }
+
+  async #document(text: string, file: NonNullable<Outgoing['file']>): Promise<object> {
+    const body = new FormData();
+    body.append('messaging_product', 'whatsapp');
+    body.append('type', 'application/octet-stream');
+    body.append(
+      'file',
+      new Blob([new Uint8Array(file.bytes)], { type: 'application/octet-stream' }),
+      file.name,
+    );
+    const uploaded = await this.#graph.call('POST', `/${this.#options.phoneNumberId}/media`, { body });
+    const { id } = mediaIdSchema.parse(uploaded);
+    return { type: 'document', document: { id, filename: file.name, caption: text.slice(0, 1_000) } };
+  }
+
+  async #take(change: WhatsAppChange): Promise<void> {
+    if (change.metadata.phone_number_id !== this.#options.phoneNumberId) return;
+    for (const status of change.statuses) this.#look(status);
+    for (const message of change.messages) {
+      const incoming = incomingOf(this.#adapter, change, message);
+      if (incoming === 'senseless')
+        this.#options.log.warn('WhatsApp sent a message that makes no sense; it was passed over');
+      else if (incoming !== undefined) await this.#hear(incoming);
+    }
+  }
+
+  async #hear(incoming: Incoming): Promise<void> {
+    // Meta repeats what is not answered with 200.
+    if (this.#receive === undefined) throw new GeodeError('stopping', 'The channel is not open');
+    this.#lastHeard.delete(incoming.address);
+    this.#lastHeard.set(incoming.address, incoming.id);
+    const [oldest] = this.#lastHeard.keys();
+    if (this.#lastHeard.size > mostRemembered && oldest !== undefined) this.#lastHeard.delete(oldest);
+    this.#health.heard();
+    await this.#receive(incoming);
+  }
+
+  /** Meta tells later when a message that it took did not arrive. */
+  #look(given: unknown): void {
+    const { data } = statusSchema.safeParse(given);
+    if (data?.status !== 'failed') return;
+    const reason = data.errors[0]?.title ?? 'no reason given';
+    this.#health.failed(`WhatsApp did not deliver a message: ${reason}`);
+    this.#options.log.warn({ message: data.id }, `WhatsApp did not deliver a message: ${reason}`);
+  }
+}
+
+const sentSchema = z.looseObject({
+  messages: z.tuple([z.looseObject({ id: z.string() })]).rest(z.unknown()),
+});
+const mediaSchema = z.looseObject({ url: z.string() });
+const mediaIdSchema = z.looseObject({ id: z.string() });
+const statusSchema = z.looseObject({
+  id: z.string(),
+  status: z.string(),
+  errors: z.array(z.looseObject({ title: z.string().optional() })).default([]),
+});
+
+function asButtons(buttons: Buttons): object {
+  const made = buttons.map(({ label, value }) => ({
+    type: 'reply',
+    reply: { id: value, title: label.slice(0, buttonLimits.label) },
+  }));
+  return { type: 'button', action: { buttons: made } };
+}
+
+function asList(buttons: Buttons): object {
+  const rows = buttons.map(({ label, value }) => ({ id: value, title: label.slice(0, listLimits.label) }));
+  return { type: 'list', action: { button: 'Choose', sections: [{ title: 'Choose', rows }] } };
+}

@@ -1,0 +1,147 @@
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { openChannelMarks } from '../../src/chat/channels/channel-marks.ts';
+import { openDiscord } from '../../src/chat/channels/discord/discord.ts';
+import { noLog } from '../../src/core/log.ts';
+import { channelContract, type PlatformHarness, platformScene } from '../contracts/channel.ts';
+import { type DiscordServer, discordToken, startDiscord } from '../fixtures/discord-server.ts';
+import { type AgentScript, resultOf } from '../fixtures/scripted-agents.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+
+const soon = { timeout: 60_000 };
+const ann = '80351110224678912';
+const eve = '66600000000000666';
+const guild = '41771983423143937';
+/** The direct messages of a person. */
+const directly = (person: string) => `9${person}`;
+
+interface DiscordHarness extends PlatformHarness {
+  readonly server: DiscordServer;
+}
+
+async function discord(groups: 'addressed' | 'all' | 'off' = 'addressed'): Promise<DiscordHarness> {
+  const server = await startDiscord();
+  const folder = temporaryFolder();
+  let last: Record<string, unknown> = {};
+  const at = (person: string) => server.messages.filter(({ channel }) => channel === directly(person));
+  const call = 'POST /channels/*/messages';
+  return {
+    server,
+    ann,
+    eve,
+    secrets: [discordToken],
+    bold: '**there**',
+    longest: 2000,
+    canEdit: true,
+    open: () =>
+      openDiscord({
+        token: discordToken,
+        apiUrl: server.url,
+        groups,
+        marks: openChannelMarks(join(folder.path, 'marks.db'), 'discord'),
+        log: noLog,
+        editEveryMs: 20,
+      }),
+    say(from, text, { file, as } = {}) {
+      last = server.write(directly(from), from, text, {
+        ...(file !== undefined && { attachments: [server.addFile(file.name, file.bytes)] }),
+        ...(as !== undefined && { author: { id: from, username: 'e', global_name: as } }),
+      });
+    },
+    repeat: () => server.dispatch('MESSAGE_CREATE', last),
+    garbage() {
+      server.dispatch('MESSAGE_CREATE', { id: 7, channel_id: null });
+      server.dispatch('INTERACTION_CREATE', { id: '1', token: 't', type: 3, data: { custom_id: 'no' } });
+      server.dispatch('NEVER_HEARD_OF', {});
+      server.dispatch('MESSAGE_UPDATE', { id: '1', channel_id: '2', embeds: [] });
+      server.raw('{{{');
+      server.raw('[]');
+    },
+    shown: (to) =>
+      at(to).map(({ buttons, ...rest }) => ({ ...rest, buttons: buttons.map(({ label }) => label) })),
+    press(from, to, label) {
+      const message = at(to).findLast(({ buttons }) => buttons.length > 0);
+      if (message === undefined) throw new Error('No message has buttons');
+      server.press(from, message, label);
+    },
+    hasTyped: () => server.calls.some((each) => each.call === 'POST /channels/*/typing'),
+    drop: () => server.drop(),
+    slowDown() {
+      const body = { message: 'You are being rate limited.', retry_after: 1, global: false };
+      for (let times = 0; times < 2; times += 1) server.fail(call, { status: 429, body });
+    },
+    cutSend: () => server.fail(call, 'cut-after'),
+    get revoked() {
+      return server.revoked;
+    },
+    set revoked(value) {
+      server.revoked = value;
+    },
+    async [Symbol.asyncDispose]() {
+      await server[Symbol.asyncDispose]();
+      folder[Symbol.dispose]();
+    },
+  };
+}
+
+channelContract('discord', discord);
+
+const echo: AgentScript = async function* ({ message }) {
+  yield resultOf(`You said ${message.text}`);
+};
+
+it('CH-1: discord: resumes after a lost connection, begins anew when the session is gone, and heeds the platform', async () => {
+  await using platform = await discord();
+  const { server } = platform;
+  await using world = await platformScene('discord', platform, echo);
+  platform.say(ann, 'one');
+  await expect.poll(() => platform.shown(ann).length, soon).toBe(1);
+  server.drop();
+  await expect.poll(() => server.greetings, soon).toEqual(['identify', 'resume']);
+  server.raw(JSON.stringify({ op: 7 }));
+  await expect.poll(() => server.greetings.length, soon).toBe(3);
+  server.drop('forget');
+  platform.say(ann, 'two');
+  await expect.poll(() => platform.shown(ann).at(-1)?.text, soon).toBe('You said two');
+  expect(server.greetings).toEqual(['identify', 'resume', 'resume', 'identify']);
+  expect(world.agents.turns).toHaveLength(2);
+});
+
+it('CH-1: discord: in a server it answers what is meant for it, in the channel or thread where it was said', async () => {
+  await using platform = await discord();
+  const { server } = platform;
+  await using world = await platformScene('discord', platform, echo);
+  const here = { guild_id: guild };
+  const meant = { ...here, mentions: [{ id: server.botId }] };
+  server.write('500100', ann, 'nice weather', here);
+  server.write('500100', ann, `<@${server.botId}> what is up?`, meant);
+  server.write('500200', ann, `in a thread, <@!${server.botId}>`, meant);
+  server.write('500100', ann, 'an answer', {
+    ...here,
+    referenced_message: { author: { id: server.botId } },
+  });
+  server.write('500100', '777', 'of a program', { ...meant, author: { id: '777', bot: true } });
+  const at = (channel: string) =>
+    server.messages.filter((each) => each.channel === channel).map(({ text }) => text);
+  await expect.poll(() => at('500100'), soon).toEqual(['You said what is up?', 'You said an answer']);
+  await expect.poll(() => at('500200'), soon).toEqual(['You said in a thread,']);
+  expect(world.agents.turns).toHaveLength(3);
+  expect(new Set(world.agents.turns.map(({ chat }) => chat)).size).toBe(2);
+});
+
+it('CH-1: discord: an answer rings for nobody, and a message that was changed is heard again as a change', async () => {
+  await using platform = await discord();
+  const { server } = platform;
+  await using world = await platformScene('discord', platform, async function* ({ message }) {
+    yield resultOf(`@everyone ${message.text}`);
+  });
+  platform.say(ann, 'wrong');
+  await expect.poll(() => platform.shown(ann).length, soon).toBe(1);
+  expect(server.messages[0]?.mentions).toEqual({ parse: [] });
+  const { id } = server.write(directly(ann), ann, 'x', { author: { id: '1', bot: true } });
+  const changed = { id, channel_id: directly(ann), author: { id: ann, username: 'ann' }, content: 'right' };
+  server.dispatch('MESSAGE_UPDATE', { ...changed, edited_timestamp: null });
+  server.dispatch('MESSAGE_UPDATE', { ...changed, edited_timestamp: '2026-11-16T20:00:00Z' });
+  await expect.poll(() => world.agents.turns.at(-1)?.message.text, soon).toBe('(edited) right');
+  expect(world.agents.turns).toHaveLength(2);
+});
