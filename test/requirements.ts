@@ -18,7 +18,7 @@ const groups: Readonly<Record<string, { readonly count: number; readonly claimed
   CRY: { count: 5, claimed: [1, 2, 3, 4, 5] },
   MEM: { count: 8, claimed: [1, 2, 3, 4, 5, 6, 7, 8] },
   CTX: { count: 4, claimed: [1, 2, 3, 4] },
-  GW: { count: 5, claimed: [1, 2, 5] },
+  GW: { count: 5, claimed: [1, 2, 3, 4, 5] },
   CH: { count: 1, claimed: [] },
   CA: { count: 5, claimed: [] },
   CFG: { count: 1, claimed: [] },

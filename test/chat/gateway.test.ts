@@ -67,12 +67,12 @@ it(
   'GW-3: an approval outlives the gateway: asked before a kill, allowed after it, and then it runs',
   patience,
   async () => {
-    const command = 'rm -rf /; echo it ran > ran.txt';
+    const command = 'cat ~/.ssh/no-such-key; echo got-$((40+2))';
     await using scene = await gatewayWorld(
       (call) =>
-        call.prompt.includes('Exit code') || call.prompt.includes('host ended during')
+        call.prompt.includes('got-42')
           ? { text: 'Done with it.' }
-          : { text: '', calls: [{ tool: 'shell', input: { command: `true || ${command}` } }] },
+          : { text: '', calls: [{ tool: 'shell', input: { command } }] },
       { [ann]: 'ann' },
     );
     const { telegram } = scene;
@@ -80,11 +80,11 @@ it(
     telegram.write(ann, 'clean up');
     const question = () => telegram.messages.find(({ buttons }) => buttons.length > 0);
     await expect.poll(question, { timeout: 120_000 }).toBeDefined();
-    expect(question()?.text).toContain('true || rm -rf');
+    expect(question()?.text).toMatch(/no\\?-such\\?-key/);
     await ended(gateway, 'SIGKILL');
     await scene.start();
     const asked = question();
     if (asked !== undefined) telegram.press(ann, asked, 'Allow once');
-    await expect.poll(() => telegram.shown(ann).join(' '), { timeout: 120_000 }).toContain('allowed');
+    await expect.poll(() => telegram.shown(ann).join(' '), { timeout: 120_000 }).toContain('Done with it');
   },
 );

@@ -6,6 +6,7 @@ import { type AgentDriver, type DriverTurn, stopReason } from '../driver.ts';
 import { openBound } from '../programs/bound-sandbox.ts';
 import { endProgram } from '../programs/end-program.ts';
 import { IdlePrograms } from '../programs/idle-programs.ts';
+import { openSessionTools } from '../session-tools.ts';
 import { type AcpState, stateOf, withoutProgram } from './acp-state.ts';
 import { AcpConversation } from './conversation.ts';
 
@@ -127,8 +128,8 @@ async function startProgram(turn: DriverTurn, before: AcpState, options: AcpOpti
   }
 }
 
-async function serversOf({ sandbox, signal }: DriverTurn, { tools }: AcpOptions): Promise<McpServer[]> {
-  const session = await tools?.open(sandbox, { signal });
+async function serversOf(turn: DriverTurn, { tools }: AcpOptions): Promise<McpServer[]> {
+  const session = await openSessionTools(tools, turn);
   if (session === undefined) return [];
   const { command, args } = session.server;
   return [{ name: 'geode', command, args: [...args], env: [] }];

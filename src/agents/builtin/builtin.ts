@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { UserSchedules } from '../../core/chat.ts';
 import type { MemoryStore } from '../../core/memory.ts';
 import type { Model, ModelMessage, Models } from '../../core/model.ts';
@@ -104,13 +105,15 @@ export function namespaceOf({ user, chat, audience }: DriverTurn): string {
 
 /** A denial ends it: nothing else is asked for in the same turn. */
 export function permitIn(turn: DriverTurn, history: History) {
-  return async ({ call, rule, command }: PermitRequest): Promise<boolean> => {
+  return async ({ rule, command }: PermitRequest): Promise<boolean> => {
     const isDenied = history
       .after(history.summary?.upto ?? 0)
       .some(({ turn: of, message }) => of === turn.turn && isDenial(message));
     if (isDenied) return false;
-    // What the policy refuses is nobody's routine: no class of acts that are allowed ahead has it.
-    const request = { id: call, tool: `shell (${rule})`, input: command, act: { type: 'other' } } as const;
+    // What the policy refuses is nobody's routine: no class of acts that are allowed ahead has it. It is known by its
+    // text: a model that another host asks again makes the same call under another id.
+    const id = createHash('sha256').update(command).digest('hex');
+    const request = { id, tool: `shell (${rule})`, input: command, act: { type: 'other' } } as const;
     return (await turn.ask(request)) !== 'deny';
   };
 }

@@ -94,17 +94,14 @@ const noNetwork = 'no network: only its own loopback is there';
 /** The kernel's word for each wall. */
 const walls: readonly (readonly [RegExp, string])[] = [
   [/read-only file system/i, 'a file system that is read-only'],
-  [/no space left|disk quota/i, 'the disk limit'],
+  [/no space left|disk quota|i\/o error/i, 'the disk limit'],
   [/can(no|')t fork|resource temporarily unavailable/i, 'the limit of processes'],
   [/no such process/i, 'processes of its own: the one outside does not exist inside'],
-  [
-    /no such (file|device)|can't create|nonexistent/i,
-    'a file system of its own: the path does not exist inside',
-  ],
   [
     /operation not permitted|permission denied|superuser|are you root/i,
     'missing privileges: capabilities, seccomp or its user',
   ],
+  [/no such (file|device)|nonexistent/i, 'a file system of its own: the path does not exist inside'],
 ];
 
 function stoppedBy(
@@ -122,7 +119,7 @@ function stoppedBy(
   return {
     verdict: 'stopped',
     by: wall ?? 'nothing came of it',
-    evidence: evidence || `exit code ${exitCode}`,
+    evidence: evidence || `exit code ${exitCode ?? signal}`,
   };
 }
 
