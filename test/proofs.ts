@@ -96,7 +96,7 @@ export const proofs: Readonly<Record<string, readonly string[]>> = {
   'MCP-2': [...toolWalls, 'test/mcp/session-calls.test.ts'],
   'MCP-3': [...toolWalls, 'test/mcp/killed-host.test.ts'],
   'MCP-4': [...toolWalls, ...['session-calls', 'servers'].map((name) => `test/mcp/${name}.test.ts`)],
-  'MCP-5': ['http', 'stdio', 'conformance'].map((name) => `test/mcp/${name}.test.ts`),
+  'MCP-5': ['http', 'stdio', 'conformance', 'real-clients'].map((name) => `test/mcp/${name}.test.ts`),
   'AGT-6': ['test/images/images.test.ts', 'test/images/builds.test.ts > builds on docker'],
   'AGT-5': ['test/agents/acp.test.ts', 'test/agents/codex.test.ts'],
   'SLV-3': [...api('solve'), 'test/cli/solve-commands.test.ts', 'test/dashboard/dashboard.test.ts'],

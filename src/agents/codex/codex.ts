@@ -141,7 +141,12 @@ function codexCommand(options: {
     'analytics.enabled': false,
     'features.plugins': false,
     'features.apps': false,
-    ...(tools && { 'mcp_servers.geode.command': tools.command, 'mcp_servers.geode.args': tools.args }),
+    // Required: the program otherwise asks the model before it knows the tools.
+    ...(tools && {
+      'mcp_servers.geode.command': tools.command,
+      'mcp_servers.geode.args': tools.args,
+      'mcp_servers.geode.required': true,
+    }),
   };
   // A value is TOML; JSON of texts, numbers and lists of them is that too.
   const given = Object.entries(settings).flatMap(([name, value]) => [
