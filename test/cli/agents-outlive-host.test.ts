@@ -36,9 +36,10 @@ describe.each(scenes)('a killed host and $name', patience, (scene) => {
   };
 
   beforeAll(async () => {
-    if (scene.unavailable !== undefined) return;
-    server = await startModelServer(agentScript(steps));
-    home = await sandboxHome(scene.settings(server));
+    if (scene.unavailable === undefined) {
+      server = await startModelServer(agentScript(steps));
+      home = await sandboxHome(scene.settings(server));
+    }
   }, 240_000);
   afterAll(async () => {
     await home?.[Symbol.asyncDispose]();
