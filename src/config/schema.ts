@@ -32,9 +32,11 @@ const toolServer = z
     command: z.array(z.string().min(1)).min(1).optional().describe('the program and its arguments'),
     image: z.string().min(1).optional().describe('of its sandbox'),
     folders: z
-      .array(folder)
+      .array(z.union([folder, z.strictObject({ source: folder, target: folder })]))
       .default([])
-      .describe('of this machine, shown to it read-only; below security.mount_roots'),
+      .describe(
+        'of this machine, shown to it read-only under the same path or another; below security.mount_roots',
+      ),
     env: z.record(z.string(), z.string()).default({}).describe('its environment'),
     allow: z.array(z.string()).default([]).describe('hosts that it may reach; none by default'),
     url: z.url().optional().describe('of a server over HTTP, instead of a command'),

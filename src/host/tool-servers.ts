@@ -71,7 +71,9 @@ async function sandboxFor({ image, folders, allow }: ServerConfig, { app }: Part
       {
         id: newMarkedId('run'),
         ...(image !== undefined && { image }),
-        mounts: folders.map((source) => ({ source, target: source })),
+        mounts: folders.map((given) =>
+          typeof given === 'string' ? { source: given, target: given } : given,
+        ),
       },
       { onPull: () => {}, ...(signal && { signal }) },
     ),

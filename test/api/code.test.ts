@@ -131,7 +131,7 @@ describe('contexts over HTTP', () => {
 });
 
 describe('the host over HTTP', () => {
-  test('API-1: runtimes have grades, settings hide their secrets, health has the version', async () => {
+  test('API-1, RT-5: runtimes have grades, settings hide their secrets, health has the version', async () => {
     expect(await client.runtimes()).toMatchObject([{ name: 'bubblewrap', available: true, grade: 'os' }]);
     const text = JSON.stringify(await client.settings());
     expect(text).not.toContain('hush');

@@ -136,7 +136,7 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: geode onboard${reason}`, patience
     await expect(readFile(fileOf(home))).rejects.toThrow('ENOENT');
   });
 
-  it('asks nothing with --yes: answers from a file and flags, then the gateway answers on Telegram', async () => {
+  it('CLI-1: asks nothing with --yes: answers from a file and flags, then the gateway answers on Telegram', async () => {
     await using server = await startModelServer(model);
     await using telegram = await startTelegram();
     await using home = await sandboxHome({ GEODE_GATEWAY_PORT: '0', MODEL_KEY: key, BOT: telegramToken });

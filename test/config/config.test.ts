@@ -26,6 +26,20 @@ describe('config', () => {
     expect(settings.every(({ source }) => source.from === 'default')).toBe(true);
   });
 
+  it('CFG-1: has a section for each part, and CA-1: agents inside sandboxes have the promised limits', async () => {
+    const { config } = await loadConfig(host());
+    expect(Object.keys(config)).toEqual(
+      expect.arrayContaining(
+        'runtime sandbox container_agent memory qdrant providers gateway channels security'.split(' '),
+      ),
+    );
+    const { memory, cpus, timeout, network, mounts, concurrency } = config.container_agent;
+    expect({ memory, cpus, timeout, network, mounts }).toEqual({
+      ...{ memory: 1024 ** 3, cpus: 2, timeout: 300, network: 'none', mounts: [] },
+    });
+    expect(concurrency).toBeGreaterThan(0);
+  });
+
   it('CFG-1: takes comments and trailing commas, and says where each value came from', async () => {
     const { config, settings } = await load(
       '{ // why\n "runtime": { "name": "docker", },\n "sandbox": { "memory": "1g", "cpus": null } }',

@@ -103,7 +103,7 @@ describe.skipIf(missing)(
       await page.getByText('Live', { exact: true }).first().waitFor();
     });
 
-    test('a sandbox: made, seen by another browser at once, with its figures and graphs', async () => {
+    test('RT-5: a sandbox: made, seen by another browser at once, with its figures and graphs', async () => {
       const other = await world.open();
       await go('sandboxes', other);
       await other.getByText('There are no sandboxes yet').waitFor();

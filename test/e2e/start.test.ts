@@ -13,7 +13,7 @@ const demo = fileURLToPath(new URL('../../scripts/demo.ts', import.meta.url));
 
 describe('npm start', () => {
   test.skipIf(!bubblewrap.available)(
-    'CTX-1, CTX-2, CTX-3: shows the sandbox, then serves; the commands that it prints work as they stand',
+    'CTX-1, CTX-2, CTX-3, PKG-1: shows the sandbox, then serves; the commands that it prints work as they stand',
     async () => {
       using home = temporaryFolder();
       const child = spawn(process.execPath, [demo, '--port', '0'], {

@@ -232,8 +232,9 @@ print(link.recv(1))
       expect((await egress.get()).policy.mode).toBe('learn');
       expect((await egress.learned()).policy).toEqual(learned);
       expect((await egress.get()).policy).toEqual(learned);
-      const { stdout } = await fetching('school', url('/exam'), `http://127.0.0.1:${echo.port}/`);
-      expect(stdout).toMatch(/^hello from .*\/exam\n403 /);
+      const again = await fetching('school', url('/lesson'), url('/exam'), `http://127.0.0.1:${echo.port}/`);
+      expect(again.stdout).toMatch(/^hello from .*\/lesson\n403 /);
+      expect(again.stdout.match(/^403 /gm)).toHaveLength(2);
       await operator.sandboxes.remove('school');
     });
   },

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { getRequestListener } from '@hono/node-server';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
@@ -41,7 +41,8 @@ describe.skipIf(!everything.available)(`MCP servers of the operator${skipped}`, 
     const http = all.use(await httpServer());
     const node = dirname(process.execPath);
     const folder = everything.available ? everything.folder : '';
-    const program = join(folder, 'node_modules/@modelcontextprotocol/server-everything/dist/index.js');
+    const program = '/opt/everything/node_modules/@modelcontextprotocol/server-everything/dist/index.js';
+    const ownNode = { source: node, target: '/opt/node' };
     world = hostWorld({
       GEODE_RUNTIME_NAME: 'bubblewrap',
       GEODE_SECURITY_MOUNT_ROOTS: JSON.stringify([folder, node, fixtures]),
@@ -51,13 +52,13 @@ describe.skipIf(!everything.available)(`MCP servers of the operator${skipped}`, 
       GEODE_PROVIDERS_DEFAULT: 'scripted/small',
       GEODE_MCP_SERVERS: JSON.stringify({
         everything: {
-          command: [process.execPath, program, 'stdio'],
-          folders: [folder, node],
+          command: ['/opt/node/node', program, 'stdio'],
+          folders: [{ source: folder, target: '/opt/everything' }, ownNode],
           tools: ['echo', 'get-sum'],
         },
         bad: {
-          command: [process.execPath, join(fixtures, 'bad-mcp-server.mjs')],
-          folders: [fixtures, node],
+          command: ['/opt/node/node', '/opt/fixtures/bad-mcp-server.mjs'],
+          folders: [{ source: fixtures, target: '/opt/fixtures' }, ownNode],
           timeout: 5,
         },
         web: { url: http.url, secret: 'web-token' },
