@@ -198,8 +198,9 @@ export class GuestSandbox implements Sandbox {
   }
 }
 
+/** People type it behind a command, where a dash at the beginning would make it an option. */
 function newProcessId(): string {
-  return randomBytes(9).toString('base64url');
+  return randomBytes(9).toString('base64url').replace(/^-/, '0');
 }
 
 /** A command may end without reading all of its stdin; what it did not want is not an error. */
