@@ -35,9 +35,11 @@ export function JournalView({ chat, process }: { readonly chat: string; readonly
   useEffect(() => {
     if (start === atEnd && isFollowing.current && lines.length > 0) rows.scrollToIndex(lines.length - 1);
   }, [lines, rows, start]);
+  // The list remembers where it was scrolled to: what is shown from another place on begins at its first line.
+  const hasLines = lines.length > 0;
   useEffect(() => {
-    if (start !== atEnd) frame.current?.scrollTo({ top: 0 });
-  }, [start]);
+    if (start !== atEnd && hasLines) rows.scrollToOffset(0);
+  }, [start, hasLines, rows]);
   return (
     <Card
       title={text.processes.follow}
