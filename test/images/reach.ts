@@ -1,9 +1,13 @@
 /** How this machine reaches the packages that images are made of: as its own tools do. */
+import { existsSync } from 'node:fs';
 import { command } from '../engine/command.ts';
+
+const systemCertificates = '/etc/ssl/certs/ca-certificates.crt';
 
 /** Settings of a host, from what this machine is set to. */
 export async function mirrorSettings(): Promise<Readonly<Record<string, string>>> {
-  const { NODE_EXTRA_CA_CERTS: certificates, npm_config_registry: registry } = process.env;
+  const system = existsSync(systemCertificates) ? systemCertificates : undefined;
+  const { NODE_EXTRA_CA_CERTS: certificates = system, npm_config_registry: registry } = process.env;
   const debian = await command(
     'apt-get',
     [
