@@ -20,6 +20,9 @@ export class Connection implements Disposable {
 
   constructor(file: string, { timeoutMs = 0, readOnly = false }: ConnectionOptions = {}) {
     this.#db = new DatabaseSync(file, { timeout: timeoutMs, readOnly });
+    // What a statement sets aside stays in memory: a killed process would leave its file, and what is in it, in the
+    // temporary folder.
+    this.#db.exec('PRAGMA temp_store = MEMORY');
     this.sql = new Sql(this.#db);
     this.#timeoutMs = timeoutMs;
   }

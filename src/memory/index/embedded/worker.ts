@@ -31,6 +31,7 @@ interface Open {
 
 const { file }: IndexWorkerInput = workerData;
 const db = new DatabaseSync(file, { readOnly: true, timeout: 10_000 });
+db.exec('PRAGMA temp_store = MEMORY');
 const sql = new Sql(db);
 const open = new Map<string, Open>();
 const dataVersion = db.prepare('PRAGMA data_version');
