@@ -1,5 +1,6 @@
 import type { Section } from './section.ts';
 import { burstSection } from './spine/burst.ts';
+import { chatSection } from './spine/chat.ts';
 import { createSection } from './spine/create.ts';
 import { execSection } from './spine/exec.ts';
 import { firstByteSection } from './spine/first-byte.ts';
@@ -25,5 +26,6 @@ export const sections: readonly Section[] = [
   persistentSection,
   workspacesSection,
   mcpSection,
+  chatSection,
   terminalSection,
 ];
