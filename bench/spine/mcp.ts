@@ -8,9 +8,9 @@ import { z } from 'zod';
 import { approvalChapter } from '../../src/approvals/approval-table.ts';
 import { openApprovals } from '../../src/approvals/open-approvals.ts';
 import { createClient } from '../../src/client/client.ts';
-import { noEvents } from '../../src/core/events.ts';
 import { noLog } from '../../src/core/log.ts';
 import type { PersistentSandbox } from '../../src/core/persistent.ts';
+import { EventLog, eventChapter } from '../../src/ledger/event-log.ts';
 import { Ledger } from '../../src/ledger/ledger.ts';
 import { openServers } from '../../src/mcp/servers/open-servers.ts';
 import { openToolSessions } from '../../src/mcp/sessions/open-sessions.ts';
@@ -49,8 +49,10 @@ async function from(bench: Bench, name: 'docker' | 'bubblewrap'): Promise<Findin
   await using opened = new AsyncDisposableStack();
   const world = opened.use(await sandboxWorld(name, docker.available ? { dockerSocket: docker.socket } : {}));
   const ledger = opened.use(
-    new Ledger(join(world.options.stateDir, 'ledger.db'), [approvalChapter, toolChapter]),
+    new Ledger(join(world.options.stateDir, 'ledger.db'), [approvalChapter, eventChapter, toolChapter]),
   );
+  // As on a host: every call is told as an event too.
+  const events = new EventLog(ledger);
   const tools = opened.use(
     openToolSessions({
       servers: openServers([], { version: 'test', log: noLog }),
@@ -60,10 +62,10 @@ async function from(bench: Bench, name: 'docker' | 'bubblewrap'): Promise<Findin
       rules: { rate: unlimited, timeoutMs: 60_000, askTimeoutMs: 60_000 },
       auditLimits: { mostRecords: 100_000, keepMs: 3_600_000 },
       client: async () => nobody,
-      events: { ...noEvents, read: noNews },
+      events,
       log: noLog,
       version: 'bench',
-      approvals: opened.use(openApprovals({ ledger, events: noEvents })),
+      approvals: opened.use(openApprovals({ ledger, events })),
     }),
   );
   const mine = (await world.host({ tools })).of('bench');
@@ -186,5 +188,3 @@ async function next(lines: AsyncIterator<string>): Promise<number> {
 
 /** The tool asks for nothing of the API. */
 const nobody = createClient({ url: 'http://127.0.0.1:9' });
-
-async function* noNews(): AsyncGenerator<never> {}

@@ -102,15 +102,17 @@ export class CallAudit {
     this.#limits = limits;
   }
 
-  add(record: ToolCallRecord): void {
-    const { at, user, chat, sandboxId, sessionId, tool, outcome, durationMs } = record;
-    this.#ledger.write(
-      (
-        sql,
-      ) => sql.run`INSERT INTO tool_calls (at, user, chat, sandbox_id, session_id, tool, arguments, outcome, duration_ms)
-        VALUES (${at}, ${user}, ${chat}, ${sandboxId}, ${sessionId}, ${tool}, ${record.arguments}, ${outcome}, ${durationMs})`,
-    );
-    this.#untilPrune -= 1;
+  /** All of them in one commit. */
+  add(records: readonly ToolCallRecord[]): void {
+    if (records.length === 0) return;
+    this.#ledger.write((sql) => {
+      for (const record of records) {
+        const { at, user, chat, sandboxId, sessionId, tool, outcome, durationMs } = record;
+        sql.run`INSERT INTO tool_calls (at, user, chat, sandbox_id, session_id, tool, arguments, outcome, duration_ms)
+          VALUES (${at}, ${user}, ${chat}, ${sandboxId}, ${sessionId}, ${tool}, ${record.arguments}, ${outcome}, ${durationMs})`;
+      }
+    });
+    this.#untilPrune -= records.length;
     if (this.#untilPrune > 0) return;
     this.#untilPrune = pruneEvery;
     this.#prune();
