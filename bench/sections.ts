@@ -1,6 +1,8 @@
 import type { Section } from './section.ts';
 import { burstSection } from './spine/burst.ts';
+import { chatSection } from './spine/chat.ts';
 import { createSection } from './spine/create.ts';
+import { egressSection } from './spine/egress.ts';
 import { execSection } from './spine/exec.ts';
 import { firstByteSection } from './spine/first-byte.ts';
 import { footprintSection } from './spine/footprint.ts';
@@ -24,6 +26,8 @@ export const sections: readonly Section[] = [
   growthSection,
   persistentSection,
   workspacesSection,
+  egressSection,
   mcpSection,
+  chatSection,
   terminalSection,
 ];
