@@ -11,7 +11,7 @@ export interface Question {
 const manners = ['', '', '', ' by hand', '', '', '', '', '', ' slowly'] as const;
 
 /** Who hears nothing for so long writes all the same. */
-const patienceMs = 30_000;
+const patienceMs = 120_000;
 const mostOpen = 3;
 /** Every so many messages are delivered twice by the platform. */
 const deliveredTwice = 25;
