@@ -1,3 +1,4 @@
+import { dashboardSection } from './dashboard/dashboard.ts';
 import type { Section } from './section.ts';
 import { burstSection } from './spine/burst.ts';
 import { createSection } from './spine/create.ts';
@@ -26,4 +27,5 @@ export const sections: readonly Section[] = [
   workspacesSection,
   mcpSection,
   terminalSection,
+  dashboardSection,
 ];

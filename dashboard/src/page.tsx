@@ -95,18 +95,35 @@ function LiveNotice() {
   );
 }
 
+const askEveryMs = 250;
+
 function useLiveQueries(): void {
   const queries = useQueryClient();
   useEffect(() => {
+    // Many events at once make an answer old once: a busy host is not asked the same for each of them.
+    const old = new Map<string, readonly string[]>();
+    let due: ReturnType<typeof setTimeout> | undefined;
+    const askAgain = () => {
+      due = undefined;
+      for (const [name, queryKey] of old) {
+        // What is on its way may be older than the event; on a slow network it comes all the same, then the newer one.
+        if (queries.isFetching({ queryKey }) > 0) continue;
+        old.delete(name);
+        void queries.invalidateQueries({ queryKey });
+      }
+      if (old.size > 0) due = setTimeout(askAgain, askEveryMs);
+    };
     const leave = live.listen((event) => {
       if (event === 'anew') void queries.invalidateQueries();
-      else for (const queryKey of keysToAskAgain(event)) void queries.invalidateQueries({ queryKey });
+      else for (const queryKey of keysToAskAgain(event)) old.set(queryKey.join('\n'), queryKey);
+      if (old.size > 0) due ??= setTimeout(askAgain, askEveryMs);
     });
     const hurry = () => live.hurry();
     addEventListener('online', hurry);
     document.addEventListener('visibilitychange', hurry);
     live.start();
     return () => {
+      clearTimeout(due);
       leave();
       removeEventListener('online', hurry);
       document.removeEventListener('visibilitychange', hurry);
