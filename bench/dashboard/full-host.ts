@@ -12,7 +12,6 @@ export const chatMessages = 1_000;
 export const main = 'main';
 
 const atOnce = 8;
-const chatCount = 3;
 
 export interface FullHost extends AsyncDisposable {
   readonly world: DashboardWorld;
@@ -66,16 +65,14 @@ async function remember(client: GeodeClient, signal: AbortSignal): Promise<void>
   }
 }
 
-/** The gateway answers its own commands without a model; each has an answer. */
+/** The gateway answers its own commands without a model: each message has a reply. */
 async function talk(client: GeodeClient, signal: AbortSignal): Promise<void> {
-  for (let chat = 0; chat < chatCount; chat += 1) {
-    const name = chat === 0 ? main : `talk ${chat}`;
-    await inTurns(chatMessages / 2, signal, () => client.chats.post(name, { text: '/help' }));
-    let replies = 0;
-    for await (const event of client.chats.events(name, { signal })) {
-      if (event.type === 'reply') replies += 1;
-      if (replies >= chatMessages / 2) break;
-    }
+  const words = `/model ${'a word and another, '.repeat(10)}`;
+  await inTurns(chatMessages / 2, signal, () => client.chats.post(main, { text: words }));
+  let heard = 0;
+  for await (const event of client.chats.events(main, { signal })) {
+    if ('seq' in event) heard += 1;
+    if (heard >= chatMessages) break;
   }
 }
 

@@ -10,20 +10,38 @@ import { HomePage } from './pages/home.tsx';
 import { LoginPage } from './pages/login.tsx';
 import { SandboxesPage } from './pages/sandboxes.tsx';
 import { Palette } from './palette.tsx';
-import { useRoute } from './route.ts';
+import { routeOf, useRoute } from './route.ts';
 import { text } from './text.ts';
 import { Problem } from './ui/problem.tsx';
 
 /** Each page is fetched when it is first opened, so that the first one comes soon. */
-const AgentsPage = lazy(async () => ({ default: (await import('./pages/agents.tsx')).AgentsPage }));
-const ApprovalsPage = lazy(async () => ({ default: (await import('./pages/approvals.tsx')).ApprovalsPage }));
-const ChatsPage = lazy(async () => ({ default: (await import('./pages/chats.tsx')).ChatsPage }));
-const EgressPage = lazy(async () => ({ default: (await import('./pages/egress.tsx')).EgressPage }));
-const MemoryPage = lazy(async () => ({ default: (await import('./pages/memory.tsx')).MemoryPage }));
-const RunsPage = lazy(async () => ({ default: (await import('./pages/runs.tsx')).RunsPage }));
-const SandboxPage = lazy(async () => ({ default: (await import('./pages/sandbox.tsx')).SandboxPage }));
-const SettingsPage = lazy(async () => ({ default: (await import('./pages/settings.tsx')).SettingsPage }));
-const SolvePage = lazy(async () => ({ default: (await import('./pages/solve.tsx')).SolvePage }));
+const load = {
+  agents: async () => ({ default: (await import('./pages/agents.tsx')).AgentsPage }),
+  approvals: async () => ({ default: (await import('./pages/approvals.tsx')).ApprovalsPage }),
+  chats: async () => ({ default: (await import('./pages/chats.tsx')).ChatsPage }),
+  egress: async () => ({ default: (await import('./pages/egress.tsx')).EgressPage }),
+  memory: async () => ({ default: (await import('./pages/memory.tsx')).MemoryPage }),
+  runs: async () => ({ default: (await import('./pages/runs.tsx')).RunsPage }),
+  sandboxes: async () => ({ default: (await import('./pages/sandbox.tsx')).SandboxPage }),
+  settings: async () => ({ default: (await import('./pages/settings.tsx')).SettingsPage }),
+  solve: async () => ({ default: (await import('./pages/solve.tsx')).SolvePage }),
+};
+const AgentsPage = lazy(load.agents);
+const ApprovalsPage = lazy(load.approvals);
+const ChatsPage = lazy(load.chats);
+const EgressPage = lazy(load.egress);
+const MemoryPage = lazy(load.memory);
+const RunsPage = lazy(load.runs);
+const SandboxPage = lazy(load.sandboxes);
+const SettingsPage = lazy(load.settings);
+const SolvePage = lazy(load.solve);
+
+/** The page that the address names is on its way while the host is asked who is there. */
+export function fetchAhead(): void {
+  const [page = '', name] = routeOf(location.hash.slice(1));
+  const isList = page === 'sandboxes' && name === undefined;
+  if (Object.hasOwn(load, page) && !isList) load[page as keyof typeof load]().catch(() => {});
+}
 
 export function Page() {
   const route = useRoute();
