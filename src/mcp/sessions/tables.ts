@@ -91,6 +91,9 @@ const callSchema = z.object({
 /** How many records come between two looks at the limits. */
 const pruneEvery = 200;
 
+/** More than come in between, so that those that are too old become fewer. */
+const mostPruned = 5 * pruneEvery;
+
 /** Every call of a tool: written once, never changed, dropped by age and number alone. */
 export class CallAudit {
   readonly #ledger: Ledger;
@@ -134,7 +137,9 @@ export class CallAudit {
   #prune(): void {
     const { mostRecords, keepMs } = this.#limits;
     this.#ledger.write((sql) => {
-      sql.run`DELETE FROM tool_calls WHERE at < ${Date.now() - keepMs}`;
+      // Only the oldest are looked at: a look at all of them would hold up everybody.
+      sql.run`DELETE FROM tool_calls WHERE at < ${Date.now() - keepMs}
+        AND id IN (SELECT id FROM tool_calls ORDER BY id LIMIT ${mostPruned})`;
       sql.run`DELETE FROM tool_calls WHERE id <= (SELECT max(id) FROM tool_calls) - ${mostRecords}`;
     });
   }
