@@ -28,10 +28,23 @@ export function spellingsOf(values: Iterable<string>): string[] {
 export function withoutSecrets(text: string, values: Iterable<string>): string {
   let clean = text;
   for (const value of spellingsOf(values)) clean = clean.replaceAll(value, '[redacted]');
+  for (const { pattern } of announcedSecrets) clean = clean.replace(pattern, '[redacted]');
   if (!mayHoldSecret(clean)) return clean;
   for (const { pattern } of secretShapes) clean = clean.replace(pattern, '[redacted]');
   return clean;
 }
+
+/**
+ * Secrets that only what stands before them tells: the password in a URL, the credential in a header. For whole texts; a
+ * stream of output would have to hold back too much to find them.
+ */
+export const announcedSecrets: readonly SecretShape[] = [
+  { name: 'secret', pattern: /(?<=:\/\/[^\s:/@]{1,64}:)[^\s/@]+(?=@)/g },
+  {
+    name: 'secret',
+    pattern: /(?<=\bauthorization["']?\s{0,4}[:=]\s{0,4}["']?(?:bearer|basic|token)\s{1,4})[^\s"']{8,}/gi,
+  },
+];
 
 export const secretShapes: readonly SecretShape[] = [
   {

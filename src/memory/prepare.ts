@@ -10,7 +10,7 @@ import {
   type Paging,
   type Query,
 } from '../core/memory.ts';
-import { scrub } from './secrets.ts';
+import { scrub } from '../core/scrub.ts';
 import { errorSignatures } from './text/error-signature.ts';
 import { wordCounts } from './text/words.ts';
 

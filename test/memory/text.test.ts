@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { openKeys } from '../../src/api/keys.ts';
-import { scrub } from '../../src/memory/secrets.ts';
+import { scrub } from '../../src/core/scrub.ts';
+import { withoutSecrets } from '../../src/core/secret-shapes.ts';
 import { chunks } from '../../src/memory/text/chunks.ts';
 import { errorSignatures } from '../../src/memory/text/error-signature.ts';
 import { words } from '../../src/memory/text/words.ts';
@@ -101,6 +102,14 @@ describe('secrets', () => {
     const { text, count } = scrub(`before ${secret} after`);
     expect(count).toBeGreaterThan(0);
     expect(text).toMatch(/^before .*removed\].* after$/s);
+  });
+
+  it.each([
+    ['postgres://bob:s3cr3tpass@db/x', 'postgres://bob:[redacted]@db/x'],
+    ['Authorization: Bearer abcdefgh12345678', 'Authorization: Bearer [redacted]'],
+    ['http://localhost:8080/a@b', 'http://localhost:8080/a@b'],
+  ])('a line of a log that says %j shows %j', (line, shown) => {
+    expect(withoutSecrets(line, [])).toBe(shown);
   });
 
   it("Geode's own keys are removed, wherever they stand (MEM-8, SEC-1)", () => {

@@ -1,0 +1,31 @@
+import { announcedSecrets, mayHoldSecret, secretShapes, spellingsOf } from './secret-shapes.ts';
+
+/**
+ * Takes secrets out of text before it is written anywhere: the exact values that the caller knows, also
+ * in the encodings they travel in, and what has the shape of a well-known key.
+ */
+export interface Scrubbed {
+  readonly text: string;
+  readonly count: number;
+}
+
+export function scrub(text: string, values: Iterable<string> = []): Scrubbed {
+  let count = 0;
+  let clean = text;
+  const replaceWith = (name: string) => () => {
+    count += 1;
+    return `[${name} removed]`;
+  };
+  for (const value of spellingsOf(values)) clean = clean.replaceAll(value, replaceWith('secret'));
+  const shapes = mayHoldSecret(clean) ? secretShapes : [];
+  for (const { name, pattern } of [...shapes, ...announcedSecrets])
+    clean = clean.replace(pattern, replaceWith(name));
+  clean = clean.replace(assignment, replaceWith('secret'));
+  return { text: clean, count };
+}
+
+/**
+ * What is assigned to a name that promises a secret. A log keeps these: in code, most are the names of variables.
+ */
+const assignment =
+  /(?<=\b[\w-]*(?:password|passwd|secret|api[_-]?key|access[_-]?token|auth[_-]?token)["']?\s*[:=]\s*["']?)(?![[\s"':=])[^\s"',;[\]]{8,}/gi;
