@@ -286,7 +286,14 @@ export interface GeodeErrorOptions {
   readonly cause?: unknown;
 }
 
+const mark = Symbol.for('geode.error');
+
 export class GeodeError extends Error {
+  /** There may be two copies of this class in one process, of the bundled commands and of what they load. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return typeof value === 'object' && value !== null && mark in value;
+  }
+
   override readonly name = 'GeodeError';
   readonly code: ErrorCode;
   readonly status: number;
@@ -299,6 +306,10 @@ export class GeodeError extends Error {
     this.status = errorCatalogue[code].status;
     this.hint = options.hint ?? errorCatalogue[code].hint;
     this.details = options.details ?? {};
+  }
+
+  get [mark](): true {
+    return true;
   }
 
   /** The shape that leaves the process: over HTTP, and from the CLI with `--json`. */
