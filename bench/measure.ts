@@ -8,6 +8,7 @@ const units = {
   'MB/s': 'more',
   'execs/s': 'more',
   'calls/s': 'more',
+  'messages/s': 'more',
   sandboxes: 'more',
 } as const;
 export type Unit = keyof typeof units;
@@ -18,6 +19,7 @@ const unitNames = [
   'MB/s',
   'execs/s',
   'calls/s',
+  'messages/s',
   'sandboxes',
 ] as const satisfies readonly Unit[];
 

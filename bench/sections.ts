@@ -1,5 +1,7 @@
+import { dashboardSection } from './dashboard/dashboard.ts';
 import type { Section } from './section.ts';
 import { burstSection } from './spine/burst.ts';
+import { chatSection } from './spine/chat.ts';
 import { createSection } from './spine/create.ts';
 import { egressSection } from './spine/egress.ts';
 import { execSection } from './spine/exec.ts';
@@ -27,5 +29,7 @@ export const sections: readonly Section[] = [
   workspacesSection,
   egressSection,
   mcpSection,
+  chatSection,
   terminalSection,
+  dashboardSection,
 ];
