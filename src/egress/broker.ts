@@ -78,10 +78,6 @@ export class Broker implements Disposable {
     this.#watchExpiry();
   }
 
-  get openCount(): number {
-    return this.#open.size;
-  }
-
   decide(request: Request): Decision {
     const decision = decide(this.#policy, request);
     if (decision.allowed || !decision.undecided) return decision;
