@@ -258,6 +258,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./commands/egress/ls.ts')).egressLsCommand,
   },
   {
+    name: 'egress default',
+    summary: 'show or say what your new sandboxes and runs may reach that name nothing',
+    load: async () => (await import('./commands/egress/default.ts')).egressDefaultCommand,
+  },
+  {
     name: 'egress allow',
     summary: 'let a sandbox reach a host, at once',
     load: async () => (await import('./commands/egress/allow.ts')).egressAllowCommand,
