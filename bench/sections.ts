@@ -1,3 +1,4 @@
+import { dashboardSection } from './dashboard/dashboard.ts';
 import type { Section } from './section.ts';
 import { burstSection } from './spine/burst.ts';
 import { chatSection } from './spine/chat.ts';
@@ -30,4 +31,5 @@ export const sections: readonly Section[] = [
   mcpSection,
   chatSection,
   terminalSection,
+  dashboardSection,
 ];

@@ -141,7 +141,7 @@ async function allAtOnce(bench: Bench, scene: GatewayWorld, everyone: readonly n
   await wave('warm up');
   const waits: number[] = [];
   const rates: number[] = [];
-  for (let round = 0; round < bench.rounds(10); round += 1) {
+  for (let round = 0; round < bench.rounds(6); round += 1) {
     bench.signal.throwIfAborted();
     const took = await wave(`wave ${round}`);
     waits.push(...took);

@@ -1,9 +1,10 @@
 /** What a tool of a session is given, and what every call of one passes: the rate, the deadline, the audit. */
-import { createRateLimiter, type RateLimit, type RateLimiter } from '../../api/guards/rate-limit.ts';
+
 import type { GeodeClient } from '../../client/client.ts';
 import type { Approvals } from '../../core/approval.ts';
 import { GeodeError, isGeodeError } from '../../core/errors.ts';
 import type { Files } from '../../core/files.ts';
+import { createRateLimiter, type RateLimit, type RateLimiter } from '../../core/rate-limit.ts';
 import type { ToolCallRecord, ToolSession } from '../../core/tools.ts';
 import { scrub } from '../../memory/secrets.ts';
 import { isAllowed } from '../servers/allowed.ts';

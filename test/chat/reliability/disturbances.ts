@@ -2,7 +2,7 @@ import { generator } from '../../fixtures/random.ts';
 import type { TelegramServer } from '../../fixtures/telegram-server.ts';
 
 export interface Disturbance {
-  /** It happens when so many messages were written. */
+  /** It happens when so many answers were read. */
   readonly at: number;
   readonly kind: (typeof kinds)[number];
 }

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { TelegramServer } from '../../fixtures/telegram-server.ts';
+import type { BotMessage, TelegramServer } from '../../fixtures/telegram-server.ts';
 
 export interface Question {
   readonly step: number;
@@ -11,7 +11,7 @@ export interface Question {
 const manners = ['', '', '', ' by hand', '', '', '', '', '', ' slowly'] as const;
 
 /** Who hears nothing for so long writes all the same. */
-const patienceMs = 30_000;
+const patienceMs = 120_000;
 const mostOpen = 3;
 /** Every so many messages are delivered twice by the platform. */
 const deliveredTwice = 25;
@@ -25,7 +25,9 @@ export class People {
   readonly #answered = new Map<number, number>();
   readonly #wroteAt = new Map<number, number>();
   #written = 0;
+  #heard = 0;
   #read = 0;
+  #growing: readonly BotMessage[] = [];
 
   constructor(telegram: TelegramServer, options: { readonly chats: number; readonly messages: number }) {
     this.#telegram = telegram;
@@ -36,6 +38,12 @@ export class People {
 
   get written(): number {
     return this.#written;
+  }
+
+  /** Answers that they have read. */
+  get heard(): number {
+    this.#hear();
+    return this.#heard;
   }
 
   get isDone(): boolean {
@@ -52,14 +60,19 @@ export class People {
   }
 
   #hear(): void {
-    for (; this.#read < this.#telegram.messages.length; this.#read += 1) {
-      const message = this.#telegram.messages[this.#read];
-      if (message === undefined) return;
-      const place = (this.questions.get(message.chat) ?? []).findLastIndex(
-        ({ text }) => message.text === answerTo(text),
-      );
-      this.#answered.set(message.chat, Math.max(this.#answered.get(message.chat) ?? 0, place + 1));
-    }
+    const fresh = this.#telegram.messages.slice(this.#read);
+    this.#read += fresh.length;
+    // Those that still grow are looked at again.
+    this.#growing = [...this.#growing, ...fresh].filter((message) => !this.#understood(message));
+  }
+
+  #understood({ chat, text }: BotMessage): boolean {
+    const questions = this.questions.get(chat) ?? [];
+    const place = questions.findLastIndex((question) => text === answerTo(question.text));
+    if (place < 0) return !text.startsWith('Answer');
+    this.#heard += 1;
+    this.#answered.set(chat, Math.max(this.#answered.get(chat) ?? 0, place + 1));
+    return true;
   }
 
   #wants(id: number): boolean {

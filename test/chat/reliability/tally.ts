@@ -27,8 +27,10 @@ export interface Tally {
   outOfOrder: string[];
   /** The beginning of an answer that was being sent when its gateway was killed stands beside the answer. */
   draftsLeft: number;
-  /** Told that the agent's sandbox ended, and that the message is tried once more. */
+  /** The person reads that the agent's sandbox ended, and that the message is tried once more. */
   retriesTold: number;
+  /** The gateway has on record that it said so. */
+  retriesStored: number;
 }
 
 /** Compares what each person wrote, what the gateway has on record and what the person reads. */
@@ -38,7 +40,7 @@ export function tallyOf(
   shown: (person: number) => readonly string[],
 ): Tally {
   const tally: Tally = {
-    ...{ once: 0, unknown: 0, draftsLeft: 0, retriesTold: 0 },
+    ...{ once: 0, unknown: 0, draftsLeft: 0, retriesTold: 0, retriesStored: 0 },
     ...{ failed: [], doubled: [], lost: [], mixed: [], outOfOrder: [] },
   };
   for (const [person, questions] of people.questions)
@@ -69,6 +71,7 @@ function countChat(
   }
   tally.mixed.push(...shown.flatMap((each) => foreignSecrets(each, person)));
   tally.retriesTold += shown.filter((each) => each.includes('tried once more')).length;
+  tally.retriesStored += replies.filter(({ text }) => text.includes('tried once more')).length;
   const places = shown.map((each) => wanted.indexOf(each)).filter((place) => place >= 0);
   for (const [index, place] of places.entries())
     if (place < (places[index - 1] ?? 0)) tally.outOfOrder.push(wanted[place] ?? '');
