@@ -3,6 +3,7 @@ import { z } from 'zod';
 /** For people and for the direction: of these, more is better where a rate or a count is meant. */
 const units = {
   ms: 'less',
+  kB: 'less',
   MB: 'less',
   'MB/s': 'more',
   'execs/s': 'more',
@@ -13,6 +14,7 @@ const units = {
 export type Unit = keyof typeof units;
 const unitNames = [
   'ms',
+  'kB',
   'MB',
   'MB/s',
   'execs/s',

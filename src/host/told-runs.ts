@@ -1,6 +1,6 @@
 import type { EventSink } from '../core/events.ts';
 import { localUser } from '../core/identity.ts';
-import type { RunEvent } from '../runs/events.ts';
+import type { RunEvent } from '../core/run.ts';
 import type { Runs } from '../runs/index.ts';
 import type { RunOptions } from '../runs/options.ts';
 import { foldRun } from '../runs/result.ts';
