@@ -1,7 +1,9 @@
 import { dashboardSection } from './dashboard/dashboard.ts';
 import type { Section } from './section.ts';
 import { burstSection } from './spine/burst.ts';
+import { chatSection } from './spine/chat.ts';
 import { createSection } from './spine/create.ts';
+import { egressSection } from './spine/egress.ts';
 import { execSection } from './spine/exec.ts';
 import { firstByteSection } from './spine/first-byte.ts';
 import { footprintSection } from './spine/footprint.ts';
@@ -25,7 +27,9 @@ export const sections: readonly Section[] = [
   growthSection,
   persistentSection,
   workspacesSection,
+  egressSection,
   mcpSection,
+  chatSection,
   terminalSection,
   dashboardSection,
 ];

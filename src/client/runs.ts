@@ -6,11 +6,11 @@ import type { WireRunEvent, WireRunRecord, WireRunResult, WireRunSummary } from 
 import type { Cancel } from '../core/cancel.ts';
 import type { EgressSpec } from '../core/egress.ts';
 import type { Limits } from '../core/limits.ts';
+import type { RunEvent } from '../core/run.ts';
 import type { RuntimeName } from '../core/runtime.ts';
 import type { Grade } from '../core/sandbox.ts';
 import type { ContextError, ContextEvent, ContextResult } from '../runs/contexts/result.ts';
 import type { Rich } from '../runs/contexts/rich.ts';
-import type { RunEvent } from '../runs/events.ts';
 import type { RunRecord, RunSummary } from '../runs/history/run-record.ts';
 import type { RunOptions } from '../runs/options.ts';
 import type { Artifact, RunResult } from '../runs/result.ts';

@@ -70,6 +70,8 @@ export type Happening =
       readonly tool: string;
       readonly outcome: string;
       readonly durationMs: number;
+      /** How many calls it stands for, where there were several shortly after each other; `durationMs` is the last one's. */
+      readonly calls?: number;
     } & OfSandbox)
   /** Many at once, such as an import. */
   | { readonly type: 'entries-stored'; readonly count: number }

@@ -14,6 +14,7 @@ import { spellingsOf } from '../core/secret-shapes.ts';
 import type { Binding } from './bindings.ts';
 import type { Broker } from './broker.ts';
 import { CredentialFilter, coverText } from './credential-filter.ts';
+import { answeringHalfOpen } from './half-open.ts';
 import { endToEnd, pairsOf } from './headers.ts';
 import { hostOf } from './host-name.ts';
 import type { UpstreamTls } from './inspection/upstream-tls.ts';
@@ -60,7 +61,9 @@ export class BindingServer implements Disposable {
 
   constructor(options: BindingServerOptions) {
     this.#options = options;
-    this.#server = createServer({ maxHeaderSize: 32 * 1024, requestTimeout: 0, insecureHTTPParser: false });
+    this.#server = answeringHalfOpen(
+      createServer({ maxHeaderSize: 32 * 1024, requestTimeout: 0, insecureHTTPParser: false }),
+    );
     this.#server.on('request', (request, response) => this.#forward(request, response));
     this.#server.on('connect', (_, socket) => socket.destroy());
     this.#server.on('upgrade', (_, socket) => socket.destroy());

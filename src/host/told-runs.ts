@@ -2,7 +2,7 @@ import { reasonOf } from '../core/errors.ts';
 import type { EventSink } from '../core/events.ts';
 import { localUser } from '../core/identity.ts';
 import type { Log } from '../core/log.ts';
-import type { RunEvent } from '../runs/events.ts';
+import type { RunEvent } from '../core/run.ts';
 import { RunRecorder } from '../runs/history/run-recorder.ts';
 import type { RunTable } from '../runs/history/run-table.ts';
 import type { Runs } from '../runs/index.ts';

@@ -8,22 +8,39 @@ import { Duplex } from 'node:stream';
 export class ConnectionStream extends Duplex {
   readonly #stream: ClientHttp2Stream;
   #isOver = false;
+  #received = 0;
+  #lastByte = Number.POSITIVE_INFINITY;
 
   constructor(stream: ClientHttp2Stream) {
     super({ allowHalfOpen: true });
     this.#stream = stream;
     stream.on('data', (chunk: Buffer) => {
+      if (this.#isOver) return;
+      this.#received += chunk.length;
       if (!this.push(chunk)) stream.pause();
+      if (this.#received >= this.#lastByte) this.#over();
     });
-    stream.once('end', () => {
-      this.#isOver = true;
-      this.push(null);
-    });
+    stream.once('end', () => this.#over());
     stream.once('close', () => {
       if (!this.#isOver || this.readableEnded) this.destroy();
       else this.once('end', () => this.destroy());
     });
     stream.on('timeout', () => this.emit('timeout'));
+  }
+
+  /**
+   * The other side has said its last word, which was that many bytes since the beginning, and may still be answered. A
+   * guest says so apart from the stream, which it can only end as a whole.
+   */
+  endAfter(bytes: number): void {
+    this.#lastByte = bytes;
+    if (this.#received >= bytes) this.#over();
+  }
+
+  #over(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.push(null);
   }
 
   /** As a socket has it: 0 means never. */

@@ -2,10 +2,10 @@ import { type Cancel, throwIfCancelled } from '../core/cancel.ts';
 import type { Egress, OpenHatch } from '../core/egress.ts';
 import { GeodeError } from '../core/errors.ts';
 import type { Command, ExitFacts } from '../core/process.ts';
+import type { RunEvent } from '../core/run.ts';
 import type { Sandbox } from '../core/sandbox.ts';
 import type { Pool } from '../pool/pool.ts';
 import { collectArtifacts } from './artifacts.ts';
-import type { RunEvent } from './events.ts';
 import { follow } from './follow.ts';
 import { kindFor, type Supply } from './kind.ts';
 import {

@@ -239,6 +239,18 @@ export function busContract(name: string, open: (now: () => number) => Promise<B
       expect((await bus.counts()).unknown).toBe(0);
     });
 
+    it('GW-1: sends again what was cut off where that does no harm, in its order', async () => {
+      await bus.say({ ...reply('a', 'r1'), isRepeatable: true });
+      await bus.say(reply('a', 'r2'));
+      await bus.claimReply('web', 1_000);
+      clock += 1_000;
+      const again = await bus.claimReply('web', 60_000);
+      expect(again?.reply).toMatchObject({ key: 'r1', tries: 2, isRepeatable: true });
+      expect(await bus.recover()).toMatchObject({ replies: 1 });
+      expect((await bus.claimReply('web', 1_000))?.reply).toMatchObject({ key: 'r1', tries: 3 });
+      expect((await bus.counts()).unknown).toBe(0);
+    });
+
     it('recovers at once what a worker left that is gone', async () => {
       await put('a', 'a1');
       await bus.say(reply('a', 'r1'));

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { defaultShellPolicy, judge } from '../../src/shell/policy.ts';
+import { defaultShellPolicy } from '../../src/core/shell-policy.ts';
+import { judge } from '../../src/shell/policy.ts';
 import type { RuleName } from '../../src/shell/verdict.ts';
 
 /** The rule that refuses the command, or `allowed`. */

@@ -139,6 +139,7 @@ export const hostEventSchema = z
       tool: z.string(),
       outcome: z.string().describe('ok, or the code of an error.'),
       duration_ms: z.number(),
+      calls: z.int().optional().describe('How many calls it stands for, where there were several at once.'),
     }),
     event('image-build', {
       image: z.string(),

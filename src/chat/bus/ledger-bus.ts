@@ -123,7 +123,8 @@ export class LedgerBus implements Bus {
     this.#write((sql) => {
       const messages = sql.run`UPDATE bus_inbox SET state = 'waiting', reason = ${interrupted}
         WHERE state = 'running'`;
-      const replies = sql.run`UPDATE bus_outbox SET state = 'unknown', reason = ${interrupted}
+      const replies = sql.run`UPDATE bus_outbox
+        SET state = iif(repeatable, 'waiting', 'unknown'), reason = ${interrupted}
         WHERE state = 'sending'`;
       return { messages: Number(messages.changes), replies: Number(replies.changes) };
     });

@@ -166,7 +166,8 @@ export class PostgresBus implements Bus, AsyncDisposable {
     this.#write(async (sql) => {
       const messages = await sql.run`UPDATE bus_inbox SET state = 'waiting', reason = ${interrupted}
         WHERE state = 'running'`;
-      const replies = await sql.run`UPDATE bus_outbox SET state = 'unknown', reason = ${interrupted}
+      const replies = await sql.run`UPDATE bus_outbox
+        SET state = CASE repeatable WHEN 1 THEN 'waiting' ELSE 'unknown' END, reason = ${interrupted}
         WHERE state = 'sending'`;
       await sql.run`DELETE FROM bus_hosts WHERE id <> ${this.#host}`;
       return { messages, replies };
