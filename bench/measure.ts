@@ -7,10 +7,19 @@ const units = {
   'MB/s': 'more',
   'execs/s': 'more',
   'calls/s': 'more',
+  'runs/s': 'more',
   sandboxes: 'more',
 } as const;
 export type Unit = keyof typeof units;
-const unitNames = ['ms', 'MB', 'MB/s', 'execs/s', 'calls/s', 'sandboxes'] as const satisfies readonly Unit[];
+const unitNames = [
+  'ms',
+  'MB',
+  'MB/s',
+  'execs/s',
+  'calls/s',
+  'runs/s',
+  'sandboxes',
+] as const satisfies readonly Unit[];
 
 /** One way to do the thing that is measured; a sample is in the unit of the question. */
 export interface Contender {
