@@ -11,6 +11,7 @@ import { growthSection } from './spine/growth.ts';
 import { mcpSection } from './spine/mcp.ts';
 import { outputSection } from './spine/output.ts';
 import { persistentSection } from './spine/persistent.ts';
+import { sustainedSection } from './spine/sustained.ts';
 import { terminalSection } from './spine/terminal.ts';
 import { transferSection } from './spine/transfer.ts';
 import { workspacesSection } from './spine/workspaces.ts';
@@ -26,6 +27,7 @@ export const sections: readonly Section[] = [
   footprintSection,
   growthSection,
   persistentSection,
+  sustainedSection,
   workspacesSection,
   egressSection,
   mcpSection,
