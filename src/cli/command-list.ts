@@ -264,7 +264,7 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     name: 'egress ls',
-    summary: 'show what a sandbox may reach',
+    summary: 'show what a sandbox may reach, or new ones that name nothing',
     load: async () => (await import('./commands/egress/ls.ts')).egressLsCommand,
   },
   {

@@ -10,6 +10,7 @@ import {
   json,
   jsonBody,
   limitEntryBody,
+  notFoundRefusal,
   refusals,
   security,
 } from '../../route.ts';
@@ -120,7 +121,12 @@ export function egressRoutes(host: EgressHost) {
         security,
         middleware: [requireScope('sandboxes:write'), limitEntryBody],
         request: { body: jsonBody('All that they may reach.', egressSchema) },
-        responses: { 200: json('What holds now.', egressDefaultSchema), ...refusals, ...bodyRefusals },
+        responses: {
+          200: json('What holds now.', egressDefaultSchema),
+          ...refusals,
+          ...bodyRefusals,
+          ...notFoundRefusal,
+        },
       },
       (context) => {
         const { user } = context.var.caller;

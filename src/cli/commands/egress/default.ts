@@ -4,8 +4,8 @@ import { denyAll } from '../../../egress/rules.ts';
 import { type CliCommand, type CliContext, exitCodes, texts } from '../../command.ts';
 import { egressFrom, egressOptions } from '../../input/egress-options.ts';
 import { wrongUsage } from '../../input/values.ts';
+import { shownEgress } from '../../render/egress.ts';
 import { forUserOption, userClient } from '../../user-client.ts';
-import { shownEgress } from './ls.ts';
 
 const nothing: EgressSpec = { policy: denyAll, bindings: [] };
 
