@@ -42,7 +42,6 @@ import { type HostMemory, hostMemory } from './host-memory.ts';
 import { openConfiguredImages } from './images.ts';
 import { openConfiguredModels } from './models.ts';
 import { reapMeanwhile } from './reap-meanwhile.ts';
-import { storedSecret } from './stored-secret.ts';
 import { toldRuns } from './told-runs.ts';
 import { openConfiguredServers } from './tool-servers.ts';
 import { hostTools } from './tool-sessions.ts';
@@ -107,12 +106,7 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
   const events = new EventLog(ledger, { keep: config.gateway.keep_events, log });
   const approvals = opened.use(openApprovals({ ledger, events, log }));
   const app = createApp(config, machine, warn ?? ((message) => log.warn(message)), events, approvals);
-  const servers = openConfiguredServers(config, {
-    app,
-    version,
-    log,
-    secret: (name) => storedSecret(config, name),
-  });
+  const servers = openConfiguredServers(config, { app, version, log });
   const tools = hostTools({ config, ledger, events, log, version, approvals, servers });
   secretValues = () => app.egress.secretValues(null);
   const sandboxes = opened.use(
