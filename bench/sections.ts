@@ -1,4 +1,5 @@
 import type { Section } from './section.ts';
+import { agentsSection } from './spine/agents.ts';
 import { burstSection } from './spine/burst.ts';
 import { createSection } from './spine/create.ts';
 import { execSection } from './spine/exec.ts';
@@ -25,5 +26,6 @@ export const sections: readonly Section[] = [
   persistentSection,
   workspacesSection,
   mcpSection,
+  agentsSection,
   terminalSection,
 ];
