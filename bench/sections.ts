@@ -1,5 +1,6 @@
 import { dashboardSection } from './dashboard/dashboard.ts';
 import type { Section } from './section.ts';
+import { agentsSection } from './spine/agents.ts';
 import { burstSection } from './spine/burst.ts';
 import { chatSection } from './spine/chat.ts';
 import { createSection } from './spine/create.ts';
@@ -32,6 +33,7 @@ export const sections: readonly Section[] = [
   egressSection,
   mcpSection,
   chatSection,
+  agentsSection,
   terminalSection,
   dashboardSection,
 ];
