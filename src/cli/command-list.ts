@@ -169,7 +169,7 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     name: 'claude',
-    summary: 'have Claude Code do something in a sandbox that has no network and no key',
+    summary: 'Claude Code in a sandbox that has no network and no key: at your terminal, or for one prompt',
     load: async () => (await import('./commands/claude.ts')).claudeCommand,
   },
   {
