@@ -81,6 +81,10 @@ export type Happening =
   | { readonly type: 'entry-removed'; readonly key: string }
   /** Somebody on a channel may speak as the user from now on. */
   | { readonly type: 'sender-paired'; readonly channel: string; readonly sender: string }
+  | ({ readonly type: 'schedule-add' } & OfSchedule)
+  | ({ readonly type: 'schedule-remove' } & OfSchedule)
+  /** Its time came. `isSkipped`: it had passed while no host ran, and the schedule makes up for none. */
+  | ({ readonly type: 'schedule-run'; readonly isSkipped: boolean } & OfSchedule)
   /** Somebody waits for a person's decision. */
   | ({ readonly type: 'approval-asked' } & OfApproval)
   | ({
@@ -105,6 +109,11 @@ export type Happening =
 
 interface OfSandbox {
   readonly sandbox: string;
+  readonly chat: string;
+}
+
+interface OfSchedule {
+  readonly schedule: string;
   readonly chat: string;
 }
 

@@ -98,6 +98,7 @@ const approval = {
   sandbox: z.string().nullable(),
   chat: z.string().nullable(),
 };
+const schedule = { schedule: z.string(), chat: z.string() };
 const numbered = { seq: z.int(), at: z.number(), user: z.string() };
 const event = <T extends string, Shape extends z.ZodRawShape>(type: T, shape: Shape) =>
   z.object({ type: z.literal(type), ...numbered, ...shape });
@@ -155,6 +156,9 @@ export const hostEventSchema = z
       mode: z.enum(egressModes).nullable().describe('null: what the config says holds again.'),
     }),
     event('sender-paired', { channel: z.string(), sender: z.string() }),
+    event('schedule-add', schedule),
+    event('schedule-remove', schedule),
+    event('schedule-run', { ...schedule, is_skipped: z.boolean() }),
     event('approval-asked', approval),
     event('approval-decided', {
       ...approval,
