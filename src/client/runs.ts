@@ -1,5 +1,12 @@
 /** Runs of code, and interpreters that keep their variables, over HTTP. */
-import type { WireContext, WireContextEvent, WireContextResult, WireRich } from '../api/schemas/contexts.ts';
+import type { ContextCell } from '../api/context-cells.ts';
+import type {
+  WireCells,
+  WireContext,
+  WireContextEvent,
+  WireContextResult,
+  WireRich,
+} from '../api/schemas/contexts.ts';
 import { bytesOf, wireBytes } from '../api/schemas/encoding.ts';
 import { fromWire, type Own, toWire } from '../api/schemas/names.ts';
 import type { WireRunEvent, WireRunRecord, WireRunResult, WireRunSummary } from '../api/schemas/runs.ts';
@@ -150,6 +157,8 @@ export interface RemoteContext extends Own<WireContext>, AsyncDisposable {
       readonly onEvent?: (event: ContextEvent) => void;
     } & Cancel,
   ): Promise<ContextResult>;
+  /** What ran since it was opened, oldest first, whoever ran it. */
+  cells(options?: Cancel): Promise<readonly ContextCell[]>;
   interrupt(options?: Cancel): Promise<'idle' | 'stopped' | 'ignored'>;
   restart(options?: Cancel): Promise<void>;
   check(code: string, options?: Cancel): Promise<'complete' | 'incomplete' | 'invalid'>;
@@ -199,6 +208,14 @@ function remoteContext(connection: Connection, wire: WireContext): RemoteContext
       }
       if (end !== undefined) return end;
       throw new Error('The stream ended before the run did');
+    },
+    async cells({ signal } = {}) {
+      const { cells } = await ask<WireCells>(connection, 'GET', `${path}/cells`, { signal });
+      return cells.map(({ duration_ms: durationMs, pieces, ...cell }) => ({
+        ...cell,
+        durationMs,
+        pieces: pieces.map(contextEvent),
+      }));
     },
     async interrupt({ signal } = {}) {
       type Outcome = { outcome: 'idle' | 'stopped' | 'ignored' };

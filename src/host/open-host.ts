@@ -168,7 +168,7 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
       ...(pulled && { onPull: pulled }),
       ...(signal && { signal }),
     });
-  const contexts = opened.use(openLiveContexts({ sandboxes, open, imageFor: app.imageFor }));
+  const contexts = opened.use(openLiveContexts({ sandboxes, open, events, imageFor: app.imageFor }));
   const previews = opened.use(openPreviews());
   const parts: ApiParts = {
     version,

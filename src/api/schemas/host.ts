@@ -125,6 +125,7 @@ export const hostEventSchema = z
       exit_code: z.int().nullable(),
       duration_ms: z.number(),
     }),
+    event('cell-end', { context: z.string(), status: z.string() }),
     event('turn-start', { chat: z.string(), turn: z.string(), driver: z.string() }),
     event('turn-end', {
       chat: z.string(),
