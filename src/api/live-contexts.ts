@@ -7,6 +7,7 @@ import type { User } from '../core/identity.ts';
 import type { Sandboxes } from '../core/persistent.ts';
 import type { RuntimeName } from '../core/runtime.ts';
 import type { Grade, SandboxSpec, Workspace } from '../core/sandbox.ts';
+import { type ContextCell, ContextCells } from '../runs/contexts/cells.ts';
 import {
   type Context,
   type ContextOptions,
@@ -15,7 +16,6 @@ import {
 } from '../runs/contexts/context.ts';
 import type { ContextLanguage } from '../runs/contexts/languages.ts';
 import type { ContextResult } from '../runs/contexts/result.ts';
-import { type ContextCell, ContextCells } from './context-cells.ts';
 import type { ApiParts } from './environment.ts';
 
 interface NewContext extends Omit<ContextOptions, 'signal'> {

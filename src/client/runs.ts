@@ -1,5 +1,5 @@
 /** Runs of code, and interpreters that keep their variables, over HTTP. */
-import type { ContextCell } from '../api/context-cells.ts';
+
 import type {
   WireCells,
   WireContext,
@@ -16,6 +16,7 @@ import type { Limits } from '../core/limits.ts';
 import type { RunEvent } from '../core/run.ts';
 import type { RuntimeName } from '../core/runtime.ts';
 import type { Grade } from '../core/sandbox.ts';
+import type { ContextCell } from '../runs/contexts/cells.ts';
 import type { ContextError, ContextEvent, ContextResult } from '../runs/contexts/result.ts';
 import type { Rich } from '../runs/contexts/rich.ts';
 import type { RunRecord, RunSummary } from '../runs/history/run-record.ts';

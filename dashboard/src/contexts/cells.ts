@@ -1,4 +1,4 @@
-import type { ContextCell } from '../../../src/api/context-cells.ts';
+import type { ContextCell } from '../../../src/runs/contexts/cells.ts';
 import type { ContextEvent } from '../../../src/runs/contexts/result.ts';
 
 const mostText = 200_000;

@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import type { ContextCell } from '../../../src/api/context-cells.ts';
 import { isGeodeError, type RemoteContext } from '../../../src/client/client.ts';
+import type { ContextCell } from '../../../src/runs/contexts/cells.ts';
 import type { ContextEvent } from '../../../src/runs/contexts/result.ts';
 import { client } from '../api.ts';
 import { Code } from '../code.tsx';

@@ -38,6 +38,19 @@ export const runtimesSchema = z
   })
   .meta({ id: 'Runtimes' });
 
+export const checksSchema = z
+  .object({
+    checks: z.array(
+      z.object({
+        name: z.string(),
+        state: z.enum(['ok', 'warning', 'problem']),
+        found: z.string(),
+        fix: z.string().optional().describe('The next step.'),
+      }),
+    ),
+  })
+  .meta({ id: 'Checks' });
+
 export const settingsSchema = z
   .object({
     settings: z.array(

@@ -1,5 +1,5 @@
-import type { ContextEvent, ContextResult } from '../runs/contexts/result.ts';
-import { richBytes } from '../runs/contexts/rich.ts';
+import type { ContextEvent, ContextResult } from './result.ts';
+import { richBytes } from './rich.ts';
 
 /** One piece of code that ran in a context, with all that it showed. */
 export interface ContextCell {
