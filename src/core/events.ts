@@ -42,6 +42,8 @@ export type Happening =
       readonly exitCode: number | null;
       readonly durationMs: number;
     }
+  /** Code ran in an interpreter that keeps its variables. */
+  | { readonly type: 'cell-end'; readonly context: string; readonly status: string }
   | { readonly type: 'turn-start'; readonly chat: string; readonly turn: string; readonly driver: string }
   /** A turn that its host did not see to the end has none, until another host resumes it. */
   | {

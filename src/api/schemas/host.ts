@@ -39,6 +39,19 @@ export const runtimesSchema = z
   })
   .meta({ id: 'Runtimes' });
 
+export const checksSchema = z
+  .object({
+    checks: z.array(
+      z.object({
+        name: z.string(),
+        state: z.enum(['ok', 'warning', 'problem']),
+        found: z.string(),
+        fix: z.string().optional().describe('The next step.'),
+      }),
+    ),
+  })
+  .meta({ id: 'Checks' });
+
 export const settingsSchema = z
   .object({
     settings: z.array(
@@ -127,6 +140,7 @@ export const hostEventSchema = z
       exit_code: z.int().nullable(),
       duration_ms: z.number(),
     }),
+    event('cell-end', { context: z.string(), status: z.string() }),
     event('turn-start', { chat: z.string(), turn: z.string(), driver: z.string() }),
     event('turn-end', {
       chat: z.string(),
