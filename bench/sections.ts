@@ -1,6 +1,10 @@
+import { dashboardSection } from './dashboard/dashboard.ts';
 import type { Section } from './section.ts';
+import { agentsSection } from './spine/agents.ts';
 import { burstSection } from './spine/burst.ts';
+import { chatSection } from './spine/chat.ts';
 import { createSection } from './spine/create.ts';
+import { egressSection } from './spine/egress.ts';
 import { execSection } from './spine/exec.ts';
 import { firstByteSection } from './spine/first-byte.ts';
 import { footprintSection } from './spine/footprint.ts';
@@ -26,6 +30,10 @@ export const sections: readonly Section[] = [
   persistentSection,
   sustainedSection,
   workspacesSection,
+  egressSection,
   mcpSection,
+  chatSection,
+  agentsSection,
   terminalSection,
+  dashboardSection,
 ];

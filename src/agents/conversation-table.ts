@@ -92,6 +92,14 @@ export class ConversationTable {
     return typeof row?.state === 'string' ? JSON.parse(row.state) : undefined;
   }
 
+  keep(conversation: number, state: unknown): void {
+    const [text, now] = [JSON.stringify(state), Date.now()];
+    this.#ledger.write(
+      (sql) =>
+        sql.run`UPDATE agent_conversations SET state = ${text}, active_at = ${now} WHERE id = ${conversation}`,
+    );
+  }
+
   /** Tools that a person allowed for the whole conversation. */
   allowed(conversation: number): readonly string[] {
     const row = this.#ledger.read(

@@ -2,6 +2,7 @@
 import type { AgentHappening, AgentResult, Audience, DriverName, PermissionAnswer } from '../core/agent.ts';
 import type { Cancel } from '../core/cancel.ts';
 import type { PersistentSandbox, UserSandboxes } from '../core/persistent.ts';
+import type { TerminalSize } from '../core/process.ts';
 import type { Act } from './permission-policy.ts';
 
 /** What a driver says; the host adds the first, the last and those about files. */
@@ -45,6 +46,21 @@ export interface PermissionRequest {
   readonly act: Act;
 }
 
+/** What a driver is given to show the agent's own screen to a person. */
+export interface DriverTerminal
+  extends Pick<DriverTurn, 'sandbox' | 'conversation' | 'model' | 'audience' | 'state' | 'signal'> {
+  readonly size: TerminalSize;
+  keep(state: unknown): void;
+}
+
+/** The screen of an agent's program: a process with a terminal, in the sandbox. While it runs, no turn begins. */
+export interface AgentScreen {
+  /** The process that runs, if one does. */
+  find(state: unknown, sandbox: PersistentSandbox): Promise<string | undefined>;
+  /** Goes on with the conversation where its last turn, or the last screen, left it. */
+  start(given: DriverTerminal): Promise<string>;
+}
+
 /** How a turn ended by itself. What was used is summed up from the events. */
 export interface TurnEnd {
   readonly outcome: Exclude<AgentResult['outcome'], 'interrupted'>;
@@ -71,6 +87,8 @@ export interface AgentDriver extends Partial<Disposable> {
   turn(turn: DriverTurn): Promise<TurnEnd>;
   /** Another host left this conversation without a turn: what it keeps running is this one's to end some day. */
   adopt?(conversation: number, state: unknown, sandboxes: UserSandboxes, chat: string): void;
+  /** Left out of agents that have no screen of their own. */
+  readonly terminal?: AgentScreen;
   /** Ends what the conversation keeps running between turns, and forgets what it keeps. */
   stop?(state: unknown, sandboxes: UserSandboxes, chat: string): Promise<void>;
 }

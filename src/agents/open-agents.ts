@@ -3,9 +3,11 @@ import type {
   AgentEvent,
   AgentMessage,
   Agents,
+  AgentTerminal,
   DriverName,
   PermissionAnswer,
   SendOptions,
+  TerminalOptions,
   UserAgents,
 } from '../core/agent.ts';
 import { type Cancel, throwIfCancelled } from '../core/cancel.ts';
@@ -65,6 +67,9 @@ class HostedAgents implements Agents {
   of(user: string): UserAgents {
     return {
       send: (chat, message, options) => this.#send(user, chat, message, options),
+      open: (chat, options) => this.#alone(user, chat, (known) => this.#open(user, chat, known, options)),
+      terminal: (chat, options) =>
+        this.#alone(user, chat, (known) => this.#terminal(user, chat, known, options)),
       events: (chat, options) => this.#events(user, chat, options),
       interrupt: (chat, options) => this.#interrupt(user, chat, options),
       answer: async (chat, id, answer, by) => this.#answer(user, chat, id, answer, by),
@@ -124,15 +129,87 @@ class HostedAgents implements Agents {
   }
 
   async #begin(user: string, chat: string, message: CheckedMessage, options: SendOptions): Promise<Begun> {
-    const key = keyOf(user, chat);
-    // A turn whose last event is kept has only to be let go of.
-    if (this.#conversations.find(user, chat)?.state === 'idle') await this.#running.ended(user, chat);
-    const known = this.#conversations.find(user, chat);
-    if (this.#running.has(user, chat) || this.#starting.has(key) || known?.state === 'running')
-      throw new GeodeError('agent_busy', `A turn of the chat ${JSON.stringify(chat)} is running.`);
+    const known = await this.#idle(user, chat);
+    if (this.#starting.has(keyOf(user, chat))) throw busy(chat);
     const work = this.#prepare(user, chat, known, message, options);
     this.#reserve(user, chat, work);
     return await work;
+  }
+
+  /** The conversation, if there is one; refuses while a turn of it runs. */
+  async #idle(user: string, chat: string): Promise<ConversationRow | undefined> {
+    // A turn whose last event is kept has only to be let go of.
+    if (this.#conversations.find(user, chat)?.state === 'idle') await this.#running.ended(user, chat);
+    const known = this.#conversations.find(user, chat);
+    if (this.#running.has(user, chat) || known?.state === 'running') throw busy(chat);
+    return known;
+  }
+
+  /** Several who come at once have their turns one after the other. */
+  async #alone<T>(
+    user: string,
+    chat: string,
+    work: (known: ConversationRow | undefined) => Promise<T>,
+  ): Promise<T> {
+    const key = keyOf(user, chat);
+    for (let before = this.#starting.get(key); before !== undefined; before = this.#starting.get(key))
+      await before;
+    const working = this.#idle(user, chat).then(work);
+    this.#reserve(user, chat, working);
+    return await working;
+  }
+
+  async #open(
+    user: string,
+    chat: string,
+    known: ConversationRow | undefined,
+    options: SendOptions = {},
+  ): Promise<AgentConversation> {
+    const { name } = await this.#place(user, chat, known, options);
+    return shown(known ?? this.#conversations.begin(user, chat, name, options.model ?? null));
+  }
+
+  async #terminal(
+    user: string,
+    chat: string,
+    known: ConversationRow | undefined,
+    { size, ...options }: TerminalOptions,
+  ): Promise<AgentTerminal> {
+    const { name, driver, sandbox, stop } = await this.#place(user, chat, known, options);
+    const { terminal } = driver;
+    if (terminal === undefined)
+      throw new GeodeError('invalid_input', `The agent ${name} has no screen of its own.`, {
+        hint: 'geode claude has one; geode agent -m "…" sends a message to any agent.',
+      });
+    const running = known && (await terminal.find(this.#conversations.state(known.id), sandbox));
+    if (running !== undefined) return { process: running, isNew: false };
+    await this.#mark(sandbox);
+    throwIfCancelled(stop, 'The terminal');
+    const { id, model, audience } =
+      known ?? this.#conversations.begin(user, chat, name, options.model ?? null);
+    const process = await terminal.start({
+      ...{ sandbox, model, audience, size, conversation: id, signal: stop },
+      state: this.#conversations.state(id),
+      keep: (state) => this.#conversations.keep(id, state),
+    });
+    return { process, isNew: true };
+  }
+
+  /** The driver and the sandbox of a conversation, as it is or as it is about to begin. */
+  async #place(
+    user: string,
+    chat: string,
+    known: ConversationRow | undefined,
+    { driver: wanted, model, signal }: SendOptions,
+  ) {
+    const name = known?.driver ?? wanted ?? this.#options.driver;
+    refuseMismatch(known, wanted, model);
+    const driver = this.#driver(name);
+    const chosen = known === undefined ? (model ?? null) : known.model;
+    driver.check(chosen);
+    const stop = AbortSignal.any([this.#ending.signal, ...(signal === undefined ? [] : [signal])]);
+    const sandbox = await driver.open(this.#options.sandboxes.of(user), chat, stop, chosen);
+    return { name, driver, sandbox, stop };
   }
 
   #reserve(user: string, chat: string, work: Promise<unknown>): void {
@@ -151,15 +228,14 @@ class HostedAgents implements Agents {
     chat: string,
     known: ConversationRow | undefined,
     { text, mark, attachments }: CheckedMessage,
-    { driver: wanted, model, audience, signal }: SendOptions,
+    options: SendOptions,
   ): Promise<Begun> {
-    const name = known?.driver ?? wanted ?? this.#options.driver;
-    refuseMismatch(known, wanted, model);
-    const driver = this.#driver(name);
-    const chosen = known === undefined ? (model ?? null) : known.model;
-    driver.check(chosen);
-    const stop = AbortSignal.any([this.#ending.signal, ...(signal === undefined ? [] : [signal])]);
-    const sandbox = await driver.open(this.#options.sandboxes.of(user), chat, stop, chosen);
+    const { model, audience } = options;
+    const { name, driver, sandbox, stop } = await this.#place(user, chat, known, options);
+    if (known && (await driver.terminal?.find(this.#conversations.state(known.id), sandbox)))
+      throw new GeodeError('agent_busy', `The agent of the chat ${JSON.stringify(chat)} is at a terminal.`, {
+        hint: `\`geode claude --chat ${chat}\` comes back to it; /exit there ends it.`,
+      });
     const paths = await writeAttachments(sandbox.files, attachments, stop);
     const snapshot = await this.#mark(sandbox);
     throwIfCancelled(stop, 'The message');
@@ -260,6 +336,10 @@ interface Begun {
   readonly conversation: number;
   readonly turn: string;
   readonly firstSeq: number;
+}
+
+function busy(chat: string): GeodeError {
+  return new GeodeError('agent_busy', `A turn of the chat ${JSON.stringify(chat)} is running.`);
 }
 
 function refuseMismatch(

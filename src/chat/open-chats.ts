@@ -12,7 +12,7 @@ import type { Sandboxes } from '../core/persistent.ts';
 import { Ledger } from '../ledger/ledger.ts';
 import { budgetRefusal, type DailyBudget, dayOf, spentOn } from '../ledger/spending.ts';
 import { Asks } from './asks.ts';
-import { newReply } from './bodies.ts';
+import { ChatAudit } from './audit.ts';
 import { LedgerBus } from './bus/ledger-bus.ts';
 import { busChapter } from './bus/tables.ts';
 import { openWebChannel } from './channels/web.ts';
@@ -21,6 +21,7 @@ import { OutboxDelivery } from './delivery.ts';
 import { chatRecords } from './export.ts';
 import { Feed } from './feed.ts';
 import { Lanes } from './lanes.ts';
+import { Pairings } from './pairings.ts';
 import type { ChatParts } from './parts.ts';
 import { longestMessage, putMessage, receive } from './receive.ts';
 import { Schedules } from './schedules.ts';
@@ -68,17 +69,20 @@ export async function openChats(options: OpenChatsOptions): Promise<Chats> {
   const { bus, leases } = await openBus(options, ledger, opened);
   const senders = new Senders(ledger, { allowed: options.allowed ?? {}, pairingMs: options.pairingMs });
   const chats = new ChatTable(ledger);
+  const audit = new ChatAudit(ledger);
   const feed = new Feed(bus);
   const money = budgetOf(ledger, options.dailyBudget);
   const channels = new Map([openWebChannel(), ...(options.channels ?? [])].map((each) => [each.name, each]));
   const longestText = (name: string) => channels.get(name)?.longestText ?? Number.MAX_SAFE_INTEGER;
   const asks = opened.use(new Asks({ ledger, bus, chats, approvals, events, log, longestText }));
+  const pairings = new Pairings({ senders, chats, bus, events });
   const parts: ChatParts = {
     bus,
     chats,
     senders,
+    pairings,
     asks,
-    schedules: opened.use(new Schedules({ ledger, bus, log, zone: options.timeZone })),
+    schedules: opened.use(new Schedules({ ledger, bus, events, log, zone: options.timeZone })),
     agents,
     sandboxes,
     events,
@@ -134,16 +138,9 @@ export async function openChats(options: OpenChatsOptions): Promise<Chats> {
     webhook: (name) => channels.get(name)?.webhook,
     pairings: () => senders.pairings(),
     senders: () => senders.list(),
+    audit: ({ limit }) => audit.list(limit),
     unpair: (channel, sender, by) => senders.unpair(channel, sender, by),
-    async pair(code, { user, by }) {
-      const { paired, address } = senders.pair(code, { user, by });
-      const { channel } = paired;
-      const lane = laneOf(channel, address);
-      const text = 'You are let in. Write what you want done, or /help.';
-      await bus.say(newReply({ channel, address, lane }, `paired:${lane}:${paired.pairedAt}`, { text }));
-      events.tell(user, { type: 'sender-paired', channel, sender: paired.sender });
-      return paired;
-    },
+    pair: (code, options) => pairings.letIn(code, options),
     of: (user) => ({
       list: () => chats.list(user),
       schedules: {
@@ -152,8 +149,8 @@ export async function openChats(options: OpenChatsOptions): Promise<Chats> {
           if (name === undefined) return parts.schedules.listOf(user);
           return lane === undefined ? [] : parts.schedules.list({ lane });
         },
-        add: (name, schedule) => parts.schedules.add(chatOf(user, name), schedule),
-        remove: (id) => parts.schedules.remove(user, id),
+        add: (name, schedule, by) => parts.schedules.add(chatOf(user, name), schedule, by),
+        remove: (id, by) => parts.schedules.remove(user, id, by),
       },
       export: (name, cancel) =>
         chatRecords(feed, laneNamed(user, name), agents.of(user).transcript(name), cancel),

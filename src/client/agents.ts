@@ -5,8 +5,10 @@ import type {
   AgentConversation,
   AgentEvent,
   AgentMessage,
+  AgentTerminal,
   PermissionAnswer,
   SendOptions,
+  TerminalOptions,
 } from '../core/agent.ts';
 import { refuseLargeAttachments } from '../core/attachment-limit.ts';
 import type { Cancel } from '../core/cancel.ts';
@@ -16,6 +18,10 @@ import { ask, type Connection, send } from './send.ts';
 export interface RemoteAgents {
   /** Leaving the loop does not end the turn. */
   send(chat: string, message: AgentMessage, options?: SendOptions): AsyncGenerator<AgentEvent>;
+  /** Begins the conversation and its sandbox if need be, and says nothing. */
+  open(chat: string, options?: Omit<SendOptions, 'audience'>): Promise<AgentConversation>;
+  /** The agent's own screen: a process to join. */
+  terminal(chat: string, options: TerminalOptions): Promise<AgentTerminal>;
   events(
     chat: string,
     options?: { readonly after?: number; readonly follow?: boolean } & Cancel,
@@ -45,6 +51,15 @@ export function remoteAgents(connection: Connection): RemoteAgents {
       const files = attachments.map(({ name, bytes }) => ({ name, content: wireBytes(bytes) }));
       const json = { text, mark, driver, model, ...(files.length > 0 && { attachments: files }) };
       yield* read('POST', pathOf(chat, '/messages'), { json, signal });
+    },
+    async open(chat, { driver, model, signal } = {}) {
+      const json = { driver, model };
+      return fromWire(await ask<Wire<AgentConversation>>(connection, 'POST', pathOf(chat), { json, signal }));
+    },
+    async terminal(chat, { driver, model, size, signal }) {
+      const json = { driver, model, ...size };
+      const path = pathOf(chat, '/terminal');
+      return fromWire(await ask<Wire<AgentTerminal>>(connection, 'POST', path, { json, signal }));
     },
     events: (chat, { after = 0, follow = false, signal } = {}) =>
       read('GET', pathOf(chat, '/events'), { query: { after, follow }, signal }),

@@ -8,6 +8,7 @@
  */
 import type { Cancel } from './cancel.ts';
 import type { TokenUsage } from './prices.ts';
+import type { TerminalSize } from './process.ts';
 import type { Change } from './snapshots.ts';
 
 export const driverNames = ['builtin', 'claude', 'codex'] as const;
@@ -62,6 +63,17 @@ export interface AgentTurnRecord {
   readonly endedAt: number;
   /** Every event, with pieces of text joined. */
   readonly events: readonly AgentHappening[];
+}
+
+export interface TerminalOptions extends Omit<SendOptions, 'audience'> {
+  readonly size: TerminalSize;
+}
+
+/** The agent's own screen: a process of the sandbox that has a terminal, to be joined like any other. */
+export interface AgentTerminal {
+  readonly process: string;
+  /** False: it ran already. */
+  readonly isNew: boolean;
 }
 
 /** `once`, `session`: until the conversation is stopped, for the same kind of call. */
@@ -141,6 +153,14 @@ export interface UserAgents {
    * `agent_busy` while a turn of the chat runs.
    */
   send(chat: string, message: AgentMessage, options?: SendOptions): AsyncGenerator<AgentEvent>;
+  /** Starts the conversation and its sandbox if need be, and says nothing. */
+  open(chat: string, options?: Omit<SendOptions, 'audience'>): Promise<AgentConversation>;
+  /**
+   * The agent's own screen for a person at a terminal, in the same conversation: the one that runs, or a new one.
+   * While it runs messages are refused with `agent_busy`, as it is while a turn runs. `invalid_input` for a driver that
+   * has none.
+   */
+  terminal(chat: string, options: TerminalOptions): Promise<AgentTerminal>;
   /** Those after a number, oldest first; with `follow` it waits for more until the signal fires. */
   events(
     chat: string,

@@ -209,6 +209,7 @@ export const errorCatalogue = {
   stopping: { status: 503, hint: 'The server is going down. Send the request again when it is back.' },
   // runs
   context_not_found: { status: 404, hint: 'List the contexts, or open a new one; idle ones are closed.' },
+  run_not_found: { status: 404, hint: 'List the runs that are kept: `geode runs ls`; the oldest go first.' },
   queue_full: { status: 429, hint: 'Too many runs are waiting. Try again later, or raise `runs.queue`.' },
   // models
   no_provider: {

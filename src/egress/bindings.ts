@@ -22,7 +22,8 @@ export interface Binding {
 }
 
 /** No key: whoever looks for one finds words. */
-const placeholder = 'geode-placeholder-the-real-key-stays-outside';
+/** What stands in the place of every key inside a sandbox. */
+export const placeholder = 'geode-placeholder-the-real-key-stays-outside';
 
 type Kind = Pick<Binding, 'header' | 'metered' | 'variables'> & {
   readonly upstream: string | null;

@@ -1,5 +1,3 @@
-import { randomUUID } from 'node:crypto';
-import { z } from 'zod';
 import type { UnaskedPermission } from '../../core/agent.ts';
 import { GeodeError, isGeodeError } from '../../core/errors.ts';
 import type { PersistentSandbox, UserSandboxes } from '../../core/persistent.ts';
@@ -13,8 +11,10 @@ import { IdlePrograms } from '../programs/idle-programs.ts';
 import { messageText } from '../programs/message-text.ts';
 import { openSessionTools } from '../session-tools.ts';
 import { userLine } from './claude-lines.ts';
-import { claudeCommand } from './command.ts';
+import { type ClaudeState, claudeState } from './claude-state.ts';
+import { type ClaudeCommand, claudeCommand } from './command.ts';
 import { followTurn } from './follow-turn.ts';
+import { afterTerminal, endSession, findTerminal, startTerminal } from './terminal.ts';
 
 export interface ClaudeOptions {
   /** A folder of this machine that holds the program `claude`, shown to new sandboxes read-only. */
@@ -36,21 +36,6 @@ const mountTarget = '/opt/geode/claude';
 /** Its skills are called `geode:NAME`, after the folder. */
 const pluginTarget = '/opt/geode/plugins/geode';
 const skillsTarget = `${pluginTarget}/skills`;
-
-const stateSchema = z.object({
-  session: z.string(),
-  isBegun: z.boolean(),
-  /** The program that runs, and where its next line begins. */
-  process: z.object({ id: z.string(), offset: z.number() }).nullable(),
-  /** The turn whose message it has. */
-  sent: z.string().nullable(),
-  model: z.string().nullable(),
-  /** The names of the tools whose results are still to come. */
-  calls: z.record(z.string(), z.string()),
-  /** Permission requests that are not answered. */
-  asked: z.array(z.object({ id: z.string(), tool: z.string(), input: z.unknown() })),
-});
-export type ClaudeState = z.output<typeof stateSchema>;
 
 /**
  * Claude Code in the sandbox of the chat: one process for many turns, which has no network and no key. What it says is
@@ -76,7 +61,18 @@ export function claudeDriver(options: ClaudeOptions): AgentDriver {
     adopt(conversation, state, sandboxes, chat) {
       idle.start(conversation, () => endProgram(state, sandboxes, chat, 'SIGTERM'));
     },
-    stop: (state, sandboxes, chat) => endProgram(state, sandboxes, chat, 'SIGKILL'),
+    async stop(state, sandboxes, chat) {
+      const status = await sandboxes.inspect(chat).catch(() => undefined);
+      if (status?.state === 'running') await endSession(state, await sandboxes.start(chat));
+    },
+    terminal: {
+      find: findTerminal,
+      async start(given) {
+        idle.cancel(given.conversation);
+        const starting = startTerminal(given, (state) => commandOptions(given, state, options));
+        return await starting.catch((error) => Promise.reject(startFailure(error, given.signal)));
+      },
+    },
     [Symbol.dispose]: () => idle[Symbol.dispose](),
   };
 }
@@ -102,7 +98,7 @@ interface Reached {
 
 /** The program with the message of the turn in its hands. */
 async function reachProgram(turn: DriverTurn, options: ClaudeOptions): Promise<Reached> {
-  const before = stateSchema.safeParse(turn.state).data ?? newState();
+  const before = await afterTerminal(claudeState(turn.state), turn.sandbox, turn.signal);
   const living = await findLiving(turn, before);
   if (living === undefined) {
     if (turn.isResumed && before.sent === turn.turn)
@@ -117,8 +113,10 @@ async function reachProgram(turn: DriverTurn, options: ClaudeOptions): Promise<R
 /** One that was started just before its host died is found by its session. */
 async function findLiving(turn: DriverTurn, state: ClaudeState): Promise<Reached | undefined> {
   const { processes } = await turn.sandbox.processes({ signal: turn.signal });
-  const found = processes.find(({ id, argv, state: how }) =>
-    state.process === null ? how === 'running' && argv.includes(state.session) : id === state.process.id,
+  const found = processes.find(({ id, argv, terminal, state: how }) =>
+    state.process === null
+      ? how === 'running' && terminal === null && argv.includes(state.session)
+      : id === state.process.id,
   );
   // Of a program that has ended the rest is read, where it is the rest of this turn.
   const isOfThisTurn = turn.isResumed && state.sent === turn.turn;
@@ -133,18 +131,7 @@ async function findLiving(turn: DriverTurn, state: ClaudeState): Promise<Reached
 
 async function startProgram(turn: DriverTurn, before: ClaudeState, options: ClaudeOptions): Promise<Reached> {
   const { sandbox, signal } = turn;
-  const tools = await openSessionTools(options.tools, turn);
-  const command = claudeCommand({
-    program: options.folder === undefined ? 'claude' : `${mountTarget}/claude`,
-    workdir: sandbox.workdir,
-    session: before.session,
-    isBegun: before.isBegun,
-    model: turn.model ?? options.model ?? null,
-    permissions: options.permissions,
-    allow: options.allow,
-    tools: tools?.server,
-    plugin: (await sandbox.rootFiles.exists(skillsTarget, { signal })) ? pluginTarget : null,
-  });
+  const command = claudeCommand(await commandOptions(turn, before, options));
   kept(turn, { ...before, process: null });
   try {
     const started = await sandbox.spawn(
@@ -157,23 +144,44 @@ async function startProgram(turn: DriverTurn, before: ClaudeState, options: Clau
       state: kept(turn, { ...before, process, sent: turn.turn, calls: {}, asked: [] }),
     };
   } catch (error) {
-    if (stopReason(signal) !== undefined || !isGeodeError(error, 'spawn_failed')) throw error;
-    throw new GeodeError(
-      'agent_unavailable',
-      `Claude Code cannot be started in this sandbox: ${error.message}`,
-      {
-        hint: 'Use an image that has it, or name a folder of this machine that holds it in `claude.folder` and begin in a new chat; docs/agents.md says how.',
-        cause: error,
-      },
-    );
+    throw startFailure(error, signal);
   }
 }
 
-function newState(): ClaudeState {
+type Starting = Pick<DriverTurn, 'sandbox' | 'audience' | 'model' | 'signal'>;
+
+async function commandOptions(
+  given: Starting,
+  { session, isBegun }: ClaudeState,
+  options: ClaudeOptions,
+): Promise<ClaudeCommand> {
+  const { sandbox, signal } = given;
+  const [tools, hasSkills] = await Promise.all([
+    openSessionTools(options.tools, given),
+    sandbox.rootFiles.exists(skillsTarget, { signal }),
+  ]);
   return {
-    ...{ session: randomUUID(), isBegun: false, process: null },
-    ...{ sent: null, model: null, calls: {}, asked: [] },
+    program: options.folder === undefined ? 'claude' : `${mountTarget}/claude`,
+    workdir: sandbox.workdir,
+    ...{ session, isBegun },
+    model: given.model ?? options.model ?? null,
+    permissions: options.permissions,
+    allow: options.allow,
+    tools: tools?.server,
+    plugin: hasSkills ? pluginTarget : null,
   };
+}
+
+function startFailure(error: unknown, signal: AbortSignal): unknown {
+  if (stopReason(signal) !== undefined || !isGeodeError(error, 'spawn_failed')) return error;
+  return new GeodeError(
+    'agent_unavailable',
+    `Claude Code cannot be started in this sandbox: ${error.message}`,
+    {
+      hint: 'Use an image that has it, or name a folder of this machine that holds it in `claude.folder` and begin in a new chat; docs/agents.md says how.',
+      cause: error,
+    },
+  );
 }
 
 function kept(turn: DriverTurn, state: ClaudeState): ClaudeState {

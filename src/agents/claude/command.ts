@@ -1,5 +1,5 @@
 import type { UnaskedPermission } from '../../core/agent.ts';
-import type { Command } from '../../core/process.ts';
+import type { Command, TerminalSize } from '../../core/process.ts';
 import type { ServedToolSession } from '../../core/tools.ts';
 
 const modes: Readonly<Record<UnaskedPermission, string>> = {
@@ -24,25 +24,52 @@ export interface ClaudeCommand {
 }
 
 /** Where it keeps its sessions: in the workspace, so that they outlive the sandbox's processes. */
-const claudeFolder = '.geode/claude';
+export const claudeFolder = '.geode/claude';
+
+/** One process for many turns, which it reads from stdin. */
+export function claudeCommand(options: ClaudeCommand): Command {
+  const { program, argv, ...rest } = sharedBy(options);
+  return {
+    argv: [
+      program,
+      ...['-p', '--input-format', 'stream-json', '--output-format', 'stream-json', '--verbose'],
+      ...['--include-partial-messages', '--permission-prompt-tool', 'stdio'],
+      ...argv,
+    ],
+    ...rest,
+    interactive: true,
+  };
+}
+
+/** The program's own screen for a person at a terminal, who is also the one whom it asks for permission. */
+export function claudeTerminal(options: ClaudeCommand, pty: TerminalSize): Command {
+  const { program, argv, env, ...rest } = sharedBy(options);
+  // What the operator has decided is not asked of the person again.
+  const settings = JSON.stringify({ skipDangerousModePermissionPrompt: true });
+  return {
+    argv: [program, '--settings', settings, ...argv],
+    // What every terminal understands, wherever it is joined from next.
+    env: { ...env, TERM: 'xterm-256color' },
+    ...rest,
+    pty,
+  };
+}
 
 /**
- * One process for many turns. Settings and the tools of the host are arguments, which nothing inside can change; the
- * settings files that the agent could write are not read. Nothing passes through a shell.
+ * Settings and the tools of the host are arguments, which nothing inside can change; the settings files that the agent
+ * could write are not read. Nothing passes through a shell.
  */
-export function claudeCommand(options: ClaudeCommand): Command {
+function sharedBy(options: ClaudeCommand) {
   const { program, workdir, session, isBegun, model, permissions, allow, tools, plugin } = options;
   const servers = tools === undefined ? {} : { geode: { ...tools, type: 'stdio', alwaysLoad: true } };
   // The host decides by itself what a session may use of its tools.
   const allowed = [...(tools === undefined ? [] : ['mcp__geode']), ...allow];
   return {
+    program,
     argv: [
-      program,
-      ...['-p', '--input-format', 'stream-json', '--output-format', 'stream-json', '--verbose'],
-      '--include-partial-messages',
       ...['--setting-sources', ''],
       ...['--mcp-config', JSON.stringify({ mcpServers: servers }), '--strict-mcp-config'],
-      ...['--permission-prompt-tool', 'stdio', '--permission-mode', modes[permissions]],
+      ...['--permission-mode', modes[permissions]],
       ...(allowed.length === 0 ? [] : ['--allowedTools', allowed.join(',')]),
       ...(plugin === null ? [] : ['--plugin-dir', plugin]),
       ...(model === null ? [] : ['--model', model]),
@@ -59,6 +86,5 @@ export function claudeCommand(options: ClaudeCommand): Command {
       IS_SANDBOX: '1',
     },
     timeoutMs: null,
-    interactive: true,
   };
 }

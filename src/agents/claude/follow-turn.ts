@@ -6,7 +6,6 @@ import type { Process } from '../../core/process.ts';
 import { type DriverHappening, type DriverTurn, stopReason, type TurnEnd } from '../driver.ts';
 import { journalLines, type LineEvent } from '../programs/journal-lines.ts';
 import { nextUnlessStopped } from '../programs/unless-stopped.ts';
-import type { ClaudeState } from './claude.ts';
 import { claudeAct } from './claude-acts.ts';
 import {
   type ClaudeLine,
@@ -17,6 +16,7 @@ import {
   resultsIn,
   usageOf,
 } from './claude-lines.ts';
+import type { ClaudeState } from './claude-state.ts';
 
 /** How long an interrupted program may take to say so before it is killed. */
 const interruptMs = 10_000;

@@ -4,6 +4,7 @@ import { driverName } from '../../config/driver-name.ts';
 import { bytesSchema } from './bytes.ts';
 import { decimal } from './decimal.ts';
 import { problemEvent } from './problem.ts';
+import { terminalShape } from './processes.ts';
 import { chatSchema } from './sandboxes.ts';
 
 export const agentMessageSchema = z
@@ -24,6 +25,17 @@ export const agentMessageSchema = z
     model: z.string().min(1).max(200).optional(),
   })
   .meta({ id: 'AgentMessage' });
+
+export const conversationStartSchema = z
+  .strictObject({ driver: agentMessageSchema.shape.driver, model: agentMessageSchema.shape.model })
+  .meta({ id: 'ConversationStart' });
+
+export const agentTerminalSchema = z
+  .strictObject({ ...conversationStartSchema.shape, ...terminalShape })
+  .meta({ id: 'AgentTerminal' });
+export const openedTerminalSchema = z
+  .object({ process: z.string(), is_new: z.boolean().describe('False: it ran already.') })
+  .meta({ id: 'OpenedTerminal' });
 
 const usageSchema = z.object({ input_tokens: z.int(), cached_tokens: z.int(), output_tokens: z.int() });
 const permissionAnswer = z.enum(['once', 'session', 'deny']);

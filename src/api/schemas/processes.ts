@@ -13,7 +13,7 @@ export const processParams = z.object({
     .meta({ example: '0mRVS7Gs_d04' }),
 });
 
-const terminalShape = { columns: z.int().min(0).max(10_000), rows: z.int().min(0).max(10_000) };
+export const terminalShape = { columns: z.int().min(0).max(10_000), rows: z.int().min(0).max(10_000) };
 export const terminalSizeSchema = z.strictObject(terminalShape).meta({ id: 'TerminalSize' });
 
 const commandShape = {

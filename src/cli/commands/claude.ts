@@ -1,36 +1,99 @@
-import { type CliCommand, text } from '../command.ts';
+import type { GeodeClient } from '../../client/client.ts';
+import { GeodeError } from '../../core/errors.ts';
+import { type CliCommand, type CliContext, exitCodes, interruptedCode, text } from '../command.ts';
+import { exitCodeOf } from '../input/sandbox-options.ts';
 import { wrongUsage } from '../input/values.ts';
+import { printableLine } from '../render/printable.ts';
 import { showAgent } from '../render/show-agent.ts';
+import { explainExit } from '../render/show-process.ts';
+import { hasTerminal, terminalSize } from '../streams.ts';
+import { joinTerminal } from '../terminal/terminal-session.ts';
 import { forUserOption, userClient } from '../user-client.ts';
 
 export const claudeCommand: CliCommand = {
   name: 'claude',
-  summary: 'have Claude Code do something in a sandbox that has no network and no key',
-  usage: '[OPTION …] PROMPT …',
+  summary: 'Claude Code in a sandbox that has no network and no key: at your terminal, or for one prompt',
+  usage: '[OPTION …] [PROMPT …]',
   examples: [
-    ['geode claude "write fizzbuzz and run it"', 'in the chat called claude'],
+    ['geode claude', 'its own screen, in the chat called claude; Ctrl-P Ctrl-Q leaves it running'],
+    ['geode claude "write fizzbuzz and run it"', 'one turn of the same conversation, as text'],
     ['geode claude --chat demo "and now in Go"', 'goes on with another conversation'],
+    ['geode claude -C . "fix the tests"', 'on a copy of this folder; what it changed is brought back'],
     ['geode secrets set anthropic', 'once before: the key stays outside of the sandbox'],
   ],
   options: {
     chat: { type: 'string', value: 'CHAT', description: 'which conversation and sandbox (default: claude)' },
+    folder: {
+      type: 'string',
+      short: 'C',
+      value: 'FOLDER',
+      description: 'copy it into a sandbox of its own, and bring back what the agent changed',
+    },
     model: { type: 'string', value: 'NAME', description: 'for a new conversation, instead of the usual one' },
     quiet: { type: 'boolean', short: 'q', description: 'only the answer' },
     ...forUserOption,
   },
   async run(context) {
-    const { positionals, values, signal } = context;
-    const prompt = positionals.join(' ');
-    if (prompt.trim() === '') throw wrongUsage('geode claude needs a prompt: say in words what to do');
-    const chat = text(values, 'chat') ?? 'claude';
-    const { agents } = userClient(context);
-    const options = { driver: 'claude', model: text(values, 'model'), signal } as const;
-    try {
-      return await showAgent(agents.send(chat, { text: prompt }, options), context);
-    } catch (error) {
-      // Ctrl-C is meant for the agent, and not only for who listens to it.
-      if (signal.aborted) await agents.interrupt(chat).catch(() => {});
-      throw error;
-    }
+    const { positionals, values, json, streams } = context;
+    const prompt = positionals.join(' ').trim();
+    if (prompt === '' && (json || !hasTerminal(streams))) throw noTerminal();
+    const client = userClient(context);
+    const folder = text(values, 'folder');
+    const named = text(values, 'chat');
+    if (folder !== undefined && named !== undefined)
+      throw wrongUsage('-C has a conversation of its own for each folder; leave --chat out');
+    const work = (chat: string) =>
+      prompt === '' ? atTerminal(client, chat, context) : oneTurn(client, chat, prompt, context);
+    if (folder === undefined) return work(named ?? 'claude');
+    const { inFolder } = await import('../folder/in-folder.ts');
+    return inFolder(client, folder, context, work);
   },
 };
+
+async function oneTurn(
+  { agents }: GeodeClient,
+  chat: string,
+  prompt: string,
+  context: CliContext,
+): Promise<number> {
+  const { values, signal } = context;
+  const options = { driver: 'claude', model: text(values, 'model'), signal } as const;
+  try {
+    return await showAgent(agents.send(chat, { text: prompt }, options), context);
+  } catch (error) {
+    // Ctrl-C is meant for the agent, and not only for who listens to it.
+    if (signal.aborted) await agents.interrupt(chat).catch(() => {});
+    throw error;
+  }
+}
+
+/** The program's own screen: the one that runs, or a new one. */
+async function atTerminal(
+  { agents, sandboxes }: GeodeClient,
+  chat: string,
+  context: CliContext,
+): Promise<number> {
+  const { streams, values, signal, err } = context;
+  const size = terminalSize(streams);
+  const folder = text(values, 'folder');
+  const back = `geode claude ${folder === undefined ? `--chat ${chat}` : `-C ${folder}`}`;
+  const options = { driver: 'claude', model: text(values, 'model'), size, signal } as const;
+  const { process, isNew } = await agents.terminal(chat, options);
+  if (isNew)
+    err(`Claude Code in the sandbox of the chat ${printableLine(chat)}; Ctrl-P Ctrl-Q leaves it running`);
+  const joining = isNew ? { opening: signal } : { size, opening: signal };
+  const left = await joinTerminal(await sandboxes.of(chat).join(process, joining), context);
+  if (left.type === 'ended') {
+    explainExit(left.exit, context);
+    return exitCodeOf(left.exit);
+  }
+  err(`\ndetached; ${printableLine(back)} comes back to it`);
+  return left.type === 'detached' ? exitCodes.done : interruptedCode(left.reason);
+}
+
+function noTerminal(): GeodeError {
+  return new GeodeError('invalid_input', 'geode claude without a prompt needs a terminal; here is none.', {
+    hint: 'Say in words what to do: geode claude "write fizzbuzz and run it".',
+    details: { usage: true },
+  });
+}

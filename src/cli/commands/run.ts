@@ -4,7 +4,7 @@ import { basename } from 'node:path';
 import type { LiveRunOptions } from '../../client/run-socket.ts';
 import type { RemoteRunEvent } from '../../client/runs.ts';
 import { GeodeError } from '../../core/errors.ts';
-import type { RunEvent } from '../../runs/events.ts';
+import type { RunEvent } from '../../core/run.ts';
 import { languageOf, languageOfFile, languages } from '../../runs/languages/index.ts';
 import { type Artifact, foldRun } from '../../runs/result.ts';
 import { type CliCommand, type CliContext, text, texts } from '../command.ts';

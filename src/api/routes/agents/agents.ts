@@ -18,9 +18,12 @@ import {
   agentEventSchema,
   agentEventsQuery,
   agentMessageSchema,
+  agentTerminalSchema,
   conversationSchema,
+  conversationStartSchema,
   conversationsSchema,
   interruptedSchema,
+  openedTerminalSchema,
   permissionParams,
   permissionSchema,
   stoppedSchema,
@@ -58,6 +61,49 @@ export function agentRoutes(agents: Agents) {
         responses: { 200: json('The conversation.', conversationSchema), ...sandboxRefusals },
       },
       (context) => context.json(toWire(of(context).get(context.req.valid('param').chat)), 200),
+    ),
+    defineRoute(
+      {
+        method: 'post',
+        path: `${path}/{chat}`,
+        summary: 'Begin a conversation and its sandbox without a message',
+        description: 'One that is there already is left as it is, if it agrees.',
+        ...common,
+        request: { params: chatParams, body: jsonBody('Who holds it.', conversationStartSchema) },
+        responses: {
+          200: json('The conversation.', conversationSchema),
+          ...sandboxRefusals,
+          ...bodyRefusals,
+        },
+      },
+      async (context) => {
+        const { chat } = context.req.valid('param');
+        const options = { ...context.req.valid('json'), signal: signalOf(context) };
+        return context.json(toWire(await of(context).open(chat, options)), 200);
+      },
+    ),
+    defineRoute(
+      {
+        method: 'post',
+        path: `${path}/{chat}/terminal`,
+        summary: "Open the agent's own screen for a person at a terminal",
+        description:
+          'A process of the sandbox with a terminal: the one that runs, or a new one in the same conversation. It is joined as any other, at `/sandboxes/{chat}/processes/{process}/socket`. While it runs, messages are refused with `agent_busy`.',
+        ...common,
+        request: { params: chatParams, body: jsonBody('Its size.', agentTerminalSchema) },
+        responses: {
+          200: json('The process.', openedTerminalSchema),
+          ...sandboxRefusals,
+          ...bodyRefusals,
+        },
+      },
+      async (context) => {
+        const { chat } = context.req.valid('param');
+        const { columns, rows, ...options } = context.req.valid('json');
+        const size = { columns, rows };
+        const opened = await of(context).terminal(chat, { ...options, size, signal: signalOf(context) });
+        return context.json(toWire(opened), 200);
+      },
     ),
     defineRoute(
       {

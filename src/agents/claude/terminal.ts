@@ -1,0 +1,129 @@
+/** Claude Code's own screen in the sandbox of a chat, for a person at a terminal. */
+import { z } from 'zod';
+import { isGeodeError } from '../../core/errors.ts';
+import type { PersistentSandbox } from '../../core/persistent.ts';
+import type { ProcessFacts } from '../../core/process.ts';
+import { placeholder } from '../../egress/bindings.ts';
+import type { DriverTerminal } from '../driver.ts';
+import { type ClaudeState, claudeState } from './claude-state.ts';
+import { type ClaudeCommand, claudeFolder, claudeTerminal } from './command.ts';
+
+type Place = Pick<PersistentSandbox, 'files' | 'workdir'>;
+
+/** How long the program that holds the turns may take to end by itself. */
+const endingMs = 10_000;
+
+/** The id of the terminal that runs. The processes are not asked for where none can run. */
+export async function findTerminal(kept: unknown, sandbox: PersistentSandbox): Promise<string | undefined> {
+  const { inTerminal, session } = claudeState(kept);
+  if (!inTerminal) return undefined;
+  const { processes } = await sandbox.processes();
+  return processes.find((each) => each.terminal !== null && holds(each, session))?.id;
+}
+
+/** Ends the program that holds the turns: two programs cannot have one session. */
+export async function startTerminal(
+  given: DriverTerminal,
+  commandOf: (state: ClaudeState) => Promise<ClaudeCommand>,
+): Promise<string> {
+  const { sandbox, size, signal } = given;
+  const before = claudeState(given.state);
+  await endTurns(sandbox, before);
+  const state = { ...(await afterTerminal(before, sandbox)), process: null, calls: {}, asked: [] };
+  await acceptAhead(sandbox);
+  const command = claudeTerminal(await commandOf(state), size);
+  // Kept first: a host that dies in between leaves a terminal that the next host finds.
+  given.keep({ ...state, inTerminal: true });
+  const { id } = await sandbox.spawn(command, { signal });
+  return id;
+}
+
+/** Ends everything that has the session: the program of the turns and the terminal. */
+export async function endSession(kept: unknown, sandbox: PersistentSandbox): Promise<void> {
+  const { session } = claudeState(kept);
+  const { processes } = await sandbox.processes();
+  const holding = processes.filter((each) => holds(each, session));
+  await Promise.allSettled(holding.map(({ id }) => sandbox.signal(id, 'SIGKILL', { tree: true })));
+}
+
+function holds({ state, argv }: ProcessFacts, session: string): boolean {
+  return state === 'running' && argv.includes(session);
+}
+
+async function endTurns(sandbox: PersistentSandbox, { session }: ClaudeState): Promise<void> {
+  const { processes } = await sandbox.processes();
+  const found = processes.find((each) => each.terminal === null && holds(each, session));
+  if (found === undefined) return;
+  const process = await sandbox.attach(found.id, { from: found.offset });
+  const timer = setTimeout(() => void process.kill().catch(() => {}), endingMs);
+  try {
+    await process.closeStdin().catch(() => {});
+    for await (const event of process) if (event.type === 'exit') return;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+const sessionFile = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl$/;
+
+/**
+ * At a terminal a person may begin another session, or none at all: the conversation goes on with the one that was
+ * written to last.
+ */
+export async function afterTerminal(
+  state: ClaudeState,
+  { files, workdir }: Place,
+  signal?: AbortSignal,
+): Promise<ClaudeState> {
+  if (!state.inTerminal) return state;
+  const folder = `${claudeFolder}/projects/${workdir.replace(/[^a-zA-Z0-9]/g, '-')}`;
+  const listed = await files.list(folder, { signal }).catch((error) => {
+    if (isGeodeError(error, 'file_not_found')) return { entries: [] };
+    throw error;
+  });
+  const sessions = listed.entries.flatMap(({ name, mtimeMs }) => {
+    const session = sessionFile.exec(name)?.[1];
+    return session === undefined ? [] : [{ session, mtimeMs }];
+  });
+  const [newest] = sessions.sort((a, b) => b.mtimeMs - a.mtimeMs);
+  const found = { session: newest?.session ?? state.session, isBegun: newest !== undefined };
+  return { ...state, ...found, inTerminal: false };
+}
+
+const looseObject = z.looseObject({});
+const mostPreferences = 16 * 1024 ** 2;
+
+/**
+ * Answers ahead what the program would ask anybody who starts it for the first time: colours, whether the key in its
+ * environment is to be used (it is a placeholder) and whether the folder is trusted (it is the sandbox's own). These are
+ * preferences and no settings: what they say opens nothing.
+ */
+async function acceptAhead({ files, workdir }: Place): Promise<void> {
+  const file = `${claudeFolder}/.claude.json`;
+  const before = await preferencesIn(files, file);
+  const projects = looseObject.safeParse(before.projects).data ?? {};
+  const own = looseObject.safeParse(projects[workdir]).data ?? {};
+  const accepted = {
+    theme: 'dark',
+    ...before,
+    hasCompletedOnboarding: true,
+    // It would be fetched from the network.
+    officialMarketplaceAutoInstallAttempted: true,
+    officialMarketplaceAutoInstalled: true,
+    // The program knows a key by its end.
+    customApiKeyResponses: { approved: [placeholder.slice(-20)], rejected: [] },
+    projects: { ...projects, [workdir]: { ...own, hasTrustDialogAccepted: true } },
+  };
+  await files.write(file, JSON.stringify(accepted, null, 2));
+}
+
+async function preferencesIn(files: Place['files'], file: string): Promise<z.output<typeof looseObject>> {
+  try {
+    const text = await files.readText(file, { length: mostPreferences });
+    return looseObject.safeParse(JSON.parse(text)).data ?? {};
+  } catch (error) {
+    // The agent can write there: what cannot be read is replaced.
+    if (error instanceof SyntaxError || isGeodeError(error, 'file_not_found')) return {};
+    throw error;
+  }
+}
