@@ -137,6 +137,22 @@ describe.skipIf(!bubblewrap.available)(
       expect(asked).toBe(1);
     });
 
+    it('NET-2: a name that is not allowed is not even looked up, so that names carry nothing out', async () => {
+      const looked: string[] = [];
+      const resolve: Resolve = (host) => {
+        looked.push(host);
+        return testNames(host);
+      };
+      const urls = ['secret-data.evil.test', 'denied.test', 'allowed.test'].map((name) =>
+        get(`http://${name}:${plain.port}/`),
+      );
+      const rules = { allow: [toHere('allowed.test', plain.port)], deny: [{ host: 'denied.test' }] };
+      await attack(specOf({ mode: 'allow-list', ...rules }), urls, resolve);
+      await attack(specOf({ mode: 'ask', ...rules }), urls, resolve);
+      await attack(specOf({ mode: 'deny-all', allow: [], deny: [] }), urls, resolve);
+      expect(looked).toEqual(['allowed.test', 'allowed.test']);
+    });
+
     it('case and trailing dots name the same host: what is denied stays denied', async () => {
       const spec = specOf({
         mode: 'allow-list',
