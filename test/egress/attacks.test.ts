@@ -190,6 +190,47 @@ describe.skipIf(!bubblewrap.available)(
       expect(reached[0]?.headers['proxy-authorization']).toBeUndefined();
     });
 
+    it('no other protocol than WebSocket takes over a connection, and an answer is whole either way', async () => {
+      const upgrades: string[] = [];
+      await using chunked = await httpUpstream((request, response) => {
+        upgrades.push(`${request.headers.upgrade} ${request.headers['http2-settings']}`);
+        response.writeHead(404);
+        response.write('no ');
+        response.end('such page');
+      });
+      chunked.onUpgrade((request, socket) => {
+        upgrades.push(`upgrade to ${request.headers.upgrade}`);
+        socket.end(
+          'HTTP/1.1 404 Not Found\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nno \r\n6\r\nsocket\r\n0\r\n\r\n',
+        );
+      });
+      const url = `http://allowed.test:${chunked.port}/`;
+      const asking = (protocol: string, ...more: string[]) =>
+        `GET ${url} HTTP/1.1\\r\\nUpgrade: ${protocol}\\r\\n${more.map((line) => `${line}\\r\\n`).join('')}\\r\\n`;
+      const { answers } = await attack(allowing(toHere('allowed.test', chunked.port)), [
+        asking(
+          'h2c',
+          'Connection: Upgrade, HTTP2-Settings, close',
+          'HTTP2-Settings: AAMAAABkAAQAAQAAAAIAAAAA',
+        ),
+        asking('TLS/1.0', 'Connection: Upgrade, close'),
+        asking('websocket, h2c', 'Connection: Upgrade, close'),
+        asking('websocket', 'Connection: Upgrade'),
+      ]);
+      expect(answers).toEqual([
+        expect.stringMatching(/^HTTP\/1\.1 404 Not Found \|.*such page/s),
+        expect.stringMatching(/^HTTP\/1\.1 404 Not Found \|.*such page/s),
+        expect.stringMatching(/^HTTP\/1\.1 404 Not Found \|.*such page/s),
+        'HTTP/1.1 404 Not Found | no socket',
+      ]);
+      expect(upgrades).toEqual([
+        'undefined undefined',
+        'undefined undefined',
+        'undefined undefined',
+        'upgrade to websocket',
+      ]);
+    });
+
     it('every request of a connection is judged by itself', async () => {
       const spec = allowing(toHere('allowed.test', plain.port, { paths: ['/ok/*'], methods: ['GET'] }));
       const first = `GET http://allowed.test:${plain.port}/ok/a HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n`;
