@@ -59,7 +59,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   memory: ['core', 'ledger'],
   models: ['core', 'ledger'],
   shell: ['core'],
-  runs: ['core', 'journals', 'link', 'pool'],
+  runs: ['core', 'journals', 'ledger', 'link', 'pool'],
   sandboxes: ['core', 'journals', 'ledger', 'pool', 'runtimes'],
   pool: ['core', 'ledger'],
   journals: ['core', 'link'],

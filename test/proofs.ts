@@ -117,10 +117,14 @@ export const proofs: Readonly<Record<string, readonly string[]>> = {
     (name) => `test/chat/${name}.test.ts`,
   ),
   'GW-2': ['bus', 'chats', 'sessions'].map((name) => `test/chat/${name}.test.ts`),
-  'GW-3': ['chats', 'gateway', 'sessions'].map((name) => `test/chat/${name}.test.ts`),
+  'GW-3': ['chats', 'pairing', 'hostile-input', 'gateway', 'sessions'].map(
+    (name) => `test/chat/${name}.test.ts`,
+  ),
   'GW-4': ['chats', 'sessions'].map((name) => `test/chat/${name}.test.ts`),
   'GW-5': ['schedules', 'sessions'].map((name) => `test/chat/${name}.test.ts`),
-  'CH-1': ['telegram', 'discord', 'slack', 'whatsapp'].map((name) => `test/chat/${name}.test.ts`),
+  'CH-1': ['telegram', 'discord', 'slack', 'whatsapp', 'hostile-input'].map(
+    (name) => `test/chat/${name}.test.ts`,
+  ),
   'CA-1': ['agents-in-sandboxes', 'containerized-gateway'].map((name) => `test/chat/${name}.test.ts`),
   'CA-2': ['test/cli/agent-stdin.test.ts'],
   'CA-3': ['test/cli/agent-stdin.test.ts', 'test/chat/agents-in-sandboxes.test.ts'],

@@ -272,10 +272,14 @@ export class BindingServer implements Disposable {
   }
 }
 
-export function missingSecret(name: string): GeodeError {
-  return new GeodeError('secret_missing', `The binding ${name} needs the secret ${name}, which is not set.`, {
-    hint: `Set it first: geode secrets set ${name} < FILE`,
-  });
+export function missingSecret(name: string, secret = name): GeodeError {
+  return new GeodeError(
+    'secret_missing',
+    `The binding ${name} needs the secret ${secret}, which is not set.`,
+    {
+      hint: `Set it first: geode secrets set ${secret} < FILE`,
+    },
+  );
 }
 
 /** As it is, as it stands in the header, and in the encodings of JSON, URLs and base64: an echo may send back any. */

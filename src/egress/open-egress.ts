@@ -4,6 +4,7 @@ import type {
   AuditRecord,
   Egress,
   EgressGrant,
+  EgressOwner,
   EgressPolicy,
   EgressRule,
   EgressSpec,
@@ -14,14 +15,18 @@ import { type EventSink, noEvents } from '../core/events.ts';
 import { withoutSecrets } from '../core/secret-shapes.ts';
 import { Ledger } from '../ledger/ledger.ts';
 import { Audit, type AuditLimits, type AuditQuery } from './audit.ts';
+import { missingSecret } from './binding-server.ts';
+import type { Binding } from './bindings.ts';
 import { alsoDenying } from './change-policy.ts';
 import { denialTeller } from './denial-events.ts';
 import { Grants } from './grants.ts';
+import { type HostBinding, openHostBinding } from './host-binding.ts';
+import { UpstreamTls } from './inspection/upstream-tls.ts';
 import { KnownSecrets } from './known-secrets.ts';
 import { Learned, type Seen, smallestPolicy } from './learned.ts';
 import { checkSpec, openHatch } from './open-hatch.ts';
 import { personFor } from './person.ts';
-import type { Resolve } from './resolve.ts';
+import { type Resolve, systemResolve } from './resolve.ts';
 import { Secrets } from './secrets.ts';
 import { DefaultTable, egressChapter, PolicyTable } from './tables.ts';
 import { type BudgetFacts, type UsageOptions, type UsageRecord, type UsageSum, UsageTable } from './usage.ts';
@@ -80,6 +85,8 @@ export interface EgressHost extends Egress, Disposable {
   defaultOf(user: string): EgressDefault;
   /** Counts for those that are made from now on. `undefined`: what the config says holds again. */
   setDefault(user: string, spec: EgressSpec | undefined): void;
+  /** For calls of the host itself; `secret_missing` while there is no such secret of the user. */
+  bind(owner: EgressOwner, binding: Binding): HostBinding;
   /** Refuses what could not be served for this user; gives it back otherwise. */
   check(user: string, spec: EgressSpec): EgressSpec;
   search(query?: AuditQuery): readonly AuditRecord[];
@@ -197,6 +204,25 @@ export function openEgress(options: EgressOptions): EgressHost {
         },
         cancel,
       );
+    },
+    bind(owner, binding) {
+      isClosed = false;
+      const { user, sandboxId } = owner;
+      const secret = () =>
+        binding.secret === null ? undefined : secretOf(user, binding.secret, binding.upstream);
+      if (binding.secret !== null && secret() === undefined)
+        throw missingSecret(binding.name, binding.secret);
+      return openHostBinding({
+        owner,
+        binding,
+        secret,
+        denied: options.denied ?? [],
+        audit: note,
+        resolve: options.resolve ?? systemResolve,
+        upstreamTls: new UpstreamTls(options.upstreamCa),
+        refusal: () => tables().usage.refusal(user),
+        onUsage: (usage) => noted(() => tables().usage.add({ ...usage, user, sandboxId })),
+      });
     },
     remembered: (sandboxId) => tables().policies.get(sandboxId),
     remember(sandboxId, spec) {

@@ -38,11 +38,11 @@ import { solveChapter } from '../solve/solve-table.ts';
 import { openConfiguredAgents } from './agents.ts';
 import { openConfiguredChats } from './chats.ts';
 import { containerPlace, keepAgentsReady } from './container-agent.ts';
+import { checkMachine } from './doctor.ts';
 import { type HostMemory, hostMemory } from './host-memory.ts';
 import { openConfiguredImages } from './images.ts';
 import { openConfiguredModels } from './models.ts';
 import { reapMeanwhile } from './reap-meanwhile.ts';
-import { storedSecret } from './stored-secret.ts';
 import { toldRuns } from './told-runs.ts';
 import { openConfiguredServers } from './tool-servers.ts';
 import { hostTools } from './tool-sessions.ts';
@@ -107,12 +107,7 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
   const events = new EventLog(ledger, { keep: config.gateway.keep_events, log });
   const approvals = opened.use(openApprovals({ ledger, events, log }));
   const app = createApp(config, machine, warn ?? ((message) => log.warn(message)), events, approvals);
-  const servers = openConfiguredServers(config, {
-    app,
-    version,
-    log,
-    secret: (name) => storedSecret(config, name),
-  });
+  const servers = openConfiguredServers(config, { app, version, log });
   const tools = hostTools({ config, ledger, events, log, version, approvals, servers });
   secretValues = () => app.egress.secretValues(null);
   const sandboxes = opened.use(
@@ -168,7 +163,7 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
       ...(pulled && { onPull: pulled }),
       ...(signal && { signal }),
     });
-  const contexts = opened.use(openLiveContexts({ sandboxes, open, imageFor: app.imageFor }));
+  const contexts = opened.use(openLiveContexts({ sandboxes, open, events, imageFor: app.imageFor }));
   const previews = opened.use(openPreviews());
   const parts: ApiParts = {
     version,
@@ -193,6 +188,7 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
     image: (name, asked) => app.image(name, asked),
     images: openConfiguredImages(config, { app, machine, ledger, events, log, version }),
     settings: () => loaded.settings,
+    doctor: (cancel) => checkMachine(config, app, cancel),
     mcp: mcpOverHttp(version),
     tools: tools.sessions,
   };

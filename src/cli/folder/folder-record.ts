@@ -2,13 +2,28 @@ import { createHash } from 'node:crypto';
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { z } from 'zod';
+import type { Change } from '../../core/snapshots.ts';
 import type { Tree } from './local-tree.ts';
+
+const entry = z.object({
+  type: z.enum(['file', 'directory', 'symlink', 'special', 'unreadable']),
+  size: z.number(),
+  mode: z.number(),
+});
+const changeSchema = z.object({
+  path: z.string(),
+  pathBase64: z.string().optional(),
+  change: z.enum(['added', 'removed', 'modified', 'mode', 'type']),
+  before: entry.optional(),
+  after: entry.optional(),
+});
 
 const schema = z.object({
   folder: z.string(),
   sandbox: z.string(),
   /** The snapshot of the workspace as it was then. */
   snapshot: z.string(),
+  missed: z.array(changeSchema),
   files: z.array(z.tuple([z.string(), z.string()])),
 });
 
@@ -17,6 +32,8 @@ export interface FolderRecord {
   readonly folder: string;
   readonly sandbox: string;
   readonly snapshot: string;
+  /** What the agent changed while files were on their way in: the snapshot has it, the folder has not. */
+  readonly missed: readonly Change[];
   readonly files: Tree;
 }
 

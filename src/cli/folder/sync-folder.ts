@@ -7,7 +7,7 @@ import { chmod, lstat, mkdir, rename, rm, rmdir, symlink } from 'node:fs/promise
 import { dirname, join } from 'node:path';
 import type { RemoteSandbox } from '../../client/sandbox.ts';
 import type { Cancel } from '../../core/cancel.ts';
-import { isGeodeError } from '../../core/errors.ts';
+import { isGeodeError, reasonOf } from '../../core/errors.ts';
 import type { Change } from '../../core/snapshots.ts';
 import { packFolder } from '../../link/archive.ts';
 import { type FolderRecord, readRecord, writeRecord } from './folder-record.ts';
@@ -18,7 +18,6 @@ import {
   isKept,
   linkTarget,
   markOf,
-  ownFolder,
   readTree,
   type Tree,
 } from './local-tree.ts';
@@ -45,16 +44,43 @@ export interface Synced {
 /** First what the agent changed comes out, then what changed here goes in. Interrupted, it is completed by the next. */
 export async function syncFolder(place: Place, shared: SharedFolder, cancel: Cancel = {}): Promise<Synced> {
   const { folder, sandboxId: sandbox, recordFile } = shared;
+  const { snapshots } = place;
   const before = await readRecord(recordFile, { folder, sandbox });
-  // Named before anything is compared, so that what an agent writes meanwhile is seen the next time.
-  const snapshot = `folder-${randomBytes(6).toString('hex')}`;
-  await place.snapshots.take({ name: snapshot, ...cancel });
-  const out = before === undefined ? nothing : await bringOut(place, shared, before, snapshot, cancel);
-  const files = await readTree(folder);
+  const met = await takeSnapshot(snapshots, cancel);
+  const out = before === undefined ? nothing : await bringOut(place, shared, before, met, cancel);
+  const files = await sharedTree(folder);
   const sent = await sendIn(place, folder, before?.files, files, cancel);
-  await writeRecord(recordFile, { folder, sandbox, snapshot, files });
-  if (before !== undefined) await place.snapshots.remove(before.snapshot, cancel);
-  return { ...out, sent };
+  const snapshot = sent.size === 0 ? met : await takeSnapshot(snapshots, cancel);
+  const between = sent.size === 0 ? [] : await changesBetween(snapshots, met, snapshot, cancel);
+  const missed = between.filter(({ path }) => !sent.has(path));
+  await writeRecord(recordFile, { folder, sandbox, snapshot, missed, files });
+  for (const old of [before?.snapshot, met])
+    if (old !== undefined && old !== snapshot) await snapshots.remove(old, cancel);
+  return { ...out, sent: sent.size };
+}
+
+/** Links that lead out of the folder are not shared: they would lead elsewhere in the sandbox. */
+async function sharedTree(folder: string): Promise<Tree> {
+  const tree = await readTree(folder);
+  return new Map([...tree].filter(([path]) => !isOuterLink(tree, path)));
+}
+
+async function takeSnapshot(snapshots: Place['snapshots'], cancel: Cancel): Promise<string> {
+  const name = `folder-${randomBytes(6).toString('hex')}`;
+  await snapshots.take({ name, ...cancel });
+  return name;
+}
+
+async function changesBetween(
+  snapshots: Place['snapshots'],
+  from: string,
+  to: string,
+  cancel: Cancel,
+): Promise<readonly Change[]> {
+  const changes: Change[] = [];
+  for await (const change of snapshots.diff(from, { to, ...cancel }))
+    if (!isKept(change.path)) changes.push(change);
+  return changes;
 }
 
 const nothing = { brought: [], left: [] } as const;
@@ -68,9 +94,8 @@ async function bringOut(
 ): Promise<Pick<Synced, 'brought' | 'left'>> {
   const brought: Synced['brought'][number][] = [];
   const left: Synced['left'][number][] = [];
-  const changes: Change[] = [];
-  for await (const change of place.snapshots.diff(before.snapshot, { to, ...cancel }))
-    if (!isKept(change.path)) changes.push(change);
+  const since = await changesBetween(place.snapshots, before.snapshot, to, cancel);
+  const changes = [...new Map([...before.missed, ...since].map((each) => [each.path, each])).values()];
   // What is gone first, and the deepest of it: a folder may have come to stand where a file was, or the other way.
   const gone = changes.filter(({ after }) => after === undefined || after.type === 'directory').toReversed();
   for (const { path } of gone) {
@@ -90,6 +115,10 @@ async function bringOut(
   return { brought, left };
 }
 
+const outerLink = 'it is a link that leads out of the folder';
+/** Of one file, which does not keep the others from coming out. */
+const refusals = ['too_large', 'not_a_file', 'file_refused'] as const;
+
 type Brought = 'written' | 'beside' | 'same' | { readonly why: string };
 
 async function bringOne(
@@ -105,9 +134,8 @@ async function bringOne(
   const partial = join(folder, `.geode-${randomBytes(6).toString('hex')}.partial`);
   try {
     if (after?.type === 'symlink') {
-      const { target } = await files.stat(path, cancel);
-      if (target === null || !isInnerLink(path, target))
-        return { why: 'it is a link that leads out of the folder' };
+      const { target } = await files.stat(path, { follow: false, ...cancel });
+      if (target === null || !isInnerLink(path, target)) return { why: outerLink };
       await symlink(target, partial);
     } else if (after?.type === 'file') {
       const mode = after.mode & 0o777 & ~umask;
@@ -126,6 +154,8 @@ async function bringOne(
   } catch (error) {
     // The agent goes on: what it has taken away since is gone the next time.
     if (isGeodeError(error, 'file_not_found')) return 'same';
+    if (isGeodeError(error, 'invalid_path')) return { why: outerLink };
+    if (refusals.some((code) => isGeodeError(error, code))) return { why: reasonOf(error) };
     throw error;
   } finally {
     await rm(partial, { force: true });
@@ -150,25 +180,25 @@ async function removeEmpty(folder: string, path: string): Promise<void> {
   }
 }
 
-/** What changed here since; everything, `.git` too, where nothing was there before. */
+/** What changed here since; everything, `.git` too, where nothing was there before. Gives the paths of the files. */
 async function sendIn(
   { files }: Place,
   folder: string,
   was: Tree | undefined,
   now: Tree,
   cancel: Cancel,
-): Promise<number> {
+): Promise<ReadonlySet<string>> {
   const changed = [...now.keys()].filter(
     (path) => !isOuterLink(now, path) && was?.get(path) !== now.get(path),
   );
   const gone = [...(was?.keys() ?? [])].filter((path) => !now.has(path));
   for (const path of gone) await files.remove(path, cancel);
-  if (changed.length === 0 && was !== undefined) return gone.length;
+  if (changed.length === 0 && was !== undefined) return new Set(gone);
   const wanted = new Set(changed.flatMap((path) => [path, ...foldersAbove(path)]));
-  const isWanted = (path: string) =>
-    was === undefined ? path !== ownFolder && !isOuterLink(now, path) : wanted.has(path);
+  const isHistory = (path: string) => was === undefined && path.split('/').includes('.git');
+  const isWanted = (path: string) => wanted.has(path) || isHistory(path);
   await files.extract('.', packFolder(folder, isWanted), cancel);
-  return gone.length + changed.length;
+  return new Set([...gone, ...changed]);
 }
 
 function isOuterLink(tree: Tree, path: string): boolean {
