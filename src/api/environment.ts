@@ -18,6 +18,7 @@ import type { ToolSessions } from '../core/tools.ts';
 import type { EgressHost } from '../egress/open-egress.ts';
 import type { JournalReading } from '../journals/journal-reading.ts';
 import type { Previews } from '../previews/previews.ts';
+import type { RunHistory } from '../runs/history/run-record.ts';
 import type { Runs } from '../runs/index.ts';
 import type { ProbedRuntime } from '../runtimes/index.ts';
 import type { OpenedSolves } from '../solve/open-solves.ts';
@@ -38,6 +39,8 @@ export interface ApiParts {
   /** What processes of a sandbox wrote, by the sandbox's id and its user; `raw` shows secrets too. */
   readonly journals?: (sandboxId: string, show: 'redacted' | 'raw', user: User) => JournalReading;
   readonly runs?: Runs;
+  /** Runs that are over. */
+  readonly history?: RunHistory;
   /** Servers in sandboxes, shown on this machine. */
   readonly previews?: Previews;
   /** What sandboxes and runs may reach, what they tried, and the credentials of bindings. */

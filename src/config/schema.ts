@@ -395,6 +395,9 @@ export function configSchema(host: Host) {
         concurrency: positive.int().default(8).describe('runs at once'),
         queue: count.default(256).describe('runs that may wait for their turn'),
         disk: size.nullable().optional().describe('workspace of a run: "1g"; null: no limit'),
+        keep: count
+          .default(1000)
+          .describe('finished runs that can be looked at again, with the first 64 kB of output; 0: none'),
         pull_timeout: positive.default(600).describe('seconds that fetching an image may take'),
       })
       .prefault({}),

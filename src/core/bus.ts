@@ -93,6 +93,13 @@ export interface ReplyClaim {
   readonly epoch: number;
 }
 
+export interface Retry {
+  readonly due: number;
+  readonly reason: string;
+  /** The claim counts as no try: nothing failed, it only has to wait. Default: it counts. */
+  readonly isNoTry?: boolean;
+}
+
 export interface Ending {
   readonly state: 'done' | 'failed' | 'stopped';
   readonly record?: string;
@@ -129,7 +136,7 @@ export interface Bus {
   /** Ends the message and stores its replies, both or neither. `lease_lost` as for `renew`. */
   finish(claim: Claim, ending: Ending): Promise<void>;
   /** Gives the message back: it stays the head of its lane and is claimed again when due. `lease_lost` as for `renew`. */
-  retry(claim: Claim, options: { readonly due: number; readonly reason: string }): Promise<void>;
+  retry(claim: Claim, options: Retry): Promise<void>;
   /** How many messages are before it: in its lane, and in all lanes of its kind. Undefined when it waits no more. */
   place(id: number): Promise<{ readonly lane: number; readonly all: number } | undefined>;
   message(id: number): Promise<BusMessage | undefined>;

@@ -1,12 +1,14 @@
 import {
+  type AgentOptions,
   type ClientRequest,
   createServer,
+  Agent as HttpAgent,
   request as httpRequest,
   type IncomingMessage,
   type Server,
   type ServerResponse,
 } from 'node:http';
-import { request as httpsRequest } from 'node:https';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { GeodeError } from '../core/errors.ts';
@@ -26,6 +28,8 @@ import { UsageMeter } from './usage-meter.ts';
 const mostRequestBytes = 64 * 1024 ** 2;
 const mostAtOnce = 64;
 const silenceMs = 600_000;
+/** Connections to an upstream are kept for the next call, for less time than servers keep them. */
+const kept: AgentOptions = { keepAlive: true, maxFreeSockets: 8, timeout: 4_000 };
 /** What a client may send as a credential, and what would hide one in the answer. */
 const dropped = [
   'host',
@@ -57,10 +61,14 @@ export interface BindingServerOptions {
 export class BindingServer implements Disposable {
   readonly #options: BindingServerOptions;
   readonly #server: Server;
+  /** Of this binding alone. A connection was checked when it was dialled, and leads to the same address until it ends. */
+  readonly #agent: HttpAgent;
   #active = 0;
 
   constructor(options: BindingServerOptions) {
     this.#options = options;
+    const isSecure = options.binding.upstream.protocol === 'https:';
+    this.#agent = isSecure ? new HttpsAgent(kept) : new HttpAgent(kept);
     this.#server = answeringHalfOpen(
       createServer({ maxHeaderSize: 32 * 1024, requestTimeout: 0, insecureHTTPParser: false }),
     );
@@ -78,6 +86,7 @@ export class BindingServer implements Disposable {
 
   [Symbol.dispose](): void {
     this.#server.closeAllConnections();
+    this.#agent.destroy();
   }
 
   #forward(message: IncomingMessage, response: ServerResponse): void {
@@ -184,7 +193,7 @@ export class BindingServer implements Disposable {
       path: pathWith(binding, http?.path ?? '/', secret),
       headers: this.#headers(message, secret),
       setHost: false,
-      agent: false,
+      agent: this.#agent,
       lookup: this.#lookup(),
       timeout: silenceMs,
     });
@@ -217,7 +226,7 @@ export class BindingServer implements Disposable {
       ...(secret === undefined || binding.query !== undefined ? [] : binding.header(secret)),
       ...framed,
       'Connection',
-      'close',
+      'keep-alive',
     ];
   }
 

@@ -30,6 +30,7 @@ import { mcpOverHttp } from '../mcp/http.ts';
 import { toolChapter } from '../mcp/sessions/tables.ts';
 import { modelChapter } from '../models/accounting.ts';
 import { openPreviews } from '../previews/previews.ts';
+import { RunTable, runChapter } from '../runs/history/run-table.ts';
 import type { Runs } from '../runs/index.ts';
 import { sandboxChapter } from '../sandboxes/sandbox-table.ts';
 import { type OpenedSolves, openSolves } from '../solve/open-solves.ts';
@@ -99,6 +100,7 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
       agentChapter,
       toolChapter,
       imageChapter,
+      runChapter,
     ]),
   );
   const events = new EventLog(ledger, { keep: config.gateway.keep_events, log });
@@ -118,7 +120,13 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
       onPull: (event) => pullWatch.getStore()?.(event),
     }),
   );
-  const runs = opened.use(toldRuns(app.runs({ pool: tends === 'nothing' ? 'off' : 'on' }), events));
+  const history = new RunTable(ledger, config.runs.keep);
+  const runs = opened.use(
+    toldRuns(app.runs({ pool: tends === 'nothing' ? 'off' : 'on' }), {
+      ...{ events, history, log },
+      secretValues: (user) => app.egress.secretValues(user),
+    }),
+  );
   reapMeanwhile(opened, runs);
   const memoryName = config.memory.index === 'qdrant' ? 'qdrant' : 'sqlite';
   const memory = opened.use(
@@ -163,6 +171,7 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
     sandboxes,
     journals: (id, show, user) => app.journals(id, show, user),
     runs,
+    history,
     egress: app.egress,
     approvals,
     chats,

@@ -107,6 +107,9 @@ async function acceptAhead({ files, workdir }: Place): Promise<void> {
     theme: 'dark',
     ...before,
     hasCompletedOnboarding: true,
+    // It would be fetched from the network.
+    officialMarketplaceAutoInstallAttempted: true,
+    officialMarketplaceAutoInstalled: true,
     // The program knows a key by its end.
     customApiKeyResponses: { approved: [placeholder.slice(-20)], rejected: [] },
     projects: { ...projects, [workdir]: { ...own, hasTrustDialogAccepted: true } },

@@ -1,6 +1,7 @@
 /** What a host can do, how it is set, and what happens on it, as it goes over the wire. */
 import { z } from 'zod';
 import { approvalDecisions, approvalKinds } from '../../core/approval.ts';
+import { egressModes } from '../../core/egress.ts';
 import { solveOutcomes } from '../../core/solve.ts';
 import { problemEvent } from './problem.ts';
 import { gradeSchema, runtimeSchema } from './sandboxes.ts';
@@ -150,6 +151,9 @@ export const hostEventSchema = z
     event('entry-stored', { key: z.string(), outcome: z.enum(['created', 'updated', 'merged']) }),
     event('entries-stored', { count: z.int() }),
     event('entry-removed', { key: z.string() }),
+    event('egress-default', {
+      mode: z.enum(egressModes).nullable().describe('null: what the config says holds again.'),
+    }),
     event('sender-paired', { channel: z.string(), sender: z.string() }),
     event('approval-asked', approval),
     event('approval-decided', {

@@ -11,6 +11,7 @@ import type {
   NewMessage,
   NewReply,
   ReplyClaim,
+  Retry,
 } from '../../../core/bus.ts';
 import type { Log } from '../../../core/log.ts';
 import { messageOf } from '../rows.ts';
@@ -87,8 +88,7 @@ export class PostgresBus implements Bus, AsyncDisposable {
       for (const reply of ending.replies ?? []) await storeReply(sql, reply, now);
     });
 
-  retry = (claim: Claim, { due, reason }: { readonly due: number; readonly reason: string }) =>
-    this.#write((sql) => giveBack(sql, claim, due, reason));
+  retry = (claim: Claim, retry: Retry) => this.#write((sql) => giveBack(sql, claim, retry));
 
   place = (id: number) => this.#database.read((sql) => placeOf(sql, id));
 
