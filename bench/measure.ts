@@ -3,14 +3,27 @@ import { z } from 'zod';
 /** For people and for the direction: of these, more is better where a rate or a count is meant. */
 const units = {
   ms: 'less',
+  kB: 'less',
   MB: 'less',
   'MB/s': 'more',
   'execs/s': 'more',
   'calls/s': 'more',
+  'messages/s': 'more',
+  'runs/s': 'more',
   sandboxes: 'more',
 } as const;
 export type Unit = keyof typeof units;
-const unitNames = ['ms', 'MB', 'MB/s', 'execs/s', 'calls/s', 'sandboxes'] as const satisfies readonly Unit[];
+const unitNames = [
+  'ms',
+  'kB',
+  'MB',
+  'MB/s',
+  'execs/s',
+  'calls/s',
+  'messages/s',
+  'runs/s',
+  'sandboxes',
+] as const satisfies readonly Unit[];
 
 /** One way to do the thing that is measured; a sample is in the unit of the question. */
 export interface Contender {

@@ -1,5 +1,6 @@
 /**
- * Builds the guest, the static program that runs inside every sandbox, into guest/dist.
+ * Builds the programs of guest/cmd into guest/dist: the guest, which runs inside every sandbox, and workspace, which
+ * keeps snapshots on the host. Both are static.
  *
  *   node scripts/build-guest.ts          for this machine's architecture
  *   node scripts/build-guest.ts --all    for every architecture
@@ -11,7 +12,7 @@ import { spawnSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { arch } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -22,28 +23,31 @@ const record = join(dist, 'build.json');
 const architectures = ['amd64', 'arm64'] as const;
 type Architecture = (typeof architectures)[number];
 
+const programs = ['guest', 'workspace'] as const;
+type Program = (typeof programs)[number];
+
 /** What guest/dist/build.json remembers: for each architecture the fingerprint of what it was built from. */
 type Built = Partial<Record<Architecture, string>>;
 
-/** Brings the guests up to date and returns their paths. Throws an Error that says what to install. */
+/** Brings the programs up to date and returns their paths. Throws an Error that says what to install. */
 export function buildGuest(wanted: readonly Architecture[] = [thisArchitecture()]): string[] {
   const version = packageVersion();
   const go = goVersion();
   const fingerprint = createHash('sha256').update(`${go}\n${version}\n${hashOfSources()}`).digest('hex');
   mkdirSync(dist, { recursive: true });
-  return wanted.map((architecture) => {
-    const target = guestPath(architecture);
-    if (!existsSync(target) || readRecord()[architecture] !== fingerprint) {
-      compile(architecture, version, target);
+  return wanted.flatMap((architecture) => {
+    const built = programs.map((program) => programPath(program, architecture));
+    if (!built.every(existsSync) || readRecord()[architecture] !== fingerprint) {
+      for (const program of programs) compile(program, architecture, version);
       writeRecord({ ...readRecord(), [architecture]: fingerprint });
     }
-    return target;
+    return built;
   });
 }
 
-/** Where the guest of an architecture is, once it is built. */
-export function guestPath(architecture: Architecture = thisArchitecture()): string {
-  return join(dist, `guest-linux-${architecture}`);
+/** Where a program for an architecture is, once it is built. */
+export function programPath(program: Program, architecture: Architecture = thisArchitecture()): string {
+  return join(dist, `${program}-linux-${architecture}`);
 }
 
 /** The environment of every Go command: nothing is fetched, nothing depends on the machine. */
@@ -51,19 +55,20 @@ export function goEnvironment(): NodeJS.ProcessEnv {
   return { ...process.env, GOTOOLCHAIN: 'local', GOFLAGS: '-mod=readonly', GOWORK: 'off' };
 }
 
-/** The folder of the guest's Go module. */
+/** The folder of the Go module. */
 export const guestSources = sources;
 
 function thisArchitecture(): Architecture {
   return arch() === 'arm64' ? 'arm64' : 'amd64';
 }
 
-function compile(architecture: Architecture, version: string, target: string): void {
+function compile(program: Program, architecture: Architecture, version: string): void {
+  const target = programPath(program, architecture);
   const temporary = `${target}.${randomBytes(6).toString('hex')}`;
   const flags = `-s -w -buildid= -X main.version=${version}`;
   const result = spawnSync(
     'go',
-    ['build', '-trimpath', '-buildvcs=false', '-ldflags', flags, '-o', temporary, '.'],
+    ['build', '-trimpath', '-buildvcs=false', '-ldflags', flags, '-o', temporary, `./cmd/${program}`],
     {
       cwd: sources,
       env: { ...goEnvironment(), CGO_ENABLED: '0', GOOS: 'linux', GOARCH: architecture },
@@ -73,7 +78,7 @@ function compile(architecture: Architecture, version: string, target: string): v
   );
   if (result.status !== 0) {
     rmSync(temporary, { force: true });
-    throw new Error(`The guest does not compile for ${architecture}:\n${result.stderr}`);
+    throw new Error(`${program} does not compile for ${architecture}:\n${result.stderr}`);
   }
   renameSync(temporary, target);
 }
@@ -102,7 +107,11 @@ function withoutGo(): string {
   const install = `Install Go ${needed} or newer (apt-get install golang, brew install go, or https://go.dev/dl), then run this again.`;
   const image = golangImage();
   if (!image) return install;
-  const command = `docker run --rm -v "${root}:/geode" -w /geode/guest -e CGO_ENABLED=0 -e GOARCH=${thisArchitecture()} ${image} go build -trimpath -buildvcs=false -ldflags "-s -w -buildid= -X main.version=${packageVersion()}" -o dist/guest-linux-${thisArchitecture()} .`;
+  const flags = `-trimpath -buildvcs=false -ldflags "-s -w -buildid= -X main.version=${packageVersion()}"`;
+  const builds = programs.map(
+    (program) => `go build ${flags} -o dist/${basename(programPath(program))} ./cmd/${program}`,
+  );
+  const command = `docker run --rm -v "${root}:/geode" -w /geode/guest -e CGO_ENABLED=0 -e GOARCH=${thisArchitecture()} ${image} sh -c '${builds.join(' && ')}'`;
   return `${install}\nOr build it in a container:\n  ${command}`;
 }
 

@@ -5,10 +5,11 @@
  */
 import { execFileSync } from 'node:child_process';
 import { cpSync, globSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { buildAgent } from './build-agent.ts';
+import { bundlePackage } from './build-cli.ts';
 import { buildDashboard } from './build-dashboard.ts';
 import { buildGuest } from './build-guest.ts';
 import { dependenciesOf, licencesDocument } from './licences-document.ts';
@@ -31,18 +32,18 @@ export async function buildPackage(build = join(root, 'build')): Promise<string>
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   compile(join(folder, 'dist'));
-  buildGuest(['amd64', 'arm64']);
+  const programs = buildGuest(['amd64', 'arm64']);
   await buildDashboard();
   await buildAgent();
   for (const name of ['bin', 'images', 'LICENSE', 'README.md', 'CHANGELOG.md'])
     cpSync(join(root, name), join(folder, name), { recursive: true });
-  for (const name of ['guest-linux-amd64', 'guest-linux-arm64'])
-    copy(join(root, 'guest/dist', name), join(folder, 'guest/dist', name));
+  for (const path of programs) copy(path, join(folder, 'guest/dist', basename(path)));
   copy(join(root, 'bundle/agent-stdin.mjs'), join(folder, 'bundle/agent-stdin.mjs'));
   cpSync(join(root, 'dashboard/dist'), join(folder, 'dashboard/dist'), {
     recursive: true,
     filter: (path) => !path.endsWith('.vite'),
   });
+  await bundlePackage(folder);
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest(), null, 2)}\n`);
   writeFileSync(join(folder, 'LICENCES.md'), licencesDocument(root));
   writeFileSync(join(folder, 'sbom.json'), `${JSON.stringify(partsList(), null, 2)}\n`);

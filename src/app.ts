@@ -16,8 +16,10 @@ import type { Limits } from './core/limits.ts';
 import type { Embedder, MemoryStore } from './core/memory.ts';
 import type { Sandboxes, SandboxStatus } from './core/persistent.ts';
 import { knownPrices } from './core/prices.ts';
+import type { PullEvent } from './core/run.ts';
 import type { Runtime, RuntimeName } from './core/runtime.ts';
 import type { Sandbox, SandboxSpec } from './core/sandbox.ts';
+import type { ShellPolicy } from './core/shell-policy.ts';
 import { type EgressHost, type OperatorCredential, openEgress } from './egress/open-egress.ts';
 import { policyOf } from './egress/rules.ts';
 import { journalFiles } from './journals/journal-files.ts';
@@ -28,7 +30,6 @@ import { type LocalEmbedderOptions, openLocalEmbedder } from './memory/embed/loc
 import { openRemoteEmbedder } from './memory/embed/remote-embedder.ts';
 import { type MemoryOptions, openMemory } from './memory/open-memory.ts';
 import type { ContextLanguage } from './runs/contexts/languages.ts';
-import type { PullEvent } from './runs/events.ts';
 import { RunImages } from './runs/images.ts';
 import { createRuns, type Runs } from './runs/index.ts';
 import { defaultImages } from './runs/languages/index.ts';
@@ -43,7 +44,6 @@ import {
   type SandboxesOptions,
   sandboxesIn,
 } from './sandboxes/open-sandboxes.ts';
-import type { ShellPolicy } from './shell/policy.ts';
 
 /** Everything that Geode does, put together from a config. Nothing starts until it is asked for. */
 export interface App {

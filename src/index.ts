@@ -19,8 +19,9 @@ export type {
   SandboxSpec,
   Workspace,
 } from './core/sandbox.ts';
+export { defaultShellPolicy, type ShellPolicy } from './core/shell-policy.ts';
 export type * from './core/snapshots.ts';
 export { type Usage, watchMetrics } from './sandboxes/metrics.ts';
 export { formatResult } from './shell/format.ts';
-export { defaultShellPolicy, judge, type ShellPolicy } from './shell/policy.ts';
+export { judge } from './shell/policy.ts';
 export { shellTool } from './shell/tool.ts';

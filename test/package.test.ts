@@ -50,9 +50,10 @@ describe.skipIf(!bubblewrap.available)(
     it('PKG-1: holds guests for both architectures, compiled code and no sources', async () => {
       const installed = join(app, 'node_modules/geode');
       for (const architecture of ['amd64', 'arm64'])
-        expect(existsSync(join(installed, `guest/dist/guest-linux-${architecture}`)), architecture).toBe(
-          true,
-        );
+        for (const program of ['guest', 'workspace']) {
+          const name = `${program}-linux-${architecture}`;
+          expect(existsSync(join(installed, 'guest/dist', name)), name).toBe(true);
+        }
       expect(existsSync(join(installed, 'src'))).toBe(false);
       const main = readFileSync(join(installed, 'dist/index.js'), 'utf8');
       expect(main).not.toMatch(/from '[^']*\.ts'/);

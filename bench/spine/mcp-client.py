@@ -3,8 +3,9 @@
     python3 mcp-client.py socket PATH        over a Unix socket
     python3 mcp-client.py stdio COMMAND ...  over the stdin and stdout of a program
 
-Each line of stdin is a number of calls and how many may be under way at once: "1 1", "2000 32". The answer is a line
-of JSON with the milliseconds of all of them together.
+Each line of stdin is a number of calls and how many may be under way at once: "1 1", "2000 32". A third number is
+how many of them are made in a second at most: "1000 10 1000". The answer is a line of JSON with the milliseconds of all
+of them together.
 """
 
 import json
@@ -47,11 +48,13 @@ receive()
 send("notifications/initialized", {}, with_id=False)
 call = {"name": "echo", "arguments": {"text": "a word or two"}}
 for line in sys.stdin:
-    count, at_once = map(int, line.split())
+    count, at_once, *rate = map(int, line.split())
     began = time.perf_counter()
     sent = 0
     for received in range(count):
-        while sent < count and sent - received < at_once:
+        if rate and sent == received:
+            time.sleep(max(0, began + sent / rate[0] - time.perf_counter()))
+        while sent < count and sent - received < at_once and not (rate and sent > received and sent % at_once == 0):
             send("tools/call", call)
             sent += 1
         receive()

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { guestPath } from '../../scripts/build-guest.ts';
+import { programPath } from '../../scripts/build-guest.ts';
 import type { WorkspacePlace } from '../../src/core/snapshots.ts';
 import { forkWorkspace } from '../../src/sandboxes/snapshots/fork-workspace.ts';
 import { snapshotsOf } from '../../src/sandboxes/snapshots/snapshots-of.ts';
@@ -199,7 +199,7 @@ function placeIn(folder: string, name: string): WorkspacePlace {
   const workspace = join(folder, name, 'workspace');
   mkdirSync(workspace, { recursive: true });
   const owner = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
-  return { workspace, folder: join(folder, name, 'snapshots'), program: guestPath(), owner };
+  return { workspace, folder: join(folder, name, 'snapshots'), program: programPath('workspace'), owner };
 }
 
 /** Sizes as in a real tree: many small files, a few large ones. */

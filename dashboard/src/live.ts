@@ -36,6 +36,8 @@ class LiveConnection {
   readonly #listeners = new Set<Listener>();
   #drawing = false;
   #next: Live = this.#shown;
+  /** The figures as they come; what is shown is a copy. */
+  readonly #usage = new Map<string, readonly Usage[]>();
 
   get shown(): Live {
     return this.#shown;
@@ -85,9 +87,9 @@ class LiveConnection {
       if (isAgain) this.#tell('anew');
     } else if (said.type === 'usage') {
       const { chat, ...usage } = fromWire(said) as unknown as Usage & { readonly chat: string };
-      const before = this.#next.usage.get(chat) ?? [];
-      const all = new Map(this.#next.usage).set(chat, [...before, usage].slice(-keptUsage));
-      this.#show({ usage: all });
+      const before = this.#usage.get(chat) ?? [];
+      this.#usage.set(chat, [...before, usage].slice(-keptUsage));
+      this.#show({ usage: this.#usage });
     } else if (said.type === 'gap') {
       this.#seq = said.seq;
       this.#tell('anew');
@@ -110,7 +112,9 @@ class LiveConnection {
     this.#drawing = true;
     setTimeout(() => {
       this.#drawing = false;
-      this.#shown = this.#next;
+      const hasNewFigures = this.#next.usage === this.#usage;
+      this.#shown = hasNewFigures ? { ...this.#next, usage: new Map(this.#usage) } : this.#next;
+      this.#next = this.#shown;
       for (const viewer of this.#viewers) viewer();
     }, 50);
   }

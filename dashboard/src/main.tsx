@@ -5,12 +5,13 @@ import { Router } from 'wouter';
 import { useHashLocation } from 'wouter/use-hash-location';
 import { isGeodeError } from '../../src/client/client.ts';
 import { shareNonce } from './nonce.ts';
-import { Page } from './page.tsx';
+import { fetchAhead, Page } from './page.tsx';
 import './style.css';
 import { applyTheme } from './theme.ts';
 
 shareNonce();
 applyTheme();
+fetchAhead();
 const queries = new QueryClient({
   defaultOptions: {
     queries: {

@@ -10,20 +10,38 @@ import { HomePage } from './pages/home.tsx';
 import { LoginPage } from './pages/login.tsx';
 import { SandboxesPage } from './pages/sandboxes.tsx';
 import { Palette } from './palette.tsx';
-import { useRoute } from './route.ts';
+import { routeOf, useRoute } from './route.ts';
 import { text } from './text.ts';
 import { Problem } from './ui/problem.tsx';
 
 /** Each page is fetched when it is first opened, so that the first one comes soon. */
-const AgentsPage = lazy(async () => ({ default: (await import('./pages/agents.tsx')).AgentsPage }));
-const ApprovalsPage = lazy(async () => ({ default: (await import('./pages/approvals.tsx')).ApprovalsPage }));
-const ChatsPage = lazy(async () => ({ default: (await import('./pages/chats.tsx')).ChatsPage }));
-const EgressPage = lazy(async () => ({ default: (await import('./pages/egress.tsx')).EgressPage }));
-const MemoryPage = lazy(async () => ({ default: (await import('./pages/memory.tsx')).MemoryPage }));
-const RunsPage = lazy(async () => ({ default: (await import('./pages/runs.tsx')).RunsPage }));
-const SandboxPage = lazy(async () => ({ default: (await import('./pages/sandbox.tsx')).SandboxPage }));
-const SettingsPage = lazy(async () => ({ default: (await import('./pages/settings.tsx')).SettingsPage }));
-const SolvePage = lazy(async () => ({ default: (await import('./pages/solve.tsx')).SolvePage }));
+const load = {
+  agents: async () => ({ default: (await import('./pages/agents.tsx')).AgentsPage }),
+  approvals: async () => ({ default: (await import('./pages/approvals.tsx')).ApprovalsPage }),
+  chats: async () => ({ default: (await import('./pages/chats.tsx')).ChatsPage }),
+  egress: async () => ({ default: (await import('./pages/egress.tsx')).EgressPage }),
+  memory: async () => ({ default: (await import('./pages/memory.tsx')).MemoryPage }),
+  runs: async () => ({ default: (await import('./pages/runs.tsx')).RunsPage }),
+  sandboxes: async () => ({ default: (await import('./pages/sandbox.tsx')).SandboxPage }),
+  settings: async () => ({ default: (await import('./pages/settings.tsx')).SettingsPage }),
+  solve: async () => ({ default: (await import('./pages/solve.tsx')).SolvePage }),
+};
+const AgentsPage = lazy(load.agents);
+const ApprovalsPage = lazy(load.approvals);
+const ChatsPage = lazy(load.chats);
+const EgressPage = lazy(load.egress);
+const MemoryPage = lazy(load.memory);
+const RunsPage = lazy(load.runs);
+const SandboxPage = lazy(load.sandboxes);
+const SettingsPage = lazy(load.settings);
+const SolvePage = lazy(load.solve);
+
+/** The page that the address names is on its way while the host is asked who is there. */
+export function fetchAhead(): void {
+  const [page = '', name] = routeOf(location.hash.slice(1));
+  const isList = page === 'sandboxes' && name === undefined;
+  if (Object.hasOwn(load, page) && !isList) load[page as keyof typeof load]().catch(() => {});
+}
 
 export function Page() {
   const route = useRoute();
@@ -95,18 +113,35 @@ function LiveNotice() {
   );
 }
 
+const askEveryMs = 250;
+
 function useLiveQueries(): void {
   const queries = useQueryClient();
   useEffect(() => {
+    // Many events at once make an answer old once: a busy host is not asked the same for each of them.
+    const old = new Map<string, readonly string[]>();
+    let due: ReturnType<typeof setTimeout> | undefined;
+    const askAgain = () => {
+      due = undefined;
+      for (const [name, queryKey] of old) {
+        // What is on its way may be older than the event; on a slow network it comes all the same, then the newer one.
+        if (queries.isFetching({ queryKey }) > 0) continue;
+        old.delete(name);
+        void queries.invalidateQueries({ queryKey });
+      }
+      if (old.size > 0) due = setTimeout(askAgain, askEveryMs);
+    };
     const leave = live.listen((event) => {
       if (event === 'anew') void queries.invalidateQueries();
-      else for (const queryKey of keysToAskAgain(event)) void queries.invalidateQueries({ queryKey });
+      else for (const queryKey of keysToAskAgain(event)) old.set(queryKey.join('\n'), queryKey);
+      if (old.size > 0) due ??= setTimeout(askAgain, askEveryMs);
     });
     const hurry = () => live.hurry();
     addEventListener('online', hurry);
     document.addEventListener('visibilitychange', hurry);
     live.start();
     return () => {
+      clearTimeout(due);
       leave();
       removeEventListener('online', hurry);
       document.removeEventListener('visibilitychange', hurry);

@@ -41,6 +41,8 @@ interface Place {
 function Choices({ onClose }: { readonly onClose: () => void }) {
   const [words, setWords] = useState('');
   const [chosen, setChosen] = useState(0);
+  /** Enter was pressed before the sandboxes were known: it counts as soon as they are. */
+  const [isWaiting, setWaiting] = useState(false);
   const sandboxes = useQuery({ queryKey: ['sandboxes'], queryFn: () => client.sandboxes.list() });
   const places: readonly Place[] = [
     ...pages.map((page) => ({ name: text.nav[page], path: page === 'home' ? [] : [page] })),
@@ -52,6 +54,12 @@ function Choices({ onClose }: { readonly onClose: () => void }) {
     goTo(...place.path);
     onClose();
   };
+  const first = found[chosen];
+  useEffect(() => {
+    if (!isWaiting || sandboxes.isFetching) return;
+    setWaiting(false);
+    go(first);
+  });
   return (
     <Modal title={text.palette.title} onClose={onClose}>
       <input
@@ -62,11 +70,12 @@ function Choices({ onClose }: { readonly onClose: () => void }) {
         onChange={({ target }) => {
           setWords(target.value);
           setChosen(0);
+          setWaiting(false);
         }}
         onKeyDown={({ key }) => {
           if (key === 'ArrowDown') setChosen((at) => Math.min(at + 1, found.length - 1));
           if (key === 'ArrowUp') setChosen((at) => Math.max(at - 1, 0));
-          if (key === 'Enter') go(found[chosen]);
+          if (key === 'Enter') first === undefined && sandboxes.isFetching ? setWaiting(true) : go(first);
         }}
       />
       <ul className="mt-2">
@@ -82,7 +91,11 @@ function Choices({ onClose }: { readonly onClose: () => void }) {
           </li>
         ))}
       </ul>
-      {found.length === 0 && <p className="mt-2 text-faint">{text.palette.nothing}</p>}
+      {found.length === 0 && (
+        <p role="status" className="mt-2 text-faint">
+          {sandboxes.isFetching ? text.loading : text.palette.nothing}
+        </p>
+      )}
     </Modal>
   );
 }

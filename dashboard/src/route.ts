@@ -4,6 +4,10 @@ import { useHashLocation } from 'wouter/use-hash-location';
 /** The parts of the address, decoded: `#/sandboxes/demo/files` is `['sandboxes', 'demo', 'files']`. */
 export function useRoute(): readonly string[] {
   const [path] = useHashLocation();
+  return routeOf(path);
+}
+
+export function routeOf(path: string): readonly string[] {
   return path.split('/').filter(Boolean).map(decoded);
 }
 

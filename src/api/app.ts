@@ -42,6 +42,7 @@ import { stats } from './routes/memory/stats.ts';
 import { portRoutes } from './routes/ports/ports.ts';
 import { freshExec } from './routes/processes/fresh-exec.ts';
 import { processRoutes } from './routes/processes/index.ts';
+import { runHistory } from './routes/runs/history.ts';
 import { run } from './routes/runs/run.ts';
 import { runSocket } from './routes/runs/run-socket.ts';
 import { sandboxRoutes } from './routes/sandboxes/index.ts';
@@ -100,6 +101,7 @@ export function createApp(parts: ApiParts, options: ApiOptions, stopping: AbortS
   }
   if (parts.runs !== undefined)
     app.openapiRoutes([run(parts.runs, parts.egress), runSocket(parts.runs, parts.egress)]);
+  if (parts.history !== undefined) app.openapiRoutes(runHistory(parts.history));
   if (parts.open !== undefined) app.openapiRoutes([freshExec(parts.open, parts.egress)]);
   if (parts.egress !== undefined) {
     if (parts.sandboxes !== undefined) app.openapiRoutes(policyRoutes(parts.egress));

@@ -10,18 +10,19 @@ import type { User } from '../core/identity.ts';
 import type { BuiltImages, ImageFacts } from '../core/images.ts';
 import type { Memory, MemoryStore } from '../core/memory.ts';
 import type { Sandboxes, UserSandboxes } from '../core/persistent.ts';
+import type { RateLimit } from '../core/rate-limit.ts';
+import type { PullEvent } from '../core/run.ts';
 import type { RuntimeName } from '../core/runtime.ts';
 import type { Sandbox, SandboxSpec } from '../core/sandbox.ts';
 import type { ToolSessions } from '../core/tools.ts';
 import type { EgressHost } from '../egress/open-egress.ts';
 import type { JournalReading } from '../journals/journal-reading.ts';
 import type { Previews } from '../previews/previews.ts';
-import type { PullEvent } from '../runs/events.ts';
+import type { RunHistory } from '../runs/history/run-record.ts';
 import type { Runs } from '../runs/index.ts';
 import type { ProbedRuntime } from '../runtimes/index.ts';
 import type { OpenedSolves } from '../solve/open-solves.ts';
 import type { Conversation } from './conversation.ts';
-import type { RateLimit } from './guards/rate-limit.ts';
 import type { KeyStore, Scope } from './keys.ts';
 import type { LiveContexts } from './live-contexts.ts';
 import type { McpDoor } from './routes/mcp/mcp.ts';
@@ -38,6 +39,8 @@ export interface ApiParts {
   /** What processes of a sandbox wrote, by the sandbox's id and its user; `raw` shows secrets too. */
   readonly journals?: (sandboxId: string, show: 'redacted' | 'raw', user: User) => JournalReading;
   readonly runs?: Runs;
+  /** Runs that are over. */
+  readonly history?: RunHistory;
   /** Servers in sandboxes, shown on this machine. */
   readonly previews?: Previews;
   /** What sandboxes and runs may reach, what they tried, and the credentials of bindings. */

@@ -8,6 +8,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { newReply } from './bodies.ts';
 import type { ChatTable, KnownChat } from './chat-table.ts';
 import type { CommandAnswer, CommandScene } from './commands.ts';
+import { shownCode } from './plain-text.ts';
 import { splitText } from './split-text.ts';
 
 export interface AskParts {
@@ -84,7 +85,7 @@ export class Asks implements AsyncDisposable {
     const chat = approval.chat === null ? undefined : chats.named(approval.user, approval.chat);
     if (chat === undefined || approval.state !== 'open') return;
     const code = this.#codeFor(chat, approval.id);
-    const detail = approval.detail === '' ? '' : `\n\`\`\`\n${approval.detail}\n\`\`\``;
+    const detail = approval.detail === '' ? '' : `\n${shownCode(approval.detail)}`;
     const parts = splitText(`${approval.title}${detail}`, longestText(chat.channel));
     for (const [index, text] of parts.entries()) {
       const isLast = index === parts.length - 1;

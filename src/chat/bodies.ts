@@ -1,7 +1,7 @@
 /** What the chat part keeps in the bodies of messages and replies. */
 import { z } from 'zod';
 import type { BusMessage, BusReply, NewReply } from '../core/bus.ts';
-import type { KnownChat } from './chat-table.ts';
+import { type KnownChat, webChannel } from './chat-table.ts';
 
 const fileSchema = z.object({ name: z.string(), sizeBytes: z.number().nullable(), reference: z.string() });
 
@@ -51,5 +51,7 @@ export function newReply(
     edits: null,
     ...body,
   };
-  return { channel, lane, key, body: JSON.stringify(whole) };
+  // On the web a reply is read from the record: sending it does nothing.
+  const isRepeatable = whole.edits !== null || channel === webChannel;
+  return { channel, lane, key, body: JSON.stringify(whole), isRepeatable };
 }

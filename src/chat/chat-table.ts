@@ -67,17 +67,21 @@ export class ChatTable {
     return row && chatOf(row);
   }
 
-  list(user: string): readonly Chat[] {
+  /** The latest active first. */
+  ofUser(user: string): readonly KnownChat[] {
     return this.#ledger
       .read((sql) => sql.all`SELECT * FROM chats WHERE user = ${user} ORDER BY active_at DESC LIMIT 1000`)
-      .map(chatOf)
-      .map(({ name, channel, model, createdAt, activeAt }) => ({
-        name,
-        channel,
-        model,
-        createdAt,
-        activeAt,
-      }));
+      .map(chatOf);
+  }
+
+  list(user: string): readonly Chat[] {
+    return this.ofUser(user).map(({ name, channel, model, createdAt, activeAt }) => ({
+      name,
+      channel,
+      model,
+      createdAt,
+      activeAt,
+    }));
   }
 
   users(): readonly string[] {

@@ -6,6 +6,7 @@ import { isGeodeError } from '../core/errors.ts';
 import type { UserSandboxes } from '../core/persistent.ts';
 import type { Asks } from './asks.ts';
 import type { ChatTable, DuringTurn, KnownChat } from './chat-table.ts';
+import type { Pairings } from './pairings.ts';
 import type { Schedules } from './schedules.ts';
 
 export interface CommandScene {
@@ -19,6 +20,7 @@ export interface CommandScene {
   readonly bus: Bus;
   readonly chats: ChatTable;
   readonly asks: Asks;
+  readonly pairings: Pairings;
   readonly schedules: Schedules;
   /** What was spent today and what may be, as text. */
   readonly spending: string;
@@ -73,6 +75,12 @@ const commands: Readonly<Record<string, Command>> = {
     lane: 'control',
     run: (scene) => scene.asks.answer(scene, 'deny'),
   },
+  pair: {
+    usage: '/pair [CODE [USER]]',
+    help: 'let somebody in who got a code, for whoever runs the gateway; alone: show who waits',
+    lane: 'control',
+    run: (scene) => scene.pairings.answer(scene),
+  },
   steer: {
     usage: '/steer [on|off]',
     help: 'on: what you write during a run is heard by it; off: it waits its turn',
@@ -113,10 +121,11 @@ export function isControl(given: GivenCommand | undefined): boolean {
   return given !== undefined && commands[given.name]?.lane === 'control';
 }
 
-/** It answers an approval. */
-export function isDecision(text: string): boolean {
+/** What a caller of the API needs besides, to say it. */
+export function scopeOf(text: string): 'approvals' | 'admin' | undefined {
   const name = commandIn(text)?.name;
-  return name === 'approve' || name === 'deny';
+  if (name === 'pair') return 'admin';
+  return name === 'approve' || name === 'deny' ? 'approvals' : undefined;
 }
 
 export async function runCommand(

@@ -12,7 +12,6 @@ import type { Sandboxes } from '../core/persistent.ts';
 import { Ledger } from '../ledger/ledger.ts';
 import { budgetRefusal, type DailyBudget, dayOf, spentOn } from '../ledger/spending.ts';
 import { Asks } from './asks.ts';
-import { newReply } from './bodies.ts';
 import { LedgerBus } from './bus/ledger-bus.ts';
 import { busChapter } from './bus/tables.ts';
 import { openWebChannel } from './channels/web.ts';
@@ -21,6 +20,7 @@ import { OutboxDelivery } from './delivery.ts';
 import { chatRecords } from './export.ts';
 import { Feed } from './feed.ts';
 import { Lanes } from './lanes.ts';
+import { Pairings } from './pairings.ts';
 import type { ChatParts } from './parts.ts';
 import { longestMessage, putMessage, receive } from './receive.ts';
 import { Schedules } from './schedules.ts';
@@ -73,10 +73,12 @@ export async function openChats(options: OpenChatsOptions): Promise<Chats> {
   const channels = new Map([openWebChannel(), ...(options.channels ?? [])].map((each) => [each.name, each]));
   const longestText = (name: string) => channels.get(name)?.longestText ?? Number.MAX_SAFE_INTEGER;
   const asks = opened.use(new Asks({ ledger, bus, chats, approvals, events, log, longestText }));
+  const pairings = new Pairings({ senders, chats, bus, events });
   const parts: ChatParts = {
     bus,
     chats,
     senders,
+    pairings,
     asks,
     schedules: opened.use(new Schedules({ ledger, bus, log, zone: options.timeZone })),
     agents,
@@ -135,15 +137,7 @@ export async function openChats(options: OpenChatsOptions): Promise<Chats> {
     pairings: () => senders.pairings(),
     senders: () => senders.list(),
     unpair: (channel, sender, by) => senders.unpair(channel, sender, by),
-    async pair(code, { user, by }) {
-      const { paired, address } = senders.pair(code, { user, by });
-      const { channel } = paired;
-      const lane = laneOf(channel, address);
-      const text = 'You are let in. Write what you want done, or /help.';
-      await bus.say(newReply({ channel, address, lane }, `paired:${lane}:${paired.pairedAt}`, { text }));
-      events.tell(user, { type: 'sender-paired', channel, sender: paired.sender });
-      return paired;
-    },
+    pair: (code, options) => pairings.letIn(code, options),
     of: (user) => ({
       list: () => chats.list(user),
       schedules: {

@@ -5,6 +5,7 @@ import type { Log } from '../core/log.ts';
 import type { Sandboxes } from '../core/persistent.ts';
 import type { Asks } from './asks.ts';
 import type { ChatTable, DuringTurn } from './chat-table.ts';
+import type { Pairings } from './pairings.ts';
 import type { Schedules } from './schedules.ts';
 import type { Senders } from './senders.ts';
 
@@ -13,6 +14,7 @@ export interface ChatParts {
   readonly bus: Bus;
   readonly chats: ChatTable;
   readonly senders: Senders;
+  readonly pairings: Pairings;
   readonly asks: Asks;
   readonly schedules: Schedules;
   readonly agents: Agents;

@@ -3,6 +3,7 @@ import type { Incoming } from '../core/channel.ts';
 import { type MessageBody, newReply } from './bodies.ts';
 import { controlLane, type DuringTurn, laneOf } from './chat-table.ts';
 import { commandIn, isControl } from './commands.ts';
+import { plainName } from './plain-text.ts';
 import type { SenderRate } from './sender-rate.ts';
 import type { Senders } from './senders.ts';
 
@@ -44,7 +45,7 @@ export async function receive(reception: Reception, incoming: Incoming): Promise
   const body: MessageBody = {
     channel,
     address,
-    sender: { channel, ...sender },
+    sender: { channel, id: sender.id, name: plainName(sender.name) },
     text: wellFormed(text),
     files: [...files],
     isGroup,

@@ -41,21 +41,18 @@ export class Senders {
     return row && String(row.user);
   }
 
-  /** The code of a sender: the one that is open, or a new one. `isNew` when it has just been made. */
-  codeFor({ channel, sender, address }: Pick<Incoming, 'channel' | 'sender' | 'address'>): {
-    readonly pairing: Pairing;
-    readonly isNew: boolean;
-  } {
+  /** The code of a sender: the one that is open, or a new one. */
+  codeFor({ channel, sender, address }: Pick<Incoming, 'channel' | 'sender' | 'address'>): Pairing {
     return this.#ledger.write((sql) => {
       sql.run`DELETE FROM chat_pairings WHERE expires_at <= ${this.#now()}`;
       const open = sql.get`SELECT * FROM chat_pairings WHERE channel = ${channel} AND sender = ${sender.id}`;
-      if (open !== undefined) return { pairing: pairingOf(open), isNew: false };
+      if (open !== undefined) return pairingOf(open);
       const code = Array.from({ length: codeLength }, () => alphabet[randomInt(alphabet.length)]).join('');
       const row = sql.get`INSERT INTO chat_pairings
-        VALUES (${code}, ${channel}, ${sender.id}, ${sender.name.slice(0, 100)}, ${address},
+        VALUES (${code}, ${channel}, ${sender.id}, ${sender.name}, ${address},
           ${this.#now() + this.#options.pairingMs}) RETURNING *`;
       if (row === undefined) throw new Error('The pairing code was not kept');
-      return { pairing: pairingOf(row), isNew: true };
+      return pairingOf(row);
     });
   }
 

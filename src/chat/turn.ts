@@ -21,13 +21,16 @@ export interface TurnScene {
 /** Failures that another try may mend; the rest is told at once. */
 const worthAnotherTry = [
   'link_lost',
+  'sandbox_gone',
   'sandbox_not_ready',
   'engine_failed',
   'runtime_unavailable',
   'stopping',
   'ledger_failed',
+  // Of the sandbox, on a machine that is too busy.
+  'timed_out',
 ] as const;
-const mostTries = 3;
+const mostTries = 5;
 const busyPauseMs = 1_000;
 
 /**
@@ -178,7 +181,7 @@ async function triedAgain({ parts }: TurnScene, claim: Claim, error: unknown): P
   const isPassing = worthAnotherTry.some((code) => isGeodeError(error, code)) && tries < mostTries;
   if (!isBusy && !isPassing) return false;
   const due = Date.now() + (isBusy ? busyPauseMs : busyPauseMs * 2 ** tries);
-  await parts.bus.retry(claim, { due, reason: reasonOf(error) });
+  await parts.bus.retry(claim, { due, reason: reasonOf(error), isNoTry: isBusy });
   return true;
 }
 

@@ -49,7 +49,7 @@ async function admitted(
   if (user === undefined) {
     await parts.bus.finish(claim, {
       state: 'done',
-      replies: [answer(target, claim, pairingText(scene, body))],
+      replies: [answer(target, claim, await pairingText(scene, body))],
     });
     return;
   }
@@ -78,7 +78,7 @@ async function runOne(
   { sender }: MessageBody,
   signal: AbortSignal,
 ): Promise<void> {
-  const { bus, chats, asks, schedules, agents, sandboxes } = parts;
+  const { bus, chats, asks, pairings, schedules, agents, sandboxes } = parts;
   const { text, file } = await runCommand(command, {
     chat,
     by: `${sender.channel}:${sender.id}`,
@@ -87,6 +87,7 @@ async function runOne(
     bus,
     chats,
     asks,
+    pairings,
     schedules,
     spending: parts.spending(chat.user),
     during: parts.during,
@@ -105,14 +106,15 @@ async function runOne(
   await bus.finish(claim, { state: 'done', replies });
 }
 
-function pairingText({ parts }: WorkScene, body: MessageBody): string {
+async function pairingText({ parts }: WorkScene, body: MessageBody): Promise<string> {
   if (body.isGroup) return 'I do not know you yet. Write to me in private first.';
   const { channel, address, sender } = body;
-  const { pairing } = parts.senders.codeFor({ channel, address, sender });
+  const pairing = parts.senders.codeFor({ channel, address, sender });
+  await parts.pairings.tellOwner(pairing);
   const minutes = Math.max(1, Math.round((pairing.expiresAt - Date.now()) / 60_000));
   return [
     `I do not know you yet. Your code is \`${pairing.code}\`, for ${minutes} minutes.`,
-    `Whoever runs this gateway lets you in with \`geode chat pair ${pairing.code}\`. Then write again.`,
+    `Whoever runs this gateway lets you in with \`geode chat pair ${pairing.code}\`, or with \`/pair ${pairing.code}\` in a chat with me. Then write again.`,
   ].join('\n');
 }
 

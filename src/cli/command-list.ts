@@ -18,6 +18,16 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./commands/repl.ts')).replCommand,
   },
   {
+    name: 'runs ls',
+    summary: 'list the runs that are over, newest first',
+    load: async () => (await import('./commands/runs/ls.ts')).runsLsCommand,
+  },
+  {
+    name: 'runs show',
+    summary: 'show a run that is over: its code, the beginning of its output, how it ended',
+    load: async () => (await import('./commands/runs/show.ts')).runsShowCommand,
+  },
+  {
     name: 'exec',
     summary: 'run a command in a fresh sandbox',
     load: async () => (await import('./commands/exec.ts')).execCommand,
@@ -254,8 +264,13 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     name: 'egress ls',
-    summary: 'show what a sandbox may reach',
+    summary: 'show what a sandbox may reach, or new ones that name nothing',
     load: async () => (await import('./commands/egress/ls.ts')).egressLsCommand,
+  },
+  {
+    name: 'egress default',
+    summary: 'show or say what your new sandboxes and runs may reach that name nothing',
+    load: async () => (await import('./commands/egress/default.ts')).egressDefaultCommand,
   },
   {
     name: 'egress allow',

@@ -8,8 +8,8 @@ import type { Cancel } from '../core/cancel.ts';
 import { GeodeError } from '../core/errors.ts';
 import type { EventGap, HostEvent } from '../core/events.ts';
 import type { ImageFacts } from '../core/images.ts';
+import type { PullEvent } from '../core/run.ts';
 import type { Available, RuntimeName, Unavailable } from '../core/runtime.ts';
-import type { PullEvent } from '../runs/events.ts';
 import { followEvents, streamEvents } from './events.ts';
 import { ask, type Connection, send } from './send.ts';
 

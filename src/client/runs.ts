@@ -2,15 +2,16 @@
 import type { WireContext, WireContextEvent, WireContextResult, WireRich } from '../api/schemas/contexts.ts';
 import { bytesOf, wireBytes } from '../api/schemas/encoding.ts';
 import { fromWire, type Own, toWire } from '../api/schemas/names.ts';
-import type { WireRunEvent, WireRunResult } from '../api/schemas/runs.ts';
+import type { WireRunEvent, WireRunRecord, WireRunResult, WireRunSummary } from '../api/schemas/runs.ts';
 import type { Cancel } from '../core/cancel.ts';
 import type { EgressSpec } from '../core/egress.ts';
 import type { Limits } from '../core/limits.ts';
+import type { RunEvent } from '../core/run.ts';
 import type { RuntimeName } from '../core/runtime.ts';
 import type { Grade } from '../core/sandbox.ts';
 import type { ContextError, ContextEvent, ContextResult } from '../runs/contexts/result.ts';
 import type { Rich } from '../runs/contexts/rich.ts';
-import type { RunEvent } from '../runs/events.ts';
+import type { RunRecord, RunSummary } from '../runs/history/run-record.ts';
 import type { RunOptions } from '../runs/options.ts';
 import type { Artifact, RunResult } from '../runs/result.ts';
 import { type EgressRequest, wireEgress } from './egress.ts';
@@ -48,6 +49,11 @@ export interface RemoteRuns {
     language: string,
     options?: RemoteRunOptions & { readonly outputLimitBytes?: number },
   ): Promise<RemoteRunResult>;
+  /** Those that are over, the newest first; `before` a time leads to older ones. */
+  list(
+    options?: { readonly limit?: number; readonly before?: number } & Cancel,
+  ): Promise<readonly RunSummary[]>;
+  get(id: string, options?: Cancel): Promise<RunRecord>;
 }
 
 export function remoteRuns(connection: Connection): RemoteRuns {
@@ -65,6 +71,15 @@ export function remoteRuns(connection: Connection): RemoteRuns {
     async run(code, language, { signal, ...options } = {}) {
       const json = wireRun(code, language, options);
       return runResult(await ask<WireRunResult>(connection, 'POST', path, { json, signal }));
+    },
+    async list({ signal, ...query } = {}) {
+      type Answer = { runs: WireRunSummary[] };
+      const { runs } = await ask<Answer>(connection, 'GET', path, { query, signal });
+      return runs.map((each) => fromWire(each));
+    },
+    async get(id, { signal } = {}) {
+      const one = `${path}/${encodeURIComponent(id)}`;
+      return fromWire(await ask<WireRunRecord>(connection, 'GET', one, { signal }));
     },
   };
 }

@@ -4,7 +4,7 @@ import type { CreateEvent } from '../api/schemas/sandboxes.ts';
 import type { Cancel } from '../core/cancel.ts';
 import type { EgressSpec } from '../core/egress.ts';
 import type { PersistentSpec, SandboxStatus } from '../core/persistent.ts';
-import type { PullEvent } from '../runs/events.ts';
+import type { PullEvent } from '../core/run.ts';
 import { type EgressRequest, wireEgress } from './egress.ts';
 import { streamEvents } from './events.ts';
 import { type RemoteSandbox, remoteSandbox, sandboxPath } from './sandbox.ts';

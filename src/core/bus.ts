@@ -5,6 +5,7 @@
  * A message is worked on at least once: a claim holds it for a lease, and the claim's epoch fences off a worker that
  * comes too late. Its replies are stored in the transaction that ends it, so they exist exactly once. A reply is sent
  * at most once: one whose sending was cut off has an unknown outcome, which is shown and never repeated by itself.
+ * Only what can be repeated without harm is.
  */
 
 /**
@@ -70,12 +71,14 @@ export interface NewReply {
   readonly key: string;
   /** JSON of the channel's shape. */
   readonly body: string;
+  /** Sending it twice shows it once, as with an edit: one whose sending was cut off is sent again. Default: false. */
+  readonly isRepeatable?: boolean;
 }
 
 /** `unknown`: it may or may not have arrived. `failed`: it did not, and will not be tried again. */
 type ReplyState = 'waiting' | 'sending' | 'sent' | 'unknown' | 'failed';
 
-export interface BusReply extends NewReply {
+export interface BusReply extends Required<NewReply> {
   readonly id: number;
   readonly state: ReplyState;
   readonly at: number;
@@ -88,6 +91,13 @@ export interface BusReply extends NewReply {
 export interface ReplyClaim {
   readonly reply: BusReply;
   readonly epoch: number;
+}
+
+export interface Retry {
+  readonly due: number;
+  readonly reason: string;
+  /** The claim counts as no try: nothing failed, it only has to wait. Default: it counts. */
+  readonly isNoTry?: boolean;
 }
 
 export interface Ending {
@@ -126,7 +136,7 @@ export interface Bus {
   /** Ends the message and stores its replies, both or neither. `lease_lost` as for `renew`. */
   finish(claim: Claim, ending: Ending): Promise<void>;
   /** Gives the message back: it stays the head of its lane and is claimed again when due. `lease_lost` as for `renew`. */
-  retry(claim: Claim, options: { readonly due: number; readonly reason: string }): Promise<void>;
+  retry(claim: Claim, options: Retry): Promise<void>;
   /** How many messages are before it: in its lane, and in all lanes of its kind. Undefined when it waits no more. */
   place(id: number): Promise<{ readonly lane: number; readonly all: number } | undefined>;
   message(id: number): Promise<BusMessage | undefined>;
@@ -156,7 +166,7 @@ export interface Bus {
   }>;
   /**
    * For a process that knows itself the only worker: what another left at work is given back at once, and what it was
-   * sending becomes unknown.
+   * sending becomes unknown, or is sent again where that does no harm.
    */
   recover(): Promise<{ readonly messages: number; readonly replies: number }>;
   /** Calls back after each change, in this process or (where the store can tell) in another. */

@@ -1,5 +1,6 @@
 import type { ApprovalDecision, ApprovalKind } from './approval.ts';
 import type { Cancel } from './cancel.ts';
+import type { EgressMode } from './egress.ts';
 import type { User } from './identity.ts';
 import type { ExitFacts } from './process.ts';
 import type { SolveOutcome } from './solve.ts';
@@ -30,6 +31,8 @@ export type Happening =
       /** The rule that refused it, or the mode. */
       readonly rule: string;
     }
+  /** What new sandboxes and runs of the user may reach that name nothing; null: what the config says, again. */
+  | { readonly type: 'egress-default'; readonly mode: EgressMode | null }
   | { readonly type: 'run-start'; readonly run: string; readonly language: string }
   /** `exitCode` is null for a run that was stopped, or that never got to run. */
   | {
@@ -70,6 +73,8 @@ export type Happening =
       readonly tool: string;
       readonly outcome: string;
       readonly durationMs: number;
+      /** How many calls it stands for, where there were several shortly after each other; `durationMs` is the last one's. */
+      readonly calls?: number;
     } & OfSandbox)
   /** Many at once, such as an import. */
   | { readonly type: 'entries-stored'; readonly count: number }

@@ -6,7 +6,7 @@ export interface WorkspacePlace {
   readonly workspace: string;
   /** Where its snapshots are, out of the sandbox's sight and best on the same disk; made when it is needed. */
   readonly folder: string;
-  /** The guest program for this host's architecture. */
+  /** The workspace program for this host's architecture. */
   readonly program: string;
   /** Whose the files of the sandbox's commands are on the host's disk. */
   readonly owner: { readonly uid: number; readonly gid: number };

@@ -10,6 +10,7 @@ import type { EgressTarget } from '../core/egress.ts';
 import { reasonOf } from '../core/errors.ts';
 import type { Broker, Passage, Via } from './broker.ts';
 import { join } from './crossing.ts';
+import { answeringHalfOpen } from './half-open.ts';
 import { endToEnd } from './headers.ts';
 import { shownTarget, targetOf } from './host-name.ts';
 import { headersFor, headOf, readRequest, viaOf } from './http-request.ts';
@@ -53,16 +54,18 @@ export class HttpProxy implements Disposable {
       bound,
       accept: (client, request) => this.accept(client, request),
     });
-    this.#server = createServer({
-      maxHeaderSize: mostHeaderBytes,
-      headersTimeout: headersMs,
-      requestTimeout: 0,
-      keepAliveTimeout: keepAliveMs,
-      insecureHTTPParser: false,
-      // The URL of the request decides, not this header.
-      requireHostHeader: false,
-      joinDuplicateHeaders: false,
-    });
+    this.#server = answeringHalfOpen(
+      createServer({
+        maxHeaderSize: mostHeaderBytes,
+        headersTimeout: headersMs,
+        requestTimeout: 0,
+        keepAliveTimeout: keepAliveMs,
+        insecureHTTPParser: false,
+        // The URL of the request decides, not this header.
+        requireHostHeader: false,
+        joinDuplicateHeaders: false,
+      }),
+    );
     this.#server.on('request', (request, response) => void this.#forward(request, response));
     this.#server.on('connect', (request, socket, head) => void this.#connect(request, socket, head));
     this.#server.on('upgrade', (request, socket, head) => void this.#upgrade(request, socket, head));

@@ -14,10 +14,10 @@ import type {
   Images,
 } from '../core/images.ts';
 import type { Log } from '../core/log.ts';
+import type { PullEvent } from '../core/run.ts';
 import type { Runtime } from '../core/runtime.ts';
 import { Turns } from '../core/turns.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { PullEvent } from '../runs/events.ts';
 import { ImageTable } from './image-table.ts';
 import { chainOf, contextOf, type Mirrors } from './recipes.ts';
 

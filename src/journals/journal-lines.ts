@@ -45,10 +45,10 @@ export async function lastLines(
   part: JournalPart,
 ): Promise<JournalLine[]> {
   const { from = 0 } = part;
-  const starts = segmentsIn(place.folder, place.processId)
-    .map(({ start }) => start)
-    .filter((start) => start > from);
-  for (const start of [starts.at(-1), starts.at(-3), from]) {
+  const starts = segmentsIn(place.folder, place.processId).map(({ start }) => start);
+  const end = await endFrom(place, Math.max(from, starts.at(-1) ?? 0));
+  const near = [end - count * usualLineBytes, starts.at(-1), starts.at(-3)];
+  for (const start of [...near.filter((each) => each !== undefined && each > from), from]) {
     if (start === undefined) continue;
     const lines = await lastOf(count, journalLines(place, { ...part, from: start }));
     const isEnough = lines.length >= count && lines.every(({ isWhole }) => isWhole);
@@ -57,15 +57,31 @@ export async function lastLines(
   return [];
 }
 
+/** A guess, which costs another look further up when lines are longer. */
+const usualLineBytes = 200;
+
+/** The offset behind all that is on record; the bytes themselves are not looked at. */
+async function endFrom(place: JournalPlace, from: number): Promise<number> {
+  let end = from;
+  for await (const batch of journalBatches({ ...place, secrets: null }, { from }))
+    for (const event of batch) if ('bytes' in event) end = event.offset + event.bytes.length;
+  return end;
+}
+
 async function lastOf(count: number, lines: AsyncIterable<LineBytes>): Promise<LineBytes[]> {
-  const last: LineBytes[] = [];
+  let last: LineBytes[] = [];
   let bytes = 0;
   for await (const line of lines) {
     last.push(line);
     bytes += line.bytes.length;
-    while (last.length > count || bytes > mostAnswerBytes) bytes -= last.shift()?.bytes.length ?? 0;
+    // Taking lines from the front one by one would move all the others each time.
+    if (last.length >= 2 * count) {
+      last = last.slice(-count);
+      bytes = last.reduce((sum, each) => sum + each.bytes.length, 0);
+    }
+    while (bytes > mostAnswerBytes) bytes -= last.shift()?.bytes.length ?? 0;
   }
-  return last;
+  return last.slice(-count);
 }
 
 type Output = Extract<RecordedEvent, { bytes: Uint8Array }>;

@@ -13,6 +13,7 @@ const announcementSchema = z.looseObject({
   type: z.string().max(64),
   id: z.string().max(64).optional(),
   door: z.string().max(64).optional(),
+  bytes: z.number().int().min(0).optional(),
 });
 type Announcement = z.infer<typeof announcementSchema>;
 

@@ -62,6 +62,7 @@ export class GuestHatch implements Hatch {
     this.#serving = serving;
     pickUp(this.#link, {
       type: 'hatch-connection',
+      endType: 'hatch-end',
       path: '/v1/hatch/connections',
       pending: () => this.#pending(),
       onConnection,

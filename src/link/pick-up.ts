@@ -20,6 +20,8 @@ export interface PickUpOptions extends Cancel {
   readonly signal: AbortSignal;
   /** The type of the guest's announcements. */
   readonly type: string;
+  /** Of those that say that a program has ended its sending side, where they are told. */
+  readonly endType?: string;
   /** The folder of the calls that pick one up: `/v1/hatch/connections`. */
   readonly path: string;
   /** All that wait, asked for when announcements may have been missed. */
@@ -29,12 +31,14 @@ export interface PickUpOptions extends Cancel {
 
 /** Picks up every connection that programs in the sandbox make, each once, until the signal. */
 export function pickUp(link: Link, options: PickUpOptions): void {
-  const { type, signal, pending } = options;
-  const take = picker(link, options);
+  const { type, endType, signal, pending } = options;
+  const { take, end } = picker(link, options);
   void followAnnouncements(link, {
     signal,
-    on: ({ type: said, id = '', door = '' }) => {
-      if (said === type && connectionId.safeParse(id).success) take({ id, door });
+    on: ({ type: said, id = '', door = '', bytes = 0 }) => {
+      if (!connectionId.safeParse(id).success) return;
+      if (said === type) take({ id, door });
+      else if (said === endType) end(id, bytes);
     },
     onGap: () => {
       // When the link is lost again, the next beginning asks again.
@@ -46,34 +50,56 @@ export function pickUp(link: Link, options: PickUpOptions): void {
   });
 }
 
+interface Picker {
+  take(waiting: Waiting): void;
+  /** The program has sent that many bytes, and sends no more. */
+  end(id: string, bytes: number): void;
+}
+
 /** Each connection once, whether it was announced or found; a bounded number at a time. */
-function picker(link: Link, { path, signal, onConnection }: PickUpOptions): (waiting: Waiting) => void {
+function picker(link: Link, { path, signal, onConnection }: PickUpOptions): Picker {
   const queue: Waiting[] = [];
   const known = new Set<string>();
+  const open = new Map<string, ConnectionStream>();
+  /** Ends that were told before the answer to the call that picks the connection up. */
+  const early = new Map<string, number>();
   let active = 0;
   const next = async () => {
     const waiting = queue.shift();
     if (waiting === undefined || signal.aborted) return;
     active += 1;
     try {
-      onConnection(waiting.door, await connect(link, `${path}/${waiting.id}`, signal));
+      const stream = await connect(link, `${path}/${waiting.id}`, signal);
+      open.set(waiting.id, stream);
+      stream.once('close', () => open.delete(waiting.id));
+      const bytes = early.get(waiting.id);
+      if (bytes !== undefined) stream.endAfter(bytes);
+      onConnection(waiting.door, stream);
     } catch {
       // Whoever connected has given up, or the link is lost.
     } finally {
       active -= 1;
       known.delete(waiting.id);
+      early.delete(waiting.id);
       void next();
     }
   };
-  return (waiting) => {
-    if (known.has(waiting.id) || queue.length >= 4 * mostPickingUp) return;
-    known.add(waiting.id);
-    queue.push(waiting);
-    if (active < mostPickingUp) void next();
+  return {
+    take(waiting) {
+      if (known.has(waiting.id) || queue.length >= 4 * mostPickingUp) return;
+      known.add(waiting.id);
+      queue.push(waiting);
+      if (active < mostPickingUp) void next();
+    },
+    end(id, bytes) {
+      const stream = open.get(id);
+      if (stream !== undefined) stream.endAfter(bytes);
+      else if (known.has(id)) early.set(id, bytes);
+    },
   };
 }
 
-async function connect(link: Link, path: string, signal: AbortSignal): Promise<Duplex> {
+async function connect(link: Link, path: string, signal: AbortSignal): Promise<ConnectionStream> {
   const session = await link.session({ signal });
   const stream = link.stream(session, 'POST', path, signal);
   try {

@@ -1,4 +1,4 @@
-import { secretShapes, spellingsOf } from '../core/secret-shapes.ts';
+import { mayHoldSecret, secretShapes, spellingsOf } from '../core/secret-shapes.ts';
 
 /**
  * Takes secrets out of text before it is written anywhere: the exact values that the caller knows, also
@@ -17,7 +17,8 @@ export function scrub(text: string, values: Iterable<string> = []): Scrubbed {
     return `[${name} removed]`;
   };
   for (const value of spellingsOf(values)) clean = clean.replaceAll(value, replaceWith('secret'));
-  for (const { name, pattern } of secretShapes) clean = clean.replace(pattern, replaceWith(name));
+  const shapes = mayHoldSecret(clean) ? secretShapes : [];
+  for (const { name, pattern } of shapes) clean = clean.replace(pattern, replaceWith(name));
   for (const { pattern } of assignments) {
     clean = clean.replace(pattern, (_match, before: string) => {
       count += 1;

@@ -2,8 +2,8 @@ import { posix } from 'node:path';
 import type { Cancel } from '../core/cancel.ts';
 import { isGeodeError, reasonOf } from '../core/errors.ts';
 import type { FileFacts, Files } from '../core/files.ts';
+import type { RunEvent } from '../core/run.ts';
 import type { Workspace } from '../core/sandbox.ts';
-import type { RunEvent } from './events.ts';
 import { buildFolder } from './languages/language.ts';
 import { isBelow } from './options.ts';
 

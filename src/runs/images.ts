@@ -2,7 +2,7 @@ import { type Cancel, within } from '../core/cancel.ts';
 import { GeodeError } from '../core/errors.ts';
 import type { ImageFacts, Images, PullProgress } from '../core/images.ts';
 import { Notifier } from '../core/notifier.ts';
-import type { PullEvent } from './events.ts';
+import type { PullEvent } from '../core/run.ts';
 
 /** A tag may be moved to another image by anyone with the engine: what it meant is looked up again after that. */
 const freshMs = 30_000;

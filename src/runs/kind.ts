@@ -1,10 +1,10 @@
 import type { Cancel } from '../core/cancel.ts';
 import type { Limits } from '../core/limits.ts';
+import type { PullEvent, RunImage } from '../core/run.ts';
 import type { Available, Runtime, RuntimeName } from '../core/runtime.ts';
 import type { Sandbox, SandboxSpec } from '../core/sandbox.ts';
 import { newMarkedId } from '../pool/host-mark.ts';
 import type { Kind } from '../pool/stock.ts';
-import type { PullEvent, RunImage } from './events.ts';
 import { rlimits } from './follow.ts';
 import { checkImageName, type RunImages } from './images.ts';
 import { type Language, placesIn } from './languages/language.ts';

@@ -1,7 +1,7 @@
 import { type Cancel, throwIfCancelled } from '../core/cancel.ts';
 import { GeodeError } from '../core/errors.ts';
 import { Notifier } from '../core/notifier.ts';
-import type { QueueEvent } from './events.ts';
+import type { QueueEvent } from '../core/run.ts';
 
 export interface QueueOptions {
   /** Runs at once. */

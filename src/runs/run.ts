@@ -2,10 +2,10 @@ import { type Cancel, throwIfCancelled } from '../core/cancel.ts';
 import type { Egress, OpenHatch } from '../core/egress.ts';
 import { GeodeError } from '../core/errors.ts';
 import type { Command, ExitFacts } from '../core/process.ts';
+import type { RunEvent } from '../core/run.ts';
 import type { Sandbox } from '../core/sandbox.ts';
 import type { Pool } from '../pool/pool.ts';
 import { collectArtifacts } from './artifacts.ts';
-import type { RunEvent } from './events.ts';
 import { follow } from './follow.ts';
 import { kindFor, type Supply } from './kind.ts';
 import {
@@ -90,7 +90,7 @@ async function openHatch(
   sandbox: Sandbox,
   { egress: asked, user = '', signal }: RunOptions,
 ): Promise<OpenHatch | undefined> {
-  const spec = asked ?? egress?.initial;
+  const spec = asked ?? egress?.initial(user);
   if (spec === undefined) return undefined;
   if (egress === undefined) throw new GeodeError('cannot_enforce', 'Runs have no way out here.');
   return egress.open(sandbox, { sandboxId: sandbox.id, user }, spec, { signal });

@@ -14,11 +14,10 @@ export type GuestBinary =
   | { readonly path: string; readonly missing?: undefined }
   | { readonly path: string; readonly missing: string; readonly fix: string };
 
+type Where = Pick<RuntimeOptions, 'guestDir' | 'arch'>;
+
 /** The guest for an architecture (this machine's by default), or why there is none. */
-export async function findGuest({
-  guestDir,
-  arch,
-}: Pick<RuntimeOptions, 'guestDir' | 'arch'>): Promise<GuestBinary> {
+export async function findGuest({ guestDir, arch }: Where): Promise<GuestBinary> {
   const name = architectures[arch];
   const path = join(guestDir, `guest-linux-${name ?? arch}`);
   if (name === undefined) {
@@ -34,4 +33,9 @@ export async function findGuest({
   } catch {
     return { path, missing: `the guest for ${name} is not built`, fix: 'Run `npm run guest`.' };
   }
+}
+
+/** Where the program that works on workspaces is; whoever starts it says when it is not there. */
+export function workspaceProgram({ guestDir, arch }: Where): string {
+  return join(guestDir, `workspace-linux-${architectures[arch] ?? arch}`);
 }

@@ -8,7 +8,7 @@ export interface RuntimeOptions {
   readonly stateDir: string;
   /** Short-lived and short-named: sockets. */
   readonly runDir: string;
-  /** Folder with `guest-linux-amd64` and `guest-linux-arm64`. */
+  /** Folder with the programs of guest/cmd: `guest-linux-amd64`, `workspace-linux-arm64` and so on. */
   readonly guestDir: string;
   /** The user of this process. */
   readonly uid: number;

@@ -4,7 +4,7 @@ import { KeyedTurns } from '../core/keyed-turns.ts';
 import type { Limits } from '../core/limits.ts';
 import type { HeldWorkspace } from '../core/runtime.ts';
 import { hasDisk, isMounted, makeDisk, mountDisk, unmountDisk } from './disk.ts';
-import { findGuest } from './guest-binary.ts';
+import { workspaceProgram } from './guest-binary.ts';
 import type { RuntimeOptions } from './options.ts';
 import { giveWorkspace, type Room } from './rooms.ts';
 
@@ -90,11 +90,10 @@ export class Workspaces {
     };
     try {
       const { uid, gid } = await stat(room.workspace);
-      const { path: program } = await findGuest(this.#options);
       return {
         workspace: room.workspace,
         folder: room.snapshots,
-        program,
+        program: workspaceProgram(this.#options),
         owner: { uid, gid },
         [Symbol.asyncDispose]: letGo,
       };

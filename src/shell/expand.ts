@@ -1,9 +1,9 @@
 import type { DoubleQuotedChild, ProcessSubstitutionPart, Script, Word, WordPart } from 'unbash';
-import { arithmeticValue } from './arithmetic.ts';
 import { hasBraces, withoutBraces } from './brace.ts';
 import { type Field, FieldBuilder } from './field.ts';
 import { type Frame, folder, refuse, unknown } from './frame.ts';
 import { limits } from './limits.ts';
+import { lookInside } from './look-inside.ts';
 import { expandParameter, parameterItems, separators } from './parameter.ts';
 import { withoutMarks, withoutUnknown } from './unknowns.ts';
 
@@ -149,7 +149,8 @@ function substituted(
   frame: Frame,
 ): string {
   if (part.type === 'ArithmeticExpansion') {
-    return arithmeticValue(part.expression, frame) ?? unknown(frame, 'unknown', part.text);
+    if (part.expression !== undefined) lookInside(part.expression, frame);
+    return unknown(frame, 'unknown', part.text);
   }
   const outputs = substitutions(part.script, frame).map((output) =>
     output.replaceAll('\0', '').replace(/\n+$/, ''),

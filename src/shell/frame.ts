@@ -1,9 +1,9 @@
 import type { Script, Word, WordPart } from 'unbash';
+import type { ShellPolicy } from '../core/shell-policy.ts';
 import type { Choices } from './choices.ts';
 import { asPattern, type Field, type FieldBuilder, quoted } from './field.ts';
 import type { Budget } from './limits.ts';
 import type { Dialect } from './parse.ts';
-import type { ShellPolicy } from './policy.ts';
 import type { Scope, ShellFunction } from './scope.ts';
 import type { Origin, Unknowns } from './unknowns.ts';
 import { excerpt, Refusal, type RuleName } from './verdict.ts';

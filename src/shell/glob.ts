@@ -11,12 +11,6 @@ export function matchesGlob(pattern: string, name: string): boolean {
   return isPlain(pattern) ? pattern === name : matchTokens(tokenize(pattern), name);
 }
 
-/** For a pattern that is tried on many names. */
-export function globMatcher(pattern: string): (name: string) => boolean {
-  const tokens = tokenize(pattern);
-  return (name) => matchTokens(tokens, name);
-}
-
 export function isGlob(pattern: string): boolean {
   return !isPlain(pattern) && tokenize(pattern).some((token) => token.kind !== 'character');
 }

@@ -1,9 +1,8 @@
-import type { ParameterExpansionPart, SimpleExpansionPart, Word } from 'unbash';
+import type { ParameterExpansionPart, ParameterOperation, SimpleExpansionPart, Word } from 'unbash';
 import type { FieldBuilder } from './field.ts';
 import { type Frame, folder, unknown } from './frame.ts';
 import { limits } from './limits.ts';
 import type { Value } from './scope.ts';
-import { changeText } from './text-operation.ts';
 import { tooManyValues } from './unknowns.ts';
 
 /** What is always set, to a value that the policy cannot know. */
@@ -65,9 +64,18 @@ export function expandParameter(
     expandDefault(part, part.operation, items, frame, out, quoted);
   } else {
     const { operation } = part;
-    const changed = operation === undefined ? items : changeText(items, operation, frame);
-    addItems(changed, part.index?.text ?? name ?? '', frame, out, quoted);
+    const value = operation === undefined ? items : changed(items, operation, frame);
+    addItems(value, part.index?.text ?? name ?? '', frame, out, quoted);
   }
+}
+
+/** `${name#a}`, `${name/a/b}`, `${name:1:2}`: what comes out is not worked out; it comes from where the value came from. */
+function changed(items: Value | undefined, operation: ParameterOperation, frame: Frame): Value | undefined {
+  for (const word of Object.values(operation))
+    if (typeof word === 'object') frame.shell.expandText(word, frame);
+  if (items === undefined) return undefined;
+  const text = items.join(' ');
+  return [unknown(frame, frame.inspection.unknowns.originOf(text) ?? 'unknown', `changed ${text}`)];
 }
 
 /** `${!name}`: the variable that is named by another; the lists of names that it also means stay unknown. */

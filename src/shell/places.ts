@@ -1,7 +1,7 @@
+import type { ShellPolicy } from '../core/shell-policy.ts';
 import { isGlob, matchesGlob } from './glob.ts';
 import type { Path } from './paths.ts';
 import { covers, isAt, isBelow, mentions, type Place, readPlace, readPlaces } from './place.ts';
-import type { ShellPolicy } from './policy.ts';
 
 /** The places that the rules protect, and the questions that rules ask about a path. */
 type Folders = Required<Pick<ShellPolicy, 'home' | 'workspace'>>;

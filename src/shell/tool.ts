@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { throwIfCancelled } from '../core/cancel.ts';
 import { GeodeError } from '../core/errors.ts';
+import type { ShellPolicy } from '../core/shell-policy.ts';
 import { type FinishedCommand, formatResult } from './format.ts';
-import { judge, type ShellPolicy } from './policy.ts';
+import { judge } from './policy.ts';
 
 /** Where the tool runs commands: the caller's sandbox, and no more of it than this. */
 export interface ShellWorkspace<Result extends FinishedCommand = FinishedCommand> {

@@ -12,13 +12,13 @@ import type {
   Statement,
   While,
 } from 'unbash';
-import { lookInside } from './arithmetic.ts';
 import { Choices } from './choices.ts';
 import { commandOutputs, runCommand } from './command.ts';
 import { expandParts, expandText, expandWord, expandWords } from './expand.ts';
 import { type Frame, refuse, type Shell } from './frame.ts';
 import { invoke } from './invoke.ts';
 import { limits } from './limits.ts';
+import { lookInside } from './look-inside.ts';
 import { namedFiles } from './named-files.ts';
 import { parameterItems } from './parameter.ts';
 import { type Reading, readings } from './parse.ts';

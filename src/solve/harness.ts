@@ -1,5 +1,5 @@
 import { GeodeError } from '../core/errors.ts';
-import type { LanguageName } from '../runs/languages/language.ts';
+import type { LanguageName } from '../core/run.ts';
 
 /** A run that loads a solution and puts it to its tests. */
 export interface Harness {

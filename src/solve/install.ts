@@ -1,13 +1,13 @@
 import { buffer } from 'node:stream/consumers';
 import { extract } from 'tar-stream';
+import { bothEnds } from '../core/both-ends.ts';
 import type { Cancel } from '../core/cancel.ts';
 import type { EgressSpec } from '../core/egress.ts';
 import { GeodeError } from '../core/errors.ts';
+import type { LanguageName } from '../core/run.ts';
 import type { Installation } from '../core/solve.ts';
 import type { Runs } from '../runs/index.ts';
 import { languageOf } from '../runs/languages/index.ts';
-import type { LanguageName } from '../runs/languages/language.ts';
-import { bothEnds } from './both-ends.ts';
 
 const timeoutMs = 180_000;
 const mostFiles = 9_000;

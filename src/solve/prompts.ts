@@ -1,6 +1,6 @@
+import { bothEnds } from '../core/both-ends.ts';
 import type { Attempt, SolveRequest } from '../core/solve.ts';
 import { languages } from '../runs/languages/index.ts';
-import { bothEnds } from './both-ends.ts';
 import { testableLanguages } from './harness.ts';
 import { quote } from './quote.ts';
 

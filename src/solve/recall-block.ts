@@ -1,6 +1,6 @@
+import { bothEnds } from '../core/both-ends.ts';
 import type { Entry } from '../core/memory.ts';
 import { estimateTokens } from '../core/tokens.ts';
-import { bothEnds } from './both-ends.ts';
 import type { Crystal } from './crystal.ts';
 import { quote } from './quote.ts';
 

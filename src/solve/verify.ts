@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
+import { bothEnds } from '../core/both-ends.ts';
 import type { Cancel } from '../core/cancel.ts';
+import type { RunEvent } from '../core/run.ts';
 import type { AttemptRun, Verdict } from '../core/solve.ts';
-import type { RunEvent } from '../runs/events.ts';
 import type { Runs } from '../runs/index.ts';
 import { languageOf } from '../runs/languages/index.ts';
 import { foldRun, type RunResult } from '../runs/result.ts';
-import { bothEnds } from './both-ends.ts';
 import { harnessFor } from './harness.ts';
 import type { Packages } from './install.ts';
 import { signatureOf } from './signature.ts';

@@ -239,6 +239,29 @@ export function busContract(name: string, open: (now: () => number) => Promise<B
       expect((await bus.counts()).unknown).toBe(0);
     });
 
+    it('GW-2: a message that only had to wait was not tried', async () => {
+      await put('a', 'a1');
+      for (let time = 0; time < 3; time += 1) {
+        const found = await claimed();
+        expect(found.message.tries).toBe(1);
+        await bus.retry(found, { due: clock, reason: 'somebody else talks there', isNoTry: true });
+      }
+      await bus.retry(await claimed(), { due: clock, reason: 'it failed' });
+      expect((await claimed()).message).toMatchObject({ tries: 2, reason: 'it failed' });
+    });
+
+    it('GW-1: sends again what was cut off where that does no harm, in its order', async () => {
+      await bus.say({ ...reply('a', 'r1'), isRepeatable: true });
+      await bus.say(reply('a', 'r2'));
+      await bus.claimReply('web', 1_000);
+      clock += 1_000;
+      const again = await bus.claimReply('web', 60_000);
+      expect(again?.reply).toMatchObject({ key: 'r1', tries: 2, isRepeatable: true });
+      expect(await bus.recover()).toMatchObject({ replies: 1 });
+      expect((await bus.claimReply('web', 1_000))?.reply).toMatchObject({ key: 'r1', tries: 3 });
+      expect((await bus.counts()).unknown).toBe(0);
+    });
+
     it('recovers at once what a worker left that is gone', async () => {
       await put('a', 'a1');
       await bus.say(reply('a', 'r1'));

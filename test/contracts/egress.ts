@@ -1,6 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { allowing, getUrl, hatchOf, python, testNames, toHere, trusting } from '../egress/hatch-fixture.ts';
-import { echoUpstream, httpUpstream, tlsUpstream, type Upstream } from '../egress/upstreams.ts';
+import {
+  echoUpstream,
+  httpUpstream,
+  summingUpstream,
+  tlsUpstream,
+  type Upstream,
+} from '../egress/upstreams.ts';
 import type { Harness } from './harness.ts';
 import { eventually } from './harness.ts';
 
@@ -95,6 +101,42 @@ b.sendall(b'\\x02pong'); print(b.recv(5))
       const result = await python(sandbox, opened, code, String(echo.port));
       expect(result.stderr).toBe('');
       expect(result.stdout).toBe("0 b'\\x01ping'\n2\nb'\\x02pong'\n");
+    });
+
+    it('tells the server when a program has said its last word, and the program is still answered', async () => {
+      await using summing = await summingUpstream();
+      await using sandbox = await harness.open();
+      const spec = allowing(toHere('allowed.test', summing.port), toHere('allowed.test', plain.port));
+      const bridges = [{ port: 15_433, to: { host: 'allowed.test', port: summing.port } }];
+      const opened = await hatchOf(sandbox, { ...spec, policy: { ...spec.policy, bridges } });
+      using _hatch = opened.hatch;
+      const code = `
+import os, socket, sys
+host, port = os.environ['HTTP_PROXY'][7:].split(':')
+def last_words(connection, words):
+    connection.sendall(words)
+    connection.shutdown(socket.SHUT_WR)
+    answer = b''
+    while more := connection.recv(4096): answer += more
+    return answer.decode()
+tunnel = socket.create_connection((host, int(port)), 40)
+tunnel.sendall(b'CONNECT allowed.test:%d HTTP/1.1\\r\\n\\r\\n' % int(sys.argv[1]))
+tunnel.recv(4096)
+print(last_words(tunnel, b'\\0' * 3000000))
+print(last_words(socket.create_connection(('127.0.0.1', 15433), 40), b'\\0' * 5))
+asked = b'GET http://allowed.test:%d/last HTTP/1.1\\r\\n\\r\\n' % int(sys.argv[2])
+print(last_words(socket.create_connection((host, int(port)), 40), asked).split('\\r\\n\\r\\n')[1])
+socket.create_connection((host, int(port)), 40).close()
+`;
+      const result = await python(sandbox, opened, code, String(summing.port), String(plain.port));
+      expect(result.stderr).toBe('');
+      expect(result.stdout).toBe(`3000000\n5\nhello from allowed.test:${plain.port}/last\n`);
+      await eventually(async () => opened.audit.length === 3, 'the ends of all connections');
+      expect(opened.audit.map(({ via, bytesOut }) => [via, bytesOut]).sort()).toEqual([
+        ['bridge', 5],
+        ['connect', 3_000_000],
+        ['http', expect.any(Number)],
+      ]);
     });
 
     it('NET-1: carries each connection by itself: a slow reader holds up nobody, and a change of the policy cuts what is open', async () => {

@@ -16,6 +16,8 @@ const greetingSchema = z.object({ url: z.string(), key: z.string().nullable(), d
 
 export interface DashboardWorld extends AsyncDisposable {
   readonly url: string;
+  /** For commands on the same machine. */
+  readonly env: Readonly<Record<string, string>>;
   readonly client: GeodeClient;
   readonly browser: Browser;
   /** What went wrong in any page: errors of scripts, breaches of the content policy, dialogs, other hosts. */
@@ -83,6 +85,7 @@ export async function dashboardWorld(more: Readonly<Record<string, string>>): Pr
   const held = opened.move();
   return {
     url,
+    env: world.env,
     client,
     browser,
     problems,

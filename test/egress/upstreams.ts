@@ -31,6 +31,21 @@ export function echoUpstream(): Promise<Upstream> {
   return listening(() => createTcpServer((socket) => socket.on('error', () => {}).pipe(socket)));
 }
 
+/** Says how many bytes it got, when it has heard the last of them. */
+export function summingUpstream(): Promise<Upstream> {
+  return listening(() =>
+    createTcpServer({ allowHalfOpen: true }, (socket) => {
+      let count = 0;
+      socket
+        .on('error', () => {})
+        .on('data', (chunk) => {
+          count += chunk.length;
+        });
+      socket.once('end', () => socket.end(String(count)));
+    }),
+  );
+}
+
 const hello: RequestListener = (request, response) => {
   response.setHeader('x-upstream', 'yes');
   response.end(`hello from ${request.headers.host}${request.url}`);

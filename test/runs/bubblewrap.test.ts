@@ -1,5 +1,5 @@
 import { inject } from 'vitest';
-import { type LanguageName, languageNames } from '../../src/runs/languages/language.ts';
+import { type LanguageName, languageNames } from '../../src/core/run.ts';
 import { bubblewrapRuntime } from '../../src/runtimes/bubblewrap/bubblewrap.ts';
 import { openRuns } from './harness.ts';
 import { type LanguageSuite, languageSuite } from './language-suite.ts';

@@ -1,5 +1,5 @@
 import { beforeAll, inject } from 'vitest';
-import { languageNames } from '../../src/runs/languages/language.ts';
+import { languageNames } from '../../src/core/run.ts';
 import { dockerRuntime } from '../../src/runtimes/docker/docker.ts';
 import { ensureImages } from '../engine/index.ts';
 import { openRuns } from './harness.ts';

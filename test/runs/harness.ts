@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
+import type { LanguageName } from '../../src/core/run.ts';
 import type { Capabilities, Runtime } from '../../src/core/runtime.ts';
 import { createRuns, type Runs, type RunsOptions } from '../../src/runs/index.ts';
-import type { LanguageName } from '../../src/runs/languages/language.ts';
 import type { RuntimesOptions } from '../../src/runtimes/index.ts';
 import { testOptions, type World } from '../contracts/harness.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe } from 'vitest';
-import type { LanguageName } from '../../src/runs/languages/language.ts';
+import type { LanguageName } from '../../src/core/run.ts';
 import type { RunOptions } from '../../src/runs/options.ts';
 import type { RunResult } from '../../src/runs/result.ts';
 import { fixtureText } from '../contracts/harness.ts';

@@ -1,4 +1,4 @@
-import { languageNames } from '../../src/runs/languages/language.ts';
+import { languageNames } from '../../src/core/run.ts';
 import { nativeRuntime } from '../../src/runtimes/native/native.ts';
 import { openRuns } from './harness.ts';
 import { languageSuite } from './language-suite.ts';

@@ -1,5 +1,5 @@
+import { type LanguageName, languageNames } from '../../src/core/run.ts';
 import type { Runtime } from '../../src/core/runtime.ts';
-import { type LanguageName, languageNames } from '../../src/runs/languages/language.ts';
 import type { RuntimesOptions } from '../../src/runtimes/index.ts';
 import { openRuns } from './harness.ts';
 

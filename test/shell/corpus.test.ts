@@ -4,6 +4,7 @@ import { quote, readCorpus } from './corpus.ts';
 
 const hostile = readCorpus('hostile');
 const harmless = readCorpus('harmless');
+const notFollowed = readCorpus('not-followed');
 
 describe('the corpus', () => {
   it('SH-6: refuses every hostile command, each by its rule, and lets every harmless one pass', () => {
@@ -22,8 +23,15 @@ describe('the corpus', () => {
       if (verdict.allowed) passed++;
       else wrong.push(`refused by ${verdict.rule}: ${command}`);
     }
-    console.log(`hostile blocked ${blocked}/${hostile.length}, harmless passed ${passed}/${harmless.length}`);
+    const all = hostile.length + notFollowed.length;
+    console.log(`hostile blocked ${blocked}/${all}, harmless passed ${passed}/${harmless.length}`);
     expect(wrong).toEqual([]);
+  });
+
+  it('is honest about the hostile commands that pass, and they are under two in a hundred', () => {
+    const refused = notFollowed.filter(({ command }) => !judge(command).allowed);
+    expect(refused, 'these belong into hostile.txt').toEqual([]);
+    expect(notFollowed.length).toBeLessThan(hostile.length / 50);
   });
 
   it('SH-6: holds at least 150 different commands of each kind', () => {

@@ -1,11 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import {
-  defaultShellPolicy,
-  defaultStrictPrograms,
-  describePolicy,
-  judge,
-  type ShellPolicy,
-} from '../../src/shell/policy.ts';
+import { defaultShellPolicy, defaultStrictPrograms, type ShellPolicy } from '../../src/core/shell-policy.ts';
+import { describePolicy, judge } from '../../src/shell/policy.ts';
 
 const strict: ShellPolicy = { mode: 'strict', programs: defaultStrictPrograms };
 

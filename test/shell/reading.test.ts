@@ -16,7 +16,7 @@ describe('shells that read the same text differently', () => {
     ['an array index is no quote', 'x[ ; rm -rf / ; ]', 'x[1]=2'],
     ['lines join inside names', 'rm -rf /$\\\n{X}', 'rm -rf /tmp/$\\\n{X}'],
     ['lines join inside names', 'X=/; rm -rf $\\\nX', 'X=/tmp/x; rm -rf $\\\nX'],
-    ['echo reads escapes', "echo 'rm\\040-rf\\040/' | sh", "echo 'ls\\040-la' | sh"],
+    ['echo reads escapes', "echo 'ls\\nrm -rf /' | sh", "echo 'ls\\nls -la' | sh"],
     ['an alias works from the next line on', "alias x='rm -rf'\nx /", "alias x='ls'\nx /"],
     ['!( is a negated subshell', '!(rm -rf /)', '!(rm -rf x)'],
   ])('SH-2: %s', (_, hostile, harmless) => {
@@ -66,7 +66,9 @@ describe('what is known where a command runs', () => {
     ['files keep it when moved', 'echo rm -rf / > x; mv x z; sh z', 'echo rm -rf y > x; mv x z; sh z'],
     ['IFS splits', 'IFS=,; x=rm,-rf,/; $x', 'x=rm,-rf,/; $x'],
     ['quoted globs are plain', 'rm -rf /*', 'rm -rf "./*"'],
-    ['slices are taken', `rm -rf \${HOME:0:1}`, `rm -rf x\${HOME:0:1}`],
+    ['commands in slices are seen', `echo \${HOME:$(rm -rf /):1}`, `echo \${HOME:$(rm -rf x):1}`],
+    ['commands in patterns are seen', `echo \${HOME%$(rm -rf /)}`, `echo \${HOME%$(rm -rf x)}`],
+    ['commands in arithmetic are seen', 'echo $((1 + $(rm -rf /)))', 'echo $((1 + $(rm -rf x)))'],
   ])('SH-2: %s', (_, hostile, harmless) => {
     expect(passes(hostile)).toBe(false);
     expect(passes(harmless)).toBe(true);

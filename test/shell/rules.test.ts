@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { defaultShellPolicy, judge } from '../../src/shell/policy.ts';
+import { defaultShellPolicy } from '../../src/core/shell-policy.ts';
+import { judge } from '../../src/shell/policy.ts';
 import type { RuleName } from '../../src/shell/verdict.ts';
 
 /** The rule that refuses the command, or `allowed`. */
@@ -128,9 +129,9 @@ describe('download-and-run', () => {
 });
 
 describe('hidden-command', () => {
-  it('SH-2: decodes what it can and refuses to run what it cannot', () => {
-    expect(ruleOf('echo ZWNobyBoaQ== | base64 -d | sh')).toBe('allowed');
-    expect(ruleOf('echo cm0gLXJmIC8= | base64 -d | sh')).toBe('destroy');
+  it('SH-2: refuses to run what was decoded, whatever it says', () => {
+    expect(ruleOf('echo ZWNobyBoaQ== | base64 -d | sh')).toBe('hidden-command');
+    expect(ruleOf('echo ZWNobyBoaQ== | base64 -d | cat')).toBe('allowed');
     expect(ruleOf('base64 -d blob | sh')).toBe('hidden-command');
     expect(ruleOf('base64 -d blob > image.png')).toBe('allowed');
   });

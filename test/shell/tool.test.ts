@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, describe, expect, it } from 'vitest';
 import { GeodeError } from '../../src/core/errors.ts';
-import { defaultShellPolicy } from '../../src/shell/policy.ts';
+import { defaultShellPolicy } from '../../src/core/shell-policy.ts';
 import { type ShellWorkspace, shellTool } from '../../src/shell/tool.ts';
 
 const folder = realpathSync(mkdtempSync(join(tmpdir(), 'geode-shell-')));

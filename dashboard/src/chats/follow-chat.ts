@@ -26,47 +26,67 @@ export function useChat(chat: string): FollowedChat {
   const [shown, setShown] = useState(nothing);
   useEffect(() => {
     const left = new AbortController();
-    let next = nothing;
+    const { signal } = left;
+    const said = new Map<number, Said>();
+    let now: Now = { draft: '', tool: undefined, isTurning: false };
     let isDue = false;
-    const show = (change: Partial<FollowedChat>) => {
-      next = { ...next, ...change };
+    const drawSoon = () => {
       if (isDue) return;
       isDue = true;
       setTimeout(() => {
         isDue = false;
-        if (!left.signal.aborted) setShown(next);
+        if (!signal.aborted) setShown(drawn(said, now));
       }, drawEveryMs);
     };
-    const { signal } = left;
     let after = 0;
     const follow = async () => {
       for await (const event of client.chats.events(chat, { after, signal })) {
-        if ('seq' in event) after = event.seq;
-        show(changeBy(event, next));
+        if ('seq' in event) {
+          after = event.seq;
+          keep(said, event);
+        }
+        now = changedBy(event, now);
+        drawSoon();
       }
     };
-    keepFollowing(signal, follow).catch((error: unknown) => show({ error }));
+    setShown(nothing);
+    keepFollowing(signal, follow).catch((error: unknown) => setShown({ ...drawn(said, now), error }));
     return () => left.abort();
   }, [chat]);
   return shown;
 }
 
-function changeBy(event: ChatEvent, { said, draft }: FollowedChat): Partial<FollowedChat> {
+/** What the agent does in this moment. */
+interface Now extends Pick<FollowedChat, 'draft' | 'tool'> {
+  readonly isTurning: boolean;
+}
+
+/** A reply that comes again, in another state, takes the place of the one before. */
+function keep(said: Map<number, Said>, event: Said): void {
+  said.delete(event.seq);
+  said.set(event.seq, event);
+  const [oldest] = said.keys();
+  if (said.size > mostKept && oldest !== undefined) said.delete(oldest);
+}
+
+function changedBy(event: ChatEvent, { draft, tool, isTurning }: Now): Now {
   switch (event.type) {
     case 'turn-start':
-      return { draft: '', tool: undefined, isWaiting: true };
+      return { draft: '', tool: undefined, isTurning: true };
     case 'text-delta':
-      return { draft: draft + event.text, tool: undefined };
+      return { draft: draft + event.text, tool: undefined, isTurning };
     case 'tool-call':
-      return { tool: event.tool };
-    default: {
-      const isKnown = said.some(({ seq }) => seq === event.seq);
-      const before = isKnown ? said.filter(({ seq }) => seq !== event.seq) : said;
-      const all = [...before, event].slice(-mostKept);
-      const isAnswer = event.type === 'reply';
-      return { said: all, isWaiting: isUnanswered(all), ...(isAnswer && { draft: '', tool: undefined }) };
-    }
+      return { draft, tool: event.tool, isTurning };
+    case 'reply':
+      return { draft: '', tool: undefined, isTurning: false };
+    default:
+      return { draft, tool, isTurning: false };
   }
+}
+
+function drawn(known: ReadonlyMap<number, Said>, { draft, tool, isTurning }: Now): FollowedChat {
+  const said = [...known.values()];
+  return { said, draft, tool, isWaiting: isTurning || isUnanswered(said), error: undefined };
 }
 
 /** Every message ends in a reply that says it is the last one. */

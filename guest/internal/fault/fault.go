@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/http"
 	"os"
 	"syscall"
 )
@@ -41,26 +40,6 @@ const (
 	WorkspaceBusy    Code = "workspace_busy"
 )
 
-var statuses = map[Code]int{
-	Refused:         http.StatusForbidden,
-	InvalidInput:    http.StatusBadRequest,
-	InvalidPath:     http.StatusBadRequest,
-	TooLarge:        http.StatusRequestEntityTooLarge,
-	CannotEnforce:   http.StatusUnprocessableEntity,
-	GuestVersion:    http.StatusConflict,
-	ProcessNotFound: http.StatusNotFound,
-	SpawnFailed:     http.StatusUnprocessableEntity,
-	FileNotFound:    http.StatusNotFound,
-	FileExists:      http.StatusConflict,
-	FileRefused:     http.StatusForbidden,
-	NotAFile:        http.StatusConflict,
-	DiskFull:        http.StatusInsufficientStorage,
-	ArchiveRefused:  http.StatusBadRequest,
-	TunnelRefused:   http.StatusBadGateway,
-	Cancelled:       499,
-	Internal:        http.StatusInternalServerError,
-}
-
 // A Fault is a refusal on its way to the host. Details are further fields of its JSON body.
 type Fault struct {
 	Code    Code
@@ -69,9 +48,6 @@ type Fault struct {
 }
 
 func (f *Fault) Error() string { return f.Message }
-
-// Status is the HTTP status that goes with the code.
-func (f *Fault) Status() int { return statuses[f.Code] }
 
 // New makes a fault from a format.
 func New(code Code, format string, args ...any) *Fault {
@@ -101,15 +77,12 @@ func At(path string, err error) error {
 
 func about(subject string, err error) *Fault {
 	var known *Fault
-	var tooLarge *http.MaxBytesError
 	var errno syscall.Errno
 	var pathError *fs.PathError
 	var linkError *os.LinkError
 	switch {
 	case errors.As(err, &known):
 		return known
-	case errors.As(err, &tooLarge):
-		return New(TooLarge, "the body is larger than %d bytes", tooLarge.Limit)
 	case errors.As(err, &errno):
 		return New(codeOf(errno), "%s%s", subject, errno)
 	case errors.Is(err, context.Canceled):

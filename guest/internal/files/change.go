@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 
+	"geode/guest/internal/at"
 	"geode/guest/internal/fault"
 )
 
@@ -77,10 +78,10 @@ func removeAll(folder *os.File, name string) error {
 	if !isErrno(err, syscall.EISDIR) && !isErrno(err, syscall.EPERM) {
 		return err
 	}
-	inner, opened := openAt(folder, name, syscall.O_RDONLY|syscall.O_DIRECTORY, 0)
+	inner, opened := openFolderAt(folder, name)
 	if isErrno(opened, syscall.EACCES) {
 		if opened = loosen(folder, name); opened == nil {
-			inner, opened = openAt(folder, name, syscall.O_RDONLY|syscall.O_DIRECTORY, 0)
+			inner, opened = openFolderAt(folder, name)
 		}
 	}
 	if opened != nil {
@@ -103,7 +104,7 @@ func removeAll(folder *os.File, name string) error {
 			return err
 		}
 	}
-	err = removeAt(folder, name, atRemoveFolder)
+	err = removeAt(folder, name, at.RemoveFolder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -107,15 +107,15 @@ func (c *copying) file(e entry, into *os.File, as string) error {
 }
 
 func (c *copying) folder(e entry, into *os.File, as string) error {
-	source, err := openAt(e.folder, e.name, syscall.O_RDONLY|syscall.O_DIRECTORY, 0)
+	source, err := openFolderAt(e.folder, e.name)
 	if err != nil {
 		return err
 	}
 	defer source.Close()
-	if err := mkdirAt(into, as, 0o700); err != nil {
+	if err := mkdirAt(into, as); err != nil {
 		return err
 	}
-	made, err := openAt(into, as, syscall.O_RDONLY|syscall.O_DIRECTORY, 0)
+	made, err := openFolderAt(into, as)
 	if err != nil {
 		return err
 	}

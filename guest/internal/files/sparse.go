@@ -7,15 +7,12 @@ import (
 	"os"
 	"strings"
 	"syscall"
+
+	"geode/guest/internal/at"
 )
 
 // mostExtents bounds the map of a file: what lies behind the last one travels as it is, holes included.
 const mostExtents = 1 << 14
-
-const (
-	seekData = 3
-	seekHole = 4
-)
 
 // An extent is a part of a file that has data; what is between two of them is a hole and reads as zeros.
 type extent struct{ offset, length int64 }
@@ -63,20 +60,20 @@ func (s *Sparse) WriteTo(to io.Writer) (int64, error) {
 // A file system that cannot tell has one extent, the whole file.
 func extentsOf(file *os.File, size int64) []extent {
 	var found []extent
-	for at := int64(0); at < size; {
-		start, err := file.Seek(at, seekData)
+	for from := int64(0); from < size; {
+		start, err := file.Seek(from, at.SeekData)
 		if errors.Is(err, syscall.ENXIO) || (err == nil && start >= size) {
 			return found
 		}
 		if err != nil {
 			return []extent{{0, size}}
 		}
-		end, err := file.Seek(start, seekHole)
+		end, err := file.Seek(start, at.SeekHole)
 		if err != nil || end > size || len(found) == mostExtents-1 {
 			end = size
 		}
 		found = append(found, extent{start, end - start})
-		at = end
+		from = end
 	}
 	return found
 }

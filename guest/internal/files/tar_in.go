@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 
+	"geode/guest/internal/at"
 	"geode/guest/internal/fault"
 )
 
@@ -44,18 +45,18 @@ func (t Target) Unpack(ctx context.Context, body io.Reader) (int, error) {
 // removeEmpty takes back a folder that was made for an archive that was then refused.
 func (t Target) removeEmpty() {
 	if folder, name, err := t.split(); err == nil {
-		_ = removeAt(folder, name, atRemoveFolder)
+		_ = removeAt(folder, name, at.RemoveFolder)
 		folder.Close()
 	}
 }
 
 func unpackInto(ctx context.Context, folder *os.File, body io.Reader) (int, error) {
 	staged := temporaryName()
-	if err := mkdirAt(folder, staged, 0o700); err != nil {
+	if err := mkdirAt(folder, staged); err != nil {
 		return 0, err
 	}
 	defer func() { _ = removeAll(folder, staged) }()
-	stage, err := openAt(folder, staged, syscall.O_RDONLY|syscall.O_DIRECTORY, 0)
+	stage, err := openFolderAt(folder, staged)
 	if err != nil {
 		return 0, err
 	}

@@ -54,7 +54,7 @@ func (m *merging) move(from, to *os.File, e entry, path string, check bool) erro
 	if !isFolder(e.raw) {
 		return nil
 	}
-	folder, err := openAt(to, e.name, syscall.O_RDONLY|syscall.O_DIRECTORY, 0)
+	folder, err := openFolderAt(to, e.name)
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (m *merging) finish(folder, parent *os.File, name, path string) error {
 		if !isFolder(e.raw) {
 			return false, nil
 		}
-		inner, err := openAt(folder, e.name, syscall.O_RDONLY|syscall.O_DIRECTORY, 0)
+		inner, err := openFolderAt(folder, e.name)
 		if err != nil {
 			return false, err
 		}
@@ -89,12 +89,12 @@ func (m *merging) finish(folder, parent *os.File, name, path string) error {
 }
 
 func (m *merging) into(from, to *os.File, name, path string, check bool) error {
-	source, err := openAt(from, name, syscall.O_RDONLY|syscall.O_DIRECTORY, 0)
+	source, err := openFolderAt(from, name)
 	if err != nil {
 		return err
 	}
 	defer source.Close()
-	target, err := openAt(to, name, syscall.O_RDONLY|syscall.O_DIRECTORY, 0)
+	target, err := openFolderAt(to, name)
 	if err != nil {
 		return err
 	}

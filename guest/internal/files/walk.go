@@ -75,7 +75,7 @@ func (w *walk) into(folder *os.File, path string, level int) error {
 }
 
 func (w *walk) below(folder *os.File, name, path string, level int) error {
-	inner, err := openAt(folder, name, syscall.O_RDONLY|syscall.O_DIRECTORY, 0)
+	inner, err := openFolderAt(folder, name)
 	if err != nil {
 		if w.patient || errors.Is(err, fs.ErrNotExist) {
 			return nil

@@ -80,7 +80,7 @@ func (w *watch) add(folder *os.File, path string) error {
 		if !isFolder(e.raw) {
 			return false, nil
 		}
-		inner, err := openAt(e.folder, e.name, syscall.O_RDONLY|syscall.O_DIRECTORY, 0)
+		inner, err := openFolderAt(e.folder, e.name)
 		if err != nil {
 			return false, nil
 		}
@@ -277,7 +277,7 @@ func (w *watch) open(path string) (*os.File, error) {
 		return current, err
 	}
 	for part := range strings.SplitSeq(below, "/") {
-		next, err := openAt(current, part, syscall.O_RDONLY|syscall.O_DIRECTORY, 0)
+		next, err := openFolderAt(current, part)
 		current.Close()
 		if err != nil {
 			return nil, err

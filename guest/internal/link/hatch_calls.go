@@ -3,9 +3,11 @@ package link
 import (
 	"net/http"
 	"path/filepath"
+	"sync/atomic"
 
 	"geode/guest/internal/fault"
 	"geode/guest/internal/hatch"
+	"geode/guest/internal/processes"
 )
 
 type doorsRequest struct {
@@ -62,11 +64,17 @@ func (g *Guest) closeDoor(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, struct{}{})
 }
 
-// pickUp joins a stream with a connection that a command made.
+// pickUp joins a stream with a connection that a command made. The end of what the command sends is an event of its
+// own: the host passes it on, and hears that a command has gone while the stream is still open for its answer.
 func (g *Guest) pickUp(w http.ResponseWriter, r *http.Request) error {
-	conn, _, found := g.hatch.Take(r.PathValue("id"))
+	id := r.PathValue("id")
+	conn, _, found := g.hatch.Take(id)
 	if !found {
 		return fault.New(fault.TunnelRefused, "nobody waits with this connection any more")
 	}
-	return join(w, r, conn, lingering(hatchLinger))
+	linger := lingering(hatchLinger)
+	return join(w, r, conn, func(sent int64, answered <-chan struct{}, heard *atomic.Int64) {
+		g.table.Events.Publish(processes.Event{Type: "hatch-end", ID: id, Bytes: sent})
+		linger(sent, answered, heard)
+	})
 }

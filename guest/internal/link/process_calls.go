@@ -40,7 +40,7 @@ func (g *Guest) startProcess(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (g *Guest) prepareProcess(w http.ResponseWriter, r *http.Request) error {
-	body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, maxJSON))
+	body, err := readBody(r)
 	if err != nil {
 		return err
 	}

@@ -87,14 +87,14 @@ func answer(serve call) http.Handler {
 			body[name] = value
 		}
 		w.Header().Set("content-type", "application/json")
-		w.WriteHeader(refusal.Status())
+		w.WriteHeader(statuses[refusal.Code])
 		_ = json.NewEncoder(w).Encode(body)
 	})
 }
 
 // readJSON reads a body of known fields only; an empty one leaves the defaults.
 func readJSON(r *http.Request, into any) error {
-	text, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, maxJSON))
+	text, err := readBody(r)
 	if err != nil {
 		return err
 	}
@@ -107,6 +107,15 @@ func readJSON(r *http.Request, into any) error {
 		return fault.New(fault.InvalidInput, "the body cannot be read: %s", err)
 	}
 	return nil
+}
+
+func readBody(r *http.Request) ([]byte, error) {
+	text, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, maxJSON))
+	var tooLarge *http.MaxBytesError
+	if errors.As(err, &tooLarge) {
+		return nil, fault.New(fault.TooLarge, "the body is larger than %d bytes", tooLarge.Limit)
+	}
+	return text, err
 }
 
 func writeJSON(w http.ResponseWriter, value any) error {

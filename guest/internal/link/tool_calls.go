@@ -60,7 +60,7 @@ func (g *Guest) pickUpTools(w http.ResponseWriter, r *http.Request) error {
 
 // untilHungUp lets a program that has said its last word hear the answers, and no longer than it is there.
 func untilHungUp(conn *net.UnixConn) afterword {
-	return func(answered <-chan struct{}, heard *atomic.Int64) {
+	return func(_ int64, answered <-chan struct{}, heard *atomic.Int64) {
 		before, since := heard.Load(), time.Now()
 		for !hungUp(conn) && time.Since(since) < toolLinger {
 			select {

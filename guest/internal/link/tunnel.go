@@ -63,9 +63,11 @@ func join(w http.ResponseWriter, r *http.Request, conn halfCloser, hearOut after
 		return errBroken
 	}
 	buffer := make([]byte, tunnelBuffer)
+	var sent int64
 	for {
 		n, err := conn.Read(buffer)
 		if n > 0 {
+			sent += int64(n)
 			if _, failed := out.Write(buffer[:n]); failed != nil {
 				return errBroken
 			}
@@ -74,7 +76,7 @@ func join(w http.ResponseWriter, r *http.Request, conn halfCloser, hearOut after
 			}
 		}
 		if err == io.EOF {
-			hearOut(answered, &heard)
+			hearOut(sent, answered, &heard)
 			return nil
 		}
 		if err != nil {
@@ -117,12 +119,13 @@ func (g *Guest) dialInside(r *http.Request) (halfCloser, error) {
 	return nil, fault.New(fault.TunnelRefused, "nothing listens there: %s", failed)
 }
 
-// An afterword waits for the end of what the host sends: answered is closed then, heard counts its bytes.
-type afterword func(answered <-chan struct{}, heard *atomic.Int64)
+// An afterword comes when the connection has sent its last byte, and waits for the end of what the host sends:
+// answered is closed then, heard counts its bytes.
+type afterword func(sent int64, answered <-chan struct{}, heard *atomic.Int64)
 
 // lingering waits for as long as the host is never silent for longer than that.
 func lingering(longest time.Duration) afterword {
-	return func(answered <-chan struct{}, heard *atomic.Int64) {
+	return func(_ int64, answered <-chan struct{}, heard *atomic.Int64) {
 		for before := int64(-1); longest > 0 && before != heard.Load(); {
 			before = heard.Load()
 			select {

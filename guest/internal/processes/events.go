@@ -16,6 +16,7 @@ type Event struct {
 	Exit  *Exit  `json:"exit,omitempty"`
 	Count int    `json:"count,omitempty"`
 	Door  string `json:"door,omitempty"`
+	Bytes int64  `json:"bytes,omitempty"`
 }
 
 // Events tells any number of readers what happens; none of them can hold it up.

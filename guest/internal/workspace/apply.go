@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"syscall"
 
+	"geode/guest/internal/at"
 	"geode/guest/internal/fault"
 )
 
@@ -43,7 +44,7 @@ func (a *apply) run(hands []*worker, workspace int, want, have *node) error {
 			syscall.Close(fd)
 		}
 	}()
-	again, err := openAt(workspace, ".", asFolder, 0)
+	again, err := at.Open(workspace, ".", at.AsFolder, 0)
 	if err != nil {
 		return err
 	}
@@ -114,14 +115,14 @@ func (a *apply) entry(w *worker, in *openFolder, want, have *node) error {
 func (a *apply) folderAt(in int, want, have *node, buffer []byte) (int, error) {
 	for try := 0; ; try++ {
 		if have.kind != folder {
-			if err := mkdirAt(in, want.name); err != nil && err != syscall.EEXIST {
+			if err := at.Mkdir(in, want.name); err != nil && err != syscall.EEXIST {
 				return 0, err
 			}
 			a.report.Written.Add(1)
 		}
-		fd, err := openAt(in, want.name, asFolder, 0)
-		if err == syscall.EACCES && !root && chmodFolder(in, want.name, 0o700) == nil {
-			fd, err = openAt(in, want.name, asFolder, 0)
+		fd, err := at.Open(in, want.name, at.AsFolder, 0)
+		if err == syscall.EACCES && !root && at.ChmodFolder(in, want.name, 0o700) == nil {
+			fd, err = at.Open(in, want.name, at.AsFolder, 0)
 		}
 		if err == nil || (err != syscall.ENOENT && err != syscall.ENOTDIR && err != syscall.ELOOP) {
 			return fd, err
@@ -174,7 +175,7 @@ func settle(fd int, want *node) error {
 	if err := syscall.Fchmod(fd, want.mode); err != nil {
 		return err
 	}
-	return touch(fd, want.mtime)
+	return at.TouchOpen(fd, want.mtime)
 }
 
 func (a *apply) link(in int, want, have *node) error {
@@ -183,15 +184,15 @@ func (a *apply) link(in int, want, have *node) error {
 		return nil
 	}
 	staged := temporaryName()
-	if err := symlinkAt(want.target, in, staged); err != nil {
+	if err := at.Symlink(want.target, in, staged); err != nil {
 		return err
 	}
-	err := chownAt(in, staged, want.uid, want.gid)
+	err := at.Chown(in, staged, want.uid, want.gid)
 	if !root {
 		err = nil
 	}
 	if err == nil {
-		err = touchAt(in, staged, want.mtime)
+		err = at.Touch(in, staged, want.mtime)
 	}
 	a.report.Written.Add(1)
 	return a.swapIn(in, staged, want.name, err)
@@ -200,7 +201,7 @@ func (a *apply) link(in int, want, have *node) error {
 // swapIn puts what is staged in its place, whatever is there.
 func (a *apply) swapIn(in int, staged, name string, err error) error {
 	for try := 0; err == nil; try++ {
-		if err = renameAt(in, staged, in, name); err == nil {
+		if err = at.Rename(in, staged, in, name); err == nil {
 			return nil
 		}
 		if err != syscall.EISDIR && err != syscall.ENOTEMPTY && err != syscall.EEXIST {
@@ -210,6 +211,6 @@ func (a *apply) swapIn(in int, staged, name string, err error) error {
 			err = a.removeAll(in, name, make([]byte, readBufBytes))
 		}
 	}
-	_ = unlinkAt(in, staged, 0)
+	_ = at.Remove(in, staged, 0)
 	return err
 }

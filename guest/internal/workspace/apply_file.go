@@ -3,6 +3,7 @@ package workspace
 import (
 	"syscall"
 
+	"geode/guest/internal/at"
 	"geode/guest/internal/fault"
 )
 
@@ -43,7 +44,7 @@ func (a *apply) file(w *worker, in int, want, have *node) error {
 // adjust changes owner, mode and time of a file whose content is right. It refuses when the file is not the one
 // that was looked at, or has names that the snapshot does not know.
 func (a *apply) adjust(in int, want, have *node) bool {
-	fd, err := openFile(in, want.name)
+	fd, err := at.OpenUntraced(in, want.name)
 	if err != nil {
 		return false
 	}
@@ -60,7 +61,7 @@ func (a *apply) adjust(in int, want, have *node) bool {
 }
 
 func (a *apply) write(w *worker, in int, name string, want *node) error {
-	fd, err := openAt(in, name, forWriting, 0o600)
+	fd, err := at.Open(in, name, at.ForWriting, 0o600)
 	if err != nil {
 		return err
 	}
@@ -74,7 +75,7 @@ func (a *apply) write(w *worker, in int, name string, want *node) error {
 		err = syscall.Fstat(fd, &raw)
 	}
 	if err != nil {
-		_ = unlinkAt(in, name, 0)
+		_ = at.Remove(in, name, 0)
 		return err
 	}
 	want.ino, want.ctime, want.settled = raw.Ino, raw.Ctim, false
@@ -112,7 +113,7 @@ func (a *apply) isLinked(in int, want *node) {
 	if !want.linked {
 		return
 	}
-	fd, err := openFile(in, want.name)
+	fd, err := at.OpenUntraced(in, want.name)
 	if err != nil {
 		return
 	}
@@ -148,7 +149,7 @@ func (a *apply) linkAgain(in int, name string, want *node) (bool, error) {
 	if !found {
 		return false, nil
 	}
-	if err := linkFile(fd, in, name); err != nil {
+	if err := at.Link(fd, in, name); err != nil {
 		return false, nil // too many names, or none left: a copy does
 	}
 	var raw syscall.Stat_t

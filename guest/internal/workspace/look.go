@@ -1,21 +1,28 @@
 package workspace
 
 import (
+	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
 
+	"geode/guest/internal/at"
 	"geode/guest/internal/fault"
 )
 
 const (
 	mostEntries = 1_000_000
 	mostDepth   = 4_000
+
+	readBufBytes = 32 << 10
 )
 
 var errTooMany = fault.New(fault.TooLarge, "the workspace has more than %d entries", mostEntries)
+
+// root may read and enter everything, and give files to others.
+var root = os.Geteuid() == 0
 
 // A look goes through a workspace while its processes may do what they like to it.
 type look struct {
@@ -37,7 +44,7 @@ func (l *look) run(hands []*worker, workspace int, index, against *node) (*node,
 		return nil, err
 	}
 	l.dev, l.linked = uint64(raw.Dev), map[uint64]node{}
-	again, err := syscall.Openat(workspace, ".", asFolder|neverFollow, 0)
+	again, err := syscall.Openat(workspace, ".", at.AsFolder|at.NeverFollow, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +75,7 @@ func (l *look) folder(w *worker, in *openFolder, n, index, against *node) error 
 	for i, name := range names {
 		child := &n.children[i]
 		child.name = name
-		if err := statAt(in.fd, name, &w.raw); err != nil {
+		if err := at.Stat(in.fd, name, &w.raw); err != nil {
 			if err == syscall.EACCES {
 				child.kind = closed
 			}
@@ -93,7 +100,7 @@ func (l *look) folder(w *worker, in *openFolder, n, index, against *node) error 
 }
 
 func (l *look) enter(w *worker, in *openFolder, n, index, against *node) error {
-	fd, err := openAt(in.fd, n.name, asFolder, 0)
+	fd, err := at.Open(in.fd, n.name, at.AsFolder, 0)
 	switch err {
 	case nil:
 	case syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM:
@@ -126,7 +133,7 @@ func (l *look) entry(w *worker, in int, n, index, against *node, now time.Time) 
 	switch n.kind {
 	case link:
 		var err error
-		if n.target, err = readlinkAt(in, n.name); err != nil {
+		if n.target, err = at.Readlink(in, n.name); err != nil {
 			n.kind = gone
 		}
 	case file:
@@ -148,7 +155,7 @@ func (l *look) file(w *worker, in int, n, index, against *node, now time.Time) e
 	if l.keep && n.linked && l.otherName(n) {
 		return nil
 	}
-	fd, err := openFile(in, n.name)
+	fd, err := at.OpenUntraced(in, n.name)
 	switch err {
 	case nil:
 	case syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EIO:
@@ -245,4 +252,22 @@ func (o *inOrder) next(name string) *node {
 		return nil
 	}
 	return &o.left[0]
+}
+
+// namesIn lists a folder.
+func namesIn(fd int, buffer []byte) ([]string, error) {
+	var names []string
+	for {
+		n, err := syscall.ReadDirent(fd, buffer)
+		if err == syscall.EINTR {
+			continue
+		}
+		if err != nil || n <= 0 {
+			return names, err
+		}
+		if len(names) > mostEntries {
+			return nil, errTooMany
+		}
+		_, _, names = syscall.ParseDirent(buffer[:n], -1, names)
+	}
 }

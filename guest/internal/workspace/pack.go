@@ -5,6 +5,8 @@ import (
 	"io"
 	"os"
 	"syscall"
+
+	"geode/guest/internal/at"
 )
 
 const (
@@ -68,7 +70,7 @@ func (p *pack) close(sync bool) error {
 // copyWhole copies a file of length bytes into an empty one, block by block where it cannot be cloned; holes
 // stay holes. A file that shrinks meanwhile leaves zeros at the end.
 func copyWhole(from, to int, length int64, buffer []byte) error {
-	if clone(from, to) {
+	if at.Clone(from, to) {
 		return syscall.Ftruncate(to, length)
 	}
 	if err := syscall.Ftruncate(to, length); err != nil {
@@ -86,7 +88,7 @@ func copyWhole(from, to int, length int64, buffer []byte) error {
 
 func copyRange(from int, fromOffset int64, to int, toOffset, length int64, buffer []byte) error {
 	for length > 0 {
-		n, err := copyFileRange(from, fromOffset, to, toOffset, min(length, 1<<30))
+		n, err := at.CopyRange(from, fromOffset, to, toOffset, min(length, 1<<30))
 		switch err {
 		case nil, syscall.EINTR:
 		case syscall.EXDEV, syscall.EINVAL, syscall.EOPNOTSUPP, syscall.ENOSYS, syscall.EPERM:
@@ -115,14 +117,14 @@ func copyThrough(buffer []byte, from int, fromOffset int64, to int, toOffset, le
 
 // nextData finds the next stretch of a file that is not a hole. Where that cannot be known it is all data.
 func nextData(fd int, offset, length int64) (start, end int64) {
-	start, err := syscall.Seek(fd, offset, seekData)
+	start, err := syscall.Seek(fd, offset, at.SeekData)
 	if err == syscall.ENXIO {
 		return length, length
 	}
 	if err != nil {
 		return offset, length
 	}
-	end, err = syscall.Seek(fd, start, seekHole)
+	end, err = syscall.Seek(fd, start, at.SeekHole)
 	if err != nil {
 		end = length
 	}

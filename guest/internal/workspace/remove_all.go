@@ -4,6 +4,8 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"syscall"
+
+	"geode/guest/internal/at"
 )
 
 const (
@@ -37,7 +39,7 @@ func (r *removal) all(names []string) error {
 }
 
 func (r *removal) remove(in int, name string, depth int) error {
-	err := unlinkAt(in, name, 0)
+	err := at.Remove(in, name, 0)
 	if err == nil || err == syscall.ENOENT {
 		return nil
 	}
@@ -46,10 +48,10 @@ func (r *removal) remove(in int, name string, depth int) error {
 	}
 	if depth >= deepest {
 		if !root {
-			_ = chmodFolder(in, name, 0o700)
+			_ = at.ChmodFolder(in, name, 0o700)
 		}
 		up := temporaryName()
-		if err := renameAt(in, name, r.top, up); err != nil {
+		if err := at.Rename(in, name, r.top, up); err != nil {
 			return err
 		}
 		r.moved = append(r.moved, up)
@@ -66,19 +68,19 @@ func (r *removal) remove(in int, name string, depth int) error {
 
 // folder says that it has to be done again when something came into the folder meanwhile.
 func (r *removal) folder(in int, name string, depth int) (again bool, err error) {
-	fd, err := openAt(in, name, asFolder, 0)
+	fd, err := at.Open(in, name, at.AsFolder, 0)
 	if err == nil && !root {
 		_ = syscall.Fchmod(fd, 0o700)
 	}
-	if err == syscall.EACCES && !root && chmodFolder(in, name, 0o700) == nil {
-		fd, err = openAt(in, name, asFolder, 0)
+	if err == syscall.EACCES && !root && at.ChmodFolder(in, name, 0o700) == nil {
+		fd, err = at.Open(in, name, at.AsFolder, 0)
 	}
 	switch err {
 	case nil:
 	case syscall.ENOENT:
 		return false, nil
 	case syscall.ENOTDIR, syscall.ELOOP:
-		err = unlinkAt(in, name, 0)
+		err = at.Remove(in, name, 0)
 		return err == syscall.EISDIR, ignore(err, syscall.EISDIR, syscall.ENOENT)
 	default:
 		return false, err
@@ -93,7 +95,7 @@ func (r *removal) folder(in int, name string, depth int) (again bool, err error)
 	if err != nil {
 		return false, ignore(err, syscall.ENOENT)
 	}
-	err = unlinkAt(in, name, atRemoveFolder)
+	err = at.Remove(in, name, at.RemoveFolder)
 	again = err == syscall.ENOTEMPTY || err == syscall.EEXIST || err == syscall.ENOTDIR
 	return again, ignore(err, syscall.ENOTEMPTY, syscall.EEXIST, syscall.ENOTDIR, syscall.ENOENT)
 }

@@ -14,6 +14,7 @@ const (
 	// it was large.
 	undoBetween = 16
 	largeUndo   = 64 << 20
+	punchHole   = 3 // and keep the size
 )
 
 type stretch struct{ offset, end int64 }

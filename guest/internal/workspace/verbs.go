@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"time"
 
+	"geode/guest/internal/at"
 	"geode/guest/internal/fault"
 )
 
@@ -176,7 +177,7 @@ func (j *job) look(s *store, keep bool) *look {
 }
 
 func openWorkspace(path string) (int, error) {
-	fd, err := syscall.Open(path, asFolder|neverFollow, 0)
+	fd, err := syscall.Open(path, at.AsFolder|at.NeverFollow, 0)
 	return fd, fault.At(path, err)
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"syscall"
 
+	"geode/guest/internal/at"
 	"geode/guest/internal/fault"
 )
 
@@ -212,11 +213,11 @@ func (j *job) readNow(parts [][]byte) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		flags := asFolder
+		flags := at.AsFolder
 		if i == len(parts)-1 {
 			flags = syscall.O_RDONLY
 		}
-		inner, opening := openAt(fd, string(part), flags, 0)
+		inner, opening := at.Open(fd, string(part), flags, 0)
 		syscall.Close(fd)
 		fd, err = inner, fault.At(string(j.Path), opening)
 	}

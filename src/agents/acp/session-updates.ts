@@ -1,7 +1,7 @@
 /** What an ACP agent tells during a prompt, as events of a turn. */
 import type { SessionUpdate, ToolCallContent, ToolCallUpdate } from '@agentclientprotocol/sdk';
 import type { DriverHappening } from '../driver.ts';
-import { bothEnds } from '../programs/both-ends.ts';
+import { shortened } from '../programs/tool-output.ts';
 import type { AcpCall, AcpState } from './acp-state.ts';
 
 interface Heard {
@@ -41,7 +41,7 @@ export function heardOfCall(update: ToolCallUpdate, state: AcpState, isNeeded = 
     const calls = { ...state.calls, [id]: { ...call, isTold: call.isTold || isReady } };
     return { happenings, state: { ...state, calls, text: '' } };
   }
-  const output = bothEnds(outputOf(update));
+  const output = shortened(outputOf(update));
   happenings.push({ type: 'tool-result', id, tool, output, failed: status === 'failed' });
   const { [id]: _, ...calls } = state.calls;
   return { happenings, state: { ...state, calls, text: '' } };

@@ -4,8 +4,8 @@ import type { UserSchedules } from '../../core/chat.ts';
 import type { Files } from '../../core/files.ts';
 import type { Memory } from '../../core/memory.ts';
 import type { ModelTool } from '../../core/model.ts';
+import type { ShellPolicy } from '../../core/shell-policy.ts';
 import type { ToolConnection } from '../../core/tools.ts';
-import type { ShellPolicy } from '../../shell/policy.ts';
 import type { ShellWorkspace } from '../../shell/tool.ts';
 
 /** Where the agent works: its sandbox, as the host sees it or as a program in it does. */

@@ -2,10 +2,11 @@
 import { z } from 'zod';
 import { GeodeError, isGeodeError, reasonOf } from '../../core/errors.ts';
 import type { ModelTool, ToolCall, ToolResult } from '../../core/model.ts';
+import type { ShellPolicy } from '../../core/shell-policy.ts';
 import type { ToolConnection } from '../../core/tools.ts';
-import { judge, type ShellPolicy } from '../../shell/policy.ts';
+import { judge } from '../../shell/policy.ts';
 import { shellInput, shellTool } from '../../shell/tool.ts';
-import { bothEnds } from '../programs/both-ends.ts';
+import { shortened } from '../programs/tool-output.ts';
 import { type AgentTool, type HostPlace, inWorkspace, onHost, type WorkPlace } from './agent-tool.ts';
 import { scheduleTools } from './schedule-tools.ts';
 
@@ -170,10 +171,10 @@ export async function runToolOf<Place extends { readonly signal: AbortSignal }>(
   try {
     if (tool === undefined)
       throw new Error(`There is no tool ${name}; there are: ${tools.map((each) => each.name).join(', ')}.`);
-    return { id, tool: name, output: bothEnds(await tool.run(input, place, id)), failed: false };
+    return { id, tool: name, output: shortened(await tool.run(input, place, id)), failed: false };
   } catch (error) {
     if (place.signal.aborted) throw error;
-    return { id, tool: name, output: bothEnds(wordsOf(error)), failed: true };
+    return { id, tool: name, output: shortened(wordsOf(error)), failed: true };
   }
 }
 

@@ -1,7 +1,7 @@
 /** What Claude Code says on stdout with `--output-format stream-json`, one JSON object a line. */
 import { z } from 'zod';
 import type { TokenUsage } from '../../core/prices.ts';
-import { bothEnds } from '../programs/both-ends.ts';
+import { shortened } from '../programs/tool-output.ts';
 
 const block = z.union([
   z.object({ type: z.literal('tool_use'), id: z.string(), name: z.string(), input: z.unknown() }),
@@ -90,7 +90,7 @@ export interface ClaudeResult {
 export function resultsIn(blocks: readonly Block[]): readonly ClaudeResult[] {
   return blocks.flatMap((each) =>
     'tool_use_id' in each
-      ? [{ id: each.tool_use_id, output: bothEnds(textOf(each.content)), failed: each.is_error === true }]
+      ? [{ id: each.tool_use_id, output: shortened(textOf(each.content)), failed: each.is_error === true }]
       : [],
   );
 }

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { TokenUsage } from '../../core/prices.ts';
 import type { DriverHappening } from '../driver.ts';
-import { bothEnds } from '../programs/both-ends.ts';
+import { shortened } from '../programs/tool-output.ts';
 
 const item = z.looseObject({ id: z.string(), type: z.string() });
 const lineSchema = z.union([
@@ -68,7 +68,7 @@ export function happeningsOf({ type, item: { id, ...item } }: ItemLine): readonl
 type ItemLine = Extract<CodexLine, { readonly item: unknown }>;
 
 function result(id: string, tool: string, output: string, failed: boolean): DriverHappening {
-  return { type: 'tool-result', id, tool, output: bothEnds(output), failed };
+  return { type: 'tool-result', id, tool, output: shortened(output), failed };
 }
 
 /** Of the whole thread, with all turns before. */

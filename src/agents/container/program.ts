@@ -4,7 +4,7 @@ import type { Cancel } from '../../core/cancel.ts';
 import { isGeodeError } from '../../core/errors.ts';
 import type { ModelMessage, ProviderKind } from '../../core/model.ts';
 import type { Process } from '../../core/process.ts';
-import type { ShellPolicy } from '../../shell/policy.ts';
+import type { ShellPolicy } from '../../core/shell-policy.ts';
 import type { History } from '../builtin/history.ts';
 import { builtinTools } from '../builtin/tools.ts';
 import type { DriverTurn } from '../driver.ts';

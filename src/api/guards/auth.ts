@@ -6,10 +6,10 @@ import type { Context } from 'hono';
 import { createMiddleware } from 'hono/factory';
 import { GeodeError } from '../../core/errors.ts';
 import { checkUser, localUser } from '../../core/identity.ts';
+import { createRateLimiter, type RateLimiter } from '../../core/rate-limit.ts';
 import type { ApiEnv, ApiOptions, ApiParts, Caller } from '../environment.ts';
 import { type KeyStore, keyPattern, type Scope, scopes } from '../keys.ts';
 import { keyProtocol } from '../schemas/socket-frames.ts';
-import { createRateLimiter, type RateLimiter } from './rate-limit.ts';
 import { sessionOf } from './session.ts';
 
 export function authenticate(

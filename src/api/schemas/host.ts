@@ -1,6 +1,7 @@
 /** What a host can do, how it is set, and what happens on it, as it goes over the wire. */
 import { z } from 'zod';
 import { approvalDecisions, approvalKinds } from '../../core/approval.ts';
+import { egressModes } from '../../core/egress.ts';
 import { solveOutcomes } from '../../core/solve.ts';
 import { problemEvent } from './problem.ts';
 import { gradeSchema, runtimeSchema } from './sandboxes.ts';
@@ -139,6 +140,7 @@ export const hostEventSchema = z
       tool: z.string(),
       outcome: z.string().describe('ok, or the code of an error.'),
       duration_ms: z.number(),
+      calls: z.int().optional().describe('How many calls it stands for, where there were several at once.'),
     }),
     event('image-build', {
       image: z.string(),
@@ -149,6 +151,9 @@ export const hostEventSchema = z
     event('entry-stored', { key: z.string(), outcome: z.enum(['created', 'updated', 'merged']) }),
     event('entries-stored', { count: z.int() }),
     event('entry-removed', { key: z.string() }),
+    event('egress-default', {
+      mode: z.enum(egressModes).nullable().describe('null: what the config says holds again.'),
+    }),
     event('sender-paired', { channel: z.string(), sender: z.string() }),
     event('approval-asked', approval),
     event('approval-decided', {

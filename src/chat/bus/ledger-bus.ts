@@ -10,6 +10,7 @@ import type {
   NewMessage,
   NewReply,
   ReplyClaim,
+  Retry,
 } from '../../core/bus.ts';
 import type { Sql } from '../../ledger/connection.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
@@ -44,8 +45,7 @@ export class LedgerBus implements Bus {
       for (const reply of ending.replies ?? []) storeReply(sql, reply, this.#now());
     });
 
-  retry = (claim: Claim, { due, reason }: { readonly due: number; readonly reason: string }) =>
-    this.#write((sql) => giveBack(sql, claim, due, reason));
+  retry = (claim: Claim, retry: Retry) => this.#write((sql) => giveBack(sql, claim, retry));
 
   async place(id: number) {
     return this.#ledger.read((sql) => placeOf(sql, id));
@@ -123,7 +123,8 @@ export class LedgerBus implements Bus {
     this.#write((sql) => {
       const messages = sql.run`UPDATE bus_inbox SET state = 'waiting', reason = ${interrupted}
         WHERE state = 'running'`;
-      const replies = sql.run`UPDATE bus_outbox SET state = 'unknown', reason = ${interrupted}
+      const replies = sql.run`UPDATE bus_outbox
+        SET state = iif(repeatable, 'waiting', 'unknown'), reason = ${interrupted}
         WHERE state = 'sending'`;
       return { messages: Number(messages.changes), replies: Number(replies.changes) };
     });

@@ -6,9 +6,10 @@ import { replyOf } from './rows.ts';
 /** The outbox's statements, each for a transaction that its caller has begun. */
 
 /** False for a key that is known. */
-export function storeReply(sql: Sql, { channel, lane, key, body }: NewReply, now: number): boolean {
-  const row = sql.get`INSERT INTO bus_outbox (channel, lane, key, body, state, due, at)
-    VALUES (${channel}, ${lane}, ${key}, ${body}, 'waiting', ${now}, ${now})
+export function storeReply(sql: Sql, reply: NewReply, now: number): boolean {
+  const { channel, lane, key, body, isRepeatable = false } = reply;
+  const row = sql.get`INSERT INTO bus_outbox (channel, lane, key, body, state, due, at, repeatable)
+    VALUES (${channel}, ${lane}, ${key}, ${body}, 'waiting', ${now}, ${now}, ${isRepeatable ? 1 : 0})
     ON CONFLICT (key) DO NOTHING RETURNING id`;
   if (row === undefined) return false;
   sql.run`INSERT INTO bus_log (lane, at, reply) VALUES (${lane}, ${now}, ${Number(row.id)})`;
@@ -22,7 +23,7 @@ export function claimNextReply(
   now: number,
 ): ReplyClaim | undefined {
   const cutOff = 'The process that sent it did not say how it ended.';
-  sql.run`UPDATE bus_outbox SET state = 'unknown', reason = ${cutOff}
+  sql.run`UPDATE bus_outbox SET state = iif(repeatable, 'waiting', 'unknown'), reason = ${cutOff}
     WHERE channel = ${channel} AND state = 'sending' AND lease_until <= ${now}`;
   const head = sql.get`SELECT id, epoch FROM bus_outbox AS reply
     WHERE channel = ${channel} AND state IN ('waiting', 'sending') AND state = 'waiting' AND due <= ${now}

@@ -32,8 +32,13 @@ const replyRow = z
     tries: z.number(),
     reason: z.string().nullable(),
     platform_id: z.string().nullable(),
+    repeatable: z.number(),
   })
-  .transform(({ platform_id, ...rest }) => ({ ...rest, platformId: platform_id }));
+  .transform(({ platform_id, repeatable, ...rest }) => ({
+    ...rest,
+    platformId: platform_id,
+    isRepeatable: repeatable === 1,
+  }));
 
 export function replyOf(row: unknown): BusReply {
   return replyRow.parse(row);

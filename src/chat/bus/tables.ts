@@ -55,5 +55,6 @@ export const busChapter: Chapter = {
       reply INTEGER
     ) STRICT;
     CREATE INDEX bus_log_lane ON bus_log (lane, seq)`,
+    'ALTER TABLE bus_outbox ADD COLUMN repeatable INTEGER NOT NULL DEFAULT 0',
   ],
 };

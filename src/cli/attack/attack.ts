@@ -3,9 +3,9 @@ import type { App } from '../../app.ts';
 import { reasonOf } from '../../core/errors.ts';
 import type { Limits } from '../../core/limits.ts';
 import type { ExecResult } from '../../core/process.ts';
+import type { PullEvent } from '../../core/run.ts';
 import type { Available, RuntimeName } from '../../core/runtime.ts';
 import type { Sandbox } from '../../core/sandbox.ts';
-import type { PullEvent } from '../../runs/events.ts';
 import { type Attempt, attackKinds, attackLimits, attempts } from './attempts.ts';
 import type { Targets } from './targets.ts';
 

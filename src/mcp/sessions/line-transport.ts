@@ -11,6 +11,8 @@ import {
 /** Bytes of one line, its end not counted. */
 export const longestLine = 10 * 1024 * 1024;
 const newline = 10;
+/** Messages of one connection that are handled before other connections have their turn. */
+const messagesInTurn = 8;
 
 export class LineTransport implements Transport {
   onclose?: () => void;
@@ -21,6 +23,9 @@ export class LineTransport implements Transport {
   #pieces: Buffer[] = [];
   #length = 0;
   #closed = false;
+  /** Messages handled since other connections had their turn, and what waits for the next. */
+  #handled = 0;
+  #rest: Buffer | undefined;
 
   /** Every message is heard before it is handed on. */
   constructor(stream: Duplex, heard: (message: JSONRPCMessage) => void = () => {}) {
@@ -58,11 +63,27 @@ export class LineTransport implements Transport {
   #take(chunk: Buffer): void {
     let from = 0;
     for (let at = chunk.indexOf(newline); at !== -1; at = chunk.indexOf(newline, from)) {
+      if (this.#handled === messagesInTurn) {
+        this.#rest = chunk.subarray(from);
+        this.#stream.pause();
+        return;
+      }
+      if (this.#handled === 0) setImmediate(() => this.#nextTurn());
+      this.#handled += 1;
       this.#keep(chunk.subarray(from, at));
       this.#endLine();
       from = at + 1;
     }
     this.#keep(chunk.subarray(from));
+  }
+
+  #nextTurn(): void {
+    const rest = this.#rest;
+    this.#handled = 0;
+    if (rest === undefined) return;
+    this.#rest = undefined;
+    this.#take(rest);
+    if (this.#rest === undefined) this.#stream.resume();
   }
 
   /** Of a line that is too long nothing is kept but its length. */

@@ -25,7 +25,8 @@ export interface LiveOptions {
   readonly client: (user: string) => Promise<GeodeClient>;
   readonly events: Pick<Events, 'read'>;
   readonly approvals: Approvals;
-  readonly audit: (record: ToolCallRecord) => void;
+  /** Ends when the call is written down. */
+  readonly audit: (record: ToolCallRecord) => Promise<void>;
 }
 
 interface Connection {

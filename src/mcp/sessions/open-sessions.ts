@@ -1,7 +1,7 @@
 /** The tool sessions of a host, as `core/tools.ts` promises them: in the ledger, and live in the sandboxes it holds. */
 import { randomBytes } from 'node:crypto';
 import type { Cancel } from '../../core/cancel.ts';
-import { GeodeError, isGeodeError } from '../../core/errors.ts';
+import { GeodeError } from '../../core/errors.ts';
 import type { EventSink } from '../../core/events.ts';
 import { KeyedTurns } from '../../core/keyed-turns.ts';
 import type { Log } from '../../core/log.ts';
@@ -16,6 +16,7 @@ import type {
 import type { Ledger } from '../../ledger/ledger.ts';
 import { separator, serverOf } from '../servers/allowed.ts';
 import type { ExternalServers } from '../servers/open-servers.ts';
+import { CallLog } from './call-log.ts';
 import { connectFromHost } from './host-connection.ts';
 import { type LiveOptions, LiveSession } from './live-session.ts';
 import type { SessionTool } from './session-call.ts';
@@ -40,6 +41,7 @@ export function openToolSessions(options: ToolSessionsOptions): ToolSessions {
   const { ledger, tools, servers, initial, events, log } = options;
   const table = new SessionTable(ledger);
   const audit = new CallAudit(ledger, options.auditLimits);
+  const callLog = new CallLog({ audit, events, log });
   const sessions = new Map(table.all().map((session) => [session.sandboxId, session]));
   const live = new Map<string, LiveSession>();
   const turns = new KeyedTurns();
@@ -57,17 +59,7 @@ export function openToolSessions(options: ToolSessionsOptions): ToolSessions {
   const liveOptions: LiveOptions = {
     ...options,
     tools: () => [...tools, ...servers.tools()],
-    audit: (record) => {
-      try {
-        audit.add(record);
-      } catch (error) {
-        // A call does not wait for a full disk.
-        if (!isGeodeError(error)) throw error;
-        log.warn({ err: error }, 'A call of a tool is not in the audit');
-      }
-      const { user, chat, sandboxId: sandbox, tool, outcome, durationMs } = record;
-      events.tell(user, { type: 'tool-call', tool, outcome, durationMs, sandbox, chat });
-    },
+    audit: (record) => callLog.add(record),
   };
 
   const checked = (names: readonly string[], user: string): readonly string[] => {
@@ -191,6 +183,7 @@ export function openToolSessions(options: ToolSessionsOptions): ToolSessions {
     calls: (user, { chat, limit = callsShown } = {}) => audit.search(user, chat, limit),
     async [Symbol.asyncDispose]() {
       for (const sandboxId of [...live.keys()]) end(sandboxId);
+      await callLog[Symbol.asyncDispose]();
     },
   };
 }

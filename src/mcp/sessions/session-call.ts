@@ -1,9 +1,10 @@
 /** What a tool of a session is given, and what every call of one passes: the rate, the deadline, the audit. */
-import { createRateLimiter, type RateLimit, type RateLimiter } from '../../api/guards/rate-limit.ts';
+
 import type { GeodeClient } from '../../client/client.ts';
 import type { Approvals } from '../../core/approval.ts';
 import { GeodeError, isGeodeError } from '../../core/errors.ts';
 import type { Files } from '../../core/files.ts';
+import { createRateLimiter, type RateLimit, type RateLimiter } from '../../core/rate-limit.ts';
 import type { ToolCallRecord, ToolSession } from '../../core/tools.ts';
 import { scrub } from '../../memory/secrets.ts';
 import { isAllowed } from '../servers/allowed.ts';
@@ -38,7 +39,8 @@ export interface ConductOptions extends CallRules {
   readonly approvals: Approvals;
   /** Of the session: all its connections share it. */
   readonly limiter: RateLimiter;
-  readonly audit: (record: ToolCallRecord) => void;
+  /** Ends when the call is written down; it is answered after that. */
+  readonly audit: (record: ToolCallRecord) => Promise<void>;
 }
 
 export function sessionLimiter(rate: RateLimit): RateLimiter {
@@ -62,14 +64,14 @@ export function conductIn(options: ConductOptions): Conduct<SessionCall> {
       const { id: sessionId, user, chat, sandboxId } = session;
       const durationMs = Math.round(performance.now() - startedAt);
       const record = { at, user, chat, sandboxId, sessionId, tool: asked.tool, outcome, durationMs };
-      options.audit({ ...record, arguments: shownArguments(asked.input) });
+      return options.audit({ ...record, arguments: shownArguments(asked.input) });
     };
     try {
       const answer = await passed(options, session, asked, work);
-      note('ok');
+      await note('ok');
       return answer;
     } catch (error) {
-      note(isGeodeError(error) ? error.code : 'internal');
+      await note(isGeodeError(error) ? error.code : 'internal');
       throw error;
     }
   };
@@ -89,15 +91,19 @@ async function passed(
   if (waitMs > 0)
     throw new GeodeError('rate_limited', `This session calls tools too often; wait ${waitMs} ms.`);
   const timeoutMs = waitsFor === 'person' ? askTimeoutMs + lastWordsMs : workMs;
-  const deadline = AbortSignal.timeout(timeoutMs);
+  // One controller for both: signals made of others cost more than all the rest of a small call.
+  const ending = new AbortController();
+  const giveUp = () => ending.abort(signal.reason);
+  signal.addEventListener('abort', giveUp, { once: true });
+  if (signal.aborted) giveUp();
+  const deadline = setTimeout(() => ending.abort(new Error('The deadline has passed.')), timeoutMs);
   const alive = setInterval(() => progress(`${tool} is still running`), aliveEveryMs);
   try {
-    const either = AbortSignal.any([signal, deadline]);
     const own = { client: await client(), session, files, resources, approvals, waitMs: askTimeoutMs };
-    const call = { ...own, signal: either, progress };
-    return await Promise.race([work(call), aborted(either)]);
+    const call = { ...own, signal: ending.signal, progress };
+    return await Promise.race([work(call), aborted(ending.signal)]);
   } catch (error) {
-    if (deadline.aborted && !signal.aborted)
+    if (ending.signal.aborted && !signal.aborted)
       throw new GeodeError('timed_out', `The tool ${tool} took longer than ${timeoutMs / 1000} s.`, {
         cause: error,
         hint: 'Ask for less at once, or have `mcp.call_timeout` raised.',
@@ -106,6 +112,8 @@ async function passed(
       ? new GeodeError('cancelled', 'The caller gave the call up.', { cause: error })
       : error;
   } finally {
+    signal.removeEventListener('abort', giveUp);
+    clearTimeout(deadline);
     clearInterval(alive);
   }
 }

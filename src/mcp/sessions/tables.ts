@@ -91,6 +91,9 @@ const callSchema = z.object({
 /** How many records come between two looks at the limits. */
 const pruneEvery = 200;
 
+/** More than come in between, so that those that are too old become fewer. */
+const mostPruned = 5 * pruneEvery;
+
 /** Every call of a tool: written once, never changed, dropped by age and number alone. */
 export class CallAudit {
   readonly #ledger: Ledger;
@@ -102,15 +105,17 @@ export class CallAudit {
     this.#limits = limits;
   }
 
-  add(record: ToolCallRecord): void {
-    const { at, user, chat, sandboxId, sessionId, tool, outcome, durationMs } = record;
-    this.#ledger.write(
-      (
-        sql,
-      ) => sql.run`INSERT INTO tool_calls (at, user, chat, sandbox_id, session_id, tool, arguments, outcome, duration_ms)
-        VALUES (${at}, ${user}, ${chat}, ${sandboxId}, ${sessionId}, ${tool}, ${record.arguments}, ${outcome}, ${durationMs})`,
-    );
-    this.#untilPrune -= 1;
+  /** All of them in one commit. */
+  add(records: readonly ToolCallRecord[]): void {
+    if (records.length === 0) return;
+    this.#ledger.write((sql) => {
+      for (const record of records) {
+        const { at, user, chat, sandboxId, sessionId, tool, outcome, durationMs } = record;
+        sql.run`INSERT INTO tool_calls (at, user, chat, sandbox_id, session_id, tool, arguments, outcome, duration_ms)
+          VALUES (${at}, ${user}, ${chat}, ${sandboxId}, ${sessionId}, ${tool}, ${record.arguments}, ${outcome}, ${durationMs})`;
+      }
+    });
+    this.#untilPrune -= records.length;
     if (this.#untilPrune > 0) return;
     this.#untilPrune = pruneEvery;
     this.#prune();
@@ -132,7 +137,9 @@ export class CallAudit {
   #prune(): void {
     const { mostRecords, keepMs } = this.#limits;
     this.#ledger.write((sql) => {
-      sql.run`DELETE FROM tool_calls WHERE at < ${Date.now() - keepMs}`;
+      // Only the oldest are looked at: a look at all of them would hold up everybody.
+      sql.run`DELETE FROM tool_calls WHERE at < ${Date.now() - keepMs}
+        AND id IN (SELECT id FROM tool_calls ORDER BY id LIMIT ${mostPruned})`;
       sql.run`DELETE FROM tool_calls WHERE id <= (SELECT max(id) FROM tool_calls) - ${mostRecords}`;
     });
   }

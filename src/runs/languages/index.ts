@@ -1,7 +1,8 @@
 import { GeodeError } from '../../core/errors.ts';
+import type { LanguageName } from '../../core/run.ts';
 import { go } from './go.ts';
 import { javascript } from './javascript.ts';
-import type { Language, LanguageName } from './language.ts';
+import type { Language } from './language.ts';
 import { python } from './python.ts';
 import { rust } from './rust.ts';
 import { shell } from './shell.ts';

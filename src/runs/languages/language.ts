@@ -1,8 +1,6 @@
 import type { Command } from '../../core/process.ts';
+import type { LanguageName } from '../../core/run.ts';
 import type { Sandbox } from '../../core/sandbox.ts';
-
-export const languageNames = ['python', 'javascript', 'typescript', 'shell', 'rust', 'go'] as const;
-export type LanguageName = (typeof languageNames)[number];
 
 export interface Step {
   readonly argv: readonly [string, ...string[]];

@@ -9,7 +9,7 @@ import { type ErrorCode, errorCatalogue, GeodeError, reasonOf } from '../../core
 const tidyUpMs = 4_000;
 
 export interface Job extends Cancel {
-  /** The guest program. As `guest workspace` it works on the host's side, never in a sandbox. */
+  /** The workspace program (guest/cmd/workspace), which works on the host's side, never in a sandbox. */
   readonly program: string;
   /** What it is told; never on its command line, where others could read it. */
   readonly request: Readonly<Record<string, unknown>>;
@@ -30,7 +30,7 @@ const lastSchema = z.union([
 export async function* answersOf(job: Job): AsyncGenerator<{ readonly line: unknown; go(): void }> {
   const { program, what, signal, deadlineMs } = job;
   throwIfCancelled(signal, what);
-  const child = spawn(program, ['workspace'], { cwd: '/', env: {}, stdio: ['pipe', 'pipe', 'ignore'] });
+  const child = spawn(program, [], { cwd: '/', env: {}, stdio: ['pipe', 'pipe', 'ignore'] });
   const ended = endOf(child, what);
   child.stdin.on('error', () => {});
   const tidyUp = () => {

@@ -7,7 +7,7 @@ import { readPlace } from '../place.ts';
 import { keyFile, samplePlaces } from '../places.ts';
 import { contentOf } from '../written-files.ts';
 import type { Call, Program } from './call.ts';
-import { decodeEscapes } from './printf.ts';
+import { plainEscapes } from './printf.ts';
 import { runApart } from './shells.ts';
 
 /** Programs that run a command for each of the things they find or read. */
@@ -145,7 +145,7 @@ function runXargs({ args, frame }: Call): string {
   const exact =
     options.flags.has('0') || options.flags.has('null')
       ? '\0'
-      : delimiter && decodeEscapes(delimiter.text).charAt(0);
+      : delimiter && plainEscapes(delimiter.text)?.charAt(0);
   const items =
     exact === undefined
       ? inputWords(input, placeholder !== undefined)

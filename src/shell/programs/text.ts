@@ -5,7 +5,7 @@ import { readOptions } from '../options.ts';
 import { joinFolder } from '../paths.ts';
 import { contentOf, writeFile } from '../written-files.ts';
 import type { Call, Program } from './call.ts';
-import { decodeEscapes, formatPrintf } from './printf.ts';
+import { formatPrintf, plainEscapes } from './printf.ts';
 
 const silent = 'true false : test [ sleep wait mkdir touch rm chmod chown mkfifo'.split(' ');
 
@@ -37,7 +37,7 @@ function printWords({ args, frame }: Call): string {
   const options = args.slice(0, start < 0 ? args.length : start).map((argument) => argument.text);
   const flags = options.join('');
   const text = words.map((word) => printedWord(word, frame)).join(' ');
-  const decoded = text.includes('\\') ? decodeEscapes(text) : text;
+  const decoded = plainEscapes(text) ?? unknown(frame, 'disguised');
   const end = flags.includes('n') ? '' : '\n';
   if (flags.includes('e')) return decoded + end;
   return decoded === text || frame.dialect === 'bash' ? text + end : `${text}\n${decoded}${end}`;
@@ -46,9 +46,10 @@ function printWords({ args, frame }: Call): string {
 function printFormat({ args, frame }: Call): string {
   const words = args.map((argument) => printedWord(argument, frame));
   const [, attached] = /^-v(.*)$/s.exec(words[0] ?? '') ?? [];
-  if (attached === undefined) return formatPrintf(words[0] === '--' ? words.slice(1) : words);
+  const printed = (given: readonly string[]) => formatPrintf(given) ?? unknown(frame, 'disguised');
+  if (attached === undefined) return printed(words[0] === '--' ? words.slice(1) : words);
   const [name = '', ...rest] = attached === '' ? words.slice(1) : [attached, ...words.slice(1)];
-  frame.scope.set(name, [formatPrintf(rest)]);
+  frame.scope.set(name, [printed(rest)]);
   return '';
 }
 

@@ -22,7 +22,7 @@ const packs = () => readdirSync(join(place.folder, 'packs'));
 
 /** One job of the program, killed after some time; true when it was done before. */
 async function killedAfter(ms: number, request: Readonly<Record<string, unknown>>): Promise<boolean> {
-  const child = spawn(place.program, ['workspace'], { stdio: ['pipe', 'pipe', 'ignore'] });
+  const child = spawn(place.program, [], { stdio: ['pipe', 'pipe', 'ignore'] });
   child.stdin.on('error', () => {});
   child.stdin.write(`${JSON.stringify({ store: place.folder, workspace: place.workspace, ...request })}\n`);
   let said = '';

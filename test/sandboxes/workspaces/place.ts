@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { guestPath } from '../../../scripts/build-guest.ts';
+import { programPath } from '../../../scripts/build-guest.ts';
 import type { Change, WorkspacePlace } from '../../../src/core/snapshots.ts';
 
 export const root = process.getuid?.() === 0;
@@ -21,7 +21,7 @@ export function newPlace(above: string = mkdtempSync(join(tmpdir(), 'geode-works
     above,
     workspace,
     folder: join(above, 'snapshots'),
-    program: guestPath(),
+    program: programPath('workspace'),
     owner: { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 },
     // Not Node's rm: some of these trees are deeper than a path can be long.
     [Symbol.dispose]: () => {

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { guestPath } from '../../../scripts/build-guest.ts';
+import { programPath } from '../../../scripts/build-guest.ts';
 import type { Sandbox } from '../../../src/core/sandbox.ts';
 import type { WorkspacePlace } from '../../../src/core/snapshots.ts';
 import { bubblewrapRuntime } from '../../../src/runtimes/bubblewrap/bubblewrap.ts';
@@ -49,7 +49,7 @@ for (const { name, unavailable, open } of runtimes) {
         return {
           workspace: room.workspace,
           folder: join(room.folder, 'snapshots'),
-          program: guestPath(),
+          program: programPath('workspace'),
           owner: { uid, gid },
         };
       };

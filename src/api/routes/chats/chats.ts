@@ -1,4 +1,4 @@
-import { isDecision } from '../../../chat/commands.ts';
+import { scopeOf } from '../../../chat/commands.ts';
 import type { ChatEvent, ChatRecord, Chats } from '../../../core/chat.ts';
 import { lastEventId, signalOf, streamEvents, streamNumbered } from '../../events.ts';
 import { refuseWithout, requireScope } from '../../guards/auth.ts';
@@ -75,7 +75,8 @@ export function chatRoutes(chats: Chats) {
       async (context) => {
         const { chat } = context.req.valid('param');
         const message = context.req.valid('json');
-        if (isDecision(message.text)) refuseWithout(context, 'approvals');
+        const scope = scopeOf(message.text);
+        if (scope !== undefined) refuseWithout(context, scope);
         const posted = await chats.of(context.var.caller.user).post(chat, message);
         return context.json(toWire(posted), 202);
       },

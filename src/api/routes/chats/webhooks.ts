@@ -3,8 +3,8 @@ import { z } from 'zod';
 import type { Webhook } from '../../../core/channel.ts';
 import type { Chats } from '../../../core/chat.ts';
 import { GeodeError, isGeodeError } from '../../../core/errors.ts';
+import { createRateLimiter, type RateLimit } from '../../../core/rate-limit.ts';
 import type { ApiEnv } from '../../environment.ts';
-import { createRateLimiter, type RateLimit } from '../../guards/rate-limit.ts';
 import { bodyRefusals, defineRoute, limitEntryBody, notFoundRefusal, refusals } from '../../route.ts';
 import { webhookParams, webhookQuestion } from '../../schemas/chats.ts';
 

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { Context } from 'hono';
-import type { RunEvent } from '../../../runs/events.ts';
+import type { RunEvent } from '../../../core/run.ts';
 import type { Runs } from '../../../runs/index.ts';
 import type { RunOptions } from '../../../runs/options.ts';
 import type { RunResult } from '../../../runs/result.ts';

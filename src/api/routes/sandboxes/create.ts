@@ -1,6 +1,6 @@
 import type { Context } from 'hono';
 import type { PersistentSpec } from '../../../core/persistent.ts';
-import type { PullEvent } from '../../../runs/events.ts';
+import type { PullEvent } from '../../../core/run.ts';
 import { newEgress } from '../../egress-reach.ts';
 import type { ApiEnv, ApiParts } from '../../environment.ts';
 import { signalOf, streamEvents, wantsEvents } from '../../events.ts';

@@ -2,9 +2,9 @@
 import type { Context } from 'hono';
 import { deleteCookie, setCookie } from 'hono/cookie';
 import { GeodeError } from '../../../core/errors.ts';
+import { createRateLimiter, type RateLimit } from '../../../core/rate-limit.ts';
 import type { ApiEnv } from '../../environment.ts';
 import { requireScope } from '../../guards/auth.ts';
-import { createRateLimiter, type RateLimit } from '../../guards/rate-limit.ts';
 import { cookieName, sessionOf } from '../../guards/session.ts';
 import {
   bodyRefusals,

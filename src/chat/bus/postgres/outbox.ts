@@ -8,11 +8,11 @@ import type { Transaction } from './database.ts';
 /** False for a key that is known. */
 export async function storeReply(
   sql: Transaction,
-  { channel, lane, key, body }: NewReply,
+  { channel, lane, key, body, isRepeatable = false }: NewReply,
   now: number,
 ): Promise<boolean> {
-  const row = await sql.get`INSERT INTO bus_outbox (channel, lane, key, body, state, due, at)
-    VALUES (${channel}, ${lane}, ${key}, ${body}, 'waiting', ${now}, ${now})
+  const row = await sql.get`INSERT INTO bus_outbox (channel, lane, key, body, state, due, at, repeatable)
+    VALUES (${channel}, ${lane}, ${key}, ${body}, 'waiting', ${now}, ${now}, ${isRepeatable ? 1 : 0})
     ON CONFLICT (key) DO NOTHING RETURNING id`;
   if (row === undefined) return false;
   await sql.run`INSERT INTO bus_log (lane, at, reply) VALUES (${lane}, ${now}, ${Number(row.id)})`;
@@ -27,7 +27,8 @@ export async function claimNextReply(
   now: number,
 ): Promise<ReplyClaim | undefined> {
   const cutOff = 'The process that sent it did not say how it ended.';
-  await sql.run`UPDATE bus_outbox SET state = 'unknown', reason = ${cutOff}
+  await sql.run`UPDATE bus_outbox
+    SET state = CASE repeatable WHEN 1 THEN 'waiting' ELSE 'unknown' END, reason = ${cutOff}
     WHERE channel = ${channel} AND state = 'sending' AND lease_until <= ${now}`;
   const row = await sql.get`UPDATE bus_outbox
     SET state = 'sending', epoch = epoch + 1, tries = tries + 1, lease_until = ${now + leaseMs}

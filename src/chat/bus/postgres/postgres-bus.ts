@@ -11,6 +11,7 @@ import type {
   NewMessage,
   NewReply,
   ReplyClaim,
+  Retry,
 } from '../../../core/bus.ts';
 import type { Log } from '../../../core/log.ts';
 import { messageOf } from '../rows.ts';
@@ -87,8 +88,7 @@ export class PostgresBus implements Bus, AsyncDisposable {
       for (const reply of ending.replies ?? []) await storeReply(sql, reply, now);
     });
 
-  retry = (claim: Claim, { due, reason }: { readonly due: number; readonly reason: string }) =>
-    this.#write((sql) => giveBack(sql, claim, due, reason));
+  retry = (claim: Claim, retry: Retry) => this.#write((sql) => giveBack(sql, claim, retry));
 
   place = (id: number) => this.#database.read((sql) => placeOf(sql, id));
 
@@ -166,7 +166,8 @@ export class PostgresBus implements Bus, AsyncDisposable {
     this.#write(async (sql) => {
       const messages = await sql.run`UPDATE bus_inbox SET state = 'waiting', reason = ${interrupted}
         WHERE state = 'running'`;
-      const replies = await sql.run`UPDATE bus_outbox SET state = 'unknown', reason = ${interrupted}
+      const replies = await sql.run`UPDATE bus_outbox
+        SET state = CASE repeatable WHEN 1 THEN 'waiting' ELSE 'unknown' END, reason = ${interrupted}
         WHERE state = 'sending'`;
       await sql.run`DELETE FROM bus_hosts WHERE id <> ${this.#host}`;
       return { messages, replies };

@@ -54,4 +54,5 @@ export const changes: readonly string[] = [
   CREATE INDEX bus_log_lane ON bus_log (lane, seq);
   CREATE TABLE bus_hosts (id TEXT PRIMARY KEY, until BIGINT NOT NULL);
   CREATE TABLE bus_homes (home TEXT PRIMARY KEY, host TEXT NOT NULL)`,
+  'ALTER TABLE bus_outbox ADD COLUMN repeatable INTEGER NOT NULL DEFAULT 0',
 ];

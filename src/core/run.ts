@@ -1,8 +1,10 @@
-import type { Denial } from '../core/egress.ts';
-import type { PullProgress } from '../core/images.ts';
-import type { ExitFacts } from '../core/process.ts';
-import type { Grade } from '../core/sandbox.ts';
-import type { LanguageName } from './languages/language.ts';
+import type { Denial } from './egress.ts';
+import type { PullProgress } from './images.ts';
+import type { ExitFacts } from './process.ts';
+import type { Grade } from './sandbox.ts';
+
+export const languageNames = ['python', 'javascript', 'typescript', 'shell', 'rust', 'go'] as const;
+export type LanguageName = (typeof languageNames)[number];
 
 export interface RunSandbox {
   readonly id: string;

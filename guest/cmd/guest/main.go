@@ -1,7 +1,7 @@
 // Guest is the static program inside every sandbox. As `guest init` it is PID 1: it starts and reaps
 // processes and serves the host over one connection, see docs/protocol.md. As `guest bridge` it joins its
-// stdin and stdout to the socket of a guest that listens. As `guest workspace` it runs on the host and keeps
-// snapshots of workspaces. As `guest mcp`, or under the name geode-mcp, it joins an MCP client to the host's tools.
+// stdin and stdout to the socket of a guest that listens. As `guest mcp`, or under the name geode-mcp, it joins an
+// MCP client to the host's tools.
 package main
 
 import (
@@ -14,7 +14,6 @@ import (
 
 	"geode/guest/internal/link"
 	"geode/guest/internal/mcp"
-	"geode/guest/internal/workspace"
 )
 
 // version is set when the program is linked.
@@ -23,7 +22,6 @@ var version = "0.0.0-dev"
 const usage = `usage:
   guest init (--dial SOCKET | --listen SOCKET) [--cgroup DIR] [--lease MS] [--user UID:GID]
   guest bridge [--peer PID] SOCKET
-  guest workspace
   guest mcp [SOCKET]
   guest version
 `
@@ -65,8 +63,6 @@ func run(args []string, stdout, stderr io.Writer) int {
 			return 2
 		}
 		err = bridge(flags.Arg(0), *peer, os.Stdin, os.Stdout)
-	case "workspace":
-		err = workspace.Serve(os.Stdin, stdout)
 	case "mcp":
 		if flags.Parse(args[1:]) != nil || flags.NArg() > 1 {
 			fmt.Fprint(stderr, usage)

@@ -1,0 +1,86 @@
+import type { Bus } from '../core/bus.ts';
+import type { PairedSender, Pairing } from '../core/chat.ts';
+import { isGeodeError } from '../core/errors.ts';
+import type { EventSink } from '../core/events.ts';
+import { localUser, userPattern } from '../core/identity.ts';
+import { newReply } from './bodies.ts';
+import { type ChatTable, laneOf, webChannel } from './chat-table.ts';
+import type { CommandAnswer, CommandScene } from './commands.ts';
+import type { Senders } from './senders.ts';
+
+interface PairingParts {
+  readonly senders: Senders;
+  readonly chats: ChatTable;
+  readonly bus: Bus;
+  readonly events: EventSink;
+}
+
+/** Strangers who are told of at once: more of them are a flood, which only the list shows. */
+const mostTold = 5;
+
+/**
+ * How strangers are let in. The owner is whoever speaks as the user of this machine; the request is told in every
+ * private chat of theirs, and they alone can answer it there.
+ */
+export class Pairings {
+  readonly #parts: PairingParts;
+
+  constructor(parts: PairingParts) {
+    this.#parts = parts;
+  }
+
+  async letIn(
+    code: string,
+    { user, by }: { readonly user: string; readonly by: string },
+  ): Promise<PairedSender> {
+    const { senders, bus, events } = this.#parts;
+    const { paired, address } = senders.pair(code, { user, by });
+    const { channel } = paired;
+    const lane = laneOf(channel, address);
+    const text = 'You are let in. Write what you want done, or /help.';
+    await bus.say(newReply({ channel, address, lane }, `paired:${lane}:${paired.pairedAt}`, { text }));
+    events.tell(user, { type: 'sender-paired', channel, sender: paired.sender });
+    return paired;
+  }
+
+  /** Once for each code and chat, however often it is called. */
+  async tellOwner(pairing: Pairing): Promise<void> {
+    const { senders, chats, bus } = this.#parts;
+    if (senders.pairings().length > mostTold) return;
+    const { code } = pairing;
+    const text = `${personOf(pairing)} asks to be let in, with the code \`${code}\`. \`/pair ${code} USER\` lets them in as another user.`;
+    const buttons = [{ label: 'Let in', value: `/pair ${code}` }];
+    for (const chat of chats.ofUser(localUser))
+      if (!chat.isGroup && chat.channel !== webChannel)
+        await bus.say(newReply(chat, `pairing:${code}:${chat.lane}`, { text, buttons }));
+  }
+
+  /** `/pair`. Whoever is let in without a name becomes a user of their own. */
+  async answer({ chat, words, by }: CommandScene): Promise<CommandAnswer> {
+    if (chat.user !== localUser) return { text: 'Only whoever runs this gateway can let somebody in.' };
+    const open = this.#parts.senders.pairings();
+    const [code = '', given] = words.split(/\s+/);
+    if (code === '')
+      return {
+        text:
+          open.map((each) => `\`${each.code}\` ${personOf(each)}`).join('\n') || 'Nobody waits to be let in.',
+      };
+    const asked = open.find((each) => each.code === code.toUpperCase());
+    const user = given ?? (asked && `${asked.channel}:${asked.sender}`.toLowerCase());
+    if (asked === undefined || user === undefined)
+      return { text: `Nobody waits with the code ${code.slice(0, 20)}.` };
+    if (!userPattern.test(user))
+      return { text: `Say as whom: \`/pair ${asked.code} USER\`, in lower-case letters and digits.` };
+    try {
+      await this.letIn(asked.code, { user, by });
+    } catch (error) {
+      if (!isGeodeError(error, 'pairing_not_found')) throw error;
+      return { text: `${asked.code}: somebody answered it already, or its time was up.` };
+    }
+    return { text: `${personOf(asked)} speaks as \`${user}\` from now on.` };
+  }
+}
+
+function personOf({ name, sender, channel }: Pairing): string {
+  return `\`${name}\` (\`${sender}\` on ${channel})`;
+}

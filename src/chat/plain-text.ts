@@ -1,0 +1,27 @@
+/** Text of strangers, as others may see it. */
+
+const invisible = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+const longestName = 60;
+
+/** The name of a person in one line: nothing in it hides, turns the direction of what follows, or ends its quotes. */
+export function plainName(name: string): string {
+  const line = name
+    .toWellFormed()
+    .replaceAll(/\s+/gu, ' ')
+    .replaceAll(invisible, '')
+    .replaceAll('`', "'")
+    .trim();
+  return [...line].slice(0, longestName).join('') || 'somebody';
+}
+
+/** A block of code that shows all of the text: what cannot be seen is written as an escape, and no line ends the block. */
+export function shownCode(text: string): string {
+  const shown = text.replaceAll(invisible, (character) =>
+    character === '\n' || character === '\t'
+      ? character
+      : `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`,
+  );
+  const longest = Math.max(2, ...[...shown.matchAll(/`+/g)].map(([run]) => run.length));
+  const fence = '`'.repeat(longest + 1);
+  return `${fence}\n${shown}\n${fence}`;
+}

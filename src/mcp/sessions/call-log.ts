@@ -1,0 +1,115 @@
+/** What sessions call, written down: a burst of calls is one commit of the ledger, and a flood is few events. */
+import { isGeodeError } from '../../core/errors.ts';
+import type { EventSink } from '../../core/events.ts';
+import type { Log } from '../../core/log.ts';
+import type { ToolCallRecord } from '../../core/tools.ts';
+import type { CallAudit } from './tables.ts';
+
+/** Calls of one kind that come sooner after the last event share the next one. */
+const eventEveryMs = 250;
+
+export interface CallLogOptions {
+  readonly audit: Pick<CallAudit, 'add'>;
+  readonly events: EventSink;
+  readonly log: Log;
+}
+
+export class CallLog implements AsyncDisposable {
+  readonly #options: CallLogOptions;
+  readonly #recent = new Map<string, RecentCalls>();
+  #waiting: ToolCallRecord[] = [];
+  #written: Promise<void> | undefined;
+
+  constructor(options: CallLogOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Ends when the record is in the ledger, or when it cannot be: a call does not wait for a full disk. All records of
+   * one turn of the event loop are one commit. Callers answer after this, so a kill loses no call that was answered.
+   */
+  add(record: ToolCallRecord): Promise<void> {
+    this.#waiting.push(record);
+    this.#written ??= new Promise((resolve) => {
+      setImmediate(() => {
+        this.#write();
+        resolve();
+      });
+    });
+    return this.#written;
+  }
+
+  /** Calls that are cancelled by what came before this are written too. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await new Promise(setImmediate);
+    this.#write();
+    for (const recent of this.#recent.values()) recent[Symbol.dispose]();
+  }
+
+  #write(): void {
+    const records = this.#waiting;
+    this.#waiting = [];
+    this.#written = undefined;
+    const { audit, log } = this.#options;
+    try {
+      audit.add(records);
+    } catch (error) {
+      if (!isGeodeError(error)) throw error;
+      log.warn({ err: error, calls: records.length }, 'Calls of tools are not in the audit');
+    }
+    for (const record of records) this.#tell(record);
+  }
+
+  #tell(record: ToolCallRecord): void {
+    const { sandboxId, tool, outcome } = record;
+    const key = JSON.stringify([sandboxId, tool, outcome]);
+    const known = this.#recent.get(key);
+    if (known !== undefined) {
+      known.add(record);
+      return;
+    }
+    const recent = new RecentCalls(this.#options.events, () => this.#recent.delete(key));
+    this.#recent.set(key, recent);
+    recent.tell(record, 1);
+  }
+}
+
+/** Calls of one sandbox, tool and outcome: the first is told at once, the next ones together. */
+class RecentCalls implements Disposable {
+  readonly #events: EventSink;
+  readonly #onQuiet: () => void;
+  #last: ToolCallRecord | undefined;
+  #calls = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(events: EventSink, onQuiet: () => void) {
+    this.#events = events;
+    this.#onQuiet = onQuiet;
+  }
+
+  add(record: ToolCallRecord): void {
+    this.#last = record;
+    this.#calls += 1;
+  }
+
+  tell({ user, chat, sandboxId: sandbox, tool, outcome, durationMs }: ToolCallRecord, calls: number): void {
+    const one = { type: 'tool-call' as const, tool, outcome, durationMs, sandbox, chat };
+    this.#events.tell(user, calls === 1 ? one : { ...one, calls });
+    this.#timer = setTimeout(() => this.#next(), eventEveryMs).unref();
+  }
+
+  [Symbol.dispose](): void {
+    if (this.#last !== undefined) this.tell(this.#last, this.#calls);
+    clearTimeout(this.#timer);
+    this.#onQuiet();
+  }
+
+  #next(): void {
+    const last = this.#last;
+    const calls = this.#calls;
+    this.#last = undefined;
+    this.#calls = 0;
+    if (last === undefined) this.#onQuiet();
+    else this.tell(last, calls);
+  }
+}

@@ -1,0 +1,99 @@
+import { expect, it } from 'vitest';
+import type { Scope } from '../../src/api/schemas/keys.ts';
+import { createClient } from '../../src/client/client.ts';
+import { type AgentScript, resultOf } from '../fixtures/scripted-agents.ts';
+import { hostWorld } from '../host/world.ts';
+import { chatScene } from './scene.ts';
+
+const soon = { timeout: 60_000 };
+const echo: AgentScript = async function* ({ message }) {
+  yield resultOf(`You said ${message.text}`);
+};
+const allowed = { test: { olga: 'local', ann: 'ann' } };
+
+it('GW-3: the owner hears of a stranger in a private chat, and lets them in with a button', async () => {
+  await using scene = await chatScene(echo, { allowed });
+  const { channel, chats } = scene;
+  const olga = { sender: { id: 'olga', name: 'Olga' }, isGroup: true };
+  await channel.say('olga', 'hello');
+  await channel.say('room', 'hello', olga);
+  await channel.say('ann', 'hello');
+  await expect.poll(() => scene.agents.turns.length, soon).toBe(3);
+  await channel.say('eve', 'let me in');
+  await channel.say('eve', 'please');
+  await expect.poll(() => channel.shown('eve').length, soon).toBe(2);
+  const asked = () => channel.sent.filter(({ buttons }) => (buttons ?? []).length > 0);
+  await expect.poll(() => asked().length, soon).toBe(1);
+  const [question] = asked();
+  const code = chats.pairings()[0]?.code ?? '';
+  expect(question).toMatchObject({
+    address: 'olga',
+    text: expect.stringContaining(
+      `\`Person eve\` (\`eve\` on test) asks to be let in, with the code \`${code}\``,
+    ),
+  });
+
+  await channel.say('olga', '/pair');
+  await expect
+    .poll(() => channel.shown('olga').at(-1), soon)
+    .toBe(`\`${code}\` \`Person eve\` (\`eve\` on test)`);
+  await channel.say('olga', question?.buttons?.[0]?.value ?? '');
+  await expect
+    .poll(() => channel.shown('olga').at(-1), soon)
+    .toBe('`Person eve` (`eve` on test) speaks as `test:eve` from now on.');
+  await expect.poll(() => channel.shown('eve').at(-1), soon).toContain('You are let in');
+  expect(chats.senders()).toMatchObject([{ sender: 'eve', user: 'test:eve', pairedBy: 'test:olga' }]);
+  await channel.say('eve', 'hello');
+  await expect.poll(() => channel.shown('eve').at(-1), soon).toBe('You said hello');
+  await channel.say('olga', question?.buttons?.[0]?.value ?? '');
+  await expect.poll(() => channel.shown('olga').at(-1), soon).toBe(`Nobody waits with the code ${code}.`);
+});
+
+it('GW-3: nobody but the owner lets anybody in', async () => {
+  await using scene = await chatScene(echo, { allowed });
+  const { channel, chats } = scene;
+  await channel.say('eve', 'let me in');
+  await expect.poll(() => chats.pairings().length, soon).toBe(1);
+  const code = chats.pairings()[0]?.code ?? '';
+  await channel.say('ann', `/pair ${code} ann`);
+  await expect.poll(() => channel.shown('ann').at(-1), soon).toContain('Only whoever runs this gateway');
+  await channel.say('eve', `/pair ${code}`);
+  await expect.poll(() => channel.shown('eve').length, soon).toBe(2);
+  await channel.say('room', '/pair', { sender: { id: 'ann', name: 'Ann' }, isGroup: true });
+  await channel.say('room', `/pair ${code}`, { sender: { id: 'olga', name: 'Olga' }, isGroup: true });
+  await expect.poll(() => channel.shown('room').at(-1), soon).toContain('belongs to somebody else');
+  expect(chats.senders()).toEqual([]);
+  expect(chats.pairings()).toHaveLength(1);
+  expect(channel.shown('ann').join()).not.toContain('Person eve');
+});
+
+it('GW-3: the owner says as whom, and a flood of strangers is not told one by one', async () => {
+  await using scene = await chatScene(echo, { allowed });
+  const { channel, chats } = scene;
+  await channel.say('olga', 'hello');
+  await expect.poll(() => channel.shown('olga'), soon).toContain('You said hello');
+  for (let stranger = 0; stranger < 20; stranger += 1) await channel.say(`s${stranger}`, 'let me in');
+  await expect.poll(() => chats.pairings().length, soon).toBe(20);
+  await expect.poll(() => channel.shown('s19').length, soon).toBe(1);
+  const told = channel.shown('olga').filter((text) => text.includes('asks to be let in'));
+  expect(told.length).toBeLessThanOrEqual(5);
+  const code = chats.pairings().find(({ sender }) => sender === 's19')?.code ?? '';
+  await channel.say('olga', `/pair ${code} Bad/Name`);
+  await expect.poll(() => channel.shown('olga').at(-1), soon).toContain('Say as whom');
+  await channel.say('olga', `/pair ${code.toLowerCase()} ann`);
+  await expect.poll(() => channel.shown('olga').at(-1), soon).toContain('speaks as `ann`');
+  await channel.say('s19', 'hello');
+  await expect.poll(() => scene.agents.turns.at(-1), soon).toMatchObject({ user: 'ann', chat: 'test:s19' });
+});
+
+it('GW-3: over the API, letting people in needs the scope admin, and allowing an act approvals', async () => {
+  await using world = hostWorld();
+  const { host, gateway } = await world.open();
+  const post = (text: string, scopes: readonly Scope[]) => {
+    const { secret } = host.keys.create({ user: 'local', scopes });
+    return createClient({ url: gateway.url, key: secret }).chats.post('plans', { text });
+  };
+  await expect(post('/pair K7QM2XRA', ['agents', 'approvals'])).rejects.toMatchObject({ code: 'forbidden' });
+  await expect(post('/approve ABC123', ['agents'])).rejects.toMatchObject({ code: 'forbidden' });
+  await expect(post('/pair K7QM2XRA', ['agents', 'admin'])).resolves.toMatchObject({ isNew: true });
+});

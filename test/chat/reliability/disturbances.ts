@@ -1,0 +1,46 @@
+import { generator } from '../../fixtures/random.ts';
+import type { TelegramServer } from '../../fixtures/telegram-server.ts';
+
+export interface Disturbance {
+  /** It happens when so many answers were read. */
+  readonly at: number;
+  readonly kind: (typeof kinds)[number];
+}
+
+/** Each of them comes as often as the kills, so that no seed leaves one out. */
+const kinds = [
+  'kill',
+  'send-cut-before',
+  'send-cut-after',
+  'edit-cut-after',
+  'send-refused',
+  'edit-refused',
+  'poll-cut',
+  'poll-refused',
+  'drop',
+] as const;
+
+/** In the order in which they happen, over the first part of the messages: the rest is for looking at the memory. */
+export function planned(kills: number, messages: number, seed: number): Disturbance[] {
+  const random = generator(seed);
+  return kinds
+    .flatMap((kind) => Array.from({ length: kills }, () => ({ kind, at: Math.floor(random() * messages) })))
+    .toSorted((a, b) => a.at - b.at);
+}
+
+const tooMany = {
+  status: 429,
+  body: { ok: false, error_code: 429, description: 'Too Many Requests', parameters: { retry_after: 1 } },
+};
+
+/** What the platform does; kills are not its own. */
+export function disturb(telegram: TelegramServer, kind: Exclude<Disturbance['kind'], 'kill'>): void {
+  if (kind === 'send-cut-before') telegram.fail('sendMessage', 'cut-before');
+  else if (kind === 'send-cut-after') telegram.fail('sendMessage', 'cut-after');
+  else if (kind === 'edit-cut-after') telegram.fail('editMessageText', 'cut-after');
+  else if (kind === 'send-refused') telegram.fail('sendMessage', tooMany);
+  else if (kind === 'edit-refused') telegram.fail('editMessageText', tooMany);
+  else if (kind === 'poll-cut') telegram.fail('getUpdates', 'cut-after');
+  else if (kind === 'poll-refused') telegram.fail('getUpdates', tooMany);
+  else telegram.drop();
+}

@@ -1,0 +1,174 @@
+import { expect } from 'vitest';
+import { eventually } from '../../contracts/harness.ts';
+import { startTelegram, type TelegramServer } from '../../fixtures/telegram-server.ts';
+import { type GatewayWorld, gatewayWorld } from '../gateway-world.ts';
+import { type AnsweringModel, answeringModel } from './answering-model.ts';
+import { killSandbox } from './kill-sandbox.ts';
+import { People, userOf } from './people.ts';
+import { type Storm, storm } from './storm.ts';
+import { type Entry, type Tally, tallyOf } from './tally.ts';
+
+/** What the environment says; the long forms are in docs/gateway.md. */
+export interface Size {
+  readonly messages: number;
+  readonly chats: number;
+  /** Of gateways; each other disturbance comes as often. */
+  readonly kills: number;
+  readonly sandboxKills: number;
+}
+
+export interface Run {
+  readonly title: string;
+  readonly size: Size;
+  /** As the config of each gateway. */
+  readonly gateways: readonly Readonly<Record<string, string>>[];
+  readonly mostAwayMs: number;
+  /** All that was said in a person's chat. Default: as the first gateway tells it. */
+  readonly recordOf?: (person: number) => Promise<readonly Entry[]>;
+}
+
+export interface Ran {
+  readonly tally: Tally;
+  readonly weather: Storm;
+  readonly telegram: TelegramServer;
+  readonly models: readonly AnsweringModel[];
+  /** Questions in whose turn the sandbox was killed, and how often. */
+  readonly victims: ReadonlyMap<number, number>;
+}
+
+const seed = Number(process.env.GEODE_TEST_CHAT_SEED ?? 11);
+const settleMs = 900_000;
+export const longestRunMs = 4 * 3_600_000;
+
+export function sizeFrom(usual: Size): Size {
+  const from = (name: string, otherwise: number) =>
+    Number(process.env[`GEODE_TEST_CHAT_${name}`] ?? otherwise);
+  return {
+    messages: from('MESSAGES', usual.messages),
+    chats: from('CHATS', usual.chats),
+    kills: from('KILLS', usual.kills),
+    sandboxKills: from('SANDBOX_KILLS', usual.sandboxKills),
+  };
+}
+
+/** Runs gateways through a storm and counts what became of every message. */
+export async function run({ title, size, gateways: settings, mostAwayMs, recordOf }: Run): Promise<Ran> {
+  const { messages, kills } = size;
+  await using opened = new AsyncDisposableStack();
+  const telegram = opened.use(await startTelegram());
+  const people = new People(telegram, size);
+  const chosen = chosenVictims(size);
+  const victims = new Map<number, number>();
+  const models: AnsweringModel[] = [];
+  const gateways: GatewayWorld[] = [];
+  for (const each of settings) {
+    const model = answeringModel(async (step, person) => {
+      const times = victims.get(step) ?? 0;
+      if (times >= (chosen.get(step) ?? 0)) return;
+      if (killSandbox(gateway.world.machine.stateDir, userOf(person), `telegram:${person}`))
+        victims.set(step, times + 1);
+    });
+    models.push(model);
+    const gateway = opened.use(
+      await gatewayWorld(model.script, allowed(people), { ...common(size), ...each }, telegram),
+    );
+    gateways.push(gateway);
+  }
+  const records = new Map<number, readonly Entry[]>();
+  const readRecord = recordOf ?? ((person: number) => recordIn(gateways[0], person));
+  const began = Date.now();
+  const weather = await storm({
+    ...{ telegram, gateways, people, messages, kills, seed, mostAwayMs },
+    settled: () => settle(people, records, readRecord),
+  });
+  const tally = tallyOf(people, records, (person) => telegram.shown(person));
+  const ran = { tally, weather, telegram, models, victims };
+  report(title, size, ran, Date.now() - began);
+  return ran;
+}
+
+function common({ chats }: Size): Record<string, string> {
+  return {
+    GEODE_CHAT_MESSAGES_PER_MINUTE: '1000000',
+    GEODE_CHAT_CONCURRENCY: '12',
+    GEODE_SANDBOX_MOST: String(chats + 10),
+  };
+}
+
+function allowed({ ids }: People): Record<string, string> {
+  return Object.fromEntries(ids.map((id) => [String(id), userOf(id)]));
+}
+
+/** Spread over the messages, with those that need a sandbox among them; every third loses its second one too. */
+function chosenVictims({ messages, sandboxKills }: Size): Map<number, number> {
+  const every = Math.floor((messages * 0.9) / Math.max(1, sandboxKills));
+  return new Map(
+    Array.from({ length: sandboxKills }, (_, index) => [
+      index * every + Math.min(3, every - 1),
+      index % 3 === 2 ? 2 : 1,
+    ]),
+  );
+}
+
+async function recordIn(gateway: GatewayWorld | undefined, person: number): Promise<readonly Entry[]> {
+  const entries: Entry[] = [];
+  const own = gateway?.client().as(userOf(person)).chats;
+  for await (const event of own?.events(`telegram:${person}`, { follow: false }) ?? [])
+    if (event.type === 'message' || event.type === 'reply') entries.push(event);
+  return entries;
+}
+
+/** Until every message of everybody has a last reply that is sent, or will never be. */
+async function settle(
+  { questions }: People,
+  records: Map<number, readonly Entry[]>,
+  recordOf: (person: number) => Promise<readonly Entry[]>,
+): Promise<void> {
+  for (const [person, own] of questions)
+    await eventually(
+      async () => {
+        const record = await recordOf(person);
+        records.set(person, record);
+        const replies = record.filter((entry) => entry.type === 'reply');
+        const isOpen = replies.some(({ state }) => state === 'waiting' || state === 'sending');
+        return !isOpen && replies.filter(({ isLast }) => isLast).length >= own.length;
+      },
+      `the answers to person ${person}`,
+      settleMs,
+    );
+}
+
+/** Nothing lost, nothing doubled, nothing mixed up; and a disturbance that did not happen proves nothing. */
+export function checkRan({ tally, models, telegram, weather, victims }: Ran, size: Size): void {
+  expect(tally.mixed).toEqual([]);
+  expect(models.flatMap(({ foreign }) => foreign)).toEqual([]);
+  expect(tally.lost).toEqual([]);
+  expect(tally.doubled).toEqual([]);
+  expect(tally.outOfOrder).toEqual([]);
+  expect(tally.once + tally.unknown + tally.failed.length).toBe(size.messages);
+  expect(weather.kills).toBe(size.kills);
+  expect(weather.drops).toBe(size.kills);
+  expect(telegram.met('cut-before')).toBeGreaterThanOrEqual(size.kills);
+  expect(telegram.met('cut-after')).toBeGreaterThanOrEqual(size.kills);
+  expect(telegram.met(429)).toBeGreaterThanOrEqual(size.kills);
+  expect(victims.size).toBe(size.sandboxKills);
+}
+
+function report(title: string, { messages, chats }: Size, ran: Ran, tookMs: number): void {
+  const { tally, weather, telegram, victims, models } = ran;
+  const { memory } = weather;
+  const cuts = telegram.met('cut-before') + telegram.met('cut-after');
+  const sandboxes = [...victims.values()].reduce((sum, each) => sum + each, 0);
+  console.log(
+    [
+      `${title}: ${messages} messages, ${chats} chats, ${weather.kills} kills of gateways, ${sandboxes} of sandboxes,`,
+      `${cuts} cut sockets, ${weather.drops} times all of them, ${telegram.met(429)} refusals with 429:`,
+      `${tally.once} answered once, ${tally.unknown} unknown, ${tally.failed.length} told that it failed,`,
+      `${tally.retriesTold} told of a retry, ${tally.doubled.length} doubled, ${tally.lost.length} lost,`,
+      `${tally.mixed.length} mixed, ${tally.outOfOrder.length} out of order, ${tally.draftsLeft} drafts left behind;`,
+      `${Math.round(tookMs / 1000)} s, a start ${weather.meanStartMs} ms, chats of each gateway ${models.map(({ asked }) => asked.size)},`,
+      `memory ${memory.begin} MiB at its start, ${memory.early} then, ${memory.late} at the end (${memory.samples} samples)`,
+    ].join(' '),
+  );
+  for (const line of [...tally.lost, ...tally.doubled, ...tally.failed].slice(0, 40)) console.log(line);
+}

@@ -1,0 +1,104 @@
+import type { ChildProcessWithoutNullStreams } from 'node:child_process';
+import { setTimeout as delay } from 'node:timers/promises';
+import { generator } from '../../fixtures/random.ts';
+import type { TelegramServer } from '../../fixtures/telegram-server.ts';
+import { ended, type GatewayWorld } from '../gateway-world.ts';
+import { disturb, planned } from './disturbances.ts';
+import { type MemoryCurve, MemorySamples } from './memory-samples.ts';
+import type { People } from './people.ts';
+
+export interface StormOptions {
+  readonly telegram: TelegramServer;
+  readonly gateways: readonly GatewayWorld[];
+  readonly people: People;
+  readonly messages: number;
+  readonly kills: number;
+  readonly seed: number;
+  /** How long a gateway that was killed stays away, at most. */
+  readonly mostAwayMs: number;
+  /** Waits until every message has its answer. */
+  readonly settled: () => Promise<void>;
+}
+
+export interface Storm {
+  readonly kills: number;
+  readonly drops: number;
+  readonly meanStartMs: number;
+  /** Resident, of the gateway that lived longest of all, in MiB. */
+  readonly memory: MemoryCurve;
+}
+
+/** The rest of the messages comes without a kill, so that one gateway lives long enough to show what it keeps. */
+const shareWithKills = 0.7;
+const longestWaitMs = 600_000;
+const longestSilenceMs = 20_000;
+
+/** People write, gateways are killed and started again, the platform fails: until everything is written. */
+export async function storm(options: StormOptions): Promise<Storm> {
+  const { telegram, gateways, people, messages, kills, seed, mostAwayMs, settled } = options;
+  const random = generator(seed);
+  const plan = planned(kills, Math.floor(messages * shareWithKills), seed + 1);
+  const startTimes: number[] = [];
+  const start = async (gateway: GatewayWorld) => {
+    const began = performance.now();
+    const child = await gateway.start();
+    startTimes.push(performance.now() - began);
+    return child;
+  };
+  const running: ChildProcessWithoutNullStreams[] = [];
+  for (const gateway of gateways) running.push(await start(gateway));
+  const stop = new AbortController();
+  const writing = people.write(stop.signal);
+  let killed = 0;
+  let drops = 0;
+  let returning = Promise.resolve();
+  try {
+    for (const { at, kind } of plan) {
+      await heard(people, at);
+      if (kind === 'drop') drops += 1;
+      if (kind !== 'kill') {
+        disturb(telegram, kind);
+        continue;
+      }
+      // People go on writing and the platform goes on failing while it is away.
+      await returning;
+      const which = Math.floor(random() * gateways.length);
+      const [gateway, child] = [gateways[which], running[which]];
+      if (gateway === undefined || child === undefined) continue;
+      await ended(child, 'SIGKILL');
+      killed += 1;
+      const awayMs = random() * mostAwayMs;
+      returning = delay(awayMs).then(async () => {
+        running[which] = await start(gateway);
+      });
+    }
+    await returning;
+    using memory = new MemorySamples(running[0]?.pid);
+    await writing;
+    await settled();
+    return {
+      ...{ kills: killed, drops },
+      meanStartMs: Math.round(startTimes.reduce((sum, each) => sum + each, 0) / startTimes.length),
+      memory: memory.curve(),
+    };
+  } finally {
+    stop.abort();
+    await Promise.allSettled([writing, returning]);
+  }
+}
+
+/** Answers of unknown outcome may never be read: when all is written, silence is enough. */
+async function heard(people: People, count: number): Promise<void> {
+  let last = people.heard;
+  let since = performance.now();
+  while (people.heard < count) {
+    await delay(5);
+    const silentMs = performance.now() - since;
+    if (people.heard > last) {
+      last = people.heard;
+      since = performance.now();
+    } else if (people.isDone && silentMs > longestSilenceMs) return;
+    else if (silentMs > longestWaitMs)
+      throw new Error(`people read ${last} of ${count} answers and then none for ${silentMs} ms`);
+  }
+}
