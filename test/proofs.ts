@@ -128,7 +128,7 @@ export const proofs: Readonly<Record<string, readonly string[]>> = {
   'CA-1': ['agents-in-sandboxes', 'containerized-gateway'].map((name) => `test/chat/${name}.test.ts`),
   'CA-2': ['test/cli/agent-stdin.test.ts'],
   'CA-3': ['test/cli/agent-stdin.test.ts', 'test/chat/agents-in-sandboxes.test.ts'],
-  'CA-4': ['ended-agents', 'agents-in-sandboxes'].map((name) => `test/chat/${name}.test.ts`),
+  'CA-4': ['ended-agents', 'agents-in-sandboxes', 'reliability'].map((name) => `test/chat/${name}.test.ts`),
   'CA-5': ['agents-in-gateway', 'agents-in-sandboxes'].map((name) => `test/chat/${name}.test.ts`),
   'MEM-1': memory('sqlite', 'qdrant'),
   'MEM-2': memory('sqlite', 'qdrant'),
