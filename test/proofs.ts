@@ -39,7 +39,7 @@ export const proofs: Readonly<Record<string, readonly string[]>> = {
     ...runtime('gvisor'),
     'test/cli/cli.test.ts',
     ...api('code'),
-    'test/dashboard/dashboard.test.ts',
+    'test/dashboard/sandboxes.test.ts',
   ],
   'RT-6': [...walled, ...runtime('docker-walls', 'seccomp')],
   'RT-7': [...every, ...runtime('docker-walls'), 'test/config/limits.test.ts'],
@@ -106,7 +106,7 @@ export const proofs: Readonly<Record<string, readonly string[]>> = {
   'MCP-5': ['http', 'stdio', 'conformance', 'real-clients'].map((name) => `test/mcp/${name}.test.ts`),
   'AGT-6': ['test/images/images.test.ts', 'test/images/builds.test.ts > builds on docker'],
   'AGT-5': ['test/agents/acp.test.ts', 'test/agents/codex.test.ts'],
-  'SLV-3': [...api('solve'), 'test/cli/solve-commands.test.ts', 'test/dashboard/dashboard.test.ts'],
+  'SLV-3': [...api('solve'), 'test/cli/solve-commands.test.ts', 'test/dashboard/pages.test.ts'],
   'CRY-4': [
     ...['crystals', 'verify-again', 'solve', 'recall-block'].map((name) => `test/solve/${name}.test.ts`),
     ...api('solve'),
@@ -142,7 +142,11 @@ export const proofs: Readonly<Record<string, readonly string[]>> = {
   'CTX-2': api('context', 'files'),
   'CTX-3': api('context'),
   'CTX-4': api('context', 'failures', 'search'),
-  'UI-1': ['test/dashboard/dashboard.test.ts'],
+  'UI-1': [
+    'test/dashboard/pages.test.ts',
+    'test/dashboard/safety.test.ts',
+    'test/dashboard/sandboxes.test.ts',
+  ],
   'CFG-1': ['test/config/config.test.ts', 'test/cli/cli.test.ts'],
   'CLI-1': ['command-table', 'completion', 'onboard', 'memory-commands', 'sandbox-commands'].map(
     (name) => `test/cli/${name}.test.ts`,
