@@ -9,6 +9,7 @@ const units = {
   'execs/s': 'more',
   'calls/s': 'more',
   'messages/s': 'more',
+  'runs/s': 'more',
   sandboxes: 'more',
 } as const;
 export type Unit = keyof typeof units;
@@ -20,6 +21,7 @@ const unitNames = [
   'execs/s',
   'calls/s',
   'messages/s',
+  'runs/s',
   'sandboxes',
 ] as const satisfies readonly Unit[];
 

@@ -1,5 +1,6 @@
 import { dashboardSection } from './dashboard/dashboard.ts';
 import type { Section } from './section.ts';
+import { agentsSection } from './spine/agents.ts';
 import { burstSection } from './spine/burst.ts';
 import { chatSection } from './spine/chat.ts';
 import { createSection } from './spine/create.ts';
@@ -11,6 +12,7 @@ import { growthSection } from './spine/growth.ts';
 import { mcpSection } from './spine/mcp.ts';
 import { outputSection } from './spine/output.ts';
 import { persistentSection } from './spine/persistent.ts';
+import { sustainedSection } from './spine/sustained.ts';
 import { terminalSection } from './spine/terminal.ts';
 import { transferSection } from './spine/transfer.ts';
 import { workspacesSection } from './spine/workspaces.ts';
@@ -26,10 +28,12 @@ export const sections: readonly Section[] = [
   footprintSection,
   growthSection,
   persistentSection,
+  sustainedSection,
   workspacesSection,
   egressSection,
   mcpSection,
   chatSection,
+  agentsSection,
   terminalSection,
   dashboardSection,
 ];

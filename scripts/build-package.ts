@@ -9,6 +9,7 @@ import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { buildAgent } from './build-agent.ts';
+import { bundlePackage } from './build-cli.ts';
 import { buildDashboard } from './build-dashboard.ts';
 import { buildGuest } from './build-guest.ts';
 import { dependenciesOf, licencesDocument } from './licences-document.ts';
@@ -42,6 +43,7 @@ export async function buildPackage(build = join(root, 'build')): Promise<string>
     recursive: true,
     filter: (path) => !path.endsWith('.vite'),
   });
+  await bundlePackage(folder);
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest(), null, 2)}\n`);
   writeFileSync(join(folder, 'LICENCES.md'), licencesDocument(root));
   writeFileSync(join(folder, 'sbom.json'), `${JSON.stringify(partsList(), null, 2)}\n`);

@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { TestProject } from 'vitest/node';
 import { buildAgent } from '../scripts/build-agent.ts';
+import { buildCli } from '../scripts/build-cli.ts';
 import { buildDashboard } from '../scripts/build-dashboard.ts';
 import { buildGuest } from '../scripts/build-guest.ts';
 import { type EngineFacts, leftBehind, RunFolder, startEngines } from './engine/index.ts';
@@ -15,9 +16,10 @@ declare module 'vitest' {
   }
 }
 
-/** Before all tests: the guest, the dashboard, the program of agents, and real engines. After them: nothing may be left of this run. */
+/** Before all tests: the guest, the commands, the dashboard, the program of agents, and real engines. After them: nothing may be left of this run. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   buildGuest();
+  await buildCli();
   await buildDashboard();
   await buildAgent();
   const engines = await startEngines();

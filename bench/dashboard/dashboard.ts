@@ -98,11 +98,14 @@ async function terminal(bench: Bench, { world }: FullHost): Promise<Findings> {
   await page.locator('.xterm-screen').click();
   await page.evaluate(`window.echo = () => new Promise((resolve) => {
     const rows = document.querySelector('.xterm-rows');
-    const before = rows.textContent;
-    let pressed;
-    addEventListener('keydown', () => { pressed = performance.now(); }, { capture: true, once: true });
+    let pressed, before;
+    addEventListener('keydown', () => {
+      before = rows.textContent;
+      pressed = performance.now();
+    }, { capture: true, once: true });
     const watch = new MutationObserver(() => {
-      if (rows.textContent === before) return;
+      // Whatever changes before the key is not its echo.
+      if (pressed === undefined || rows.textContent === before) return;
       watch.disconnect();
       resolve(performance.now() - pressed);
     });

@@ -3,7 +3,7 @@ import type { ApprovalDecision, Approvals } from '../core/approval.ts';
 import type { Cancel } from '../core/cancel.ts';
 import type { ConversationTable } from './conversation-table.ts';
 import { type PermissionRequest, stopReason } from './driver.ts';
-import { isAllowedAhead } from './permission-policy.ts';
+import { isAllowedAhead, leadsThroughLink } from './permission-policy.ts';
 import type { TurnToRun } from './run-turn.ts';
 import type { TurnEvents } from './turn-events.ts';
 import type { TurnTable } from './turn-table.ts';
@@ -29,7 +29,8 @@ export async function askPerson(
   events: TurnEvents,
   { signal: ending }: Cancel,
 ): Promise<PermissionAnswer> {
-  if (isAllowedAhead(act, allow, sandbox)) return 'once';
+  const isAhead = isAllowedAhead(act, allow, sandbox);
+  if (isAhead && !(act.type === 'edit' && (await leadsThroughLink(act.paths, sandbox)))) return 'once';
   if (conversations.allowed(conversation.id).includes(tool)) return 'session';
   const { user, chat } = conversation;
   const detail = typeof input === 'string' ? input : JSON.stringify(input, null, 2);

@@ -1,5 +1,7 @@
-import { isAbsolute, join, normalize } from 'node:path/posix';
+import { isAbsolute, join, normalize, relative } from 'node:path/posix';
 import type { PermissionClass } from '../core/agent.ts';
+import { isGeodeError } from '../core/errors.ts';
+import type { Files } from '../core/files.ts';
 
 /** What a call that needs permission does, as far as its driver can tell. */
 export type Act =
@@ -19,11 +21,34 @@ export function isAllowedAhead(
     return (
       classes.includes('edits') && act.paths.length > 0 && act.paths.every((path) => isOwn(path, workdir))
     );
-  return act.type === 'command' && classes.includes('tests') && runsTests(act.command);
+  return act.type === 'command' && classes.includes('tests') && runsTests(act.command, workdir);
+}
+
+/**
+ * Whether a link is on the way to one of the paths: then its words do not say what is changed, and a person is asked.
+ * A path that cannot be looked at counts as one.
+ */
+export async function leadsThroughLink(
+  paths: readonly string[],
+  { workdir, files }: { readonly workdir: string; readonly files: Pick<Files, 'stat'> },
+): Promise<boolean> {
+  const within = paths.map((path) => normalize(isAbsolute(path) ? relative(workdir, path) : path));
+  for (const path of new Set(within.flatMap(pathsTo)))
+    try {
+      if ((await files.stat(path, { follow: false })).type === 'symlink') return true;
+    } catch (error) {
+      if (!isGeodeError(error, 'file_not_found')) return true;
+    }
+  return false;
+}
+
+function pathsTo(path: string): readonly string[] {
+  return path.split('/').map((_, index, parts) => parts.slice(0, index + 1).join('/'));
 }
 
 /** Below the workspace, and not where agents keep their sessions. */
 function isOwn(path: string, workdir: string): boolean {
+  if (path.startsWith('~')) return false;
   const place = normalize(isAbsolute(path) ? path : join(workdir, path));
   const own = `${workdir}/.geode`;
   return place.startsWith(`${workdir}/`) && place !== own && !place.startsWith(`${own}/`);
@@ -31,24 +56,33 @@ function isOwn(path: string, workdir: string): boolean {
 
 /** No quotes, variables, redirections or other signs of the shell: such a command says what it does. */
 const plainCommand = /^[\w@%+=:,./ -]+$/;
+/** No option may tell a runner to run something else, or under another shell. */
 const testCommands: readonly RegExp[] = [
-  /^(npm|pnpm|yarn|bun) (run )?test(:[\w-]+)?( |$)/,
+  /^(npm|pnpm|yarn|bun run) (run )?test(:[\w-]+)?(?!.* --?(script-shell|shell|exec|call)\b)( |$)/,
   /^(npx |pnpm |yarn |bunx )?(vitest|jest|mocha|ava)( |$)/,
-  /^(node|deno|bun) (--test|test)( |$)/,
+  /^(node|deno|bun) (--test|test)(?!.* -(e|p|pe|-eval|-print)\b)( |$)/,
   /^(pytest|tox|nox)( |$)/,
   /^python3? -m (pytest|unittest)( |$)/,
-  /^(go|cargo|dotnet|mvn|gradle|\.\/gradlew|swift|mix|make) test( |$)/,
+  /^(go|cargo|dotnet|swift|mix) test(?!.* --?(exec|toolexec|config)\b)( |$)/,
+  // A further word would be another target.
+  /^make test( -(j\d*|k|s|B|i))*$/,
+  /^(mvn|gradle|\.\/gradlew) test( (-[qBoe]|--(offline|quiet|info|stacktrace)|-Dtest=[\w.,-]+|--tests [\w.]+))*$/,
   /^(ctest|rspec|phpunit|\.\/vendor\/bin\/phpunit)( |$)/,
 ];
 const changeFolder = /^cd (?!\/|-)(?!.*\.\.)[\w@%+=:,./-]+$/;
 
 /** Commands one after the other, of which each runs tests; the first may go into a folder of the workspace. */
-function runsTests(command: string): boolean {
+function runsTests(command: string, workdir: string): boolean {
   const parts = command.trim().split(/ *&& */);
   const [first = '', ...rest] = parts;
   const tests = changeFolder.test(first) ? rest : parts;
-  return (
-    tests.length > 0 &&
-    tests.every((part) => plainCommand.test(part) && testCommands.some((runner) => runner.test(part)))
+  return tests.length > 0 && tests.every((part) => runsTest(part, workdir));
+}
+
+function runsTest(command: string, workdir: string): boolean {
+  if (!plainCommand.test(command) || !testCommands.some((runner) => runner.test(command))) return false;
+  const places = command.split(/[ =:,]+/);
+  return places.every(
+    (place) => !place.split('/').includes('..') && (!isAbsolute(place) || isOwn(place, workdir)),
   );
 }

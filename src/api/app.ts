@@ -42,9 +42,11 @@ import { stats } from './routes/memory/stats.ts';
 import { portRoutes } from './routes/ports/ports.ts';
 import { freshExec } from './routes/processes/fresh-exec.ts';
 import { processRoutes } from './routes/processes/index.ts';
+import { runHistory } from './routes/runs/history.ts';
 import { run } from './routes/runs/run.ts';
 import { runSocket } from './routes/runs/run-socket.ts';
 import { sandboxRoutes } from './routes/sandboxes/index.ts';
+import { doctor } from './routes/server/doctor.ts';
 import { health } from './routes/server/health.ts';
 import { pull } from './routes/server/images.ts';
 import { leave } from './routes/server/leave.ts';
@@ -100,6 +102,7 @@ export function createApp(parts: ApiParts, options: ApiOptions, stopping: AbortS
   }
   if (parts.runs !== undefined)
     app.openapiRoutes([run(parts.runs, parts.egress), runSocket(parts.runs, parts.egress)]);
+  if (parts.history !== undefined) app.openapiRoutes(runHistory(parts.history));
   if (parts.open !== undefined) app.openapiRoutes([freshExec(parts.open, parts.egress)]);
   if (parts.egress !== undefined) {
     if (parts.sandboxes !== undefined) app.openapiRoutes(policyRoutes(parts.egress));
@@ -111,6 +114,7 @@ export function createApp(parts: ApiParts, options: ApiOptions, stopping: AbortS
   if (parts.image !== undefined) app.openapiRoutes([pull(parts.image)]);
   if (parts.images !== undefined) app.openapiRoutes(imageRoutes(parts.images));
   if (parts.probe !== undefined) app.openapiRoutes([runtimes(parts.probe)]);
+  if (parts.doctor !== undefined) app.openapiRoutes([doctor(parts.doctor)]);
   if (parts.settings !== undefined) app.openapiRoutes([settings(parts.settings)]);
   if (parts.events !== undefined) app.openapiRoutes([eventRoute(parts.events)]);
   if (parts.agents !== undefined) app.openapiRoutes(agentRoutes(parts.agents));

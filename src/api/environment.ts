@@ -5,6 +5,7 @@ import type { Agents } from '../core/agent.ts';
 import type { Approvals } from '../core/approval.ts';
 import type { Cancel } from '../core/cancel.ts';
 import type { Chats } from '../core/chat.ts';
+import type { MachineCheck } from '../core/doctor.ts';
 import type { Events } from '../core/events.ts';
 import type { User } from '../core/identity.ts';
 import type { BuiltImages, ImageFacts } from '../core/images.ts';
@@ -18,6 +19,7 @@ import type { ToolSessions } from '../core/tools.ts';
 import type { EgressHost } from '../egress/open-egress.ts';
 import type { JournalReading } from '../journals/journal-reading.ts';
 import type { Previews } from '../previews/previews.ts';
+import type { RunHistory } from '../runs/history/run-record.ts';
 import type { Runs } from '../runs/index.ts';
 import type { ProbedRuntime } from '../runtimes/index.ts';
 import type { OpenedSolves } from '../solve/open-solves.ts';
@@ -38,6 +40,8 @@ export interface ApiParts {
   /** What processes of a sandbox wrote, by the sandbox's id and its user; `raw` shows secrets too. */
   readonly journals?: (sandboxId: string, show: 'redacted' | 'raw', user: User) => JournalReading;
   readonly runs?: Runs;
+  /** Runs that are over. */
+  readonly history?: RunHistory;
   /** Servers in sandboxes, shown on this machine. */
   readonly previews?: Previews;
   /** What sandboxes and runs may reach, what they tried, and the credentials of bindings. */
@@ -65,6 +69,7 @@ export interface ApiParts {
   readonly images?: BuiltImages;
   /** Every setting as it is in force; the API masks the secrets among them. */
   readonly settings?: () => readonly Setting[];
+  readonly doctor?: (cancel: Cancel) => Promise<readonly MachineCheck[]>;
   /** Chats with agents, on every channel. */
   readonly chats?: Chats;
   /** What happens on this host. */

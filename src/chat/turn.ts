@@ -21,13 +21,16 @@ export interface TurnScene {
 /** Failures that another try may mend; the rest is told at once. */
 const worthAnotherTry = [
   'link_lost',
+  'sandbox_gone',
   'sandbox_not_ready',
   'engine_failed',
   'runtime_unavailable',
   'stopping',
   'ledger_failed',
+  // Of the sandbox, on a machine that is too busy.
+  'timed_out',
 ] as const;
-const mostTries = 3;
+const mostTries = 5;
 const busyPauseMs = 1_000;
 
 /**
@@ -42,8 +45,9 @@ export async function runTurn(scene: TurnScene, claim: Claim, signal: AbortSigna
   const draft = new Draft({
     channel,
     address: chat.address,
-    begun: parts.chats.draft(message.key),
-    keep: (platformId) => parts.chats.keepDraft(message.key, platformId),
+    begun: message.draft ?? undefined,
+    keep: (platformId) => parts.bus.keepDraft(claim, platformId),
+    mustWait: () => parts.bus.isUnsent(chat.channel, chat.lane),
   });
   tell({ type: 'turn-start', message: message.id });
   const typing = keepTyping(channel, chat.address);
@@ -178,7 +182,7 @@ async function triedAgain({ parts }: TurnScene, claim: Claim, error: unknown): P
   const isPassing = worthAnotherTry.some((code) => isGeodeError(error, code)) && tries < mostTries;
   if (!isBusy && !isPassing) return false;
   const due = Date.now() + (isBusy ? busyPauseMs : busyPauseMs * 2 ** tries);
-  await parts.bus.retry(claim, { due, reason: reasonOf(error) });
+  await parts.bus.retry(claim, { due, reason: reasonOf(error), isNoTry: isBusy });
   return true;
 }
 

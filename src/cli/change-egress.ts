@@ -3,10 +3,10 @@ import type { RemoteSandboxEgress } from '../client/egress.ts';
 import type { EgressSpec } from '../core/egress.ts';
 import { commas } from '../egress/rules.ts';
 import { type CliContext, type CliOption, type CliValues, exitCodes, text, texts } from './command.ts';
-import { shownEgress } from './commands/egress/ls.ts';
 import { connectHost } from './hosting.ts';
 import { wrongUsage } from './input/values.ts';
 import { parseSpan } from './render/ages.ts';
+import { shownEgress } from './render/egress.ts';
 
 export const inspectOptions = {
   inspect: { type: 'boolean', description: 'the host opens its TLS and judges each request' },

@@ -18,6 +18,16 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./commands/repl.ts')).replCommand,
   },
   {
+    name: 'runs ls',
+    summary: 'list the runs that are over, newest first',
+    load: async () => (await import('./commands/runs/ls.ts')).runsLsCommand,
+  },
+  {
+    name: 'runs show',
+    summary: 'show a run that is over: its code, the beginning of its output, how it ended',
+    load: async () => (await import('./commands/runs/show.ts')).runsShowCommand,
+  },
+  {
     name: 'exec',
     summary: 'run a command in a fresh sandbox',
     load: async () => (await import('./commands/exec.ts')).execCommand,
@@ -159,7 +169,7 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     name: 'claude',
-    summary: 'have Claude Code do something in a sandbox that has no network and no key',
+    summary: 'Claude Code in a sandbox that has no network and no key: at your terminal, or for one prompt',
     load: async () => (await import('./commands/claude.ts')).claudeCommand,
   },
   {
@@ -186,6 +196,11 @@ export const commands: readonly CommandEntry[] = [
     name: 'chat unpair',
     summary: 'let somebody on a channel in no more; without arguments, show who is let in',
     load: async () => (await import('./commands/chat/unpair.ts')).chatUnpairCommand,
+  },
+  {
+    name: 'chat audit',
+    summary: 'show who let whom in and who scheduled what, newest first',
+    load: async () => (await import('./commands/chat/audit.ts')).chatAuditCommand,
   },
   {
     name: 'schedule ls',
@@ -254,8 +269,13 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     name: 'egress ls',
-    summary: 'show what a sandbox may reach',
+    summary: 'show what a sandbox may reach, or new ones that name nothing',
     load: async () => (await import('./commands/egress/ls.ts')).egressLsCommand,
+  },
+  {
+    name: 'egress default',
+    summary: 'show or say what your new sandboxes and runs may reach that name nothing',
+    load: async () => (await import('./commands/egress/default.ts')).egressDefaultCommand,
   },
   {
     name: 'egress allow',
@@ -416,26 +436,6 @@ export const commands: readonly CommandEntry[] = [
     name: 'memory stats',
     summary: 'count entries, and say how memory is doing',
     load: async () => (await import('./commands/memory/stats.ts')).memoryStatsCommand,
-  },
-  {
-    name: 'chat',
-    summary: 'talk to the agent of a chat, which works in its own sandbox',
-    load: async () => (await import('./commands/chat/chat.ts')).chatCommand,
-  },
-  {
-    name: 'chat ls',
-    summary: 'list the chats on every channel, the latest active first',
-    load: async () => (await import('./commands/chat/ls.ts')).chatLsCommand,
-  },
-  {
-    name: 'chat pair',
-    summary: 'let somebody who got a code on a channel in; without a code, show who waits',
-    load: async () => (await import('./commands/chat/pair.ts')).chatPairCommand,
-  },
-  {
-    name: 'chat unpair',
-    summary: 'let somebody on a channel in no more; without arguments, show who is let in',
-    load: async () => (await import('./commands/chat/unpair.ts')).chatUnpairCommand,
   },
   {
     name: 'gateway',

@@ -6,8 +6,13 @@ import { watchForEnd } from './ending.ts';
 import { ownStreams } from './streams.ts';
 
 const ending = watchForEnd();
-process.exitCode = await main(process.argv.slice(2));
-ending.over();
+// Until a command has said how it ended, it has failed.
+process.exitCode = exitCodes.failed;
+// Without `await`, which a file of CommonJS cannot have at its top: see scripts/build-cli.ts.
+void main(process.argv.slice(2)).then((code) => {
+  process.exitCode = code;
+  ending.over();
+});
 
 async function main(argv: readonly string[]): Promise<number> {
   const [name] = argv;

@@ -57,8 +57,9 @@ function showResult(
 export type Stdin = AsyncIterable<Uint8Array> | undefined;
 
 /** Nobody types a pipe: it is passed on. A terminal is not, unless someone asks for it. */
-export function stdinOf({ stdin }: Streams, wanted: 'pipes' | 'always' = 'pipes'): Stdin {
-  return stdin.isTTY && wanted === 'pipes' ? undefined : stdin;
+export function stdinOf(streams: Streams, wanted: 'pipes' | 'always' = 'pipes'): Stdin {
+  const kind = streams.inputKind();
+  return kind === 'none' || (kind === 'terminal' && wanted === 'pipes') ? undefined : streams.stdin;
 }
 
 async function sendStdin(running: SocketProcess, stdin: AsyncIterable<Uint8Array>): Promise<void> {
@@ -79,7 +80,6 @@ export async function orNotRun(
     else err(errorText(error));
     return exitCodes.notRun;
   } finally {
-    // An open pipe that nobody writes to would keep this program waiting.
-    streams.stdin.destroy();
+    streams.closeInput();
   }
 }

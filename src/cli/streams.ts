@@ -1,14 +1,23 @@
+import { fstatSync, statSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
+import { isatty } from 'node:tty';
 import type { TerminalSize } from '../core/process.ts';
 
 /** The streams of whoever typed a command: those of this process, or of another that asks this one to run it. */
 export interface Streams {
   readonly stdin: Input;
+  /** Looks at what stdin is without making a stream of it, which takes longer than to ask a host for a command. */
+  readonly inputKind: () => InputKind;
+  /** An open pipe that nobody writes to would keep this program waiting. */
+  readonly closeInput: () => void;
   readonly stdout: Output;
   readonly stderr: Output;
   /** Every key as it is typed and every byte as it is written, until it is taken back. For a terminal only. */
   readonly setRaw: (raw: boolean) => void;
 }
+
+/** `none`: it is known to be empty, as `/dev/null` is. */
+export type InputKind = 'terminal' | 'pipe' | 'none';
 
 type Input = Readable & { readonly isTTY?: boolean };
 
@@ -21,10 +30,16 @@ export type Output = Writable & {
 
 /** Those of this process. Who hangs up on a raw terminal is told to `hungUp`, so that it is given back first. */
 export function ownStreams(hungUp: () => void): Streams {
+  let isTaken = false;
   return {
     // Looked at only by commands that read it.
     get stdin() {
+      isTaken = true;
       return process.stdin;
+    },
+    inputKind: () => (isatty(0) ? 'terminal' : isNull(0) ? 'none' : 'pipe'),
+    closeInput() {
+      if (isTaken) process.stdin.destroy();
     },
     stdout: process.stdout,
     stderr: process.stderr,
@@ -45,9 +60,18 @@ export function ownStreams(hungUp: () => void): Streams {
   };
 }
 
+function isNull(descriptor: number): boolean {
+  try {
+    const { rdev } = fstatSync(descriptor);
+    return rdev !== 0 && rdev === statSync('/dev/null').rdev;
+  } catch {
+    return false;
+  }
+}
+
 /** Whether a person sits here. */
-export function hasTerminal({ stdin, stdout }: Streams): boolean {
-  return stdin.isTTY === true && stdout.isTTY === true;
+export function hasTerminal({ inputKind, stdout }: Streams): boolean {
+  return inputKind() === 'terminal' && stdout.isTTY === true;
 }
 
 export function terminalSize({ stdout }: Streams): TerminalSize {

@@ -1,6 +1,7 @@
 /** What sandboxes may reach, what they tried, and the credentials of bindings, over HTTP. */
 import type {
   WireBindings,
+  WireEgressDefault,
   WireEgressLog,
   WireEgressState,
   WireEgressUsage,
@@ -63,12 +64,23 @@ export interface EgressLogQuery {
   readonly users?: 'all';
 }
 
+/** `from` says who said so; `nothing`: nobody, and nothing passes. */
+export interface RemoteEgressDefault extends EgressSpec {
+  readonly from: WireEgressDefault['from'];
+}
+
 export interface RemoteEgress {
   /** Newest first. */
   log(query?: EgressLogQuery & Cancel): Promise<readonly AuditRecord[]>;
   /** Of today, or of another day (2026-01-31, UTC); the budget is that of today. */
   usage(options?: { readonly day?: string } & Cancel): Promise<Own<WireEgressUsage>>;
   bindings(options?: Cancel): Promise<Own<WireBindings>['bindings']>;
+  /** What new sandboxes and runs may reach that name nothing. */
+  default(options?: Cancel): Promise<RemoteEgressDefault>;
+  /** Sandboxes that are there keep what they have. Resolves to what holds now. */
+  setDefault(egress: EgressSpec | EgressRequest, options?: Cancel): Promise<RemoteEgressDefault>;
+  /** What the config says holds again. */
+  clearDefault(options?: Cancel): Promise<RemoteEgressDefault>;
   /** What the user allowed when asked, for one sandbox or for good. */
   grants(options?: Cancel): Promise<readonly EgressGrant[]>;
   /** Takes it back. How many there were. */
@@ -113,6 +125,10 @@ export function remoteSandboxEgress(connection: Connection, sandbox: string): Re
 
 export function remoteEgress(connection: Connection): RemoteEgress {
   const base = '/api/v1/egress';
+  const defaultFrom = async (method: string, request: { json?: unknown } & Cancel) => {
+    const { from, ...state } = await ask<WireEgressDefault>(connection, method, `${base}/default`, request);
+    return { from, ...specOf(state) };
+  };
   return {
     async log({ signal, ...query } = {}) {
       const { records } = await ask<WireEgressLog>(connection, 'GET', `${base}/log`, { query, signal });
@@ -126,6 +142,9 @@ export function remoteEgress(connection: Connection): RemoteEgress {
       const { bindings } = await ask<WireBindings>(connection, 'GET', `${base}/bindings`, { signal });
       return fromWire(bindings);
     },
+    default: ({ signal } = {}) => defaultFrom('GET', { signal }),
+    setDefault: (egress, { signal } = {}) => defaultFrom('PUT', { json: wireEgress(egress), signal }),
+    clearDefault: ({ signal } = {}) => defaultFrom('DELETE', { signal }),
     async grants({ signal } = {}) {
       const { grants } = await ask<WireGrants>(connection, 'GET', `${base}/grants`, { signal });
       return fromWire(grants);

@@ -45,6 +45,13 @@ const toolServer = z
       .min(1)
       .optional()
       .describe('name of the secret that is sent to the url as a bearer token: geode secrets set'),
+    binding: z
+      .string()
+      .min(1)
+      .optional()
+      .describe(
+        'instead of a url, a binding that leads to the server: NAME=URL add=header:X-Key, or a known one',
+      ),
     tools: z.array(z.string().min(1)).optional().describe('those that it may offer; all by default'),
     users: z
       .array(z.string().min(1))
@@ -53,7 +60,14 @@ const toolServer = z
     timeout: positive.default(60).describe('seconds that one call may take'),
     start_timeout: positive.default(60).describe('seconds until it must have told its tools'),
   })
-  .refine(({ command, url }) => (command === undefined) !== (url === undefined), 'needs a command or a url');
+  .refine(
+    ({ command, url, binding }) => [command, url, binding].filter((each) => each !== undefined).length === 1,
+    'needs a command, a url or a binding, and only one of them',
+  )
+  .refine(
+    ({ url, secret }) => secret === undefined || url !== undefined,
+    'has a secret that only a url can use: a binding has the secret of its own name',
+  );
 
 /** The whole config: one section a part, every key with its meaning and default. Unknown keys are refused. */
 export function configSchema(host: Host) {
@@ -381,6 +395,9 @@ export function configSchema(host: Host) {
         concurrency: positive.int().default(8).describe('runs at once'),
         queue: count.default(256).describe('runs that may wait for their turn'),
         disk: size.nullable().optional().describe('workspace of a run: "1g"; null: no limit'),
+        keep: count
+          .default(1000)
+          .describe('finished runs that can be looked at again, with the first 64 kB of output; 0: none'),
         pull_timeout: positive.default(600).describe('seconds that fetching an image may take'),
       })
       .prefault({}),
@@ -461,6 +478,9 @@ export function configSchema(host: Host) {
             'ask_person',
             'list_resources',
             'read_resource',
+            'schedule_add',
+            'schedule_list',
+            'schedule_remove',
           ])
           .describe('what a tool session in a sandbox may use that names no tools'),
         servers: z

@@ -2,12 +2,15 @@ import type { Duplex } from 'node:stream';
 import type { Cancel } from './cancel.ts';
 import type { Sandbox } from './sandbox.ts';
 
+/** What programs in a sandbox find where a key belongs: whoever looks for one finds words. */
+export const placeholderKey = 'geode-placeholder-the-real-key-stays-outside';
+
 /**
  * `deny-all`: nothing passes. `allow-list`: what a rule names. `ask`: the same, and what no rule decides is held until a
  * person has answered. `allow-all`: every public address. `learn`: the same, and each target is written down.
  */
 export const egressModes = ['deny-all', 'allow-list', 'ask', 'allow-all', 'learn'] as const;
-type EgressMode = (typeof egressModes)[number];
+export type EgressMode = (typeof egressModes)[number];
 
 /**
  * One thing that a sandbox may reach, or may not. Methods and paths hold for plain HTTP, and for HTTPS where a rule
@@ -171,8 +174,8 @@ export interface OpenHatch extends Disposable {
 
 /** Opens hatches, and remembers those of the sandboxes that stay. */
 export interface Egress {
-  /** For sandboxes and runs that name nothing; undefined: they may reach nothing. */
-  readonly initial: EgressSpec | undefined;
+  /** For sandboxes and runs of this user that name nothing; undefined: they may reach nothing. */
+  initial(user: string): EgressSpec | undefined;
   open(
     sandbox: Pick<Sandbox, 'runtime' | 'hatch'>,
     owner: EgressOwner,

@@ -209,6 +209,7 @@ export const errorCatalogue = {
   stopping: { status: 503, hint: 'The server is going down. Send the request again when it is back.' },
   // runs
   context_not_found: { status: 404, hint: 'List the contexts, or open a new one; idle ones are closed.' },
+  run_not_found: { status: 404, hint: 'List the runs that are kept: `geode runs ls`; the oldest go first.' },
   queue_full: { status: 429, hint: 'Too many runs are waiting. Try again later, or raise `runs.queue`.' },
   // models
   no_provider: {
@@ -286,7 +287,14 @@ export interface GeodeErrorOptions {
   readonly cause?: unknown;
 }
 
+const mark = Symbol.for('geode.error');
+
 export class GeodeError extends Error {
+  /** There may be two copies of this class in one process, of the bundled commands and of what they load. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return typeof value === 'object' && value !== null && mark in value;
+  }
+
   override readonly name = 'GeodeError';
   readonly code: ErrorCode;
   readonly status: number;
@@ -299,6 +307,10 @@ export class GeodeError extends Error {
     this.status = errorCatalogue[code].status;
     this.hint = options.hint ?? errorCatalogue[code].hint;
     this.details = options.details ?? {};
+  }
+
+  get [mark](): true {
+    return true;
   }
 
   /** The shape that leaves the process: over HTTP, and from the CLI with `--json`. */

@@ -1,5 +1,6 @@
 import type { ApprovalDecision, ApprovalKind } from './approval.ts';
 import type { Cancel } from './cancel.ts';
+import type { EgressMode } from './egress.ts';
 import type { User } from './identity.ts';
 import type { ExitFacts } from './process.ts';
 import type { SolveOutcome } from './solve.ts';
@@ -30,6 +31,8 @@ export type Happening =
       /** The rule that refused it, or the mode. */
       readonly rule: string;
     }
+  /** What new sandboxes and runs of the user may reach that name nothing; null: what the config says, again. */
+  | { readonly type: 'egress-default'; readonly mode: EgressMode | null }
   | { readonly type: 'run-start'; readonly run: string; readonly language: string }
   /** `exitCode` is null for a run that was stopped, or that never got to run. */
   | {
@@ -39,6 +42,8 @@ export type Happening =
       readonly exitCode: number | null;
       readonly durationMs: number;
     }
+  /** Code ran in an interpreter that keeps its variables. */
+  | { readonly type: 'cell-end'; readonly context: string; readonly status: string }
   | { readonly type: 'turn-start'; readonly chat: string; readonly turn: string; readonly driver: string }
   /** A turn that its host did not see to the end has none, until another host resumes it. */
   | {
@@ -78,6 +83,10 @@ export type Happening =
   | { readonly type: 'entry-removed'; readonly key: string }
   /** Somebody on a channel may speak as the user from now on. */
   | { readonly type: 'sender-paired'; readonly channel: string; readonly sender: string }
+  | ({ readonly type: 'schedule-add' } & OfSchedule)
+  | ({ readonly type: 'schedule-remove' } & OfSchedule)
+  /** Its time came. `isSkipped`: it had passed while no host ran, and the schedule makes up for none. */
+  | ({ readonly type: 'schedule-run'; readonly isSkipped: boolean } & OfSchedule)
   /** Somebody waits for a person's decision. */
   | ({ readonly type: 'approval-asked' } & OfApproval)
   | ({
@@ -102,6 +111,11 @@ export type Happening =
 
 interface OfSandbox {
   readonly sandbox: string;
+  readonly chat: string;
+}
+
+interface OfSchedule {
+  readonly schedule: string;
   readonly chat: string;
 }
 

@@ -1,12 +1,14 @@
 import {
+  type AgentOptions,
   type ClientRequest,
   createServer,
+  Agent as HttpAgent,
   request as httpRequest,
   type IncomingMessage,
   type Server,
   type ServerResponse,
 } from 'node:http';
-import { request as httpsRequest } from 'node:https';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { GeodeError } from '../core/errors.ts';
@@ -26,6 +28,8 @@ import { UsageMeter } from './usage-meter.ts';
 const mostRequestBytes = 64 * 1024 ** 2;
 const mostAtOnce = 64;
 const silenceMs = 600_000;
+/** Connections to an upstream are kept for the next call, for less time than servers keep them. */
+const kept: AgentOptions = { keepAlive: true, maxFreeSockets: 8, timeout: 4_000 };
 /** What a client may send as a credential, and what would hide one in the answer. */
 const dropped = [
   'host',
@@ -57,12 +61,21 @@ export interface BindingServerOptions {
 export class BindingServer implements Disposable {
   readonly #options: BindingServerOptions;
   readonly #server: Server;
+  /** Of this binding alone. A connection was checked when it was dialled, and leads to the same address until it ends. */
+  readonly #agent: HttpAgent;
   #active = 0;
 
   constructor(options: BindingServerOptions) {
     this.#options = options;
+    const isSecure = options.binding.upstream.protocol === 'https:';
+    this.#agent = isSecure ? new HttpsAgent(kept) : new HttpAgent(kept);
     this.#server = answeringHalfOpen(
-      createServer({ maxHeaderSize: 32 * 1024, requestTimeout: 0, insecureHTTPParser: false }),
+      createServer({
+        maxHeaderSize: 32 * 1024,
+        requestTimeout: 0,
+        insecureHTTPParser: false,
+        shouldUpgradeCallback: () => false,
+      }),
     );
     this.#server.on('request', (request, response) => this.#forward(request, response));
     this.#server.on('connect', (_, socket) => socket.destroy());
@@ -78,6 +91,7 @@ export class BindingServer implements Disposable {
 
   [Symbol.dispose](): void {
     this.#server.closeAllConnections();
+    this.#agent.destroy();
   }
 
   #forward(message: IncomingMessage, response: ServerResponse): void {
@@ -184,7 +198,7 @@ export class BindingServer implements Disposable {
       path: pathWith(binding, http?.path ?? '/', secret),
       headers: this.#headers(message, secret),
       setHost: false,
-      agent: false,
+      agent: this.#agent,
       lookup: this.#lookup(),
       timeout: silenceMs,
     });
@@ -217,7 +231,7 @@ export class BindingServer implements Disposable {
       ...(secret === undefined || binding.query !== undefined ? [] : binding.header(secret)),
       ...framed,
       'Connection',
-      'close',
+      'keep-alive',
     ];
   }
 
@@ -258,10 +272,14 @@ export class BindingServer implements Disposable {
   }
 }
 
-export function missingSecret(name: string): GeodeError {
-  return new GeodeError('secret_missing', `The binding ${name} needs the secret ${name}, which is not set.`, {
-    hint: `Set it first: geode secrets set ${name} < FILE`,
-  });
+export function missingSecret(name: string, secret = name): GeodeError {
+  return new GeodeError(
+    'secret_missing',
+    `The binding ${name} needs the secret ${secret}, which is not set.`,
+    {
+      hint: `Set it first: geode secrets set ${secret} < FILE`,
+    },
+  );
 }
 
 /** As it is, as it stands in the header, and in the encodings of JSON, URLs and base64: an echo may send back any. */

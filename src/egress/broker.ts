@@ -11,7 +11,7 @@ import { failure, type Refusal, refusalOf } from './refusal.ts';
 import { pin, type Resolve, systemResolve } from './resolve.ts';
 
 /** Connections of one sandbox at once. */
-const mostOpen = 2_000;
+const mostOpen = 2_500;
 /** Of these, such that wait for a person. */
 const mostHeld = 200;
 const longestTimerMs = 2 ** 31 - 1;
@@ -55,6 +55,8 @@ export class Broker implements Disposable {
   readonly #once = new WeakSet<Request>();
   readonly #ended = new AbortController();
   #held = 0;
+  /** Those that are asked about, looked up or dialled now. */
+  #opening = 0;
   #policy: EgressPolicy;
   #expiry: NodeJS.Timeout | undefined;
   readonly #grantEnds = new Set<number>();
@@ -76,10 +78,6 @@ export class Broker implements Disposable {
     this.#watchExpiry();
   }
 
-  get openCount(): number {
-    return this.#open.size;
-  }
-
   decide(request: Request): Decision {
     const decision = decide(this.#policy, request);
     if (decision.allowed || !decision.undecided) return decision;
@@ -94,8 +92,20 @@ export class Broker implements Disposable {
 
   /** A connection to where the request leads, or what to tell the client. */
   async pass(request: Request, via: Via, client: Client): Promise<Passage | Refusal> {
+    if (this.#open.size + this.#opening >= mostOpen) {
+      this.audit({ request, via, rule: 'connections at once', verdict: 'failed', status: 503 });
+      return failure(`${mostOpen} connections of this sandbox are open, and no more may be`, 503);
+    }
+    this.#opening += 1;
+    try {
+      return await this.#connect(request, via, client);
+    } finally {
+      this.#opening -= 1;
+    }
+  }
+
+  async #connect(request: Request, via: Via, client: Client): Promise<Passage | Refusal> {
     const startedAt = Date.now();
-    if (this.#open.size >= mostOpen) return failure(`more than ${mostOpen} connections are open`, 503);
     const decision = await this.#decideOrAsk(request, client);
     if (!decision.allowed) return this.deny(request, via, decision);
     const pinned = await pin(request.host, decision, this.#options.resolve ?? systemResolve);

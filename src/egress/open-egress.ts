@@ -4,6 +4,7 @@ import type {
   AuditRecord,
   Egress,
   EgressGrant,
+  EgressOwner,
   EgressPolicy,
   EgressRule,
   EgressSpec,
@@ -14,15 +15,20 @@ import { type EventSink, noEvents } from '../core/events.ts';
 import { withoutSecrets } from '../core/secret-shapes.ts';
 import { Ledger } from '../ledger/ledger.ts';
 import { Audit, type AuditLimits, type AuditQuery } from './audit.ts';
+import { missingSecret } from './binding-server.ts';
+import type { Binding } from './bindings.ts';
+import { alsoDenying } from './change-policy.ts';
 import { denialTeller } from './denial-events.ts';
 import { Grants } from './grants.ts';
+import { type HostBinding, openHostBinding } from './host-binding.ts';
+import { UpstreamTls } from './inspection/upstream-tls.ts';
 import { KnownSecrets } from './known-secrets.ts';
 import { Learned, type Seen, smallestPolicy } from './learned.ts';
 import { checkSpec, openHatch } from './open-hatch.ts';
 import { personFor } from './person.ts';
-import type { Resolve } from './resolve.ts';
+import { type Resolve, systemResolve } from './resolve.ts';
 import { Secrets } from './secrets.ts';
-import { egressChapter, PolicyTable } from './tables.ts';
+import { DefaultTable, egressChapter, PolicyTable } from './tables.ts';
 import { type BudgetFacts, type UsageOptions, type UsageRecord, type UsageSum, UsageTable } from './usage.ts';
 
 const defaultAskMs = 60_000;
@@ -42,7 +48,7 @@ export interface EgressOptions {
   readonly usage: UsageOptions;
   readonly warn: (message: string) => void;
   readonly resolve?: Resolve;
-  /** For sandboxes and runs that name nothing. */
+  /** For sandboxes and runs that name nothing, of users who have said nothing either. */
   readonly initial?: EgressSpec | undefined;
   readonly denied?: readonly EgressRule[];
   /** Told of refusals. */
@@ -65,10 +71,22 @@ export interface OperatorCredential {
   readonly secret: string;
 }
 
+export interface EgressDefault {
+  readonly from: 'user' | 'config' | 'nothing';
+  /** Undefined where nobody said anything: they may reach nothing. */
+  readonly spec: EgressSpec | undefined;
+}
+
 /** The host's side of every hatch, with what it remembers. */
 export interface EgressHost extends Egress, Disposable {
   /** What the operator denies to everyone: callers that are not trusted cannot take it out of a policy. */
   readonly denied: readonly EgressRule[];
+  /** What the sandboxes and runs of a user may reach that name nothing, and who said so. */
+  defaultOf(user: string): EgressDefault;
+  /** Counts for those that are made from now on. `undefined`: what the config says holds again. */
+  setDefault(user: string, spec: EgressSpec | undefined): void;
+  /** For calls of the host itself; `secret_missing` while there is no such secret of the user. */
+  bind(owner: EgressOwner, binding: Binding): HostBinding;
   /** Refuses what could not be served for this user; gives it back otherwise. */
   check(user: string, spec: EgressSpec): EgressSpec;
   search(query?: AuditQuery): readonly AuditRecord[];
@@ -124,9 +142,24 @@ export function openEgress(options: EgressOptions): EgressHost {
       const path = record.path && withoutSecrets(record.path, known.of(record.user));
       tables().audit.add({ ...record, path });
     });
+  const denied = options.denied ?? [];
+  /** Rules that the operator denies may be newer than what the user has said. */
+  const ownDefault = (user: string) => {
+    const own = existsSync(options.ledgerFile) ? tables().defaults.get(user) : undefined;
+    return own && { ...own, policy: alsoDenying(own.policy, denied) };
+  };
   return {
-    initial: options.initial,
-    denied: options.denied ?? [],
+    initial: (user) => ownDefault(user) ?? options.initial,
+    defaultOf(user) {
+      const own = ownDefault(user);
+      if (own !== undefined) return { from: 'user', spec: own };
+      return { from: options.initial === undefined ? 'nothing' : 'config', spec: options.initial };
+    },
+    setDefault(user, spec) {
+      tables().defaults.set(user, spec);
+      options.events?.tell(user, { type: 'egress-default', mode: spec?.policy.mode ?? null });
+    },
+    denied,
     check: (user, spec) =>
       checkSpec(spec, { bindings: { secret: (name, upstream) => secretOf(user, name, upstream) } }),
     open(sandbox, owner, spec, cancel) {
@@ -171,6 +204,25 @@ export function openEgress(options: EgressOptions): EgressHost {
         },
         cancel,
       );
+    },
+    bind(owner, binding) {
+      isClosed = false;
+      const { user, sandboxId } = owner;
+      const secret = () =>
+        binding.secret === null ? undefined : secretOf(user, binding.secret, binding.upstream);
+      if (binding.secret !== null && secret() === undefined)
+        throw missingSecret(binding.name, binding.secret);
+      return openHostBinding({
+        owner,
+        binding,
+        secret,
+        denied: options.denied ?? [],
+        audit: note,
+        resolve: options.resolve ?? systemResolve,
+        upstreamTls: new UpstreamTls(options.upstreamCa),
+        refusal: () => tables().usage.refusal(user),
+        onUsage: (usage) => noted(() => tables().usage.add({ ...usage, user, sandboxId })),
+      });
     },
     remembered: (sandboxId) => tables().policies.get(sandboxId),
     remember(sandboxId, spec) {
@@ -222,6 +274,7 @@ function openTables({ ledgerFile, audit, secretsKeyFile, usage }: EgressOptions)
     ledger,
     audit: new Audit(ledger, audit),
     policies: new PolicyTable(ledger),
+    defaults: new DefaultTable(ledger),
     grants: new Grants(ledger),
     learned: new Learned(ledger),
     secrets: new Secrets(ledger, secretsKeyFile),

@@ -82,6 +82,11 @@ export const egressChapter: Chapter = {
       path TEXT NOT NULL,
       PRIMARY KEY (sandbox_id, host, port, method, path)
     ) STRICT`,
+    `CREATE TABLE egress_defaults (
+      user TEXT PRIMARY KEY,
+      spec TEXT NOT NULL,
+      changed_at INTEGER NOT NULL
+    ) STRICT`,
   ],
 };
 
@@ -102,7 +107,7 @@ export class PolicyTable {
     const row = this.#ledger.read(
       (sql) => sql.get`SELECT spec FROM egress_policies WHERE sandbox_id = ${sandboxId}`,
     );
-    return row === undefined ? undefined : (specSchema.parse(JSON.parse(String(row.spec))) as EgressSpec);
+    return row === undefined ? undefined : specIn(row.spec);
   }
 
   set(sandboxId: string, spec: EgressSpec | undefined): void {
@@ -112,6 +117,33 @@ export class PolicyTable {
         ON CONFLICT (sandbox_id) DO UPDATE SET spec = excluded.spec, changed_at = excluded.changed_at`;
     });
   }
+}
+
+/** What users have said of their sandboxes and runs that name nothing. */
+export class DefaultTable {
+  readonly #ledger: Ledger;
+
+  constructor(ledger: Ledger) {
+    this.#ledger = ledger;
+  }
+
+  get(user: string): EgressSpec | undefined {
+    const row = this.#ledger.read((sql) => sql.get`SELECT spec FROM egress_defaults WHERE user = ${user}`);
+    return row === undefined ? undefined : specIn(row.spec);
+  }
+
+  /** `undefined` forgets it. */
+  set(user: string, spec: EgressSpec | undefined): void {
+    this.#ledger.write((sql) => {
+      if (spec === undefined) return sql.run`DELETE FROM egress_defaults WHERE user = ${user}`;
+      return sql.run`INSERT INTO egress_defaults VALUES (${user}, ${JSON.stringify(spec)}, ${Date.now()})
+        ON CONFLICT (user) DO UPDATE SET spec = excluded.spec, changed_at = excluded.changed_at`;
+    });
+  }
+}
+
+function specIn(stored: unknown): EgressSpec {
+  return specSchema.parse(JSON.parse(String(stored))) as EgressSpec;
 }
 
 const auditSchema = z.object({

@@ -1,6 +1,10 @@
-/** Tries the credentials of a channel with one real call before its settings are kept. */
+/** Tries the credentials of a channel with real calls before its settings are kept. */
+import { createHmac } from 'node:crypto';
 import { z } from 'zod';
+import { discordRest } from '../chat/channels/discord/rest.ts';
+import { slackApi } from '../chat/channels/slack/web-api.ts';
 import { botApi } from '../chat/channels/telegram/bot-api.ts';
+import { graph } from '../chat/channels/whatsapp/graph.ts';
 import type { Config } from '../config/schema.ts';
 import { GeodeError, reasonOf } from '../core/errors.ts';
 
@@ -9,31 +13,78 @@ type Channels = Config['channels'];
 type Values = Readonly<Record<string, string>>;
 
 const timeoutMs = 15_000;
-const botSchema = z.object({ username: z.string() });
+const at = z.object({ api_url: z.string() });
+const named = z.object({ username: z.string() });
+const number = at.extend({ phone_number_id: z.string() });
 
-type Checks = { readonly [Name in keyof Channels]?: (settings: unknown, values: Values) => Promise<string> };
-
-/** Who we are there. A channel without an entry is not tried. */
-const checks: Checks = {
+/** Each gives who we are there. */
+const checks: {
+  readonly [Name in keyof Channels]-?: (settings: unknown, values: Values) => Promise<string>;
+} = {
   async telegram(settings, { secret = '' }) {
-    const { api_url: url } = z.object({ api_url: z.string() }).parse(settings);
-    return `@${botSchema.parse(await botApi(url, secret).call('getMe', {}, { timeoutMs })).username}`;
+    const { api_url: url } = at.parse(settings);
+    return `@${named.parse(await botApi(url, secret).call('getMe', {}, { timeoutMs })).username}`;
+  },
+  async discord(settings, { secret = '' }) {
+    const { api_url: url, groups } = discordSchema.parse(settings);
+    const rest = discordRest(url, secret);
+    const { username } = named.parse(await rest.call('GET', '/users/@me', { timeoutMs }));
+    if (groups !== 'all') return username;
+    const { flags } = applicationSchema.parse(await rest.call('GET', '/applications/@me', { timeoutMs }));
+    if (flags !== undefined && (flags & readsAll) === 0)
+      throw new Error(
+        `${username} may not read all that people write: allow the Message Content Intent in the developer portal, or set groups to "addressed"`,
+      );
+    return username;
+  },
+  async slack(settings, { secret = '', app_secret: app = '' }) {
+    const { api_url: url } = at.parse(settings);
+    const bot = tokenOf('The token of the bot', secret, 'xoxb-');
+    const socket = tokenOf('The token of the app', app, 'xapp-');
+    const { user, team } = whoSchema.parse(await slackApi(url, bot).call('auth.test', {}, { timeoutMs }));
+    await slackApi(url, socket).call('apps.connections.open', {}, { timeoutMs });
+    return `${user} in ${team}`;
+  },
+  async whatsapp(settings, { secret = '', app_secret: app = '' }) {
+    const { api_url: url, phone_number_id: id } = number.parse(settings);
+    // Meta checks the secret of the app by this proof, which we otherwise could only try when it calls.
+    const proof = createHmac('sha256', app).update(secret).digest('hex');
+    const path = `/${id}?fields=display_phone_number,verified_name&appsecret_proof=${proof}`;
+    const found = phoneSchema.parse(await graph(url, secret).call('GET', path, { timeoutMs }));
+    return `${found.verified_name} (${found.display_phone_number})`;
   },
 };
 
-/** Undefined where there is no way to try it; `channel_failed` when the platform says no. */
-export async function checkChannel(
-  name: string,
-  settings: unknown,
-  values: Values,
-): Promise<string | undefined> {
+/** The flags of an application that is in many servers, and of one in few. */
+const readsAll = (1 << 18) | (1 << 19);
+const discordSchema = at.extend({ groups: z.string() });
+const applicationSchema = z.object({ flags: z.number().optional() });
+const whoSchema = z.object({ user: z.string(), team: z.string() });
+const phoneSchema = z.object({ display_phone_number: z.string(), verified_name: z.string() });
+
+/** Slack only says that a token is wrong, not that it is the other one. */
+function tokenOf(what: string, token: string, prefix: string): string {
+  if (token.startsWith(prefix)) return token;
+  throw new Error(`${what} begins with ${prefix}, and this one does not`);
+}
+
+/** `channel_failed` when the platform says no. */
+export async function checkChannel(name: string, settings: unknown, values: Values): Promise<string> {
   const check = Object.entries(checks).find(([known]) => known === name)?.[1];
+  if (check === undefined) throw new GeodeError('internal', `There is no channel ${name}.`);
   try {
-    return await check?.(settings, values);
+    return await check(settings, values);
   } catch (cause) {
-    throw new GeodeError('channel_failed', `${name} does not take it: ${reasonOf(cause)}`, {
-      hint: 'See that the token is whole and not revoked, and that the platform can be reached from here.',
+    throw new GeodeError('channel_failed', `${name} does not take it: ${reasonIn(cause)}.`, {
+      hint: 'See that each token is whole and not revoked, and that the platform can be reached from here.',
       cause,
     });
   }
+}
+
+function reasonIn(error: unknown): string {
+  if (error instanceof z.ZodError) return 'it answered with what makes no sense';
+  // Node says only that a fetch failed, and keeps the reason inside.
+  const inner = error instanceof TypeError && error.cause !== undefined ? error.cause : error;
+  return inner === error ? reasonOf(error) : `it cannot be reached (${reasonOf(inner)})`;
 }

@@ -6,12 +6,12 @@ import { isOwnSocket } from './own-socket.ts';
 
 /** Undefined when there is no such socket; `invalid_config` when it may be another user's. */
 export async function clientOfHost(path: string): Promise<GeodeClient | undefined> {
-  return (await isOwnSocket(path)) ? createClient(unixTransport(path)) : undefined;
+  return isOwnSocket(path) ? createClient(unixTransport(path)) : undefined;
 }
 
 /** True when the host ends now; false while commands run in it, or when it is one that stays. */
 export async function askToLeave(path: string, { signal }: Cancel = {}): Promise<boolean> {
-  if (!(await isOwnSocket(path))) return true;
+  if (!isOwnSocket(path)) return true;
   try {
     const answer = await unixTransport(path).fetch('/api/v1/host/leave', {
       method: 'POST',

@@ -30,6 +30,7 @@ import { mcpOverHttp } from '../mcp/http.ts';
 import { toolChapter } from '../mcp/sessions/tables.ts';
 import { modelChapter } from '../models/accounting.ts';
 import { openPreviews } from '../previews/previews.ts';
+import { RunTable, runChapter } from '../runs/history/run-table.ts';
 import type { Runs } from '../runs/index.ts';
 import { sandboxChapter } from '../sandboxes/sandbox-table.ts';
 import { type OpenedSolves, openSolves } from '../solve/open-solves.ts';
@@ -37,11 +38,11 @@ import { solveChapter } from '../solve/solve-table.ts';
 import { openConfiguredAgents } from './agents.ts';
 import { openConfiguredChats } from './chats.ts';
 import { containerPlace, keepAgentsReady } from './container-agent.ts';
+import { checkMachine } from './doctor.ts';
 import { type HostMemory, hostMemory } from './host-memory.ts';
 import { openConfiguredImages } from './images.ts';
 import { openConfiguredModels } from './models.ts';
 import { reapMeanwhile } from './reap-meanwhile.ts';
-import { storedSecret } from './stored-secret.ts';
 import { toldRuns } from './told-runs.ts';
 import { openConfiguredServers } from './tool-servers.ts';
 import { hostTools } from './tool-sessions.ts';
@@ -100,17 +101,13 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
       agentChapter,
       toolChapter,
       imageChapter,
+      runChapter,
     ]),
   );
   const events = new EventLog(ledger, { keep: config.gateway.keep_events, log });
   const approvals = opened.use(openApprovals({ ledger, events, log }));
   const app = createApp(config, machine, warn ?? ((message) => log.warn(message)), events, approvals);
-  const servers = openConfiguredServers(config, {
-    app,
-    version,
-    log,
-    secret: (name) => storedSecret(config, name),
-  });
+  const servers = openConfiguredServers(config, { app, version, log });
   const tools = hostTools({ config, ledger, events, log, version, approvals, servers });
   secretValues = () => app.egress.secretValues(null);
   const sandboxes = opened.use(
@@ -124,7 +121,13 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
       onPull: (event) => pullWatch.getStore()?.(event),
     }),
   );
-  const runs = opened.use(toldRuns(app.runs({ pool: tends === 'nothing' ? 'off' : 'on' }), events));
+  const history = new RunTable(ledger, config.runs.keep);
+  const runs = opened.use(
+    toldRuns(app.runs({ pool: tends === 'nothing' ? 'off' : 'on' }), {
+      ...{ events, history, log },
+      secretValues: (user) => app.egress.secretValues(user),
+    }),
+  );
   reapMeanwhile(opened, runs);
   const memoryName = config.memory.index === 'qdrant' ? 'qdrant' : 'sqlite';
   const memory = opened.use(
@@ -160,7 +163,7 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
       ...(pulled && { onPull: pulled }),
       ...(signal && { signal }),
     });
-  const contexts = opened.use(openLiveContexts({ sandboxes, open, imageFor: app.imageFor }));
+  const contexts = opened.use(openLiveContexts({ sandboxes, open, events, imageFor: app.imageFor }));
   const previews = opened.use(openPreviews());
   const parts: ApiParts = {
     version,
@@ -169,6 +172,7 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
     sandboxes,
     journals: (id, show, user) => app.journals(id, show, user),
     runs,
+    history,
     egress: app.egress,
     approvals,
     chats,
@@ -184,6 +188,7 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
     image: (name, asked) => app.image(name, asked),
     images: openConfiguredImages(config, { app, machine, ledger, events, log, version }),
     settings: () => loaded.settings,
+    doctor: (cancel) => checkMachine(config, app, cancel),
     mcp: mcpOverHttp(version),
     tools: tools.sessions,
   };

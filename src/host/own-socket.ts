@@ -1,10 +1,10 @@
-import { lstat } from 'node:fs/promises';
+import { lstatSync, type Stats } from 'node:fs';
 import { dirname } from 'node:path';
 import { GeodeError } from '../core/errors.ts';
 
 /** False when there is none; `invalid_config` when it may be another user's. */
-export async function isOwnSocket(path: string): Promise<boolean> {
-  const [folder, socket] = await Promise.all([lstat(dirname(path)), lstat(path)]).catch(() => []);
+export function isOwnSocket(path: string): boolean {
+  const [folder, socket] = [dirname(path), path].map(stateOf);
   if (folder === undefined || socket === undefined) return false;
   const isOurs = [folder, socket].every(
     ({ uid, mode }) => uid === process.getuid?.() && (mode & 0o077) === 0,
@@ -15,4 +15,12 @@ export async function isOwnSocket(path: string): Promise<boolean> {
     });
   }
   return true;
+}
+
+function stateOf(path: string): Stats | undefined {
+  try {
+    return lstatSync(path);
+  } catch {
+    return undefined;
+  }
 }

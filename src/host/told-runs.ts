@@ -1,33 +1,50 @@
+import { reasonOf } from '../core/errors.ts';
 import type { EventSink } from '../core/events.ts';
 import { localUser } from '../core/identity.ts';
+import type { Log } from '../core/log.ts';
 import type { RunEvent } from '../core/run.ts';
+import { RunRecorder } from '../runs/history/run-recorder.ts';
+import type { RunTable } from '../runs/history/run-table.ts';
 import type { Runs } from '../runs/index.ts';
 import type { RunOptions } from '../runs/options.ts';
 import { foldRun } from '../runs/result.ts';
 
-/** Runs whose beginnings and ends are told to the event stream. A run is named by its sandbox. */
-export function toldRuns(runs: Runs, events: EventSink): Runs {
+export interface ToldRuns {
+  readonly events: EventSink;
+  readonly history: RunTable;
+  readonly secretValues: (user: string) => readonly string[];
+  readonly log: Log;
+}
+
+/**
+ * Runs whose beginnings and ends are told to the event stream, and which are kept when they are over. A run is named by
+ * its sandbox.
+ */
+export function toldRuns(runs: Runs, { events, history, secretValues, log }: ToldRuns): Runs {
   async function* stream(
     code: string | Uint8Array,
     language: string,
     options: RunOptions = {},
   ): AsyncGenerator<RunEvent> {
     const user = options.user ?? localUser;
-    let run: { readonly id: string; readonly language: string; readonly startMs: number } | undefined;
-    let exitCode: number | null = null;
+    const recorder = new RunRecorder(code, secretValues(user));
     try {
       for await (const event of runs.stream(code, language, options)) {
-        if (event.type === 'sandbox-ready') {
-          run = { id: event.sandbox.id, language: event.language, startMs: performance.now() };
-          events.tell(user, { type: 'run-start', run: run.id, language: run.language });
-        }
-        if (event.type === 'exit' || event.type === 'compile-exit') exitCode = event.exitCode;
+        recorder.hear(event);
+        if (event.type === 'sandbox-ready')
+          events.tell(user, { type: 'run-start', run: event.sandbox.id, language: event.language });
         yield event;
       }
     } finally {
-      if (run !== undefined) {
-        const durationMs = Math.round(performance.now() - run.startMs);
-        events.tell(user, { type: 'run-end', run: run.id, language: run.language, exitCode, durationMs });
+      const record = recorder.record();
+      if (record !== undefined) {
+        const { id, language, exitCode, durationMs } = record;
+        try {
+          history.add(user, record);
+        } catch (err) {
+          log.warn({ err, run: id }, `A run could not be kept: ${reasonOf(err)}`);
+        }
+        events.tell(user, { type: 'run-end', run: id, language, exitCode, durationMs });
       }
     }
   }

@@ -2,9 +2,10 @@
 import type { App } from '../app.ts';
 import type { Config } from '../config/schema.ts';
 import type { Cancel } from '../core/cancel.ts';
-import { GeodeError } from '../core/errors.ts';
+import { GeodeError, isGeodeError } from '../core/errors.ts';
 import { localUser } from '../core/identity.ts';
 import type { Log } from '../core/log.ts';
+import { type Binding, bindingOf, parseBinding } from '../egress/bindings.ts';
 import { policyOf } from '../egress/rules.ts';
 import { openHttp } from '../mcp/servers/http-server.ts';
 import { type ExternalServers, openServers, type ServerSpec } from '../mcp/servers/open-servers.ts';
@@ -15,8 +16,6 @@ type ServerConfig = Config['mcp']['servers'][string];
 
 interface Parts {
   readonly app: Pick<App, 'open' | 'egress'>;
-  /** The value of a secret of whoever runs this host; undefined where there is none. */
-  readonly secret: (name: string) => string | undefined;
   readonly version: string;
   readonly log: Log;
 }
@@ -37,10 +36,14 @@ export function openConfiguredServers({ mcp }: Config, parts: Parts): ExternalSe
 }
 
 function openerOf(name: string, config: ServerConfig, parts: Parts): ServerSpec['open'] {
-  const { url, secret, command } = config;
-  if (url !== undefined)
-    return () =>
-      openHttp({ url, secret: secret === undefined ? undefined : () => revealed(name, secret, parts) });
+  const { command } = config;
+  const binding = bindingFor(name, config);
+  if (binding !== undefined) {
+    const { upstream } = binding;
+    const url = config.url ?? upstream.href;
+    const owner = { user: localUser, sandboxId: `mcp-${name}` };
+    return async () => openHttp(url, parts.app.egress.bind(owner, binding));
+  }
   const [program, ...args] = command ?? [];
   if (program === undefined)
     throw new GeodeError('invalid_config', `mcp.servers.${name} needs a command or a url.`);
@@ -51,16 +54,31 @@ function openerOf(name: string, config: ServerConfig, parts: Parts): ServerSpec[
     );
 }
 
-function revealed(server: string, name: string, { secret }: Parts): string {
-  const value = secret(name);
-  if (value !== undefined) return value;
-  throw new GeodeError(
-    'secret_missing',
-    `The credential of mcp.servers.${server} is not stored as ${name}.`,
-    {
-      hint: `Store it with geode secrets set ${name} < FILE.`,
-    },
-  );
+/** Every call of a server over HTTP goes out through a binding; a plain url is one that takes a bearer token, or none. */
+function bindingFor(name: string, { url, secret, binding }: ServerConfig): Binding | undefined {
+  if (binding !== undefined) {
+    // Tools are no models: there are no tokens to count.
+    return { ...bindingIn(name, binding), metered: false };
+  }
+  if (url === undefined) return undefined;
+  const upstream = new URL(url);
+  upstream.search = '';
+  upstream.hash = '';
+  const spec = { name: 'mcp', upstream: upstream.href, add: 'bearer' };
+  return { ...bindingOf(spec), name, secret: secret ?? null };
+}
+
+function bindingIn(name: string, words: string): Binding {
+  try {
+    return bindingOf(parseBinding(words));
+  } catch (error) {
+    if (!isGeodeError(error)) throw error;
+    const hint = 'Write it as for --bind: "NAME=URL add=bearer".';
+    throw new GeodeError('invalid_config', `mcp.servers.${name}.binding: ${error.message}`, {
+      hint,
+      cause: error,
+    });
+  }
 }
 
 /** A sandbox that is worth nothing without this host: another host finds it by its id and removes it. */

@@ -24,11 +24,15 @@ const smallBytes = 64 * 1024;
 
 /**
  * A host folder as a tar stream: links travel as links, sockets and devices are left out.
- * Nothing is opened before the first `next()`, and everything is closed once `return()` resolves.
+ * Nothing is opened before the first `next()`, and everything is closed once `return()` resolves. `isWanted` is asked for
+ * each path below the folder; of one that is not wanted, nothing below it is looked at.
  */
-export async function* packFolder(folder: string): AsyncGenerator<Uint8Array> {
+export async function* packFolder(
+  folder: string,
+  isWanted: (path: string) => boolean = () => true,
+): AsyncGenerator<Uint8Array> {
   const tar = pack();
-  const filling = fill(tar, resolve(folder)).catch((error: Error) => {
+  const filling = fill(tar, resolve(folder), isWanted).catch((error: Error) => {
     tar.destroy(error);
   });
   try {
@@ -41,19 +45,21 @@ export async function* packFolder(folder: string): AsyncGenerator<Uint8Array> {
   }
 }
 
-async function fill(tar: Pack, root: string): Promise<void> {
-  for await (const put of inAdvance(pathsBelow(root), (path) => entryOf(path, relative(root, path)))) {
+async function fill(tar: Pack, root: string, isWanted: (path: string) => boolean): Promise<void> {
+  const paths = pathsBelow(root, (path) => isWanted(relative(root, path)));
+  for await (const put of inAdvance(paths, (path) => entryOf(path, relative(root, path)))) {
     await put(tar);
   }
   tar.finalize();
 }
 
 /** Folders before what is in them. A link is a path like any other: it is never walked through. */
-async function* pathsBelow(folder: string): AsyncGenerator<string> {
+async function* pathsBelow(folder: string, isWanted: (path: string) => boolean): AsyncGenerator<string> {
   for (const entry of await readdir(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name);
+    if (!isWanted(path)) continue;
     yield path;
-    if (entry.isDirectory()) yield* pathsBelow(path);
+    if (entry.isDirectory()) yield* pathsBelow(path, isWanted);
   }
 }
 

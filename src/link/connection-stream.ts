@@ -1,6 +1,9 @@
 import type { ClientHttp2Stream } from 'node:http2';
 import { Duplex } from 'node:stream';
 
+/** How far a writer may be ahead of the link: with less, each chunk would wait for the one before it to be sent. */
+const aheadBytes = 256 * 1024;
+
 /**
  * A stream of the link as an ordinary connection. Node's HTTP server writes strings of several encodings at once, which
  * an HTTP/2 stream garbles; this gives it bytes only. What came before the other side closed can be read to its end.
@@ -12,7 +15,7 @@ export class ConnectionStream extends Duplex {
   #lastByte = Number.POSITIVE_INFINITY;
 
   constructor(stream: ClientHttp2Stream) {
-    super({ allowHalfOpen: true });
+    super({ allowHalfOpen: true, writableHighWaterMark: aheadBytes });
     this.#stream = stream;
     stream.on('data', (chunk: Buffer) => {
       if (this.#isOver) return;
@@ -54,8 +57,21 @@ export class ConnectionStream extends Duplex {
   }
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
+    this.#send(chunk, done);
+  }
+
+  #send(chunk: Buffer, done: (error?: Error | null) => void): void {
     if (this.#stream.destroyed) done(new Error('The connection is closed.'));
     else this.#stream.write(chunk, (error) => done(error));
+  }
+
+  override _writev(chunks: { chunk: Buffer }[], done: (error?: Error | null) => void): void {
+    const last = chunks.pop()?.chunk;
+    if (last === undefined) return;
+    this.#stream.cork();
+    for (const { chunk } of chunks) this.#stream.write(chunk);
+    this.#send(last, done);
+    this.#stream.uncork();
   }
 
   override _final(done: (error?: Error | null) => void): void {

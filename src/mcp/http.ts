@@ -25,8 +25,8 @@ export function mcpOverHttp(
       const owner = JSON.stringify([caller.user, caller.keyId]);
       return (
         (await sessions.answer(request, owner, createServer)) ??
-        // What a server offers never changes while it runs, so there is nothing to subscribe to.
-        createMcpHandler(createServer, { maxRequestBodySize, maxSubscriptions: 0 }).fetch(request)
+        // What a server offers never changes while it runs: a stream that listens for changes is over at once.
+        createMcpHandler(createServer, { maxRequestBodySize }).fetch(request)
       );
     };
   };

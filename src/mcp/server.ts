@@ -2,7 +2,7 @@
  * Geode as an MCP server for one user. All that it does goes through the API's client: whatever the API refuses that
  * user is refused here, over stdio and over HTTP alike.
  */
-import { McpServer } from '@modelcontextprotocol/server';
+import { McpServer, type ServerOptions } from '@modelcontextprotocol/server';
 import type { GeodeClient } from '../client/client.ts';
 import type { Tool } from './tool.ts';
 import { contextTools } from './tools/contexts.ts';
@@ -30,8 +30,18 @@ const tools: readonly Tool[] = [
 const instructions =
   'Geode gives sealed sandboxes on the user’s own machine. run_code runs a program once and keeps nothing. sandbox_create makes a room that stays under the name of a chat; exec and the file and snapshot tools work in it. memory_search and memory_store remember across chats.';
 
-export function createMcpServer(client: GeodeClient, version: string): McpServer {
-  const server = new McpServer({ name: 'geode', title: 'Geode', version }, { instructions });
+/** The tools are the same as long as it runs. */
+const capabilities = { tools: { listChanged: false } };
+
+export function createMcpServer(
+  client: GeodeClient,
+  version: string,
+  options: ServerOptions = {},
+): McpServer {
+  const server = new McpServer(
+    { name: 'geode', title: 'Geode', version },
+    { instructions, capabilities, ...options },
+  );
   for (const tool of tools) {
     tool.add(server, ({ signal, progress }, work) => work({ client, signal, progress }));
   }

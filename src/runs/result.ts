@@ -5,7 +5,7 @@ import type { LanguageName, RunEvent, RunImage, RunSandbox, RunTimings } from '.
 import { OutputCollector } from '../link/collect-output.ts';
 
 /** Why a run ended as it did, in one word. */
-type Outcome = 'succeeded' | 'failed' | 'killed' | 'timed-out' | 'out-of-memory' | 'compile-failed';
+export type Outcome = 'succeeded' | 'failed' | 'killed' | 'timed-out' | 'out-of-memory' | 'compile-failed';
 
 type Output = Pick<ExecResult, 'stdout' | 'stderr' | 'bytes' | 'truncated' | 'dropped'>;
 type Ended = ExitFacts & Output;
@@ -108,7 +108,10 @@ function unstarted(compile: Ended | null): Ended | null {
   };
 }
 
-function outcomeOf(ran: ExitFacts, compile: ExitFacts | null): Outcome {
+/** What of an exit tells how a run went. */
+export type ExitOf = Pick<ExitFacts, 'exitCode' | 'signal' | 'timedOut' | 'oomKilled'>;
+
+export function outcomeOf(ran: ExitOf, compile: ExitOf | null): Outcome {
   if (compile !== null && compile.exitCode !== 0) return 'compile-failed';
   if (ran.timedOut) return 'timed-out';
   if (ran.exitCode === 0) return 'succeeded';

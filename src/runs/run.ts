@@ -90,7 +90,7 @@ async function openHatch(
   sandbox: Sandbox,
   { egress: asked, user = '', signal }: RunOptions,
 ): Promise<OpenHatch | undefined> {
-  const spec = asked ?? egress?.initial;
+  const spec = asked ?? egress?.initial(user);
   if (spec === undefined) return undefined;
   if (egress === undefined) throw new GeodeError('cannot_enforce', 'Runs have no way out here.');
   return egress.open(sandbox, { sandboxId: sandbox.id, user }, spec, { signal });

@@ -6,6 +6,7 @@ import { kill, startTime } from './host-process.ts';
 import type { Room } from './rooms.ts';
 
 const endDeadlineMs = 5_000;
+const lookedAtTogether = 8;
 
 /**
  * Ends what is left of a room whose first process is gone, or was never written down: its first process itself,
@@ -29,12 +30,16 @@ async function processesOf(room: Room, workspaces: readonly string[]): Promise<r
     readlink('/proc/self/ns/mnt').catch(() => ''),
   ]);
   const left: number[] = [];
-  // One after the other: many rooms may be ended at once, and a file that cannot be opened names nothing.
-  for (const pid of pids.filter((candidate) => !ours.has(candidate))) {
+  const isLeft = async (pid: number) => {
     const marks = [livesIn(pid, workspaces), isBesideSocket(pid, room), hasLink(pid, room, mounts)];
-    if (!(await Promise.all(marks)).includes(true)) continue;
+    if (!(await Promise.all(marks)).includes(true)) return;
     if ((await startTime(pid).catch(() => undefined)) !== undefined) left.push(pid);
-  }
+  };
+  // A few at a time: one by one they take seconds on a busy machine with many processes. Not all at once: many rooms may
+  // be ended together, and a file that cannot be opened names nothing.
+  const others = pids.filter((candidate) => !ours.has(candidate));
+  for (let first = 0; first < others.length; first += lookedAtTogether)
+    await Promise.all(others.slice(first, first + lookedAtTogether).map(isLeft));
   return left;
 }
 

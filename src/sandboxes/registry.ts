@@ -308,7 +308,7 @@ export class Registry implements AsyncDisposable {
   create(
     user: string,
     chat: string,
-    { egress = this.egress.initial, ...spec }: PersistentSpec,
+    { egress = this.egress.initial(user), ...spec }: PersistentSpec,
     cancel: Cancel,
     fill: (id: string) => Promise<void> = async () => {},
   ): Promise<PersistentSandbox> {

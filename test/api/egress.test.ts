@@ -198,3 +198,44 @@ test('usage is that of the caller, with the budget of today', async () => {
   const call = host.server.caller('gina');
   expect((await call('/api/v1/egress/usage?day=yesterday')).status).toBe(400);
 });
+
+test('NET-1: a user says what new sandboxes and runs may reach that name nothing; no key goes further by it than by itself', {
+  timeout: 120_000,
+}, async () => {
+  const rule = { host: 'allowed.test', ports: [upstream.port], private: true };
+  const url = `http://allowed.test:${upstream.port}/by-default`;
+  const erin = socket.as('erin');
+  expect(await erin.egress.default()).toEqual({
+    from: 'nothing',
+    policy: { mode: 'deny-all', allow: [], deny: [] },
+    bindings: [],
+  });
+  await erin.sandboxes.getOrCreate('before');
+  const held = await erin.egress.setDefault({ allow: [rule] });
+  expect(held).toEqual({
+    from: 'user',
+    policy: { mode: 'allow-list', allow: [rule], deny: [denied] },
+    bindings: [],
+  });
+  await erin.sandboxes.getOrCreate('after');
+  expect((await fetchIn(erin, 'after', url)).stdout).toContain('200 hello');
+  expect((await erin.sandboxes.of('before').egress.get()).policy.mode).toBe('deny-all');
+  await erin.sandboxes.getOrCreate('own', { egress: { allow: ['example.com'] } });
+  expect((await fetchIn(erin, 'own', url)).stdout).toContain('403');
+  const run = await erin.runs.run(getUrl, 'python', { argv: [url] });
+  expect(run.stdout).toContain('hello from allowed.test');
+  expect((await socket.as('dave').egress.default()).from).toBe('nothing');
+
+  const call = host.server.caller('erin', plainScopes);
+  const put = async (body: object) => {
+    const { status, body: answer } = await call('/api/v1/egress/default', { method: 'PUT', json: body });
+    return [status, (answer as { code?: string }).code];
+  };
+  expect(await put({ allow: [rule] })).toEqual([403, 'forbidden']);
+  expect(await put({ bindings: ['anthropic'] })).toEqual([404, 'secret_missing']);
+  expect(await put({ allow: ['https://example.com/path'] })).toEqual([400, 'invalid_input']);
+  expect(await erin.egress.default()).toEqual(held);
+  expect(await put({ allow: ['example.com'] })).toEqual([200, undefined]);
+  expect((await erin.egress.default()).policy.deny).toEqual([denied]);
+  expect((await erin.egress.clearDefault()).from).toBe('nothing');
+});

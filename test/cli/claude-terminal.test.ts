@@ -1,10 +1,14 @@
+import { once } from 'node:events';
+import { mkdir, readdir, readFile, readlink, stat, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { ProcessList } from '../../src/core/process.ts';
 import { claudeScene } from '../agents/scenes.ts';
 import { claudeCode } from '../fixtures/agent-programs.ts';
 import { agentScript } from '../fixtures/model-server/agent-script.ts';
 import { type ModelServer, type Reply, startModelServer } from '../fixtures/model-server/model-server.ts';
-import { patience, type SandboxHome, sandboxHome } from './sandbox-home.ts';
+import { wordsOf } from './beside.ts';
+import { patience, patiently, type SandboxHome, sandboxHome } from './sandbox-home.ts';
 
 const engines = inject('engines');
 const detach = '\x10\x11';
@@ -13,6 +17,12 @@ const scenes = [
   claudeScene(engines, 'bubblewrap', program, { GEODE_CLAUDE_PERMISSIONS: 'edits' }),
   claudeScene(engines, 'docker', program, { GEODE_CLAUDE_PERMISSIONS: 'edits' }),
 ];
+
+const testOf = (script: string) => `import os, unittest
+class Script(unittest.TestCase):
+    def test(self):
+        os.system(${JSON.stringify(script)})
+`;
 
 describe.each(scenes)('geode claude at a terminal, $name', patience, (scene) => {
   const isSkipped = scene.unavailable !== undefined;
@@ -109,6 +119,68 @@ describe.each(scenes)('geode claude at a terminal, $name', patience, (scene) => 
     await home.ok(['agent', 'stop', 'new']);
     const { processes } = await home.json<ProcessList>(['sandbox', 'ps', 'new']);
     expect(processes.filter(({ state }) => state === 'running')).toEqual([]);
+  });
+
+  it.skipIf(isSkipped)(`works on a copy of a folder, and brings back what it changed${skipped}`, async () => {
+    const project = join(home.folder, 'project');
+    await mkdir(join(project, '.git', 'hooks'), { recursive: true });
+    await mkdir(join(project, 'src'));
+    await writeFile(join(project, 'src', 'kept.txt'), 'as it was\n');
+    await writeFile(join(project, 'src', 'gone.txt'), 'not for long\n');
+    await writeFile(join(project, 'both.txt'), 'before\n');
+    await writeFile(join(project, '.git', 'config'), '[core]\n');
+    await symlink('/etc', join(project, 'outside'));
+    const claude = ['claude', '-C', 'project', '-q'];
+    // As tests, which are allowed ahead.
+    const inTest = (name: string, script: string) => [
+      { text: '', calls: [scene.write(`${name}.py`, testOf(script))] },
+      { text: '', calls: [scene.run(`python3 -m unittest ${name}`)] },
+    ];
+    const evil = [
+      'rm src/gone.txt; echo new > src/new.txt; chmod 755 src/new.txt; mkdir -p deep/er; echo x > deep/er/x',
+      'echo evil > .git/hooks/pre-commit; echo evil >> .git/config; mkdir -p sub/.GIT; echo evil > sub/.GIT/config',
+      'ln -s /etc/passwd password; mkdir outside; echo evil > outside/evil; ln -s src/new.txt inner; mkfifo pipe',
+    ];
+    steps['change the files'] = [...inTest('change', evil.join('; ')), { text: 'Changed.' }];
+    steps['look at the files'] = [
+      ...inTest('look', 'cat both.txt src/*; echo mine > both.txt'),
+      { text: 'Looked.' },
+    ];
+    const first = await home.run([...claude, 'change the files']);
+    expect(first.stdout, first.stderr).toBe('Changed.\n');
+    const read = (path: string) => readFile(join(project, path), 'utf8').catch(({ code }) => code);
+    expect(
+      await Promise.all(['src/kept.txt', 'src/gone.txt', 'src/new.txt', 'deep/er/x', 'inner'].map(read)),
+    ).toEqual([...['as it was\n', 'ENOENT', 'new\n', 'x\n', 'new\n']]);
+    expect((await stat(join(project, 'src', 'new.txt'))).mode & 0o111).not.toBe(0);
+    // Nothing that leads out of the folder, or that git would run.
+    expect(await read('.git/config')).toBe('[core]\n');
+    expect(
+      await Promise.all(['.git/hooks/pre-commit', 'sub/.GIT/config', 'password', 'pipe'].map(read)),
+    ).toEqual([...['ENOENT', 'ENOENT', 'ENOENT', 'ENOENT']]);
+    expect(await readlink(join(project, 'outside'))).toBe('/etc');
+    expect(await readFile('/etc/evil', 'utf8').catch(({ code }) => code)).toBe('ENOENT');
+    expect(first.stderr).toContain(
+      'left in the sandbox: password: it is a link that leads out of the folder',
+    );
+    expect(first.stderr).toContain('left in the sandbox: outside/evil: a link or a file is in its way');
+
+    // What a person changes meanwhile goes in; of what both changed, both are kept.
+    await writeFile(join(project, 'src', 'kept.txt'), 'changed by hand\n');
+    const child = home.start(...claude, 'look at the files');
+    const said = wordsOf(child);
+    await patiently(async () => said().includes('went in'), 'the copy');
+    await writeFile(join(project, 'both.txt'), 'by hand\n');
+    await once(child, 'close');
+    expect(said()).toContain('Looked.');
+    const looked = server.calls.findLast(({ prompt }) => prompt.includes('look at the files'));
+    expect(looked?.prompt).toMatch(/before[\s\S]*changed by hand/);
+    expect(await Promise.all(['both.txt', 'both.txt.agent'].map(read))).toEqual(['by hand\n', 'mine\n']);
+    expect((await readdir(project)).filter((name) => name.endsWith('.partial'))).toEqual([]);
+
+    const refused = await home.run(['claude', '-C', '.', 'hello']);
+    expect(refused.stderr).toContain('it would show');
+    expect(refused.code).not.toBe(0);
   });
 
   it.skipIf(isSkipped)(`says what it needs where there is no terminal${skipped}`, async () => {

@@ -21,7 +21,14 @@ const withoutJson: Readonly<Record<string, string>> = {
 
 async function typed(command: CliCommand, argv: readonly string[]) {
   const [stdout, stderr] = [new PassThrough(), new PassThrough()];
-  const streams = { stdin: new PassThrough(), stdout, stderr, setRaw: () => {} };
+  const streams = {
+    stdin: new PassThrough(),
+    inputKind: () => 'none' as const,
+    closeInput: () => {},
+    stdout,
+    stderr,
+    setRaw: () => {},
+  };
   const signal = new AbortController().signal;
   const around = { streams, host: thisHost(), cwd: '/', colours: false, signal };
   const code = await perform(command, argv, around);

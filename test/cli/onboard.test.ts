@@ -1,9 +1,12 @@
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, inject, it } from 'vitest';
+import { discordToken, startDiscord } from '../fixtures/discord-server.ts';
 import type { ModelCall, Reply } from '../fixtures/model-server/model-server.ts';
 import { startModelServer } from '../fixtures/model-server/model-server.ts';
+import { slackAppToken, slackBotToken, startSlack } from '../fixtures/slack-server.ts';
 import { startTelegram, telegramToken } from '../fixtures/telegram-server.ts';
+import { startWhatsApp, whatsAppKeys } from '../fixtures/whatsapp-server.ts';
 import { patience, patiently, type SandboxHome, sandboxHome } from './sandbox-home.ts';
 
 const { bubblewrap } = inject('engines');
@@ -184,6 +187,43 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: geode onboard${reason}`, patience
     const again = await home.ok(['onboard', '--yes', '--budget', 'none']);
     expect(again).toContain(`process ${gateway.pid}, goes on with the settings from before`);
     expect(await readFile(fileOf(home), 'utf8')).toContain('"daily_budget": null');
+  });
+
+  it('CLI-1: tries the tokens of every platform', async () => {
+    await using discord = await startDiscord();
+    await using slack = await startSlack();
+    await using whatsApp = await startWhatsApp();
+    await using home = await sandboxHome({
+      DISCORD: discordToken,
+      SLACK: slackBotToken,
+      SLACK_APP: slackAppToken,
+      WHATSAPP: whatsAppKeys.token,
+      WHATSAPP_APP: whatsAppKeys.appSecret,
+      WHATSAPP_VERIFY: whatsAppKeys.verifyToken,
+    });
+    const answers = join(home.folder, 'answers.json');
+    const { phoneNumberId } = whatsAppKeys;
+    const channels = {
+      discord: { settings: { api_url: discord.url } },
+      slack: { settings: { api_url: slack.url } },
+      whatsapp: { settings: { api_url: whatsApp.url, phone_number_id: phoneNumberId } },
+    };
+    await writeFile(answers, JSON.stringify({ channels }));
+    const tokens = [
+      'discord=DISCORD',
+      'slack=SLACK',
+      'slack.app_secret=SLACK_APP',
+      'whatsapp=WHATSAPP',
+      'whatsapp.app_secret=WHATSAPP_APP',
+      'whatsapp.verify_secret=WHATSAPP_VERIFY',
+    ].flatMap((from) => ['--token-from', from]);
+    const said = await home.ok(['onboard', '--yes', '--answers', answers, ...tokens]);
+    expect(said).toContain('✓ discord is geode\n');
+    expect(said).toContain('✓ slack is geode in Tests\n');
+    expect(said).toContain('✓ whatsapp is Geode Test (+1 555-078-3881)\n');
+    slack.revoked = true;
+    const refused = await home.run(['onboard', '--yes', '--answers', answers]);
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('token_revoked') });
   });
 
   it('refuses what does not work and changes nothing', async () => {

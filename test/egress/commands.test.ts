@@ -126,6 +126,31 @@ describe.skipIf(!bubblewrap.available)(
       expect(bridge.code).not.toBe(0);
     });
 
+    it('NET-1: geode egress default holds for new sandboxes and runs that name nothing, until it is cleared', async () => {
+      const fetched = async (path: string) =>
+        (await home.run(['run', 'python', '-c', get, `http://${own}${path}`])).stdout;
+      expect(await home.ok(['egress', 'default'])).toBe(
+        'New sandboxes and runs that name nothing may reach nothing (nobody said anything).\n',
+      );
+      const said = await home.ok(['egress', 'default', '--allow', own]);
+      expect(said).toBe(
+        `New sandboxes and runs that name nothing may reach this (you said so).\nmode allow-list\nallow ${own} (private address)\n`,
+      );
+      expect(await home.ok(['egress', 'ls'])).toBe(said);
+      expect(await fetched('/by-default')).toBe(`hello from ${own}/by-default\n`);
+      await home.ok(['sandbox', 'create', 'after']);
+      expect(await home.ok(['egress', 'ls', 'after'])).toContain(`allow ${own} (private address)`);
+      await home.ok(['host', 'stop']);
+      expect(await fetched('/after-a-stop')).toBe(`hello from ${own}/after-a-stop\n`);
+      expect(await home.ok(['egress', 'default', '--nothing'])).toContain('may reach nothing (you said so)');
+      expect(await fetched('/nothing')).not.toContain('hello');
+      expect(await home.ok(['egress', 'ls', 'after'])).toContain(`allow ${own} (private address)`);
+      expect(await home.ok(['egress', 'default', '--clear'])).toContain('(nobody said anything)');
+      const refused = await home.run(['egress', 'default', '--clear', '--nothing']);
+      expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('--nothing, or --clear')]);
+      await home.ok(['sandbox', 'rm', 'after']);
+    });
+
     it('NET-1 NET-7: geode egress allow --inspect judges the requests of HTTPS, and a new host keeps the authority that programs trust', async () => {
       await home.ok(['sandbox', 'create', 'opened']);
       const there = `127.0.0.1:${secure.port}`;

@@ -10,6 +10,7 @@ import {
 import { z } from 'zod';
 import type { GeodeClient } from '../../src/client/client.ts';
 import { createMcpServer } from '../../src/mcp/server.ts';
+import { addInputTools, inputOptions } from './conformance-inputs.ts';
 
 const png =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==';
@@ -17,12 +18,13 @@ const wav = Buffer.from('RIFF\x24\0\0\0WAVEfmt ', 'latin1').toString('base64');
 const pauseMs = 50;
 
 export function conformanceServer(client: GeodeClient, version: string): McpServer {
-  const server = createMcpServer(client, version);
+  const server = createMcpServer(client, version, inputOptions);
   server.server.registerCapabilities({ logging: {}, resources: { subscribe: true }, completions: {} });
   addContentTools(server);
   addTalkingTools(server);
   addResources(server);
   addPrompts(server);
+  addInputTools(server);
   return server;
 }
 

@@ -210,6 +210,31 @@ describe.skipIf(!bubblewrap.available)(`MCP-5: /mcp${reason}`, { timeout: 180_00
     });
   });
 
+  it('tells whoever listens for changes that there are none to hear of', async () => {
+    const { status, text } = await host.server.caller('alice')('/mcp', {
+      headers: {
+        accept: 'application/json, text/event-stream',
+        'mcp-protocol-version': '2026-07-28',
+        'mcp-method': 'subscriptions/listen',
+      },
+      json: {
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'subscriptions/listen',
+        params: {
+          _meta: {
+            'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+            'io.modelcontextprotocol/clientCapabilities': {},
+          },
+          notifications: { toolsListChanged: true },
+        },
+      },
+    });
+    expect(status).toBe(200);
+    expect(text).toMatch(/"notifications\/subscriptions\/acknowledged","params":\{"notifications":\{\}/);
+    expect(text).toContain('"resultType":"complete"');
+  });
+
   it('refuses a wrong key, a foreign page and a foreign name', async () => {
     const url = new URL('/mcp', host.server.url);
     const ask = (headers: Readonly<Record<string, string>>) =>

@@ -50,6 +50,7 @@ describe.skipIf(!everything.available)(`MCP servers of the operator${skipped}`, 
         scripted: { kind: 'anthropic', base_url: `${model.url}/v1`, api_key: 'the-key' },
       }),
       GEODE_PROVIDERS_DEFAULT: 'scripted/small',
+      GEODE_EGRESS_DENY: JSON.stringify([`localhost:${new URL(http.url).port}`]),
       GEODE_MCP_SERVERS: JSON.stringify({
         everything: {
           command: ['/opt/node/node', program, 'stdio'],
@@ -62,6 +63,9 @@ describe.skipIf(!everything.available)(`MCP servers of the operator${skipped}`, 
           timeout: 5,
         },
         web: { url: http.url, secret: 'web-token' },
+        keyed: { binding: `keyed=${http.url} add=header:X-Key` },
+        astray: { binding: `keyed=${new URL('/astray', http.url)} add=header:X-Key` },
+        denied: { url: http.url.replace('127.0.0.1', 'localhost') },
         private: { url: http.url, users: ['carol'] },
         missing: { command: ['/no/such/program'] },
       }),
@@ -190,7 +194,7 @@ describe.skipIf(!everything.available)(`MCP servers of the operator${skipped}`, 
     await using without = await inside('web__*');
     expect((await without.client.listTools()).tools).toEqual([]);
     const failed = (await operator.tools.servers()).find(({ name }) => name === 'web');
-    expect(failed?.reason).toContain('is not stored as web-token');
+    expect(failed?.reason).toContain('needs the secret web-token, which is not set');
     await operator.secrets.set('web-token', key);
     const named = await eventually(
       async () => {
@@ -203,6 +207,39 @@ describe.skipIf(!everything.available)(`MCP servers of the operator${skipped}`, 
     );
     expect(named).toEqual({ text: 'Hello, Ada', failed: false });
     expect(JSON.stringify(await client.tools.calls({ limit: 100 }))).not.toContain(key);
+  });
+
+  it('MCP-4: a server behind a binding gets its credential as the binding says, never gives it away, and is bounded', async () => {
+    const operator = createClient(unixTransport(opened.socket.path));
+    await operator.secrets.set('keyed', key);
+    await using session = await inside('keyed__*', 'astray__*', 'denied__*');
+    const { tools } = await session.client.listTools();
+    expect(tools.map(({ name }) => name).toSorted()).toEqual([
+      'keyed__greet',
+      'keyed__huge',
+      'keyed__reveal',
+    ]);
+    expect(await textOf(session, 'keyed__greet', { name: 'Ada' })).toEqual({
+      text: 'Hello, Ada',
+      failed: false,
+    });
+    // What it was sent, as it says itself.
+    const { text } = await textOf(session, 'keyed__reveal');
+    expect(text).toMatch(/^x-key: \*+$/);
+    expect((await textOf(session, 'keyed__huge')).failed).toBe(true);
+    const servers = await operator.tools.servers();
+    const reasonOf = (server: string) => servers.find(({ name }) => name === server)?.reason;
+    expect(reasonOf('astray')).toContain('307');
+    expect(reasonOf('denied')).toContain('denied access (HTTP 403)');
+    const crossed = await operator.egress.log({ limit: 100 });
+    expect(crossed).toContainEqual(
+      expect.objectContaining({ sandboxId: 'mcp-keyed', via: 'binding', rule: 'bind keyed', status: 200 }),
+    );
+    expect(crossed).toContainEqual(expect.objectContaining({ sandboxId: 'mcp-denied', verdict: 'denied' }));
+    expect(JSON.stringify([crossed, servers, await client.tools.calls({ limit: 100 })])).not.toContain(key);
+    // A secret that was changed holds for the next call.
+    await operator.secrets.set('keyed', 'another-key-than-before');
+    expect((await textOf(session, 'keyed__greet', { name: 'Ada' })).failed).toBe(true);
   });
 
   it("MCP-4: the built-in agent has the session's tools beside its own", async () => {
@@ -241,11 +278,19 @@ async function httpServer(): Promise<{ readonly url: string } & AsyncDisposable>
     server.registerTool('greet', { description: 'Greets.', inputSchema }, ({ name }) => ({
       content: [{ type: 'text', text: `Hello, ${name}` }],
     }));
+    server.registerTool('reveal', { description: 'Says what it was sent.' }, ({ http: sent }) => ({
+      content: [{ type: 'text', text: `x-key: ${sent?.req?.headers.get('x-key')}` }],
+    }));
+    server.registerTool('huge', { description: 'Says too much.' }, () => ({
+      content: [{ type: 'text', text: 'x'.repeat(11 * 1024 * 1024) }],
+    }));
     return server;
   });
   const handler = getRequestListener((request) => answer(request));
   const http = createServer((request, response) => {
-    if (request.headers.authorization === `Bearer ${key}`) void handler(request, response);
+    const { authorization, 'x-key': own } = request.headers;
+    if (request.url === '/astray') response.writeHead(307, { location: '/mcp' }).end();
+    else if (authorization === `Bearer ${key}` || own === key) void handler(request, response);
     else response.writeHead(401).end();
   });
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));

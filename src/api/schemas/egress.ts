@@ -69,7 +69,7 @@ export const egressSchema = z
       .max(32)
       .optional(),
   })
-  .describe('What it may reach. Left out: what the config says.')
+  .describe('What it may reach. Left out: the default of the user, or what the config says.')
   .meta({ id: 'Egress' });
 
 export const egressStateSchema = z
@@ -81,6 +81,14 @@ export const egressStateSchema = z
     bindings: z.array(bindingSchema),
   })
   .meta({ id: 'EgressState' });
+
+export const egressDefaultSchema = egressStateSchema
+  .extend({
+    from: z
+      .enum(['user', 'config', 'nothing'])
+      .describe('Who said so; `nothing`: nobody, and nothing passes.'),
+  })
+  .meta({ id: 'EgressDefault' });
 
 export const egressChangeSchema = z
   .strictObject({
@@ -212,6 +220,7 @@ export const rotatedSchema = z
   .object({ sealed: z.int().describe('How many secrets, of all users.') })
   .meta({ id: 'RotatedSecrets' });
 
+export type WireEgressDefault = z.infer<typeof egressDefaultSchema>;
 export type WireEgressState = z.infer<typeof egressStateSchema>;
 export type WireGrants = z.infer<typeof grantsSchema>;
 export type WireEgressLog = z.infer<typeof egressLogSchema>;

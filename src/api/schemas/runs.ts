@@ -100,6 +100,53 @@ export const runResultSchema = z
   })
   .meta({ id: 'RunResult' });
 
+export const runListQuery = z.strictObject({
+  limit: z.coerce.number().int().min(1).max(200).default(50),
+  before: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .optional()
+    .describe(
+      'Only those that began before this time: the `at` of the last one of a page leads to the next.',
+    ),
+});
+
+export const runParams = z.object({ id: z.string().min(1).max(100) });
+
+const runSummarySchema = z
+  .object({
+    id: z.string(),
+    at: z.number().describe('When it began.'),
+    language: z.string(),
+    outcome: z
+      .enum(['succeeded', 'failed', 'killed', 'timed-out', 'out-of-memory', 'compile-failed', 'stopped'])
+      .describe('stopped: by its caller or by a failure, before it had an exit.'),
+    exit_code: z.int().nullable(),
+    signal: z.string().nullable(),
+    duration_ms: z.number(),
+    runtime: z.string(),
+    grade: z.string(),
+    title: z.string().describe('The first line of the code.'),
+  })
+  .meta({ id: 'RunSummary' });
+
+export const runListSchema = z.object({ runs: z.array(runSummarySchema) }).meta({ id: 'RunList' });
+
+export const runRecordSchema = runSummarySchema
+  .extend({
+    code: z.string().describe('Without what looks like a secret; 64 kB at most.'),
+    output: z
+      .array(z.object({ stream: z.enum(['stdout', 'stderr']), text: z.string() }))
+      .describe('Of the compiler too, in the order in which it came; 64 kB at most.'),
+    dropped_bytes: z.int().describe('Of output, beyond what is kept.'),
+    artifacts: z.array(z.string()).describe('Paths of files that were brought back; not their content.'),
+    denied: z.array(z.string()).describe('What it was refused, as host:port.'),
+  })
+  .meta({ id: 'RunRecord' });
+
+export type WireRunSummary = z.infer<typeof runSummarySchema>;
+export type WireRunRecord = z.infer<typeof runRecordSchema>;
 export type WireRun = z.infer<typeof runSchema>;
 export type WireRunEvent = z.infer<typeof runEventSchema>;
 export type WireRunResult = z.infer<typeof runResultSchema>;

@@ -1,4 +1,4 @@
-import type { BusMessage, Claim, ClaimOptions, Ending, NewMessage } from '../../core/bus.ts';
+import type { BusMessage, Claim, ClaimOptions, Ending, NewMessage, Retry } from '../../core/bus.ts';
 import { GeodeError } from '../../core/errors.ts';
 import type { Sql } from '../../ledger/connection.ts';
 import { messageOf } from './rows.ts';
@@ -67,14 +67,21 @@ export function renewLease(sql: Sql, claim: Claim, leaseUntil: number): void {
   checkHeld(changes, claim);
 }
 
+export function storeDraft(sql: Sql, claim: Claim, platformId: string): void {
+  const { changes } = sql.run`UPDATE bus_inbox SET draft = ${platformId}
+    WHERE id = ${claim.message.id} AND epoch = ${claim.epoch} AND state = 'running'`;
+  checkHeld(changes, claim);
+}
+
 export function endMessage(sql: Sql, claim: Claim, { state, record }: Ending): void {
   const { changes } = sql.run`UPDATE bus_inbox SET state = ${state}, record = ${record ?? null}
     WHERE id = ${claim.message.id} AND epoch = ${claim.epoch} AND state = 'running'`;
   checkHeld(changes, claim);
 }
 
-export function giveBack(sql: Sql, claim: Claim, due: number, reason: string): void {
-  const { changes } = sql.run`UPDATE bus_inbox SET state = 'waiting', due = ${due}, reason = ${reason}
+export function giveBack(sql: Sql, claim: Claim, { due, reason, isNoTry = false }: Retry): void {
+  const { changes } = sql.run`UPDATE bus_inbox
+    SET state = 'waiting', due = ${due}, reason = ${reason}, tries = tries - ${isNoTry ? 1 : 0}
     WHERE id = ${claim.message.id} AND epoch = ${claim.epoch} AND state = 'running'`;
   checkHeld(changes, claim);
 }

@@ -2,6 +2,7 @@ import type { GeodeClient } from '../../client/client.ts';
 import { GeodeError } from '../../core/errors.ts';
 import { type CliCommand, type CliContext, exitCodes, interruptedCode, text } from '../command.ts';
 import { exitCodeOf } from '../input/sandbox-options.ts';
+import { wrongUsage } from '../input/values.ts';
 import { printableLine } from '../render/printable.ts';
 import { showAgent } from '../render/show-agent.ts';
 import { explainExit } from '../render/show-process.ts';
@@ -17,20 +18,35 @@ export const claudeCommand: CliCommand = {
     ['geode claude', 'its own screen, in the chat called claude; Ctrl-P Ctrl-Q leaves it running'],
     ['geode claude "write fizzbuzz and run it"', 'one turn of the same conversation, as text'],
     ['geode claude --chat demo "and now in Go"', 'goes on with another conversation'],
+    ['geode claude -C . "fix the tests"', 'on a copy of this folder; what it changed is brought back'],
     ['geode secrets set anthropic', 'once before: the key stays outside of the sandbox'],
   ],
   options: {
     chat: { type: 'string', value: 'CHAT', description: 'which conversation and sandbox (default: claude)' },
+    folder: {
+      type: 'string',
+      short: 'C',
+      value: 'FOLDER',
+      description: 'copy it into a sandbox of its own, and bring back what the agent changed',
+    },
     model: { type: 'string', value: 'NAME', description: 'for a new conversation, instead of the usual one' },
     quiet: { type: 'boolean', short: 'q', description: 'only the answer' },
     ...forUserOption,
   },
   async run(context) {
-    const { positionals, values } = context;
-    const prompt = positionals.join(' ');
-    const chat = text(values, 'chat') ?? 'claude';
+    const { positionals, values, json, streams } = context;
+    const prompt = positionals.join(' ').trim();
+    if (prompt === '' && (json || !hasTerminal(streams))) throw noTerminal();
     const client = userClient(context);
-    return prompt.trim() === '' ? atTerminal(client, chat, context) : oneTurn(client, chat, prompt, context);
+    const folder = text(values, 'folder');
+    const named = text(values, 'chat');
+    if (folder !== undefined && named !== undefined)
+      throw wrongUsage('-C has a conversation of its own for each folder; leave --chat out');
+    const work = (chat: string) =>
+      prompt === '' ? atTerminal(client, chat, context) : oneTurn(client, chat, prompt, context);
+    if (folder === undefined) return work(named ?? 'claude');
+    const { inFolder } = await import('../folder/in-folder.ts');
+    return inFolder(client, folder, context, work);
   },
 };
 
@@ -57,15 +73,10 @@ async function atTerminal(
   chat: string,
   context: CliContext,
 ): Promise<number> {
-  const { streams, values, signal, err, json } = context;
-  if (json || !hasTerminal(streams)) {
-    throw new GeodeError('invalid_input', 'geode claude without a prompt needs a terminal; here is none.', {
-      hint: 'Say in words what to do: geode claude "write fizzbuzz and run it".',
-      details: { usage: true },
-    });
-  }
+  const { streams, values, signal, err } = context;
   const size = terminalSize(streams);
-  const back = `geode claude --chat ${printableLine(chat)}`;
+  const folder = text(values, 'folder');
+  const back = `geode claude ${folder === undefined ? `--chat ${chat}` : `-C ${folder}`}`;
   const options = { driver: 'claude', model: text(values, 'model'), size, signal } as const;
   const { process, isNew } = await agents.terminal(chat, options);
   if (isNew)
@@ -76,6 +87,13 @@ async function atTerminal(
     explainExit(left.exit, context);
     return exitCodeOf(left.exit);
   }
-  err(`\ndetached; ${back} comes back to it`);
+  err(`\ndetached; ${printableLine(back)} comes back to it`);
   return left.type === 'detached' ? exitCodes.done : interruptedCode(left.reason);
+}
+
+function noTerminal(): GeodeError {
+  return new GeodeError('invalid_input', 'geode claude without a prompt needs a terminal; here is none.', {
+    hint: 'Say in words what to do: geode claude "write fizzbuzz and run it".',
+    details: { usage: true },
+  });
 }

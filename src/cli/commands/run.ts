@@ -1,12 +1,12 @@
-import { readFile } from 'node:fs/promises';
+// Loaded with the first use, which `node:fs/promises` is not.
+import { promises } from 'node:fs';
 import { basename } from 'node:path';
-import { buffer } from 'node:stream/consumers';
 import type { LiveRunOptions } from '../../client/run-socket.ts';
 import type { RemoteRunEvent } from '../../client/runs.ts';
 import { GeodeError } from '../../core/errors.ts';
 import type { RunEvent } from '../../core/run.ts';
 import { languageOf, languageOfFile, languages } from '../../runs/languages/index.ts';
-import { foldRun } from '../../runs/result.ts';
+import { type Artifact, foldRun } from '../../runs/result.ts';
 import { type CliCommand, type CliContext, text, texts } from '../command.ts';
 import { connectRuns } from '../hosting.ts';
 import { egressFrom, egressOptions, showDenied, warnIfAdvice } from '../input/egress-options.ts';
@@ -20,8 +20,8 @@ import {
 } from '../input/sandbox-options.ts';
 import { atCode } from '../input/split-arguments.ts';
 import { showRun } from '../render/show-run.ts';
-import { orNotRun } from '../run-command.ts';
-import { saveArtifacts } from '../save-artifacts.ts';
+import { orNotRun, stdinOf } from '../run-command.ts';
+import type { Streams } from '../streams.ts';
 
 export const runCommand: CliCommand = {
   name: 'run',
@@ -71,7 +71,7 @@ export const runCommand: CliCommand = {
   },
   split: atCode,
   async run(context) {
-    const { code, language, argv, stdin } = await codeFrom(context.positionals);
+    const { code, language, argv, stdin } = await codeFrom(context.positionals, context.streams);
     const options = { ...(await optionsFrom(context)), argv, ...stdin };
     return orNotRun(context, async () => {
       await using host = connectRuns(context);
@@ -99,7 +99,7 @@ async function showToEnd(events: AsyncIterable<RunEvent>, context: CliContext): 
     ...result
   } = await (json ? foldRun(events) : foldRun(showRun(events, quiet, context), { outputLimitBytes: 0 }));
   const folder = text(values, 'output') ?? 'artifacts';
-  const saved = await saveArtifacts(folder, artifacts);
+  const saved = artifacts.length === 0 ? [] : await save(folder, artifacts);
   if (json) {
     const { compile, ...rest } = result;
     const compiler =
@@ -119,6 +119,11 @@ async function showToEnd(events: AsyncIterable<RunEvent>, context: CliContext): 
   return exitCodeOf(result);
 }
 
+async function save(folder: string, artifacts: readonly Artifact[]): Promise<readonly string[]> {
+  const { saveArtifacts } = await import('../save-artifacts.ts');
+  return saveArtifacts(folder, artifacts);
+}
+
 interface Source {
   readonly code: Uint8Array;
   readonly language: string;
@@ -127,12 +132,13 @@ interface Source {
 }
 
 /** `script.py …`, `python -c CODE …` or `python - …`. Stdin is the code's, unless it is the code. */
-async function codeFrom([first, ...rest]: readonly string[]): Promise<Source> {
-  const stdin = process.stdin.isTTY ? {} : { stdin: process.stdin as AsyncIterable<Uint8Array> };
+async function codeFrom([first, ...rest]: readonly string[], streams: Streams): Promise<Source> {
+  const piped = stdinOf(streams);
+  const stdin = piped === undefined ? {} : { stdin: piped };
   if (first === undefined) throw usage('There is nothing to run.');
   const language = languageOfFile(first);
   if (language !== undefined) {
-    const code = await readFile(first).catch((cause) => {
+    const code = await promises.readFile(first).catch((cause) => {
       throw new GeodeError('invalid_input', `${first} cannot be read: ${cause.message}.`, { cause });
     });
     return { code, language: language.name, argv: rest, stdin };
@@ -140,8 +146,10 @@ async function codeFrom([first, ...rest]: readonly string[]): Promise<Source> {
   const { name } = languageOf(first);
   const [flag, code, ...argv] = rest;
   if (flag === '-c' && code !== undefined) return { code: Buffer.from(code), language: name, argv, stdin };
-  if (flag === '-')
-    return { code: await buffer(process.stdin), language: name, argv: rest.slice(1), stdin: {} };
+  if (flag === '-') {
+    const { buffer } = await import('node:stream/consumers');
+    return { code: await buffer(streams.stdin), language: name, argv: rest.slice(1), stdin: {} };
+  }
   throw usage(`There is no code to run: say geode run ${first} -c CODE, or - to read it from stdin.`);
 }
 
@@ -173,7 +181,7 @@ async function filesFrom(wanted: readonly string[]): Promise<Readonly<Record<str
   const files = wanted.map(async (word) => {
     const at = word.lastIndexOf('=');
     const [path, name] = at > 0 ? [word.slice(0, at), word.slice(at + 1)] : [word, basename(word)];
-    const content = await readFile(path).catch((cause) => {
+    const content = await promises.readFile(path).catch((cause) => {
       throw new GeodeError('invalid_input', `--file ${path} cannot be read: ${cause.message}.`, { cause });
     });
     return [name, content] as const;

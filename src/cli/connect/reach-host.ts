@@ -39,7 +39,7 @@ export async function reachHost(
 ): Promise<string | undefined> {
   const { stateDir, linger } = await reachSettings(context);
   const { signal } = context;
-  const until = performance.now() + waitMs + startMs;
+  const until = now() + waitMs + startMs;
   let refusal: string | undefined;
   /** Who takes over wants another host than the one that is there. */
   let unwanted = takeOver;
@@ -55,7 +55,7 @@ export async function reachHost(
   };
   for (;;) {
     throwIfCancelled(signal, 'Waiting for the host of the sandboxes');
-    if (performance.now() > until) throw unanswered(stateDir);
+    if (now() > until) throw unanswered(stateDir);
     const found = await look();
     if (found !== undefined || linger === 0) return found;
     const { makeStateFolder, tryLock } = await import('../../ledger/host-lock.ts');
@@ -81,6 +81,11 @@ export async function reachHost(
   }
 }
 
+/** In ms. The clock of `performance` takes a millisecond to load, which is no part of any other command's wait. */
+function now(): number {
+  return process.uptime() * 1000;
+}
+
 /** Undefined when nobody is there, or nobody who stays. */
 async function lookForHost(
   context: Reaching,
@@ -89,7 +94,7 @@ async function lookForHost(
   const { signal } = context;
   const { stateDir, marks } = await reachSettings(context);
   const serves = namedHost(stateDir)?.serves;
-  if (serves === undefined || !(await isOwnSocket(serves.api))) return undefined;
+  if (serves === undefined || !isOwnSocket(serves.api)) return undefined;
   const answering = { ms: answerDeadlineMs, what: 'The answer of the host', signal };
   const orUnanswered = (error: unknown) => {
     throw isGeodeError(error, 'timed_out') ? unanswered(stateDir) : error;

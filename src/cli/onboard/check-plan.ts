@@ -46,11 +46,7 @@ export async function tryChannel(plan: ChannelPlan, context: CliContext): Promis
     }
     values[field.key] = value;
   }
-  const who = await checkChannel(name, settings.data, values);
-  return {
-    what: name,
-    found: who === undefined ? 'stored; it is tried when the gateway starts' : `is ${who}`,
-  };
+  return { what: name, found: `is ${await checkChannel(name, settings.data, values)}` };
 }
 
 async function keptValue({ settings }: ChannelPlan, field: ChannelField, { loaded }: CliContext) {

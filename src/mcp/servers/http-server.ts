@@ -1,31 +1,35 @@
-/** A server over HTTP. The credential is added here, outside of every sandbox. */
+/** A server over HTTP. A binding adds the credential, outside of every sandbox. */
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { GeodeError } from '../../core/errors.ts';
 import type { OpenedServer } from './external-server.ts';
 
-export interface HttpServerOptions {
-  readonly url: string;
-  /** The value of the secret, looked up at each start; undefined where none is needed. */
-  readonly secret: (() => string) | undefined;
+/** The binding that leads to it. */
+export interface HttpWay extends Disposable {
+  fetch(url: string | URL, init?: RequestInit): Promise<Response>;
 }
 
 /** Bytes of one answer, or of all events of one stream. */
 const mostBytes = 10 * 1024 * 1024;
 
-export async function openHttp({ url, secret }: HttpServerOptions): Promise<OpenedServer> {
-  const headers = secret === undefined ? {} : { authorization: `Bearer ${secret()}` };
+/** The way is disposed of with it. */
+export async function openHttp(url: string, way: HttpWay): Promise<OpenedServer> {
   const transport = new StreamableHTTPClientTransport(new URL(url), {
-    // Another address could be anybody's, and would be sent the credential.
-    requestInit: { headers, redirect: 'error' },
-    fetch: async (input, init) => bounded(await fetch(input, init)),
+    fetch: async (input, init) => bounded(settled(await way.fetch(input, init))),
   });
   return {
     transport,
     lastWords: () => '',
     [Symbol.asyncDispose]: async () => {
       await transport.close();
+      way[Symbol.dispose]();
     },
   };
+}
+
+/** Another address could be anybody's. */
+function settled(response: Response): Response {
+  if (response.status < 300 || response.status >= 400) return response;
+  throw new Error(`it redirects (HTTP ${response.status}), which is not followed; name the address itself`);
 }
 
 function bounded(response: Response): Response {

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { promises as files } from 'node:fs';
 import { posix } from 'node:path';
 import type { Prestart, Waiting } from '../languages/language.ts';
 
@@ -28,6 +28,6 @@ export const pythonPrestart: Prestart = {
 async function gateIn(scratch: string, name: string): Promise<Waiting['gate']> {
   return {
     path: `${scratch}/.geode-gate/${name}`,
-    content: await readFile(new URL(name, import.meta.url)),
+    content: await files.readFile(new URL(name, import.meta.url)),
   };
 }

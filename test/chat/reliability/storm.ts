@@ -51,6 +51,7 @@ export async function storm(options: StormOptions): Promise<Storm> {
   const writing = people.write(stop.signal);
   let killed = 0;
   let drops = 0;
+  let returning = Promise.resolve();
   try {
     for (const { at, kind } of plan) {
       await heard(people, at);
@@ -59,14 +60,19 @@ export async function storm(options: StormOptions): Promise<Storm> {
         disturb(telegram, kind);
         continue;
       }
+      // People go on writing and the platform goes on failing while it is away.
+      await returning;
       const which = Math.floor(random() * gateways.length);
       const [gateway, child] = [gateways[which], running[which]];
       if (gateway === undefined || child === undefined) continue;
       await ended(child, 'SIGKILL');
       killed += 1;
-      await delay(random() * mostAwayMs);
-      running[which] = await start(gateway);
+      const awayMs = random() * mostAwayMs;
+      returning = delay(awayMs).then(async () => {
+        running[which] = await start(gateway);
+      });
     }
+    await returning;
     using memory = new MemorySamples(running[0]?.pid);
     await writing;
     await settled();
@@ -77,7 +83,7 @@ export async function storm(options: StormOptions): Promise<Storm> {
     };
   } finally {
     stop.abort();
-    await writing;
+    await Promise.allSettled([writing, returning]);
   }
 }
 

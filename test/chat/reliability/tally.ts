@@ -91,9 +91,19 @@ function countQuestion(
   const times = shown.filter((each) => each === reply.text).length;
   if (reply.text !== answer) {
     tally.failed.push(`${answer}: ${reply.text}`);
-    if (reply.state === 'sent' && times === 0) tally.lost.push(`${answer}: ${reply.text}`);
+    const isTold = shown.some((each) => unescaped(each).startsWith(firstLine(reply.text)));
+    if (reply.state === 'sent' && !isTold) tally.lost.push(`${answer}: ${reply.text}`);
   } else if (times > 1) tally.doubled.push(`${answer}: read ${times} times`);
   else if (reply.state === 'unknown') tally.unknown += 1;
   else if (reply.state === 'sent' && times === 1) tally.once += 1;
   else tally.lost.push(`${answer}: ${reply.state}, read ${times} times`);
+}
+
+function firstLine(text: string): string {
+  return text.split('\n', 1)[0] ?? '';
+}
+
+/** As the person reads it: marks that would be formatting are escaped on the wire. */
+function unescaped(text: string): string {
+  return text.replaceAll(/\\(.)/g, '$1');
 }

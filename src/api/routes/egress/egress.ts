@@ -1,22 +1,36 @@
 /** What the caller's sandboxes and runs tried to reach, what it cost, and what they can be bound to. */
 import { GeodeError } from '../../../core/errors.ts';
 import { knownBindings } from '../../../egress/bindings.ts';
-import type { EgressHost } from '../../../egress/open-egress.ts';
+import type { EgressDefault, EgressHost } from '../../../egress/open-egress.ts';
+import { newEgress } from '../../egress-reach.ts';
 import { requireScope } from '../../guards/auth.ts';
-import { defineRoute, json, refusals, security } from '../../route.ts';
+import {
+  bodyRefusals,
+  defineRoute,
+  json,
+  jsonBody,
+  limitEntryBody,
+  notFoundRefusal,
+  refusals,
+  security,
+} from '../../route.ts';
 import {
   bindingsSchema,
+  egressDefaultSchema,
   egressLogQuery,
   egressLogSchema,
+  egressSchema,
   egressUsageQuery,
   egressUsageSchema,
   grantQuery,
   grantsSchema,
   removedGrantsSchema,
 } from '../../schemas/egress.ts';
-import { toWire } from '../../schemas/names.ts';
+import { fromWire, toWire } from '../../schemas/names.ts';
+import { stateOf } from './state.ts';
 
 const tags = ['egress'];
+const defaultPath = '/api/v1/egress/default';
 
 export function egressRoutes(host: EgressHost) {
   return [
@@ -87,6 +101,58 @@ export function egressRoutes(host: EgressHost) {
     defineRoute(
       {
         method: 'get',
+        path: defaultPath,
+        summary: 'What new sandboxes and runs of the caller may reach that name nothing',
+        tags,
+        security,
+        middleware: requireScope('sandboxes:read'),
+        responses: { 200: json('It, and who said so.', egressDefaultSchema), ...refusals },
+      },
+      (context) => context.json(shownDefault(host.defaultOf(context.var.caller.user)), 200),
+    ),
+    defineRoute(
+      {
+        method: 'put',
+        path: defaultPath,
+        summary: 'Say what new sandboxes and runs of the caller may reach that name nothing',
+        description:
+          'Sandboxes that are there keep what they have. Private addresses and the upstream of a binding need the scope `admin`.',
+        tags,
+        security,
+        middleware: [requireScope('sandboxes:write'), limitEntryBody],
+        request: { body: jsonBody('All that they may reach.', egressSchema) },
+        responses: {
+          200: json('What holds now.', egressDefaultSchema),
+          ...refusals,
+          ...bodyRefusals,
+          ...notFoundRefusal,
+        },
+      },
+      (context) => {
+        const { user } = context.var.caller;
+        host.setDefault(user, newEgress(context, host, fromWire(context.req.valid('json'))));
+        return context.json(shownDefault(host.defaultOf(user)), 200);
+      },
+    ),
+    defineRoute(
+      {
+        method: 'delete',
+        path: defaultPath,
+        summary: 'Let what the config says hold again for new sandboxes and runs of the caller',
+        tags,
+        security,
+        middleware: requireScope('sandboxes:write'),
+        responses: { 200: json('What holds now.', egressDefaultSchema), ...refusals },
+      },
+      (context) => {
+        const { user } = context.var.caller;
+        host.setDefault(user, undefined);
+        return context.json(shownDefault(host.defaultOf(user)), 200);
+      },
+    ),
+    defineRoute(
+      {
+        method: 'get',
         path: '/api/v1/egress/grants',
         summary: 'What the caller allowed when asked, for one sandbox or for good',
         description: 'Counts where the mode is `ask`.',
@@ -117,4 +183,8 @@ export function egressRoutes(host: EgressHost) {
       },
     ),
   ] as const;
+}
+
+function shownDefault({ from, spec }: EgressDefault) {
+  return { from, ...stateOf(spec) };
 }

@@ -4,7 +4,6 @@ import type { EgressPolicy, EgressSpec } from '../../../core/egress.ts';
 import { GeodeError } from '../../../core/errors.ts';
 import { allowing, denying } from '../../../egress/change-policy.ts';
 import type { EgressHost } from '../../../egress/open-egress.ts';
-import { denyAll } from '../../../egress/rules.ts';
 import { changedEgress, egressOf } from '../../egress-reach.ts';
 import type { ApiEnv } from '../../environment.ts';
 import { signalOf } from '../../events.ts';
@@ -25,12 +24,12 @@ import {
   egressStateSchema,
   learnedSchema,
 } from '../../schemas/egress.ts';
-import { fromWire, toWire } from '../../schemas/names.ts';
+import { fromWire } from '../../schemas/names.ts';
 import { chatParams } from '../../schemas/sandboxes.ts';
+import { nothing, stateOf } from './state.ts';
 
 const path = '/api/v1/sandboxes/{chat}/egress';
 const tags = ['egress'];
-const nothing: EgressSpec = { policy: denyAll, bindings: [] };
 const changes = {
   200: json('What it may reach now.', egressStateSchema),
   ...sandboxRefusals,
@@ -65,7 +64,7 @@ export function policyRoutes(host: EgressHost) {
       },
       async (context) => {
         const spec = await context.var.sandboxes.egress(context.req.valid('param').chat);
-        return context.json(stateOf(spec ?? nothing), 200);
+        return context.json(stateOf(spec), 200);
       },
     ),
     defineRoute(
@@ -198,9 +197,4 @@ export function policyRoutes(host: EgressHost) {
 
 function untilOf(forMs: number | undefined): number | undefined {
   return forMs === undefined ? undefined : Date.now() + forMs;
-}
-
-function stateOf({ policy, bindings }: EgressSpec) {
-  const { bridges = [], ...rest } = policy;
-  return toWire({ ...rest, bridges, bindings });
 }

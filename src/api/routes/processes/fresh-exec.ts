@@ -43,7 +43,8 @@ async function runFresh(
   const { type: _, sandbox: wanted, ...wire } = first;
   const { runtime, egress: asked, ...spec } = fromWire(wanted);
   checkReach(context, runtime === undefined ? {} : { runtime });
-  const egress = asked === undefined ? host?.initial : newEgress(context, host, asked);
+  const egress =
+    asked === undefined ? host?.initial(context.var.caller.user) : newEgress(context, host, asked);
   const signal = AbortSignal.any([conversation.signal, context.var.stopping]);
   await using sandbox = await open(spec, {
     ...(runtime !== undefined && { runtime }),

@@ -1,4 +1,4 @@
-import type { BusMessage, Claim, ClaimOptions, Ending, NewMessage } from '../../../core/bus.ts';
+import type { BusMessage, Claim, ClaimOptions, Ending, NewMessage, Retry } from '../../../core/bus.ts';
 import { GeodeError } from '../../../core/errors.ts';
 import { messageOf } from '../rows.ts';
 import type { Transaction } from './database.ts';
@@ -87,14 +87,25 @@ export async function renewLease(sql: Transaction, claim: Claim, leaseUntil: num
   checkHeld(changed, claim);
 }
 
+export async function storeDraft(sql: Transaction, claim: Claim, platformId: string): Promise<void> {
+  const changed = await sql.run`UPDATE bus_inbox SET draft = ${platformId}
+    WHERE id = ${claim.message.id} AND epoch = ${claim.epoch} AND state = 'running'`;
+  checkHeld(changed, claim);
+}
+
 export async function endMessage(sql: Transaction, claim: Claim, { state, record }: Ending): Promise<void> {
   const changed = await sql.run`UPDATE bus_inbox SET state = ${state}, record = ${record ?? null}
     WHERE id = ${claim.message.id} AND epoch = ${claim.epoch} AND state = 'running'`;
   checkHeld(changed, claim);
 }
 
-export async function giveBack(sql: Transaction, claim: Claim, due: number, reason: string): Promise<void> {
-  const changed = await sql.run`UPDATE bus_inbox SET state = 'waiting', due = ${due}, reason = ${reason}
+export async function giveBack(
+  sql: Transaction,
+  claim: Claim,
+  { due, reason, isNoTry = false }: Retry,
+): Promise<void> {
+  const changed = await sql.run`UPDATE bus_inbox
+    SET state = 'waiting', due = ${due}, reason = ${reason}, tries = tries - ${isNoTry ? 1 : 0}
     WHERE id = ${claim.message.id} AND epoch = ${claim.epoch} AND state = 'running'`;
   checkHeld(changed, claim);
 }

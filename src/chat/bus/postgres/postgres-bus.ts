@@ -11,13 +11,23 @@ import type {
   NewMessage,
   NewReply,
   ReplyClaim,
+  Retry,
 } from '../../../core/bus.ts';
 import type { Log } from '../../../core/log.ts';
 import { messageOf } from '../rows.ts';
 import { Database, type Row, type Transaction } from './database.ts';
-import { claimNext, endMessage, giveBack, messageRow, placeOf, renewLease, storeMessage } from './inbox.ts';
+import {
+  claimNext,
+  endMessage,
+  giveBack,
+  messageRow,
+  placeOf,
+  renewLease,
+  storeDraft,
+  storeMessage,
+} from './inbox.ts';
 import { Notices } from './notices.ts';
-import { claimNextReply, recordDelivery, replyRow, storeReply } from './outbox.ts';
+import { claimNextReply, hasUnsent, recordDelivery, renewSending, replyRow, storeReply } from './outbox.ts';
 
 export interface PostgresBusOptions {
   /** `postgres://user:password@host/database`. */
@@ -81,14 +91,17 @@ export class PostgresBus implements Bus, AsyncDisposable {
     return this.#database.write(async (sql) => renewLease(sql, claim, (await this.#now(sql)) + leaseMs));
   }
 
+  keepDraft(claim: Claim, platformId: string): Promise<void> {
+    return this.#database.write((sql) => storeDraft(sql, claim, platformId));
+  }
+
   finish = (claim: Claim, ending: Ending) =>
     this.#write(async (sql, now) => {
       await endMessage(sql, claim, ending);
       for (const reply of ending.replies ?? []) await storeReply(sql, reply, now);
     });
 
-  retry = (claim: Claim, { due, reason }: { readonly due: number; readonly reason: string }) =>
-    this.#write((sql) => giveBack(sql, claim, due, reason));
+  retry = (claim: Claim, retry: Retry) => this.#write((sql) => giveBack(sql, claim, retry));
 
   place = (id: number) => this.#database.read((sql) => placeOf(sql, id));
 
@@ -116,6 +129,12 @@ export class PostgresBus implements Bus, AsyncDisposable {
       'reply',
     );
   }
+
+  renewReply(claim: ReplyClaim, leaseMs: number): Promise<void> {
+    return this.#database.write(async (sql) => renewSending(sql, claim, (await this.#now(sql)) + leaseMs));
+  }
+
+  isUnsent = (channel: string, lane: string) => this.#database.read((sql) => hasUnsent(sql, channel, lane));
 
   delivered = (claim: ReplyClaim, delivery: Delivery) =>
     this.#write((sql) => recordDelivery(sql, claim, delivery));

@@ -4,9 +4,9 @@ import { type CliCommand, type CliContext, exitCodes, text } from '../../command
 import { chatOptions } from '../../input/chat-name.ts';
 import { wrongUsage } from '../../input/values.ts';
 import { spanText } from '../../render/ages.ts';
+import { shownEgress } from '../../render/egress.ts';
 import { table } from '../../render/table.ts';
 import { userClient } from '../../user-client.ts';
-import { shownEgress } from './ls.ts';
 
 export const egressAskCommand: CliCommand = {
   name: 'egress ask',

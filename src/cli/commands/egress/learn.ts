@@ -3,7 +3,7 @@ import { chatClient } from '../../chat-client.ts';
 import { type CliCommand, exitCodes } from '../../command.ts';
 import { chatOptions } from '../../input/chat-name.ts';
 import { onePositional, wrongUsage } from '../../input/values.ts';
-import { shownEgress } from './ls.ts';
+import { shownEgress } from '../../render/egress.ts';
 
 export const egressLearnCommand: CliCommand = {
   name: 'egress learn',

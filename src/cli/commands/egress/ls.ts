@@ -1,19 +1,21 @@
 import type { EgressSpec } from '../../../core/egress.ts';
-import { shownBinding } from '../../../egress/bindings.ts';
-import { shownTarget } from '../../../egress/host-name.ts';
-import { shownRule } from '../../../egress/rules.ts';
 import { type CliCommand, exitCodes } from '../../command.ts';
 import { connectHost, hostingOptions } from '../../hosting.ts';
 import { onePositional } from '../../input/values.ts';
-import { spanText } from '../../render/ages.ts';
+import { shownEgress } from '../../render/egress.ts';
+import { egressDefaultCommand } from './default.ts';
 
 export const egressLsCommand: CliCommand = {
   name: 'egress ls',
-  summary: 'show what a sandbox may reach',
-  usage: '[OPTION …] [USER/]CHAT',
-  examples: [['geode egress ls demo', 'its mode, its rules, its bridges and bindings']],
+  summary: 'show what a sandbox may reach, or new ones that name nothing',
+  usage: '[OPTION …] [[USER/]CHAT]',
+  examples: [
+    ['geode egress ls demo', 'its mode, its rules, its bridges and bindings'],
+    ['geode egress ls', 'what your new sandboxes and runs may reach that name nothing'],
+  ],
   options: hostingOptions,
   async run(context) {
+    if (context.positionals.length === 0) return egressDefaultCommand.run(context);
     const word = onePositional(context, '[USER/]CHAT');
     await using host = await connectHost(context);
     const chat = await host.chat(word);
@@ -27,20 +29,4 @@ export const egressLsCommand: CliCommand = {
 
 function isNothing({ policy, bindings }: EgressSpec): boolean {
   return policy.mode === 'deny-all' && policy.deny.length === 0 && bindings.length === 0;
-}
-
-/** As people read it: deny rules first, since they win. */
-export function shownEgress({ policy, bindings }: EgressSpec, now = Date.now()): readonly string[] {
-  return [
-    `mode ${policy.mode}`,
-    ...policy.deny.map((rule) => `deny ${shownRule(rule)}`),
-    ...policy.allow.map((rule) => {
-      const left =
-        rule.until === undefined ? '' : rule.until > now ? ` for ${spanText(rule.until - now)}` : ' (over)';
-      const opened = rule.inspect ? ' (TLS is opened on the host)' : '';
-      return `allow ${shownRule(rule)}${rule.private ? ' (private address)' : ''}${opened}${left}`;
-    }),
-    ...(policy.bridges ?? []).map(({ port, to }) => `bridge 127.0.0.1:${port} to ${shownTarget(to)}`),
-    ...bindings.map((binding) => `bind ${shownBinding(binding)}`),
-  ];
 }

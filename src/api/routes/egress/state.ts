@@ -1,0 +1,11 @@
+import type { EgressSpec } from '../../../core/egress.ts';
+import { denyAll } from '../../../egress/rules.ts';
+import { toWire } from '../../schemas/names.ts';
+
+/** What may be reached where nobody said anything. */
+export const nothing: EgressSpec = { policy: denyAll, bindings: [] };
+
+export function stateOf({ policy, bindings }: EgressSpec = nothing) {
+  const { bridges = [], ...rest } = policy;
+  return toWire({ ...rest, bridges, bindings });
+}

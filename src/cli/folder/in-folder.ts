@@ -1,0 +1,52 @@
+import { resolve } from 'node:path';
+import type { GeodeClient } from '../../client/client.ts';
+import { localUser } from '../../core/identity.ts';
+import { type CliContext, text } from '../command.ts';
+import { reachSettings } from '../connect/reach-settings.ts';
+import { printableLine } from '../render/printable.ts';
+import { chatOfFolder, recordFile } from './folder-record.ts';
+import { besideEnding, folderOf } from './local-tree.ts';
+import { type Synced, syncFolder } from './sync-folder.ts';
+
+/** Lets Claude Code work on a copy of a folder, and brings back what it changed, however the work ended. */
+export async function inFolder(
+  { agents, sandboxes }: GeodeClient,
+  given: string,
+  context: CliContext,
+  work: (chat: string) => Promise<number>,
+): Promise<number> {
+  const { values, host, cwd, signal, err } = context;
+  const { stateDir } = await reachSettings(context);
+  const folder = await folderOf(resolve(cwd, given), { home: host.home, own: [stateDir, host.configDir] });
+  const chat = chatOfFolder(folder);
+  await agents.open(chat, { driver: 'claude', model: text(values, 'model'), signal });
+  const { id } = await sandboxes.inspect(chat, { signal });
+  const shared = {
+    ...{ folder, sandboxId: id, umask: host.umask },
+    recordFile: recordFile(stateDir, text(values, 'user') ?? localUser, chat),
+  };
+  const place = sandboxes.of(chat);
+  const into = await syncFolder(place, shared, { signal });
+  tell(into, context);
+  err(
+    `${printableLine(folder)}: Claude Code works on a copy in the chat ${chat}; ${into.sent} files went in`,
+  );
+  try {
+    return await work(chat);
+  } finally {
+    // Also after Ctrl-C, which has fired the signal.
+    tell(await syncFolder(place, shared), context);
+  }
+}
+
+const sayings = {
+  written: 'written',
+  removed: 'removed',
+  beside: "changed on both sides; the agent's is in",
+};
+
+function tell({ brought, left }: Synced, { err, paint }: CliContext): void {
+  for (const { path, how } of brought)
+    err(paint('yellow', `${sayings[how]} ${printableLine(how === 'beside' ? path + besideEnding : path)}`));
+  for (const { path, why } of left) err(`left in the sandbox: ${printableLine(path)}: ${why}`);
+}

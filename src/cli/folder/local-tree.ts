@@ -1,0 +1,100 @@
+/** The files of a folder of this machine that an agent works on, and what may be done to them. */
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { lstat, readdir, readlink, realpath } from 'node:fs/promises';
+import { dirname, join, posix, sep } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { GeodeError } from '../../core/errors.ts';
+
+/** By path with `/`: what identifies the content of a file, or the target of a link. */
+export type Tree = ReadonlyMap<string, string>;
+
+/** Where the agent keeps its sessions in the workspace. */
+const ownFolder = '.geode';
+/** What the agent's version of a file is called that was changed on both sides. */
+export const besideEnding = '.agent';
+const mostFiles = 100_000;
+
+/** The real path of a folder that may be shown to an agent whole. */
+export async function folderOf(given: string, { home, own }: { home: string; own: readonly string[] }) {
+  const refuse = (why: string, cause?: unknown): never => {
+    throw new GeodeError('invalid_input', `The folder ${given} cannot be given to an agent: ${why}.`, {
+      hint: 'Name the folder of one project.',
+      cause,
+    });
+  };
+  const folder = await realpath(given).catch((error) => refuse('it is not there', error));
+  if (!(await lstat(folder)).isDirectory()) refuse('it is no folder');
+  const places = await Promise.all([home, ...own].map((path) => realpath(path).catch(() => path)));
+  const shown = places.find((path) => `${path}${sep}`.startsWith(folder === '/' ? '/' : `${folder}${sep}`));
+  if (shown !== undefined) refuse(`it would show ${shown}`);
+  const isHome = await lstat(join(folder, '.ssh')).catch(() => undefined);
+  if (isHome !== undefined) refuse('it holds a folder named .ssh');
+  return folder;
+}
+
+/** Links are not followed. What is in `.git` is not looked at: it goes in once and never comes back. */
+export async function readTree(folder: string): Promise<Tree> {
+  const tree = new Map<string, string>();
+  const walk = async (below: string): Promise<void> => {
+    for (const entry of await readdir(join(folder, below), { withFileTypes: true })) {
+      const path = posix.join(below, entry.name);
+      if (isKept(path)) continue;
+      if (entry.isDirectory()) {
+        await walk(path);
+        continue;
+      }
+      const mark = await markOf(join(folder, path));
+      if (mark !== undefined) tree.set(path, mark);
+      if (tree.size > mostFiles)
+        throw new GeodeError('too_large', `${folder} holds more than ${mostFiles} files.`, {
+          hint: 'Name a folder with fewer files.',
+        });
+    }
+  };
+  await walk('');
+  return tree;
+}
+
+/** Undefined where there is neither a file nor a link. */
+export async function markOf(path: string): Promise<string | undefined> {
+  const facts = await lstat(path).catch(() => undefined);
+  if (facts?.isSymbolicLink()) return `${linkSign}${await readlink(path)}`;
+  if (!facts?.isFile()) return undefined;
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(path), hash);
+  return hash.digest('hex');
+}
+
+const linkSign = 'link ';
+
+/** Undefined for what is no link. */
+export function linkTarget(mark: string | undefined): string | undefined {
+  return mark?.startsWith(linkSign) ? mark.slice(linkSign.length) : undefined;
+}
+
+/**
+ * Not brought back from a sandbox, wherever it is: git runs programs that are named in there. Some file systems take
+ * letters of another case, or those that nobody sees, for the same name.
+ */
+export function isKept(path: string): boolean {
+  const parts = path.split('/').map((part) => part.replace(/\p{Cf}/gu, '').toLowerCase());
+  return parts[0] === ownFolder || parts.includes('.git') || parts.includes('git~1');
+}
+
+/** A path that stays in the folder whatever links are in it. */
+export async function isInside(folder: string, path: string): Promise<boolean> {
+  if (path === '' || path.includes('\0') || posix.isAbsolute(path) || posix.normalize(path) !== path)
+    return false;
+  if (path.split('/').includes('..')) return false;
+  for (let above = dirname(path); above !== '.'; above = dirname(above)) {
+    const facts = await lstat(join(folder, above)).catch(() => undefined);
+    if (facts !== undefined && !facts.isDirectory()) return false;
+  }
+  return true;
+}
+
+/** A link that leads to something in the same folder. */
+export function isInnerLink(path: string, target: string): boolean {
+  return !posix.isAbsolute(target) && !posix.join(posix.dirname(path), target).startsWith('..');
+}

@@ -1,0 +1,21 @@
+import type { EgressSpec } from '../../core/egress.ts';
+import { shownBinding } from '../../egress/bindings.ts';
+import { shownTarget } from '../../egress/host-name.ts';
+import { shownRule } from '../../egress/rules.ts';
+import { spanText } from './ages.ts';
+
+/** As people read it: deny rules first, since they win. */
+export function shownEgress({ policy, bindings }: EgressSpec, now = Date.now()): readonly string[] {
+  return [
+    `mode ${policy.mode}`,
+    ...policy.deny.map((rule) => `deny ${shownRule(rule)}`),
+    ...policy.allow.map((rule) => {
+      const left =
+        rule.until === undefined ? '' : rule.until > now ? ` for ${spanText(rule.until - now)}` : ' (over)';
+      const opened = rule.inspect ? ' (TLS is opened on the host)' : '';
+      return `allow ${shownRule(rule)}${rule.private ? ' (private address)' : ''}${opened}${left}`;
+    }),
+    ...(policy.bridges ?? []).map(({ port, to }) => `bridge 127.0.0.1:${port} to ${shownTarget(to)}`),
+    ...bindings.map((binding) => `bind ${shownBinding(binding)}`),
+  ];
+}
