@@ -60,7 +60,7 @@ describe.skipIf(!everything.available)(`MCP servers of the operator${skipped}`, 
         bad: {
           command: ['/opt/node/node', '/opt/fixtures/bad-mcp-server.mjs'],
           folders: [{ source: fixtures, target: '/opt/fixtures' }, ownNode],
-          timeout: 5,
+          timeout: 15,
         },
         web: { url: http.url, secret: 'web-token' },
         keyed: { binding: `keyed=${http.url} add=header:X-Key` },
