@@ -17,7 +17,7 @@ export interface Streams {
 }
 
 /** `none`: it is known to be empty, as `/dev/null` is. */
-export type InputKind = 'terminal' | 'pipe' | 'none';
+type InputKind = 'terminal' | 'pipe' | 'none';
 
 type Input = Readable & { readonly isTTY?: boolean };
 
