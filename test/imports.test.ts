@@ -50,7 +50,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   ],
   'api/schemas': ['config', 'core'],
   chat: ['core', 'ledger'],
-  agents: ['config', 'core', 'journals', 'ledger', 'models', 'package.json', 'shell', 'solve'],
+  agents: ['config', 'core', 'egress', 'journals', 'ledger', 'models', 'package.json', 'shell', 'solve'],
   solve: ['core', 'ledger', 'runs'],
   images: ['core', 'ledger'],
   approvals: ['core', 'ledger'],

@@ -54,7 +54,7 @@ export interface DriverTerminal
 }
 
 /** The screen of an agent's program: a process with a terminal, in the sandbox. While it runs, no turn begins. */
-export interface AgentScreen {
+interface AgentScreen {
   /** The process that runs, if one does. */
   find(state: unknown, sandbox: PersistentSandbox): Promise<string | undefined>;
   /** Goes on with the conversation where its last turn, or the last screen, left it. */

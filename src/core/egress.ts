@@ -2,6 +2,9 @@ import type { Duplex } from 'node:stream';
 import type { Cancel } from './cancel.ts';
 import type { Sandbox } from './sandbox.ts';
 
+/** What programs in a sandbox find where a key belongs: whoever looks for one finds words. */
+export const placeholderKey = 'geode-placeholder-the-real-key-stays-outside';
+
 /**
  * `deny-all`: nothing passes. `allow-list`: what a rule names. `ask`: the same, and what no rule decides is held until a
  * person has answered. `allow-all`: every public address. `learn`: the same, and each target is written down.

@@ -1,4 +1,4 @@
-import type { BindingSpec } from '../core/egress.ts';
+import { type BindingSpec, placeholderKey as placeholder } from '../core/egress.ts';
 import { GeodeError } from '../core/errors.ts';
 
 /** An upstream with a credential that the host adds. The sandbox sees a local URL and a placeholder. */
@@ -20,10 +20,6 @@ export interface Binding {
   readonly metered: boolean;
   readonly variables: (url: string) => Readonly<Record<string, string>>;
 }
-
-/** No key: whoever looks for one finds words. */
-/** What stands in the place of every key inside a sandbox. */
-export const placeholder = 'geode-placeholder-the-real-key-stays-outside';
 
 type Kind = Pick<Binding, 'header' | 'metered' | 'variables'> & {
   readonly upstream: string | null;

@@ -1,9 +1,9 @@
 /** Claude Code's own screen in the sandbox of a chat, for a person at a terminal. */
 import { z } from 'zod';
+import { placeholderKey } from '../../core/egress.ts';
 import { isGeodeError } from '../../core/errors.ts';
 import type { PersistentSandbox } from '../../core/persistent.ts';
 import type { ProcessFacts } from '../../core/process.ts';
-import { placeholder } from '../../egress/bindings.ts';
 import type { DriverTerminal } from '../driver.ts';
 import { type ClaudeState, claudeState } from './claude-state.ts';
 import { type ClaudeCommand, claudeFolder, claudeTerminal } from './command.ts';
@@ -111,7 +111,7 @@ async function acceptAhead({ files, workdir }: Place): Promise<void> {
     officialMarketplaceAutoInstallAttempted: true,
     officialMarketplaceAutoInstalled: true,
     // The program knows a key by its end.
-    customApiKeyResponses: { approved: [placeholder.slice(-20)], rejected: [] },
+    customApiKeyResponses: { approved: [placeholderKey.slice(-20)], rejected: [] },
     projects: { ...projects, [workdir]: { ...own, hasTrustDialogAccepted: true } },
   };
   await files.write(file, JSON.stringify(accepted, null, 2));

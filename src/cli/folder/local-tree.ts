@@ -10,7 +10,7 @@ import { GeodeError } from '../../core/errors.ts';
 export type Tree = ReadonlyMap<string, string>;
 
 /** Where the agent keeps its sessions in the workspace. */
-export const ownFolder = '.geode';
+const ownFolder = '.geode';
 /** What the agent's version of a file is called that was changed on both sides. */
 export const besideEnding = '.agent';
 const mostFiles = 100_000;
