@@ -70,22 +70,24 @@ async function oneByOne(bench: Bench, scene: GatewayWorld): Promise<Findings> {
   const asked = async () => {
     for await (const _ of agents.send('alone', { text: 'hello' }));
   };
+  const [wholes, alones]: [number[], number[]] = [[], []];
+  const timed = (samples: number[], work: () => Promise<void>) => async () => {
+    const ms = await millisecondsOf(work);
+    samples.push(ms);
+    return ms;
+  };
+  const hello = () => web.ask('hello');
   const single = await compare(
     {
       name: 'a message and its answer, through the API',
       unit: 'ms',
       rounds: bench.rounds(200),
-      ours: contender('Geode', () => millisecondsOf(() => web.ask('hello'))),
-      others: [contender('the agent asked without a chat', () => millisecondsOf(asked))],
+      ours: contender('Geode', timed(wholes, hello), hello),
+      others: [contender('the agent asked without a chat', timed(alones, asked), asked)],
     },
     bench.signal,
   );
-  const overheads: number[] = [];
-  for (let round = 0; round < bench.rounds(200); round += 1) {
-    bench.signal.throwIfAborted();
-    const whole = await millisecondsOf(() => web.ask('hello'));
-    overheads.push(Math.max(0, whole - (await millisecondsOf(asked))));
-  }
+  const overheads = wholes.map((whole, round) => Math.max(0, whole - (alones[round] ?? 0)));
   const overhead = observed('the same, without the time of the agent', 'ms', 'Geode', overheads);
   const platform: number[] = [];
   await askOnTelegram(scene, firstPerson, 'warm up');

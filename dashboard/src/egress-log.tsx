@@ -13,7 +13,7 @@ import { Answer } from './ui/query.tsx';
 import { Scrolled } from './ui/scrolled.tsx';
 
 const verdicts = ['allowed', 'denied', 'failed'] as const;
-const onceMs = 60_000;
+const minuteMs = 60_000;
 const hourMs = 3_600_000;
 
 /** What tried to get out, newest first; a refused target can be allowed from its row. */
@@ -132,7 +132,7 @@ function Allow({
         ({nameText(chat)})
       </p>
       <div className="mt-3 flex flex-wrap gap-2">
-        <ActionButton act={() => allow({ forMs: onceMs })}>{text.egress.allowOnce}</ActionButton>
+        <ActionButton act={() => allow({ forMs: minuteMs })}>{text.egress.allowMinute}</ActionButton>
         <ActionButton act={() => allow({ forMs: hourMs })}>{text.egress.allowHour}</ActionButton>
         <ActionButton act={() => allow({})}>{text.egress.allowGood}</ActionButton>
       </div>

@@ -1,8 +1,8 @@
 import type { ServedToolSession, ToolSessions } from '../core/tools.ts';
 import type { DriverTurn } from './driver.ts';
 
-/** Tools that know what the user told in private. */
-const remembering = /^(memory_|solve)/;
+/** Tools that know what the user told in private; entries of memory are resources too. */
+const remembering = /^(memory_|solve|(list_resources|read_resource)$)/;
 
 /** The host's tools for a program that leads a turn; in a group, none that know what is not for the group. */
 export async function openSessionTools(

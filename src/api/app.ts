@@ -46,6 +46,7 @@ import { runHistory } from './routes/runs/history.ts';
 import { run } from './routes/runs/run.ts';
 import { runSocket } from './routes/runs/run-socket.ts';
 import { sandboxRoutes } from './routes/sandboxes/index.ts';
+import { doctor } from './routes/server/doctor.ts';
 import { health } from './routes/server/health.ts';
 import { pull } from './routes/server/images.ts';
 import { leave } from './routes/server/leave.ts';
@@ -113,6 +114,7 @@ export function createApp(parts: ApiParts, options: ApiOptions, stopping: AbortS
   if (parts.image !== undefined) app.openapiRoutes([pull(parts.image)]);
   if (parts.images !== undefined) app.openapiRoutes(imageRoutes(parts.images));
   if (parts.probe !== undefined) app.openapiRoutes([runtimes(parts.probe)]);
+  if (parts.doctor !== undefined) app.openapiRoutes([doctor(parts.doctor)]);
   if (parts.settings !== undefined) app.openapiRoutes([settings(parts.settings)]);
   if (parts.events !== undefined) app.openapiRoutes([eventRoute(parts.events)]);
   if (parts.agents !== undefined) app.openapiRoutes(agentRoutes(parts.agents));

@@ -5,6 +5,7 @@ import type { Agents } from '../core/agent.ts';
 import type { Approvals } from '../core/approval.ts';
 import type { Cancel } from '../core/cancel.ts';
 import type { Chats } from '../core/chat.ts';
+import type { MachineCheck } from '../core/doctor.ts';
 import type { Events } from '../core/events.ts';
 import type { User } from '../core/identity.ts';
 import type { BuiltImages, ImageFacts } from '../core/images.ts';
@@ -68,6 +69,7 @@ export interface ApiParts {
   readonly images?: BuiltImages;
   /** Every setting as it is in force; the API masks the secrets among them. */
   readonly settings?: () => readonly Setting[];
+  readonly doctor?: (cancel: Cancel) => Promise<readonly MachineCheck[]>;
   /** Chats with agents, on every channel. */
   readonly chats?: Chats;
   /** What happens on this host. */

@@ -2,12 +2,20 @@
 import { randomBytes } from 'node:crypto';
 import type { Cancel } from '../core/cancel.ts';
 import { GeodeError } from '../core/errors.ts';
+import { type EventSink, noEvents } from '../core/events.ts';
 import type { User } from '../core/identity.ts';
 import type { Sandboxes } from '../core/persistent.ts';
 import type { RuntimeName } from '../core/runtime.ts';
 import type { Grade, SandboxSpec, Workspace } from '../core/sandbox.ts';
-import { type Context, type ContextOptions, openContext } from '../runs/contexts/context.ts';
+import { type ContextCell, ContextCells } from '../runs/contexts/cells.ts';
+import {
+  type Context,
+  type ContextOptions,
+  type ContextRunOptions,
+  openContext,
+} from '../runs/contexts/context.ts';
 import type { ContextLanguage } from '../runs/contexts/languages.ts';
+import type { ContextResult } from '../runs/contexts/result.ts';
 import type { ApiParts } from './environment.ts';
 
 interface NewContext extends Omit<ContextOptions, 'signal'> {
@@ -33,6 +41,10 @@ export interface LiveContexts extends AsyncDisposable {
   list(user: User): readonly ContextFacts[];
   /** Works with one while it is kept open; `context_not_found` for those of others too. */
   use<T>(user: User, id: string, work: (context: Context) => Promise<T>): Promise<T>;
+  /** Runs code, and keeps what it shows among the cells. */
+  run(user: User, id: string, code: string, options: ContextRunOptions): Promise<ContextResult>;
+  /** What ran since it was opened, oldest first; the oldest are dropped when there is much. */
+  cells(user: User, id: string): readonly ContextCell[];
   close(user: User, id: string): Promise<void>;
 }
 
@@ -40,6 +52,7 @@ interface Live extends AsyncDisposable {
   readonly user: User;
   readonly facts: ContextFacts;
   readonly context: Context;
+  readonly cells: ContextCells;
   using: number;
   usedAt: number;
 }
@@ -51,6 +64,7 @@ export interface ContextPlaces {
   readonly open: NonNullable<ApiParts['open']>;
   /** Left out where there are none that stay. */
   readonly sandboxes?: Sandboxes;
+  readonly events?: EventSink;
   /** The image of a language, for a fresh sandbox that nobody chose one for. */
   readonly imageFor?: (
     language: ContextLanguage,
@@ -59,7 +73,7 @@ export interface ContextPlaces {
 }
 
 export function openLiveContexts(
-  { sandboxes, open, imageFor = async () => undefined }: ContextPlaces,
+  { sandboxes, open, events = noEvents, imageFor = async () => undefined }: ContextPlaces,
   { idleMs = defaultIdleMs }: { readonly idleMs?: number } = {},
 ): LiveContexts {
   const live = new Map<string, Live>();
@@ -78,6 +92,16 @@ export function openLiveContexts(
     const found = live.get(id);
     if (found?.user === user) return found;
     throw new GeodeError('context_not_found', `There is no context ${id}`);
+  };
+
+  const use = async <T>(found: Live, work: () => Promise<T>): Promise<T> => {
+    found.using += 1;
+    try {
+      return await work();
+    } finally {
+      found.using -= 1;
+      found.usedAt = Date.now();
+    }
   };
 
   return {
@@ -114,6 +138,7 @@ export function openLiveContexts(
         user,
         facts,
         context,
+        cells: new ContextCells(),
         using: 0,
         usedAt: now,
         [Symbol.asyncDispose]: () => opened.disposeAsync(),
@@ -123,14 +148,31 @@ export function openLiveContexts(
     list: (user) => [...live.values()].filter((one) => one.user === user).map(({ facts }) => facts),
     async use(user, id, work) {
       const found = find(user, id);
-      found.using += 1;
+      return use(found, () => work(found.context));
+    },
+    async run(user, id, code, { onEvent, ...options }) {
+      const found = find(user, id);
+      const cell = found.cells.begin(code);
+      let status: ContextCell['status'] = 'refused';
+      let durationMs = 0;
       try {
-        return await work(found.context);
+        const result = await use(found, () =>
+          found.context.run(code, {
+            ...options,
+            onEvent(event) {
+              cell.hear(event);
+              onEvent?.(event);
+            },
+          }),
+        );
+        ({ status, durationMs } = result);
+        return result;
       } finally {
-        found.using -= 1;
-        found.usedAt = Date.now();
+        cell.end(status, durationMs);
+        events.tell(user, { type: 'cell-end', context: id, status });
       }
     },
+    cells: (user, id) => find(user, id).cells.all,
     async close(user, id) {
       find(user, id);
       await end(id);

@@ -97,20 +97,6 @@ export class ChatTable {
   setDuring(lane: string, during: DuringTurn | null): void {
     this.#ledger.write((sql) => sql.run`UPDATE chats SET during = ${during} WHERE lane = ${lane}`);
   }
-
-  /** The platform's id of the message that grows while the turn of a message runs, by the key of the latter. */
-  draft(message: string): string | undefined {
-    const row = this.#ledger.read(
-      (sql) => sql.get`SELECT platform_id FROM chat_drafts WHERE message = ${message}`,
-    );
-    return row && String(row.platform_id);
-  }
-
-  keepDraft(message: string, platformId: string): void {
-    this.#ledger.write(
-      (sql) => sql.run`INSERT INTO chat_drafts VALUES (${message}, ${platformId}) ON CONFLICT DO NOTHING`,
-    );
-  }
 }
 
 function chatOf(row: Readonly<Record<string, unknown>>): KnownChat {

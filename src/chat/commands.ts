@@ -219,21 +219,23 @@ async function file({ words }: CommandScene) {
   return { text: words, file: words };
 }
 
-async function schedule({ chat, words, schedules }: CommandScene) {
+async function schedule({ chat, words, schedules, by }: CommandScene) {
   if (words === '') return { text: listText(schedules.list(chat)) };
   const [, when, text] = /^([\s\S]+?):\s([\s\S]+)$/.exec(words) ?? [];
   if (when === undefined || text === undefined || commandIn(text) !== undefined)
     return { text: 'Say when and what: `/schedule 0 9 * * 1-5: sum up the news`.' };
-  const made = schedules.add(chat, { when: when.trim(), text: text.trim() });
+  const made = schedules.add(chat, { when: when.trim(), text: text.trim() }, by);
   return { text: `Schedule \`${made.id}\`: next on ${timeText(made.next)}.` };
 }
 
-async function unschedule({ chat, words, schedules }: CommandScene) {
+async function unschedule({ chat, words, schedules, by }: CommandScene) {
   const id = words.toLowerCase();
   const isOwn = schedules.list(chat).some((each) => each.id === id);
   return {
     text:
-      isOwn && schedules.remove(chat.user, id) ? `Schedule ${id} is ended.` : 'There is no such schedule.',
+      isOwn && schedules.remove(chat.user, id, by)
+        ? `Schedule ${id} is ended.`
+        : 'There is no such schedule.',
   };
 }
 

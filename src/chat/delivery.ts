@@ -12,7 +12,7 @@ export interface DeliveryOptions {
   /** A reply has a new state. */
   readonly tell: (lane: string) => void;
   readonly log: Log;
-  /** How long a send may take before its outcome counts as unknown. */
+  /** How long after the end of its host a send counts as of unknown outcome. */
   readonly leaseMs?: number;
 }
 
@@ -89,8 +89,14 @@ export class OutboxDelivery implements AsyncDisposable {
   }
 
   async #deliver(claim: ReplyClaim): Promise<void> {
-    const { bus, log, tell } = this.#options;
-    const delivery = await this.#send(claim);
+    const { bus, log, tell, leaseMs = usualLeaseMs } = this.#options;
+    // A send may take longer than the lease; until it is over, nothing of its chat may overtake it.
+    const renewing = setInterval(() => {
+      bus.renewReply(claim, leaseMs).catch((err) => {
+        log.warn({ err, reply: claim.reply.id }, 'The lease of a reply cannot be renewed');
+      });
+    }, leaseMs / 4);
+    const delivery = await this.#send(claim).finally(() => clearInterval(renewing));
     if (delivery.state !== 'sent')
       log.warn(
         { reply: claim.reply.id, state: delivery.state },

@@ -6,8 +6,10 @@ export interface DraftOptions {
   readonly address: string;
   /** The platform's id of a draft that an earlier host began. */
   readonly begun: string | undefined;
-  /** Called once, before the first edit. */
-  readonly keep: (platformId: string) => void;
+  /** Called once, before the first edit. The draft grows no more when it fails: somebody else has the message. */
+  readonly keep: (platformId: string) => Promise<void>;
+  /** Whether answers before this one are still to be sent: a draft must not come before them. */
+  readonly mustWait: () => Promise<boolean>;
 }
 
 /**
@@ -47,9 +49,12 @@ export class Draft {
   }
 
   async #send(): Promise<void> {
-    const { channel, address, keep } = this.#options;
+    const { channel, address, keep, mustWait } = this.#options;
     // An answer that is whole within one interval needs no draft.
-    if (this.#platformId === undefined) await this.#pause(channel.editEveryMs(address) ?? 0);
+    if (this.#platformId === undefined) {
+      do await this.#pause(channel.editEveryMs(address) ?? 0);
+      while (!this.#isOver && (await mustWait().catch(() => true)));
+    }
     while (!this.#isOver && this.#text.trim() !== '' && this.#text !== this.#shown) {
       const text = this.#text;
       const result = await channel.send(address, {
@@ -60,7 +65,9 @@ export class Draft {
         this.#shown = text;
         if (this.#platformId === undefined && result.platformId !== null) {
           this.#platformId = result.platformId;
-          keep(result.platformId);
+          await keep(result.platformId).catch(() => {
+            this.#isOver = true;
+          });
         }
       }
       // A draft of unknown fate is not begun a second time.

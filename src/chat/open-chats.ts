@@ -12,6 +12,7 @@ import type { Sandboxes } from '../core/persistent.ts';
 import { Ledger } from '../ledger/ledger.ts';
 import { budgetRefusal, type DailyBudget, dayOf, spentOn } from '../ledger/spending.ts';
 import { Asks } from './asks.ts';
+import { ChatAudit } from './audit.ts';
 import { LedgerBus } from './bus/ledger-bus.ts';
 import { busChapter } from './bus/tables.ts';
 import { openWebChannel } from './channels/web.ts';
@@ -68,6 +69,7 @@ export async function openChats(options: OpenChatsOptions): Promise<Chats> {
   const { bus, leases } = await openBus(options, ledger, opened);
   const senders = new Senders(ledger, { allowed: options.allowed ?? {}, pairingMs: options.pairingMs });
   const chats = new ChatTable(ledger);
+  const audit = new ChatAudit(ledger);
   const feed = new Feed(bus);
   const money = budgetOf(ledger, options.dailyBudget);
   const channels = new Map([openWebChannel(), ...(options.channels ?? [])].map((each) => [each.name, each]));
@@ -80,7 +82,7 @@ export async function openChats(options: OpenChatsOptions): Promise<Chats> {
     senders,
     pairings,
     asks,
-    schedules: opened.use(new Schedules({ ledger, bus, log, zone: options.timeZone })),
+    schedules: opened.use(new Schedules({ ledger, bus, events, log, zone: options.timeZone })),
     agents,
     sandboxes,
     events,
@@ -136,6 +138,7 @@ export async function openChats(options: OpenChatsOptions): Promise<Chats> {
     webhook: (name) => channels.get(name)?.webhook,
     pairings: () => senders.pairings(),
     senders: () => senders.list(),
+    audit: ({ limit }) => audit.list(limit),
     unpair: (channel, sender, by) => senders.unpair(channel, sender, by),
     pair: (code, options) => pairings.letIn(code, options),
     of: (user) => ({
@@ -146,8 +149,8 @@ export async function openChats(options: OpenChatsOptions): Promise<Chats> {
           if (name === undefined) return parts.schedules.listOf(user);
           return lane === undefined ? [] : parts.schedules.list({ lane });
         },
-        add: (name, schedule) => parts.schedules.add(chatOf(user, name), schedule),
-        remove: (id) => parts.schedules.remove(user, id),
+        add: (name, schedule, by) => parts.schedules.add(chatOf(user, name), schedule, by),
+        remove: (id, by) => parts.schedules.remove(user, id, by),
       },
       export: (name, cancel) =>
         chatRecords(feed, laneNamed(user, name), agents.of(user).transcript(name), cancel),

@@ -2,8 +2,10 @@ import { randomInt } from 'node:crypto';
 import type { Bus } from '../core/bus.ts';
 import type { CatchUp, ChatSchedule, NewSchedule } from '../core/chat.ts';
 import { GeodeError, reasonOf } from '../core/errors.ts';
+import type { EventSink } from '../core/events.ts';
 import type { Log } from '../core/log.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import { ChatAudit } from './audit.ts';
 import type { MessageBody } from './bodies.ts';
 import { type KnownChat, webChannel } from './chat-table.ts';
 import { commandIn } from './commands.ts';
@@ -12,6 +14,7 @@ import { nextRun, parseScheduleTime, type ScheduleTime } from './schedule-time.t
 export interface SchedulesOptions {
   readonly ledger: Ledger;
   readonly bus: Bus;
+  readonly events: EventSink;
   readonly log: Log;
   /** Of cron text that names none. */
   readonly zone: string;
@@ -31,11 +34,13 @@ const missedAfterMs = 60_000;
 export class Schedules implements Disposable {
   readonly #options: SchedulesOptions;
   readonly #now: () => number;
+  readonly #audit: ChatAudit;
   readonly #timer: NodeJS.Timeout;
 
   constructor(options: SchedulesOptions) {
     this.#options = options;
     this.#now = options.now ?? Date.now;
+    this.#audit = new ChatAudit(options.ledger);
     this.#timer = setInterval(() => {
       this.runDue().catch((err) => options.log.error({ err }, `Schedules do not run: ${reasonOf(err)}`));
     }, lookEveryMs);
@@ -46,7 +51,7 @@ export class Schedules implements Disposable {
   }
 
   /** `invalid_input` for a time that is none, `too_many_schedules` when the chat has too many. */
-  add(chat: KnownChat, { when, text, catchUp = 'once' }: NewSchedule): ChatSchedule {
+  add(chat: KnownChat, { when, text, catchUp = 'once' }: NewSchedule, by: string): ChatSchedule {
     const now = this.#now();
     if (text.trim() === '' || commandIn(text) !== undefined)
       throw new GeodeError('invalid_input', 'A schedule says a text to the agent, not a command.');
@@ -58,11 +63,19 @@ export class Schedules implements Disposable {
     const id = randomInt(36 ** 4)
       .toString(36)
       .padStart(4, '0');
-    this.#options.ledger.write(
-      (sql) => sql.run`INSERT INTO chat_schedules
-        VALUES (${id}, ${chat.lane}, ${chat.user}, ${chat.channel}, ${chat.address}, ${when}, ${JSON.stringify(time)},
-          ${text}, ${next}, ${now}, ${catchUp})`,
-    );
+    const { user, name } = chat;
+    this.#options.ledger.write((sql) => {
+      sql.run`INSERT INTO chat_schedules
+        VALUES (${id}, ${chat.lane}, ${user}, ${chat.channel}, ${chat.address}, ${when}, ${JSON.stringify(time)},
+          ${text}, ${next}, ${now}, ${catchUp})`;
+      this.#audit.note(sql, {
+        at: now,
+        by,
+        deed: 'schedule-add',
+        detail: { schedule: id, user, chat: name, when },
+      });
+    });
+    this.#options.events.tell(user, { type: 'schedule-add', schedule: id, chat: name });
     return { id, chat: chat.name, when, text, catchUp, next };
   }
 
@@ -85,11 +98,21 @@ export class Schedules implements Disposable {
   }
 
   /** False when the user has none of that id. */
-  remove(user: string, id: string): boolean {
-    const { changes } = this.#options.ledger.write(
-      (sql) => sql.run`DELETE FROM chat_schedules WHERE user = ${user} AND id = ${id}`,
-    );
-    return Number(changes) > 0;
+  remove(user: string, id: string, by: string): boolean {
+    const removed = this.listOf(user).find((each) => each.id === id);
+    if (removed === undefined) return false;
+    const { chat } = removed;
+    this.#options.ledger.write((sql) => {
+      sql.run`DELETE FROM chat_schedules WHERE user = ${user} AND id = ${id}`;
+      this.#audit.note(sql, {
+        at: this.#now(),
+        by,
+        deed: 'schedule-remove',
+        detail: { schedule: id, user, chat },
+      });
+    });
+    this.#options.events.tell(user, { type: 'schedule-remove', schedule: id, chat });
+    return true;
   }
 
   /** Puts what is due on the bus. It also runs by itself. */
@@ -97,7 +120,8 @@ export class Schedules implements Disposable {
     const { ledger, bus } = this.#options;
     const now = this.#now();
     const due = ledger.read(
-      (sql) => sql.all`SELECT * FROM chat_schedules WHERE next <= ${now} ORDER BY next`,
+      (sql) => sql.all`SELECT s.*, c.name AS chat FROM chat_schedules s JOIN chats c ON c.lane = s.lane
+        WHERE next <= ${now} ORDER BY next`,
     );
     for (const row of due) {
       const [id, lane, user, slot] = [String(row.id), String(row.lane), String(row.user), Number(row.next)];
@@ -110,19 +134,42 @@ export class Schedules implements Disposable {
         isGroup: false,
       };
       const key = `schedule:${id}:${String(row.created_at)}:${slot}`;
-      const isLeftOut = row.catch_up === 'skip' && now - slot > missedAfterMs;
-      if (!isLeftOut) await bus.put({ lane, user, key, kind: 'scheduled', body: JSON.stringify(body) });
-      this.#advance(id, slot, nextRun(JSON.parse(String(row.time)) as ScheduleTime, now));
+      const isSkipped = row.catch_up === 'skip' && now - slot > missedAfterMs;
+      if (!isSkipped) await bus.put({ lane, user, key, kind: 'scheduled', body: JSON.stringify(body) });
+      const next = nextRun(JSON.parse(String(row.time)) as ScheduleTime, now);
+      this.#advance({ id, slot, next, user, chat: String(row.chat), isSkipped });
     }
   }
 
-  #advance(id: string, slot: number, next: number | undefined): void {
-    this.#options.ledger.write((sql) =>
-      next === undefined
-        ? sql.run`DELETE FROM chat_schedules WHERE id = ${id} AND next = ${slot}`
-        : sql.run`UPDATE chat_schedules SET next = ${next} WHERE id = ${id} AND next = ${slot}`,
-    );
+  /** Once for each slot, with its record. */
+  #advance({ id, slot, next, user, chat, isSkipped }: RunSlot): void {
+    const { ledger, events } = this.#options;
+    const isFirst = ledger.write((sql) => {
+      const { changes } =
+        next === undefined
+          ? sql.run`DELETE FROM chat_schedules WHERE id = ${id} AND next = ${slot}`
+          : sql.run`UPDATE chat_schedules SET next = ${next} WHERE id = ${id} AND next = ${slot}`;
+      if (Number(changes) === 0) return false;
+      this.#audit.note(sql, {
+        at: this.#now(),
+        by: 'the clock',
+        deed: isSkipped ? 'schedule-skip' : 'schedule-run',
+        detail: { schedule: id, user, chat, slot },
+      });
+      return true;
+    });
+    if (isFirst) events.tell(user, { type: 'schedule-run', schedule: id, chat, isSkipped });
   }
+}
+
+interface RunSlot {
+  readonly id: string;
+  /** The time for which it runs, and the one after it. */
+  readonly slot: number;
+  readonly next: number | undefined;
+  readonly user: string;
+  readonly chat: string;
+  readonly isSkipped: boolean;
 }
 
 function scheduleOf(row: Readonly<Record<string, unknown>>): ChatSchedule {

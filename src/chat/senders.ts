@@ -4,6 +4,7 @@ import type { PairedSender, Pairing } from '../core/chat.ts';
 import { GeodeError } from '../core/errors.ts';
 import { checkUser } from '../core/identity.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import { ChatAudit } from './audit.ts';
 import { webChannel } from './chat-table.ts';
 
 export interface SenderOptions {
@@ -21,11 +22,13 @@ const codeLength = 8;
 export class Senders {
   readonly #ledger: Ledger;
   readonly #options: SenderOptions;
+  readonly #audit: ChatAudit;
   readonly #now: () => number;
 
   constructor(ledger: Ledger, options: SenderOptions) {
     this.#ledger = ledger;
     this.#options = options;
+    this.#audit = new ChatAudit(ledger);
     this.#now = options.now ?? Date.now;
   }
 
@@ -88,7 +91,8 @@ export class Senders {
         (${paired.channel}, ${paired.sender}, ${paired.name}, ${user}, ${now}, ${by})
         ON CONFLICT (channel, sender) DO UPDATE
         SET user = excluded.user, paired_at = excluded.paired_at, paired_by = excluded.paired_by`;
-      this.#audit(sql, by, 'pair', paired);
+      const { channel, sender } = paired;
+      this.#audit.note(sql, { at: now, by, deed: 'pair', detail: { channel, sender, user } });
       return { paired, address: String(row.address) };
     });
   }
@@ -109,15 +113,10 @@ export class Senders {
   unpair(channel: string, sender: string, by: string): boolean {
     return this.#ledger.write((sql) => {
       const { changes } = sql.run`DELETE FROM chat_senders WHERE channel = ${channel} AND sender = ${sender}`;
-      if (Number(changes) > 0) this.#audit(sql, by, 'unpair', { channel, sender });
+      if (Number(changes) > 0)
+        this.#audit.note(sql, { at: this.#now(), by, deed: 'unpair', detail: { channel, sender } });
       return Number(changes) > 0;
     });
-  }
-
-  /** Who let whom in, for good. */
-  #audit(sql: Parameters<Parameters<Ledger['write']>[0]>[0], by: string, deed: string, detail: object): void {
-    sql.run`INSERT INTO chat_audit (at, by, deed, detail)
-      VALUES (${this.#now()}, ${by}, ${deed}, ${JSON.stringify(detail)})`;
   }
 }
 

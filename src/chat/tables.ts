@@ -66,5 +66,7 @@ export const chatChapter: Chapter = {
     // By the key of the message, which is the same in every store of the bus.
     `DROP TABLE chat_drafts;
     CREATE TABLE chat_drafts (message TEXT PRIMARY KEY, platform_id TEXT NOT NULL) STRICT`,
+    // The bus has them: another host may go on with the message.
+    'DROP TABLE chat_drafts',
   ],
 };

@@ -45,8 +45,9 @@ export async function runTurn(scene: TurnScene, claim: Claim, signal: AbortSigna
   const draft = new Draft({
     channel,
     address: chat.address,
-    begun: parts.chats.draft(message.key),
-    keep: (platformId) => parts.chats.keepDraft(message.key, platformId),
+    begun: message.draft ?? undefined,
+    keep: (platformId) => parts.bus.keepDraft(claim, platformId),
+    mustWait: () => parts.bus.isUnsent(chat.channel, chat.lane),
   });
   tell({ type: 'turn-start', message: message.id });
   const typing = keepTyping(channel, chat.address);

@@ -169,7 +169,7 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     name: 'claude',
-    summary: 'have Claude Code do something in a sandbox that has no network and no key',
+    summary: 'Claude Code in a sandbox that has no network and no key: at your terminal, or for one prompt',
     load: async () => (await import('./commands/claude.ts')).claudeCommand,
   },
   {
@@ -196,6 +196,11 @@ export const commands: readonly CommandEntry[] = [
     name: 'chat unpair',
     summary: 'let somebody on a channel in no more; without arguments, show who is let in',
     load: async () => (await import('./commands/chat/unpair.ts')).chatUnpairCommand,
+  },
+  {
+    name: 'chat audit',
+    summary: 'show who let whom in and who scheduled what, newest first',
+    load: async () => (await import('./commands/chat/audit.ts')).chatAuditCommand,
   },
   {
     name: 'schedule ls',
@@ -431,26 +436,6 @@ export const commands: readonly CommandEntry[] = [
     name: 'memory stats',
     summary: 'count entries, and say how memory is doing',
     load: async () => (await import('./commands/memory/stats.ts')).memoryStatsCommand,
-  },
-  {
-    name: 'chat',
-    summary: 'talk to the agent of a chat, which works in its own sandbox',
-    load: async () => (await import('./commands/chat/chat.ts')).chatCommand,
-  },
-  {
-    name: 'chat ls',
-    summary: 'list the chats on every channel, the latest active first',
-    load: async () => (await import('./commands/chat/ls.ts')).chatLsCommand,
-  },
-  {
-    name: 'chat pair',
-    summary: 'let somebody who got a code on a channel in; without a code, show who waits',
-    load: async () => (await import('./commands/chat/pair.ts')).chatPairCommand,
-  },
-  {
-    name: 'chat unpair',
-    summary: 'let somebody on a channel in no more; without arguments, show who is let in',
-    load: async () => (await import('./commands/chat/unpair.ts')).chatUnpairCommand,
   },
   {
     name: 'gateway',

@@ -1,6 +1,4 @@
-/** Copies between this machine and a sandbox, as `cp -r` would. */
-import { randomBytes } from 'node:crypto';
-import { chmod, lstat, rename, rm, stat } from 'node:fs/promises';
+import { chmod, lstat, stat } from 'node:fs/promises';
 import { basename, join, posix, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -8,6 +6,7 @@ import type { RemoteSandbox } from '../client/sandbox.ts';
 import type { Cancel } from '../core/cancel.ts';
 import { GeodeError, isGeodeError } from '../core/errors.ts';
 import type { FileFacts } from '../core/files.ts';
+import { replaceFile } from '../core/replace-file.ts';
 import type { CliContext } from './command.ts';
 
 /** One side of a copy: a path in a sandbox, whose word comes before the first colon, or one here. */
@@ -67,16 +66,13 @@ export async function copyOut(
 
 /** Beside its place first: a copy that is cut off leaves what was there. */
 async function saveFile(path: string, mode: number, save: (path: string) => Promise<void>): Promise<void> {
-  const partial = `${path}.partial-${randomBytes(4).toString('hex')}`;
-  try {
-    await save(partial);
+  await replaceFile(path, async (draft) => {
+    await save(draft);
     // The umask of whoever copies, not of this process.
-    await chmod(partial, mode);
-    await rename(partial, path);
-  } catch (error) {
-    await rm(partial, { force: true });
+    await chmod(draft, mode);
+  }).catch((error) => {
     throw localFailure(path, error);
-  }
+  });
 }
 
 export async function copyIn(place: Place, from: string, to: string, here: Here): Promise<Copied> {

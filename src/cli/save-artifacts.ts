@@ -1,6 +1,6 @@
-import { randomBytes } from 'node:crypto';
-import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { replaceFile } from '../core/replace-file.ts';
 import type { Artifact } from '../runs/result.ts';
 
 /** Writes artifacts below a folder and returns their paths. One that is there is replaced, a link never followed. */
@@ -12,9 +12,7 @@ export async function saveArtifacts(
   for (const { path, bytes } of artifacts) {
     const target = join(folder, path);
     await mkdir(dirname(target), { recursive: true });
-    const fresh = `${target}.${randomBytes(4).toString('hex')}`;
-    await writeFile(fresh, bytes, { flag: 'wx' });
-    await rename(fresh, target);
+    await replaceFile(target, (draft) => writeFile(draft, bytes, { flag: 'wx' }));
     saved.push(target);
   }
   return saved;

@@ -5,6 +5,7 @@ import type { Cancel } from '../core/cancel.ts';
 import type { ChannelStatus } from '../core/channel.ts';
 import type {
   Chat,
+  ChatAuditRecord,
   ChatEvent,
   ChatRecord,
   ChatSchedule,
@@ -40,6 +41,8 @@ export interface RemoteChats {
   /** These need the scope `admin`. */
   pairings(options?: Cancel): Promise<readonly Pairing[]>;
   pair(code: string, user: string, options?: Cancel): Promise<PairedSender>;
+  /** Who let whom in and who scheduled what, the newest first. */
+  audit(options?: { readonly limit?: number } & Cancel): Promise<readonly ChatAuditRecord[]>;
   senders(options?: Cancel): Promise<readonly PairedSender[]>;
   /** Gives those who are left. */
   unpair(channel: string, sender: string, options?: Cancel): Promise<readonly PairedSender[]>;
@@ -94,6 +97,10 @@ export function remoteChats(connection: Connection): RemoteChats {
     async pair(code, user, { signal } = {}) {
       const to = `/api/v1/pairings/${encodeURIComponent(code)}`;
       return fromWire(await ask<Wire<PairedSender>>(connection, 'POST', to, { json: { user }, signal }));
+    },
+    async audit({ limit = 100, signal } = {}) {
+      return (await get<{ records: ChatAuditRecord[] }>(`/api/v1/chat-audit?limit=${limit}`, { signal }))
+        .records;
     },
     async senders(cancel) {
       return fromWire((await get<{ senders: Wire<PairedSender>[] }>('/api/v1/senders', cancel)).senders);

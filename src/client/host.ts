@@ -5,6 +5,7 @@ import type { PullEvent as WirePullEvent } from '../api/schemas/sandboxes.ts';
 import type { WireLoginLink } from '../api/schemas/session.ts';
 import type { Setting } from '../config/load.ts';
 import type { Cancel } from '../core/cancel.ts';
+import type { MachineCheck } from '../core/doctor.ts';
 import { GeodeError } from '../core/errors.ts';
 import type { EventGap, HostEvent } from '../core/events.ts';
 import type { ImageFacts } from '../core/images.ts';
@@ -30,6 +31,8 @@ export interface RemoteHost {
   runtimes(options?: Cancel): Promise<readonly RemoteRuntime[]>;
   /** Secrets are masked. Needs the scope `admin`. */
   settings(options?: Cancel): Promise<readonly Setting[]>;
+  /** What works on the host's machine, found out by trying it. Needs the scope `admin`. */
+  doctor(options?: Cancel): Promise<readonly MachineCheck[]>;
   pull(
     image: string,
     options?: { readonly runtime?: RuntimeName; readonly onPull?: (event: PullEvent) => void } & Cancel,
@@ -58,6 +61,10 @@ export function remoteHost(connection: Connection): RemoteHost {
       type Answer = { runtimes: Wire<RemoteRuntime>[] };
       const { runtimes } = await ask<Answer>(connection, 'GET', '/api/v1/runtimes', { signal });
       return runtimes.map((each) => fromWire(each));
+    },
+    async doctor({ signal } = {}) {
+      type Checks = { checks: MachineCheck[] };
+      return (await ask<Checks>(connection, 'GET', '/api/v1/doctor', { signal })).checks;
     },
     async settings({ signal } = {}) {
       return (await ask<{ settings: Setting[] }>(connection, 'GET', '/api/v1/settings', { signal })).settings;

@@ -1,5 +1,12 @@
 /** Runs of code, and interpreters that keep their variables, over HTTP. */
-import type { WireContext, WireContextEvent, WireContextResult, WireRich } from '../api/schemas/contexts.ts';
+
+import type {
+  WireCells,
+  WireContext,
+  WireContextEvent,
+  WireContextResult,
+  WireRich,
+} from '../api/schemas/contexts.ts';
 import { bytesOf, wireBytes } from '../api/schemas/encoding.ts';
 import { fromWire, type Own, toWire } from '../api/schemas/names.ts';
 import type { WireRunEvent, WireRunRecord, WireRunResult, WireRunSummary } from '../api/schemas/runs.ts';
@@ -9,6 +16,7 @@ import type { Limits } from '../core/limits.ts';
 import type { RunEvent } from '../core/run.ts';
 import type { RuntimeName } from '../core/runtime.ts';
 import type { Grade } from '../core/sandbox.ts';
+import type { ContextCell } from '../runs/contexts/cells.ts';
 import type { ContextError, ContextEvent, ContextResult } from '../runs/contexts/result.ts';
 import type { Rich } from '../runs/contexts/rich.ts';
 import type { RunRecord, RunSummary } from '../runs/history/run-record.ts';
@@ -150,6 +158,8 @@ export interface RemoteContext extends Own<WireContext>, AsyncDisposable {
       readonly onEvent?: (event: ContextEvent) => void;
     } & Cancel,
   ): Promise<ContextResult>;
+  /** What ran since it was opened, oldest first, whoever ran it. */
+  cells(options?: Cancel): Promise<readonly ContextCell[]>;
   interrupt(options?: Cancel): Promise<'idle' | 'stopped' | 'ignored'>;
   restart(options?: Cancel): Promise<void>;
   check(code: string, options?: Cancel): Promise<'complete' | 'incomplete' | 'invalid'>;
@@ -199,6 +209,14 @@ function remoteContext(connection: Connection, wire: WireContext): RemoteContext
       }
       if (end !== undefined) return end;
       throw new Error('The stream ended before the run did');
+    },
+    async cells({ signal } = {}) {
+      const { cells } = await ask<WireCells>(connection, 'GET', `${path}/cells`, { signal });
+      return cells.map(({ duration_ms: durationMs, pieces, ...cell }) => ({
+        ...cell,
+        durationMs,
+        pieces: pieces.map(contextEvent),
+      }));
     },
     async interrupt({ signal } = {}) {
       type Outcome = { outcome: 'idle' | 'stopped' | 'ignored' };

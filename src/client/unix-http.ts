@@ -2,7 +2,9 @@
  * One HTTP/1.1 request over a Unix socket, and its answer. `node:http` takes as long to load as Node itself takes to
  * start, which every command would wait for; the other end is a host of this machine, so little of HTTP is needed.
  */
+
 import { connect, type Socket } from 'node:net';
+import { drained } from '../core/drained.ts';
 import { chunkedBody, cutOff, plainBody } from './unix-body.ts';
 
 export interface UnixRequest {
@@ -68,18 +70,6 @@ async function sendBody(socket: Socket, body: UnixRequest['body']): Promise<void
     if (socket.destroyed) return;
   }
   socket.write('0\r\n\r\n');
-}
-
-function drained(socket: Socket): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const go = () => {
-    socket.off('drain', go);
-    socket.off('close', go);
-    resolve();
-  };
-  socket.on('drain', go);
-  socket.on('close', go);
-  return promise;
 }
 
 function answerOn(socket: Socket): Promise<UnixAnswer> {

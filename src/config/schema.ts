@@ -478,6 +478,9 @@ export function configSchema(host: Host) {
             'ask_person',
             'list_resources',
             'read_resource',
+            'schedule_add',
+            'schedule_list',
+            'schedule_remove',
           ])
           .describe('what a tool session in a sandbox may use that names no tools'),
         servers: z

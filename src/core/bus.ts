@@ -46,6 +46,8 @@ export interface BusMessage extends Required<Omit<NewMessage, 'home'>> {
   readonly reason: string | null;
   /** JSON of what came of it, in the shape of whoever ended it; null before. */
   readonly record: string | null;
+  /** What the platform calls the reply that grows while the message is worked on; null: there is none. */
+  readonly draft: string | null;
 }
 
 /** The right to work on a message until the lease ends. */
@@ -133,6 +135,8 @@ export interface Bus {
   claim(options: ClaimOptions): Promise<Claim | undefined>;
   /** `lease_lost` when the lease had ended and the message was claimed again or ended. */
   renew(claim: Claim, leaseMs: number): Promise<void>;
+  /** Keeps what the platform calls the draft of its reply, for whoever claims the message next. `lease_lost` as for `renew`. */
+  keepDraft(claim: Claim, platformId: string): Promise<void>;
   /** Ends the message and stores its replies, both or neither. `lease_lost` as for `renew`. */
   finish(claim: Claim, ending: Ending): Promise<void>;
   /** Gives the message back: it stays the head of its lane and is claimed again when due. `lease_lost` as for `renew`. */
@@ -149,6 +153,10 @@ export interface Bus {
   say(reply: NewReply): Promise<boolean>;
   /** The next reply to send on a channel: one at a time for each lane, in order. */
   claimReply(channel: string, leaseMs: number): Promise<ReplyClaim | undefined>;
+  /** For a send that takes long. `lease_lost` when the lease had ended. */
+  renewReply(claim: ReplyClaim, leaseMs: number): Promise<void>;
+  /** Whether a reply of the lane waits or is being sent. */
+  isUnsent(channel: string, lane: string): Promise<boolean>;
   /** `lease_lost` when the lease had ended. */
   delivered(claim: ReplyClaim, delivery: Delivery): Promise<void>;
   /** Sends a reply of unknown outcome, or a failed one, again: only a person decides that. False for any other. */

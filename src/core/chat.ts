@@ -88,6 +88,26 @@ export interface NewSchedule {
   readonly catchUp?: CatchUp | undefined;
 }
 
+/** Who did what to pairings and schedules. `schedule-skip`: its time passed while no host ran, and it makes up for none. */
+export const chatDeeds = [
+  'pair',
+  'unpair',
+  'schedule-add',
+  'schedule-remove',
+  'schedule-run',
+  'schedule-skip',
+] as const;
+export type ChatDeed = (typeof chatDeeds)[number];
+
+export interface ChatAuditRecord {
+  readonly at: number;
+  /** A sender (`telegram:42`), the socket, a key, the agent of a chat, or the clock. */
+  readonly by: string;
+  readonly deed: ChatDeed;
+  /** The thing and whose it is; never the text of a message. */
+  readonly detail: Readonly<Record<string, string | number>>;
+}
+
 export interface UserSchedules {
   /** The next one first; of one chat, or of all. */
   list(chat?: string): readonly ChatSchedule[];
@@ -95,9 +115,9 @@ export interface UserSchedules {
    * A chat of a new name begins on the web. `invalid_input` for a time that is none and for a command as the text;
    * `too_many_schedules` when the chat has as many as it may.
    */
-  add(chat: string, schedule: NewSchedule): ChatSchedule;
+  add(chat: string, schedule: NewSchedule, by: string): ChatSchedule;
   /** False when the user has none of that id. */
-  remove(id: string): boolean;
+  remove(id: string, by: string): boolean;
 }
 
 /** The chats of one user. */
@@ -147,6 +167,8 @@ export interface Chats extends AsyncDisposable {
   /** `pairing_not_found` for a code that is unknown or too old. */
   pair(code: string, options: { readonly user: string; readonly by: string }): Promise<PairedSender>;
   senders(): readonly PairedSender[];
+  /** The newest first. */
+  audit(options: { readonly limit: number }): readonly ChatAuditRecord[];
   /** False when there was none. */
   unpair(channel: string, sender: string, by: string): boolean;
 }

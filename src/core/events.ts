@@ -42,6 +42,8 @@ export type Happening =
       readonly exitCode: number | null;
       readonly durationMs: number;
     }
+  /** Code ran in an interpreter that keeps its variables. */
+  | { readonly type: 'cell-end'; readonly context: string; readonly status: string }
   | { readonly type: 'turn-start'; readonly chat: string; readonly turn: string; readonly driver: string }
   /** A turn that its host did not see to the end has none, until another host resumes it. */
   | {
@@ -81,6 +83,10 @@ export type Happening =
   | { readonly type: 'entry-removed'; readonly key: string }
   /** Somebody on a channel may speak as the user from now on. */
   | { readonly type: 'sender-paired'; readonly channel: string; readonly sender: string }
+  | ({ readonly type: 'schedule-add' } & OfSchedule)
+  | ({ readonly type: 'schedule-remove' } & OfSchedule)
+  /** Its time came. `isSkipped`: it had passed while no host ran, and the schedule makes up for none. */
+  | ({ readonly type: 'schedule-run'; readonly isSkipped: boolean } & OfSchedule)
   /** Somebody waits for a person's decision. */
   | ({ readonly type: 'approval-asked' } & OfApproval)
   | ({
@@ -105,6 +111,11 @@ export type Happening =
 
 interface OfSandbox {
   readonly sandbox: string;
+  readonly chat: string;
+}
+
+interface OfSchedule {
+  readonly schedule: string;
   readonly chat: string;
 }
 

@@ -37,6 +37,9 @@ export interface TerminalSize {
   readonly rows: number;
 }
 
+/** What a shell can use as the name of a variable. */
+export const variableName = /^[A-Za-z_][A-Za-z0-9_]*$/;
+
 export const rlimitNames = ['as', 'core', 'cpu', 'data', 'fsize', 'nofile', 'nproc', 'stack'] as const;
 export type RlimitName = (typeof rlimitNames)[number];
 

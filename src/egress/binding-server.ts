@@ -70,7 +70,12 @@ export class BindingServer implements Disposable {
     const isSecure = options.binding.upstream.protocol === 'https:';
     this.#agent = isSecure ? new HttpsAgent(kept) : new HttpAgent(kept);
     this.#server = answeringHalfOpen(
-      createServer({ maxHeaderSize: 32 * 1024, requestTimeout: 0, insecureHTTPParser: false }),
+      createServer({
+        maxHeaderSize: 32 * 1024,
+        requestTimeout: 0,
+        insecureHTTPParser: false,
+        shouldUpgradeCallback: () => false,
+      }),
     );
     this.#server.on('request', (request, response) => this.#forward(request, response));
     this.#server.on('connect', (_, socket) => socket.destroy());

@@ -64,7 +64,9 @@ export function headersFor(message: IncomingMessage, { host, port, inspected }: 
   return ['Host', name, ...endToEnd(message.rawHeaders, ['host', 'expect']), ...framed];
 }
 
-export function headOf({ statusCode, statusMessage, rawHeaders }: IncomingMessage): string {
+type Head = Pick<IncomingMessage, 'statusCode' | 'statusMessage' | 'rawHeaders'>;
+
+export function headOf({ statusCode, statusMessage, rawHeaders }: Head): string {
   const lines = rawHeaders.flatMap((name, index) =>
     index % 2 === 0 ? [`${name}: ${rawHeaders[index + 1]}`] : [],
   );

@@ -64,6 +64,7 @@ export class HttpProxy implements Disposable {
         // The URL of the request decides, not this header.
         requireHostHeader: false,
         joinDuplicateHeaders: false,
+        shouldUpgradeCallback: isForWebSocket,
       }),
     );
     this.#server.on('request', (request, response) => void this.#forward(request, response));
@@ -190,10 +191,12 @@ export class HttpProxy implements Disposable {
     );
   }
 
-  /** WebSockets and the like over plain HTTP. */
+  /** WebSockets over plain HTTP, and over TLS that is opened. */
   async #upgrade(message: IncomingMessage, client: Duplex, head: Buffer): Promise<void> {
     const startedAt = Date.now();
     client.on('error', () => {});
+    if (!isForWebSocket(message))
+      return answerRefusedOn(client, failure('only a WebSocket may take over a connection', 400));
     const asked = this.#read(message);
     if ('status' in asked) return answerRefusedOn(client, asked);
     const passage = await this.#pass(asked, client);
@@ -232,7 +235,9 @@ export class HttpProxy implements Disposable {
       });
     });
     upstream.on('response', (answer) => {
-      client.write(headOf(answer));
+      const headers = [...endToEnd(answer.rawHeaders), 'Connection', 'close'];
+      const { statusCode, statusMessage } = answer;
+      client.write(headOf({ statusCode, statusMessage, rawHeaders: headers }));
       answer.pipe(client);
     });
     upstream.on('error', (error) =>
@@ -271,4 +276,12 @@ export class HttpProxy implements Disposable {
       insecureHTTPParser: false,
     };
   }
+}
+
+/**
+ * A server that changes to another protocol than WebSocket (h2c, TLS) would take requests that nobody looks at: there
+ * the message is an ordinary request, without the offer to change.
+ */
+function isForWebSocket({ headers }: IncomingMessage): boolean {
+  return headers.upgrade?.toLowerCase() === 'websocket';
 }

@@ -72,12 +72,12 @@ function ownDriver(
 ): AgentDriver {
   const { model, steps, instructions, dangerous } = agents;
   const shared: BuiltinOptions = {
-    ...{ ledger, models, memory, model, steps, instructions, dangerous, schedules },
+    ...{ ledger, models, memory, model, steps, instructions, dangerous, schedules, tools },
     historyTokens: agents.history_tokens,
     recallTokens: agents.recall_tokens,
     shellPolicy: app.shellPolicy,
   };
-  if (!container.enabled) return builtinDriver({ ...shared, tools });
+  if (!container.enabled) return builtinDriver(shared);
   const services = Object.entries(providers.services).map(
     ([name, { kind, base_url: baseUrl }]) => [name, { kind, baseUrl }] as const,
   );

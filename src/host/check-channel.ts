@@ -26,12 +26,14 @@ const checks: {
     return `@${named.parse(await botApi(url, secret).call('getMe', {}, { timeoutMs })).username}`;
   },
   async discord(settings, { secret = '' }) {
-    const rest = discordRest(at.parse(settings).api_url, secret);
+    const { api_url: url, groups } = discordSchema.parse(settings);
+    const rest = discordRest(url, secret);
     const { username } = named.parse(await rest.call('GET', '/users/@me', { timeoutMs }));
+    if (groups !== 'all') return username;
     const { flags } = applicationSchema.parse(await rest.call('GET', '/applications/@me', { timeoutMs }));
-    if (flags !== undefined && (flags & readsMessages) === 0)
+    if (flags !== undefined && (flags & readsAll) === 0)
       throw new Error(
-        `${username} may not read what people write. Switch on its Message Content Intent (Bot, Privileged Gateway Intents)`,
+        `${username} may not read all that people write: allow the Message Content Intent in the developer portal, or set groups to "addressed"`,
       );
     return username;
   },
@@ -53,8 +55,9 @@ const checks: {
   },
 };
 
-/** Of an application that is in few servers, and of one in many. */
-const readsMessages = (1 << 18) | (1 << 19);
+/** The flags of an application that is in many servers, and of one in few. */
+const readsAll = (1 << 18) | (1 << 19);
+const discordSchema = at.extend({ groups: z.string() });
 const applicationSchema = z.object({ flags: z.number().optional() });
 const whoSchema = z.object({ user: z.string(), team: z.string() });
 const phoneSchema = z.object({ display_phone_number: z.string(), verified_name: z.string() });

@@ -38,6 +38,7 @@ import { solveChapter } from '../solve/solve-table.ts';
 import { openConfiguredAgents } from './agents.ts';
 import { openConfiguredChats } from './chats.ts';
 import { containerPlace, keepAgentsReady } from './container-agent.ts';
+import { checkMachine } from './doctor.ts';
 import { type HostMemory, hostMemory } from './host-memory.ts';
 import { openConfiguredImages } from './images.ts';
 import { openConfiguredModels } from './models.ts';
@@ -162,7 +163,7 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
       ...(pulled && { onPull: pulled }),
       ...(signal && { signal }),
     });
-  const contexts = opened.use(openLiveContexts({ sandboxes, open, imageFor: app.imageFor }));
+  const contexts = opened.use(openLiveContexts({ sandboxes, open, events, imageFor: app.imageFor }));
   const previews = opened.use(openPreviews());
   const parts: ApiParts = {
     version,
@@ -187,6 +188,7 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
     image: (name, asked) => app.image(name, asked),
     images: openConfiguredImages(config, { app, machine, ledger, events, log, version }),
     settings: () => loaded.settings,
+    doctor: (cancel) => checkMachine(config, app, cancel),
     mcp: mcpOverHttp(version),
     tools: tools.sessions,
   };

@@ -1,22 +1,24 @@
 import { z } from 'zod';
 import { GeodeError } from '../core/errors.ts';
-import { type Command, rlimitNames } from '../core/process.ts';
+import { type Command, rlimitNames, variableName } from '../core/process.ts';
 import type { GuestCommand } from './attachment.ts';
 
 const defaultTimeoutMs = 60_000;
 const longestTimeoutMs = 7 * 24 * 3_600_000;
 const largestCommand = 1024 ** 2;
 
-const text = z.string().refine((value) => !value.includes('\0'), 'must not hold a NUL byte');
+/** What can be handed to a program. */
+export const textSchema = z.string().refine((value) => !value.includes('\0'), 'must not hold a NUL byte');
+export const envSchema = z.record(z.string().regex(variableName, 'is not a usable name'), textSchema);
 const side = z.number().int().min(1).max(10_000);
 
 const commandSchema = z.object({
   argv: z
-    .array(text)
+    .array(textSchema)
     .min(1)
     .refine((argv) => argv[0] !== '', 'must begin with a program'),
-  cwd: text.optional(),
-  env: z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'is not a usable name'), text).optional(),
+  cwd: textSchema.optional(),
+  env: envSchema.optional(),
   user: z
     .string()
     .regex(/^[A-Za-z0-9_][A-Za-z0-9_.-]*(:\d+)?$/, 'must be a name, a uid, or uid:gid')
@@ -24,7 +26,7 @@ const commandSchema = z.object({
   timeoutMs: z.number().positive().max(longestTimeoutMs).nullable().optional(),
   pty: z.object({ columns: side, rows: side }).optional(),
   rlimits: z.partialRecord(z.enum(rlimitNames), z.number().int().nonnegative()).optional(),
-  files: z.record(text, z.instanceof(Uint8Array)).optional(),
+  files: z.record(textSchema, z.instanceof(Uint8Array)).optional(),
   sole: z.boolean().optional(),
   opening: z.instanceof(Uint8Array).optional(),
 });

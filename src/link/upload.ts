@@ -1,5 +1,6 @@
 import type { ClientHttp2Stream } from 'node:http2';
 import { throwIfCancelled } from '../core/cancel.ts';
+import { drained } from '../core/drained.ts';
 import { isGeodeError } from '../core/errors.ts';
 import type { Link } from './link.ts';
 import { collect, linkLost, responseOf } from './request.ts';
@@ -49,16 +50,4 @@ async function feed(stream: ClientHttp2Stream, content: Content): Promise<void> 
     if (!stream.write(chunk)) await drained(stream);
   }
   stream.end();
-}
-
-function drained(stream: ClientHttp2Stream): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      stream.off('drain', done);
-      stream.off('close', done);
-      resolve();
-    };
-    stream.on('drain', done);
-    stream.on('close', done);
-  });
 }

@@ -54,7 +54,7 @@ export async function* kindFor(
     ...(wanted === undefined ? {} : { image: image?.id ?? wanted }),
     ...(options.minimumGrade === undefined ? {} : { minimumGrade: options.minimumGrade }),
   };
-  const opening = prestart && language.ahead ? firstWordsOf(language.ahead, options) : undefined;
+  const opening = prestart && language.prestart ? firstWordsOf(language.prestart, options) : undefined;
   const kind: Kind = {
     key: JSON.stringify([
       runtime.name,
@@ -78,7 +78,7 @@ export async function* kindFor(
 
 /** One that cannot be started is no reason for a refusal here: the run's own start says what is wrong. */
 async function startInterpreter(sandbox: Sandbox, language: Language): Promise<void> {
-  const waiting = await language.ahead?.start(placesIn(sandbox.workdir, language), sandbox);
+  const waiting = await language.prestart?.start(placesIn(sandbox.workdir, language), sandbox);
   if (waiting === undefined) return;
   const { gate, ...step } = waiting;
   try {

@@ -7,6 +7,7 @@ import { checkLimits, type Limits } from '../core/limits.ts';
 import type { Command } from '../core/process.ts';
 import type { RuntimeName } from '../core/runtime.ts';
 import type { Grade } from '../core/sandbox.ts';
+import { envSchema, textSchema } from '../link/command.ts';
 
 /** What a run may be given besides its code. Everything is checked before anything is made. */
 export interface RunOptions extends Cancel {
@@ -38,13 +39,12 @@ export const defaultTimeoutMs = 60_000;
 const longestTimeoutMs = 24 * 3_600_000;
 const mostFiles = 10_000;
 
-const text = z.string().refine((value) => !value.includes('\0'), 'must not hold a NUL byte');
 const schema = z.object({
-  argv: z.array(text).optional(),
-  env: z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'is not a usable name'), text).optional(),
-  files: z.record(text, z.union([z.string(), z.instanceof(Uint8Array)])).optional(),
-  artifacts: z.array(text.min(1)).optional(),
-  cwd: text.optional(),
+  argv: z.array(textSchema).optional(),
+  env: envSchema.optional(),
+  files: z.record(textSchema, z.union([z.string(), z.instanceof(Uint8Array)])).optional(),
+  artifacts: z.array(textSchema.min(1)).optional(),
+  cwd: textSchema.optional(),
   timeoutMs: z.number().positive().max(longestTimeoutMs).nullable().optional(),
 });
 

@@ -61,7 +61,7 @@ export async function* streamRun(
     const opening =
       hatch === undefined
         ? ahead.opening
-        : ahead.opening && language.ahead && firstWordsOf(language.ahead, options);
+        : ahead.opening && language.prestart && firstWordsOf(language.prestart, options);
     const places = placesIn(workdir, language);
     const { before, along } = packed({ ...options.files, [source]: sourceOf(code, language) });
     await bringIn(sandbox, before, language, options);

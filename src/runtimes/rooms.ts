@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
-import { chmod, chown, lstat, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { chmod, chown, lstat, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { z } from 'zod';
 import { GeodeError, reasonOf } from '../core/errors.ts';
 import type { Limits } from '../core/limits.ts';
+import { replaceFile } from '../core/replace-file.ts';
 import { runtimeNames } from '../core/runtime.ts';
 import { grades, networks, type SandboxSpec } from '../core/sandbox.ts';
 import { absent } from './absent.ts';
@@ -186,11 +187,10 @@ export async function removeRoom(room: Room): Promise<void> {
   });
 }
 
-/** In one step, so that a host killed half-way leaves the old record or the new one. */
 export async function saveRecord(room: Room, record: RoomRecord): Promise<void> {
-  const path = join(room.folder, 'record.json');
-  await writeFile(`${path}.new`, JSON.stringify(record), { mode: 0o600 });
-  await rename(`${path}.new`, path);
+  await replaceFile(join(room.folder, 'record.json'), (draft) =>
+    writeFile(draft, JSON.stringify(record), { mode: 0o600 }),
+  );
 }
 
 /** Undefined when there is none, or none that makes sense. */

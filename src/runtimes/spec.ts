@@ -1,5 +1,6 @@
 import { GeodeError } from '../core/errors.ts';
 import { checkLimits, defaultLimits, type Limits } from '../core/limits.ts';
+import { variableName } from '../core/process.ts';
 import type { Available, RuntimeName } from '../core/runtime.ts';
 import { type Grade, isAtLeast, type SandboxSpec } from '../core/sandbox.ts';
 
@@ -98,7 +99,7 @@ export function checkEnv(env: Readonly<Record<string, string>>): Readonly<Record
   for (const [name, value] of Object.entries(env)) {
     if (typeof value !== 'string') throw new GeodeError('invalid_input', `env.${name} is not text.`);
     total += name.length + value.length;
-    if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name) || name.length > longestEnvName) {
+    if (!variableName.test(name) || name.length > longestEnvName) {
       throw new GeodeError(
         'invalid_input',
         `env has the name ${JSON.stringify(name)}, which no shell could use.`,

@@ -95,9 +95,9 @@ export class AttachedSandbox {
     const process = await this.sandbox.spawn(command, cancel);
     const program = command.argv[0] ?? '';
     this.#events.tell(this.user, { type: 'process-start', process: process.id, program, ...this.#named });
-    const pace = inStep ? new Backpressure() : undefined;
-    this.#follow(process, pace);
-    return this.#handleOf(process.id, process.pid, 0, pace);
+    const backpressure = inStep ? new Backpressure() : undefined;
+    this.#follow(process, backpressure);
+    return this.#handleOf(process.id, process.pid, 0, backpressure);
   }
 
   async attach(processId: string, options: { readonly from?: number } & Cancel = {}): Promise<Process> {
@@ -174,14 +174,14 @@ export class AttachedSandbox {
     this.#events.tell(this.user, { type: 'process-exit', process, ...facts, ...this.#named });
   }
 
-  #handleOf(id: string, pid: number, from: number, pace?: Backpressure): Process {
+  #handleOf(id: string, pid: number, from: number, backpressure?: Backpressure): Process {
     return new FollowedProcess({
       id,
       pid,
       from,
       journal: this.sandbox.journals.open(id),
       live: () => this.#followed.get(id),
-      pace,
+      backpressure,
     });
   }
 
@@ -193,9 +193,9 @@ export class AttachedSandbox {
     return this.sandbox.attach(id, { from: this.sandbox.journals.open(id).length, ...cancel });
   }
 
-  #follow(process: Process, pace?: Backpressure): void {
+  #follow(process: Process, backpressure?: Backpressure): void {
     this.#followed.set(process.id, process);
-    const following = this.#readToEnd(process, pace).finally(() => {
+    const following = this.#readToEnd(process, backpressure).finally(() => {
       this.#following.delete(following);
       this.#followed.delete(process.id);
     });
@@ -206,14 +206,14 @@ export class AttachedSandbox {
    * A full disk is waited out: the process stands still meanwhile, and loses nothing. Whoever follows it hears of a
    * disk that stays full.
    */
-  async #readToEnd(process: Process, pace: Backpressure | undefined): Promise<void> {
+  async #readToEnd(process: Process, backpressure: Backpressure | undefined): Promise<void> {
     let tries = 0;
     for (let current = process; ; ) {
       try {
         for await (const event of current) {
           tries = 0;
           if (event.type === 'exit') this.#tellExit(process.id, event);
-          else await pace?.writtenTo(event.offset);
+          else await backpressure?.writtenTo(event.offset);
         }
         return;
       } catch (error) {

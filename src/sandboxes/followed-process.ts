@@ -12,7 +12,7 @@ export interface Followed {
   /** The process itself, while it runs. */
   readonly live: () => Process | undefined;
   /** It waits for the one who reads this handle. */
-  readonly pace: Backpressure | undefined;
+  readonly backpressure: Backpressure | undefined;
 }
 
 /** A process that the host reads into its journal: each handle reads the journal, at its own pace. */
@@ -34,16 +34,16 @@ export class FollowedProcess implements Process {
     if (this.#reading)
       throw new GeodeError('invalid_input', `Process ${this.id} is being read through this handle.`);
     this.#reading = true;
-    const { journal, pace } = this.#followed;
+    const { journal, backpressure } = this.#followed;
     try {
       for await (const event of journal.follow(this.#next)) {
-        pace?.readTo(this.#next);
+        backpressure?.readTo(this.#next);
         if (event.type !== 'exit')
           this.#next = event.offset + (event.type === 'output-lost' ? event.length : event.bytes.length);
         yield event;
       }
     } finally {
-      pace?.end();
+      backpressure?.end();
       this.#reading = false;
     }
   }

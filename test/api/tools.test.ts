@@ -36,13 +36,15 @@ describe.skipIf(!bubblewrap.available)(`tool sessions over HTTP${skipped}`, { ti
 
   it('a key gives only what its own scopes allow', async () => {
     const poor = host.server.caller('alice', ['sandboxes:read', 'sandboxes:write']);
-    const ask = (tools: readonly string[]) => poor(path, { method: 'POST', json: { tools } });
+    const ask = (tools?: readonly string[]) => poor(path, { method: 'POST', json: { tools } });
+    expect((await ask()).body).toMatchObject({ tools: [] });
     for (const [tool, scope] of [
       ['memory_search', 'memory:read'],
       ['read_resource', 'memory:read'],
       ['memory_store', 'memory:write'],
       ['run_code', 'runs'],
       ['solve', 'runs'],
+      ['schedule_add', 'agents'],
     ] as const) {
       const refused = await ask([tool]);
       expect(refused.status, tool).toBe(403);

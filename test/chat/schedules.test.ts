@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { ChatAudit } from '../../src/chat/audit.ts';
 import { LedgerBus } from '../../src/chat/bus/ledger-bus.ts';
 import { busChapter } from '../../src/chat/bus/tables.ts';
 import { ChatTable } from '../../src/chat/chat-table.ts';
@@ -7,6 +8,7 @@ import { nextRun, parseScheduleTime } from '../../src/chat/schedule-time.ts';
 import { Schedules } from '../../src/chat/schedules.ts';
 import { chatChapter } from '../../src/chat/tables.ts';
 import type { Bus } from '../../src/core/bus.ts';
+import type { EventSink } from '../../src/core/events.ts';
 import { noLog } from '../../src/core/log.ts';
 import { Ledger } from '../../src/ledger/ledger.ts';
 import { resultOf } from '../fixtures/scripted-agents.ts';
@@ -21,15 +23,20 @@ function hosts() {
   const opened = new DisposableStack();
   const folder = opened.use(temporaryFolder());
   const clock = { now: start };
+  const told: unknown[] = [];
+  const events: EventSink = { tell: (user, happening) => void told.push({ user, ...happening }) };
   const open = (broken?: Partial<Bus>) => {
     const own = new DisposableStack();
     const ledger = own.use(new Ledger(join(folder.path, 'ledger.db'), [busChapter, chatChapter], 'durable'));
     const bus: Bus = Object.assign(new LedgerBus(ledger, () => clock.now), broken);
-    const schedules = own.use(new Schedules({ ledger, bus, log: noLog, zone: 'UTC', now: () => clock.now }));
+    const schedules = own.use(
+      new Schedules({ ledger, bus, events, log: noLog, zone: 'UTC', now: () => clock.now }),
+    );
+    const audit = () => new ChatAudit(ledger).list(100);
     const chat = new ChatTable(ledger).meet('ann', 'web', 'ann/plans');
-    return { bus, schedules, chat, [Symbol.dispose]: () => own.dispose() };
+    return { bus, schedules, chat, audit, [Symbol.dispose]: () => own.dispose() };
   };
-  return { clock, open, [Symbol.dispose]: () => opened.dispose() };
+  return { clock, told, open, [Symbol.dispose]: () => opened.dispose() };
 }
 
 async function saidIn(bus: Bus): Promise<readonly string[]> {
@@ -41,9 +48,9 @@ it('GW-5: runs by cron, every so often and once, each time once', async () => {
   using world = hosts();
   using host = world.open();
   const { schedules, chat, bus } = host;
-  schedules.add(chat, { when: '0 9 * * *', text: 'news' });
-  schedules.add(chat, { when: 'every 20m', text: 'look' });
-  schedules.add(chat, { when: 'in 45m', text: 'cake' });
+  schedules.add(chat, { when: '0 9 * * *', text: 'news' }, 'test');
+  schedules.add(chat, { when: 'every 20m', text: 'look' }, 'test');
+  schedules.add(chat, { when: 'in 45m', text: 'cake' }, 'test');
   for (let step = 0; step < 60; step += 1) {
     world.clock.now += minute;
     await schedules.runDue();
@@ -57,7 +64,7 @@ it('GW-5: a host that is killed behind the storing of a message doubles nothing,
   using world = hosts();
   {
     using host = world.open();
-    host.schedules.add(host.chat, { when: '0 9 * * *', text: 'news' });
+    host.schedules.add(host.chat, { when: '0 9 * * *', text: 'news' }, 'test');
     world.clock.now += 30 * minute;
     // The message is stored, then the host is gone: the schedule does not know that it ran.
     const put = host.bus.put.bind(host.bus);
@@ -81,6 +88,38 @@ it('GW-5: a host that is killed behind the storing of a message doubles nothing,
   await host.schedules.runDue();
   expect(await saidIn(host.bus)).toEqual(['news', 'news']);
   expect(host.schedules.list(host.chat)[0]?.next).toBe(Date.UTC(2027, 0, 8, 9));
+});
+
+it('GW-5: says who made a schedule, who ended it, and each time that it ran or was left out', async () => {
+  using world = hosts();
+  using host = world.open();
+  const { schedules, chat } = host;
+  const made = schedules.add(chat, { when: 'every 20m', text: 'look', catchUp: 'skip' }, 'telegram:42');
+  world.clock.now += 20 * minute;
+  await schedules.runDue();
+  await schedules.runDue();
+  world.clock.now += 90 * minute;
+  await schedules.runDue();
+  expect(schedules.remove('bob', made.id, 'telegram:43')).toBe(false);
+  expect(schedules.remove('ann', made.id, 'key 0123')).toBe(true);
+  expect(schedules.remove('ann', made.id, 'key 0123')).toBe(false);
+  const of = { schedule: made.id, chat: 'plans' };
+  expect(host.audit().map(({ by, deed }) => [by, deed])).toEqual([
+    ['key 0123', 'schedule-remove'],
+    ['the clock', 'schedule-skip'],
+    ['the clock', 'schedule-run'],
+    ['telegram:42', 'schedule-add'],
+  ]);
+  expect(host.audit()[2]).toMatchObject({
+    at: start + 20 * minute,
+    detail: { ...of, user: 'ann', slot: start + 20 * minute },
+  });
+  expect(world.told).toEqual([
+    { user: 'ann', type: 'schedule-add', ...of },
+    { user: 'ann', type: 'schedule-run', ...of, isSkipped: false },
+    { user: 'ann', type: 'schedule-run', ...of, isSkipped: true },
+    { user: 'ann', type: 'schedule-remove', ...of },
+  ]);
 });
 
 it('GW-5: goes by the time zone, also over the change of the clocks', () => {
@@ -125,6 +164,13 @@ it('GW-5: what a schedule says in a chat is answered there', async () => {
   const id = /`(\w{4})` every/.exec(channel.shown('ann').at(-1) ?? '')?.[1] ?? '';
   await channel.say('ann', `/unschedule ${id}`);
   await expect.poll(() => channel.shown('ann').at(-1), soon).toBe(`Schedule ${id} is ended.`);
+  const deeds = scene.chats.audit({ limit: 10 }).map(({ by, deed }) => `${deed} by ${by}`);
+  expect(deeds).toEqual([
+    'schedule-remove by test:ann',
+    'schedule-add by test:ann',
+    'schedule-run by the clock',
+    'schedule-add by test:ann',
+  ]);
   await channel.say('ann', '/schedule tomorrow: run');
   await expect.poll(() => channel.shown('ann').at(-1), soon).toContain('that is no time');
 });

@@ -171,6 +171,16 @@ it(
         .join(),
     ).not.toContain('4711');
 
+    isSearched = false;
+    script = () => {
+      if (isSearched) return { text: 'Done.' };
+      isSearched = true;
+      return { text: '', calls: [{ tool: 'list_resources', input: {} }] };
+    };
+    const listed = await inGroup('which entries are there?');
+    expect(JSON.stringify(listed)).toContain('There is no tool list_resources');
+    expect(opened.host.tools.get('local', 'group')?.tools).not.toContain('read_resource');
+
     let step = 0;
     script = () => {
       step += 1;

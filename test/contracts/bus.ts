@@ -239,6 +239,32 @@ export function busContract(name: string, open: (now: () => number) => Promise<B
       expect((await bus.counts()).unknown).toBe(0);
     });
 
+    it('GW-1: lets no reply overtake one whose sending takes long', async () => {
+      await bus.say(reply('a', 'r1'));
+      await bus.say(reply('a', 'r2'));
+      const slow = await bus.claimReply('web', 1_000);
+      clock += 900;
+      if (slow) await bus.renewReply(slow, 1_000);
+      clock += 900;
+      expect(await bus.claimReply('web', 1_000)).toBeUndefined();
+      expect(await bus.isUnsent('web', 'a')).toBe(true);
+      if (slow) await bus.delivered(slow, { state: 'sent', platformId: '1' });
+      const next = await bus.claimReply('web', 1_000);
+      if (next) await bus.delivered(next, { state: 'sent', platformId: '2' });
+      expect(await bus.isUnsent('web', 'a')).toBe(false);
+      if (slow) await expect(bus.renewReply(slow, 1_000)).rejects.toMatchObject({ code: 'lease_lost' });
+    });
+
+    it('GW-1: whoever goes on with a message knows the draft of its reply, and nobody else keeps one', async () => {
+      await put('a', 'a1');
+      const first = await claimed();
+      await bus.keepDraft(first, '42');
+      clock += 1_000;
+      const second = await claimed();
+      expect(second.message.draft).toBe('42');
+      await expect(bus.keepDraft(first, '43')).rejects.toMatchObject({ code: 'lease_lost' });
+    });
+
     it('GW-2: a message that only had to wait was not tried', async () => {
       await put('a', 'a1');
       for (let time = 0; time < 3; time += 1) {

@@ -322,6 +322,24 @@ export function chatAgentsContract({ title, skip, isInside, settings }: AgentMod
       expect(answerOf(await meanwhile)).toBe('I took that into account above.');
     });
 
+    it('CA-1, MCP-4: has the tools of the session of its chat', async () => {
+      const { steps, say, server, client } = here;
+      steps['What is in it?'] = [
+        {
+          text: 'I make a file.',
+          calls: [{ tool: 'write_file', input: { path: 'made.txt', content: 'x' } }],
+        },
+        { text: 'I use a tool of the host.', calls: [{ tool: 'list_resources', input: {} }] },
+        { text: 'It has made.txt.' },
+      ];
+      const seen = await say('tooled', 'What is in it?');
+      expect(seen.at(-1)).toMatchObject({ type: 'reply', text: 'It has made.txt.' });
+      expect(JSON.stringify(server.calls.at(-1)?.body)).toMatch(/file:\/\/[^"\\]*\/made\.txt/);
+      expect(await client.tools.calls({ chat: 'tooled' })).toMatchObject([
+        { tool: 'list_resources', outcome: 'ok' },
+      ]);
+    });
+
     it('CA-5: answers several chats at once', async () => {
       const { steps, say } = here;
       const chats = ['a', 'b', 'c', 'd'];

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { isGeodeError } from '../../src/core/errors.ts';
 import { allowing, getUrl, hatchOf, python, testNames, toHere, trusting } from '../egress/hatch-fixture.ts';
 import {
   echoUpstream,
@@ -210,6 +211,36 @@ print(oct(os.stat(trusted).st_mode & 0o777), 'PRIVATE KEY' in open(trusted).read
         `--allow 'inspect:POST https://allowed.test:${tls.port}/v1/a'`,
         `--allow 'inspect:GET https://allowed.test:${tls.port}/v2'`,
       ]);
+    });
+
+    it('NET-2: holds when a program kills all that it may, and no socket of the host is there to use instead', async () => {
+      await using sandbox = await harness.open();
+      const opened = await hatchOf(sandbox, allowing(toHere('allowed.test', plain.port)));
+      using _hatch = opened.hatch;
+      const code = `
+import os, signal, socket, sys, urllib.request, urllib.error
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+for pid, number in [(1, 15), (1, 9), (-1, 15), (-1, 9)]:
+    try: os.kill(pid, number)
+    except OSError: pass
+for path in ['/var/run/docker.sock', '/run/docker.sock', '/run/podman/podman.sock', '/run/containerd/containerd.sock', '/run/dbus/system_bus_socket']:
+    try: socket.socket(socket.AF_UNIX).connect(path); print('reached', path)
+    except OSError: pass
+for name in ['allowed.test', 'other.test']:
+    try: print(urllib.request.urlopen('http://' + name + ':' + sys.argv[1] + '/killed', timeout=40).status)
+    except urllib.error.HTTPError as error: print(error.code)
+try: socket.create_connection(('127.0.0.1', int(sys.argv[1])), 2); print('reached the host')
+except OSError: print('no way')
+`;
+      const before = plain.seen.length;
+      // A guest that is told to end ends its sandbox, at any point of the program; nothing leads out of it then.
+      const outcome = await python(sandbox, opened, code, String(plain.port)).then(
+        ({ stdout, stderr }) => stdout + stderr,
+        (error: unknown) => (isGeodeError(error, 'sandbox_gone') ? '' : String(error)),
+      );
+      expect(['200\n403\nno way\n', '200\n403\n', '200\n', '']).toContain(outcome);
+      const hosts = plain.seen.slice(before).map(({ headers }) => headers.host);
+      expect(hosts.filter((host) => host !== `allowed.test:${plain.port}`)).toEqual([]);
     });
 
     it('NET-2: is the only way out: there is no interface, no resolver and no datagram that leaves', async () => {

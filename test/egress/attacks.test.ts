@@ -137,6 +137,22 @@ describe.skipIf(!bubblewrap.available)(
       expect(asked).toBe(1);
     });
 
+    it('NET-2: a name that is not allowed is not even looked up, so that names carry nothing out', async () => {
+      const looked: string[] = [];
+      const resolve: Resolve = (host) => {
+        looked.push(host);
+        return testNames(host);
+      };
+      const urls = ['secret-data.evil.test', 'denied.test', 'allowed.test'].map((name) =>
+        get(`http://${name}:${plain.port}/`),
+      );
+      const rules = { allow: [toHere('allowed.test', plain.port)], deny: [{ host: 'denied.test' }] };
+      await attack(specOf({ mode: 'allow-list', ...rules }), urls, resolve);
+      await attack(specOf({ mode: 'ask', ...rules }), urls, resolve);
+      await attack(specOf({ mode: 'deny-all', allow: [], deny: [] }), urls, resolve);
+      expect(looked).toEqual(['allowed.test', 'allowed.test']);
+    });
+
     it('case and trailing dots name the same host: what is denied stays denied', async () => {
       const spec = specOf({
         mode: 'allow-list',
@@ -172,6 +188,47 @@ describe.skipIf(!bubblewrap.available)(
       const reached = plain.seen.slice(before);
       expect(reached.map(({ url }) => url)).toEqual(['/host']);
       expect(reached[0]?.headers['proxy-authorization']).toBeUndefined();
+    });
+
+    it('no other protocol than WebSocket takes over a connection, and an answer is whole either way', async () => {
+      const upgrades: string[] = [];
+      await using chunked = await httpUpstream((request, response) => {
+        upgrades.push(`${request.headers.upgrade} ${request.headers['http2-settings']}`);
+        response.writeHead(404);
+        response.write('no ');
+        response.end('such page');
+      });
+      chunked.onUpgrade((request, socket) => {
+        upgrades.push(`upgrade to ${request.headers.upgrade}`);
+        socket.end(
+          'HTTP/1.1 404 Not Found\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nno \r\n6\r\nsocket\r\n0\r\n\r\n',
+        );
+      });
+      const url = `http://allowed.test:${chunked.port}/`;
+      const asking = (protocol: string, ...more: string[]) =>
+        `GET ${url} HTTP/1.1\\r\\nUpgrade: ${protocol}\\r\\n${more.map((line) => `${line}\\r\\n`).join('')}\\r\\n`;
+      const { answers } = await attack(allowing(toHere('allowed.test', chunked.port)), [
+        asking(
+          'h2c',
+          'Connection: Upgrade, HTTP2-Settings, close',
+          'HTTP2-Settings: AAMAAABkAAQAAQAAAAIAAAAA',
+        ),
+        asking('TLS/1.0', 'Connection: Upgrade, close'),
+        asking('websocket, h2c', 'Connection: Upgrade, close'),
+        asking('websocket', 'Connection: Upgrade'),
+      ]);
+      expect(answers).toEqual([
+        expect.stringMatching(/^HTTP\/1\.1 404 Not Found \|.*such page/s),
+        expect.stringMatching(/^HTTP\/1\.1 404 Not Found \|.*such page/s),
+        expect.stringMatching(/^HTTP\/1\.1 404 Not Found \|.*such page/s),
+        'HTTP/1.1 404 Not Found | no socket',
+      ]);
+      expect(upgrades).toEqual([
+        'undefined undefined',
+        'undefined undefined',
+        'undefined undefined',
+        'upgrade to websocket',
+      ]);
     });
 
     it('every request of a connection is judged by itself', async () => {
@@ -273,6 +330,92 @@ print(urllib.request.urlopen('http://allowed.test:' + sys.argv[1] + '/flood', ti
 `;
       const result = await python(sandbox, opened, code, String(plain.port));
       expect(result.stdout, result.stderr).toBe('200\n');
+    });
+
+    it('input that makes no sense, from any door, reaches nothing that is not allowed and ends nothing', async () => {
+      const opened = await hatchOf(sandbox, allowing(toHere('allowed.test', plain.port)));
+      using _hatch = opened.hatch;
+      const before = plain.seen.length;
+      const code = `
+import os, random, socket, sys, urllib.request
+host, port = os.environ['HTTP_PROXY'][7:].split(':')
+target = 'allowed.test:' + sys.argv[1]
+rng = random.Random(20260101)
+seeds = [
+    f'GET http://{target}/fuzz HTTP/1.1\\r\\nHost: {target}\\r\\nContent-Length: 3\\r\\n\\r\\nabc'.encode(),
+    f'POST http://{target}/fuzz HTTP/1.1\\r\\nTransfer-Encoding: chunked\\r\\n\\r\\n3\\r\\nabc\\r\\n0\\r\\n\\r\\n'.encode(),
+    f'CONNECT {target} HTTP/1.1\\r\\n\\r\\nGET /fuzz HTTP/1.1\\r\\nHost: other.test\\r\\n\\r\\n'.encode(),
+    b'\\x05\\x01\\x00\\x05\\x01\\x00\\x03\\x0callowed.test' + int(sys.argv[1]).to_bytes(2, 'big') + b'\\x16\\x03\\x01\\x02\\x00\\x01',
+]
+for n in range(400):
+    data = bytearray(rng.choice(seeds))
+    for _ in range(rng.randrange(1, 8)):
+        at = rng.randrange(len(data) or 1)
+        kind = rng.randrange(4)
+        if kind == 0 and data: data[at % len(data)] = rng.randrange(256)
+        elif kind == 1: del data[at:at + rng.randrange(1, 9)]
+        elif kind == 2: data[at:at] = bytes(rng.randrange(256) for _ in range(rng.randrange(1, 9)))
+        else: data[at:at] = rng.choice([b'\\r\\n', b'\\n', b'\\0', b'other.test', b':', b' ', b'\\xff' * 300])
+    s = socket.create_connection((host, int(port)), 40)
+    try:
+        s.sendall(data); s.shutdown(socket.SHUT_WR)
+        while s.recv(65536): pass
+    except OSError: pass
+    s.close()
+print(urllib.request.urlopen('http://' + target + '/after', timeout=40).status)
+`;
+      const result = await sandbox.exec({
+        argv: ['python3', '-c', code, String(plain.port)],
+        env: opened.hatch.env,
+        timeoutMs: 100_000,
+      });
+      expect(result.stdout, result.stderr).toBe('200\n');
+      const reached = plain.seen.slice(before);
+      expect(reached.at(-1)?.url).toBe('/after');
+      expect(new Set(reached.map(({ headers }) => headers.host))).toEqual(
+        new Set([`allowed.test:${plain.port}`]),
+      );
+      const allowed = opened.audit.filter(({ verdict }) => verdict === 'allowed');
+      expect(new Set(allowed.map(({ host, port }) => `${host}:${port}`))).toEqual(
+        new Set([`allowed.test:${plain.port}`]),
+      );
+    }, 120_000);
+
+    it('a guest that lies about the door reaches only what the policy lets this door reach, and no door that is not open', async () => {
+      const { hatch } = sandbox;
+      if (hatch === undefined) throw new Error('bubblewrap has a hatch');
+      let said = '';
+      const lying: Pick<Sandbox, 'runtime' | 'hatch'> = {
+        runtime: sandbox.runtime,
+        hatch: {
+          open: (doors, options) => hatch.open(doors, options),
+          close: (door, options) => hatch.close(door, options),
+          trust: (authority, roots, options) => hatch.trust(authority, roots, options),
+          note: (denial) => hatch.note(denial),
+          denials: (since) => hatch.denials(since),
+          serve: (onConnection) => hatch.serve((_, stream) => onConnection(said, stream)),
+        },
+      };
+      const spec = allowing(toHere('allowed.test', plain.port));
+      const bridges = [
+        { port: 15_001, to: { host: 'allowed.test', port: plain.port } },
+        { port: 15_002, to: { host: 'other.test', port: plain.port } },
+      ];
+      const opened = await hatchOf(sandbox, { ...spec, policy: { ...spec.policy, bridges } }, testNames, {
+        sandbox: lying,
+      });
+      using _hatch = opened.hatch;
+      const before = plain.seen.length;
+      const tried = async (door: string) => {
+        said = door;
+        const text = `GET /lie HTTP/1.1\\r\\nHost: allowed.test:${plain.port}\\r\\nConnection: close\\r\\n\\r\\n`;
+        return (await python(sandbox, opened, sendRaw, text)).stdout.split(' |')[0];
+      };
+      for (const door of ['bridge-15002', 'bridge-22', 'bind-anthropic', '', '../proxy', 'x'.repeat(60)])
+        expect(await tried(door), door).toBe('');
+      expect(plain.seen.length).toBe(before);
+      expect(await tried('bridge-15001')).toBe('HTTP/1.1 200 OK');
+      expect(await tried('proxy')).toMatch(/^HTTP\/1\.1 4/);
     });
 
     it('NET-2: a redirect is a new request, judged by itself', async () => {

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { EgressSpec } from '../../src/core/egress.ts';
 import { knownPrices } from '../../src/core/prices.ts';
 import type { Sandbox } from '../../src/core/sandbox.ts';
+import { parseBinding } from '../../src/egress/bindings.ts';
 import { type EgressHost, openEgress } from '../../src/egress/open-egress.ts';
 import { policyOf } from '../../src/egress/rules.ts';
 import { bubblewrapRuntime } from '../../src/runtimes/bubblewrap/bubblewrap.ts';
@@ -192,6 +193,98 @@ print(ask('/v1/echo', host='evil.test'))
       expect(upstream.seen.slice(before).map(({ url, headers }) => [url, headers.host])).toEqual([
         ['/v1/echo', `127.0.0.1:${upstream.port}`],
       ]);
+    });
+
+    it('add a credential in the query or as user and password, once, where nothing of the client can follow', async () => {
+      const [token, login] = ['tok/en+with=signs&more', 'reader:pass/word?'];
+      await using echo = await httpUpstream((request, response) =>
+        response.end(JSON.stringify([request.url, request.headers])),
+      );
+      egress.secrets.set('alice', 'tickets', token);
+      egress.secrets.set('alice', 'wiki', login);
+      await using sandbox = await harness.open();
+      using hatch = await egress.open(
+        sandbox,
+        { sandboxId: sandbox.id, user: 'alice' },
+        {
+          policy: policyOf({}),
+          bindings: [
+            parseBinding(`tickets=http://127.0.0.1:${echo.port}/t add=query:token`),
+            parseBinding(`wiki=http://127.0.0.1:${echo.port}/w add=basic`),
+          ],
+        },
+      );
+      const before = echo.seen.length;
+      const code = `
+import os, urllib.request
+def ask(url, **headers):
+    return urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=40).read().decode()
+tickets, wiki = os.environ['TICKETS_URL'], os.environ['WIKI_URL']
+print(ask(tickets + '/echo'))
+print(ask(tickets + '/a/echo?q=1&token=mine&%74oken=mine&q=2', Authorization='Bearer mine'))
+print(ask(wiki + '/echo?token=kept', Authorization='Basic bWluZQ=='))
+print(os.environ)
+`;
+      const result = await sandbox.exec({ argv: ['python3', '-c', code], env: hatch.env, timeoutMs: 50_000 });
+      expect(result.stderr).toBe('');
+      const basic = `Basic ${Buffer.from(login).toString('base64')}`;
+      expect(
+        echo.seen.slice(before).map(({ url, headers: { authorization } }) => [url, authorization]),
+      ).toEqual([
+        [`/t/echo?token=${encodeURIComponent(token)}`, undefined],
+        [`/t/a/echo?q=1&q=2&token=${encodeURIComponent(token)}`, undefined],
+        ['/w/echo?token=kept', basic],
+      ]);
+      for (const secret of [token, login, encodeURIComponent(token), basic.slice(6)])
+        expect(result.stdout).not.toContain(secret);
+      const audit = await eventually(async () => {
+        const records = egress.search({ sandboxId: sandbox.id });
+        return records.length === 3 && records;
+      }, 'all three in the audit');
+      expect(audit.map(({ via, path }) => [via, path]).sort()).toEqual([
+        ['binding', '/t/a/echo'],
+        ['binding', '/t/echo'],
+        ['binding', '/w/echo'],
+      ]);
+      for (const name of ['tickets', 'wiki']) egress.secrets.remove('alice', name);
+    });
+
+    it('take no header from a client that would add, double or take away a credential', async () => {
+      await using sandbox = await harness.open();
+      using hatch = await hatchFor(sandbox);
+      const before = upstream.seen.length;
+      const code = `
+import os, socket
+host, port = os.environ['OPENAI_BASE_URL'].split('/')[2].split(':')
+def send(*lines):
+    s = socket.create_connection((host, int(port)), 40)
+    s.sendall(('\\r\\n'.join(['GET /v1/echo HTTP/1.1', 'Host: x', 'Connection: close', *lines]) + '\\r\\n\\r\\n').encode('latin1'))
+    got = b''
+    try:
+        while more := s.recv(65536): got += more
+    except ConnectionError: pass
+    print(got.split(b'\\r\\n')[0].decode() or 'closed')
+send('authorization: Bearer mine', 'AUTHORIZATION: Bearer mine', 'X-Api-Key: mine')
+send('Connection: authorization, x-api-key', 'Proxy-Connection: authorization')
+send('X-A: a\\nAuthorization: Bearer mine')
+send('X-A: a\\r\\n Authorization: Bearer mine')
+send('X-A: a\\rAuthorization: Bearer mine')
+send('Authorization : Bearer mine')
+send('X-A: a\\0b')
+send('Transfer-Encoding: chunked', 'Content-Length: 4', '', '0', '', 'GET /v1/echo?smuggled HTTP/1.1', 'Host: x')
+`;
+      const result = await sandbox.exec({ argv: ['python3', '-c', code], env: hatch.env, timeoutMs: 50_000 });
+      expect(result.stderr).toBe('');
+      const answers = result.stdout.trim().split('\n');
+      expect(answers.slice(0, 2)).toEqual(['HTTP/1.1 200 OK', 'HTTP/1.1 200 OK']);
+      const seen = upstream.seen.slice(before);
+      expect(seen.map(({ url }) => url)).not.toContain('/v1/echo?smuggled');
+      expect(seen.length).toBe(answers.filter((answer) => answer.includes('200')).length);
+      for (const { headers } of seen) {
+        expect(headers.authorization).toBe(`Bearer ${realKey}`);
+        expect(headers['x-api-key']).toBeUndefined();
+        expect(JSON.stringify(headers)).not.toContain('"Bearer mine');
+      }
     });
 
     it('refuse before the call when the budget is spent, and before anything opens when the secret is missing', async () => {

@@ -17,6 +17,17 @@ import { certificateFile, httpUpstream, tlsUpstream, type Upstream } from './ups
 const { bubblewrap, docker } = inject('engines');
 const has = (program: string) => existsSync(`/usr/bin/${program}`);
 
+/** Of the distribution, or the one that rustup leads to. */
+const cargo = ['/usr/bin/cargo', rustupCargo()].find((path) => path !== undefined && existsSync(path));
+
+function rustupCargo(): string | undefined {
+  try {
+    return execFileSync('rustup', ['which', 'cargo'], { encoding: 'utf8', stdio: 'pipe' }).trim();
+  } catch {
+    return undefined;
+  }
+}
+
 /** Bubblewrap shows the programs of the machine, so these are its own clients, as people have them. */
 describe.skipIf(!bubblewrap.available)(
   `real clients${bubblewrap.available ? '' : ` (skipped: ${bubblewrap.reason})`}`,
@@ -173,6 +184,44 @@ z.close()`,
           /^openedGeode refused this connection: .* allows not DELETE/,
         );
         expect(result.stdout).toMatch(/opened$/);
+      },
+    );
+
+    it.skipIf(cargo === undefined)(
+      `cargo fetches a crate from an allowed index, over http and https that is opened${cargo === undefined ? ' (skipped: cargo is not installed)' : ''}`,
+      async () => {
+        const source = join(folder, 'tiny-1.0.0');
+        await mkdir(join(source, 'src'), { recursive: true });
+        await writeFile(join(source, 'Cargo.toml'), '[package]\nname = "tiny"\nversion = "1.0.0"\n');
+        await writeFile(join(source, 'src', 'lib.rs'), 'pub fn word() -> &\'static str { "fetched" }\n');
+        await mkdir(join(folder, 'crates'));
+        const crate = join(folder, 'crates', 'tiny.crate');
+        execFileSync('tar', ['czf', crate, '-C', folder, 'tiny-1.0.0']);
+        const cksum = createHash('sha256').update(readFileSync(crate)).digest('hex');
+        const facts = { name: 'tiny', vers: '1.0.0', deps: [], cksum, features: {}, yanked: false };
+        await sandbox.files.write('cargo', readFileSync(cargo ?? ''));
+        const fetching = async (name: string, url: string) => {
+          const index = join(folder, name);
+          await mkdir(join(index, 'ti', 'ny'), { recursive: true });
+          await writeFile(join(index, 'ti', 'ny', 'tiny'), `${JSON.stringify(facts)}\n`);
+          await writeFile(join(index, 'config.json'), JSON.stringify({ dl: `${url}/crates/{crate}.crate` }));
+          return await shell(`
+mkdir -p ${name}/src && cd ${name} && touch src/lib.rs && chmod +x ../cargo
+printf '[package]\nname = "mine"\nversion = "0.1.0"\n[dependencies]\ntiny = { version = "1", registry = "own" }\n' > Cargo.toml
+export CARGO_HOME=$PWD/home CARGO_REGISTRIES_OWN_INDEX=sparse+${url}/${name}/ CARGO_NET_RETRY=0
+../cargo vendor -q > /dev/null && cat vendor/tiny/src/lib.rs`);
+        };
+        for (const [name, url] of [
+          ['cargo-plain', base()],
+          ['cargo-opened', opening()],
+        ] as const) {
+          const result = await fetching(name, url);
+          expect(result.stdout, result.stderr).toContain('"fetched"');
+        }
+        const refused = await fetching('cargo-refused', 'http://other.test');
+        expect(refused.exitCode).not.toBe(0);
+        expect(refused.stderr).toContain('other.test:80 is not in the policy');
+        expect(refused.denied?.[0]).toMatchObject({ host: 'other.test', ask: '--allow other.test' });
       },
     );
 

@@ -6,7 +6,8 @@ import type { EgressSpec } from '../../src/core/egress.ts';
 import type { Sandbox } from '../../src/core/sandbox.ts';
 import { Authority } from '../../src/egress/inspection/authority.ts';
 import { bubblewrapRuntime } from '../../src/runtimes/bubblewrap/bubblewrap.ts';
-import { type Harness, openHarness } from '../contracts/harness.ts';
+import { eventually, type Harness, openHarness } from '../contracts/harness.ts';
+import { egressIn, sandboxWorld } from '../sandboxes/world.ts';
 import { greeting } from './client-hellos.ts';
 import {
   allowing,
@@ -35,6 +36,56 @@ describe('the authority of a sandbox', () => {
     expect(authority.contextFor('a.test')).not.toBe(authority.contextFor('b.test'));
   });
 });
+
+describe.skipIf(!bubblewrap.available)(
+  `inspection in a sandbox that was ready${bubblewrap.available ? '' : ` (skipped: ${bubblewrap.reason})`}`,
+  () => {
+    it('NET-1: one from the pool gets its policy and its authority when it is claimed, and trusts no other', async () => {
+      await using tls = await tlsUpstream();
+      await using world = await sandboxWorld('bubblewrap');
+      const sandboxes = await world.host({
+        pool: { floor: 1, ceiling: 1 },
+        egress: egressIn(world.options.stateDir, {
+          resolve: testNames,
+          upstreamCa: readFileSync(certificateFile, 'utf8'),
+        }),
+      });
+      const mine = sandboxes.of('alice');
+      const first = await mine.getOrCreate('first');
+      const spec = allowing(toHere('allowed.test', tls.port, { inspect: true, methods: ['GET'] }));
+      const claimed: string[] = [first.id];
+      const authorities = new Set<string | undefined>();
+      for (const chat of ['second', 'third']) {
+        const ready = await eventually(async () => {
+          const found = await world.runtime.list();
+          return found.find(({ id }) => !claimed.includes(id));
+        }, 'a sandbox that is ready');
+        const sandbox = await mine.getOrCreate(chat, { egress: spec });
+        expect(sandbox.id).toBe(ready.id);
+        claimed.push(sandbox.id);
+        const code = `
+import os, sys, urllib.request, urllib.error
+for method in ['GET', 'POST']:
+    asked = urllib.request.Request('https://allowed.test:' + sys.argv[1] + '/pooled', method=method)
+    try: print(urllib.request.urlopen(asked, timeout=40).status)
+    except urllib.error.HTTPError as error: print(error.code)
+print(open(os.environ['SSL_CERT_FILE']).read().strip()[-120:].replace(chr(10), ''))
+`;
+        const result = await sandbox.exec({
+          argv: ['python3', '-c', code, String(tls.port)],
+          timeoutMs: 60_000,
+        });
+        expect(result.stderr).toBe('');
+        const [got, posted, authority] = result.stdout.trim().split('\n');
+        expect([got, posted]).toEqual(['200', '403']);
+        authorities.add(authority);
+      }
+      expect(authorities.size).toBe(2);
+      const without = await first.exec({ argv: ['sh', '-c', 'echo "$HTTP_PROXY$SSL_CERT_FILE"'] });
+      expect(without.stdout).toBe('\n');
+    }, 180_000);
+  },
+);
 
 describe.skipIf(!bubblewrap.available)(
   `inspection${bubblewrap.available ? '' : ` (skipped: ${bubblewrap.reason})`}`,

@@ -14,11 +14,14 @@ it('CLI-1: says what is wrong with the token of a Telegram or a Discord bot', as
   const onTelegram = (secret: string) => checkChannel('telegram', { api_url: telegram.url }, { secret });
   await expect(onTelegram('123:wrong')).rejects.toMatchObject(failed('Unauthorized (401)'));
   await using discord = await startDiscord();
-  const onDiscord = (secret: string) => checkChannel('discord', { api_url: discord.url }, { secret });
+  const onDiscord = (secret: string, groups = 'addressed') =>
+    checkChannel('discord', { api_url: discord.url, groups }, { secret });
   expect(await onDiscord(discordToken)).toBe('geode');
   await expect(onDiscord('not-the-token')).rejects.toMatchObject(failed('Unauthorized'));
-  discord.readsMessages = false;
-  await expect(onDiscord(discordToken)).rejects.toMatchObject(failed('Message Content Intent'));
+  expect(await onDiscord(discordToken, 'all')).toBe('geode');
+  discord.readsAll = false;
+  expect(await onDiscord(discordToken)).toBe('geode');
+  await expect(onDiscord(discordToken, 'all')).rejects.toMatchObject(failed('Message Content Intent'));
 });
 
 it('CLI-1: says which of the two tokens of Slack is wrong', async () => {
@@ -46,7 +49,7 @@ it('CLI-1: tries the token, the number and the secret of a WhatsApp app in one c
 });
 
 it('CLI-1: a platform that cannot be reached, or that makes no sense, is told as that', async () => {
-  const settings = { api_url: 'http://127.0.0.1:9' };
+  const settings = { api_url: 'http://127.0.0.1:9', groups: 'off' };
   await expect(checkChannel('discord', settings, { secret: discordToken })).rejects.toMatchObject(
     failed('it cannot be reached'),
   );
@@ -54,8 +57,8 @@ it('CLI-1: a platform that cannot be reached, or that makes no sense, is told as
   const port = await listenHere(server);
   const values = { secret: slackBotToken, app_secret: slackAppToken };
   for (const name of ['telegram', 'discord', 'slack'])
-    await expect(checkChannel(name, { api_url: `http://127.0.0.1:${port}` }, values)).rejects.toMatchObject(
-      failed('makes no sense'),
-    );
+    await expect(
+      checkChannel(name, { api_url: `http://127.0.0.1:${port}`, groups: 'off' }, values),
+    ).rejects.toMatchObject(failed('makes no sense'));
   await closeServer(server);
 });

@@ -25,12 +25,16 @@ describe('refusals of the hatch as events', () => {
     const run = await ann.runs.run(getUrl, 'python', { argv: ['http://other.test/'], egress });
     expect(run.stdout).toContain('403 Geode: other.test:80 is not in the policy');
 
-    const heard = async (user: string, scopes: Parameters<typeof host.keys.create>[0]['scopes']) => {
+    const heard = async (
+      user: string,
+      scopes: Parameters<typeof host.keys.create>[0]['scopes'],
+      wanted: HostEvent['type'] = 'egress-denied',
+    ) => {
       const { secret } = host.keys.create({ user, scopes });
       const events: (HostEvent | EventGap)[] = [];
       const client = createClient({ url: gateway.url, key: secret });
       for await (const event of client.events({ after: 0, follow: false })) events.push(event);
-      return events.filter(({ type }) => type === 'egress-denied');
+      return events.filter(({ type }) => type === wanted);
     };
     const refused = { type: 'egress-denied', user: 'ann', rule: 'allow-list' };
     const ofSandbox = { ...refused, sandbox: id, chat: 'demo', host: 'refused.test', port: 8080 };
@@ -41,6 +45,15 @@ describe('refusals of the hatch as events', () => {
     expect(await heard('ann', ['memory:read', 'secrets', 'admin'])).toEqual([]);
     expect(await heard('bob', ['sandboxes:read', 'runs'])).toEqual([]);
     expect(JSON.stringify(await heard('ann', ['sandboxes:read', 'runs']))).not.toContain('secret-path');
+
+    await ann.egress.setDefault({ allow: ['example.com'] });
+    await ann.egress.clearDefault();
+    const changes = [
+      { type: 'egress-default', user: 'ann', mode: 'allow-list' },
+      { type: 'egress-default', user: 'ann', mode: null },
+    ];
+    expect(await heard('ann', ['sandboxes:read'], 'egress-default')).toMatchObject(changes);
+    expect(await heard('ann', ['runs'], 'egress-default')).toEqual([]);
   });
 
   it('a sandbox that asks again and again is told of once for each target, and for a bounded number of them', () => {

@@ -166,6 +166,30 @@ describe('calls of tools from inside a sandbox', { timeout: 300_000 }, () => {
     expect(await done(inside.client, 'run_code', code)).toMatchObject({ exitCode: 0, success: true });
   });
 
+  it('MCP-4, GW-5: schedules things for its own chat, and for no other', async () => {
+    await anew('schedule_add', 'schedule_list', 'schedule_remove');
+    await using inside = await connectIn(sandbox);
+    const schedules = opened.host.parts.chats?.of('alice').schedules;
+    if (schedules === undefined) throw new Error('The host has no chats');
+    const other = schedules.add('elsewhere', { when: 'every 2h', text: 'not hers' }, 'test');
+    const made = await done(inside.client, 'schedule_add', { when: '0 9 * * *', text: 'Water the plants.' });
+    const [own, ...more] = schedules.list('calls');
+    expect(own).toMatchObject({ id: made.id, when: '0 9 * * *', text: 'Water the plants.', catchUp: 'once' });
+    expect(more).toEqual([]);
+    expect(lastCall()).toMatchObject({ tool: 'schedule_add', outcome: 'ok', chat: 'calls' });
+    const told: unknown[] = [];
+    for await (const event of opened.host.events.read('alice', { after: 0, follow: false })) told.push(event);
+    expect(told).toContainEqual(expect.objectContaining({ type: 'tool-call', tool: 'schedule_add' }));
+    await anew('schedule_add', 'schedule_list', 'schedule_remove');
+    await using again = await connectIn(sandbox);
+    const wrong = await call(again.client, 'schedule_add', { when: 'whenever', text: 'x' });
+    expect(wrong).toMatchObject({ failed: true, value: { code: 'invalid_input' } });
+    expect(await done(again.client, 'schedule_remove', { id: other.id })).toEqual({ removed: false });
+    expect(await done(again.client, 'schedule_remove', { id: made.id })).toEqual({ removed: true });
+    expect(await done(again.client, 'schedule_list')).toEqual({ schedules: [] });
+    expect(schedules.list('elsewhere')).toHaveLength(1);
+  });
+
   it('MCP-4: solves with the models of the host', async () => {
     await using server = await startModelServer(() => ({
       text: JSON.stringify({

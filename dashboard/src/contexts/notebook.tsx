@@ -1,6 +1,8 @@
-import { useQuery } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { isGeodeError, type RemoteContext } from '../../../src/client/client.ts';
+import type { ContextCell } from '../../../src/runs/contexts/cells.ts';
+import type { ContextEvent } from '../../../src/runs/contexts/result.ts';
 import { client } from '../api.ts';
 import { Code } from '../code.tsx';
 import { goTo } from '../route.ts';
@@ -11,7 +13,7 @@ import { ActionButton } from '../ui/button.tsx';
 import { Card, Empty } from '../ui/card.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Answer } from '../ui/query.tsx';
-import { type Cell, type Piece, withEvent } from './cells.ts';
+import { withEvent } from './cells.ts';
 import { RichResult } from './rich-result.tsx';
 
 /** Pieces of code that share their variables, each with what it showed. */
@@ -31,23 +33,30 @@ export function Notebook({ id }: { readonly id: string }) {
   );
 }
 
+/** The host keeps the cells, so every browser shows the same; the one that runs code shows it as it comes. */
 function Cells({ context }: { readonly context: RemoteContext }) {
-  const [cells, setCells] = useState<readonly Cell[]>([]);
+  const queries = useQueryClient();
+  const queryKey = ['contexts', context.id];
+  const kept = useQuery({ queryKey, queryFn: () => context.cells() });
+  const [mine, setMine] = useState<ContextCell>();
+  const [refused, setRefused] = useState<unknown>();
   const [code, setCode] = useState('');
+  const all = kept.data ?? [];
+  const others = mine === undefined ? all : all.filter(({ status }) => status !== 'running');
+  const cells: readonly ContextCell[] = mine === undefined ? others : [...others, mine];
   const isRunning = cells.at(-1)?.status === 'running';
-  const change = (next: (cell: Cell) => Cell) =>
-    setCells((before) => before.map((cell, at) => (at === before.length - 1 ? next(cell) : cell)));
+  const change = (next: (cell: ContextCell) => ContextCell) => setMine((before) => before && next(before));
   const run = async () => {
-    setCells((before) => [...before, { code, pieces: [], status: 'running', durationMs: 0 }]);
+    setMine({ number: (others.at(-1)?.number ?? 0) + 1, code, pieces: [], status: 'running', durationMs: 0 });
     setCode('');
+    setRefused(undefined);
     try {
-      const { status, durationMs } = await context.run(code, {
-        onEvent: (event) => change((cell) => withEvent(cell, event)),
-      });
-      change((cell) => ({ ...cell, status, durationMs }));
+      await context.run(code, { onEvent: (event) => change((cell) => withEvent(cell, event)) });
     } catch (problem) {
-      change((cell) => ({ ...cell, status: 'refused', problem }));
+      setRefused(problem);
     }
+    await queries.invalidateQueries({ queryKey });
+    setMine(undefined);
   };
   return (
     <Card
@@ -74,13 +83,13 @@ function Cells({ context }: { readonly context: RemoteContext }) {
       }
     >
       <ol className="mb-3 flex flex-col gap-3">
-        {cells.map((cell, at) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: cells are only added.
-          <li key={at}>
-            <CellView cell={cell} number={at + 1} onAgain={() => setCode(cell.code)} />
+        {cells.map((cell) => (
+          <li key={cell.number}>
+            <CellView cell={cell} onAgain={() => setCode(cell.code)} />
           </li>
         ))}
       </ol>
+      {refused !== undefined && !isGeodeError(refused, 'cancelled') && <Problem error={refused} />}
       <Code label={text.contexts.cell} name={context.language} value={code} onChange={setCode} />
       <button
         type="button"
@@ -95,12 +104,11 @@ function Cells({ context }: { readonly context: RemoteContext }) {
 }
 
 interface Shown {
-  readonly cell: Cell;
-  readonly number: number;
+  readonly cell: ContextCell;
   readonly onAgain: () => void;
 }
 
-function CellView({ cell: { code, pieces, status, durationMs, problem }, number, onAgain }: Shown) {
+function CellView({ cell: { number, code, pieces, status, durationMs }, onAgain }: Shown) {
   const isGood = status === 'done' || status === 'running';
   return (
     <section
@@ -119,12 +127,11 @@ function CellView({ cell: { code, pieces, status, durationMs, problem }, number,
         // biome-ignore lint/suspicious/noArrayIndexKey: pieces are only added.
         <PieceView key={at} piece={piece} />
       ))}
-      {problem !== undefined && !isGeodeError(problem, 'cancelled') && <Problem error={problem} />}
     </section>
   );
 }
 
-function PieceView({ piece }: { readonly piece: Piece }) {
+function PieceView({ piece }: { readonly piece: ContextEvent }) {
   if (piece.type === 'result') return <RichResult rich={piece.result} />;
   if (piece.type === 'error')
     return <pre className="output text-bad">{plainText(piece.error.traceback)}</pre>;

@@ -27,7 +27,7 @@ export function RunsPage({ tab, id }: Shown) {
         {link(!isContexts, pathTo('runs'), text.runs.once)}
         {link(isContexts, pathTo('runs', 'contexts'), text.contexts.title)}
       </nav>
-      {!isContexts && <RunOnce />}
+      {!isContexts && <RunOnce past={tab === 'past' ? id : undefined} />}
       {isContexts && id !== undefined && <Notebook id={id} />}
       {isContexts && <ContextList />}
     </div>

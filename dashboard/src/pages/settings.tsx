@@ -18,10 +18,11 @@ export function SettingsPage() {
   return (
     <div className="flex flex-col gap-4">
       <h1>{text.settings.title}</h1>
-      <Doctor version={session.data?.version ?? ''} />
+      <Runtimes version={session.data?.version ?? ''} />
       <Channels />
       {isAdmin ? (
         <>
+          <Doctor />
           <Keys />
           <Config />
         </>
@@ -32,12 +33,47 @@ export function SettingsPage() {
   );
 }
 
-/** What works here, and what would make the rest work. */
-function Doctor({ version }: { readonly version: string }) {
+/** What works here, and what would make the rest work: as `geode doctor` says it. */
+function Doctor() {
+  const checks = useQuery({ queryKey: ['doctor'], queryFn: () => client.doctor() });
+  return (
+    <Card
+      title={text.settings.doctor}
+      side={
+        <button
+          type="button"
+          className="button"
+          disabled={checks.isFetching}
+          onClick={() => void checks.refetch()}
+        >
+          {checks.isFetching ? text.settings.checking : text.settings.checkAgain}
+        </button>
+      }
+    >
+      <Answer of={checks}>
+        {(all) => (
+          <ul>
+            {all.map(({ name, state, found, fix }) => (
+              <li key={name} className="border-b border-line py-1.5">
+                <strong>{name}</strong> <Badge tone={checkTones[state]}>{state}</Badge>{' '}
+                <span className="break-words">{nameText(found)}</span>
+                {fix !== undefined && <p className="break-words text-faint">{nameText(fix)}</p>}
+              </li>
+            ))}
+          </ul>
+        )}
+      </Answer>
+    </Card>
+  );
+}
+
+const checkTones = { ok: 'good', warning: 'plain', problem: 'bad' } as const;
+
+function Runtimes({ version }: { readonly version: string }) {
   const runtimes = useQuery({ queryKey: ['runtimes'], queryFn: () => client.runtimes() });
   const ready = useQuery({ queryKey: ['memory', 'ready'], queryFn: () => client.ready() });
   return (
-    <Card title={text.settings.doctor}>
+    <Card title={text.settings.runtimes}>
       <p className="mb-2 text-faint">
         {text.settings.version} {version}
       </p>

@@ -2,26 +2,21 @@ import { useRef, useState } from 'react';
 import { isGeodeError, type RemoteRunEvent } from '../../../src/client/client.ts';
 import { client } from '../api.ts';
 import { Code } from '../code.tsx';
-import { EventList } from '../event-list.tsx';
-import { useLive } from '../live.ts';
 import { saveAs } from '../save-as.ts';
-import { durationText, nameText, plainText } from '../shown.ts';
+import { durationText, nameText } from '../shown.ts';
 import { text } from '../text.ts';
 import { Card, Empty } from '../ui/card.tsx';
 import { Choice, TextArea, TextField } from '../ui/field.tsx';
 import { Problem } from '../ui/problem.tsx';
+import { PastRun, RunHistory } from './history.tsx';
+import { type OutputPiece, OutputPieces } from './output-pieces.tsx';
 
 const languages = ['python', 'javascript', 'typescript', 'shell', 'rust', 'go'] as const;
 const mostShown = 200_000;
 
-interface Piece {
-  readonly stream: 'stdout' | 'stderr';
-  readonly text: string;
-}
-
 interface Shown {
   readonly state: 'none' | 'running' | 'done';
-  readonly pieces: readonly Piece[];
+  readonly pieces: readonly OutputPiece[];
   readonly notes: readonly string[];
   readonly artifacts: readonly { readonly path: string; readonly bytes: Uint8Array }[];
   readonly error?: unknown;
@@ -29,9 +24,8 @@ interface Shown {
 
 const nothing: Shown = { state: 'none', pieces: [], notes: [], artifacts: [] };
 
-/** Code that runs once, in a fresh sandbox. */
-export function RunOnce() {
-  const { events } = useLive();
+/** Code that runs once, in a fresh sandbox, and what ran before. */
+export function RunOnce({ past }: { readonly past: string | undefined }) {
   const [code, setCode] = useState('print(6 * 7)\n');
   const [language, setLanguage] = useState<string>('python');
   const [stdin, setStdin] = useState('');
@@ -128,17 +122,7 @@ export function RunOnce() {
         <Card title={text.runs.output}>
           {shown.state === 'none' && <Empty>{text.runs.empty}</Empty>}
           {shown.error !== undefined && <Problem error={shown.error} />}
-          {shown.pieces.length > 0 && (
-            // biome-ignore lint/a11y/noNoninteractiveTabindex: a part that scrolls has to be reached by keyboard.
-            <pre className="output" tabIndex={0}>
-              {shown.pieces.map(({ stream, text: piece }, at) => (
-                // biome-ignore lint/suspicious/noArrayIndexKey: pieces are only added.
-                <span key={at} className={stream === 'stderr' ? 'text-bad' : ''}>
-                  {piece}
-                </span>
-              ))}
-            </pre>
-          )}
+          <OutputPieces pieces={shown.pieces} />
           <ul>
             {shown.artifacts.map(({ path, bytes }) => (
               <li key={path}>
@@ -164,12 +148,17 @@ export function RunOnce() {
           </div>
         </Card>
       </div>
-      <Card title={text.runs.history}>
-        <EventList
-          events={events.filter(({ type }) => type === 'run-end').slice(0, 20)}
-          empty={text.runs.noHistory}
+      <RunHistory />
+      {past !== undefined && (
+        <PastRun
+          key={past}
+          id={past}
+          onAgain={(again, name) => {
+            setCode(again);
+            setLanguage(name);
+          }}
         />
-      </Card>
+      )}
     </>
   );
 }
@@ -207,11 +196,11 @@ function withEvent(shown: Shown, event: RemoteRunEvent): Shown {
 }
 
 /** A run may write without end; the page shows its beginning. */
-function withPiece(shown: Shown, stream: Piece['stream'], bytes: Uint8Array): Shown {
+function withPiece(shown: Shown, stream: OutputPiece['stream'], bytes: Uint8Array): Shown {
   const length = shown.pieces.reduce((sum, piece) => sum + piece.text.length, 0);
   if (length > mostShown) return shown;
   return {
     ...shown,
-    pieces: [...shown.pieces, { stream, text: plainText(new TextDecoder().decode(bytes)) }],
+    pieces: [...shown.pieces, { stream, text: new TextDecoder().decode(bytes) }],
   };
 }

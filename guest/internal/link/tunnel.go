@@ -35,8 +35,8 @@ func (g *Guest) tunnel(w http.ResponseWriter, r *http.Request) error {
 }
 
 // join passes bytes between a stream and a connection, which it closes. HTTP/2 lets the guest end its side only by
-// ending the whole stream, so a connection that has said its last word may still be answered until hearOut returns.
-func join(w http.ResponseWriter, r *http.Request, conn halfCloser, hearOut afterword) error {
+// ending the whole stream, so a connection that has said its last word may still be answered until finish returns.
+func join(w http.ResponseWriter, r *http.Request, conn halfCloser, finish afterword) error {
 	defer conn.Close()
 	stop := r.Context().Done()
 	finished := make(chan struct{})
@@ -76,7 +76,7 @@ func join(w http.ResponseWriter, r *http.Request, conn halfCloser, hearOut after
 			}
 		}
 		if err == io.EOF {
-			hearOut(sent, answered, &heard)
+			finish(sent, answered, &heard)
 			return nil
 		}
 		if err != nil {

@@ -117,7 +117,7 @@ func (b *Bridge) serve(ctx context.Context, conn *net.UnixConn, pieces <-chan pi
 			return false, midLine
 		case p, more := <-pieces:
 			if !more {
-				return b.hearOut(ctx, lost), false
+				return b.awaitAnswers(ctx, lost), false
 			}
 			wasSkipping := skipping
 			skipping = skipping && !p.ends
@@ -137,8 +137,8 @@ func (b *Bridge) serve(ctx context.Context, conn *net.UnixConn, pieces <-chan pi
 	}
 }
 
-// hearOut waits for the answers that the client still wants after it has said its last word.
-func (b *Bridge) hearOut(ctx context.Context, lost <-chan struct{}) bool {
+// awaitAnswers waits for the answers that the client still wants after it has said its last word.
+func (b *Bridge) awaitAnswers(ctx context.Context, lost <-chan struct{}) bool {
 	for {
 		b.mu.Lock()
 		open, changed := b.calls.open(), b.calls.changed

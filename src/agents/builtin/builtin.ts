@@ -6,6 +6,7 @@ import type { ShellPolicy } from '../../core/shell-policy.ts';
 import type { ToolConnection, ToolSessions } from '../../core/tools.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { AgentDriver, DriverTurn, TurnEnd } from '../driver.ts';
+import { openSessionTools } from '../session-tools.ts';
 import type { PermitRequest } from './agent-tool.ts';
 import { toldMessages } from './compaction.ts';
 import { History } from './history.ts';
@@ -58,7 +59,7 @@ async function leadTurn(turn: DriverTurn, model: Model, options: BuiltinOptions)
   const done = await beginOrGoOn(turn, history, () => recalled(turn, memory, options.recallTokens));
   if (done !== undefined) return done;
   const { sandbox, chat, signal } = turn;
-  await using hostTools = await connect(turn, options.tools);
+  await using hostTools = await connectTools(turn, options.tools);
   const place = {
     ...{ sandbox, chat, signal, memory, hostTools },
     shellPolicy: options.shellPolicy,
@@ -123,11 +124,14 @@ function isDenial(message: ModelMessage): boolean {
 }
 
 /** Undefined where the sandbox has no way to tools; the agent then has its own. */
-async function connect(
-  { sandbox, signal }: DriverTurn,
+export async function connectTools(
+  turn: DriverTurn,
   tools: ToolSessions | undefined,
 ): Promise<ToolConnection | undefined> {
-  return sandbox.tools === undefined ? undefined : await tools?.connect(sandbox, { signal });
+  const { sandbox, signal } = turn;
+  if (sandbox.tools === undefined) return undefined;
+  await openSessionTools(tools, turn);
+  return await tools?.connect(sandbox, { signal });
 }
 
 /** Gives the end of a turn that had its answer already when its host ended. */

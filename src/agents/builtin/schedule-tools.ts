@@ -22,7 +22,7 @@ export const scheduleTools: readonly AgentTool<HostPlace>[] = [
         .describe('Of times that passed while nothing ran: one run makes up for them, or none.'),
     }),
     async run({ when, text, catch_up: catchUp }, place) {
-      const { id, next } = schedulesOf(place).add(place.chat, { when, text, catchUp });
+      const { id, next } = schedulesOf(place).add(place.chat, { when, text, catchUp }, agentOf(place));
       return `Schedule ${id}: next at ${new Date(next).toISOString()}.`;
     },
   }),
@@ -46,11 +46,16 @@ export const scheduleTools: readonly AgentTool<HostPlace>[] = [
       const isOwn = schedulesOf(place)
         .list(place.chat)
         .some((each) => each.id === id);
-      if (!isOwn || !schedulesOf(place).remove(id)) return `This chat has no schedule ${id}.`;
+      if (!isOwn || !schedulesOf(place).remove(id, agentOf(place))) return `This chat has no schedule ${id}.`;
       return `Schedule ${id} is ended.`;
     },
   }),
 ];
+
+/** For the record. */
+function agentOf({ chat }: HostPlace): string {
+  return `the agent of ${chat}`;
+}
 
 function schedulesOf({ schedules }: HostPlace): UserSchedules {
   if (schedules !== undefined) return schedules;

@@ -138,19 +138,24 @@ export function toolsWith(connection: ToolConnection | undefined): readonly Mode
   return [...workspaceTools, ...hostTools, ...sessionTools(connection)];
 }
 
-function sessionTools(connection: ToolConnection | undefined): readonly AgentTool<WorkPlace>[] {
-  if (connection === undefined) return [];
+/** Those of the session of a chat that the agent has not itself. */
+export function offeredIn(connection: ToolConnection | undefined): ToolConnection['tools'] {
   const own = new Set([...workspaceTools, ...hostTools].map(({ name }) => name));
-  return connection.tools
-    .filter(({ name }) => !own.has(name))
-    .map((tool) => ({
-      ...tool,
-      async run(input, { signal }) {
-        const { text, failed } = await connection.call(tool.name, objectSchema.parse(input), { signal });
-        if (failed) throw new Error(text);
-        return text;
-      },
-    }));
+  return connection?.tools.filter(({ name }) => !own.has(name)) ?? [];
+}
+
+export function sessionTools(
+  connection: ToolConnection | undefined,
+): readonly AgentTool<Pick<HostPlace, 'signal'>>[] {
+  if (connection === undefined) return [];
+  return offeredIn(connection).map((tool) => ({
+    ...tool,
+    async run(input, { signal }) {
+      const { text, failed } = await connection.call(tool.name, objectSchema.parse(input), { signal });
+      if (failed) throw new Error(text);
+      return text;
+    },
+  }));
 }
 
 const objectSchema = z.record(z.string(), z.unknown());

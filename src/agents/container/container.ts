@@ -3,10 +3,11 @@ import type { Cancel } from '../../core/cancel.ts';
 import { GeodeError } from '../../core/errors.ts';
 import type { PersistentSandbox, UserSandboxes } from '../../core/persistent.ts';
 import type { PriceTable } from '../../core/prices.ts';
-import { type BuiltinOptions, beginOrGoOn, namespaceOf, permitIn } from '../builtin/builtin.ts';
+import { type BuiltinOptions, beginOrGoOn, connectTools, namespaceOf, permitIn } from '../builtin/builtin.ts';
 import { toldMessages } from '../builtin/compaction.ts';
 import { History } from '../builtin/history.ts';
 import { recalled } from '../builtin/recalled.ts';
+import { offeredIn } from '../builtin/tools.ts';
 import type { AgentDriver, DriverTurn, TurnEnd } from '../driver.ts';
 import { openBound } from '../programs/bound-sandbox.ts';
 import { followProgram } from './follow-program.ts';
@@ -56,9 +57,11 @@ async function leadTurn(turn: DriverTurn, id: string, options: ContainerOptions)
     const done = await beginOrGoOn(turn, history, () => recalled(turn, memory, options.recallTokens));
     if (done !== undefined) return done;
   }
+  await using tools = await connectTools(turn, options.tools);
   const program = await reachProgram(turn, before, {
     ...options,
     history,
+    tools: offeredIn(tools),
     provider: serviceOf(id, options.services).kind,
     model: id.slice(id.indexOf('/') + 1),
     messages: () =>
@@ -71,6 +74,7 @@ async function leadTurn(turn: DriverTurn, id: string, options: ContainerOptions)
     ...{ history, memory, model: id, prices: options.prices },
     permit: permitIn(turn, history),
     schedules: options.schedules?.(turn.user),
+    hostTools: tools,
   });
 }
 

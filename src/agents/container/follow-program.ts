@@ -5,7 +5,7 @@ import { costOf, type PriceTable } from '../../core/prices.ts';
 import type { HostPlace, WorkPlace } from '../builtin/agent-tool.ts';
 import { noteStep } from '../builtin/builtin.ts';
 import type { History } from '../builtin/history.ts';
-import { hostTools, runToolOf } from '../builtin/tools.ts';
+import { hostTools, runToolOf, sessionTools } from '../builtin/tools.ts';
 import { type DriverTurn, stopReason, type TurnEnd } from '../driver.ts';
 import { journalLines, type LineEvent } from '../programs/journal-lines.ts';
 import { nextUnlessStopped } from '../programs/unless-stopped.ts';
@@ -20,6 +20,7 @@ interface FollowScene {
   readonly history: History;
   readonly memory: Memory;
   readonly schedules: HostPlace['schedules'];
+  readonly hostTools: HostPlace['hostTools'];
   readonly permit: NonNullable<WorkPlace['permit']>;
   /** `SERVICE/MODEL`. */
   readonly model: string;
@@ -100,10 +101,11 @@ async function answerFor(
   { chat, signal }: DriverTurn,
   line: AgentLine,
   { base }: ProgramState,
-  { history, memory, schedules, permit }: FollowScene,
+  { history, memory, schedules, hostTools: session, permit }: FollowScene,
 ): Promise<HostLine | undefined> {
   if (line.type === 'host-call') {
-    const result = await runToolOf(hostTools, line.call, { memory, chat, signal, schedules });
+    const tools = [...hostTools, ...sessionTools(session)];
+    const result = await runToolOf(tools, line.call, { memory, chat, signal, schedules });
     return { type: 'host-result', result };
   }
   if (line.type === 'permit') {

@@ -5,6 +5,7 @@ import { isGeodeError } from '../../core/errors.ts';
 import type { ModelMessage, ProviderKind } from '../../core/model.ts';
 import type { Process } from '../../core/process.ts';
 import type { ShellPolicy } from '../../core/shell-policy.ts';
+import type { ToolConnection } from '../../core/tools.ts';
 import type { History } from '../builtin/history.ts';
 import { builtinTools } from '../builtin/tools.ts';
 import type { DriverTurn } from '../driver.ts';
@@ -44,6 +45,8 @@ interface ProgramOptions {
   readonly retries: number;
   readonly shellPolicy: ShellPolicy;
   readonly place: (options: Cancel) => Promise<ContainerPlace>;
+  /** Of the session of the chat: the host does their calls. */
+  readonly tools: ToolConnection['tools'];
 }
 
 /** Undefined where no program has this turn. */
@@ -126,6 +129,10 @@ function requestOf(
       shell_programs: [...(shellPolicy.programs ?? [])],
     },
     tools: builtinTools.map(({ name }) => name),
+    session_tools: options.tools.map(({ name, description, input }) => ({
+      ...{ name, description },
+      input: { ...input },
+    })),
     host: true,
     session: { messages: session.map(copied) },
     secret,

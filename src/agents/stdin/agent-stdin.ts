@@ -61,10 +61,10 @@ function parseRequest(line: string | undefined, hasEvents: boolean): AgentReques
   const parsed = agentRequest.safeParse(json);
   if (!parsed.success)
     throw new GeodeError('invalid_input', `The request is not valid: ${z.prettifyError(parsed.error)}`);
-  const { host, secret, tools, agent_config: config } = parsed.data;
+  const { host, secret, tools, session_tools: more, agent_config: config } = parsed.data;
   if (host && (!hasEvents || secret === undefined))
     throw new GeodeError('invalid_input', 'A host that answers needs --events and a secret.');
-  const needed = hostTools.find(({ name }) => tools.includes(name))?.name;
+  const needed = hostTools.find(({ name }) => tools.includes(name))?.name ?? more[0]?.name;
   if (!host && needed !== undefined)
     throw new GeodeError('invalid_input', `The tool ${needed} needs a host that answers.`);
   if (!host && config.dangerous === 'ask')

@@ -63,17 +63,18 @@ async function hear(messages: ModelMessage[], first: number, host: AnsweringHost
   return true;
 }
 
-function toolsOf({ tools }: AgentRequest): readonly ModelTool[] {
-  return builtinTools.filter(({ name }) => tools.includes(name));
+function toolsOf({ tools, session_tools: more }: AgentRequest): readonly ModelTool[] {
+  return [...builtinTools.filter(({ name }) => tools.includes(name)), ...more];
 }
 
 async function runCall(
   call: ToolCall,
-  { tools, agent_config: { shell, shell_programs: programs, dangerous } }: AgentRequest,
+  { tools, session_tools: more, agent_config: { shell, shell_programs: programs, dangerous } }: AgentRequest,
   { folder, host, signal }: RequestScene,
 ): Promise<ToolResult> {
   const own = workspaceTools.filter(({ name }) => tools.includes(name));
-  const isHosts = tools.includes(call.tool) && !own.some(({ name }) => name === call.tool);
+  const offered = [...tools, ...more.map(({ name }) => name)];
+  const isHosts = offered.includes(call.tool) && !own.some(({ name }) => name === call.tool);
   if (isHosts && host !== undefined) return await host.call(call);
   const sandbox = {
     files: localFiles(folder),

@@ -1,8 +1,8 @@
-import { randomBytes } from 'node:crypto';
-import { lstat, mkdir, open, readdir, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, open, readdir, realpath, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, resolve, sep } from 'node:path';
 import { GeodeError } from '../../core/errors.ts';
 import type { FileFacts, Files, FileType } from '../../core/files.ts';
+import { replaceFile } from '../../core/replace-file.ts';
 
 const mostBytes = 64 * 1024 ** 2;
 
@@ -44,13 +44,10 @@ async function write(
   await confined(folder, dirname(lexical));
   await mkdir(dirname(lexical), { recursive: true });
   const target = await confined(folder, path);
-  const partial = join(dirname(target), `.${basename(target)}.${randomBytes(6).toString('hex')}`);
   try {
     const before = await stat(target).catch(() => undefined);
-    await writeFile(partial, content, { mode: before?.mode ?? 0o666 });
-    await rename(partial, target);
+    await replaceFile(target, (draft) => writeFile(draft, content, { mode: before?.mode ?? 0o666 }));
   } catch (error) {
-    await rm(partial, { force: true });
     throw new GeodeError('invalid_path', `${path} cannot be written: ${(error as Error).message}`);
   }
   return await factsOf(target);

@@ -55,6 +55,17 @@ export const agentRequest = z.strictObject({
     .max(100)
     .default(ownTools)
     .describe('what it may use; those of the host need one'),
+  session_tools: z
+    .array(
+      z.strictObject({
+        name: z.string().min(1).max(200),
+        description: z.string().max(20_000),
+        input: z.record(z.string(), z.unknown()).describe('JSON Schema of its arguments'),
+      }),
+    )
+    .max(500)
+    .default([])
+    .describe('more tools, whose calls the host does'),
   host: z
     .boolean()
     .default(false)

@@ -67,7 +67,7 @@ export function authenticate(
 /** A program in a sandbox: what its tools need of its user's things, and nothing of an operator or a person. */
 const sandboxed: Omit<Caller, 'user'> = {
   keyId: 'tools',
-  scopes: ['memory:read', 'memory:write', 'sandboxes:read', 'sandboxes:write', 'runs'],
+  scopes: ['memory:read', 'memory:write', 'sandboxes:read', 'sandboxes:write', 'runs', 'agents'],
   actsFor: 'self',
 };
 

@@ -1,6 +1,6 @@
 /** Chats, channels and who may speak on them, as it goes over the wire. */
 import { z } from 'zod';
-import { catchUps } from '../../core/chat.ts';
+import { catchUps, chatDeeds } from '../../core/chat.ts';
 import { userPattern } from '../../core/identity.ts';
 import { turnRecordSchema } from './agents.ts';
 import { decimal } from './decimal.ts';
@@ -158,6 +158,25 @@ export const pairingsSchema = z
     ),
   })
   .meta({ id: 'Pairings' });
+
+export const chatAuditQuery = z.strictObject({
+  limit: decimal(z.int().min(1).max(1000).default(100)).describe('How many.'),
+});
+
+export const chatAuditSchema = z
+  .object({
+    records: z.array(
+      z.object({
+        at: z.number().describe(ms),
+        by: z
+          .string()
+          .describe('A sender (`telegram:42`), the socket, a key, the agent of a chat, or the clock.'),
+        deed: z.enum(chatDeeds),
+        detail: z.record(z.string(), z.union([z.string(), z.number()])),
+      }),
+    ),
+  })
+  .meta({ id: 'ChatAudit' });
 
 export const pairParams = z.object({ code: z.string().min(1).max(40) });
 

@@ -98,12 +98,30 @@ export const contextResultSchema = z
   })
   .meta({ id: 'ContextResult' });
 
+const shownShapes = [
+  z.object({ type: z.literal('stdout'), text: z.string() }),
+  z.object({ type: z.literal('stderr'), text: z.string() }),
+  z.object({ type: z.literal('result'), result: richSchema }),
+  z.object({ type: z.literal('error'), error: errorSchema }),
+] as const;
+
+export const cellsSchema = z
+  .object({
+    cells: z.array(
+      z.object({
+        number: z.int().describe('Counts from 1.'),
+        code: z.string(),
+        status: z.enum(['done', 'failed', 'interrupted', 'timed-out', 'ended', 'running', 'refused']),
+        duration_ms: z.number(),
+        pieces: z.array(z.discriminatedUnion('type', shownShapes)).describe('What it showed, in order.'),
+      }),
+    ),
+  })
+  .meta({ id: 'ContextCells' });
+
 export const contextEventSchema = z
   .discriminatedUnion('type', [
-    z.object({ type: z.literal('stdout'), text: z.string() }),
-    z.object({ type: z.literal('stderr'), text: z.string() }),
-    z.object({ type: z.literal('result'), result: richSchema }),
-    z.object({ type: z.literal('error'), error: errorSchema }),
+    ...shownShapes,
     contextResultSchema.extend({ type: z.literal('end') }),
     problemEvent,
   ])
@@ -111,5 +129,6 @@ export const contextEventSchema = z
 
 export type WireContext = z.infer<typeof contextSchema>;
 export type WireRich = z.infer<typeof richSchema>;
+export type WireCells = z.infer<typeof cellsSchema>;
 export type WireContextEvent = z.infer<typeof contextEventSchema>;
 export type WireContextResult = z.infer<typeof contextResultSchema>;

@@ -39,6 +39,19 @@ export const runtimesSchema = z
   })
   .meta({ id: 'Runtimes' });
 
+export const checksSchema = z
+  .object({
+    checks: z.array(
+      z.object({
+        name: z.string(),
+        state: z.enum(['ok', 'warning', 'problem']),
+        found: z.string(),
+        fix: z.string().optional().describe('The next step.'),
+      }),
+    ),
+  })
+  .meta({ id: 'Checks' });
+
 export const settingsSchema = z
   .object({
     settings: z.array(
@@ -98,6 +111,7 @@ const approval = {
   sandbox: z.string().nullable(),
   chat: z.string().nullable(),
 };
+const schedule = { schedule: z.string(), chat: z.string() };
 const numbered = { seq: z.int(), at: z.number(), user: z.string() };
 const event = <T extends string, Shape extends z.ZodRawShape>(type: T, shape: Shape) =>
   z.object({ type: z.literal(type), ...numbered, ...shape });
@@ -126,6 +140,7 @@ export const hostEventSchema = z
       exit_code: z.int().nullable(),
       duration_ms: z.number(),
     }),
+    event('cell-end', { context: z.string(), status: z.string() }),
     event('turn-start', { chat: z.string(), turn: z.string(), driver: z.string() }),
     event('turn-end', {
       chat: z.string(),
@@ -155,6 +170,9 @@ export const hostEventSchema = z
       mode: z.enum(egressModes).nullable().describe('null: what the config says holds again.'),
     }),
     event('sender-paired', { channel: z.string(), sender: z.string() }),
+    event('schedule-add', schedule),
+    event('schedule-remove', schedule),
+    event('schedule-run', { ...schedule, is_skipped: z.boolean() }),
     event('approval-asked', approval),
     event('approval-decided', {
       ...approval,

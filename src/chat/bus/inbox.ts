@@ -67,6 +67,12 @@ export function renewLease(sql: Sql, claim: Claim, leaseUntil: number): void {
   checkHeld(changes, claim);
 }
 
+export function storeDraft(sql: Sql, claim: Claim, platformId: string): void {
+  const { changes } = sql.run`UPDATE bus_inbox SET draft = ${platformId}
+    WHERE id = ${claim.message.id} AND epoch = ${claim.epoch} AND state = 'running'`;
+  checkHeld(changes, claim);
+}
+
 export function endMessage(sql: Sql, claim: Claim, { state, record }: Ending): void {
   const { changes } = sql.run`UPDATE bus_inbox SET state = ${state}, record = ${record ?? null}
     WHERE id = ${claim.message.id} AND epoch = ${claim.epoch} AND state = 'running'`;

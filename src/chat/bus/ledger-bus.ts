@@ -14,8 +14,17 @@ import type {
 } from '../../core/bus.ts';
 import type { Sql } from '../../ledger/connection.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
-import { claimNext, endMessage, giveBack, messageRow, placeOf, renewLease, storeMessage } from './inbox.ts';
-import { claimNextReply, recordDelivery, replyRow, storeReply } from './outbox.ts';
+import {
+  claimNext,
+  endMessage,
+  giveBack,
+  messageRow,
+  placeOf,
+  renewLease,
+  storeDraft,
+  storeMessage,
+} from './inbox.ts';
+import { claimNextReply, hasUnsent, recordDelivery, renewSending, replyRow, storeReply } from './outbox.ts';
 import { messageOf } from './rows.ts';
 
 /** The bus in a ledger that was opened as `durable`, with the bus's chapter. Each call is one transaction. */
@@ -37,6 +46,10 @@ export class LedgerBus implements Bus {
 
   async renew(claim: Claim, leaseMs: number): Promise<void> {
     this.#ledger.write((sql) => renewLease(sql, claim, this.#now() + leaseMs));
+  }
+
+  async keepDraft(claim: Claim, platformId: string): Promise<void> {
+    this.#ledger.write((sql) => storeDraft(sql, claim, platformId));
   }
 
   finish = (claim: Claim, ending: Ending) =>
@@ -74,6 +87,14 @@ export class LedgerBus implements Bus {
 
   async claimReply(channel: string, leaseMs: number): Promise<ReplyClaim | undefined> {
     return this.#ledger.write((sql) => claimNextReply(sql, channel, leaseMs, this.#now()));
+  }
+
+  async renewReply(claim: ReplyClaim, leaseMs: number): Promise<void> {
+    this.#ledger.write((sql) => renewSending(sql, claim, this.#now() + leaseMs));
+  }
+
+  async isUnsent(channel: string, lane: string): Promise<boolean> {
+    return this.#ledger.read((sql) => hasUnsent(sql, channel, lane));
   }
 
   delivered = (claim: ReplyClaim, delivery: Delivery) =>

@@ -46,8 +46,24 @@ export function recordDelivery(sql: Sql, { reply, epoch }: ReplyClaim, delivery:
   const { changes } = sql.run`UPDATE bus_outbox
     SET state = ${delivery.state}, due = ${due}, reason = ${reason}, platform_id = ${platformId}
     WHERE id = ${reply.id} AND epoch = ${epoch} AND state = 'sending'`;
+  checkHeld(changes, reply);
+}
+
+export function renewSending(sql: Sql, { reply, epoch }: ReplyClaim, leaseUntil: number): void {
+  const { changes } = sql.run`UPDATE bus_outbox SET lease_until = ${leaseUntil}
+    WHERE id = ${reply.id} AND epoch = ${epoch} AND state = 'sending'`;
+  checkHeld(changes, reply);
+}
+
+function checkHeld(changes: number | bigint, { id }: BusReply): void {
   if (Number(changes) === 0)
-    throw new GeodeError('lease_lost', `The lease of reply ${reply.id} ended before it was sent.`);
+    throw new GeodeError('lease_lost', `The lease of reply ${id} ended before it was sent.`);
+}
+
+export function hasUnsent(sql: Sql, channel: string, lane: string): boolean {
+  const row = sql.get`SELECT 1 FROM bus_outbox
+    WHERE channel = ${channel} AND lane = ${lane} AND state IN ('waiting', 'sending') LIMIT 1`;
+  return row !== undefined;
 }
 
 export function replyRow(sql: Sql, id: number): BusReply {

@@ -14,6 +14,7 @@ const messageRow = z.object({
   tries: z.number(),
   reason: z.string().nullable(),
   record: z.string().nullable(),
+  draft: z.string().nullable(),
 });
 
 export function messageOf(row: unknown): BusMessage {

@@ -56,5 +56,6 @@ export const busChapter: Chapter = {
     ) STRICT;
     CREATE INDEX bus_log_lane ON bus_log (lane, seq)`,
     'ALTER TABLE bus_outbox ADD COLUMN repeatable INTEGER NOT NULL DEFAULT 0',
+    'ALTER TABLE bus_inbox ADD COLUMN draft TEXT',
   ],
 };

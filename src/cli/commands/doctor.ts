@@ -1,18 +1,8 @@
-import { access, constants, mkdir, statfs } from 'node:fs/promises';
-import type { Config } from '../../config/schema.ts';
-import { reasonOf } from '../../core/errors.ts';
+import type { MachineCheck } from '../../core/doctor.ts';
+import { localUser } from '../../core/identity.ts';
 import { type CliCommand, type CliContext, exitCodes } from '../command.ts';
-import { type RuntimeTrial, tryRuntimes } from '../connect/runtime-trials.ts';
+import { askRunningHost } from '../connect/running-api.ts';
 import { wrongUsage } from '../input/values.ts';
-
-interface Check {
-  readonly name: string;
-  readonly state: 'ok' | 'warning' | 'problem';
-  readonly found: string;
-  readonly fix?: string;
-}
-
-const leastFreeBytes = 1024 ** 3;
 
 export const doctorCommand: CliCommand = {
   name: 'doctor',
@@ -35,8 +25,7 @@ export const doctorCommand: CliCommand = {
       return attackRuntimes(context);
     }
     if (values.runtime !== undefined) throw wrongUsage('--runtime goes with --attack');
-    const { config } = await context.loaded();
-    const checks = [nodeCheck(), ...(await folderChecks(config)), ...(await runtimeChecks(context))];
+    const checks = await checksOf(context);
     if (json) out(JSON.stringify(checks, null, 2));
     else
       for (const { name, state, found, fix } of checks)
@@ -47,67 +36,17 @@ export const doctorCommand: CliCommand = {
 
 const mark = { ok: '✓', warning: '!', problem: '✗' } as const;
 
-function nodeCheck(): Check {
-  return { name: 'node', state: 'ok', found: process.version };
-}
-
-async function folderChecks({ sandbox }: Config): Promise<readonly Check[]> {
-  const folders = { 'state folder': sandbox.state_dir, 'run folder': sandbox.run_dir };
-  return Promise.all(
-    Object.entries(folders).map(async ([name, folder]): Promise<Check> => {
-      try {
-        await mkdir(folder, { recursive: true, mode: 0o700 });
-        await access(folder, constants.W_OK);
-        const { bavail, bsize } = await statfs(folder);
-        const free = bavail * bsize;
-        if (free >= leastFreeBytes || name === 'run folder') return { name, state: 'ok', found: folder };
-        return {
-          name,
-          state: 'warning',
-          found: `${folder} has ${Math.round(free / 1024 ** 2)} MiB left`,
-          fix: 'Free some space, or set sandbox.state_dir.',
-        };
-      } catch (error) {
-        return {
-          name,
-          state: 'problem',
-          found: reasonOf(error),
-          fix: 'Set sandbox.state_dir and sandbox.run_dir to folders that this user may write.',
-        };
-      }
-    }),
-  );
-}
-
-async function runtimeChecks(context: CliContext): Promise<readonly Check[]> {
-  const { asHost, trials } = await tryRuntimes(context);
-  const isolating = trials.some(({ runtime }) => runtime.available && runtime.name !== 'native');
-  const verdict: Check = isolating
-    ? { name: 'isolation', state: 'ok', found: 'sandboxes are sealed' }
-    : {
-        name: 'isolation',
-        state: 'problem',
-        found: 'no runtime that isolates works',
-        fix: 'Fix one of the runtimes above; bubblewrap is the quickest: apt-get install bubblewrap',
-      };
-  const found = asHost ? 'answers; it tried the runtimes' : 'none runs; a command that needs one starts it';
-  return [{ name: 'host', state: 'ok', found }, ...trials.map(runtimeCheck), verdict];
-}
-
-/** Available is what the probe says; a command that ran is what counts. */
-function runtimeCheck({ runtime, tried }: RuntimeTrial): Check {
-  const { name } = runtime;
-  if (!runtime.available) return { name, state: 'warning', found: runtime.reason, fix: runtime.fix };
-  if (tried === undefined || 'error' in tried) {
-    const error = tried?.error;
-    return {
-      name,
-      state: 'problem',
-      found: reasonOf(error),
-      fix: error instanceof Error && 'hint' in error ? String(error.hint) : 'See the message.',
-    };
-  }
-  if (tried.exitCode !== 0)
-    return { name, state: 'problem', found: `a command ended in it with ${tried.exitCode}` };
-  return { name, state: 'ok', found: `${runtime.version}; a command ran, grade ${tried.grade}` };
+/** By the host that runs, with what it finds and may do, which is what counts for sandboxes; else from here. */
+async function checksOf(context: CliContext): Promise<readonly MachineCheck[]> {
+  const { signal } = context;
+  const asked = await askRunningHost(context, localUser, (client) => client.doctor({ signal }), 'anything');
+  if (asked !== undefined)
+    return [{ name: 'host', state: 'ok', found: 'answers; it checked the rest' }, ...asked.answer];
+  const { config } = await context.loaded();
+  const { checkMachine } = await import('../../host/doctor.ts');
+  const found = 'none runs; a command that needs one starts it';
+  return [
+    { name: 'host', state: 'ok', found },
+    ...(await checkMachine(config, await context.app(), { signal })),
+  ];
 }

@@ -1,8 +1,10 @@
 /** Keeps what was answered: credentials as secrets, the rest in the config file. */
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { editConfig } from '../../config/edit.ts';
 import { loadConfig, type Setting } from '../../config/load.ts';
+import { replaceFile } from '../../core/replace-file.ts';
 import { clientOfHost } from '../../host/host-client.ts';
 import { namedHost } from '../../ledger/named-host.ts';
 import type { CliContext } from '../command.ts';
@@ -52,15 +54,11 @@ async function storeSecrets(credentials: readonly Credential[], context: CliCont
 
 /** A config that would be refused never takes the place of one that works. */
 async function writeConfig(path: string, text: string, { host }: CliContext): Promise<void> {
-  const draft = `${path}.${process.pid}`;
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  try {
+  await replaceFile(path, async (draft) => {
     await writeFile(draft, text, { mode: 0o600 });
     await loadConfig(host, draft);
-    await rename(draft, path);
-  } finally {
-    await rm(draft, { force: true });
-  }
+  });
 }
 
 async function gatewayPid({ loaded }: CliContext): Promise<number | null> {

@@ -1,3 +1,4 @@
+import { drained } from '../../core/drained.ts';
 import { GeodeError } from '../../core/errors.ts';
 import type { ExitFacts, Process, ProcessEvent } from '../../core/process.ts';
 import type { CliContext } from '../command.ts';
@@ -90,13 +91,5 @@ export async function writeAll(
   signal?: AbortSignal,
 ): Promise<void> {
   if (stream.write(bytes) || signal?.aborted || stream.destroyed) return;
-  await new Promise<void>((resolve) => {
-    const done = () => {
-      stream.off('drain', done).off('close', done);
-      signal?.removeEventListener('abort', done);
-      resolve();
-    };
-    stream.on('drain', done).on('close', done);
-    signal?.addEventListener('abort', done);
-  });
+  await drained(stream, signal);
 }

@@ -1,4 +1,5 @@
 /** MCP over a stream: one JSON message a line. What cannot be read is refused, and the next line counts again. */
+
 import type { Duplex } from 'node:stream';
 import {
   INVALID_REQUEST,
@@ -7,6 +8,7 @@ import {
   parseJSONRPCMessage,
   type Transport,
 } from '@modelcontextprotocol/server';
+import { drained } from '../../core/drained.ts';
 
 /** Bytes of one line, its end not counted. */
 export const longestLine = 10 * 1024 * 1024;
@@ -43,13 +45,7 @@ export class LineTransport implements Transport {
   async send(message: JSONRPCMessage): Promise<void> {
     if (this.#closed) throw new Error('The connection is closed.');
     if (this.#stream.write(`${JSON.stringify(message)}\n`)) return;
-    await new Promise<void>((resolve) => {
-      const go = () => {
-        this.#stream.off('drain', go).off('close', go);
-        resolve();
-      };
-      this.#stream.on('drain', go).on('close', go);
-    });
+    await drained(this.#stream);
   }
 
   async close(): Promise<void> {

@@ -6,6 +6,7 @@ import { memorySearch } from '../tools/memory-search.ts';
 import { memoryStore } from '../tools/memory-store.ts';
 import { readResource } from '../tools/read-resource.ts';
 import { runCode } from '../tools/run-code.ts';
+import { scheduleTools } from '../tools/schedules.ts';
 import { solve } from '../tools/solve.ts';
 import type { SessionTool } from './session-call.ts';
 
@@ -18,4 +19,5 @@ export const sessionTools: readonly SessionTool[] = [
   egressRequest,
   listResources,
   readResource,
+  ...scheduleTools,
 ];

@@ -2,8 +2,9 @@
  * Gets a model's files once and keeps them in a cache folder. Every byte is checked against its pinned hash
  * before it is used; a file that is already there is checked too. The sources are tried in their order.
  */
+
 import { execFile } from 'node:child_process';
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
@@ -13,6 +14,7 @@ import { promisify } from 'node:util';
 import { createGunzip } from 'node:zlib';
 import { extract } from 'tar-stream';
 import { GeodeError, reasonOf } from '../../core/errors.ts';
+import { replaceFile } from '../../core/replace-file.ts';
 import { WorkerCalls } from '../worker-calls.ts';
 import type { LocalModel, ModelSource, PinnedFile } from './local-models.ts';
 import type { QuantiseCalls } from './quantise-worker.ts';
@@ -59,8 +61,8 @@ export async function fetchModel(model: LocalModel, options: FetchOptions): Prom
   }
   const files = filesOf(model, options.folder);
   await mkdir(dirname(files.weights), { recursive: true });
-  await writeWhole(files.tokenizer, tokenizer);
-  await writeWhole(files.weights, small);
+  await replaceFile(files.tokenizer, (draft) => writeFile(draft, tokenizer));
+  await replaceFile(files.weights, (draft) => writeFile(draft, small));
   return files;
 }
 
@@ -191,17 +193,6 @@ async function isFile(path: string, hash: string): Promise<boolean> {
     return (await sha256(await readFile(path))) === hash;
   } catch {
     return false;
-  }
-}
-
-/** Whole or not at all, also when two processes fetch at once. */
-async function writeWhole(path: string, bytes: Uint8Array): Promise<void> {
-  const partial = `${path}.${process.pid}.partial`;
-  try {
-    await writeFile(partial, bytes);
-    await rename(partial, path);
-  } finally {
-    await rm(partial, { force: true });
   }
 }
 

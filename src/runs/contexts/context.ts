@@ -19,7 +19,7 @@ export interface ContextOptions extends Omit<InterpreterOptions, 'limits' | 'num
   readonly graceMs?: number;
 }
 
-interface ContextRunOptions extends Cancel {
+export interface ContextRunOptions extends Cancel {
   /** The code is interrupted when it is up, and killed after the grace. Default 60 s; `null`: no limit. */
   readonly timeoutMs?: number | null;
   /** Told of output, results and the error as they come. */

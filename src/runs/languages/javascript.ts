@@ -7,5 +7,5 @@ export const javascript: Language = {
   aliases: ['js', 'node'],
   extensions: ['js', 'mjs', 'cjs'],
   run: ({ source }) => ({ argv: ['node', source] }),
-  ahead: nodePrestart,
+  prestart: nodePrestart,
 };

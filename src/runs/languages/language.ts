@@ -48,7 +48,7 @@ export interface Language {
   readonly compile?: (places: Places) => Step;
   readonly run: (places: Places) => Step;
   /** How its interpreter is started before there is code. */
-  readonly ahead?: Prestart;
+  readonly prestart?: Prestart;
   /** Where the source must be other than it was sent. */
   readonly source?: (code: Uint8Array) => Uint8Array;
   /** Instead of the default, where a compiler has to fit in as well. */

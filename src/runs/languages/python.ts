@@ -7,5 +7,5 @@ export const python: Language = {
   extensions: ['py'],
   // Unbuffered: what was printed before a kill has been printed.
   run: ({ source }) => ({ argv: ['python3', '-u', source], env: { PYTHONDONTWRITEBYTECODE: '1' } }),
-  ahead: pythonPrestart,
+  prestart: pythonPrestart,
 };

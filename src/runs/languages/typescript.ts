@@ -7,5 +7,5 @@ export const typescript: Language = {
   aliases: ['ts'],
   extensions: ['ts', 'mts', 'cts'],
   run: ({ source }) => ({ argv: ['node', source] }),
-  ahead: nodePrestart,
+  prestart: nodePrestart,
 };

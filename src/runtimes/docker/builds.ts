@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { cancelled, throwIfCancelled } from '../../core/cancel.ts';
 import { GeodeError, isGeodeError, reasonOf } from '../../core/errors.ts';
 import type { BuildContext, BuildProgress, ImageBuilds } from '../../core/images.ts';
-import { asking, statusOf } from './engine.ts';
+import { engineCall, statusOf } from './engine.ts';
 import { linesOf } from './json-lines.ts';
 
 const longestLine = 2_000;
@@ -48,7 +48,7 @@ export function dockerBuilds(engine: () => Promise<Docker>): ImageBuilds {
           throw error;
         },
       );
-      return await asking(`remove ${name}`, removed, { 409: 'image_in_use' });
+      return await engineCall(`remove ${name}`, removed, { 409: 'image_in_use' });
     },
   };
 }

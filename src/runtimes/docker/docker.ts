@@ -14,9 +14,9 @@ import { runtimeOf } from '../runtime-of.ts';
 import { type CheckedSpec, workdir } from '../spec.ts';
 import { containerOptions } from './container.ts';
 import {
-  asking,
   bridgeInto,
   connectEngine,
+  engineCall,
   pauseContainer,
   removeContainer,
   statusOf,
@@ -124,7 +124,9 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
         labels: labels(options, room, spec),
       });
     }
-    await asking('create the container', (await engine()).createContainer(created), { 404: 'image_missing' });
+    await engineCall('create the container', (await engine()).createContainer(created), {
+      404: 'image_missing',
+    });
   };
 
   /** Starts what was made. Its root has a name by then, in the container's own layer where the image gives none. */
@@ -132,7 +134,7 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
     const made = await container(plan.handle);
     const accounts = spec.rootAccess ? await accountsOf(room, spec, plan) : undefined;
     if (accounts !== undefined) await putAccounts(made, accounts);
-    await asking('start the container', made.start());
+    await engineCall('start the container', made.start());
   };
 
   const runtime = runtimeOf(

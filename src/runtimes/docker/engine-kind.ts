@@ -1,7 +1,7 @@
 import type Docker from 'dockerode';
 import { GeodeError } from '../../core/errors.ts';
 import type { Mount } from '../../core/sandbox.ts';
-import { asking } from './engine.ts';
+import { engineCall } from './engine.ts';
 
 export function isPodman(version: Docker.DockerVersion): boolean {
   const components = (version as { Components?: readonly { Name?: string }[] }).Components ?? [];
@@ -13,7 +13,7 @@ export function rememberedKind(engine: () => Promise<Docker>): () => Promise<'do
   let asked: Promise<'docker' | 'podman'> | undefined;
   return () => {
     asked ??= engine().then(async (client) =>
-      isPodman(await asking('say what it is', client.version())) ? 'podman' : 'docker',
+      isPodman(await engineCall('say what it is', client.version())) ? 'podman' : 'docker',
     );
     asked.catch(() => {
       asked = undefined;

@@ -12,7 +12,7 @@ export async function connectEngine(host: string, reach: Reach = { runDir: tmpdi
 }
 
 /** Runs one call to the engine; its refusals become ours, in its own words. */
-export async function asking<T>(
+export async function engineCall<T>(
   what: string,
   call: Promise<T>,
   codes: Readonly<Record<number, ErrorCode>> = {},
@@ -65,9 +65,9 @@ export async function pauseContainer(
     const looking = container.inspect({ abortSignal: signal }).catch((error) => {
       if (statusOf(error) !== 404) throw error;
     });
-    const state = (await asking('look at the container', looking))?.State;
+    const state = (await engineCall('look at the container', looking))?.State;
     if (state?.Running && state.Paused !== paused)
-      await asking(`${what} the container`, Promise.reject(cause));
+      await engineCall(`${what} the container`, Promise.reject(cause));
     if (!state?.Running && paused)
       throw new GeodeError('sandbox_gone', 'The sandbox has ended: its container does not run.', { cause });
   });
@@ -79,7 +79,7 @@ export async function stopContainer(container: Docker.Container, signal: AbortSi
   const stopping = container.stop({ abortSignal: signal }).catch((cause) => {
     if (statusOf(cause) !== 304 && statusOf(cause) !== 404) throw cause;
   });
-  await asking('stop the container', stopping);
+  await engineCall('stop the container', stopping);
 }
 
 /** `guest bridge` inside the container, as one stream of bytes: what it says on stderr is dropped. */

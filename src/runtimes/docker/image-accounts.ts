@@ -4,7 +4,7 @@ import type Docker from 'dockerode';
 import { extract } from 'tar-stream';
 import { z } from 'zod';
 import type { Accounts } from '../accounts.ts';
-import { asking, removeContainer, statusOf } from './engine.ts';
+import { engineCall, removeContainer, statusOf } from './engine.ts';
 
 /** The container that looks into the image. It carries the name of a sandbox, whose removal removes it too. */
 export interface Reader {
@@ -53,7 +53,7 @@ async function lookInto(
     Labels: { ...labels },
     HostConfig: { NetworkMode: 'none' },
   });
-  const reader = await asking('look into the image', making);
+  const reader = await engineCall('look into the image', making);
   try {
     const folder = await statOf(reader, '/etc');
     if (folder !== undefined && kindOf(folder) !== 'folder') return undefined;
@@ -102,7 +102,7 @@ async function statOf(reader: Docker.Container, path: string): Promise<Stat | un
     if (statusOf(error) === 404) return undefined;
     throw error;
   });
-  const answer = await asking(`look at ${path} of the image`, asked);
+  const answer = await engineCall(`look at ${path} of the image`, asked);
   if (answer === undefined) return undefined;
   // The answer has no body, but until somebody reads it the connection stays open, and the program with it.
   if ('resume' in answer && typeof answer.resume === 'function') answer.resume();
@@ -121,7 +121,7 @@ function kindOf({ mode }: Stat): 'file' | 'folder' | 'link' | 'other' {
 
 /** The one file in the engine's archive of it. */
 async function readText(reader: Docker.Container, path: string): Promise<string> {
-  const archive = await asking(`read ${path} of the image`, reader.getArchive({ path }));
+  const archive = await engineCall(`read ${path} of the image`, reader.getArchive({ path }));
   const files = extract();
   archive.on('error', (error) => files.destroy(error)).pipe(files);
   try {

@@ -4,14 +4,14 @@ import { cancelled, throwIfCancelled } from '../../core/cancel.ts';
 import { GeodeError, reasonOf } from '../../core/errors.ts';
 import type { ImageFacts, Images, PullProgress } from '../../core/images.ts';
 import { dockerBuilds } from './builds.ts';
-import { asking, statusOf } from './engine.ts';
+import { engineCall, statusOf } from './engine.ts';
 import { linesOf } from './json-lines.ts';
 
 /** The images of an engine. */
 export function dockerImages(engine: () => Promise<Docker>): Images {
   const find = async (name: string): Promise<ImageFacts | undefined> => {
     const asked = (await engine()).getImage(name).inspect();
-    const facts = await asking(`look at ${name}`, absent(asked));
+    const facts = await engineCall(`look at ${name}`, absent(asked));
     return facts === undefined
       ? undefined
       : { id: facts.Id, digest: digestOf(name, facts.RepoDigests ?? []), sizeBytes: facts.Size };

@@ -6,7 +6,7 @@ import type { Grade } from '../../core/sandbox.ts';
 import { whyNoDisks } from '../disk.ts';
 import { findGuest } from '../guest-binary.ts';
 import type { RuntimeOptions } from '../options.ts';
-import { asking } from './engine.ts';
+import { engineCall } from './engine.ts';
 import { isPodman } from './engine-kind.ts';
 import type { DockerOptions } from './options.ts';
 
@@ -68,7 +68,7 @@ async function versionOf(
 
 /** An engine in a user namespace, or one that makes them, knows only the users that it maps. */
 export async function mapsUsersOf(engine: Docker): Promise<boolean> {
-  const { SecurityOptions } = await asking('say how it is set up', engine.info());
+  const { SecurityOptions } = await engineCall('say how it is set up', engine.info());
   return (SecurityOptions ?? []).some((option: string) => /name=(rootless|userns)/.test(option));
 }
 

@@ -1,5 +1,5 @@
 import type Docker from 'dockerode';
-import { asking, removeContainer } from './engine.ts';
+import { engineCall, removeContainer } from './engine.ts';
 import { removeVolume } from './volumes.ts';
 
 export const roomLabel = 'dev.geode.sandbox';
@@ -27,7 +27,7 @@ export async function removeLabelled(
 
 async function labelled(engine: Docker, label: readonly string[]) {
   const filters = { label: [...label] };
-  const containers = await asking('list containers', engine.listContainers({ all: true, filters }));
-  const volumes = await asking('list volumes', engine.listVolumes({ filters }));
+  const containers = await engineCall('list containers', engine.listContainers({ all: true, filters }));
+  const volumes = await engineCall('list volumes', engine.listVolumes({ filters }));
   return { containers, volumes: volumes.Volumes ?? [] };
 }

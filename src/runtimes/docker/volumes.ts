@@ -6,7 +6,7 @@ import { pack } from 'tar-stream';
 import type { Accounts, SandboxUser } from '../accounts.ts';
 import { type Disk, mountOptions } from '../disk.ts';
 import { workdir } from '../spec.ts';
-import { asking, removeContainer, statusOf } from './engine.ts';
+import { engineCall, removeContainer, statusOf } from './engine.ts';
 
 /** Where nothing is shared with the engine's machine, a sandbox's folders are volumes of the engine. */
 export interface Volumes {
@@ -53,9 +53,9 @@ export async function fillVolumes(
 ): Promise<void> {
   const { machinery, workspace, etc } = volumesOf(container);
   for (const name of [machinery, workspace, ...(accounts === undefined ? [] : [etc])]) {
-    await asking('make a volume', engine.createVolume({ Name: name, Labels: { ...labels } }));
+    await engineCall('make a volume', engine.createVolume({ Name: name, Labels: { ...labels } }));
   }
-  const filler = await asking(
+  const filler = await engineCall(
     'prepare the volumes',
     engine.createContainer({
       name: fillerOf(container),
@@ -78,7 +78,7 @@ export async function fillVolumes(
     tar.entry({ name: '.geode/link', type: 'directory', mode: 0o700, ...user });
     tar.entry({ name: workdir.slice(1), type: 'directory', mode: 0o700, ...user });
     tar.finalize();
-    await asking('bring in the guest', filler.putArchive(Readable.from(tar), { path: '/' }));
+    await engineCall('bring in the guest', filler.putArchive(Readable.from(tar), { path: '/' }));
     if (accounts !== undefined) await putAccounts(filler, accounts);
   } finally {
     await removeContainer(filler);
@@ -98,7 +98,7 @@ export async function putAccounts(container: Docker.Container, accounts: Account
     tar.entry({ name: `etc/${file}`, mode: 0o644 }, Buffer.from(accounts[file], 'latin1'));
   }
   tar.finalize();
-  await asking('name the user', container.putArchive(Readable.from(tar), { path: '/' }));
+  await engineCall('name the user', container.putArchive(Readable.from(tar), { path: '/' }));
 }
 
 const fillerOf = (container: string) => `${container}-filler`;
@@ -119,7 +119,7 @@ export async function makeDiskVolume(
     DriverOpts: { type: 'ext4', device, o: mountOptions },
     Labels: { ...labels },
   });
-  await asking('make a volume of the disk', made);
+  await engineCall('make a volume of the disk', made);
 }
 
 export async function removeWorkspaceVolume(

@@ -38,6 +38,8 @@ export interface Ran {
 
 const seed = Number(process.env.GEODE_TEST_CHAT_SEED ?? 11);
 const settleMs = 900_000;
+/** A gateway that has answered fewer still grows to its size. */
+const enoughForMemory = 1000;
 export const longestRunMs = 4 * 3_600_000;
 
 export function sizeFrom(usual: Size): Size {
@@ -152,6 +154,9 @@ export function checkRan({ tally, models, telegram, weather, victims }: Ran, siz
   expect(telegram.met('cut-after')).toBeGreaterThanOrEqual(size.kills);
   expect(telegram.met(429)).toBeGreaterThanOrEqual(size.kills);
   expect(victims.size).toBe(size.sandboxKills);
+  if (size.messages < enoughForMemory) return;
+  const { early, late } = weather.memory;
+  expect(late).toBeLessThan(early * 1.25 + 32);
 }
 
 function report(title: string, { messages, chats }: Size, ran: Ran, tookMs: number): void {

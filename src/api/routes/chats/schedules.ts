@@ -19,6 +19,7 @@ import {
 } from '../../schemas/chats.ts';
 import { fromWire, toWire } from '../../schemas/names.ts';
 import { chatParams } from '../../schemas/sandboxes.ts';
+import { nameOf } from '../approvals/approvals.ts';
 
 const tags = ['chats'];
 
@@ -62,7 +63,8 @@ export function scheduleRoutes(chats: Chats) {
       (context) => {
         const { chat } = context.req.valid('param');
         const { schedules } = chats.of(context.var.caller.user);
-        return context.json(toWire(schedules.add(chat, fromWire(context.req.valid('json')))), 201);
+        const made = schedules.add(chat, fromWire(context.req.valid('json')), nameOf(context.var.caller));
+        return context.json(toWire(made), 201);
       },
     ),
     defineRoute(
@@ -78,7 +80,8 @@ export function scheduleRoutes(chats: Chats) {
       },
       (context) => {
         const { id } = context.req.valid('param');
-        return context.json({ removed: chats.of(context.var.caller.user).schedules.remove(id) }, 200);
+        const { schedules } = chats.of(context.var.caller.user);
+        return context.json({ removed: schedules.remove(id, nameOf(context.var.caller)) }, 200);
       },
     ),
   ] as const;

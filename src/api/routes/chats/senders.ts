@@ -11,6 +11,8 @@ import {
   security,
 } from '../../route.ts';
 import {
+  chatAuditQuery,
+  chatAuditSchema,
   pairingsSchema,
   pairParams,
   pairSchema,
@@ -19,6 +21,7 @@ import {
   sendersSchema,
 } from '../../schemas/chats.ts';
 import { toWire } from '../../schemas/names.ts';
+import { nameOf } from '../approvals/approvals.ts';
 
 const tags = ['chats'];
 
@@ -55,10 +58,9 @@ export function senderRoutes(chats: Chats) {
         },
       },
       async (context) => {
-        const { keyId } = context.var.caller;
         const paired = await chats.pair(context.req.valid('param').code, {
           user: context.req.valid('json').user,
-          by: keyId === 'socket' ? 'socket' : `key ${keyId}`,
+          by: nameOf(context.var.caller),
         });
         return context.json(toWire(paired), 200);
       },
@@ -91,10 +93,22 @@ export function senderRoutes(chats: Chats) {
       },
       (context) => {
         const { channel, sender } = context.req.valid('param');
-        const { keyId } = context.var.caller;
-        chats.unpair(channel, sender, keyId === 'socket' ? 'socket' : `key ${keyId}`);
+        chats.unpair(channel, sender, nameOf(context.var.caller));
         return context.json({ senders: toWire(chats.senders()) }, 200);
       },
+    ),
+    defineRoute(
+      {
+        method: 'get',
+        path: '/api/v1/chat-audit',
+        summary: 'Who let whom in, and who scheduled what',
+        tags,
+        security,
+        middleware,
+        request: { query: chatAuditQuery },
+        responses: { 200: json('The newest first.', chatAuditSchema), ...refusals },
+      },
+      (context) => context.json({ records: [...chats.audit(context.req.valid('query'))] }, 200),
     ),
   ] as const;
 }

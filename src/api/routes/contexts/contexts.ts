@@ -17,6 +17,7 @@ import {
 } from '../../route.ts';
 import { checkReach } from '../../sandbox-of.ts';
 import {
+  cellsSchema,
   checkedSchema,
   contextCheckSchema,
   contextEventSchema,
@@ -27,6 +28,7 @@ import {
   contextsSchema,
   interruptedSchema,
   newContextSchema,
+  type WireCells,
   type WireContextEvent,
   type WireContextResult,
   type WireRich,
@@ -111,14 +113,35 @@ export function contextRoutes(contexts: LiveContexts) {
       const { user } = context.var.caller;
       const signal = signalOf(context);
       const start = (onEvent?: (event: ContextEvent) => void) =>
-        contexts.use(user, id, (live) =>
-          live.run(code, { ...options, ...(onEvent !== undefined && { onEvent }), signal }),
-        );
+        contexts.run(user, id, code, { ...options, ...(onEvent !== undefined && { onEvent }), signal });
       if (wantsEvents(context)) {
         await contexts.use(user, id, async () => {});
         return streamEvents(context, 200, runEvents(start));
       }
       return context.json(wireResult(await start()), 200);
+    },
+  );
+
+  const cells = defineRoute(
+    {
+      method: 'get',
+      path: `${one}/cells`,
+      summary: 'What ran in a context since it was opened, with what it showed',
+      description: 'The oldest are dropped beyond 200, and beyond 8 MiB.',
+      tags,
+      security,
+      middleware,
+      request: { params: contextParams },
+      responses: { 200: json('Oldest first.', cellsSchema), ...sandboxRefusals },
+    },
+    (context) => {
+      const found = contexts.cells(context.var.caller.user, context.req.valid('param').id);
+      const shown: WireCells['cells'] = found.map(({ durationMs, pieces, ...cell }) => ({
+        ...cell,
+        duration_ms: durationMs,
+        pieces: pieces.map(wirePiece),
+      }));
+      return context.json({ cells: shown }, 200);
     },
   );
 
@@ -204,7 +227,7 @@ export function contextRoutes(contexts: LiveContexts) {
     },
   );
 
-  return [create, list, run, restart, interrupt, check, close] as const;
+  return [create, list, run, cells, restart, interrupt, check, close] as const;
 }
 
 /** The events as they come, then the result. */
@@ -213,11 +236,11 @@ async function* runEvents(
 ): AsyncGenerator<WireContextEvent> {
   const telling = toldMeanwhile(start);
   let step = await telling.next();
-  for (; !step.done; step = await telling.next()) yield wireEvent(step.value);
+  for (; !step.done; step = await telling.next()) yield wirePiece(step.value);
   yield { type: 'end', ...wireResult(step.value) };
 }
 
-function wireEvent(event: ContextEvent): WireContextEvent {
+function wirePiece(event: ContextEvent): WireCells['cells'][number]['pieces'][number] {
   return event.type === 'result' ? { type: 'result', result: wireRich(event.result) } : event;
 }
 

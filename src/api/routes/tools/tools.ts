@@ -41,6 +41,9 @@ const scopeOfTool: Readonly<Record<string, Scope>> = {
   memory_store: 'memory:write',
   run_code: 'runs',
   solve: 'runs',
+  schedule_add: 'agents',
+  schedule_list: 'agents',
+  schedule_remove: 'agents',
 };
 
 export function toolRoutes(sessions: ToolSessions) {
@@ -51,7 +54,7 @@ export function toolRoutes(sessions: ToolSessions) {
         path,
         summary: "Let programs in the sandbox use the host's tools",
         description:
-          'Gives the session that is there, with other tools if some are named. A key can give only what its own scopes allow.',
+          'Gives the session that is there, with other tools if some are named. A key can give only what its own scopes allow; a session that names no tools has those of the config that they allow.',
         tags,
         security,
         middleware: [requireScope('sandboxes:write'), limitEntryBody],
@@ -65,7 +68,9 @@ export function toolRoutes(sessions: ToolSessions) {
       async (context) => {
         const { replace, tools } = context.req.valid('json');
         const sandbox = await startedSandbox(context, context.req.valid('param').chat);
-        const given = tools ?? sessions.get(sandbox.user, sandbox.chat)?.tools ?? sessions.initial;
+        const { scopes } = context.var.caller;
+        const usual = sessions.initial.filter((tool) => scopes.includes(scopeFor(tool)));
+        const given = tools ?? sessions.get(sandbox.user, sandbox.chat)?.tools ?? usual;
         checkTools(context, given);
         const options = { tools: given, signal: signalOf(context) };
         const opened = await (replace ? sessions.replace(sandbox, options) : sessions.open(sandbox, options));
@@ -176,5 +181,9 @@ function inspected(context: Context<ApiEnv>, chat: string) {
 }
 
 function checkTools(context: Context<ApiEnv>, tools: readonly string[]): void {
-  for (const tool of tools) refuseWithout(context, scopeOfTool[tool] ?? 'sandboxes:write');
+  for (const tool of tools) refuseWithout(context, scopeFor(tool));
+}
+
+function scopeFor(tool: string): Scope {
+  return scopeOfTool[tool] ?? 'sandboxes:write';
 }

@@ -87,6 +87,12 @@ export async function renewLease(sql: Transaction, claim: Claim, leaseUntil: num
   checkHeld(changed, claim);
 }
 
+export async function storeDraft(sql: Transaction, claim: Claim, platformId: string): Promise<void> {
+  const changed = await sql.run`UPDATE bus_inbox SET draft = ${platformId}
+    WHERE id = ${claim.message.id} AND epoch = ${claim.epoch} AND state = 'running'`;
+  checkHeld(changed, claim);
+}
+
 export async function endMessage(sql: Transaction, claim: Claim, { state, record }: Ending): Promise<void> {
   const changed = await sql.run`UPDATE bus_inbox SET state = ${state}, record = ${record ?? null}
     WHERE id = ${claim.message.id} AND epoch = ${claim.epoch} AND state = 'running'`;

@@ -52,8 +52,27 @@ export async function recordDelivery(
   const changed = await sql.run`UPDATE bus_outbox
     SET state = ${delivery.state}, due = ${due}, reason = ${reason}, platform_id = ${platformId}
     WHERE id = ${reply.id} AND epoch = ${epoch} AND state = 'sending'`;
-  if (changed === 0)
-    throw new GeodeError('lease_lost', `The lease of reply ${reply.id} ended before it was sent.`);
+  checkHeld(changed, reply);
+}
+
+export async function renewSending(
+  sql: Transaction,
+  { reply, epoch }: ReplyClaim,
+  leaseUntil: number,
+): Promise<void> {
+  const changed = await sql.run`UPDATE bus_outbox SET lease_until = ${leaseUntil}
+    WHERE id = ${reply.id} AND epoch = ${epoch} AND state = 'sending'`;
+  checkHeld(changed, reply);
+}
+
+function checkHeld(changed: number, { id }: BusReply): void {
+  if (changed === 0) throw new GeodeError('lease_lost', `The lease of reply ${id} ended before it was sent.`);
+}
+
+export async function hasUnsent(sql: Transaction, channel: string, lane: string): Promise<boolean> {
+  const row = await sql.get`SELECT 1 FROM bus_outbox
+    WHERE channel = ${channel} AND lane = ${lane} AND state IN ('waiting', 'sending') LIMIT 1`;
+  return row !== undefined;
 }
 
 export async function replyRow(sql: Transaction, id: number): Promise<BusReply> {

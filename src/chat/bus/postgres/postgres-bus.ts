@@ -16,9 +16,18 @@ import type {
 import type { Log } from '../../../core/log.ts';
 import { messageOf } from '../rows.ts';
 import { Database, type Row, type Transaction } from './database.ts';
-import { claimNext, endMessage, giveBack, messageRow, placeOf, renewLease, storeMessage } from './inbox.ts';
+import {
+  claimNext,
+  endMessage,
+  giveBack,
+  messageRow,
+  placeOf,
+  renewLease,
+  storeDraft,
+  storeMessage,
+} from './inbox.ts';
 import { Notices } from './notices.ts';
-import { claimNextReply, recordDelivery, replyRow, storeReply } from './outbox.ts';
+import { claimNextReply, hasUnsent, recordDelivery, renewSending, replyRow, storeReply } from './outbox.ts';
 
 export interface PostgresBusOptions {
   /** `postgres://user:password@host/database`. */
@@ -82,6 +91,10 @@ export class PostgresBus implements Bus, AsyncDisposable {
     return this.#database.write(async (sql) => renewLease(sql, claim, (await this.#now(sql)) + leaseMs));
   }
 
+  keepDraft(claim: Claim, platformId: string): Promise<void> {
+    return this.#database.write((sql) => storeDraft(sql, claim, platformId));
+  }
+
   finish = (claim: Claim, ending: Ending) =>
     this.#write(async (sql, now) => {
       await endMessage(sql, claim, ending);
@@ -116,6 +129,12 @@ export class PostgresBus implements Bus, AsyncDisposable {
       'reply',
     );
   }
+
+  renewReply(claim: ReplyClaim, leaseMs: number): Promise<void> {
+    return this.#database.write(async (sql) => renewSending(sql, claim, (await this.#now(sql)) + leaseMs));
+  }
+
+  isUnsent = (channel: string, lane: string) => this.#database.read((sql) => hasUnsent(sql, channel, lane));
 
   delivered = (claim: ReplyClaim, delivery: Delivery) =>
     this.#write((sql) => recordDelivery(sql, claim, delivery));

@@ -55,4 +55,5 @@ export const changes: readonly string[] = [
   CREATE TABLE bus_hosts (id TEXT PRIMARY KEY, until BIGINT NOT NULL);
   CREATE TABLE bus_homes (home TEXT PRIMARY KEY, host TEXT NOT NULL)`,
   'ALTER TABLE bus_outbox ADD COLUMN repeatable INTEGER NOT NULL DEFAULT 0',
+  'ALTER TABLE bus_inbox ADD COLUMN draft TEXT',
 ];

@@ -1,0 +1,29 @@
+import type { ChatAuditRecord, ChatDeed } from '../core/chat.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+
+type Sql = Parameters<Parameters<Ledger['write']>[0]>[0];
+
+/** Who did what, for good. A record is written in the transaction of the deed. */
+export class ChatAudit {
+  readonly #ledger: Ledger;
+
+  constructor(ledger: Ledger) {
+    this.#ledger = ledger;
+  }
+
+  note(sql: Sql, { at, by, deed, detail }: ChatAuditRecord): void {
+    sql.run`INSERT INTO chat_audit (at, by, deed, detail) VALUES (${at}, ${by}, ${deed}, ${JSON.stringify(detail)})`;
+  }
+
+  /** The newest first. */
+  list(limit: number): readonly ChatAuditRecord[] {
+    return this.#ledger
+      .read((sql) => sql.all`SELECT * FROM chat_audit ORDER BY id DESC LIMIT ${limit}`)
+      .map(({ at, by, deed, detail }) => ({
+        at: Number(at),
+        by: String(by),
+        deed: String(deed) as ChatDeed,
+        detail: JSON.parse(String(detail)) as ChatAuditRecord['detail'],
+      }));
+  }
+}

@@ -1,0 +1,81 @@
+/** What works on this machine, found out by trying it. */
+import { access, constants, mkdir, statfs } from 'node:fs/promises';
+import type { App } from '../app.ts';
+import type { Config } from '../config/schema.ts';
+import type { Cancel } from '../core/cancel.ts';
+import type { MachineCheck } from '../core/doctor.ts';
+import { isGeodeError, reasonOf } from '../core/errors.ts';
+import type { ProbedRuntime } from '../runtimes/index.ts';
+
+const leastFreeBytes = 1024 ** 3;
+
+/** Never throws: what fails is a check that failed. */
+export async function checkMachine(
+  { sandbox }: Config,
+  app: App,
+  cancel: Cancel = {},
+): Promise<readonly MachineCheck[]> {
+  const probed = await app.probe();
+  const runtimes = probed.map((each) => runtimeCheck(app, each, cancel));
+  return [
+    { name: 'node', state: 'ok', found: process.version },
+    await folderCheck('state folder', sandbox.state_dir, leastFreeBytes),
+    await folderCheck('run folder', sandbox.run_dir, 0),
+    ...(await Promise.all(runtimes)),
+    isolationCheck(probed),
+  ];
+}
+
+async function folderCheck(name: string, folder: string, leastFree: number): Promise<MachineCheck> {
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await access(folder, constants.W_OK);
+    const { bavail, bsize } = await statfs(folder);
+    const free = bavail * bsize;
+    if (free >= leastFree) return { name, state: 'ok', found: folder };
+    return {
+      name,
+      state: 'warning',
+      found: `${folder} has ${Math.round(free / 1024 ** 2)} MiB left`,
+      fix: 'Free some space, or set sandbox.state_dir.',
+    };
+  } catch (error) {
+    return {
+      name,
+      state: 'problem',
+      found: reasonOf(error),
+      fix: 'Set sandbox.state_dir and sandbox.run_dir to folders that this user may write.',
+    };
+  }
+}
+
+/** Available is what the probe says; a command that ran is what counts. */
+async function runtimeCheck(
+  app: App,
+  { runtime: { name }, found }: ProbedRuntime,
+  { signal }: Cancel,
+): Promise<MachineCheck> {
+  if (!found.available) return { name, state: 'warning', found: found.reason, fix: found.fix };
+  try {
+    const opening = { runtime: name, ...(signal && { signal }) };
+    await using opened = await app.open({}, opening);
+    const { exitCode } = await opened.exec({ argv: ['/bin/sh', '-c', 'exit 0'] }, { signal });
+    if (exitCode !== 0) return { name, state: 'problem', found: `a command ended in it with ${exitCode}` };
+    return { name, state: 'ok', found: `${found.version}; a command ran, grade ${opened.grade}` };
+  } catch (error) {
+    const fix = isGeodeError(error) ? error.hint : undefined;
+    return { name, state: 'problem', found: reasonOf(error), fix: fix ?? 'See the message.' };
+  }
+}
+
+function isolationCheck(probed: readonly ProbedRuntime[]): MachineCheck {
+  const name = 'isolation';
+  if (probed.some(({ runtime, found }) => found.available && runtime.name !== 'native'))
+    return { name, state: 'ok', found: 'sandboxes are sealed' };
+  return {
+    name,
+    state: 'problem',
+    found: 'no runtime that isolates works',
+    fix: 'Fix one of the runtimes above; bubblewrap is the quickest: apt-get install bubblewrap',
+  };
+}

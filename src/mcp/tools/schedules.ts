@@ -1,0 +1,59 @@
+/** What the chat of a session is told at set times. A session knows the schedules of its own chat only. */
+import { z } from 'zod';
+import { type ChatSchedule, catchUps } from '../../core/chat.ts';
+import type { SessionCall, SessionTool } from '../sessions/session-call.ts';
+import { defineTool } from '../tool.ts';
+
+const added = z.strictObject({
+  when: z
+    .string()
+    .min(1)
+    .max(200)
+    .describe('`0 9 * * 1-5 Europe/Berlin`, `every 2h`, `in 20m` or `2027-01-31T09:00`.'),
+  text: z.string().min(1).max(10_000),
+  catch_up: z
+    .enum(catchUps)
+    .default('once')
+    .describe('Of times that passed while nothing ran: one run makes up for them, or none.'),
+});
+const nothing = z.strictObject({});
+const removed = z.strictObject({ id: z.string().min(1).max(20) });
+
+export const scheduleTools: readonly SessionTool[] = [
+  defineTool<typeof added, SessionCall>({
+    name: 'schedule_add',
+    title: 'Add a schedule',
+    description:
+      'Has a text said in this chat at set times, as if the person had written it: the agent of the chat answers it. Use it when the person asks for something later or regularly.',
+    effect: 'changes',
+    input: added,
+    run: async ({ when, text, catch_up: catchUp }, { client, session, signal }) =>
+      shown(await client.chats.schedule(session.chat, { when, text, catchUp }, { signal })),
+  }),
+  defineTool<typeof nothing, SessionCall>({
+    name: 'schedule_list',
+    title: 'List schedules',
+    description: 'Lists what is said in this chat at set times.',
+    effect: 'reads',
+    input: nothing,
+    run: async (_, { client, session: { chat }, signal }) => ({
+      schedules: (await client.chats.schedules({ chat, signal })).map(shown),
+    }),
+  }),
+  defineTool<typeof removed, SessionCall>({
+    name: 'schedule_remove',
+    title: 'Remove a schedule',
+    description: 'Ends a schedule of this chat.',
+    effect: 'changes',
+    input: removed,
+    async run({ id }, { client, session: { chat }, signal }) {
+      const own = await client.chats.schedules({ chat, signal });
+      const isOwn = own.some((schedule) => schedule.id === id);
+      return { removed: isOwn && (await client.chats.unschedule(id, { signal })) };
+    },
+  }),
+];
+
+function shown({ id, when, text, next }: ChatSchedule): object {
+  return { id, when, text, next: new Date(next).toISOString() };
+}

@@ -1,0 +1,170 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Page } from 'playwright-core';
+import { beforeAll, expect, test } from 'vitest';
+import { accessibilityProblems } from './accessibility.ts';
+import { describeDashboard, overflow } from './scene.ts';
+import { waitMs } from './world.ts';
+
+const pages = [
+  'sandboxes',
+  'sandboxes/demo',
+  'sandboxes/demo/terminal',
+  'sandboxes/demo/files/notes.md',
+  'sandboxes/demo/processes',
+  'sandboxes/demo/snapshots',
+  'sandboxes/demo/ports',
+  'sandboxes/demo/egress',
+  'sandboxes/demo/events',
+  'runs',
+  'runs/contexts',
+  'solve',
+  'memory',
+  'chats',
+  'chats/talk',
+  'agents',
+  'approvals',
+  'egress',
+  'settings',
+  '',
+];
+
+describeDashboard(
+  'UI-1: the dashboard is safe and accessible, in Chromium',
+  { answer: () => ({ text: 'The agent says **hello**.' }) },
+  (scene) => {
+    const { go } = scene;
+
+    beforeAll(async () => {
+      const { client } = scene.world;
+      const sandbox = client.sandboxes.of('demo');
+      await sandbox.files.write('notes.md', '# Notes\n\n- one\n');
+      await sandbox.snapshots.take({ name: 'first' });
+      await sandbox.spawn({ argv: ['/bin/sh', '-c', 'echo hello; sleep 600'], timeoutMs: null });
+      await sandbox.spawn({
+        argv: ['/bin/sh'],
+        pty: { columns: 80, rows: 24 },
+        interactive: true,
+        timeoutMs: null,
+      });
+      await client.runs.run('print(6 * 7)', 'python');
+      await client.chats.post('talk', { text: 'hello' });
+      await client.ingest({
+        id: 'deploy',
+        content: 'From the release branch.',
+        category: 'core',
+        source: 'test',
+      });
+    }, 120_000);
+
+    test('hostile names, output, files and entries are text: nothing runs, nothing leaves its place', async () => {
+      const { page, world } = scene;
+      const hostile = '<img src=x onerror="window.pwned=1">\u202egnp.exe';
+      const { sandboxes } = world.client;
+      await sandboxes.getOrCreate(hostile, { labels: { hostile } });
+      const sandbox = sandboxes.of(hostile);
+      await sandbox.files.write(`${hostile}.txt`, `<script>window.pwned=3</script>${'x'.repeat(50_000)}`);
+      const evil = `printf '\\033]0;title\\007\\033[2J<b onmouseover=alert(1)>%s' "${'y'.repeat(20_000)}"`;
+      const { id } = await sandbox.spawn({ argv: ['/bin/sh', '-c', evil] });
+      await world.client.ingest({
+        id: hostile,
+        content: hostile.repeat(50),
+        category: 'core',
+        source: hostile,
+      });
+      const at = encodeURIComponent(hostile);
+      for (const path of [
+        '',
+        'sandboxes',
+        `sandboxes/${at}`,
+        `sandboxes/${at}/files/${encodeURIComponent(`${hostile}.txt`)}`,
+        `sandboxes/${at}/processes/${id}`,
+        'memory',
+        `memory/${at}`,
+      ]) {
+        await go(path);
+        await page
+          .getByText(/<img src=x|<b onmouseover/)
+          .first()
+          .waitFor();
+        expect(await page.evaluate('window.pwned')).toBeUndefined();
+        expect(await page.locator('img[src="x"], #root script, [onmouseover]').count()).toBe(0);
+        expect(await page.title()).toBe('Geode');
+        expect(await page.evaluate(overflow), path).toBeLessThanOrEqual(0);
+      }
+      expect(await page.evaluate(shownText)).not.toContain('\u202e');
+      await sandboxes.remove(hostile);
+      await world.client.remove(hostile);
+    });
+
+    test('every page is accessible in both themes, and fits a phone', async () => {
+      const { page, world } = scene;
+      const phone = await world.open({ viewport: { width: 390, height: 780 }, hasTouch: true });
+      const problems: string[] = [];
+      for (const path of pages) {
+        await go(path);
+        await settled(page);
+        for (const theme of ['light', 'dark'] as const)
+          for (const problem of await accessibilityProblems(page, theme))
+            problems.push(`${path} ${theme}: ${problem}`);
+        await go(path, phone);
+        await settled(phone);
+        const wider = Number(await phone.evaluate(overflow));
+        if (wider > 0) problems.push(`${path}: ${wider} px too wide for a phone`);
+      }
+      expect(problems).toEqual([]);
+      await phone.context().close();
+    });
+
+    test('pages of other origins can do nothing with the session, not even those of the same site', async () => {
+      const { page, world } = scene;
+      const { url } = world;
+      const attack = `<iframe src="${url}/"></iframe><script>
+      const tries = {
+        read: () => fetch('${url}/api/v1/sandboxes', { credentials: 'include' }).then((r) => r.status),
+        write: () => fetch('${url}/api/v1/sandboxes', { method: 'POST', credentials: 'include', mode: 'no-cors',
+          headers: { 'content-type': 'text/plain' }, body: '{"chat":"stolen"}' }).then((r) => r.type),
+        socket: () => new Promise((resolve) => { const s = new WebSocket('${url.replace('http', 'ws')}/api/v1/events', ['geode']);
+          s.onopen = () => resolve('open'); s.onerror = () => resolve('refused'); }),
+      };
+      (async () => { const said = {}; for (const [name, act] of Object.entries(tries)) said[name] = await act().catch(() => 'refused');
+        document.title = JSON.stringify(said); })();
+    </script>`;
+      const evil = createServer((_, response) => response.setHeader('content-type', 'text/html').end(attack));
+      await new Promise<void>((resolve) => evil.listen(0, '127.0.0.1', resolve));
+      const { port } = evil.address() as AddressInfo;
+      const victim = await page.context().newPage();
+      try {
+        await victim.goto(`http://127.0.0.1:${port}/`);
+        await victim.waitForFunction('document.title !== ""', undefined, { timeout: waitMs });
+        expect(JSON.parse(await victim.title())).toMatchObject({ read: 'refused', socket: 'refused' });
+        expect((await world.client.sandboxes.list()).map(({ chat }) => chat)).not.toContain('stolen');
+        expect(victim.frames().map((frame) => frame.url())).not.toContain(`${url}/`);
+      } finally {
+        await victim.close();
+        evil.closeAllConnections();
+        evil.close();
+      }
+      // The cookie by itself, from whoever has it, is worth nothing to a page elsewhere.
+      const cookies = (await page.context().cookies())
+        .map(({ name, value }) => `${name}=${value}`)
+        .join('; ');
+      const ask = (headers: Record<string, string>, method = 'GET') =>
+        fetch(`${url}/session`, { method, headers: { cookie: cookies, ...headers } }).then((r) => r.status);
+      expect(await ask({ 'sec-fetch-site': 'same-origin' })).toBe(200);
+      expect(await ask({ 'sec-fetch-site': 'same-site', 'sec-fetch-mode': 'cors' })).toBe(403);
+      expect(await ask({ 'sec-fetch-site': 'cross-site' })).toBe(403);
+      expect(await ask({ origin: 'http://evil.example' }, 'DELETE')).toBe(403);
+      expect(await ask({}, 'DELETE')).toBe(401);
+    });
+  },
+);
+/** Without what a person edits, which is as it is. */
+const shownText =
+  "[...document.querySelectorAll('#main :not(textarea)')].flatMap((e) => [...e.childNodes]).filter((n) => n.nodeType === 3).map((n) => n.data).join('')";
+
+/** All that was asked for is there. */
+async function settled(page: Page): Promise<void> {
+  await page.getByText('Loading…').first().waitFor({ state: 'detached' });
+  await page.getByRole('heading', { level: 1 }).first().waitFor();
+}
