@@ -2,6 +2,7 @@ import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { agentFailures, agentTurns } from '../contracts/agent-driver.ts';
+import { eventually } from '../contracts/harness.ts';
 import { claudeCode } from '../fixtures/agent-programs.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { claudeScene } from './scenes.ts';
@@ -57,5 +58,44 @@ agentTurns(scene, (stage) => {
     expect(server.calls.every(({ headers }) => headers['x-api-key'] === stage().key)).toBe(true);
     expect(await client.agents.stop('two')).toBe(true);
     expect(await programs()).toEqual([]);
+  });
+
+  it('a sandbox that ends in mid-turn fails the turn with the reason, and the session is resumed', async () => {
+    const { steps, server, client } = stage();
+    const wait = 'python3 -c "import time; time.sleep(600)"';
+    steps['wait until the end'] = [{ text: 'I wait. ', calls: [scene.run(wait)] }];
+    steps['what were you doing'] = [{ text: 'Waiting.' }];
+    const turn = stage().send('dies', 'wait until the end');
+    const isWaiting = async () => (await stage().running('dies')).includes('time.sleep');
+    await eventually(() => isWaiting().catch(() => undefined), 'the command', 120_000);
+    await client.sandboxes.stop('dies');
+    const last = (await turn).at(-1);
+    expect(last).toMatchObject({ type: 'error', message: expect.stringMatching(/\S/) });
+    expect((await stage().send('dies', 'what were you doing')).at(-1)).toMatchObject({ text: 'Waiting.' });
+    expect(server.calls.at(-1)?.prompt).toMatch(/wait until the end[\s\S]*what were you doing/);
+  });
+
+  it('a session that cannot be read is told, and a tool that refuses is; the conversation goes on', async () => {
+    const { steps, client } = stage();
+    const { files } = client.sandboxes.of('broken');
+    const store = { tool: 'mcp__geode__memory_store', input: { content: 42 } };
+    steps['store a number'] = [{ text: '', calls: [store] }, { text: 'It did not work.' }];
+    steps['are you still there'] = [{ text: 'Still here.' }];
+    const refused = await stage().send('broken', 'store a number');
+    expect(refused.find(({ type }) => type === 'tool-result')).toMatchObject({ failed: true });
+    expect(refused.at(-1)).toMatchObject({ outcome: 'done', text: 'It did not work.' });
+    await client.sandboxes.stop('broken');
+    await client.sandboxes.start('broken');
+    const { entries } = await files.list('.geode/claude/projects/-workspace');
+    for (const { name } of entries.filter(({ type }) => type === 'file'))
+      await files.write(`.geode/claude/projects/-workspace/${name}`, '\0{not a session');
+    const first = (await stage().send('broken', 'are you still there')).at(-1);
+    // It begins anew at once, or says why and begins anew with the next message.
+    if (first?.type === 'error') {
+      expect(first).toMatchObject({ code: 'agent_failed', hint: expect.stringContaining('next message') });
+      expect((await stage().send('broken', 'are you still there')).at(-1)).toMatchObject({
+        text: 'Still here.',
+      });
+    } else expect(first).toMatchObject({ text: 'Still here.' });
   });
 });

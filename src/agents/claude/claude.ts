@@ -14,7 +14,7 @@ import { userLine } from './claude-lines.ts';
 import { type ClaudeState, claudeState } from './claude-state.ts';
 import { type ClaudeCommand, claudeCommand } from './command.ts';
 import { followTurn } from './follow-turn.ts';
-import { afterTerminal, endSession, findTerminal, startTerminal } from './terminal.ts';
+import { afterTerminal, endSession, findTerminal, hasSession, startTerminal } from './terminal.ts';
 
 export interface ClaudeOptions {
   /** A folder of this machine that holds the program `claude`, shown to new sandboxes read-only. */
@@ -156,14 +156,15 @@ async function commandOptions(
   options: ClaudeOptions,
 ): Promise<ClaudeCommand> {
   const { sandbox, signal } = given;
-  const [tools, hasSkills] = await Promise.all([
+  const [tools, hasSkills, isOnDisk] = await Promise.all([
     openSessionTools(options.tools, given),
     sandbox.rootFiles.exists(skillsTarget, { signal }),
+    isBegun || hasSession(session, sandbox, { signal }),
   ]);
   return {
     program: options.folder === undefined ? 'claude' : `${mountTarget}/claude`,
     workdir: sandbox.workdir,
-    ...{ session, isBegun },
+    ...{ session, isBegun: isOnDisk },
     model: given.model ?? options.model ?? null,
     permissions: options.permissions,
     allow: options.allow,

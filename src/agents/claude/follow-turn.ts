@@ -68,6 +68,9 @@ class TurnReader {
     if (event.type === 'exit') throw this.#ended(event);
     const line = parseClaudeLine(event.text);
     if (line === undefined) return undefined;
+    // A program whose first word is that it failed cannot go on with the session.
+    if (line.type === 'result' && line.is_error && this.#cannotResume())
+      throw this.#gone(line.result ?? line.subtype);
     const happenings = this.#happeningsOf(line);
     this.#state = this.#after(line, event.end);
     if (line.type === 'result') {
@@ -176,16 +179,26 @@ class TurnReader {
 
   #ended({ stderr, exitCode, signal }: Extract<LineEvent, { type: 'exit' }>): GeodeError {
     const how = signal === null ? `exit code ${exitCode}` : signal;
-    const isGone = this.#state.isBegun && /No conversation found/i.test(stderr);
-    const state = isGone ? { ...this.#state, isBegun: false, session: randomUUID() } : this.#state;
-    this.#turn.keep([], { ...state, process: null, calls: {}, asked: [] });
+    if (exitCode !== null && exitCode !== 0 && this.#cannotResume()) return this.#gone(stderr.slice(-1000));
+    this.#turn.keep([], { ...this.#state, process: null, calls: {}, asked: [] });
     return new GeodeError(
       'agent_failed',
       `Claude Code ended (${how}) without an answer: ${stderr.slice(-1000)}`,
-      {
-        ...(isGone && { hint: 'Its session is gone from the workspace. The next message begins a new one.' }),
-      },
     );
+  }
+
+  /** It was started with a session, and has said nothing so far. */
+  #cannotResume(): boolean {
+    return this.#state.isBegun && this.#state.process?.offset === 0;
+  }
+
+  /** The next message begins another session. */
+  #gone(why: string): GeodeError {
+    const anew = { session: randomUUID(), isBegun: false, process: null, calls: {}, asked: [] };
+    this.#turn.keep([], { ...this.#state, ...anew });
+    return new GeodeError('agent_failed', `Claude Code cannot go on with its session: ${why}`, {
+      hint: 'Its session in the workspace is gone or cannot be read. The next message begins a new one.',
+    });
   }
 }
 

@@ -1,5 +1,6 @@
 /** Claude Code's own screen in the sandbox of a chat, for a person at a terminal. */
 import { z } from 'zod';
+import type { Cancel } from '../../core/cancel.ts';
 import { placeholderKey } from '../../core/egress.ts';
 import { isGeodeError } from '../../core/errors.ts';
 import type { PersistentSandbox } from '../../core/persistent.ts';
@@ -66,6 +67,15 @@ async function endTurns(sandbox: PersistentSandbox, { session }: ClaudeState): P
 
 const sessionFile = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl$/;
 
+function sessionsIn(workdir: string): string {
+  return `${claudeFolder}/projects/${workdir.replace(/[^a-zA-Z0-9]/g, '-')}`;
+}
+
+/** A program that was killed in its first turn has begun a session without saying so. */
+export function hasSession(session: string, { files, workdir }: Place, cancel: Cancel): Promise<boolean> {
+  return files.exists(`${sessionsIn(workdir)}/${session}.jsonl`, cancel);
+}
+
 /**
  * At a terminal a person may begin another session, or none at all: the conversation goes on with the one that was
  * written to last.
@@ -76,8 +86,7 @@ export async function afterTerminal(
   signal?: AbortSignal,
 ): Promise<ClaudeState> {
   if (!state.inTerminal) return state;
-  const folder = `${claudeFolder}/projects/${workdir.replace(/[^a-zA-Z0-9]/g, '-')}`;
-  const listed = await files.list(folder, { signal }).catch((error) => {
+  const listed = await files.list(sessionsIn(workdir), { signal }).catch((error) => {
     if (isGeodeError(error, 'file_not_found')) return { entries: [] };
     throw error;
   });
