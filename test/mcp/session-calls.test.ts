@@ -171,7 +171,7 @@ describe('calls of tools from inside a sandbox', { timeout: 300_000 }, () => {
     await using inside = await connectIn(sandbox);
     const schedules = opened.host.parts.chats?.of('alice').schedules;
     if (schedules === undefined) throw new Error('The host has no chats');
-    const other = schedules.add('elsewhere', { when: 'every 2h', text: 'not hers' });
+    const other = schedules.add('elsewhere', { when: 'every 2h', text: 'not hers' }, 'test');
     const made = await done(inside.client, 'schedule_add', { when: '0 9 * * *', text: 'Water the plants.' });
     const [own, ...more] = schedules.list('calls');
     expect(own).toMatchObject({ id: made.id, when: '0 9 * * *', text: 'Water the plants.', catchUp: 'once' });
