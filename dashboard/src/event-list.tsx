@@ -43,6 +43,8 @@ function detailOf(event: HostEvent): string {
       return event.language;
     case 'run-end':
       return `${event.language}: ${event.exitCode} (${durationText(event.durationMs)})`;
+    case 'cell-end':
+      return event.status;
     case 'entry-stored':
     case 'entry-removed':
       return nameText(event.key);

@@ -22,6 +22,13 @@ export const pages = [
   'settings',
 ] as const;
 
+/** On a phone the pages are a row that scrolls; where one is has to be seen. */
+function intoSight(link: HTMLAnchorElement | null): void {
+  const row = link?.parentElement;
+  if (link != null && row != null)
+    row.scrollLeft = link.offsetLeft - (row.clientWidth - link.offsetWidth) / 2;
+}
+
 export function Navigation() {
   const [current = 'home'] = useRoute();
   const { state } = useLive();
@@ -35,6 +42,7 @@ export function Navigation() {
         {pages.map((page) => (
           <Link
             key={page}
+            ref={page === current ? intoSight : undefined}
             href={page === 'home' ? '/' : pathTo(page)}
             aria-current={page === current ? 'page' : undefined}
             className={`rounded-md px-2 py-1 whitespace-nowrap text-ink no-underline ${page === current ? 'bg-page font-semibold' : ''}`}

@@ -402,7 +402,7 @@ export const text = {
     send: 'Send',
     interrupt: 'Interrupt',
     sandbox: 'Sandbox',
-    turns: 'turns',
+    turns: (count: number) => (count === 1 ? '1 turn' : `${count} turns`),
     quiet: 'Nothing was said yet.',
     you: 'You',
     thinking: 'Thinking',

@@ -2,13 +2,21 @@ import { mkdir } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 
+const scratch = new URL('../../.screenshots/', import.meta.url);
 /** `npm run pictures` makes those of the documents anew; other runs leave them alone. */
-const folder = new URL(
-  process.env.GEODE_PICTURES === 'docs' ? '../../docs/pictures/' : '../../.screenshots/',
-  import.meta.url,
-);
+const documents =
+  process.env.GEODE_PICTURES === 'docs' ? new URL('../../docs/pictures/', import.meta.url) : scratch;
 
-export async function picture(page: Page, name: string): Promise<void> {
+export function picture(page: Page, name: string): Promise<void> {
+  return take(page, name, documents);
+}
+
+/** What was on the screen when a test failed. */
+export function evidence(page: Page, name: string): Promise<void> {
+  return take(page, `failed-${name}`, scratch);
+}
+
+async function take(page: Page, name: string, folder: URL): Promise<void> {
   await mkdir(folder, { recursive: true });
   await page.screenshot({ path: fileURLToPath(new URL(`${name}.png`, folder)) });
 }

@@ -3,7 +3,7 @@ import type { Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
 import { reasonForNoChromium } from '../api/chromium.ts';
 import { type Script, startModelServer } from '../fixtures/model-server/model-server.ts';
-import { picture } from './picture.ts';
+import { evidence } from './picture.ts';
 import { type DashboardWorld, dashboardWorld, waitMs } from './world.ts';
 
 const { bubblewrap } = inject('engines');
@@ -89,7 +89,7 @@ export function describeDashboard(
     // What was on the screen says more than the words of a timeout.
     afterEach(async ({ task }) => {
       if (task.result?.state === 'fail')
-        await picture(scene.page, `failed-${task.name.split(':')[0]?.slice(0, 20)}`);
+        await evidence(scene.page, task.name.split(':')[0]?.slice(0, 20) ?? '');
     });
     tests(scene);
     test('no page ever ran a foreign script, broke the content policy or asked another host', () => {

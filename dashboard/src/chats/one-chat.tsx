@@ -50,7 +50,7 @@ export function OneChat({ chat }: { readonly chat: string }) {
         <p className="text-faint">
           {agent === undefined
             ? text.agents.quiet
-            : `${agent.driver}, ${agent.turns} ${text.agents.turns}, ${costText(agent.cost)}`}
+            : `${agent.driver}, ${text.agents.turns(agent.turns)}, ${costText(agent.cost)}`}
         </p>
         {isDetailed && <AgentTranscript chat={chat} />}
       </Card>

@@ -47,7 +47,7 @@ function Drawn({
     return () => URL.revokeObjectURL(made);
   }, [type, name]);
   return url === undefined ? null : (
-    <img src={url} alt={nameText(name)} className="max-h-[60vh] max-w-full bg-white" />
+    <img src={url} alt={nameText(name)} className="max-h-[60vh] max-w-full self-start rounded-md bg-white" />
   );
 }
 

@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'react';
+import { useEffect, useRef, useSyncExternalStore } from 'react';
 import Plot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 
@@ -10,9 +10,25 @@ interface Shown {
   readonly most: number | null;
 }
 
+/** Light or dark changes with the system, and with what a person chooses. */
+function onThemeChange(changed: () => void): () => void {
+  const system = matchMedia('(prefers-color-scheme: dark)');
+  const chosen = new MutationObserver(changed);
+  system.addEventListener('change', changed);
+  chosen.observe(document.documentElement, { attributes: true, attributeFilter: ['data-theme'] });
+  return () => {
+    system.removeEventListener('change', changed);
+    chosen.disconnect();
+  };
+}
+
+const inkOfPage = () => getComputedStyle(document.body).color;
+
 export default function UsageGraph({ label, points, most }: Shown) {
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<Plot | undefined>(undefined);
+  const colours = useSyncExternalStore(onThemeChange, inkOfPage);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: lines keep the colours that they were made with.
   useEffect(() => {
     const { current } = place;
     if (current === null) return;
@@ -47,10 +63,11 @@ export default function UsageGraph({ label, points, most }: Shown) {
       resizing.disconnect();
       made.destroy();
     };
-  }, [label, most]);
+  }, [label, most, colours]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a graph that was made anew is empty.
   useEffect(() => {
     plot.current?.setData([points.map(([at]) => at / 1000), points.map(([, value]) => value)]);
-  }, [points]);
+  }, [points, colours, label, most]);
   return (
     <div
       ref={place}

@@ -33,7 +33,7 @@ export function AgentsPage({ chat }: { readonly chat: string | undefined }) {
                     <Badge>{driver}</Badge>
                     <Badge tone={stateTone(state)}>{state}</Badge>
                     <span className="text-faint">
-                      {turns} {text.agents.turns}, {costText(cost)}, {agoText(activeAt)}
+                      {text.agents.turns(turns)}, {costText(cost)}, {agoText(activeAt)}
                     </span>
                   </li>
                 ))}

@@ -1,5 +1,6 @@
 import { lazy, Suspense } from 'react';
 import type { SandboxStatus } from '../../../src/core/persistent.ts';
+import { EventList } from '../event-list.tsx';
 import { useLive } from '../live.ts';
 import { nameText, timeText } from '../shown.ts';
 import { text } from '../text.ts';
@@ -7,6 +8,8 @@ import { Card, Empty } from '../ui/card.tsx';
 import { type Figure, figureText } from '../usage-figures.tsx';
 
 const UsageGraph = lazy(() => import('../heavy/usage-graph.tsx'));
+
+const shownEvents = 12;
 
 const figures: readonly (readonly [Figure, string])[] = [
   ['cpus', text.sandboxes.cpu],
@@ -16,7 +19,8 @@ const figures: readonly (readonly [Figure, string])[] = [
 ];
 
 export function Overview({ status }: { readonly status: SandboxStatus }) {
-  const { usage } = useLive();
+  const { usage, events } = useLive();
+  const own = events.filter((event) => 'chat' in event && event.chat === status.chat);
   const known = usage.get(status.chat) ?? [];
   const last = known.at(-1);
   return (
@@ -49,24 +53,29 @@ export function Overview({ status }: { readonly status: SandboxStatus }) {
           </>
         )}
       </Card>
-      <Card title={text.sandboxes.tabs.overview}>
-        <dl className="grid grid-cols-[auto_1fr] gap-x-4 gap-y-1 break-all">
-          <dt className="text-faint">{text.sandboxes.id}</dt>
-          <dd>{status.id}</dd>
-          <dt className="text-faint">{text.sandboxes.image}</dt>
-          <dd>{nameText(status.image ?? text.sandboxes.noImage)}</dd>
-          <dt className="text-faint">{text.sandboxes.created}</dt>
-          <dd>{timeText(status.createdAt)}</dd>
-          <dt className="text-faint">{text.sandboxes.active}</dt>
-          <dd>{timeText(status.activeAt)}</dd>
-          {Object.entries(status.labels).map(([name, value]) => (
-            <div key={name} className="contents">
-              <dt className="text-faint">{nameText(name)}</dt>
-              <dd>{nameText(value)}</dd>
-            </div>
-          ))}
-        </dl>
-      </Card>
+      <div className="flex min-w-0 flex-col gap-4">
+        <Card title={text.sandboxes.tabs.overview}>
+          <dl className="grid grid-cols-[auto_1fr] gap-x-4 gap-y-1 break-all">
+            <dt className="text-faint">{text.sandboxes.id}</dt>
+            <dd>{status.id}</dd>
+            <dt className="text-faint">{text.sandboxes.image}</dt>
+            <dd>{nameText(status.image ?? text.sandboxes.noImage)}</dd>
+            <dt className="text-faint">{text.sandboxes.created}</dt>
+            <dd>{timeText(status.createdAt)}</dd>
+            <dt className="text-faint">{text.sandboxes.active}</dt>
+            <dd>{timeText(status.activeAt)}</dd>
+            {Object.entries(status.labels).map(([name, value]) => (
+              <div key={name} className="contents">
+                <dt className="text-faint">{nameText(name)}</dt>
+                <dd>{nameText(value)}</dd>
+              </div>
+            ))}
+          </dl>
+        </Card>
+        <Card title={text.home.recent}>
+          <EventList events={own.slice(0, shownEvents)} empty={text.home.nothingHappened} />
+        </Card>
+      </div>
     </div>
   );
 }
