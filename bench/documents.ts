@@ -9,7 +9,7 @@ const picture = fileURLToPath(new URL('../docs/performance.svg', import.meta.url
 
 /** Brings docs/performance.md and its picture up to the kept results. The prose between the tables is not touched. */
 export async function writeDocuments(results: Results): Promise<void> {
-  const sections = Object.entries(results.sections);
+  const sections = Object.entries(results);
   const parts: Readonly<Record<string, string>> = {
     machine: measured(results),
     targets: targetsMarkdown(sections.flatMap(([, { targets }]) => targets)),
@@ -21,9 +21,15 @@ export async function writeDocuments(results: Results): Promise<void> {
   await writeFile(picture, plotOf(results));
 }
 
-function measured({ machine, sections }: Results): string {
-  const days = new Set(Object.values(sections).map(({ measuredOn }) => measuredOn));
-  return `Measured on ${[...days].sort().join(', ')}: ${machineText(machine)}.`;
+/** Which sections were measured on which machine: only what is in one section was measured in one run. */
+function measured(results: Results): string {
+  const groups = Map.groupBy(
+    Object.entries(results),
+    ([, { measuredOn, machine }]) => `on ${measuredOn}: ${machineText(machine)}`,
+  );
+  return [...groups]
+    .map(([where, sections]) => `- ${sections.map(([name]) => `\`${name}\``).join(', ')} ${where}`)
+    .join('\n');
 }
 
 export function replacePart(text: string, name: string, content: string): string {
@@ -35,8 +41,8 @@ export function replacePart(text: string, name: string, content: string): string
   return `${text.slice(0, at + begin.length)}\n${content}\n${text.slice(until)}`;
 }
 
-function plotOf({ sections }: Results): string {
-  const groups = Object.values(sections)
+function plotOf(results: Results): string {
+  const groups = Object.values(results)
     .map(({ title, comparisons }) => ({ title, bars: comparisons.flatMap(barsOf) }))
     .filter(({ bars }) => bars.length > 0);
   const lines = groups.flatMap(({ bars }) =>
@@ -49,6 +55,6 @@ function plotOf({ sections }: Results): string {
   });
 }
 
-function barsOf({ name, others }: Results['sections'][string]['comparisons'][number]): Bar[] {
+function barsOf({ name, others }: Results[string]['comparisons'][number]): Bar[] {
   return others.map((other) => ({ label: name, against: other.name, ...other.ratio }));
 }

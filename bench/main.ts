@@ -45,15 +45,17 @@ async function measure(wanted: readonly Section[], quick: boolean): Promise<void
   await using engines = await startEngines();
   const signal = stopSignal();
   await using _scratch = scratchFolder(engines.facts);
-  const results: Results = { machine: await thisMachine(engines.facts), sections: {} };
-  console.log(`${machineText(results.machine)}\n`);
+  const machine = await thisMachine(engines.facts);
+  const results: Results = {};
+  console.log(`${machineText(machine)}\n`);
   try {
     for (const { name, title } of wanted) {
       console.log(title);
       const task = { section: name, engines: engines.facts, share: quick ? quickShare : 1 };
       const findings = await inOwnProcess(task, signal);
       console.log(`${sectionText(findings)}\n`);
-      results.sections[name] = { title, measuredOn: new Date().toISOString().slice(0, 10), ...findings };
+      const measuredOn = new Date().toISOString().slice(0, 10);
+      results[name] = { title, measuredOn, machine, ...findings };
     }
   } catch (error) {
     if (!signal.aborted) throw error;
@@ -91,8 +93,8 @@ function scratchFolder(facts: EngineFacts): AsyncDisposable {
   };
 }
 
-function sumUp({ sections }: Results): void {
-  const targets = Object.values(sections).flatMap((findings) => findings.targets);
+function sumUp(results: Results): void {
+  const targets = Object.values(results).flatMap((findings) => findings.targets);
   const missed = targets.filter(({ met }) => !met);
   console.log(`${targets.length - missed.length} of ${targets.length} targets are met.`);
   for (const target of missed) console.log(`  missed ${targetText(target)}`);
