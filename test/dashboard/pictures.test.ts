@@ -8,14 +8,13 @@ import { picture } from './picture.ts';
 import { describeDashboard } from './scene.ts';
 import { waitMs } from './world.ts';
 
-const report = `The signup page fails on an **empty name**: \`trim()\` is called on \`undefined\`.
+/** Says no more than what the command that it asks for really shows. */
+const report = `With an **empty name** nobody is let in: \`signUp\` trims the name first, and answers with an error when nothing is left.
 
-I changed two files and ran the tests:
-
-| suite | before | after |
-|---|---|---|
-| signup | 2 failed | 14 passed |
-| login | 9 passed | 9 passed |
+| name | answer |
+|---|---|
+| missing, or only blanks | \`Say who you are.\` |
+| anything else | it is saved |
 
 \`\`\`ts
 const name = form.name?.trim() ?? '';
@@ -26,7 +25,7 @@ function answer({ prompt }: { readonly prompt: string }): Reply {
   if (!wantsTool) return { text: report };
   return {
     text: 'I look at the page first.',
-    calls: [{ tool: 'shell', input: { command: 'ls src/signup.ts' } }],
+    calls: [{ tool: 'shell', input: { command: 'cat src/signup.ts' } }],
   };
 }
 
@@ -91,9 +90,9 @@ describeDashboard('the pictures of the dashboard', { answer }, (scene) => {
     await picture(page, 'terminal');
 
     await go('chats/website');
-    await page.getByRole('cell', { name: '14 passed' }).waitFor();
+    await page.getByRole('cell', { name: 'it is saved' }).waitFor();
     await page.getByRole('button', { name: 'Show every step' }).click();
-    await page.getByText('ls src/signup.ts').first().waitFor();
+    await page.getByText('cat src/signup.ts').first().waitFor();
     await both(page, 'chat');
 
     await go('egress');
@@ -111,7 +110,7 @@ describeDashboard('the pictures of the dashboard', { answer }, (scene) => {
       deviceScaleFactor: 2,
     });
     await phone.goto(`${world.url}/#/chats/website`);
-    await phone.getByRole('cell', { name: '14 passed' }).waitFor();
+    await phone.getByRole('cell', { name: 'it is saved' }).waitFor();
     await picture(phone, 'phone');
     await phone.context().close();
   });
@@ -153,7 +152,7 @@ async function stage(client: GeodeClient): Promise<void> {
     `import urllib.request\ntry: urllib.request.urlopen("${scheme}://${host}/", timeout=600)\nexcept Exception as e: print(e)`;
   await website.exec({ argv: ['python3', '-c', reach('telemetry.example', 'https')] });
   await client.chats.post('website', {
-    text: 'The signup page is broken. Find out why, mend it and run the tests.',
+    text: 'What happens at signup when somebody leaves the name empty?',
   });
   let isAnswered = false;
   for await (const event of client.chats.events('website')) {
