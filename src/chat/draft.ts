@@ -58,7 +58,7 @@ export class Draft {
     while (!this.#isOver && this.#text.trim() !== '' && this.#text !== this.#shown) {
       const text = this.#text;
       const result = await channel.send(address, {
-        text: cut(text, channel.longestText),
+        text: unfinished(text, channel.longestText),
         ...(this.#platformId !== undefined && { edits: this.#platformId }),
       });
       if (result.outcome === 'sent') {
@@ -83,8 +83,12 @@ export class Draft {
   }
 }
 
-function cut(text: string, longest: number): string {
+/**
+ * As much as the platform takes, and a mark that more is coming: when the host is killed while the first of it is being
+ * sent, nobody knows what to edit, and it stays beside the answer. It must not read as an answer then.
+ */
+function unfinished(text: string, longest: number): string {
   const fences = text.match(/^```/gm)?.length ?? 0;
   const shown = text.length > longest - 10 ? `…${text.slice(-(longest - 20))}` : text;
-  return fences % 2 === 1 ? `${shown}\n\`\`\`` : shown;
+  return fences % 2 === 1 ? `${shown}…\n\`\`\`` : `${shown} …`;
 }

@@ -35,7 +35,7 @@ it('GW-2: a message during a run waits, hears its place, and follows; /stop ends
   });
   const { channel } = scene;
   await channel.say('ann', 'first');
-  await expect.poll(() => channel.shown('ann'), soon).toContain('I work');
+  await expect.poll(() => channel.shown('ann'), soon).toContain('I work …');
   await channel.say('ann', 'second');
   await expect
     .poll(() => channel.shown('ann'), soon)
@@ -76,7 +76,7 @@ it('GW-2: somebody else cannot stop a run', async () => {
   await using scene = await chatScene(endless);
   const { channel } = scene;
   await channel.say('room', 'work', { sender: { id: 'ann', name: 'Ann' }, isGroup: true });
-  await expect.poll(() => channel.shown('room'), soon).toContain('I work');
+  await expect.poll(() => channel.shown('room'), soon).toContain('I work …');
   await channel.say('room', '/stop', { sender: { id: 'bob', name: 'Bob' }, isGroup: true });
   await expect
     .poll(() => channel.shown('room'), soon)

@@ -115,7 +115,7 @@ it('an unknown person gets a code on telegram, and /stop works while a run goes 
   const [pairing] = chats.pairings();
   await chats.pair(pairing?.code ?? '', { user: 'eve', by: 'socket' });
   telegram.write(7, 'work');
-  await expect.poll(() => telegram.shown(7), soon).toContain('working');
+  await expect.poll(() => telegram.shown(7), soon).toContain('working …');
   telegram.write(7, '/stop');
   await expect.poll(() => telegram.shown(7).filter((text) => /Stopped/.test(text)).length, soon).toBe(2);
 });

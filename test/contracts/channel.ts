@@ -108,7 +108,7 @@ export function channelContract(name: string, openPlatform: () => Promise<Platfo
     });
     const { ann } = platform;
     platform.say(ann, 'look');
-    if (platform.canEdit) await expect.poll(() => texts(platform, ann), soon).toEqual(['Let me see']);
+    if (platform.canEdit) await expect.poll(() => texts(platform, ann), soon).toEqual(['Let me see …']);
     await expect.poll(() => platform.hasTyped(), soon).toBe(true);
     half.resolve();
     await expect.poll(() => texts(platform, ann), soon).toEqual([`Let me see, ${platform.bold} it is`]);

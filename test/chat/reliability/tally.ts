@@ -25,7 +25,7 @@ export interface Tally {
   /** A secret of another chat. */
   mixed: string[];
   outOfOrder: string[];
-  /** The beginning of an answer that was being sent when its gateway was killed stands beside the answer. */
+  /** The beginning of an answer that was being sent when its gateway was killed stands beside it, marked as unfinished. */
   draftsLeft: number;
   /** The person reads that the agent's sandbox ended, and that the message is tried once more. */
   retriesTold: number;
@@ -75,8 +75,7 @@ function countChat(
   const places = shown.map((each) => wanted.indexOf(each)).filter((place) => place >= 0);
   for (const [index, place] of places.entries())
     if (place < (places[index - 1] ?? 0)) tally.outOfOrder.push(wanted[place] ?? '');
-  const isBeginning = (each: string) => wanted.some((whole) => whole !== each && whole.startsWith(each));
-  tally.draftsLeft += shown.filter((each) => each.startsWith('Answer') && isBeginning(each)).length;
+  tally.draftsLeft += shown.filter((each) => each.startsWith('Answer') && each.endsWith(' …')).length;
 }
 
 function countQuestion(
