@@ -6,7 +6,9 @@ import { eventually } from '../contracts/harness.ts';
 import { claudeCode } from '../fixtures/agent-programs.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { claudeScene } from './scenes.ts';
+import { Stage } from './stage.ts';
 
+const { bubblewrap } = inject('engines');
 const program = await claudeCode();
 const skills = temporaryFolder();
 const scene = claudeScene(inject('engines'), 'bubblewrap', program, {
@@ -99,3 +101,22 @@ agentTurns(scene, (stage) => {
     } else expect(first).toMatchObject({ text: 'Still here.' });
   });
 });
+
+it.skipIf(!bubblewrap.available)(
+  `a program of a version that does not know our options is refused, with what to install${bubblewrap.available ? '' : ` (skipped: ${bubblewrap.reason})`}`,
+  async () => {
+    using folder = temporaryFolder();
+    await chmod(folder.path, 0o755);
+    const words = "error: unknown option '--include-partial-messages'";
+    await writeFile(join(folder.path, 'claude'), `#!/bin/sh\necho "${words}" >&2\nexit 1\n`, { mode: 0o755 });
+    await using stage = await Stage.open(
+      claudeScene(inject('engines'), 'bubblewrap', { available: true, folder: folder.path }),
+    );
+    expect((await stage.send('old', 'hello')).at(-1)).toMatchObject({
+      type: 'error',
+      code: 'agent_unavailable',
+      message: expect.stringContaining(words),
+      hint: expect.stringContaining('geode image build agent'),
+    });
+  },
+);

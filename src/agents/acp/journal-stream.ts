@@ -3,6 +3,7 @@ import type { AnyMessage, JsonRpcId, Stream } from '@agentclientprotocol/sdk';
 import { z } from 'zod';
 import { GeodeError } from '../../core/errors.ts';
 import type { Process } from '../../core/process.ts';
+import { endedEarly } from '../programs/ended-early.ts';
 import { journalLines, type LineEvent } from '../programs/journal-lines.ts';
 
 const id = z.union([z.string(), z.number(), z.null()]);
@@ -121,7 +122,5 @@ function jsonOf(text: string): unknown {
 
 function endOf(exit: Extract<LineEvent, { type: 'exit' }> | undefined): GeodeError {
   if (exit === undefined) return new GeodeError('agent_failed', 'The agent ended without an answer.');
-  const how = exit.signal === null ? `exit code ${exit.exitCode}` : exit.signal;
-  const words = exit.stderr.slice(-1000);
-  return new GeodeError('agent_failed', `The agent ended (${how}) without an answer: ${words}`);
+  return endedEarly('The agent', exit.signal ?? `exit code ${exit.exitCode}`, exit.stderr);
 }

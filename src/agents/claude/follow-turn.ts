@@ -4,6 +4,7 @@ import { GeodeError } from '../../core/errors.ts';
 import { costOf, type PriceTable } from '../../core/prices.ts';
 import type { Process } from '../../core/process.ts';
 import { type DriverHappening, type DriverTurn, stopReason, type TurnEnd } from '../driver.ts';
+import { endedEarly } from '../programs/ended-early.ts';
 import { journalLines, type LineEvent } from '../programs/journal-lines.ts';
 import { nextUnlessStopped } from '../programs/unless-stopped.ts';
 import { claudeAct } from './claude-acts.ts';
@@ -179,12 +180,11 @@ class TurnReader {
 
   #ended({ stderr, exitCode, signal }: Extract<LineEvent, { type: 'exit' }>): GeodeError {
     const how = signal === null ? `exit code ${exitCode}` : signal;
-    if (exitCode !== null && exitCode !== 0 && this.#cannotResume()) return this.#gone(stderr.slice(-1000));
+    const error = endedEarly('Claude Code', how, stderr);
+    const hasFailed = exitCode !== null && exitCode !== 0 && error.code === 'agent_failed';
+    if (hasFailed && this.#cannotResume()) return this.#gone(stderr.slice(-1000));
     this.#turn.keep([], { ...this.#state, process: null, calls: {}, asked: [] });
-    return new GeodeError(
-      'agent_failed',
-      `Claude Code ended (${how}) without an answer: ${stderr.slice(-1000)}`,
-    );
+    return error;
   }
 
   /** It was started with a session, and has said nothing so far. */

@@ -7,6 +7,7 @@ import type { Command, Process } from '../../core/process.ts';
 import type { ServedToolSession, ToolSessions } from '../../core/tools.ts';
 import { type AgentDriver, type DriverTurn, stopReason, type TurnEnd } from '../driver.ts';
 import { openBound } from '../programs/bound-sandbox.ts';
+import { endedEarly } from '../programs/ended-early.ts';
 import { journalLines, type LineEvent } from '../programs/journal-lines.ts';
 import { messageText } from '../programs/message-text.ts';
 import { nextUnlessStopped } from '../programs/unless-stopped.ts';
@@ -184,7 +185,7 @@ async function follow(
       if (step.done) throw new GeodeError('agent_failed', 'Codex ended without an answer.');
       const event: LineEvent = step.value;
       if (event.type === 'exit')
-        throw new GeodeError('agent_failed', `Codex ended without an answer: ${event.stderr.slice(-1000)}`);
+        throw endedEarly('Codex', event.signal ?? `exit code ${event.exitCode}`, event.stderr);
       const line = event.type === 'line' ? parseCodexLine(event.text) : undefined;
       if (line === undefined || event.type !== 'line') continue;
       state = { ...state, process: { id: process.id, offset: event.end, turn: turn.turn } };
