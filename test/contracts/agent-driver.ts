@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { AgentEvent, PermissionAnswer } from '../../src/core/agent.ts';
 import { Stage, type StageOptions, textOf } from '../agents/stage.ts';
-import type { Reply } from '../fixtures/model-server/model-server.ts';
+import type { ModelServer, Reply } from '../fixtures/model-server/model-server.ts';
 import type { ScriptedCall } from '../fixtures/model-server/wires.ts';
 import { eventually } from './harness.ts';
 
@@ -58,8 +58,7 @@ export function agentTurns(scene: DriverScene, more: (stage: () => Stage) => voi
       const { files, exec } = client.sandboxes.of('fizz');
       expect(await files.exists('pwned')).toBe(false);
       expect(await files.readText("attachments/a'; touch pwned;.txt")).toBe('EOF\n$(id)\n');
-      const first = server.calls.find(({ prompt }) => prompt.includes('write fizz, please'));
-      expect(first?.prompt).toContain(hostile);
+      expect(promptsWith(server, 'write fizz, please')).toContainEqual(expect.stringContaining(hostile));
       expect((await client.search('fizz was written', {})).results[0]).toMatchObject({
         content: 'fizz was written',
       });
@@ -73,9 +72,10 @@ export function agentTurns(scene: DriverScene, more: (stage: () => Stage) => voi
 
       const again = await stage.send('fizz', 'what does fizz print');
       expect(again.at(-1)).toMatchObject({ type: 'result', outcome: 'done', text: 'Twice fizz.' });
-      const asked = server.calls.findLast(({ prompt }) => prompt.includes('what does fizz print'));
-      expect(asked?.prompt).toMatch(/write fizz, please[\s\S]*It prints fizzfizz[\s\S]*what does fizz print/);
-      expect(asked?.prompt).not.toContain('buzz');
+      const asked = promptsWith(server, 'what does fizz print');
+      const whole = /write fizz, please[\s\S]*It prints fizzfizz[\s\S]*what does fizz print/;
+      expect(asked).toContainEqual(expect.stringMatching(whole));
+      expect(asked.join()).not.toContain('buzz');
     });
 
     it('AGT-3: an interrupt is real: nothing of the turn runs afterwards, and the conversation goes on', async () => {
@@ -90,7 +90,8 @@ export function agentTurns(scene: DriverScene, more: (stage: () => Stage) => voi
       expect(await stage.running('waits')).toBe('[[],[]]');
       expect(await stage.client.agents.interrupt('waits')).toBe(false);
       expect((await stage.send('waits', 'are you there')).at(-1)).toMatchObject({ text: 'Yes.' });
-      expect(stage.server.calls.at(-1)?.prompt).toContain('wait for long');
+      const asked = promptsWith(stage.server, 'are you there');
+      expect(asked).toContainEqual(expect.stringContaining('wait for long'));
     });
 
     more(() => stage);
@@ -188,6 +189,11 @@ export function agentFailures(scene: DriverScene, stage: () => Stage): void {
       });
     },
   );
+}
+
+/** Some programs also ask the model for a name of the conversation, with the same words, at any moment. */
+function promptsWith({ calls }: Pick<ModelServer, 'calls'>, words: string): readonly string[] {
+  return calls.map(({ prompt }) => prompt).filter((prompt) => prompt.includes(words));
 }
 
 function because(reason: string | undefined): string {
