@@ -8,7 +8,7 @@ import type { Act } from './permission-policy.ts';
 /** What a driver says; the host adds the first, the last and those about files. */
 export type DriverHappening = Extract<
   AgentHappening,
-  { readonly type: 'text' | 'thinking' | 'tool-call' | 'tool-result' | 'usage' }
+  { readonly type: 'text' | 'thinking' | 'answer-restart' | 'tool-call' | 'tool-result' | 'usage' }
 >;
 
 export interface DriverTurn {

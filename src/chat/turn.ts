@@ -122,7 +122,10 @@ async function follow(
     } else if (event.type === 'tool-call') {
       text = '';
       tell({ type: 'tool-call', message: message.id, tool: event.tool });
-    } else if (event.type === 'turn-resume') text = '';
+    } else if (event.type === 'turn-resume' || event.type === 'answer-restart') {
+      text = '';
+      tell({ type: 'turn-start', message: message.id });
+    }
   }
   return undefined;
 }

@@ -41,6 +41,9 @@ export async function talk(chats: RemoteChats, chat: string, context: CliContext
       if (event.type === 'text-delta') {
         streams.stdout.write(printable(event.text));
         written += event.text;
+      } else if (event.type === 'turn-start') {
+        if (written !== '') out('');
+        written = '';
       } else if (event.type === 'tool-call') {
         out(`${written === '' ? '' : '\n'}${paint('dim', `[${event.tool}]`)}`);
         written = '';

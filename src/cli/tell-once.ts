@@ -18,10 +18,10 @@ export async function tellOnce(
       streams.stdout.write(printable(event.text));
       written += event.text;
     }
-    if (event.type === 'tool-call' && event.message === id && !json) {
+    if ((event.type === 'tool-call' || event.type === 'turn-start') && event.message === id && !json) {
       if (written !== '') streams.stdout.write('\n');
       written = '';
-      err(`[${event.tool}]`);
+      if (event.type === 'tool-call') err(`[${event.tool}]`);
     }
     if (event.type !== 'reply') continue;
     if (event.answers === null && event.buttons.length > 0 && !json) {

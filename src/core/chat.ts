@@ -56,6 +56,7 @@ export type ChatEvent =
       readonly file: string | null;
       readonly state: 'waiting' | 'sending' | 'sent' | 'unknown' | 'failed';
     }
+  /** Also when the answer begins anew: text that came before is void. */
   | { readonly type: 'turn-start'; readonly message: number }
   | { readonly type: 'text-delta'; readonly message: number; readonly text: string }
   | { readonly type: 'tool-call'; readonly message: number; readonly tool: string };

@@ -70,6 +70,8 @@ export interface ModelAnswer {
 export type ModelEvent =
   | { readonly type: 'text-delta'; readonly text: string }
   | { readonly type: 'thinking-delta'; readonly text: string }
+  /** The connection was cut: all that came of this answer is void, and it comes anew. */
+  | { readonly type: 'restart' }
   /** The last event of every answer that was not an error. */
   | ({ readonly type: 'answer' } & ModelAnswer);
 

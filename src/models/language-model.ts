@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type {
   FinishReason,
   JSONSchema7,
@@ -21,7 +22,7 @@ import type {
 } from '../core/model.ts';
 import { costOf, noUsage, type PriceTable, type TokenUsage } from '../core/prices.ts';
 import type { Accounting } from './accounting.ts';
-import { providerError } from './provider-errors.ts';
+import { CutAnswer, providerError, wasCut } from './provider-errors.ts';
 
 /** Asked before a call whether it may be made, and told after it what it used. */
 export type Books = Pick<Accounting, 'checkBudget' | 'record'>;
@@ -36,6 +37,8 @@ export interface LanguageModelOptions {
   readonly timeoutMs: number;
   readonly retries: number;
 }
+
+const cutPauseMs = 250;
 
 /** A model of the AI SDK behind our seam: budget before the call, usage after it, our own errors. */
 export class SdkModel implements Model {
@@ -66,7 +69,7 @@ export class SdkModel implements Model {
     const stop = AbortSignal.any([abandoned.signal, deadline, ...(signal === undefined ? [] : [signal])]);
     let answer: ModelAnswer | undefined;
     try {
-      for await (const event of this.#call(request, stop)) {
+      for await (const event of this.#whole(request, stop)) {
         if (event.type === 'answer') answer = event;
         yield event;
       }
@@ -82,6 +85,25 @@ export class SdkModel implements Model {
       abandoned.abort();
       const { usage, cost } = answer ?? { usage: noUsage, cost: null };
       accounting.record(request.user, this.id, usage, cost);
+    }
+  }
+
+  /** The library tries again until an answer begins; an answer that is cut after that is asked for again here. */
+  async *#whole(request: ModelRequest, stop: AbortSignal): AsyncGenerator<ModelEvent> {
+    for (let cuts = 0; ; cuts += 1) {
+      let isBegun = false;
+      try {
+        for await (const event of this.#call(request, stop)) {
+          isBegun = true;
+          yield event;
+        }
+        return;
+      } catch (thrown) {
+        if (stop.aborted || cuts >= this.#options.retries || !wasCut(thrown)) throw thrown;
+        if (isBegun) yield { type: 'restart' };
+      }
+      await delay(cutPauseMs * 2 ** cuts, undefined, { signal: stop });
+      this.#options.accounting.checkBudget(request.user);
     }
   }
 
@@ -117,6 +139,7 @@ export class SdkModel implements Model {
       } else if (part.type === 'tool-call') {
         calls.push({ id: part.toolCallId, tool: part.toolName, input: part.input });
       } else if (part.type === 'finish') {
+        if (part.finishReason === 'interrupted') throw new CutAnswer();
         finish = finishOf(part.finishReason);
         usage = usageOf(part.totalUsage);
       } else if (part.type === 'error') {

@@ -1,5 +1,21 @@
 import { GeodeError, isGeodeError, reasonOf } from '../core/errors.ts';
 
+/** The connection ended before the answer did. */
+export class CutAnswer extends Error {
+  constructor() {
+    super('the connection was cut in the middle of the answer');
+  }
+}
+
+/** What the runtime's `fetch` and the library's wires say of it. */
+const cutSigns = /^terminated$|other side closed|ECONNRESET|ended without a finish/;
+
+/** Whether an answer that had begun ended too early. */
+export function wasCut(thrown: unknown): boolean {
+  if (!(thrown instanceof Error)) return false;
+  return thrown instanceof CutAnswer || cutSigns.test(thrown.message) || wasCut(thrown.cause);
+}
+
 /** Turns what a provider's library throws into an error of the catalogue. The provider's own words are kept, shortened. */
 export async function providerError(model: string, thrown: unknown): Promise<GeodeError> {
   if (isGeodeError(thrown)) return thrown;
@@ -19,6 +35,9 @@ export async function providerError(model: string, thrown: unknown): Promise<Geo
       cause: thrown,
     });
   }
+  const isAnswered = status !== undefined || !APICallError.isInstance(cause);
+  if (isAnswered && wasCut(cause))
+    return new GeodeError('provider_failed', say(`${new CutAnswer().message}.`), { cause: thrown });
   if (status !== undefined) {
     return new GeodeError('provider_failed', say(`the provider answered ${status}: ${reason}`), {
       cause: thrown,

@@ -98,6 +98,8 @@ async function* stream(
       yield event.text;
       continue;
     }
+    // What was shown stays where it is shown: the new beginning is told apart from it.
+    if (event.type === 'restart') yield '\n\n(The connection was cut; the model begins again.)\n\n';
     if (event.type !== 'answer') continue;
     onSpent({ usage: event.usage, cost: event.cost ?? 0 });
     return event;

@@ -192,6 +192,16 @@ describe.skipIf(!bubblewrap.available)(`the built-in agent${skipped}`, patience,
     expect(await client.agents.get('seven')).toMatchObject({ turns: 1 });
   });
 
+  it('an answer whose connection is cut begins anew, and says so', async () => {
+    replies.push(
+      { text: 'Half of it is lost.', pieceLength: 5, everyMs: 20, cutAfter: 2 },
+      { text: 'All of it is here.' },
+    );
+    const events = await all(client.agents.send('cut', { text: 'say something' }));
+    expect(shapesOf(events)).toEqual(['turn-start', 'text', 'answer-restart', 'text', 'usage', 'result']);
+    expect(events.at(-1)).toMatchObject({ outcome: 'done', text: 'All of it is here.' });
+  });
+
   it('a host that ends leaves the turn to the next one, which goes on where it was', async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     replies.push(
@@ -233,7 +243,7 @@ function settingsOf(url: string): Readonly<Record<string, string>> {
       scripted: { kind: 'anthropic', base_url: `${url}/v1`, api_key: 'the-key-of-the-provider' },
     }),
     GEODE_PROVIDERS_DEFAULT: 'scripted/some-model',
-    GEODE_PROVIDERS_RETRIES: '0',
+    GEODE_PROVIDERS_RETRIES: '1',
     GEODE_AGENTS_DANGEROUS: 'refuse',
     GEODE_PROVIDERS_PRICES: JSON.stringify({ 'some-model': { input: 2, output: 4, cached: 1 } }),
   };

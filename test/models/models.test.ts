@@ -96,6 +96,38 @@ describe.each(wires)('SLV-4: the %s wire', (kind, path) => {
     await expect(cut.model.ask(ask)).rejects.toMatchObject({ code: expect.stringContaining('provider_') });
   });
 
+  it.each(['reset', 'close'] as const)(
+    'an answer that is cut (%s) is asked for again, and what came of it is void',
+    async (cutBy) => {
+      await using setup = await open(kind, (_call, number) => ({
+        ...{ text: 'a long answer that is whole', pieceLength: 4, everyMs: 20 },
+        ...(number === 1 && { cutAfter: 2, cutBy }),
+      }));
+      let shown = '';
+      let restarts = 0;
+      for await (const event of setup.model.stream(ask)) {
+        if (event.type === 'text-delta') shown += event.text;
+        if (event.type !== 'restart') continue;
+        restarts += 1;
+        expect(shown).toBe('a long a');
+        shown = '';
+      }
+      expect([restarts, shown]).toEqual([1, 'a long answer that is whole']);
+      expect(setup.server.calls).toHaveLength(2);
+    },
+  );
+
+  it('one that is cut before its first word is asked for again unseen', async () => {
+    await using setup = await open(kind, (_call, number) => ({
+      text: 'whole',
+      ...(number === 1 && { cutAfter: 0, cutBy: 'close' }),
+    }));
+    const types: string[] = [];
+    for await (const { type } of setup.model.stream(ask)) types.push(type);
+    expect(types).toEqual(['text-delta', 'answer']);
+    expect(setup.server.calls).toHaveLength(2);
+  });
+
   it('calls tools, and is told what came of them', async () => {
     await using setup = await open(kind, (_call, number) =>
       number === 1

@@ -96,7 +96,7 @@ export function noteStep(
     ]);
   } else if (event.type === 'results') history.add({ role: 'tool', results: event.results });
   else if (event.type === 'tool-result') turn.keep([{ type: 'tool-result', ...event.result }]);
-  else turn.keep([event]);
+  else turn.keep([event.type === 'restart' ? { type: 'answer-restart' } : event]);
 }
 
 /** A user's name has no slash, so the memory of a group is nobody's own. */

@@ -23,6 +23,8 @@ export interface LoopScene {
 
 export type LoopEvent =
   | { readonly type: 'text' | 'thinking'; readonly text: string }
+  /** The text of this step so far is void: the model begins its answer anew. */
+  | { readonly type: 'restart' }
   /** A whole answer of the model, which is part of the conversation from now on. */
   | { readonly type: 'answer'; readonly answer: ModelAnswer }
   | { readonly type: 'tool-result'; readonly result: ToolResult }
@@ -66,7 +68,8 @@ async function ask({ user, model, instructions, tools, messages, note, signal }:
       const { type: _, ...answer } = event;
       return answer;
     }
-    note({ type: event.type === 'text-delta' ? 'text' : 'thinking', text: event.text });
+    if (event.type === 'restart') note(event);
+    else note({ type: event.type === 'text-delta' ? 'text' : 'thinking', text: event.text });
   }
   throw new GeodeError('provider_failed', `${model.id}: the answer had no end.`);
 }

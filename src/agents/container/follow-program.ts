@@ -91,9 +91,8 @@ function note(turn: DriverTurn, line: AgentLine, state: ProgramState, scene: Fol
   } else if (line.type === 'results') {
     noteStep({ keep }, guarded(line.position), model, line);
     keep([]);
-  } else if (line.type === 'text' || line.type === 'thinking' || line.type === 'tool-result')
-    noteStep({ keep }, guarded(0), model, line);
-  else if (line.type !== 'response') keep([]);
+  } else if (line.type === 'host-call' || line.type === 'hear' || line.type === 'permit') keep([]);
+  else if (line.type !== 'response') noteStep({ keep }, guarded(0), model, line);
 }
 
 /** Does for the program what only the host can. Undefined where it asks for nothing. */

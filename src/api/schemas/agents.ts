@@ -48,6 +48,7 @@ function happenings<Common extends z.ZodRawShape>(common: Common) {
   return [
     event('turn-start', { driver: driverName, message: z.string() }),
     event('turn-resume', {}),
+    event('answer-restart', {}),
     event('text', { text: z.string() }),
     event('thinking', { text: z.string() }),
     event('tool-call', { id: z.string(), tool: z.string(), input: z.unknown() }),

@@ -39,6 +39,8 @@ function linesOf(event: AgentEvent, paint: CliContext['paint']): readonly string
   switch (event.type) {
     case 'turn-resume':
       return [paint('dim', 'another host goes on')];
+    case 'answer-restart':
+      return [paint('dim', 'the connection to the model was cut; it begins again')];
     case 'tool-call':
       return [`${paint('cyan', event.tool)} ${paint('dim', shortly(event.input))}`];
     case 'tool-result':
