@@ -8,6 +8,15 @@ interface Shown {
   readonly points: readonly (readonly [number, number])[];
   /** The limit, as the top of the scale; null where there is none. */
   readonly most: number | null;
+  /** A value as it stands beside the scale. */
+  readonly shown: (value: number) => string;
+}
+
+const height = 140;
+
+/** Hours, minutes and seconds: a graph spans minutes, and its page says of which day. */
+function clock(seconds: number): string {
+  return new Date(seconds * 1000).toLocaleTimeString(undefined, { timeStyle: 'medium', hourCycle: 'h23' });
 }
 
 /** Light or dark changes with the system, and with what a person chooses. */
@@ -24,7 +33,7 @@ function onThemeChange(changed: () => void): () => void {
 
 const inkOfPage = () => getComputedStyle(document.body).color;
 
-export default function UsageGraph({ label, points, most }: Shown) {
+export default function UsageGraph({ label, points, most, shown }: Shown) {
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<Plot | undefined>(undefined);
   const colours = useSyncExternalStore(onThemeChange, inkOfPage);
@@ -37,9 +46,10 @@ export default function UsageGraph({ label, points, most }: Shown) {
     const grid = { stroke: style.borderColor, width: 1 };
     const made = new Plot(
       {
-        title: label,
         width: current.clientWidth,
-        height: 160,
+        height,
+        // Half of a time's width on the right, where the last one stands.
+        padding: [8, 32, 0, 0],
         legend: { show: false },
         cursor: { show: false },
         scales: {
@@ -48,8 +58,8 @@ export default function UsageGraph({ label, points, most }: Shown) {
           y: { range: (_, __, high) => [0, Math.max(most ?? 0, high, 0.01)] },
         },
         axes: [
-          { stroke: ink, grid },
-          { stroke: ink, grid, size: 56 },
+          { stroke: ink, grid, space: 80, size: 32, values: (_, splits) => splits.map(clock) },
+          { stroke: ink, grid, size: 72, values: (_, splits) => splits.map(shown) },
         ],
         series: [{}, { stroke: style.accentColor === 'auto' ? ink : style.accentColor, width: 2 }],
       },
@@ -57,23 +67,26 @@ export default function UsageGraph({ label, points, most }: Shown) {
       current,
     );
     plot.current = made;
-    const resizing = new ResizeObserver(() => made.setSize({ width: current.clientWidth, height: 160 }));
+    const resizing = new ResizeObserver(() => made.setSize({ width: current.clientWidth, height }));
     resizing.observe(current);
     return () => {
       resizing.disconnect();
       made.destroy();
     };
-  }, [label, most, colours]);
+  }, [most, shown, colours]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: a graph that was made anew is empty.
   useEffect(() => {
     plot.current?.setData([points.map(([at]) => at / 1000), points.map(([, value]) => value)]);
-  }, [points, colours, label, most]);
+  }, [points, colours, most, shown]);
   return (
-    <div
-      ref={place}
-      role="img"
-      aria-label={label}
-      className="overflow-hidden border-line text-faint accent-accent"
-    />
+    <figure>
+      <figcaption className="text-faint">{label}</figcaption>
+      <div
+        ref={place}
+        role="img"
+        aria-label={label}
+        className="overflow-hidden border-line text-faint accent-accent"
+      />
+    </figure>
   );
 }

@@ -10,6 +10,8 @@ import { type Figure, figureText } from '../usage-figures.tsx';
 const UsageGraph = lazy(() => import('../heavy/usage-graph.tsx'));
 
 const shownEvents = 12;
+const mebibyte = 1024 ** 2;
+const mebibytesText = (count: number) => `${count} MiB`;
 
 const figures: readonly (readonly [Figure, string])[] = [
   ['cpus', text.sandboxes.cpu],
@@ -43,11 +45,13 @@ export function Overview({ status }: { readonly status: SandboxStatus }) {
                 label={text.graph.cpu}
                 points={known.map(({ at, cpus }) => [at, cpus.used])}
                 most={last.cpus.limit}
+                shown={String}
               />
               <UsageGraph
                 label={text.graph.memory}
-                points={known.map(({ at, memoryBytes }) => [at, memoryBytes.used / 1024 ** 2])}
-                most={last.memoryBytes.limit === null ? null : last.memoryBytes.limit / 1024 ** 2}
+                points={known.map(({ at, memoryBytes }) => [at, memoryBytes.used / mebibyte])}
+                most={last.memoryBytes.limit === null ? null : last.memoryBytes.limit / mebibyte}
+                shown={mebibytesText}
               />
             </Suspense>
           </>
