@@ -199,7 +199,10 @@ function checkMessage(text: string): void {
 /** One sum with all that the user spends on models. */
 function budgetOf(ledger: Ledger, budget: DailyBudget): Pick<ChatParts, 'checkBudget' | 'spending'> {
   const spent = (user: string) => spentOn(ledger, user, dayOf(new Date()));
-  const limit = budget.usd === null ? 'no limit' : `$${budget.usd.toFixed(2)}`;
+  const limits = {
+    usd: budget.usd === null ? '' : ` of $${budget.usd.toFixed(2)}`,
+    tokens: budget.tokens === null ? '' : ` of ${budget.tokens}`,
+  };
   return {
     checkBudget(user) {
       const refusal = budgetRefusal(spent(user), budget);
@@ -207,7 +210,7 @@ function budgetOf(ledger: Ledger, budget: DailyBudget): Pick<ChatParts, 'checkBu
     },
     spending(user) {
       const { usd, tokens } = spent(user);
-      return `Spent today: $${usd.toFixed(2)} of ${limit}, ${tokens} of ${budget.tokens ?? 'any number of'} tokens`;
+      return `Spent today: $${usd.toFixed(2)}${limits.usd}, ${tokens}${limits.tokens} tokens`;
     },
   };
 }

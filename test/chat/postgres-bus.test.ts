@@ -1,3 +1,4 @@
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { PostgresBus } from '../../src/chat/bus/postgres/postgres-bus.ts';
 import { noLog } from '../../src/core/log.ts';
@@ -43,6 +44,20 @@ describe.skipIf(!fact.available)(`on PostgreSQL${skipped}`, { timeout: 120_000 }
     expect(await first.claim(options)).toBeUndefined();
     await second[Symbol.asyncDispose]();
     expect((await first.claim(options))?.message.key).toBe('m3');
+  });
+
+  it('forgets hosts that were killed when another one begins', async () => {
+    await using opened = new AsyncDisposableStack();
+    const url = await server.database();
+    const from = async (now: number) =>
+      opened.use(await PostgresBus.open({ url, log: noLog, keepMs: 500, now: () => now }));
+    const claims = { kinds: ['interactive'], leaseMs: 500 } as const;
+    for (const now of [1_000, 2_000, 3_000]) await (await from(now)).claim(claims);
+    const client = new pg.Client({ connectionString: url });
+    await client.connect();
+    opened.defer(() => client.end());
+    const { rows } = await client.query('SELECT until FROM bus_hosts');
+    expect(rows).toEqual([{ until: '3500' }]);
   });
 
   it('tells another host of a change at once', async () => {
