@@ -6,6 +6,8 @@ export interface MemoryCurve {
   /** Medians of the second and of the last quarter: the first is for warming up. */
   readonly early: number;
   readonly late: number;
+  /** The lowest of each quarter: what is left after a collection of garbage, where one took place. */
+  readonly lowest: readonly number[];
 }
 
 const everyMs = 250;
@@ -22,14 +24,16 @@ export class MemorySamples implements Disposable {
   }
 
   curve(): MemoryCurve {
-    const quarter = (number: number) => {
-      const length = this.#samples.length / 4;
-      const part = this.#samples.slice(Math.floor(number * length), Math.ceil((number + 1) * length));
-      return part.toSorted((a, b) => a - b)[Math.floor(part.length / 2)] ?? 0;
-    };
+    const length = this.#samples.length / 4;
+    const quarters = [0, 1, 2, 3].map((number) =>
+      this.#samples
+        .slice(Math.floor(number * length), Math.ceil((number + 1) * length))
+        .toSorted((a, b) => a - b),
+    );
+    const [, early = 0, , late = 0] = quarters.map((sorted) => sorted[Math.floor(sorted.length / 2)]);
     return {
-      ...{ samples: this.#samples.length, begin: this.#samples[0] ?? 0 },
-      ...{ early: quarter(1), late: quarter(3) },
+      ...{ samples: this.#samples.length, begin: this.#samples[0] ?? 0, early, late },
+      lowest: quarters.map(([least = 0]) => least),
     };
   }
 

@@ -172,7 +172,8 @@ function report(title: string, { messages, chats }: Size, ran: Ran, tookMs: numb
       `${tally.retriesTold} told of a retry, ${tally.doubled.length} doubled, ${tally.lost.length} lost,`,
       `${tally.mixed.length} mixed, ${tally.outOfOrder.length} out of order, ${tally.draftsLeft} drafts left behind;`,
       `${Math.round(tookMs / 1000)} s, a start ${weather.meanStartMs} ms, chats of each gateway ${models.map(({ asked }) => asked.size)},`,
-      `memory ${memory.begin} MiB at its start, ${memory.early} then, ${memory.late} at the end (${memory.samples} samples)`,
+      `memory ${memory.begin} MiB at its start, ${memory.early} then, ${memory.late} at the end (${memory.samples} samples),`,
+      `lowest in each quarter ${memory.lowest}`,
     ].join(' '),
   );
   for (const line of [...tally.lost, ...tally.doubled, ...tally.failed].slice(0, 40)) console.log(line);
