@@ -1,0 +1,71 @@
+import type { Context } from 'hono';
+import { GeodeError } from '../../core/errors.ts';
+import type { PersistentSandbox } from '../../core/persistent.ts';
+import type { ApiEnv, Caller } from '../environment.ts';
+import { signalOf } from '../events.ts';
+import { startedSandbox } from '../sandbox-of.ts';
+import type { E2bSandbox } from './e2b-table.ts';
+import type { E2b } from './open-e2b.ts';
+import type { SignedUrl } from './sandbox-tokens.ts';
+
+/** The sandbox that a request reaches into, running; whoever asks has shown that they may. */
+export type Reach = (context: Context<ApiEnv>) => Promise<PersistentSandbox>;
+
+/** What the token of a sandbox allows: all that can be done in it. */
+const inSandbox: Omit<Caller, 'user' | 'keyId'> = {
+  scopes: ['sandboxes:read', 'sandboxes:write', 'runs'],
+  actsFor: 'self',
+};
+
+/** Whoever sends the token of a sandbox, or a URL that was signed with it, acts for its user, in that sandbox alone. */
+export function tokenCaller({ table, tokens }: E2b, { req }: Context<ApiEnv>): Caller | undefined {
+  const id = req.header('e2b-sandbox-id');
+  const token = req.header('x-access-token') ?? req.header('e2b-traffic-access-token');
+  const user = id === undefined || token === undefined ? undefined : tokens.userOf(token, id);
+  if (user !== undefined) return { ...inSandbox, user, keyId: `sandbox ${id}` };
+  const url = signedUrl(req);
+  const signed = url && table.list().find((sandbox) => tokens.isSigned(sandbox, url));
+  return signed && { ...inSandbox, user: signed.user, keyId: `sandbox ${signed.id}` };
+}
+
+/** A token opens its own sandbox and no other. */
+function sandboxOf({ table, tokens }: E2b, { req, var: { caller } }: Context<ApiEnv>): E2bSandbox {
+  const url = signedUrl(req);
+  const id = req.header('e2b-sandbox-id');
+  const found =
+    id === undefined
+      ? url && table.list(caller.user).find((sandbox) => tokens.isSigned(sandbox, url))
+      : table.get(caller.user, id);
+  const isOpen = !caller.keyId.startsWith('sandbox ') || caller.keyId === `sandbox ${found?.id}`;
+  if (found !== undefined && found.kind === 'sandbox' && isOpen) return found;
+  throw new GeodeError('sandbox_not_found', 'The sandbox was not found: it was killed, or its time is up.');
+}
+
+/** One that is paused is resumed where it was made so; otherwise it takes no requests. */
+export function reachIn(e2b: E2b): Reach {
+  return async (context) => {
+    const { id, autoResume } = sandboxOf(e2b, context);
+    const { state } = await context.var.sandboxes.inspect(id, { signal: signalOf(context) });
+    if (state !== 'running' && !autoResume)
+      throw new GeodeError('sandbox_paused', 'The sandbox is paused.', {
+        hint: 'Connect to it to resume it.',
+      });
+    return startedSandbox(context, id);
+  };
+}
+
+/** Only a request for a file can be signed. */
+function signedUrl(req: Context<ApiEnv>['req']): SignedUrl | undefined {
+  const { signature, path = '', username = '', signature_expiration: expires = '' } = req.query();
+  if (signature === undefined || !req.path.endsWith('/files')) return undefined;
+  return { signature, path, operation: req.method === 'GET' ? 'read' : 'write', username, expires };
+}
+
+/** Commands and files are the sandbox's own user's; E2B calls that `user`. Others are for the runtime to allow. */
+export function userIn({ req }: Context<ApiEnv>): { readonly user?: string } {
+  const [, encoded] = /^Basic +(\S+)$/i.exec(req.header('authorization') ?? '') ?? [];
+  const [name = ''] = Buffer.from(encoded ?? '', 'base64')
+    .toString()
+    .split(':', 1);
+  return name === '' || name === 'user' ? {} : { user: name };
+}
