@@ -222,6 +222,27 @@ export function e2bSdk(wall: Wall, has: { readonly javascript: boolean; readonly
         await again.kill();
       });
 
+      it('API-2: pauses when its time is up where that was asked for, and wakes by a request', async () => {
+        const paused = async ({ sandboxId }: Sandbox) =>
+          (await Sandbox.getInfo(sandboxId, options)).state === 'paused';
+        const lifecycle = { onTimeout: 'pause', autoResume: true } as const;
+        const waking = await Sandbox.create({ ...options, timeoutMs: 1_000, lifecycle });
+        await eventually(() => paused(waking), 'the pause');
+        expect((await waking.commands.run('echo awake')).stdout).toBe('awake\n');
+        expect((await waking.getInfo()).endAt.getTime()).toBeGreaterThan(Date.now() + 200_000);
+        await waking.kill();
+        const onTimeout = { action: 'pause', keepMemory: false } as const;
+        const files = await Sandbox.create({ ...options, timeoutMs: 2_000, lifecycle: { onTimeout } });
+        await files.commands.run('sleep 1000', { background: true, timeoutMs: 0 });
+        await files.files.write('kept.txt', 'kept');
+        await eventually(() => paused(files), 'the stop');
+        await expect(files.commands.run('true')).rejects.toThrow();
+        const again = await Sandbox.connect(files.sandboxId, options);
+        expect(await again.files.read('kept.txt')).toBe('kept');
+        expect(await again.commands.list()).toEqual([]);
+        await again.kill();
+      });
+
       it('API-2: forks, and keeps snapshots that outlive their sandbox', async () => {
         const own = await Sandbox.create(options);
         await own.files.write('state.txt', 'one');

@@ -21,6 +21,8 @@ export const e2bChapter: Chapter = {
   ],
 };
 
+const timeoutActions = ['kill', 'pause', 'stop'] as const;
+
 /** A sandbox that was made through the wire of E2B. Its id is the name of its chat too. */
 export interface E2bSandbox {
   readonly id: string;
@@ -35,7 +37,8 @@ export interface E2bSandbox {
   readonly startedAt: number;
   /** When its time is up, in ms since 1970; null while it is paused, and of a snapshot. */
   readonly endAt: number | null;
-  readonly onTimeout: 'kill' | 'pause';
+  /** `stop`: paused without what runs in it. */
+  readonly onTimeout: (typeof timeoutActions)[number];
   /** A request to a paused one resumes it. */
   readonly autoResume: boolean;
 }
@@ -102,7 +105,7 @@ function sandboxOf(row: Readonly<Record<string, unknown>>): E2bSandbox {
     metadata: JSON.parse(String(row.metadata)) as Record<string, string>,
     startedAt: Number(row.started_at),
     endAt: row.end_at === null ? null : Number(row.end_at),
-    onTimeout: row.on_timeout === 'pause' ? 'pause' : 'kill',
+    onTimeout: timeoutActions.find((action) => action === row.on_timeout) ?? 'kill',
     autoResume: Number(row.auto_resume) === 1,
   };
 }

@@ -3,6 +3,8 @@ import type { Log } from '../../core/log.ts';
 import type { Sandboxes } from '../../core/persistent.ts';
 import type { E2bSandbox, E2bTable } from './e2b-table.ts';
 
+/** Of a caller who names none. */
+export const defaultTimeoutMs = 300_000;
 const retryMs = 10_000;
 /** Timers count no further. */
 const longestTimerMs = 2 ** 31 - 1;
@@ -64,7 +66,7 @@ export class Lifetimes implements Disposable {
       return;
     }
     try {
-      await sandboxes.pause(id);
+      await sandboxes[onTimeout](id);
       this.#table.setEnd(id, null);
     } catch (error) {
       if (!isGeodeError(error, 'sandbox_not_found')) throw error;

@@ -2,10 +2,12 @@ import { z } from 'zod';
 import { GeodeError } from '../../core/errors.ts';
 import type { PolicyWords } from '../../egress/change-policy.ts';
 
-export const networkSchema = z.object({
+export const networkSchema = z.strictObject({
   allow_internet_access: z.boolean().nullish(),
   allowOut: z.array(z.string()).nullish(),
   denyOut: z.array(z.string()).nullish(),
+  /** Nothing in a sandbox is public here, whatever this says. */
+  allowPublicTraffic: z.boolean().nullish(),
   rules: z.undefined({ error: 'Rules for headers cannot be had here: use a binding.' }).optional(),
   egressProxy: z.undefined({ error: 'A proxy of your own cannot be had here.' }).optional(),
 });

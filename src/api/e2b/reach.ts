@@ -5,6 +5,7 @@ import type { ApiEnv, Caller } from '../environment.ts';
 import { signalOf } from '../events.ts';
 import { startedSandbox } from '../sandbox-of.ts';
 import type { E2bSandbox } from './e2b-table.ts';
+import { defaultTimeoutMs } from './lifetimes.ts';
 import type { E2b } from './open-e2b.ts';
 import type { SignedUrl } from './sandbox-tokens.ts';
 
@@ -44,13 +45,16 @@ function sandboxOf({ table, tokens }: E2b, { req, var: { caller } }: Context<Api
 /** One that is paused is resumed where it was made so; otherwise it takes no requests. */
 export function reachIn(e2b: E2b): Reach {
   return async (context) => {
-    const { id, autoResume } = sandboxOf(e2b, context);
+    const known = sandboxOf(e2b, context);
+    const { id, autoResume } = known;
     const { state } = await context.var.sandboxes.inspect(id, { signal: signalOf(context) });
     if (state !== 'running' && !autoResume)
       throw new GeodeError('sandbox_paused', 'The sandbox is paused.', {
         hint: 'Connect to it to resume it.',
       });
-    return startedSandbox(context, id);
+    const sandbox = await startedSandbox(context, id);
+    if (state !== 'running') await e2b.lifetimes.set(known, defaultTimeoutMs);
+    return sandbox;
   };
 }
 

@@ -4,7 +4,6 @@ import type { Context, Hono } from 'hono';
 import { z } from 'zod';
 import { GeodeError } from '../../core/errors.ts';
 import type { PersistentSpec, SandboxStatus } from '../../core/persistent.ts';
-import { watchMetrics } from '../../sandboxes/metrics.ts';
 import { newEgress } from '../egress-reach.ts';
 import type { ApiEnv, ApiParts } from '../environment.ts';
 import { signalOf } from '../events.ts';
@@ -12,20 +11,18 @@ import { startedSandbox } from '../sandbox-of.ts';
 
 import type { E2bSandbox } from './e2b-table.ts';
 import { bodyOf } from './json-body.ts';
+import { defaultTimeoutMs } from './lifetimes.ts';
 import { networkSchema, wordsOf } from './network.ts';
 import type { E2b } from './open-e2b.ts';
+import { factsOf, metricsOf, openedAnswer, stateOf } from './sandbox-facts.ts';
 
-/** The newest guest of E2B whose ways are all here: later ones keep metadata of files, and tell more of changes. */
-const envdVersion = '0.5.7';
-const defaultTimeoutS = 300;
 const longestTimeoutS = 30 * 86_400;
 const mostForks = 20;
 const mostListed = 100;
-const metricsMs = 200;
 
 const seconds = z.number().min(0).max(longestTimeoutS);
 const refused = (what: string) => z.undefined({ error: `${what} cannot be had here.` }).optional();
-const newSandbox = z.object({
+const newSandbox = z.strictObject({
   templateID: z.string().min(1).max(200),
   timeout: seconds.nullish(),
   metadata: z.record(z.string(), z.string()).nullish(),
@@ -33,7 +30,10 @@ const newSandbox = z.object({
   allow_internet_access: z.boolean().nullish(),
   network: networkSchema.nullish(),
   autoPause: z.boolean().nullish(),
+  autoPauseMemory: z.boolean().nullish(),
   autoResume: z.object({ enabled: z.boolean() }).nullish(),
+  /** Every sandbox needs its token here. */
+  secure: z.boolean().nullish(),
   volumeMounts: refused('Volumes'),
   mcp: refused("E2B's MCP gateway"),
   iam: refused('IAM'),
@@ -57,7 +57,8 @@ export function sandboxRoutes(door: Hono<ApiEnv>, e2b: E2b, egress: ApiParts['eg
   door.get('/sandboxes/:id', async (context) => {
     const known = find(context, e2b);
     const facts = factsOf(e2b, known, await inspected(context, known));
-    const lifecycle = { onTimeout: known.onTimeout, autoResume: known.autoResume };
+    const { onTimeout, autoResume } = known;
+    const lifecycle = { onTimeout: onTimeout === 'kill' ? 'kill' : 'pause', autoResume };
     return context.json({ ...facts, envdAccessToken: e2b.tokens.of(known), lifecycle }, 200);
   });
   door.delete('/sandboxes/:id', async (context) => {
@@ -68,17 +69,20 @@ export function sandboxRoutes(door: Hono<ApiEnv>, e2b: E2b, egress: ApiParts['eg
   });
   door.post('/sandboxes/:id/timeout', async (context) => {
     const { timeout } = await bodyOf(context, timed);
-    await e2b.lifetimes.set(find(context, e2b), (timeout ?? defaultTimeoutS) * 1000);
+    await e2b.lifetimes.set(find(context, e2b), msOf(timeout));
     return context.body(null, 204);
   });
   door.post('/sandboxes/:id/pause', (context) => pause(context, e2b));
   door.post('/sandboxes/:id/fork', (context) => forkAll(context, e2b));
   door.get('/sandboxes/:id/metrics', async (context) =>
-    context.json(await metricsOf(context, find(context, e2b)), 200),
+    context.json(
+      await metricsOf(await startedSandbox(context, find(context, e2b).id), signalOf(context)),
+      200,
+    ),
   );
   door.put('/sandboxes/:id/network', async (context) => {
     const words = wordsOf(await bodyOf(context, networkSchema));
-    const spec = newEgress(context, egress, words ?? { mode: 'allow-all' });
+    const spec = newEgress(context, egress, words ?? { mode: 'deny-all' });
     const { id } = find(context, e2b);
     await context.var.sandboxes.changeEgress(id, () => spec, { signal: signalOf(context) });
     return context.body(null, 204);
@@ -99,7 +103,7 @@ async function create(
   };
   const made = newRow(context, template, {
     metadata: metadata ?? {},
-    onTimeout: wanted.autoPause === true ? 'pause' : 'kill',
+    onTimeout: wanted.autoPause !== true ? 'kill' : wanted.autoPauseMemory === false ? 'stop' : 'pause',
     autoResume: wanted.autoResume?.enabled === true,
   });
   const snapshot = e2b.table.get(context.var.caller.user, template);
@@ -152,6 +156,11 @@ export function newRow(
   };
 }
 
+/** Callers count in seconds. */
+function msOf(timeout: number | null | undefined): number {
+  return timeout == null ? defaultTimeoutMs : timeout * 1000;
+}
+
 /** Letters and digits alone: it may become part of a host name. */
 function newId(): string {
   return `i${BigInt(`0x${randomBytes(12).toString('hex')}`)
@@ -162,17 +171,18 @@ function newId(): string {
 /** Recorded when it is there: what was never recorded is an ordinary sandbox, which the sweep removes in time. */
 async function begin(e2b: E2b, made: E2bSandbox, timeout: number | null | undefined): Promise<E2bSandbox> {
   e2b.table.add(made);
-  await e2b.lifetimes.set(made, (timeout ?? defaultTimeoutS) * 1000);
+  await e2b.lifetimes.set(made, msOf(timeout));
   return made;
 }
 
-/** Of one that runs the time is never made shorter. */
+/** Of one that runs the time is never made shorter. Without its memory it begins anew, with its files. */
 async function connect(context: Context<ApiEnv>, e2b: E2b): Promise<Response> {
   const known = find(context, e2b);
-  const { timeout } = await bodyOf(context, timed);
+  const { timeout, memory } = await bodyOf(context, timed.extend({ memory: z.boolean().nullish() }));
   const wasRunning = stateOf(await inspected(context, known)) === 'running';
+  if (memory === false && !wasRunning) await context.var.sandboxes.stop(known.id);
   await startedSandbox(context, known.id);
-  const ms = (timeout ?? defaultTimeoutS) * 1000;
+  const ms = msOf(timeout);
   if (!wasRunning || (known.endAt ?? 0) < Date.now() + ms) await e2b.lifetimes.set(known, ms);
   return context.json(openedAnswer(e2b, known), wasRunning ? 200 : 201);
 }
@@ -251,62 +261,4 @@ export function find({ req, var: { caller } }: Context<ApiEnv>, { table }: E2b):
 
 function inspected(context: Context<ApiEnv>, { id }: E2bSandbox): Promise<SandboxStatus> {
   return context.var.sandboxes.inspect(id, { signal: signalOf(context) });
-}
-
-/** One that is stopped keeps its files and waits to be connected to, which is what E2B calls paused. */
-function stateOf({ state }: SandboxStatus): 'running' | 'paused' {
-  return state === 'paused' || state === 'stopped' ? 'paused' : 'running';
-}
-
-function factsOf(
-  { limits: { cpus, memoryBytes, diskBytes } }: E2b,
-  known: E2bSandbox,
-  status: SandboxStatus,
-) {
-  const mebibytes = (bytes: number | null | undefined) => Math.round((bytes ?? 0) / 1024 ** 2);
-  return {
-    sandboxID: known.id,
-    templateID: known.template,
-    clientID: 'geode',
-    startedAt: new Date(known.startedAt).toISOString(),
-    endAt: new Date(known.endAt ?? Date.now()).toISOString(),
-    cpuCount: Math.max(1, Math.round(cpus ?? 1)),
-    memoryMB: mebibytes(memoryBytes),
-    diskSizeMB: mebibytes(diskBytes),
-    metadata: known.metadata,
-    state: stateOf(status),
-    envdVersion,
-  };
-}
-
-function openedAnswer({ tokens }: E2b, sandbox: E2bSandbox): object {
-  const token = tokens.of(sandbox);
-  return {
-    sandboxID: sandbox.id,
-    templateID: sandbox.template,
-    clientID: 'geode',
-    envdVersion,
-    envdAccessToken: token,
-    trafficAccessToken: token,
-  };
-}
-
-async function metricsOf(context: Context<ApiEnv>, { id }: E2bSandbox): Promise<readonly object[]> {
-  const sandbox = await startedSandbox(context, id);
-  const looks = watchMetrics(sandbox, metricsMs, { signal: signalOf(context) });
-  for await (const { at, cpus, memoryBytes, diskBytes } of looks)
-    return [
-      {
-        timestamp: new Date(at).toISOString(),
-        timestampUnix: Math.floor(at / 1000),
-        cpuCount: Math.max(1, Math.round(cpus.limit ?? 1)),
-        cpuUsedPct: cpus.used * 100,
-        memUsed: memoryBytes.used,
-        memTotal: memoryBytes.limit ?? 0,
-        memCache: 0,
-        diskUsed: diskBytes?.used ?? 0,
-        diskTotal: diskBytes?.limit ?? 0,
-      },
-    ];
-  return [];
 }
