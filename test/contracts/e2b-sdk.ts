@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
 import { Sandbox as CodeSandbox } from '@e2b/code-interpreter';
 import { CommandExitError, FileNotFoundError, Sandbox, TimeoutError } from 'e2b';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
@@ -56,6 +57,14 @@ export function e2bSdk(wall: Wall, has: { readonly javascript: boolean; readonly
           query: { metadata: { 'a key': 'a value & more' } },
         }).nextItems();
         expect(listed.map(({ sandboxId }) => sandboxId)).toEqual([own.sandboxId]);
+        const oldest = await Sandbox.list({
+          ...options,
+          order: 'asc',
+          query: { template: 'base' },
+        }).nextItems();
+        expect(oldest.map(({ sandboxId }) => sandboxId)).toEqual([sandbox.sandboxId, own.sandboxId]);
+        const later = { startedAfter: new Date(Date.now() + 60_000) };
+        expect(await Sandbox.list({ ...options, query: later }).nextItems()).toEqual([]);
         const pages = Sandbox.list({ ...options, limit: 1 });
         const ids: string[] = [];
         while (pages.hasNext) ids.push(...(await pages.nextItems()).map(({ sandboxId }) => sandboxId));
@@ -163,6 +172,38 @@ export function e2bSdk(wall: Wall, has: { readonly javascript: boolean; readonly
         expect((await sandbox.commands.run(`cat "${seen}/ü c.txt"`)).stdout).toBe('third');
       });
 
+      it('API-2: refuses files that are not whole, and files as another user, and leaves what was there', async () => {
+        const { files } = sandbox;
+        await files.write('packed.txt', 'before');
+        const token = Reflect.get(sandbox, 'envdAccessToken') as string;
+        const packed = gzipSync(Buffer.alloc(100_000, 'x'));
+        const send = (body: Uint8Array<ArrayBuffer>, encoding: string) =>
+          fetch(`${options.apiUrl}/files?path=packed.txt`, {
+            method: 'POST',
+            body,
+            headers: {
+              'content-type': 'application/octet-stream',
+              'content-encoding': encoding,
+              'e2b-sandbox-id': sandbox.sandboxId,
+              'x-access-token': token,
+            },
+          });
+        expect((await send(new Uint8Array(packed.subarray(0, 40)), 'gzip')).status).toBe(400);
+        expect((await send(new Uint8Array([1, 2, 3]), 'gzip')).status).toBe(400);
+        expect((await send(new Uint8Array(packed), 'br')).status).toBe(415);
+        expect(await files.read('packed.txt')).toBe('before');
+        expect((await send(new Uint8Array(packed), 'gzip')).status).toBe(200);
+        expect((await files.read('packed.txt')).length).toBe(100_000);
+        await expect(files.write('a.txt', 'a', { user: 'root' })).rejects.toThrow(/root/);
+        await expect(files.list('.', { user: 'root' })).rejects.toThrow(/root/);
+      });
+
+      it('API-2: says what is wrong with a stream in its own words', async () => {
+        await expect(sandbox.files.watchDir('nowhere', () => {})).rejects.toThrow(FileNotFoundError);
+        await expect(sandbox.commands.connect(999_999)).rejects.toThrow(/999999/);
+        await expect(sandbox.commands.run('true', { cwd: '/nowhere' })).rejects.toThrow(/nowhere/);
+      });
+
       it('API-2: tells of changes in a folder', async () => {
         await sandbox.files.makeDir('watched');
         const seen: string[] = [];
@@ -213,6 +254,8 @@ export function e2bSdk(wall: Wall, has: { readonly javascript: boolean; readonly
         await eventually(() => own.files.exists('count'), 'the count');
         expect(await own.pause()).toBe(true);
         expect(await own.pause()).toBe(false);
+        expect(await own.getMetrics()).toEqual([]);
+        await expect(own.setTimeout(1_000)).rejects.toThrow(/paused/);
         expect((await Sandbox.getInfo(own.sandboxId, options)).state).toBe('paused');
         await expect(own.commands.run('true')).rejects.toThrow();
         const again = await Sandbox.connect(own.sandboxId, options);
@@ -280,10 +323,13 @@ export function e2bSdk(wall: Wall, has: { readonly javascript: boolean; readonly
 
       it('API-2: runs code that remembers, with its results', async () => {
         const code = await CodeSandbox.create(options);
-        await code.runCode('x = 41');
+        // Two at once are the first: both run in the same interpreter.
+        await Promise.all([code.runCode('x = 40'), code.runCode('y = 1')]);
+        await code.runCode('x += y');
         const execution = await code.runCode('print("out"); x + 1');
         expect(execution).toMatchObject({ text: '42', logs: { stdout: ['out\n'] } });
         expect((await code.runCode('1 / 0')).error).toMatchObject({ name: 'ZeroDivisionError' });
+        expect((await code.runCode('pass')).executionCount).toBe(6);
         const language = has.javascript ? 'javascript' : 'python';
         const other = await code.createCodeContext({ language });
         expect((await code.runCode('6 * 7', { context: other })).text).toBe('42');

@@ -10,6 +10,7 @@ import type { Rich } from '../../runs/contexts/rich.ts';
 import type { ApiEnv } from '../environment.ts';
 import { signalOf } from '../events.ts';
 import type { LiveContexts } from '../live-contexts.ts';
+import { errorOf, problemFor } from '../problems.ts';
 import { toldMeanwhile } from '../told-meanwhile.ts';
 import { bodyOf } from './json-body.ts';
 import type { Reach } from './reach.ts';
@@ -28,6 +29,7 @@ const executeBody = z.object({
 const contextBody = z.object({ language: z.string().nullish(), cwd: z.string().nullish() });
 
 export function codeRoutes(door: Hono<ApiEnv>, reach: Reach, contexts: LiveContexts): void {
+  const usual = new UsualContexts(contexts);
   door.post('/execute', async (context) => {
     const place = placeIn(context, await reach(context));
     const { code, context_id: id, language, env_vars: env } = await bodyOf(context, executeBody);
@@ -35,16 +37,21 @@ export function codeRoutes(door: Hono<ApiEnv>, reach: Reach, contexts: LiveConte
       throw new GeodeError('cannot_enforce', 'A context keeps the variables it was made with.', {
         hint: 'Give envs when the sandbox is made, or set them in the code.',
       });
-    const own = id ? ownContext(place, contexts, id) : await usual(place, contexts, languageOf(language));
+    const own = id ? ownContext(place, contexts, id).id : await usual.of(place, languageOf(language));
     const running = toldMeanwhile((tell: (event: ContextEvent) => void) =>
-      contexts.run(place.user, own.id, unindented(code), {
+      contexts.run(place.user, own, unindented(code), {
         timeoutMs: null,
         onEvent: tell,
         signal: signalOf(context),
       }),
     );
     context.header('Content-Type', 'application/x-ndjson');
-    return context.body(ReadableStream.from(executionLines(running)), 200);
+    return context.body(
+      ReadableStream.from(
+        executionLines(context, running, () => contexts.cells(place.user, own).at(-1)?.number ?? 0),
+      ),
+      200,
+    );
   });
   door.get('/contexts', async (context) => {
     const own = ownContexts(placeIn(context, await reach(context)), contexts);
@@ -98,10 +105,31 @@ function ownContext(place: Place, contexts: LiveContexts, id: string): OpenConte
   return own;
 }
 
-/** Code without a context runs in the first of its language, so that variables stay. */
-async function usual(place: Place, contexts: LiveContexts, language: ContextLanguage) {
-  const known = ownContexts(place, contexts).find((each) => each.language === language);
-  return known ?? (await opened(place, contexts, language));
+const mostRemembered = 1_000;
+
+/** Code without a context runs in one of its language and sandbox, so that variables stay. Made once, whoever is first. */
+class UsualContexts {
+  readonly #contexts: LiveContexts;
+  readonly #known = new Map<string, Promise<string>>();
+
+  constructor(contexts: LiveContexts) {
+    this.#contexts = contexts;
+  }
+
+  /** Each call waits for the one before it, so that one is made however many come at once. */
+  of(place: Place, language: ContextLanguage): Promise<string> {
+    const key = JSON.stringify([place.chat, language]);
+    const before = this.#known.get(key)?.catch(() => undefined) ?? Promise.resolve(undefined);
+    const next = before.then(async (known) => {
+      const own = ownContexts(place, this.#contexts).find(({ id }) => id === known);
+      return (own ?? (await opened(place, this.#contexts, language))).id;
+    });
+    this.#known.delete(key);
+    this.#known.set(key, next);
+    const [oldest] = this.#known.keys();
+    if (this.#known.size > mostRemembered && oldest !== undefined) this.#known.delete(oldest);
+    return next;
+  }
 }
 
 /** Not with the request, which it outlives. */
@@ -110,7 +138,7 @@ function opened({ user, chat }: Place, contexts: LiveContexts, language: Context
 }
 
 function languageOf(name: string | null | undefined): ContextLanguage {
-  const language = languages[name || 'python'];
+  const language = Object.hasOwn(languages, name || 'python') ? languages[name || 'python'] : undefined;
   if (language !== undefined) return language;
   throw new GeodeError(
     'invalid_input',
@@ -119,20 +147,24 @@ function languageOf(name: string | null | undefined): ContextLanguage {
 }
 
 async function* executionLines(
+  context: Context<ApiEnv>,
   running: AsyncGenerator<ContextEvent, Awaited<ReturnType<LiveContexts['run']>>>,
+  count: () => number,
 ): AsyncGenerator<Uint8Array> {
   const line = (message: object) => Buffer.from(`${JSON.stringify(message)}\n`);
-  let step = await running.next();
-  for (; !step.done; step = await running.next()) yield line(messageOf(step.value));
-  const { status, exit } = step.value;
-  if (status === 'ended')
-    yield line({
-      type: 'error',
-      name: 'InterpreterEnded',
-      value: `The interpreter ended (${exit?.signal ?? `exit code ${exit?.exitCode}`}); the next code begins anew.`,
-      traceback: '',
-    });
-  yield line({ type: 'number_of_executions', execution_count: step.value.interpreter });
+  const failure = (name: string, value: string) => line({ type: 'error', name, value, traceback: '' });
+  try {
+    let step = await running.next();
+    for (; !step.done; step = await running.next()) yield line(messageOf(step.value));
+    const { status, exit } = step.value;
+    const how = exit?.signal ?? `exit code ${exit?.exitCode}`;
+    if (status === 'ended')
+      yield failure('InterpreterEnded', `The interpreter ended (${how}); the next code begins anew.`);
+    yield line({ type: 'number_of_executions', execution_count: count() });
+  } catch (thrown) {
+    const error = errorOf(thrown, context);
+    yield failure(error.code, problemFor(context, error).error);
+  }
   yield line({ type: 'end_of_execution' });
 }
 

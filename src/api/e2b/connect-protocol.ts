@@ -16,6 +16,7 @@ const mostBytes = 16 * 1024 ** 2;
 const headBytes = 5;
 const isCompressed = 1;
 const isEnd = 2;
+const usualKeepaliveMs = 50_000;
 const unzip = promisify(gunzip);
 
 /** A unary call. */
@@ -29,36 +30,67 @@ export async function unary<Schema extends z.ZodType>(
   return context.json(await answer(jsonOf(schema, (zipped ? await unzipped(body) : body).toString())), 200);
 }
 
-/** A call that is answered by a stream. What fails before its first message is an error of the whole call. */
+/**
+ * A call that is answered by a stream. All that goes wrong is said in its last frame: of a status the clients read
+ * nothing. `keepalive` is sent as often as the caller asks, so that nobody takes silence for a lost connection.
+ */
 export async function streaming<Schema extends z.ZodType>(
   context: Context<ApiEnv>,
   schema: Schema,
+  keepalive: object,
   answers: (input: z.output<Schema>) => AsyncGenerator<object, void>,
 ): Promise<Response> {
   const body = await bytesOf(context);
-  if (body.length < headBytes) throw new GeodeError('invalid_input', 'The call has no message.');
-  const length = body.readUInt32BE(1);
-  const message = body.subarray(headBytes, headBytes + length);
-  const zipped = ((body[0] ?? 0) & isCompressed) !== 0;
-  const all = answers(jsonOf(schema, (zipped ? await unzipped(message) : message).toString()));
-  const first = await all.next();
   context.header('Content-Type', 'application/connect+json');
-  return context.body(ReadableStream.from(framed(context, first, all)), 200);
+  return context.body(ReadableStream.from(framed(context, messages())), 200);
+
+  async function* messages(): AsyncGenerator<object, void> {
+    if (body.length < headBytes) throw new GeodeError('invalid_input', 'The call has no message.');
+    const message = body.subarray(headBytes, headBytes + body.readUInt32BE(1));
+    const zipped = ((body[0] ?? 0) & isCompressed) !== 0;
+    const input = jsonOf(schema, (zipped ? await unzipped(message) : message).toString());
+    const seconds = Number(context.req.header('keepalive-ping-interval') ?? 0);
+    const everyMs = seconds >= 1 ? seconds * 1000 : usualKeepaliveMs;
+    yield* kept(answers(input), keepalive, everyMs);
+  }
+}
+
+async function* kept(
+  source: AsyncGenerator<object, void>,
+  keepalive: object,
+  everyMs: number,
+): AsyncGenerator<object, void> {
+  try {
+    for (;;) {
+      const next = source.next();
+      for (;;) {
+        const silent = Promise.withResolvers<'silent'>();
+        const timer = setTimeout(() => silent.resolve('silent'), everyMs);
+        const step = await Promise.race([next, silent.promise]).finally(() => clearTimeout(timer));
+        if (step === 'silent') {
+          yield keepalive;
+          continue;
+        }
+        if (step.done) return;
+        yield step.value;
+        break;
+      }
+    }
+  } finally {
+    // What the stream follows is let go; a source that waits hears of it with its next event.
+    void source.return().catch(() => {});
+  }
 }
 
 async function* framed(
   context: Context<ApiEnv>,
-  first: IteratorResult<object, void>,
-  rest: AsyncGenerator<object, void>,
+  messages: AsyncGenerator<object, void>,
 ): AsyncGenerator<Uint8Array> {
   try {
-    for (let step = first; !step.done; step = await rest.next()) yield frame(0, step.value);
+    for await (const message of messages) yield frame(0, message);
     yield frame(isEnd, {});
   } catch (thrown) {
     yield frame(isEnd, { error: connectError(context, thrown).body });
-  } finally {
-    // A caller that left: what the stream follows is let go.
-    await rest.return();
   }
 }
 

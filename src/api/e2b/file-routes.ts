@@ -1,7 +1,5 @@
 /** `/files`: the content of files, read and written as a whole. */
 import { basename } from 'node:path/posix';
-import { Readable } from 'node:stream';
-import { createGunzip } from 'node:zlib';
 import type { Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { GeodeError } from '../../core/errors.ts';
@@ -9,10 +7,10 @@ import type { PersistentSandbox } from '../../core/persistent.ts';
 import type { ApiEnv } from '../environment.ts';
 import { signalOf } from '../events.ts';
 import { placeOf } from './paths.ts';
-import type { Reach } from './reach.ts';
+import { checkFileUser, type Reach } from './reach.ts';
 
 /** A form is held in memory while it is read; larger files are sent as a stream. */
-const mostFormBytes = 256 * 1024 ** 2;
+const mostFormBytes = 64 * 1024 ** 2;
 
 const limitForm = bodyLimit({
   maxSize: mostFormBytes,
@@ -26,6 +24,7 @@ const limitForm = bodyLimit({
 export function fileRoutes(door: Hono<ApiEnv>, reach: Reach): void {
   door.get('/files', async (context) => {
     const sandbox = await reach(context);
+    checkFileUser(context);
     const path = context.req.query('path') ?? '';
     const place = placeOf(path, sandbox);
     const signal = signalOf(context);
@@ -38,6 +37,7 @@ export function fileRoutes(door: Hono<ApiEnv>, reach: Reach): void {
   door.use('/files', (context, next) => (isForm(context) ? limitForm(context, next) : next()));
   door.post('/files', async (context) => {
     const sandbox = await reach(context);
+    checkFileUser(context);
     const written = isForm(context)
       ? await writeForm(context, sandbox)
       : [await write(context, sandbox, context.req.query('path') ?? '', bodyOf(context))];
@@ -50,7 +50,9 @@ function isForm({ req }: Context<ApiEnv>): boolean {
 }
 
 async function writeForm(context: Context<ApiEnv>, sandbox: PersistentSandbox): Promise<readonly object[]> {
-  const form = await context.req.raw.formData();
+  const form = await context.req.raw.formData().catch((error: unknown) => {
+    throw new GeodeError('invalid_input', 'The form cannot be read.', { cause: error });
+  });
   const files = form.getAll('file').filter((part) => part instanceof File);
   const path = context.req.query('path');
   if (files.length === 0 || (path !== undefined && files.length > 1))
@@ -75,7 +77,16 @@ async function write(
 
 /** A caller that is cut off makes the write fail, so that nothing half is taken for whole. */
 async function* bodyOf({ req }: Context<ApiEnv>): AsyncGenerator<Uint8Array> {
-  if (req.raw.body === null) return;
-  if (req.header('content-encoding') !== 'gzip') yield* req.raw.body;
-  else yield* Readable.from(req.raw.body).compose(createGunzip());
+  const { body } = req.raw;
+  const encoding = req.header('content-encoding') ?? 'identity';
+  if (encoding !== 'identity' && encoding !== 'gzip')
+    throw new GeodeError('unsupported_type', `The encoding ${encoding} is not known: gzip, or none.`);
+  if (body === null) return;
+  if (encoding === 'identity') return yield* body;
+  try {
+    yield* body.pipeThrough(new DecompressionStream('gzip'));
+  } catch (error) {
+    if (req.raw.signal.aborted) throw error;
+    throw new GeodeError('invalid_input', 'The file is not whole gzip.', { cause: error });
+  }
 }

@@ -8,7 +8,7 @@ import type { ApiEnv } from '../environment.ts';
 import { signalOf } from '../events.ts';
 import { streaming, unary } from './connect-protocol.ts';
 import { placeOf } from './paths.ts';
-import type { Reach } from './reach.ts';
+import { checkFileUser, type Reach } from './reach.ts';
 import { watchFolder } from './watch-folder.ts';
 import { Watchers } from './watchers.ts';
 
@@ -52,7 +52,7 @@ export function filesystemCalls(door: Hono<ApiEnv>, reach: Reach): void {
     }),
   );
   door.post(at('WatchDir'), (context) =>
-    streaming(context, watchCall, (call) => watched(reach, context, call)),
+    streaming(context, watchCall, { keepalive: {} }, (call) => watched(reach, context, call)),
   );
 }
 
@@ -78,6 +78,7 @@ function watcherCalls(door: Hono<ApiEnv>, reach: Reach, at: (name: string) => st
 }
 
 async function reachedAt(reach: Reach, context: Context<ApiEnv>, path: string) {
+  checkFileUser(context);
   const sandbox = await reach(context);
   return { sandbox, place: placeOf(path, sandbox) };
 }

@@ -32,6 +32,7 @@ export function wordsOf({
       hint: 'Deny everything (0.0.0.0/0) and allow what is needed, or deny some and allow the rest.',
     });
   if (allow.length > 0) return { mode: 'allow-list', allow };
+  if ((allowOut ?? []).includes(everything)) return { mode: 'allow-all', deny };
   if (isClosed) return { mode: 'deny-all' };
   if (deny.length > 0) return { mode: 'allow-all', deny };
   return internet === true ? { mode: 'allow-all' } : undefined;

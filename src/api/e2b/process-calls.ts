@@ -30,14 +30,21 @@ const input = z.object({ stdin: z.base64().optional(), pty: z.base64().optional(
 const signals = { SIGNAL_SIGTERM: 'SIGTERM', SIGNAL_SIGKILL: 'SIGKILL' } as const;
 const signalCall = chosen.extend({ signal: z.enum(['SIGNAL_SIGTERM', 'SIGNAL_SIGKILL']) });
 
+/** What a stream says that has nothing to say. */
+const keepalive = { event: { keepalive: {} } };
+
 export function processCalls(door: Hono<ApiEnv>, reach: Reach): void {
   const at = (name: string) => `/process.Process/${name}`;
-  door.post(at('Start'), (context) => streaming(context, startCall, (call) => started(reach, context, call)));
+  door.post(at('Start'), (context) =>
+    streaming(context, startCall, keepalive, (call) => started(reach, context, call)),
+  );
   door.post(at('Connect'), (context) =>
-    streaming(context, chosen, (call) => joined(reach, context, call.process.pid)),
+    streaming(context, chosen, keepalive, (call) => joined(reach, context, call.process.pid)),
   );
   door.post(at('List'), (context) =>
-    unary(context, z.object({}), async () => ({ processes: (await running(reach, context)).map(infoOf) })),
+    unary(context, z.object({}), async () => ({
+      processes: (await running(reach, context)).processes.map(infoOf),
+    })),
   );
   door.post(at('SendInput'), (context) =>
     unary(context, chosen.extend({ input }), async (call) => {
@@ -111,6 +118,7 @@ async function* told(
     if (event.type === 'exit') yield { event: { end: endOf(event) } };
     else yield { event: { data: dataOf(event, hasTerminal) } };
   }
+  if (context.var.stopping.aborted) throw new GeodeError('stopping', 'The server is stopping');
 }
 
 function dataOf({ type, bytes }: Extract<ProcessEvent, { type: 'stdout' | 'stderr' }>, hasTerminal: boolean) {
@@ -138,9 +146,10 @@ function terminal({ size: { cols, rows } }: z.output<typeof pty>) {
   return { columns: cols, rows };
 }
 
-async function running(reach: Reach, context: Context<ApiEnv>): Promise<readonly ProcessFacts[]> {
-  const { processes } = await (await reach(context)).processes({ signal: signalOf(context) });
-  return processes.filter(({ state }) => state === 'running');
+async function running(reach: Reach, context: Context<ApiEnv>) {
+  const sandbox = await reach(context);
+  const { processes } = await sandbox.processes({ signal: signalOf(context) });
+  return { sandbox, processes: processes.filter(({ state }) => state === 'running') };
 }
 
 async function found(
@@ -148,9 +157,10 @@ async function found(
   context: Context<ApiEnv>,
   pid: number,
 ): Promise<{ readonly sandbox: PersistentSandbox; readonly facts: ProcessFacts }> {
-  const facts = (await running(reach, context)).find((each) => each.pid === pid);
+  const { sandbox, processes } = await running(reach, context);
+  const facts = processes.find((each) => each.pid === pid);
   if (facts === undefined) throw new GeodeError('process_not_found', `No process with the pid ${pid} runs.`);
-  return { sandbox: await reach(context), facts };
+  return { sandbox, facts };
 }
 
 async function attached(reach: Reach, context: Context<ApiEnv>, pid: number): Promise<Process> {

@@ -2,25 +2,30 @@
 import { randomBytes } from 'node:crypto';
 import type { Context, Hono } from 'hono';
 import { z } from 'zod';
-import { GeodeError } from '../../core/errors.ts';
+import type { EgressSpec } from '../../core/egress.ts';
+import { GeodeError, isGeodeError, reasonOf } from '../../core/errors.ts';
 import type { PersistentSpec, SandboxStatus } from '../../core/persistent.ts';
-import { newEgress } from '../egress-reach.ts';
+import { changedEgress, egressOf, newEgress } from '../egress-reach.ts';
 import type { ApiEnv, ApiParts } from '../environment.ts';
 import { signalOf } from '../events.ts';
 import { startedSandbox } from '../sandbox-of.ts';
 
 import type { E2bSandbox } from './e2b-table.ts';
 import { bodyOf } from './json-body.ts';
-import { defaultTimeoutMs } from './lifetimes.ts';
+import { defaultTimeoutMs, longestTimeoutMs } from './lifetimes.ts';
 import { networkSchema, wordsOf } from './network.ts';
 import type { E2b } from './open-e2b.ts';
 import { factsOf, metricsOf, openedAnswer, stateOf } from './sandbox-facts.ts';
 
-const longestTimeoutS = 30 * 86_400;
+/** Fetching an image may take its time. */
+const longestMakingMs = 900_000;
 const mostForks = 20;
 const mostListed = 100;
 
-const seconds = z.number().min(0).max(longestTimeoutS);
+const seconds = z
+  .int()
+  .min(0)
+  .max(longestTimeoutMs / 1000);
 const refused = (what: string) => z.undefined({ error: `${what} cannot be had here.` }).optional();
 const newSandbox = z.strictObject({
   templateID: z.string().min(1).max(200),
@@ -69,22 +74,28 @@ export function sandboxRoutes(door: Hono<ApiEnv>, e2b: E2b, egress: ApiParts['eg
   });
   door.post('/sandboxes/:id/timeout', async (context) => {
     const { timeout } = await bodyOf(context, timed);
-    await e2b.lifetimes.set(find(context, e2b), msOf(timeout));
+    const known = find(context, e2b);
+    if (stateOf(await inspected(context, known)) === 'paused')
+      throw new GeodeError('sandbox_paused', 'A paused sandbox has no time that could be up.');
+    await e2b.lifetimes.set(known, msOf(timeout));
     return context.body(null, 204);
   });
   door.post('/sandboxes/:id/pause', (context) => pause(context, e2b));
   door.post('/sandboxes/:id/fork', (context) => forkAll(context, e2b));
-  door.get('/sandboxes/:id/metrics', async (context) =>
-    context.json(
-      await metricsOf(await startedSandbox(context, find(context, e2b).id), signalOf(context)),
-      200,
-    ),
-  );
+  door.get('/sandboxes/:id/metrics', async (context) => {
+    const known = find(context, e2b);
+    if (stateOf(await inspected(context, known)) === 'paused') return context.json([], 200);
+    return context.json(await metricsOf(await startedSandbox(context, known.id), signalOf(context)), 200);
+  });
   door.put('/sandboxes/:id/network', async (context) => {
-    const words = wordsOf(await bodyOf(context, networkSchema));
-    const spec = newEgress(context, egress, words ?? { mode: 'deny-all' });
-    const { id } = find(context, e2b);
-    await context.var.sandboxes.changeEgress(id, () => spec, { signal: signalOf(context) });
+    const words = wordsOf(await bodyOf(context, networkSchema)) ?? { mode: 'deny-all' };
+    if (egress === undefined)
+      throw new GeodeError('cannot_enforce', 'This server has no way out of a sandbox.');
+    const change = (before: EgressSpec | undefined) => {
+      const next = { ...egressOf(words), bindings: before?.bindings ?? [] };
+      return changedEgress(context, egress, before, next);
+    };
+    await context.var.sandboxes.changeEgress(find(context, e2b).id, change, { signal: signalOf(context) });
     return context.body(null, 204);
   });
 }
@@ -96,7 +107,7 @@ async function create(
   wanted: z.output<typeof newSandbox>,
 ): Promise<E2bSandbox> {
   const { templateID: template, envVars, metadata, network, allow_internet_access: internet } = wanted;
-  const words = wordsOf({ ...network, allow_internet_access: internet });
+  const words = wordsOf({ ...network, ...(internet != null && { allow_internet_access: internet }) });
   const spec: PersistentSpec = {
     ...(envVars && { env: envVars }),
     ...(words && { egress: newEgress(context, egress, words) }),
@@ -107,9 +118,10 @@ async function create(
     autoResume: wanted.autoResume?.enabled === true,
   });
   const snapshot = e2b.table.get(context.var.caller.user, template);
-  if (snapshot?.kind === 'snapshot') await createFrom(context, snapshot, made, spec);
-  else await createFresh(context, e2b, template, made, spec);
-  return await begin(e2b, made, wanted.timeout);
+  return await begin(context, e2b, { made, timeout: wanted.timeout }, async () => {
+    if (snapshot?.kind === 'snapshot') await createFrom(context, snapshot, made, spec);
+    else await createFresh(context, e2b, template, made, spec);
+  });
 }
 
 async function createFresh(
@@ -120,7 +132,9 @@ async function createFresh(
   spec: PersistentSpec,
 ): Promise<void> {
   const [name = ''] = template.split(':', 1);
-  const image = templates[template] ?? templates[name];
+  const image = [template, name]
+    .filter((each) => Object.hasOwn(templates, each))
+    .map((each) => templates[each])[0];
   if (image === undefined && !usualTemplates.includes(name))
     throw new GeodeError('image_missing', `There is no template ${JSON.stringify(template)}.`, {
       hint: `Name its image in the config: "e2b": { "templates": { ${JSON.stringify(name)}: "IMAGE" } }.`,
@@ -168,11 +182,23 @@ function newId(): string {
     .padStart(19, '0')}`;
 }
 
-/** Recorded when it is there: what was never recorded is an ordinary sandbox, which the sweep removes in time. */
-async function begin(e2b: E2b, made: E2bSandbox, timeout: number | null | undefined): Promise<E2bSandbox> {
-  e2b.table.add(made);
-  await e2b.lifetimes.set(made, msOf(timeout));
-  return made;
+/** On record with its end before it is made: one that a killed host leaves behind ends in time. */
+async function begin(
+  { var: { sandboxes } }: Context<ApiEnv>,
+  { table, lifetimes }: E2b,
+  { made, timeout }: { readonly made: E2bSandbox; readonly timeout: number | null | undefined },
+  make: () => Promise<void>,
+): Promise<E2bSandbox> {
+  table.add({ ...made, endAt: Date.now() + longestMakingMs + msOf(timeout) });
+  try {
+    await make();
+    await lifetimes.set(made, msOf(timeout));
+    return made;
+  } catch (error) {
+    await sandboxes.remove(made.id).catch(() => {});
+    table.remove(made.id);
+    throw error;
+  }
 }
 
 /** Of one that runs the time is never made shorter. Without its memory it begins anew, with its files. */
@@ -210,8 +236,15 @@ async function forkAll(context: Context<ApiEnv>, e2b: E2b): Promise<Response> {
   for (let number = 0; number < count; number += 1) {
     const { template, metadata, onTimeout, autoResume } = source;
     const made = newRow(context, template, { metadata, onTimeout, autoResume });
-    await context.var.sandboxes.fork(source.id, made.id, { signal: signalOf(context) });
-    results.push({ sandbox: openedAnswer(e2b, await begin(e2b, made, timeout)) });
+    try {
+      await begin(context, e2b, { made, timeout }, async () => {
+        await context.var.sandboxes.fork(source.id, made.id, { signal: signalOf(context) });
+      });
+      results.push({ sandbox: openedAnswer(e2b, made) });
+    } catch (error) {
+      const { status, message } = isGeodeError(error) ? error : { status: 500, message: reasonOf(error) };
+      results.push({ error: { code: status, message } });
+    }
   }
   return context.json(results, 201);
 }
@@ -229,12 +262,14 @@ async function list(context: Context<ApiEnv>, e2b: E2b): Promise<Response> {
     .list(vars.caller.user)
     .filter(({ kind }) => kind === 'sandbox')
     .filter(({ metadata }) => wanted.every(([key = '', value]) => metadata[key] === value))
+    .filter(({ template }) => req.query('template') === undefined || template === req.query('template'))
+    .filter(({ startedAt }) => !(startedAt <= Date.parse(req.query('startedAfter') ?? '')))
     .flatMap((known) => {
       const status = statuses.get(known.id);
       return status === undefined ? [] : [{ known, status }];
     })
-    .filter(({ status }) => states.length === 0 || states.includes(stateOf(status)))
-    .toReversed();
+    .filter(({ status }) => states.length === 0 || states.includes(stateOf(status)));
+  if (req.query('order') !== 'asc') found.reverse();
   const page = found.slice(from, from + limit);
   if (found.length > from + limit) context.header('X-Next-Token', String(from + limit));
   return context.json(

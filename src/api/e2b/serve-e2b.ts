@@ -3,30 +3,38 @@
  * sandboxes come with a key of Geode; requests into a sandbox with the token that opening it gave.
  */
 import type { OpenAPIHono } from '@hono/zod-openapi';
-import { type Context, Hono } from 'hono';
+import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { createMiddleware } from 'hono/factory';
 import { errorCatalogue, GeodeError } from '../../core/errors.ts';
-import type { ApiEnv, ApiOptions, ApiParts } from '../environment.ts';
-import { authenticate, requireScope } from '../guards/auth.ts';
+import type { ApiEnv, ApiParts } from '../environment.ts';
+import { requireScope } from '../guards/auth.ts';
 import { errorOf, problemFor } from '../problems.ts';
+import { limitCommandBody } from '../route.ts';
 import { codeRoutes } from './code-routes.ts';
 import { connectError } from './connect-protocol.ts';
 import { fileRoutes } from './file-routes.ts';
 import { filesystemCalls } from './filesystem-calls.ts';
 import type { E2b } from './open-e2b.ts';
 import { processCalls } from './process-calls.ts';
-import { reachIn, tokenCaller } from './reach.ts';
+import { reachIn } from './reach.ts';
 import { sandboxRoutes } from './sandbox-routes.ts';
 import { snapshotRoutes } from './snapshot-routes.ts';
 
 const calls = ['/process.Process/*', '/filesystem.Filesystem/*'];
-const inside = [...calls, '/files', '/health', '/execute', '/contexts', '/contexts/*'];
+const inside = [...calls, '/files', '/health', '/execute', '/contexts/*'];
 
-export function serveE2b(app: OpenAPIHono<ApiEnv>, parts: ApiParts, options: ApiOptions, e2b: E2b): void {
+export function serveE2b(
+  app: OpenAPIHono<ApiEnv>,
+  parts: ApiParts,
+  authenticated: MiddlewareHandler<ApiEnv>,
+  e2b: E2b,
+): void {
   const door = new Hono<ApiEnv>();
   door.onError(answer);
-  const authenticated = authenticate(parts, options, (context) => tokenCaller(e2b, context));
   door.use(authenticated);
+  door.use((context, next) =>
+    context.req.path.endsWith('/files') ? next() : limitCommandBody(context, next),
+  );
   for (const path of inside) door.use(path, requireScope('sandboxes:write'));
   const reach = reachIn(e2b);
   door.get('/health', async (context) => {

@@ -20,16 +20,23 @@ export function snapshotRoutes(door: Hono<ApiEnv>, e2b: E2b): void {
     const { name = null } = await bodyOf(context, z.object({ name: z.string().min(1).max(200).optional() }));
     const made = newRow(context, source.template, { kind: 'snapshot', name, metadata: { of: source.id } });
     const { sandboxes } = context.var;
-    await sandboxes.fork(source.id, made.id, { signal: signalOf(context) });
     table.add(made);
-    await sandboxes.stop(made.id);
+    try {
+      await sandboxes.fork(source.id, made.id, { signal: signalOf(context) });
+      await sandboxes.stop(made.id);
+    } catch (error) {
+      await sandboxes.remove(made.id).catch(() => {});
+      table.remove(made.id);
+      throw error;
+    }
     return context.json(wireSnapshot(made), 201);
   });
-  door.get('/snapshots', (context) => {
+  door.get('/snapshots', async (context) => {
     const { sandboxID, name, limit = mostListed, nextToken = 0 } = context.req.query();
+    const there = new Set((await context.var.sandboxes.list()).map(({ chat }) => chat));
     const found = table
       .list(context.var.caller.user)
-      .filter(({ kind }) => kind === 'snapshot')
+      .filter(({ id, kind }) => kind === 'snapshot' && there.has(id))
       .filter(({ metadata }) => sandboxID === undefined || metadata.of === sandboxID)
       .filter((each) => name === undefined || each.name === name);
     const from = Number(nextToken) || 0;

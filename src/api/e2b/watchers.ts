@@ -3,8 +3,8 @@ import { GeodeError } from '../../core/errors.ts';
 import type { PersistentSandbox } from '../../core/persistent.ts';
 import { type FileChange, watchFolder } from './watch-folder.ts';
 
-const mostWatchers = 100;
-const mostEvents = 10_000;
+const mostWatchers = 20;
+const mostEvents = 5_000;
 /** A caller that has not asked for so long does not come back. */
 const forgottenMs = 10 * 60_000;
 
@@ -70,8 +70,14 @@ export class Watchers {
 
 async function collect(watcher: Watcher, changes: AsyncIterable<FileChange | undefined>): Promise<void> {
   try {
-    for await (const change of changes)
-      if (change !== undefined && watcher.events.length < mostEvents) watcher.events.push(change);
+    for await (const change of changes) {
+      if (change === undefined) continue;
+      if (watcher.events.length >= mostEvents)
+        throw new GeodeError('too_large', `There were more than ${mostEvents} changes since the last look.`, {
+          hint: 'List the folder, and watch it anew.',
+        });
+      watcher.events.push(change);
+    }
   } catch (error) {
     if (!watcher.stop.signal.aborted) watcher.failure = error;
   }
