@@ -369,7 +369,7 @@ function openEmbedder(memory: Config['memory'], options: Omit<LocalEmbedderOptio
 }
 
 /** Only what the config says: what it leaves out is the runtime's to fill in. */
-function configuredLimits({ sandbox }: Config): Limits {
+export function configuredLimits({ sandbox }: Config): Limits {
   return {
     ...(sandbox.memory === undefined ? {} : { memoryBytes: sandbox.memory }),
     ...(sandbox.cpus === undefined ? {} : { cpus: sandbox.cpus }),

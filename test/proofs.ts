@@ -163,6 +163,7 @@ export const proofs: Readonly<Record<string, readonly string[]>> = {
     'workspace',
     'code',
   ),
+  'API-2': ['bubblewrap', 'docker', 'examples'].map((name) => `test/e2b/${name}.test.ts`),
   'API-3': [
     ...['test/host/host.test.ts', 'test/cli/host.test.ts'],
     ...['ledger', 'event-log'].map((name) => `test/ledger/${name}.test.ts`),

@@ -23,7 +23,7 @@ const groups: Readonly<Record<string, { readonly count: number; readonly claimed
   CA: { count: 5, claimed: [1, 2, 3, 4, 5] },
   CFG: { count: 1, claimed: [1] },
   CLI: { count: 2, claimed: [1, 2] },
-  API: { count: 3, claimed: [1, 3] },
+  API: { count: 3, claimed: [1, 2, 3] },
   UI: { count: 1, claimed: [1] },
   SEC: { count: 3, claimed: [1, 2, 3] },
   REL: { count: 3, claimed: [1] },

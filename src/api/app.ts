@@ -5,6 +5,8 @@ import { requestId } from 'hono/request-id';
 import { secureHeaders } from 'hono/secure-headers';
 import { GeodeError } from '../core/errors.ts';
 import { serveDashboard } from './dashboard-files.ts';
+import { tokenCaller } from './e2b/reach.ts';
+import { serveE2b } from './e2b/serve-e2b.ts';
 import type { ApiEnv, ApiOptions, ApiParts } from './environment.ts';
 import { authenticate } from './guards/auth.ts';
 import { checkOrigin } from './guards/origin.ts';
@@ -80,8 +82,10 @@ export function createApp(parts: ApiParts, options: ApiOptions, stopping: AbortS
   // This server speaks plain HTTP; whether a proxy before it pins TLS is the proxy's to say.
   app.use(secureHeaders({ strictTransportSecurity: false }));
   app.use(checkOrigin(options));
-  // One middleware for both, so that a key has one allowance.
-  const authenticated = authenticate(parts, options);
+  // One middleware for all, so that a key has one allowance.
+  const { e2b } = parts;
+  const authenticated = authenticate(parts, options, (context) => e2b && tokenCaller(e2b, context));
+  for (const path of ['/e2b/*', '/files']) app.use(path, refuseWhen(stopping));
   for (const path of ['/api/*', '/mcp', '/session']) {
     app.use(path, refuseWhen(stopping));
     app.use(path, authenticated);
@@ -132,6 +136,7 @@ export function createApp(parts: ApiParts, options: ApiOptions, stopping: AbortS
   if (parts.logins !== undefined)
     app.openapiRoutes(sessionRoutes(parts.logins, parts.version, options.failureRate));
   app.openapiRoutes([machine]);
+  if (e2b !== undefined) serveE2b(app, parts, authenticated, e2b);
   if (parts.mcp !== undefined) serveMcp(app, parts.mcp(stopping));
   if (parts.leave !== undefined) app.openapiRoutes([leave(parts.leave)]);
 

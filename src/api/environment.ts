@@ -24,6 +24,7 @@ import type { Runs } from '../runs/index.ts';
 import type { ProbedRuntime } from '../runtimes/index.ts';
 import type { OpenedSolves } from '../solve/open-solves.ts';
 import type { Conversation } from './conversation.ts';
+import type { E2b } from './e2b/open-e2b.ts';
 import type { KeyStore, Scope } from './keys.ts';
 import type { LiveContexts } from './live-contexts.ts';
 import type { McpDoor } from './routes/mcp/mcp.ts';
@@ -76,6 +77,8 @@ export interface ApiParts {
   readonly events?: Events;
   /** Tools for programs in sandboxes. */
   readonly tools?: ToolSessions;
+  /** Sandboxes for E2B's SDKs, at `/e2b`. */
+  readonly e2b?: E2b;
   /** Tools for models, at `/mcp`. */
   readonly mcp?: McpDoor;
   /** `off` lets everyone in as the local user; `startApi` refuses that on a public address. */

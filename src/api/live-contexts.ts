@@ -6,7 +6,7 @@ import { type EventSink, noEvents } from '../core/events.ts';
 import type { User } from '../core/identity.ts';
 import type { Sandboxes } from '../core/persistent.ts';
 import type { RuntimeName } from '../core/runtime.ts';
-import type { Grade, SandboxSpec, Workspace } from '../core/sandbox.ts';
+import type { Grade, Sandbox, SandboxSpec, Workspace } from '../core/sandbox.ts';
 import { type ContextCell, ContextCells } from '../runs/contexts/cells.ts';
 import {
   type Context,
@@ -53,6 +53,8 @@ interface Live extends AsyncDisposable {
   readonly facts: ContextFacts;
   readonly context: Context;
   readonly cells: ContextCells;
+  /** Its sandbox has ended, and with it all that it knew. */
+  readonly isOver: () => boolean;
   using: number;
   usedAt: number;
 }
@@ -83,7 +85,8 @@ export function openLiveContexts(
     await found?.[Symbol.asyncDispose]();
   };
   const tend = () => {
-    const idle = [...live].filter(([, one]) => one.using === 0 && Date.now() - one.usedAt > idleMs);
+    const isIdle = (one: Live) => one.using === 0 && Date.now() - one.usedAt > idleMs;
+    const idle = [...live].filter(([, one]) => isIdle(one) || one.isOver());
     // What cannot be closed has ended with its sandbox.
     for (const [id] of idle) void end(id).catch(() => {});
   };
@@ -106,6 +109,7 @@ export function openLiveContexts(
 
   return {
     async open(user, { language, chat, runtime, spec = {}, ...options }, cancel) {
+      tend();
       if ([...live.values()].filter((one) => one.user === user).length >= mostPerUser)
         throw new GeodeError('queue_full', `There are ${mostPerUser} contexts of this user already`, {
           hint: 'Close one that is not needed.',
@@ -117,7 +121,7 @@ export function openLiveContexts(
         const onPull = () => {};
         return held.use(await open({ ...spec, ...(image !== undefined && { image }) }, { ...on, onPull }));
       };
-      const place: Workspace & { readonly runtime: string; readonly grade: Grade } =
+      const place: Workspace & Pick<Sandbox, 'runtime' | 'grade' | 'end'> =
         chat === undefined || sandboxes === undefined
           ? await fresh()
           : await sandboxes.of(user).start(chat, cancel);
@@ -139,13 +143,17 @@ export function openLiveContexts(
         facts,
         context,
         cells: new ContextCells(),
+        isOver: () => place.end !== undefined,
         using: 0,
         usedAt: now,
         [Symbol.asyncDispose]: () => opened.disposeAsync(),
       });
       return facts;
     },
-    list: (user) => [...live.values()].filter((one) => one.user === user).map(({ facts }) => facts),
+    list(user) {
+      tend();
+      return [...live.values()].filter((one) => one.user === user).map(({ facts }) => facts);
+    },
     async use(user, id, work) {
       const found = find(user, id);
       return use(found, () => work(found.context));

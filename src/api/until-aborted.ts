@@ -1,12 +1,13 @@
 /** Reads until the signal fires, also where the source itself knows no signal and waits. */
 export async function* untilAborted<T>(source: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
-  const left = Promise.withResolvers<undefined>();
+  // One for each step: a promise that is raced again and again keeps all that won against it.
+  let left = Promise.withResolvers<undefined>();
   const leave = () => left.resolve(undefined);
   signal.addEventListener('abort', leave, { once: true });
-  if (signal.aborted) leave();
   const iterator = source[Symbol.asyncIterator]();
   try {
-    for (;;) {
+    while (!signal.aborted) {
+      left = Promise.withResolvers();
       const step = await Promise.race([iterator.next(), left.promise]);
       if (step === undefined || step.done) return;
       yield step.value;

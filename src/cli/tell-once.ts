@@ -19,9 +19,11 @@ export async function tellOnce(
       written += event.text;
     }
     if ((event.type === 'tool-call' || event.type === 'turn-start') && event.message === id && !json) {
-      if (written !== '') streams.stdout.write('\n');
+      const isVoid = written !== '';
+      if (isVoid) streams.stdout.write('\n');
       written = '';
       if (event.type === 'tool-call') err(`[${event.tool}]`);
+      else if (isVoid) err('[the answer begins anew]');
     }
     if (event.type !== 'reply') continue;
     if (event.answers === null && event.buttons.length > 0 && !json) {

@@ -216,6 +216,14 @@ export function configSchema(host: Host) {
           .describe('logs go to stderr'),
       })
       .prefault({}),
+    e2b: z
+      .strictObject({
+        templates: z
+          .record(z.string().min(1), z.string().min(1))
+          .default({})
+          .describe('images by the names that E2B\'s SDKs ask for, beside base: { "node": "node:24" }'),
+      })
+      .prefault({}),
     providers: z
       .strictObject({
         services: z

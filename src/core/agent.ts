@@ -84,7 +84,7 @@ export type AgentHappening =
   | { readonly type: 'turn-start'; readonly driver: DriverName; readonly message: string }
   /** Another host goes on with the turn. What the agent said since its last tool result may be said anew. */
   | { readonly type: 'turn-resume' }
-  /** The connection to the model was cut: what the agent said since its last tool result is void, and is said anew. */
+  /** The connection to the model was cut: what the agent said since the last `usage` is void, and is said anew. */
   | { readonly type: 'answer-restart' }
   /** A piece of the answer; the pieces between two other events belong together. */
   | { readonly type: 'text'; readonly text: string }

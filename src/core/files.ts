@@ -90,8 +90,11 @@ export interface Files {
     replacement: string,
     options?: { readonly regex?: boolean; readonly expect?: number } & Cancel,
   ): Promise<number>;
-  /** Changes from the moment that the first `next()` resolves or later; ends when the caller stops. */
-  watch(path: string, options?: { readonly recursive?: boolean } & Cancel): AsyncIterable<WatchEvent>;
+  /** Changes from the moment that `onReady` is called; ends when the caller stops. */
+  watch(
+    path: string,
+    options?: { readonly recursive?: boolean; readonly onReady?: () => void } & Cancel,
+  ): AsyncIterable<WatchEvent>;
   /** A folder as a tar stream; links travel as links. */
   archive(path: string, options?: Cancel): AsyncIterable<Uint8Array>;
   /** Unpacks a tar stream below `path`, whole or not at all: a path, link or device that could leave it is `archive_refused`. */

@@ -4,13 +4,15 @@
  */
 import { join } from 'node:path';
 import { agentChapter } from '../agents/agent-chapter.ts';
+import { e2bChapter } from '../api/e2b/e2b-table.ts';
+import { openE2b } from '../api/e2b/open-e2b.ts';
 import type { ApiParts } from '../api/environment.ts';
 import { type KeyStore, openKeys } from '../api/keys.ts';
 import { openLiveContexts } from '../api/live-contexts.ts';
 import { createLog } from '../api/log.ts';
 import { pullWatch } from '../api/pull-watch.ts';
 import { Logins } from '../api/sessions.ts';
-import { type App, createApp, openConfiguredMemory } from '../app.ts';
+import { type App, configuredLimits, createApp, openConfiguredMemory } from '../app.ts';
 import { approvalChapter } from '../approvals/approval-table.ts';
 import { openApprovals } from '../approvals/open-approvals.ts';
 import { withdrawWithSandbox } from '../approvals/withdraw-with-sandbox.ts';
@@ -102,6 +104,7 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
       toolChapter,
       imageChapter,
       runChapter,
+      e2bChapter,
     ]),
   );
   const events = new EventLog(ledger, { keep: config.gateway.keep_events, log });
@@ -165,6 +168,8 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
     });
   const contexts = opened.use(openLiveContexts({ sandboxes, open, events, imageFor: app.imageFor }));
   const previews = opened.use(openPreviews());
+  const { templates } = config.e2b;
+  const e2b = opened.use(openE2b(ledger, { sandboxes, templates, limits: configuredLimits(config), log }));
   const parts: ApiParts = {
     version,
     log,
@@ -189,6 +194,7 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
     images: openConfiguredImages(config, { app, machine, ledger, events, log, version }),
     settings: () => loaded.settings,
     doctor: (cancel) => checkMachine(config, app, cancel),
+    e2b,
     mcp: mcpOverHttp(version),
     tools: tools.sessions,
   };

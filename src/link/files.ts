@@ -132,8 +132,8 @@ export function guestFiles(link: Link, scope: Scope): Files {
       const schema = z.object({ replaced: z.number() });
       return (await ask('replace', schema, { path, pattern, replacement, ...options })).replaced;
     },
-    watch: (path, { recursive = false, signal } = {}) =>
-      watch(link, at('watch', path, { recursive: String(recursive) }), signal),
+    watch: (path, { recursive = false, onReady, signal } = {}) =>
+      watch(link, at('watch', path, { recursive: String(recursive) }), onReady, signal),
     archive: (path, { signal } = {}) => download(link, at('tar', path), signal, longestSilenceMs),
     async extract(path, tar, cancel = {}) {
       const answer = await send('PUT', at('tar', path), tar, cancel);
@@ -231,7 +231,12 @@ async function* contentOf(
 }
 
 /** Newline-delimited JSON, each line bounded; `ready` is swallowed: the first change comes after it. */
-async function* watch(link: Link, target: string, signal?: AbortSignal): AsyncGenerator<WatchEvent> {
+async function* watch(
+  link: Link,
+  target: string,
+  onReady?: () => void,
+  signal?: AbortSignal,
+): AsyncGenerator<WatchEvent> {
   let rest = '';
   const decoder = new TextDecoder();
   for await (const chunk of download(link, target, signal)) {
@@ -241,7 +246,8 @@ async function* watch(link: Link, target: string, signal?: AbortSignal): AsyncGe
       throw new GeodeError('guest_protocol', 'The guest sent an endless line.');
     for (const line of lines) {
       const { type, path } = parseJson(Buffer.from(line), watchSchema);
-      if (type !== 'ready') yield { type, path };
+      if (type === 'ready') onReady?.();
+      else yield { type, path };
     }
   }
 }

@@ -13,6 +13,9 @@ const cutSigns = /^terminated$|other side closed|ECONNRESET|ended without a fini
 /** Whether an answer that had begun ended too early. */
 export function wasCut(thrown: unknown): boolean {
   if (!(thrown instanceof Error)) return false;
+  // What the library has tried again by itself, and calls that were never answered, are no answers that were cut.
+  const isUnanswered = 'statusCode' in thrown && thrown.statusCode === undefined;
+  if (thrown.name === 'AI_RetryError' || isUnanswered) return false;
   return thrown instanceof CutAnswer || cutSigns.test(thrown.message) || wasCut(thrown.cause);
 }
 
@@ -35,8 +38,7 @@ export async function providerError(model: string, thrown: unknown): Promise<Geo
       cause: thrown,
     });
   }
-  const isAnswered = status !== undefined || !APICallError.isInstance(cause);
-  if (isAnswered && wasCut(cause))
+  if (wasCut(cause))
     return new GeodeError('provider_failed', say(`${new CutAnswer().message}.`), { cause: thrown });
   if (status !== undefined) {
     return new GeodeError('provider_failed', say(`the provider answered ${status}: ${reason}`), {

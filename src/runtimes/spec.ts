@@ -13,6 +13,8 @@ export const firstLeaseMs = 60_000;
 
 /** Where every sandbox keeps its workspace, whatever the runtime. */
 export const workdir = '/workspace';
+/** Where programs that were written for other sandboxes look for their files: a link to the workdir. */
+export const usualHome = '/home/user';
 
 /** A spec with every default filled in and every field known to be enforceable. */
 export interface CheckedSpec extends SandboxSpec {

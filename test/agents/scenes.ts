@@ -3,20 +3,7 @@
 import type { DriverScene } from '../contracts/agent-driver.ts';
 import type { EngineFacts } from '../engine/index.ts';
 import { type AgentProgram, claudeAcpCommand } from '../fixtures/agent-programs.ts';
-
-type Wall = 'bubblewrap' | 'docker';
-
-/** Settings of sandboxes on that runtime; a reason where there is none. */
-function onWall({ bubblewrap, docker }: EngineFacts, wall: Wall): Record<string, string> | string {
-  if (wall === 'bubblewrap')
-    return bubblewrap.available ? { GEODE_RUNTIME_NAME: 'bubblewrap' } : bubblewrap.reason;
-  if (!docker.available) return docker.reason;
-  return {
-    GEODE_RUNTIME_NAME: 'docker',
-    GEODE_DOCKER_HOST: `unix://${docker.socket}`,
-    GEODE_DOCKER_IMAGE: 'geode-test/python:1',
-  };
-}
+import { onWall, type Wall } from '../fixtures/walls.ts';
 
 /** A scene is skipped where its runtime or its program is not there. */
 function placed(engines: EngineFacts, wall: Wall, program: AgentProgram | undefined) {

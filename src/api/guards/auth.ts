@@ -12,9 +12,11 @@ import { type KeyStore, keyPattern, type Scope, scopes } from '../keys.ts';
 import { keyProtocol } from '../schemas/socket-frames.ts';
 import { sessionOf } from './session.ts';
 
+/** `known` knows callers by other means than a key, where it does. */
 export function authenticate(
   { keys, logins, memory, sandboxes, egress }: ApiParts,
   { callers, rate, scopeRates, failureRate }: ApiOptions,
+  known: (context: Context<ApiEnv>) => Caller | undefined = () => undefined,
 ) {
   const requests = createRateLimiter(rate);
   const failures = createRateLimiter(failureRate);
@@ -40,7 +42,7 @@ export function authenticate(
     if (callers === 'tools') return { ...sandboxed, user: checkUser(context.req.header('geode-user') ?? '') };
     if (callers === 'socket') return { ...everyone, keyId: 'socket', actsFor: 'anyone' };
     if (keys === 'off') return everyone;
-    return ofDashboard(context) ?? identify(keys, context);
+    return known(context) ?? ofDashboard(context) ?? identify(keys, context);
   }
 
   /** Whoever runs the host may do everything; another user manages no keys and no settings. */
@@ -52,10 +54,13 @@ export function authenticate(
     return { user, keyId: `session ${id}`, scopes: granted, actsFor: 'self' };
   }
 
-  function identify(known: KeyStore, { req, env }: Context<ApiEnv>): Caller {
-    const header = req.header('authorization') ?? keyOfBrowser(req.header('sec-websocket-protocol'));
+  function identify(store: KeyStore, { req, env }: Context<ApiEnv>): Caller {
+    const plain = req.header('x-api-key');
+    const header =
+      (plain === undefined ? req.header('authorization') : `Bearer ${plain}`) ??
+      keyOfBrowser(req.header('sec-websocket-protocol'));
     const isInUrl = keyPattern.test(req.url);
-    const key = isInUrl ? null : known.verify(/^Bearer +(\S+)$/i.exec(header ?? '')?.[1] ?? '');
+    const key = isInUrl ? null : store.verify(/^Bearer +(\S+)$/i.exec(header ?? '')?.[1] ?? '');
     if (key) return { user: key.user, keyId: key.id, scopes: key.scopes, actsFor: 'self' };
     spend(failures, env.incoming.socket.remoteAddress ?? '', 'Too many requests without a good key');
     if (isInUrl) throw new GeodeError('unauthorized', 'A key in a URL ends up in logs, so it is not taken');

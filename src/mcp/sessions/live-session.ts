@@ -1,5 +1,5 @@
 /** A session in a sandbox that is in this host's hands: its socket is served, its connections have servers. */
-import { type Duplex, duplexPair } from 'node:stream';
+import type { Duplex } from 'node:stream';
 import { isJSONRPCRequest, type JSONRPCMessage, type McpServer } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { z } from 'zod';
@@ -9,6 +9,7 @@ import type { Events } from '../../core/events.ts';
 import type { AttachedSandbox, ToolCallRecord, ToolDoor, ToolPlace, ToolSession } from '../../core/tools.ts';
 import { isAllowed, serverOf } from '../servers/allowed.ts';
 import { LineTransport } from './line-transport.ts';
+import { linkedPair } from './linked-pair.ts';
 import { sessionResources } from './resources.ts';
 import { type CallRules, conductIn, type SessionTool, sessionLimiter } from './session-call.ts';
 import { sessionServer } from './session-server.ts';
@@ -81,7 +82,7 @@ export class LiveSession implements Disposable {
 
   /** A connection as those from inside, from the host itself. */
   connect(): Duplex {
-    const [own, other] = duplexPair();
+    const [own, other] = linkedPair();
     this.#connect(other);
     return own;
   }

@@ -1,7 +1,7 @@
 import { lstat, readlink } from 'node:fs/promises';
 import type { Mount } from '../../core/sandbox.ts';
 import type { SandboxUser } from '../accounts.ts';
-import { firstLeaseMs, workdir } from '../spec.ts';
+import { firstLeaseMs, usualHome, workdir } from '../spec.ts';
 
 /** The parts of the host's file system that programs need: read-only, and no secrets among them. */
 const systemFolders = ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'];
@@ -78,6 +78,7 @@ export async function bubblewrapArguments(room: BubblewrapRoom): Promise<readonl
     ...['--perms', '1777', '--size', String(room.tmpBytes), '--tmpfs', '/tmp'],
     ...['--perms', '1777', '--size', String(room.tmpBytes), '--tmpfs', '/var/tmp'],
     ...['--bind', room.workspace, workdir],
+    ...['--perms', '0755', '--dir', '/home', '--symlink', workdir, usualHome],
     ...['--ro-bind', room.guest, '/.geode/guest', '--ro-bind', room.linkFolder, '/.geode/link'],
     ...(room.cgroup === undefined ? [] : ['--ro-bind', room.cgroup, '/.geode/cgroup']),
     // Without this bwrap makes them for itself alone, and the sandbox's user cannot pass.

@@ -65,9 +65,7 @@ export class PostgresBus implements Bus, AsyncDisposable {
     await database.prepare();
     const bus = new PostgresBus(options, database);
     // Hosts that were killed took no leave.
-    await database.write(
-      async (sql) => sql.run`DELETE FROM bus_hosts WHERE until < ${await bus.#now(sql)}`,
-    );
+    await database.write(async (sql) => sql.run`DELETE FROM bus_hosts WHERE until < ${await bus.#now(sql)}`);
     opened.move();
     return bus;
   }

@@ -7,6 +7,7 @@ import { cardOf } from '../card.ts';
 import { ChannelHealth } from '../channel-health.ts';
 import { fetchNamed, type IncomingFile } from '../download.ts';
 import { type FailedSend, sendFailure } from '../send-result.ts';
+import { ShortLived } from '../short-lived.ts';
 import { type BotApi, botApi } from './bot-api.ts';
 import { poll } from './poller.ts';
 import { type Bot, incomingOf, type Update } from './updates.ts';
@@ -27,33 +28,36 @@ const longestText = 2000;
 const privateEditMs = 1_100;
 const groupEditMs = 3_100;
 const sendTimeoutMs = 60_000;
+/** An adapter remembers every message that passes through it, and sorts them anew with each. */
+const adapterUses = 500;
 
 /** A bot on Telegram, by long polling. The adapter of the Chat SDK reads and writes messages; the transport is ours. */
 export async function openTelegram(options: TelegramOptions): Promise<Channel> {
   // Loaded only where a bot is configured.
   const { createTelegramAdapter } = await import('@chat-adapter/telegram');
-  const adapter = createTelegramAdapter({
-    botToken: options.token,
-    apiUrl: options.apiUrl,
-    mode: 'webhook',
-    allowUnverifiedWebhooks: true,
-    logger: adapterLog(options.log),
-  });
-  return new Telegram(adapter, options);
+  const newAdapter = () =>
+    createTelegramAdapter({
+      botToken: options.token,
+      apiUrl: options.apiUrl,
+      mode: 'webhook',
+      allowUnverifiedWebhooks: true,
+      logger: adapterLog(options.log),
+    });
+  return new Telegram(newAdapter, options);
 }
 
 class Telegram implements Channel {
   readonly name = 'telegram';
   readonly longestText = longestText;
-  readonly #adapter: TelegramAdapter;
+  readonly #adapters: ShortLived<TelegramAdapter>;
   readonly #api: BotApi;
   readonly #options: TelegramOptions;
   readonly #health = new ChannelHealth(this.name);
   readonly #closing = new AbortController();
   #polling: Promise<void> | undefined;
 
-  constructor(adapter: TelegramAdapter, options: TelegramOptions) {
-    this.#adapter = adapter;
+  constructor(newAdapter: () => TelegramAdapter, options: TelegramOptions) {
+    this.#adapters = new ShortLived(newAdapter, adapterUses);
     this.#options = options;
     this.#api = botApi(options.apiUrl, options.token);
   }
@@ -89,12 +93,12 @@ class Telegram implements Channel {
   }
 
   async typing(address: string): Promise<void> {
-    await this.#adapter.startTyping(`telegram:${address}`).catch(() => {});
+    await this.#adapters.one.startTyping(`telegram:${address}`).catch(() => {});
   }
 
   fetchFile(file: IncomingFile, mostBytes: number): Promise<Uint8Array> {
     const fetchMetadata = { fileId: file.reference };
-    const found = this.#adapter.rehydrateAttachment({ type: 'file', fetchMetadata });
+    const found = this.#adapters.one.rehydrateAttachment({ type: 'file', fetchMetadata });
     return fetchNamed(file, mostBytes, async () => new Uint8Array((await found.fetchData?.()) ?? []));
   }
 
@@ -105,7 +109,7 @@ class Telegram implements Channel {
   }
 
   async #take(bot: Bot, update: Update, receive: (incoming: Incoming) => Promise<void>): Promise<void> {
-    const incoming = incomingOf(this.#adapter, bot, update);
+    const incoming = incomingOf(this.#adapters.one, bot, update);
     const { groups } = this.#options;
     if (incoming !== undefined && !(incoming.isGroup && groups === 'off')) {
       this.#health.heard();
@@ -127,8 +131,8 @@ class Telegram implements Channel {
         : { markdown: text, files: [{ filename: file.name, data: Buffer.from(file.bytes) }] };
     const posting =
       edits === undefined
-        ? this.#adapter.postMessage(thread, message)
-        : this.#adapter.editMessage(thread, edits, message);
+        ? this.#adapters.one.postMessage(thread, message)
+        : this.#adapters.one.editMessage(thread, edits, message);
     const { id } = await within(posting);
     return { outcome: 'sent', platformId: id };
   }

@@ -1,0 +1,186 @@
+/** `/execute` and `/contexts`: the code interpreter, on Geode's own contexts in the same sandbox. */
+import type { Context, Hono } from 'hono';
+import { z } from 'zod';
+import { GeodeError } from '../../core/errors.ts';
+import type { User } from '../../core/identity.ts';
+import type { PersistentSandbox } from '../../core/persistent.ts';
+import type { ContextLanguage } from '../../runs/contexts/languages.ts';
+import type { ContextEvent } from '../../runs/contexts/result.ts';
+import type { Rich } from '../../runs/contexts/rich.ts';
+import type { ApiEnv } from '../environment.ts';
+import { signalOf } from '../events.ts';
+import type { LiveContexts } from '../live-contexts.ts';
+import { errorOf, problemFor } from '../problems.ts';
+import { toldMeanwhile } from '../told-meanwhile.ts';
+import { bodyOf } from './json-body.ts';
+import type { Reach } from './reach.ts';
+
+const languages: Readonly<Record<string, ContextLanguage>> = {
+  python: 'python',
+  javascript: 'javascript',
+  js: 'javascript',
+};
+const executeBody = z.object({
+  code: z.string(),
+  context_id: z.string().nullish(),
+  language: z.string().nullish(),
+  env_vars: z.record(z.string(), z.string()).nullish(),
+});
+const contextBody = z.object({ language: z.string().nullish(), cwd: z.string().nullish() });
+
+export function codeRoutes(door: Hono<ApiEnv>, reach: Reach, contexts: LiveContexts): void {
+  const usual = new UsualContexts(contexts);
+  door.post('/execute', async (context) => {
+    const place = placeIn(context, await reach(context));
+    const { code, context_id: id, language, env_vars: env } = await bodyOf(context, executeBody);
+    if (env && Object.keys(env).length > 0)
+      throw new GeodeError('cannot_enforce', 'A context keeps the variables it was made with.', {
+        hint: 'Give envs when the sandbox is made, or set them in the code.',
+      });
+    const own = id ? ownContext(place, contexts, id).id : await usual.of(place, languageOf(language));
+    const running = toldMeanwhile((tell: (event: ContextEvent) => void) =>
+      contexts.run(place.user, own, unindented(code), {
+        timeoutMs: null,
+        onEvent: tell,
+        signal: signalOf(context),
+      }),
+    );
+    context.header('Content-Type', 'application/x-ndjson');
+    return context.body(
+      ReadableStream.from(
+        executionLines(context, running, () => contexts.cells(place.user, own).at(-1)?.number ?? 0),
+      ),
+      200,
+    );
+  });
+  door.get('/contexts', async (context) => {
+    const own = ownContexts(placeIn(context, await reach(context)), contexts);
+    return context.json(own.map(wireContext), 200);
+  });
+  door.post('/contexts', async (context) => {
+    const place = placeIn(context, await reach(context));
+    const { language, cwd } = await bodyOf(context, contextBody);
+    if (cwd && cwd !== '/home/user')
+      throw new GeodeError('cannot_enforce', 'A context begins in the workspace.');
+    return context.json(wireContext(await opened(place, contexts, languageOf(language))), 200);
+  });
+  door.delete('/contexts/:id', async (context) => {
+    const place = placeIn(context, await reach(context));
+    await contexts.close(place.user, ownContext(place, contexts, context.req.param('id')).id);
+    return context.body(null, 204);
+  });
+  door.post('/contexts/:id/restart', async (context) => {
+    const place = placeIn(context, await reach(context));
+    const { id } = ownContext(place, contexts, context.req.param('id'));
+    await contexts.use(place.user, id, (own) => own.restart({ signal: signalOf(context) }));
+    return context.body(null, 204);
+  });
+}
+
+/** As notebooks do: code that stands indented in another program's text runs all the same. */
+function unindented(code: string): string {
+  const lines = code.replace(/^(?:[ \t]*\n)+/, '').split('\n');
+  const [indent = ''] = /^[ \t]*/.exec(lines[0] ?? '') ?? [];
+  return lines.map((line) => (line.startsWith(indent) ? line.slice(indent.length) : line)).join('\n');
+}
+
+type OpenContext = ReturnType<LiveContexts['list']>[number];
+
+interface Place {
+  readonly user: User;
+  readonly chat: string;
+}
+
+function placeIn({ var: { caller } }: Context<ApiEnv>, { chat }: PersistentSandbox): Place {
+  return { user: caller.user, chat };
+}
+
+function ownContexts({ user, chat }: Place, contexts: LiveContexts): readonly OpenContext[] {
+  return contexts.list(user).filter((each) => each.chat === chat);
+}
+
+function ownContext(place: Place, contexts: LiveContexts, id: string): OpenContext {
+  const own = ownContexts(place, contexts).find((each) => each.id === id);
+  if (own === undefined) throw new GeodeError('context_not_found', `There is no context ${id}.`);
+  return own;
+}
+
+const mostRemembered = 1_000;
+
+/** Code without a context runs in one of its language and sandbox, so that variables stay. Made once, whoever is first. */
+class UsualContexts {
+  readonly #contexts: LiveContexts;
+  readonly #known = new Map<string, Promise<string>>();
+
+  constructor(contexts: LiveContexts) {
+    this.#contexts = contexts;
+  }
+
+  /** Each call waits for the one before it, so that one is made however many come at once. */
+  of(place: Place, language: ContextLanguage): Promise<string> {
+    const key = JSON.stringify([place.chat, language]);
+    const before = this.#known.get(key)?.catch(() => undefined) ?? Promise.resolve(undefined);
+    const next = before.then(async (known) => {
+      const own = ownContexts(place, this.#contexts).find(({ id }) => id === known);
+      return (own ?? (await opened(place, this.#contexts, language))).id;
+    });
+    this.#known.delete(key);
+    this.#known.set(key, next);
+    const [oldest] = this.#known.keys();
+    if (this.#known.size > mostRemembered && oldest !== undefined) this.#known.delete(oldest);
+    return next;
+  }
+}
+
+/** Not with the request, which it outlives. */
+function opened({ user, chat }: Place, contexts: LiveContexts, language: ContextLanguage) {
+  return contexts.open(user, { language, chat }, {});
+}
+
+function languageOf(name: string | null | undefined): ContextLanguage {
+  const language = Object.hasOwn(languages, name || 'python') ? languages[name || 'python'] : undefined;
+  if (language !== undefined) return language;
+  throw new GeodeError(
+    'invalid_input',
+    `There is no context for ${name}: ${Object.keys(languages).join(', ')}.`,
+  );
+}
+
+async function* executionLines(
+  context: Context<ApiEnv>,
+  running: AsyncGenerator<ContextEvent, Awaited<ReturnType<LiveContexts['run']>>>,
+  count: () => number,
+): AsyncGenerator<Uint8Array> {
+  const line = (message: object) => Buffer.from(`${JSON.stringify(message)}\n`);
+  const failure = (name: string, value: string) => line({ type: 'error', name, value, traceback: '' });
+  try {
+    let step = await running.next();
+    for (; !step.done; step = await running.next()) yield line(messageOf(step.value));
+    const { status, exit } = step.value;
+    const how = exit?.signal ?? `exit code ${exit?.exitCode}`;
+    if (status === 'ended')
+      yield failure('InterpreterEnded', `The interpreter ended (${how}); the next code begins anew.`);
+    yield line({ type: 'number_of_executions', execution_count: count() });
+  } catch (thrown) {
+    const error = errorOf(thrown, context);
+    yield failure(error.code, problemFor(context, error).error);
+  }
+  yield line({ type: 'end_of_execution' });
+}
+
+function messageOf(event: ContextEvent): object {
+  if (event.type === 'result') return { type: 'result', ...resultOf(event.result) };
+  if (event.type !== 'error') return { type: event.type, text: event.text };
+  const { name, message, traceback } = event.error;
+  return { type: 'error', name, value: message, traceback };
+}
+
+function resultOf({ kind, text, html, markdown, latex, svg, png, jpeg, json }: Rich): object {
+  const base64 = (bytes: Uint8Array | undefined) => bytes && Buffer.from(bytes).toString('base64');
+  const forms = { text, html, markdown, latex, svg, png: base64(png), jpeg: base64(jpeg), json };
+  return { ...forms, is_main_result: kind === 'value' };
+}
+
+function wireContext({ id, language }: OpenContext): object {
+  return { id, language, cwd: '/home/user' };
+}

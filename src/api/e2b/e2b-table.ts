@@ -1,0 +1,111 @@
+import { randomBytes } from 'node:crypto';
+import type { Chapter, Ledger } from '../../ledger/ledger.ts';
+
+export const e2bChapter: Chapter = {
+  name: 'e2b',
+  changes: [
+    `CREATE TABLE e2b_sandboxes (
+      id TEXT PRIMARY KEY,
+      user TEXT NOT NULL,
+      kind TEXT NOT NULL,
+      template TEXT NOT NULL,
+      name TEXT,
+      metadata TEXT NOT NULL,
+      started_at INTEGER NOT NULL,
+      end_at INTEGER,
+      on_timeout TEXT NOT NULL,
+      auto_resume INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX e2b_sandboxes_user ON e2b_sandboxes (user, started_at);
+    CREATE TABLE e2b_secret (value BLOB NOT NULL) STRICT`,
+  ],
+};
+
+const timeoutActions = ['kill', 'pause', 'stop'] as const;
+
+/** A sandbox that was made through the wire of E2B. Its id is the name of its chat too. */
+export interface E2bSandbox {
+  readonly id: string;
+  readonly user: string;
+  /** A snapshot is a stopped sandbox that others are made from. */
+  readonly kind: 'sandbox' | 'snapshot';
+  /** As the caller named it. */
+  readonly template: string;
+  /** What a caller called a snapshot. */
+  readonly name: string | null;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly startedAt: number;
+  /** When its time is up, in ms since 1970; null while it is paused, and of a snapshot. */
+  readonly endAt: number | null;
+  /** `stop`: paused without what runs in it. */
+  readonly onTimeout: (typeof timeoutActions)[number];
+  /** A request to a paused one resumes it. */
+  readonly autoResume: boolean;
+}
+
+export class E2bTable {
+  readonly #ledger: Ledger;
+
+  constructor(ledger: Ledger) {
+    this.#ledger = ledger;
+  }
+
+  add(sandbox: E2bSandbox): void {
+    const { id, user, kind, template, name, startedAt, endAt, onTimeout } = sandbox;
+    this.#ledger.write(
+      (sql) => sql.run`INSERT INTO e2b_sandboxes VALUES (${id}, ${user}, ${kind}, ${template}, ${name},
+        ${JSON.stringify(sandbox.metadata)}, ${startedAt}, ${endAt}, ${onTimeout}, ${Number(sandbox.autoResume)})`,
+    );
+  }
+
+  get(user: string, id: string): E2bSandbox | undefined {
+    const row = this.#ledger.read(
+      (sql) => sql.get`SELECT * FROM e2b_sandboxes WHERE id = ${id} AND user = ${user}`,
+    );
+    return row && sandboxOf(row);
+  }
+
+  /** Oldest first; of every user where none is named. */
+  list(user?: string): readonly E2bSandbox[] {
+    return this.#ledger
+      .read(
+        (sql) => sql.all`SELECT * FROM e2b_sandboxes
+          WHERE ${user ?? null} IS NULL OR user = ${user ?? null} ORDER BY started_at, id`,
+      )
+      .map(sandboxOf);
+  }
+
+  setEnd(id: string, endAt: number | null): void {
+    this.#ledger.write((sql) => sql.run`UPDATE e2b_sandboxes SET end_at = ${endAt} WHERE id = ${id}`);
+  }
+
+  remove(id: string): void {
+    this.#ledger.write((sql) => sql.run`DELETE FROM e2b_sandboxes WHERE id = ${id}`);
+  }
+
+  /** Of this host, made once: tokens of sandboxes are made with it. */
+  secret(): Uint8Array {
+    return this.#ledger.write((sql) => {
+      const known = sql.get`SELECT value FROM e2b_secret`?.value;
+      if (known instanceof Uint8Array) return known;
+      const made = randomBytes(32);
+      sql.run`INSERT INTO e2b_secret VALUES (${made})`;
+      return made;
+    });
+  }
+}
+
+function sandboxOf(row: Readonly<Record<string, unknown>>): E2bSandbox {
+  return {
+    id: String(row.id),
+    user: String(row.user),
+    kind: row.kind === 'snapshot' ? 'snapshot' : 'sandbox',
+    template: String(row.template),
+    name: row.name === null ? null : String(row.name),
+    metadata: JSON.parse(String(row.metadata)) as Record<string, string>,
+    startedAt: Number(row.started_at),
+    endAt: row.end_at === null ? null : Number(row.end_at),
+    onTimeout: timeoutActions.find((action) => action === row.on_timeout) ?? 'kill',
+    autoResume: Number(row.auto_resume) === 1,
+  };
+}

@@ -1,0 +1,87 @@
+import { isGeodeError } from '../../core/errors.ts';
+import type { Log } from '../../core/log.ts';
+import type { Sandboxes } from '../../core/persistent.ts';
+import type { E2bSandbox, E2bTable } from './e2b-table.ts';
+
+/** Of a caller who names none. */
+export const defaultTimeoutMs = 300_000;
+/** As long as a paused one is kept from the host's own sweep, and a running one may ask for. */
+export const longestTimeoutMs = 30 * 86_400_000;
+const retryMs = 10_000;
+/** Timers count no further. */
+const longestTimerMs = 2 ** 31 - 1;
+
+/** Ends each sandbox when its time is up: removes it, or pauses it where that was asked for. */
+export class Lifetimes implements Disposable {
+  readonly #table: E2bTable;
+  readonly #sandboxes: Sandboxes;
+  readonly #log: Log;
+  #timer: NodeJS.Timeout | undefined;
+  #isEnding = false;
+  #isOver = false;
+
+  constructor(table: E2bTable, sandboxes: Sandboxes, log: Log) {
+    this.#table = table;
+    this.#sandboxes = sandboxes;
+    this.#log = log;
+    this.#await();
+  }
+
+  /** From now on; null: until somebody says otherwise. */
+  async set({ id, user }: Pick<E2bSandbox, 'id' | 'user'>, timeoutMs: number | null): Promise<void> {
+    this.#table.setEnd(id, timeoutMs === null ? null : Date.now() + timeoutMs);
+    this.#await();
+    if (timeoutMs !== 0) await this.#sandboxes.of(user).extend(id, timeoutMs ?? longestTimeoutMs);
+  }
+
+  [Symbol.dispose](): void {
+    this.#isOver = true;
+    clearTimeout(this.#timer);
+  }
+
+  /** Those that are being ended arm the timer when they are done. */
+  #await(leastMs = 0): void {
+    clearTimeout(this.#timer);
+    if (this.#isOver || this.#isEnding) return;
+    const ends = this.#table.list().flatMap(({ endAt }) => endAt ?? []);
+    if (ends.length === 0) return;
+    const ms = Math.min(Math.max(Math.min(...ends) - Date.now(), leastMs), longestTimerMs);
+    this.#timer = setTimeout(() => void this.#endDue(), ms).unref();
+  }
+
+  async #endDue(): Promise<void> {
+    this.#isEnding = true;
+    let failures = 0;
+    for (const { id, user } of this.#table.list()) {
+      // Meanwhile somebody may have asked for more time, or ended it.
+      const sandbox = this.#isOver ? undefined : this.#table.get(user, id);
+      if (sandbox === undefined || sandbox.endAt === null || sandbox.endAt > Date.now()) continue;
+      try {
+        await this.#end(sandbox);
+      } catch (error) {
+        failures += 1;
+        this.#log.warn({ err: error, sandbox: id }, 'a sandbox whose time is up could not be ended');
+      }
+    }
+    this.#isEnding = false;
+    this.#await(failures > 0 ? retryMs : 0);
+  }
+
+  async #end({ id, user, onTimeout }: E2bSandbox): Promise<void> {
+    const sandboxes = this.#sandboxes.of(user);
+    if (onTimeout === 'kill') {
+      await sandboxes.remove(id);
+      if (!this.#isOver) this.#table.remove(id);
+      return;
+    }
+    try {
+      await sandboxes[onTimeout](id);
+    } catch (error) {
+      // A runtime that cannot freeze keeps the files at least; one that is stopped has nothing to freeze.
+      if (isGeodeError(error, 'cannot_enforce')) await sandboxes.stop(id);
+      else if (isGeodeError(error, 'sandbox_not_found')) this.#table.remove(id);
+      else if (!isGeodeError(error, 'sandbox_stopped')) throw error;
+    }
+    if (!this.#isOver) this.#table.setEnd(id, null);
+  }
+}

@@ -1,0 +1,39 @@
+import { z } from 'zod';
+import { GeodeError } from '../../core/errors.ts';
+import type { PolicyWords } from '../../egress/change-policy.ts';
+
+export const networkSchema = z.strictObject({
+  allow_internet_access: z.boolean().nullish(),
+  allowOut: z.array(z.string()).nullish(),
+  denyOut: z.array(z.string()).nullish(),
+  /** Nothing in a sandbox is public here, whatever this says. */
+  allowPublicTraffic: z.boolean().nullish(),
+  rules: z.undefined({ error: 'Rules for headers cannot be had here: use a binding.' }).optional(),
+  egressProxy: z.undefined({ error: 'A proxy of your own cannot be had here.' }).optional(),
+});
+
+const everything = '0.0.0.0/0';
+
+/**
+ * What a sandbox may reach, in the words of a policy; undefined where nothing was said, which leaves it to the user's
+ * own default. With E2B what is allowed wins over what is denied, here it is the other way round: where that would
+ * matter, it is refused.
+ */
+export function wordsOf({
+  allow_internet_access: internet,
+  allowOut,
+  denyOut,
+}: z.output<typeof networkSchema>): PolicyWords | undefined {
+  const allow = (allowOut ?? []).filter((host) => host !== everything);
+  const deny = (denyOut ?? []).filter((host) => host !== everything);
+  const isClosed = internet === false || (denyOut ?? []).includes(everything);
+  if (allow.length > 0 && deny.length > 0)
+    throw new GeodeError('cannot_enforce', 'What is denied is denied here, whatever else is allowed.', {
+      hint: 'Deny everything (0.0.0.0/0) and allow what is needed, or deny some and allow the rest.',
+    });
+  if (allow.length > 0) return { mode: 'allow-list', allow };
+  if ((allowOut ?? []).includes(everything)) return { mode: 'allow-all', deny };
+  if (isClosed) return { mode: 'deny-all' };
+  if (deny.length > 0) return { mode: 'allow-all', deny };
+  return internet === true ? { mode: 'allow-all' } : undefined;
+}

@@ -1,0 +1,33 @@
+import type { Limits } from '../../core/limits.ts';
+import type { Log } from '../../core/log.ts';
+import type { Sandboxes } from '../../core/persistent.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
+import { E2bTable } from './e2b-table.ts';
+import { Lifetimes } from './lifetimes.ts';
+import { SandboxTokens } from './sandbox-tokens.ts';
+
+/** What the wire of E2B needs beside the host's own parts. One for all servers of a host. */
+export interface E2b extends Disposable {
+  readonly table: E2bTable;
+  readonly tokens: SandboxTokens;
+  readonly lifetimes: Lifetimes;
+  /** Images by the names of templates. */
+  readonly templates: Readonly<Record<string, string>>;
+  /** Of every sandbox that is made here. */
+  readonly limits: Limits;
+}
+
+export function openE2b(
+  ledger: Ledger,
+  { sandboxes, log, ...settings }: { sandboxes: Sandboxes; log: Log } & Pick<E2b, 'templates' | 'limits'>,
+): E2b {
+  const table = new E2bTable(ledger);
+  const lifetimes = new Lifetimes(table, sandboxes, log);
+  return {
+    table,
+    tokens: new SandboxTokens(table.secret()),
+    lifetimes,
+    ...settings,
+    [Symbol.dispose]: () => lifetimes[Symbol.dispose](),
+  };
+}

@@ -1,0 +1,13 @@
+import { posix } from 'node:path';
+import type { PersistentSandbox } from '../../core/persistent.ts';
+
+/** Where programs that were written for E2B keep their files: here that is the workspace. */
+const home = '/home/user';
+
+/** A path as a caller gives it, as one of the sandbox: relative ones begin in the workspace. */
+export function placeOf(path: string, { workdir }: Pick<PersistentSandbox, 'workdir'>): string {
+  const given = path === '~' || path.startsWith('~/') ? `.${path.slice(1)}` : path;
+  const absolute = posix.resolve(workdir, given);
+  if (absolute !== home && !absolute.startsWith(`${home}/`)) return absolute;
+  return posix.join(workdir, absolute.slice(home.length));
+}

@@ -1,0 +1,173 @@
+/** `process.Process`: commands in a sandbox. Each is a process with a journal, as any other of Geode. */
+import type { Context, Hono } from 'hono';
+import { z } from 'zod';
+import { GeodeError } from '../../core/errors.ts';
+import type { PersistentSandbox } from '../../core/persistent.ts';
+import type { Process, ProcessEvent, ProcessFacts } from '../../core/process.ts';
+import type { ApiEnv } from '../environment.ts';
+import { signalOf } from '../events.ts';
+import { untilAborted } from '../until-aborted.ts';
+import { streaming, unary } from './connect-protocol.ts';
+import { placeOf } from './paths.ts';
+import { type Reach, userIn } from './reach.ts';
+
+const size = z.object({ cols: z.int().min(1).max(65_535), rows: z.int().min(1).max(65_535) });
+const pty = z.object({ size });
+const selector = z.object({ pid: z.int() });
+const chosen = z.object({ process: selector });
+const startCall = z.object({
+  process: z.object({
+    cmd: z.string().min(1),
+    args: z.array(z.string()).default([]),
+    envs: z.record(z.string(), z.string()).default({}),
+    cwd: z.string().optional(),
+  }),
+  pty: pty.optional(),
+  tag: z.undefined({ error: 'Tags are not supported: a process is known by its pid.' }).optional(),
+  stdin: z.boolean().default(true),
+});
+const input = z.object({ stdin: z.base64().optional(), pty: z.base64().optional() });
+const signals = { SIGNAL_SIGTERM: 'SIGTERM', SIGNAL_SIGKILL: 'SIGKILL' } as const;
+const signalCall = chosen.extend({ signal: z.enum(['SIGNAL_SIGTERM', 'SIGNAL_SIGKILL']) });
+
+/** What a stream says that has nothing to say. */
+const keepalive = { event: { keepalive: {} } };
+
+export function processCalls(door: Hono<ApiEnv>, reach: Reach): void {
+  const at = (name: string) => `/process.Process/${name}`;
+  door.post(at('Start'), (context) =>
+    streaming(context, startCall, keepalive, (call) => started(reach, context, call)),
+  );
+  door.post(at('Connect'), (context) =>
+    streaming(context, chosen, keepalive, (call) => joined(reach, context, call.process.pid)),
+  );
+  door.post(at('List'), (context) =>
+    unary(context, z.object({}), async () => ({
+      processes: (await running(reach, context)).processes.map(infoOf),
+    })),
+  );
+  door.post(at('SendInput'), (context) =>
+    unary(context, chosen.extend({ input }), async (call) => {
+      const process = await attached(reach, context, call.process.pid);
+      await process.write(Buffer.from(call.input.stdin ?? call.input.pty ?? '', 'base64'));
+      return {};
+    }),
+  );
+  door.post(at('CloseStdin'), (context) =>
+    unary(context, chosen, async (call) => {
+      await (await attached(reach, context, call.process.pid)).closeStdin();
+      return {};
+    }),
+  );
+  door.post(at('Update'), (context) =>
+    unary(context, chosen.extend({ pty: pty.optional() }), async (call) => {
+      const process = await attached(reach, context, call.process.pid);
+      if (call.pty !== undefined) await process.resize(terminal(call.pty));
+      return {};
+    }),
+  );
+  door.post(at('SendSignal'), (context) =>
+    unary(context, signalCall, async (call) => {
+      const { sandbox, facts } = await found(reach, context, call.process.pid);
+      const signal = signalOf(context);
+      await sandbox.signal(facts.id, signals[call.signal], {
+        tree: call.signal === 'SIGNAL_SIGKILL',
+        signal,
+      });
+      return {};
+    }),
+  );
+}
+
+async function* started(
+  reach: Reach,
+  context: Context<ApiEnv>,
+  { process: { cmd, args, envs, cwd }, pty: asked, stdin }: z.output<typeof startCall>,
+): AsyncGenerator<object, void> {
+  const sandbox = await reach(context);
+  const process = await sandbox.spawn(
+    {
+      argv: [cmd, ...args],
+      env: envs,
+      ...(cwd !== undefined && { cwd: placeOf(cwd, sandbox) }),
+      ...userIn(context),
+      ...(asked !== undefined && { pty: terminal(asked) }),
+      interactive: stdin || asked !== undefined,
+      timeoutMs: timeoutIn(context),
+    },
+    { inStep: true, signal: signalOf(context) },
+  );
+  yield* told(context, process, asked !== undefined);
+}
+
+/** What it writes from now on; a caller who leaves ends nothing. */
+async function* joined(reach: Reach, context: Context<ApiEnv>, pid: number): AsyncGenerator<object, void> {
+  const { sandbox, facts } = await found(reach, context, pid);
+  const process = await sandbox.attach(facts.id, { from: facts.offset, signal: signalOf(context) });
+  yield* told(context, process, facts.terminal !== null);
+}
+
+async function* told(
+  context: Context<ApiEnv>,
+  process: Process,
+  hasTerminal: boolean,
+): AsyncGenerator<object, void> {
+  yield { event: { start: { pid: process.pid } } };
+  for await (const event of untilAborted(process, signalOf(context))) {
+    if (event.type === 'output-lost') continue;
+    if (event.type === 'exit') yield { event: { end: endOf(event) } };
+    else yield { event: { data: dataOf(event, hasTerminal) } };
+  }
+  if (context.var.stopping.aborted) throw new GeodeError('stopping', 'The server is stopping');
+}
+
+function dataOf({ type, bytes }: Extract<ProcessEvent, { type: 'stdout' | 'stderr' }>, hasTerminal: boolean) {
+  return { [hasTerminal ? 'pty' : type]: Buffer.from(bytes).toString('base64') };
+}
+
+function endOf({ exitCode, signal, timedOut }: Extract<ProcessEvent, { type: 'exit' }>): object {
+  if (timedOut) throw new GeodeError('timed_out', 'The command took longer than it may.');
+  const status = exitCode === null ? `signal: ${signal}` : `exit status ${exitCode}`;
+  return {
+    exitCode: exitCode ?? -1,
+    exited: exitCode !== null,
+    status,
+    ...(exitCode !== 0 && { error: status }),
+  };
+}
+
+/** The client's own deadline of the call is the command's. */
+function timeoutIn({ req }: Context<ApiEnv>): number | null {
+  const ms = Number(req.header('connect-timeout-ms') ?? 0);
+  return Number.isSafeInteger(ms) && ms > 0 ? ms : null;
+}
+
+function terminal({ size: { cols, rows } }: z.output<typeof pty>) {
+  return { columns: cols, rows };
+}
+
+async function running(reach: Reach, context: Context<ApiEnv>) {
+  const sandbox = await reach(context);
+  const { processes } = await sandbox.processes({ signal: signalOf(context) });
+  return { sandbox, processes: processes.filter(({ state }) => state === 'running') };
+}
+
+async function found(
+  reach: Reach,
+  context: Context<ApiEnv>,
+  pid: number,
+): Promise<{ readonly sandbox: PersistentSandbox; readonly facts: ProcessFacts }> {
+  const { sandbox, processes } = await running(reach, context);
+  const facts = processes.find((each) => each.pid === pid);
+  if (facts === undefined) throw new GeodeError('process_not_found', `No process with the pid ${pid} runs.`);
+  return { sandbox, facts };
+}
+
+async function attached(reach: Reach, context: Context<ApiEnv>, pid: number): Promise<Process> {
+  const { sandbox, facts } = await found(reach, context, pid);
+  return sandbox.attach(facts.id, { from: facts.offset, signal: signalOf(context) });
+}
+
+function infoOf({ pid, argv: [cmd = '', ...args] }: ProcessFacts): object {
+  return { pid, config: { cmd, args, envs: {} } };
+}

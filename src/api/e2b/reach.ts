@@ -1,0 +1,95 @@
+import type { Context } from 'hono';
+import { GeodeError } from '../../core/errors.ts';
+import type { PersistentSandbox } from '../../core/persistent.ts';
+import type { ApiEnv, Caller } from '../environment.ts';
+import { signalOf } from '../events.ts';
+import { startedSandbox } from '../sandbox-of.ts';
+import type { E2bSandbox } from './e2b-table.ts';
+import { defaultTimeoutMs } from './lifetimes.ts';
+import type { E2b } from './open-e2b.ts';
+import { stateOf } from './sandbox-facts.ts';
+import type { SignedUrl } from './sandbox-tokens.ts';
+
+/** The sandbox that a request reaches into, running; whoever asks has shown that they may. */
+export type Reach = (context: Context<ApiEnv>) => Promise<PersistentSandbox>;
+
+/** What the token of a sandbox allows: all that can be done in it. */
+const inSandbox: Omit<Caller, 'user' | 'keyId'> = {
+  scopes: ['sandboxes:read', 'sandboxes:write', 'runs'],
+  actsFor: 'self',
+};
+
+/** Whoever sends the token of a sandbox, or a URL that was signed with it, acts for its user, in that sandbox alone. */
+export function tokenCaller({ table, tokens }: E2b, { req }: Context<ApiEnv>): Caller | undefined {
+  if (!/^\/(e2b\/|files$)/.test(req.path)) return undefined;
+  const id = req.header('e2b-sandbox-id');
+  const token = req.header('x-access-token') ?? req.header('e2b-traffic-access-token');
+  const user = id === undefined || token === undefined ? undefined : tokens.userOf(token, id);
+  if (user !== undefined) return { ...inSandbox, user, keyId: `sandbox ${id}` };
+  const url = signedUrl(req);
+  const signed = url && table.list().find((sandbox) => tokens.isSigned(sandbox, url));
+  return signed && { ...inSandbox, user: signed.user, keyId: `sandbox ${signed.id}` };
+}
+
+/** A token opens its own sandbox and no other. */
+function sandboxOf({ table, tokens }: E2b, { req, var: { caller } }: Context<ApiEnv>): E2bSandbox {
+  const url = signedUrl(req);
+  const id = req.header('e2b-sandbox-id');
+  const found =
+    id === undefined
+      ? url && table.list(caller.user).find((sandbox) => tokens.isSigned(sandbox, url))
+      : table.get(caller.user, id);
+  const isOpen = !caller.keyId.startsWith('sandbox ') || caller.keyId === `sandbox ${found?.id}`;
+  if (found !== undefined && found.kind === 'sandbox' && isOpen) return found;
+  throw new GeodeError('sandbox_not_found', 'The sandbox was not found: it was killed, or its time is up.');
+}
+
+/** One that is paused is resumed where it was made so; otherwise it takes no requests. */
+export function reachIn(e2b: E2b): Reach {
+  return async (context) => {
+    const known = sandboxOf(e2b, context);
+    const { id, autoResume } = known;
+    const isPaused =
+      stateOf(await context.var.sandboxes.inspect(id, { signal: signalOf(context) })) === 'paused';
+    if (isPaused && !autoResume)
+      throw new GeodeError('sandbox_paused', 'The sandbox is paused.', {
+        hint: 'Connect to it to resume it.',
+      });
+    const sandbox = await startedSandbox(context, id);
+    if (isPaused) await e2b.lifetimes.set(known, defaultTimeoutMs);
+    return sandbox;
+  };
+}
+
+const signatureShape = /^v1_[A-Za-z0-9+/]{43}$/;
+/** E2B's name for the sandbox's own user; left out means the same. */
+const ownUsers = ['', 'user'];
+
+/** Only a request for a file can be signed. */
+function signedUrl(req: Context<ApiEnv>['req']): SignedUrl | undefined {
+  const { signature, path = '', username = '', signature_expiration: expires = '' } = req.query();
+  if (signature === undefined || !signatureShape.test(signature) || !req.path.endsWith('/files'))
+    return undefined;
+  // Parts of what is signed stand behind each other: a name that holds some of them would be another request.
+  if (!ownUsers.includes(username)) return undefined;
+  return { signature, path, operation: req.method === 'GET' ? 'read' : 'write', username, expires };
+}
+
+/** Commands are the sandbox's own user's; another is for the runtime to allow. */
+export function userIn({ req }: Context<ApiEnv>): { readonly user?: string } {
+  const [, encoded] = /^Basic +(\S+)$/i.exec(req.header('authorization') ?? '') ?? [];
+  const [name = ''] = Buffer.from(encoded ?? '', 'base64')
+    .toString()
+    .split(':', 1);
+  return ownUsers.includes(name) ? {} : { user: name };
+}
+
+/** Files are the sandbox's own user's, always. */
+export function checkFileUser(context: Context<ApiEnv>): void {
+  const { user = context.req.query('username') ?? '' } = userIn(context);
+  if (!ownUsers.includes(user))
+    throw new GeodeError(
+      'cannot_enforce',
+      `Files are those of the sandbox's own user, not ${JSON.stringify(user)}'s.`,
+    );
+}

@@ -1,0 +1,67 @@
+/** What is said of a sandbox, in E2B's words. */
+import type { PersistentSandbox, SandboxStatus } from '../../core/persistent.ts';
+import { watchMetrics } from '../../sandboxes/metrics.ts';
+import type { E2bSandbox } from './e2b-table.ts';
+import type { E2b } from './open-e2b.ts';
+
+/** The newest guest of E2B whose ways are all here: later ones keep metadata of files, and tell more of changes. */
+const envdVersion = '0.5.7';
+const metricsMs = 200;
+
+/** One that is stopped keeps its files and waits to be connected to, which is what E2B calls paused. */
+export function stateOf({ state }: SandboxStatus): 'running' | 'paused' {
+  return state === 'paused' || state === 'stopped' ? 'paused' : 'running';
+}
+
+export function factsOf(
+  { limits: { cpus, memoryBytes, diskBytes } }: E2b,
+  known: E2bSandbox,
+  status: SandboxStatus,
+) {
+  const mebibytes = (bytes: number | null | undefined) => Math.round((bytes ?? 0) / 1024 ** 2);
+  return {
+    sandboxID: known.id,
+    templateID: known.template,
+    clientID: 'geode',
+    startedAt: new Date(known.startedAt).toISOString(),
+    endAt: new Date(known.endAt ?? Date.now()).toISOString(),
+    cpuCount: Math.max(1, Math.round(cpus ?? 1)),
+    memoryMB: mebibytes(memoryBytes),
+    diskSizeMB: mebibytes(diskBytes),
+    metadata: known.metadata,
+    state: stateOf(status),
+    envdVersion,
+  };
+}
+
+export function openedAnswer({ tokens }: E2b, sandbox: E2bSandbox): object {
+  const token = tokens.of(sandbox);
+  return {
+    sandboxID: sandbox.id,
+    templateID: sandbox.template,
+    clientID: 'geode',
+    envdVersion,
+    envdAccessToken: token,
+    trafficAccessToken: token,
+  };
+}
+
+/** One look, since a share of time needs two moments. */
+export async function metricsOf(sandbox: PersistentSandbox, signal: AbortSignal): Promise<readonly object[]> {
+  const looks = watchMetrics(sandbox, metricsMs, { signal });
+  for await (const { at, cpus, memoryBytes, diskBytes } of looks)
+    return [
+      {
+        timestamp: new Date(at).toISOString(),
+        timestampUnix: Math.floor(at / 1000),
+        cpuCount: Math.max(1, Math.round(cpus.limit ?? 1)),
+        cpuUsedPct: cpus.used * 100,
+        memUsed: memoryBytes.used,
+        memTotal: memoryBytes.limit ?? 0,
+        memCache: 0,
+        diskUsed: diskBytes?.used ?? 0,
+        diskTotal: diskBytes?.limit ?? 0,
+      },
+    ];
+  return [];
+}

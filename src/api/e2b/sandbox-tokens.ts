@@ -1,0 +1,52 @@
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+
+/** What a signed URL allows: one file, to read or to write, until then. */
+export interface SignedUrl {
+  readonly signature: string;
+  readonly path: string;
+  readonly operation: 'read' | 'write';
+  /** As the URL names it; empty where it names none. */
+  readonly username: string;
+  /** In seconds since 1970, as it stands in the URL; empty: it never expires. */
+  readonly expires: string;
+}
+
+interface Owned {
+  readonly user: string;
+  readonly id: string;
+}
+
+/** Tokens that open one sandbox each. They are made of the host's secret, so that none is kept anywhere. */
+export class SandboxTokens {
+  readonly #secret: Uint8Array;
+
+  constructor(secret: Uint8Array) {
+    this.#secret = secret;
+  }
+
+  of({ user, id }: Owned): string {
+    const proof = createHmac('sha256', this.#secret)
+      .update(JSON.stringify([user, id]))
+      .digest('base64url');
+    return `${Buffer.from(user).toString('base64url')}.${proof}`;
+  }
+
+  /** The user whose sandbox a token opens; undefined where it opens another one, or none. */
+  userOf(token: string, id: string): string | undefined {
+    const user = Buffer.from(token.split('.', 1)[0] ?? '', 'base64url').toString();
+    return isEqual(this.of({ user, id }), token) ? user : undefined;
+  }
+
+  isSigned(sandbox: Owned, url: SignedUrl, now = Date.now()): boolean {
+    if (url.expires !== '' && !(Number(url.expires) * 1000 > now)) return false;
+    const parts = [url.path, url.operation, url.username, this.of(sandbox)];
+    if (url.expires !== '') parts.push(url.expires);
+    const hash = createHash('sha256').update(parts.join(':')).digest('base64').replace(/=+$/, '');
+    return isEqual(`v1_${hash}`, url.signature);
+  }
+}
+
+function isEqual(a: string, b: string): boolean {
+  const [one, other] = [Buffer.from(a), Buffer.from(b)];
+  return one.length === other.length && timingSafeEqual(one, other);
+}

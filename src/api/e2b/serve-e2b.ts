@@ -1,0 +1,85 @@
+/**
+ * The wire of E2B, below `/e2b`: its public SDKs work unchanged when both of their addresses point here. Requests about
+ * sandboxes come with a key of Geode; requests into a sandbox with the token that opening it gave.
+ */
+import type { OpenAPIHono } from '@hono/zod-openapi';
+import { type Context, Hono, type MiddlewareHandler } from 'hono';
+import { createMiddleware } from 'hono/factory';
+import { errorCatalogue, GeodeError } from '../../core/errors.ts';
+import type { ApiEnv, ApiParts } from '../environment.ts';
+import { requireScope } from '../guards/auth.ts';
+import { errorOf, problemFor } from '../problems.ts';
+import { limitCommandBody } from '../route.ts';
+import { codeRoutes } from './code-routes.ts';
+import { connectError } from './connect-protocol.ts';
+import { fileRoutes } from './file-routes.ts';
+import { filesystemCalls } from './filesystem-calls.ts';
+import type { E2b } from './open-e2b.ts';
+import { processCalls } from './process-calls.ts';
+import { reachIn } from './reach.ts';
+import { sandboxRoutes } from './sandbox-routes.ts';
+import { snapshotRoutes } from './snapshot-routes.ts';
+
+const calls = ['/process.Process/*', '/filesystem.Filesystem/*'];
+const inside = [...calls, '/files', '/health', '/execute', '/contexts/*'];
+
+export function serveE2b(
+  app: OpenAPIHono<ApiEnv>,
+  parts: ApiParts,
+  authenticated: MiddlewareHandler<ApiEnv>,
+  e2b: E2b,
+): void {
+  const door = new Hono<ApiEnv>();
+  door.onError(answer);
+  door.use(authenticated);
+  door.use((context, next) =>
+    context.req.path.endsWith('/files') ? next() : limitCommandBody(context, next),
+  );
+  for (const path of inside) door.use(path, requireScope('sandboxes:write'));
+  const reach = reachIn(e2b);
+  door.get('/health', async (context) => {
+    await reach(context);
+    return context.body(null, 204);
+  });
+  processCalls(door, reach);
+  filesystemCalls(door, reach);
+  fileRoutes(door, reach);
+  if (parts.contexts !== undefined) codeRoutes(door, reach, parts.contexts);
+
+  const outside = createMiddleware<ApiEnv>(async ({ var: { caller } }, next) => {
+    if (caller.keyId.startsWith('sandbox '))
+      throw new GeodeError('unauthorized', 'The token of a sandbox opens that sandbox only.');
+    await next();
+  });
+  // Also for a look: what is said of a sandbox has its token in it.
+  for (const path of ['/sandboxes/*', '/v2/sandboxes/*', '/snapshots', '/templates/*']) {
+    door.use(path, outside);
+    door.use(path, requireScope('sandboxes:write'));
+  }
+  sandboxRoutes(door, e2b, parts.egress);
+  snapshotRoutes(door, e2b);
+  app.route('/e2b', door);
+
+  // The SDK signs URLs of the server's root, whatever path its address has.
+  const signed = new Hono<ApiEnv>();
+  signed.onError(answer);
+  signed.use('/files', authenticated, requireScope('sandboxes:write'));
+  fileRoutes(signed, reach);
+  app.route('/', signed);
+}
+
+/** Each part of the wire has its own shape of an error. */
+function answer(thrown: unknown, context: Context<ApiEnv>): Response {
+  const path = context.req.path;
+  if (/\/(process\.Process|filesystem\.Filesystem)\//.test(path)) {
+    const { status, body } = connectError(context, thrown);
+    return context.json(body, status === 499 ? 408 : status);
+  }
+  const error = errorOf(thrown, context);
+  const isInside = /^(\/e2b)?\/(files|health|execute|contexts)\b/.test(path);
+  const { status } = errorCatalogue[error.code];
+  // What stands before E2B's sandboxes says so when one is not there.
+  const code = isInside && error.code.startsWith('sandbox_') ? 502 : status === 499 ? 408 : status;
+  const { error: message, hint } = problemFor(context, error);
+  return context.json({ code, message: `${message} ${hint ?? ''}`.trim() }, code);
+}

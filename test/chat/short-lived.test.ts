@@ -1,0 +1,11 @@
+import { expect, it } from 'vitest';
+import { ShortLived } from '../../src/chat/channels/short-lived.ts';
+
+it('something that grows with its use is replaced after so many uses, and stays the same until then', () => {
+  let made = 0;
+  const lived = new ShortLived(() => {
+    made += 1;
+    return made;
+  }, 2);
+  expect([lived.one, lived.one, lived.one, lived.one, lived.one]).toEqual([1, 1, 2, 2, 3]);
+});

@@ -1,0 +1,384 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
+import { Sandbox as CodeSandbox } from '@e2b/code-interpreter';
+import { CommandExitError, FileNotFoundError, Sandbox, TimeoutError } from 'e2b';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { onWall, type Wall } from '../fixtures/walls.ts';
+import { type HostWorld, hostWorld, type OpenedHost } from '../host/world.ts';
+import { eventually } from './harness.ts';
+
+/** E2B's own SDKs against a host, as their users call them. */
+export function e2bSdk(wall: Wall, has: { readonly javascript: boolean; readonly home: boolean }): void {
+  const settings = onWall(inject('engines'), wall);
+  const isMissing = typeof settings === 'string';
+  const skipped = isMissing ? ` (skipped: ${settings})` : '';
+  describe.skipIf(isMissing)(
+    `the public SDK of E2B, unchanged, on ${wall}${skipped}`,
+    { timeout: 180_000 },
+    () => {
+      let world: HostWorld;
+      let opened: OpenedHost;
+      let options: { apiKey: string; apiUrl: string; sandboxUrl: string };
+      let sandbox: Sandbox;
+
+      const connection = (one: OpenedHost, apiKey: string) => {
+        const url = `${one.gateway.url}/e2b`;
+        return { apiKey, apiUrl: url, sandboxUrl: url };
+      };
+
+      beforeAll(async () => {
+        world = hostWorld(isMissing ? {} : settings);
+        opened = await world.open();
+        options = connection(opened, opened.gateway.secret ?? '');
+        sandbox = await Sandbox.create({
+          ...options,
+          metadata: { purpose: 'all of the tests' },
+          envs: { COLOUR: 'blue' },
+        });
+      }, 120_000);
+      afterAll(() => world?.[Symbol.asyncDispose](), 120_000);
+
+      it('API-2: makes a sandbox, finds it, says what it is, and kills it', async () => {
+        const own = await Sandbox.create({
+          ...options,
+          metadata: { 'a key': 'a value & more' },
+          timeoutMs: 60_000,
+        });
+        expect(await own.isRunning()).toBe(true);
+        const info = await own.getInfo();
+        expect(info).toMatchObject({
+          sandboxId: own.sandboxId,
+          metadata: { 'a key': 'a value & more' },
+          state: 'running',
+        });
+        expect(info.endAt.getTime() - info.startedAt.getTime()).toBeGreaterThan(50_000);
+        const listed = await Sandbox.list({
+          ...options,
+          query: { metadata: { 'a key': 'a value & more' } },
+        }).nextItems();
+        expect(listed.map(({ sandboxId }) => sandboxId)).toEqual([own.sandboxId]);
+        const oldest = await Sandbox.list({
+          ...options,
+          order: 'asc',
+          query: { template: 'base' },
+        }).nextItems();
+        expect(oldest.map(({ sandboxId }) => sandboxId)).toEqual([sandbox.sandboxId, own.sandboxId]);
+        const later = { startedAfter: new Date(Date.now() + 60_000) };
+        expect(await Sandbox.list({ ...options, query: later }).nextItems()).toEqual([]);
+        const pages = Sandbox.list({ ...options, limit: 1 });
+        const ids: string[] = [];
+        while (pages.hasNext) ids.push(...(await pages.nextItems()).map(({ sandboxId }) => sandboxId));
+        expect(ids).toEqual([own.sandboxId, sandbox.sandboxId]);
+        expect(await own.kill()).toBe(true);
+        expect(await own.kill()).toBe(false);
+        expect(await own.isRunning()).toBe(false);
+        await expect(own.commands.run('true')).rejects.toThrow(/not running anymore|not found/);
+        await expect(Sandbox.connect(own.sandboxId, options)).rejects.toThrow(/not found/);
+      });
+
+      it('API-2: runs commands, with their output as it comes, their exit code, input, folder and variables', async () => {
+        const pieces: string[] = [];
+        const result = await sandbox.commands.run('echo one; echo two >&2; echo $COLOUR-$SIZE; pwd', {
+          envs: { SIZE: 'large' },
+          cwd: '/home/user',
+          onStdout: (piece) => void pieces.push(piece),
+        });
+        expect(result).toMatchObject({ exitCode: 0, stderr: 'two\n' });
+        expect(result.stdout).toBe('one\nblue-large\n/workspace\n');
+        expect(pieces.join('')).toBe(result.stdout);
+        const failed = await sandbox.commands.run('echo why >&2; exit 3').catch((error: unknown) => error);
+        expect(failed).toBeInstanceOf(CommandExitError);
+        expect(failed).toMatchObject({ exitCode: 3, stderr: 'why\n' });
+        const reading = await sandbox.commands.run('cat; echo end', { background: true, stdin: true });
+        await reading.sendStdin('typed\n');
+        expect((await sandbox.commands.list()).map(({ pid }) => pid)).toContain(reading.pid);
+        await reading.closeStdin();
+        expect((await reading.wait()).stdout).toBe('typed\nend\n');
+      });
+
+      it('API-2: leaves a command running, comes back to it, and kills it', async () => {
+        const first = await sandbox.commands.run('while true; do echo tick; sleep 0.1; done', {
+          background: true,
+          timeoutMs: 0,
+        });
+        await first.disconnect();
+        let heard = '';
+        const again = await sandbox.commands.connect(first.pid, {
+          timeoutMs: 0,
+          onStdout: (piece) => {
+            heard += piece;
+          },
+        });
+        await eventually(async () => heard.includes('tick'), 'the output of the command');
+        expect(await again.kill()).toBe(true);
+        await expect(again.wait()).rejects.toThrow(CommandExitError);
+        expect(await sandbox.commands.kill(first.pid)).toBe(false);
+        await expect(sandbox.commands.run('sleep 60', { timeoutMs: 300 })).rejects.toThrow(TimeoutError);
+        await eventually(
+          async () =>
+            !(await sandbox.commands.list()).some(({ args }) => args.join(' ').includes('sleep 60')),
+          'the end of the command whose time was up',
+        );
+      });
+
+      it('API-2: gives a terminal', async () => {
+        let shown = '';
+        const decoder = new TextDecoder();
+        const terminal = await sandbox.pty.create({
+          ...{ cols: 80, rows: 24, timeoutMs: 0 },
+          onData: (bytes) => {
+            shown += decoder.decode(bytes);
+          },
+        });
+        await sandbox.pty.resize(terminal.pid, { cols: 101, rows: 33 });
+        await sandbox.pty.sendInput(terminal.pid, new TextEncoder().encode('stty size; exit\n'));
+        await terminal.wait();
+        expect(shown).toContain('33 101');
+      });
+
+      it('API-2: writes, reads, lists, moves and removes files', async () => {
+        const { files } = sandbox;
+        expect(await files.write('notes/a.txt', 'first')).toMatchObject({
+          name: 'a.txt',
+          path: '/workspace/notes/a.txt',
+        });
+        expect(await files.read('/home/user/notes/a.txt')).toBe('first');
+        const many = await files.write([
+          { path: 'notes/b.bin', data: new Uint8Array([0, 1, 255]).buffer },
+          { path: 'notes/ü c.txt', data: 'third' },
+        ]);
+        expect(many).toHaveLength(2);
+        expect([...(await files.read('notes/b.bin', { format: 'bytes' }))]).toEqual([0, 1, 255]);
+        const large = Buffer.alloc(3_000_000, 'abc');
+        await files.write('large', new Blob([large]).stream(), { gzip: true });
+        expect(await files.getInfo('large')).toMatchObject({
+          size: large.length,
+          type: 'file',
+          owner: 'user',
+        });
+        expect(await files.makeDir('folder')).toBe(true);
+        expect(await files.makeDir('folder')).toBe(false);
+        await files.rename('notes/a.txt', 'folder/z.txt');
+        expect(await files.exists('notes/a.txt')).toBe(false);
+        const listed = await files.list('.', { depth: 2 });
+        expect(listed.map(({ path }) => path)).toEqual(
+          expect.arrayContaining(['/workspace/folder/z.txt', '/workspace/notes/ü c.txt']),
+        );
+        await files.remove('folder');
+        expect(await files.exists('folder/z.txt')).toBe(false);
+        await expect(files.read('nowhere')).rejects.toThrow(FileNotFoundError);
+        await expect(files.list('large')).rejects.toThrow(/not a directory/);
+        const seen = has.home ? '/home/user/notes' : 'notes';
+        expect((await sandbox.commands.run(`cat "${seen}/ü c.txt"`)).stdout).toBe('third');
+      });
+
+      it('API-2: refuses files that are not whole, and files as another user, and leaves what was there', async () => {
+        const { files } = sandbox;
+        await files.write('packed.txt', 'before');
+        const token = Reflect.get(sandbox, 'envdAccessToken') as string;
+        const packed = gzipSync(Buffer.alloc(100_000, 'x'));
+        const send = (body: Uint8Array<ArrayBuffer>, encoding: string) =>
+          fetch(`${options.apiUrl}/files?path=packed.txt`, {
+            method: 'POST',
+            body,
+            headers: {
+              'content-type': 'application/octet-stream',
+              'content-encoding': encoding,
+              'e2b-sandbox-id': sandbox.sandboxId,
+              'x-access-token': token,
+            },
+          });
+        expect((await send(new Uint8Array(packed.subarray(0, 40)), 'gzip')).status).toBe(400);
+        expect((await send(new Uint8Array([1, 2, 3]), 'gzip')).status).toBe(400);
+        expect((await send(new Uint8Array(packed), 'br')).status).toBe(415);
+        expect(await files.read('packed.txt')).toBe('before');
+        expect((await send(new Uint8Array(packed), 'gzip')).status).toBe(200);
+        expect((await files.read('packed.txt')).length).toBe(100_000);
+        await expect(files.write('a.txt', 'a', { user: 'root' })).rejects.toThrow(/root/);
+        await expect(files.list('.', { user: 'root' })).rejects.toThrow(/root/);
+      });
+
+      it('API-2: says what is wrong with a stream in its own words', async () => {
+        await expect(sandbox.files.watchDir('nowhere', () => {})).rejects.toThrow(FileNotFoundError);
+        await expect(sandbox.commands.connect(999_999)).rejects.toThrow(/999999/);
+        await expect(sandbox.commands.run('true', { cwd: '/nowhere' })).rejects.toThrow(/nowhere/);
+      });
+
+      it('API-2: tells of changes in a folder', async () => {
+        await sandbox.files.makeDir('watched');
+        const seen: string[] = [];
+        const watch = await sandbox.files.watchDir(
+          'watched',
+          ({ name, type }) => void seen.push(`${type} ${name}`),
+        );
+        await sandbox.files.write('watched/new.txt', 'new');
+        await eventually(async () => seen.some((event) => event.endsWith(' new.txt')), 'the change');
+        await watch.stop();
+      });
+
+      it('API-2: signs URLs that read and write one file, and nothing else', async () => {
+        await sandbox.files.write('signed.txt', 'by URL');
+        const url = await sandbox.downloadUrl('signed.txt', { useSignatureExpiration: 60 });
+        expect(await (await fetch(url)).text()).toBe('by URL');
+        const other = new URL(url);
+        other.searchParams.set('path', 'notes/b.bin');
+        expect((await fetch(other)).status).toBe(401);
+        const late = await sandbox.downloadUrl('signed.txt', { useSignatureExpiration: -1 });
+        expect((await fetch(late)).status).toBe(401);
+        const form = new FormData();
+        form.append('file', new Blob(['uploaded']), 'signed.txt');
+        expect(
+          (await fetch(await sandbox.uploadUrl('signed.txt'), { method: 'POST', body: form })).status,
+        ).toBe(200);
+        expect(await sandbox.files.read('signed.txt')).toBe('uploaded');
+      });
+
+      it('API-2: ends a sandbox when its time is up, and takes more time', async () => {
+        const short = await Sandbox.create({ ...options, timeoutMs: 1_000 });
+        const kept = await Sandbox.create({ ...options, timeoutMs: 1_000 });
+        await kept.setTimeout(60_000);
+        await eventually(async () => !(await short.isRunning()), 'the end of its time');
+        expect((await opened.host.sandboxes.all()).map(({ chat }) => chat)).not.toContain(short.sandboxId);
+        expect(await kept.isRunning()).toBe(true);
+        await kept.kill();
+      });
+
+      it('API-2: pauses with all that runs, and goes on when somebody connects', async () => {
+        const own = await Sandbox.create(options);
+        const counting = await own.commands.run(
+          'i=0; while true; do i=$((i+1)); echo $i > count; sleep 0.05; done',
+          {
+            ...{ background: true, timeoutMs: 0 },
+          },
+        );
+        await eventually(() => own.files.exists('count'), 'the count');
+        expect(await own.pause()).toBe(true);
+        expect(await own.pause()).toBe(false);
+        expect(await own.getMetrics()).toEqual([]);
+        await expect(own.setTimeout(1_000)).rejects.toThrow(/paused/);
+        expect((await Sandbox.getInfo(own.sandboxId, options)).state).toBe('paused');
+        await expect(own.commands.run('true')).rejects.toThrow();
+        const again = await Sandbox.connect(own.sandboxId, options);
+        const before = Number(await again.files.read('count'));
+        await eventually(async () => Number(await again.files.read('count')) > before, 'a higher count');
+        expect((await again.commands.list()).map(({ pid }) => pid)).toContain(counting.pid);
+        await again.kill();
+      });
+
+      it('API-2: pauses when its time is up where that was asked for, and wakes by a request', async () => {
+        const paused = async ({ sandboxId }: Sandbox) =>
+          (await Sandbox.getInfo(sandboxId, options)).state === 'paused';
+        const lifecycle = { onTimeout: 'pause', autoResume: true } as const;
+        const waking = await Sandbox.create({ ...options, timeoutMs: 1_000, lifecycle });
+        await eventually(() => paused(waking), 'the pause');
+        expect((await waking.commands.run('echo awake')).stdout).toBe('awake\n');
+        expect((await waking.getInfo()).endAt.getTime()).toBeGreaterThan(Date.now() + 200_000);
+        await waking.kill();
+        const onTimeout = { action: 'pause', keepMemory: false } as const;
+        const files = await Sandbox.create({ ...options, timeoutMs: 2_000, lifecycle: { onTimeout } });
+        await files.commands.run('sleep 1000', { background: true, timeoutMs: 0 });
+        await files.files.write('kept.txt', 'kept');
+        await eventually(() => paused(files), 'the stop');
+        await expect(files.commands.run('true')).rejects.toThrow();
+        const again = await Sandbox.connect(files.sandboxId, options);
+        expect(await again.files.read('kept.txt')).toBe('kept');
+        expect(await again.commands.list()).toEqual([]);
+        await again.kill();
+      });
+
+      it('API-2: forks, and keeps snapshots that outlive their sandbox', async () => {
+        const own = await Sandbox.create(options);
+        await own.files.write('state.txt', 'one');
+        const [fork] = await own.fork();
+        if (!(fork instanceof Sandbox)) throw new Error('no fork');
+        const { snapshotId } = await own.createSnapshot({ name: 'before' });
+        await own.files.write('state.txt', 'two');
+        expect(await fork.files.read('state.txt')).toBe('one');
+        const known = await own.listSnapshots().nextItems();
+        expect(known).toEqual([{ snapshotId, names: ['before'] }]);
+        await own.kill();
+        const restored = await Sandbox.create(snapshotId, options);
+        expect(await restored.files.read('state.txt')).toBe('one');
+        for (const each of [fork, restored]) await each.kill();
+        expect(await Sandbox.deleteSnapshot(snapshotId, options)).toBe(true);
+        expect(await Sandbox.deleteSnapshot(snapshotId, options)).toBe(false);
+      });
+
+      it('API-2: has no network unless it is asked for, and refuses what it cannot do', async () => {
+        const policy = async ({ sandboxId }: Sandbox) =>
+          (await opened.host.sandboxes.of('local').egress(sandboxId))?.policy;
+        const closed = await Sandbox.create({ ...options, allowInternetAccess: false });
+        expect((await policy(closed))?.mode).toBe('deny-all');
+        await closed.updateNetwork({ allowOut: ['example.com'], denyOut: ['0.0.0.0/0'] });
+        expect(await policy(closed)).toMatchObject({ mode: 'allow-list', allow: [{ host: 'example.com' }] });
+        await closed.kill();
+        expect(await policy(sandbox)).toBeUndefined();
+        await expect(Sandbox.create('no-such-template', options)).rejects.toThrow(/no-such-template/);
+        await expect(Sandbox.create({ ...options, volumeMounts: { '/data': 'volume' } })).rejects.toThrow(
+          /Volumes/,
+        );
+        const metrics = await sandbox.getMetrics();
+        expect(metrics[0]?.memUsed).toBeGreaterThan(0);
+      });
+
+      it('API-2: runs code that remembers, with its results', async () => {
+        const code = await CodeSandbox.create(options);
+        // Two at once are the first: both run in the same interpreter.
+        await Promise.all([code.runCode('x = 40'), code.runCode('y = 1')]);
+        await code.runCode('x += y');
+        const execution = await code.runCode('print("out"); x + 1');
+        expect(execution).toMatchObject({ text: '42', logs: { stdout: ['out\n'] } });
+        expect((await code.runCode('1 / 0')).error).toMatchObject({ name: 'ZeroDivisionError' });
+        expect((await code.runCode('pass')).executionCount).toBe(6);
+        const language = has.javascript ? 'javascript' : 'python';
+        const other = await code.createCodeContext({ language });
+        expect((await code.runCode('6 * 7', { context: other })).text).toBe('42');
+        const languages = (await code.listCodeContexts()).map((each) => each.language);
+        expect(languages.toSorted()).toEqual([language, 'python']);
+        await code.removeCodeContext(other);
+        await code.kill();
+      });
+
+      it('API-2, SEC-2: shows nothing of one user to another, whatever token or key they have', async () => {
+        const stranger = opened.host.keys.create({
+          user: 'stranger',
+          scopes: ['sandboxes:read', 'sandboxes:write', 'runs'],
+        });
+        const theirs = connection(opened, stranger.secret);
+        expect(await Sandbox.list(theirs).nextItems()).toEqual([]);
+        await expect(Sandbox.connect(sandbox.sandboxId, theirs)).rejects.toThrow(/not found/);
+        expect(await Sandbox.kill(sandbox.sandboxId, theirs)).toBe(false);
+        const own = await Sandbox.create(theirs);
+        const token = Reflect.get(own, 'envdAccessToken') as string;
+        const get = (id: string, headers: Record<string, string>, path = 'health') =>
+          fetch(`${theirs.apiUrl}/${path}`, { headers: { 'e2b-sandbox-id': id, ...headers } });
+        expect((await get(own.sandboxId, { 'x-access-token': token })).status).toBe(204);
+        expect((await get(sandbox.sandboxId, { 'x-access-token': token })).status).toBe(401);
+        expect((await get(own.sandboxId, {})).status).toBe(401);
+        // The token of a sandbox makes and lists no others.
+        expect((await get(own.sandboxId, { 'x-access-token': token }, 'v2/sandboxes')).status).toBe(401);
+        const reader = opened.host.keys.create({ user: 'local', scopes: ['sandboxes:read'] });
+        await expect(Sandbox.create(connection(opened, reader.secret))).rejects.toThrow(/scope/);
+        await own.kill();
+      });
+
+      it('API-2: keeps sandboxes, their tokens and their time over a restart of the host', async () => {
+        const long = await Sandbox.create({ ...options, timeoutMs: 600_000 });
+        await long.files.write('kept.txt', 'still here');
+        const short = await Sandbox.create({ ...options, timeoutMs: 2_000 });
+        await opened[Symbol.asyncDispose]();
+        await delay(2_000);
+        opened = await world.open();
+        options = connection(opened, options.apiKey);
+        const again = await Sandbox.connect(long.sandboxId, options);
+        expect(await again.files.read('kept.txt')).toBe('still here');
+        await eventually(
+          async () =>
+            (await Sandbox.list(options).nextItems()).every(({ sandboxId }) => sandboxId !== short.sandboxId),
+          'the end of the one whose time was up meanwhile',
+        );
+        await again.kill();
+      });
+    },
+  );
+}
