@@ -19,12 +19,12 @@ export class ConversationTable {
 
   find(user: string, chat: string): ConversationRow | undefined {
     const row = this.#ledger.read(
-      (sql) => sql.get`SELECT c.*, max(e.seq) AS seq,
+      (sql) => sql.get`SELECT c.*,
+          (SELECT max(seq) FROM agent_events e WHERE e.conversation = c.id) AS seq,
           (SELECT count(*) FROM agent_turns t WHERE t.conversation = c.id) AS turns,
           (SELECT count(*) FROM agent_turns t WHERE t.conversation = c.id AND t.ended_at IS NULL) AS open,
           (SELECT sum(cost) FROM agent_turns t WHERE t.conversation = c.id) AS cost
-        FROM agent_conversations c LEFT JOIN agent_events e ON e.conversation = c.id
-        WHERE c.user = ${user} AND c.chat = ${chat} GROUP BY c.id`,
+        FROM agent_conversations c WHERE c.user = ${user} AND c.chat = ${chat}`,
     );
     return row === undefined ? undefined : conversationOf(row);
   }

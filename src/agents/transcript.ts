@@ -1,12 +1,14 @@
 import type { AgentHappening, AgentTurnRecord, DriverName } from '../core/agent.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Sql } from '../ledger/sql.ts';
+import type { TurnRow } from './turn-table.ts';
 
 const pageSize = 50;
 
 /** Keeps a turn that ends now, for good: events go when there are too many, and with their conversation. */
-export function recordTurn(sql: Sql, turn: string, now: number): void {
-  const events = sql.all`SELECT body FROM agent_events WHERE turn = ${turn} ORDER BY seq`.map(
+export function recordTurn(sql: Sql, { id: turn, conversation }: TurnRow, now: number): void {
+  const events = sql.all`SELECT body FROM agent_events WHERE conversation = ${conversation}
+    AND seq >= (SELECT first_seq FROM agent_turns WHERE id = ${turn}) AND turn = ${turn} ORDER BY seq`.map(
     ({ body }) => JSON.parse(String(body)) as AgentHappening,
   );
   sql.run`INSERT INTO agent_transcript (user, chat, conversation, turn, driver, started_at, ended_at, events)

@@ -98,7 +98,7 @@ export class TurnTable {
     const now = Date.now();
     this.#ledger.write((sql) => {
       for (const happening of happenings) addEvent(sql, turn.conversation, turn.id, happening);
-      recordTurn(sql, turn.id, now);
+      recordTurn(sql, turn, now);
       sql.run`UPDATE agent_turns SET ended_at = ${now} WHERE id = ${turn.id}`;
       sql.run`UPDATE agent_conversations SET active_at = ${now} WHERE id = ${turn.conversation}`;
       sql.run`DELETE FROM agent_events WHERE conversation = ${turn.conversation} AND seq <= (
@@ -120,7 +120,7 @@ export class TurnTable {
     return this.#ledger
       .read(
         (sql) => sql.all`SELECT * FROM agent_events WHERE conversation = ${turn.conversation}
-          AND turn = ${turn.id} ORDER BY seq`,
+          AND seq >= (SELECT first_seq FROM agent_turns WHERE id = ${turn.id}) AND turn = ${turn.id} ORDER BY seq`,
       )
       .map(eventOf);
   }

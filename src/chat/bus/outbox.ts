@@ -3,7 +3,10 @@ import { GeodeError } from '../../core/errors.ts';
 import type { Sql } from '../../ledger/connection.ts';
 import { replyOf } from './rows.ts';
 
-/** The outbox's statements, each for a transaction that its caller has begun. */
+/**
+ * The outbox's statements, each for a transaction that its caller has begun. SQLite takes an index of some rows only
+ * where a statement repeats the words that chose them, so that the cost of none grows with what was sent before.
+ */
 
 /** False for a key that is known. */
 export function storeReply(sql: Sql, reply: NewReply, now: number): boolean {
@@ -24,7 +27,7 @@ export function claimNextReply(
 ): ReplyClaim | undefined {
   const cutOff = 'The process that sent it did not say how it ended.';
   sql.run`UPDATE bus_outbox SET state = iif(repeatable, 'waiting', 'unknown'), reason = ${cutOff}
-    WHERE channel = ${channel} AND state = 'sending' AND lease_until <= ${now}`;
+    WHERE channel = ${channel} AND state IN ('waiting', 'sending') AND state = 'sending' AND lease_until <= ${now}`;
   const head = sql.get`SELECT id, epoch FROM bus_outbox AS reply
     WHERE channel = ${channel} AND state IN ('waiting', 'sending') AND state = 'waiting' AND due <= ${now}
       AND NOT EXISTS (SELECT 1 FROM bus_outbox AS older
