@@ -32,7 +32,7 @@ export async function gatewayWorld(
 ): Promise<GatewayWorld> {
   await using opened = new AsyncDisposableStack();
   const telegram = shared ?? opened.use(await startTelegram());
-  const model = opened.use(await startModelServer(script));
+  const model = opened.use(await startModelServer(script, { keepsCalls: false }));
   const world = opened.use(
     hostWorld({
       GEODE_PROVIDERS_SERVICES: JSON.stringify({
