@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
-import { fileURLToPath } from 'node:url';
 import { pack } from 'tar-stream';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { namesUser, noAccounts, withUser } from '../../src/runtimes/accounts.ts';
@@ -11,8 +10,8 @@ import { homeLabel, roomLabel } from '../../src/runtimes/docker/traces.ts';
 import { containerName, homeOf } from '../../src/runtimes/home.ts';
 import { eventually, type Harness, openHarness } from '../contracts/harness.ts';
 
-/** A file that a test image lets `etc/passwd` lead to. */
-const onHost = fileURLToPath(import.meta.url);
+/** A file of this machine that a test image lets `etc/passwd` lead to, and that no test image has. */
+const onHost = '/usr/lib/os-release';
 type Entry = Parameters<ReturnType<typeof pack>['entry']>[0];
 
 const user = { uid: 1000, gid: 1001 };
