@@ -204,6 +204,25 @@ export function e2bSdk(wall: Wall, has: { readonly javascript: boolean; readonly
         await expect(sandbox.commands.run('true', { cwd: '/nowhere' })).rejects.toThrow(/nowhere/);
       });
 
+      it('API-2: says that it is alive while a command is silent, as often as it is asked to', async () => {
+        const call = JSON.stringify({ process: { cmd: '/bin/sleep', args: ['2.5'] }, stdin: false });
+        const head = Buffer.alloc(5);
+        head.writeUInt32BE(call.length, 1);
+        const response = await fetch(`${options.apiUrl}/process.Process/Start`, {
+          method: 'POST',
+          body: new Uint8Array(Buffer.concat([head, Buffer.from(call)])),
+          headers: {
+            'content-type': 'application/connect+json',
+            'keepalive-ping-interval': '1',
+            'e2b-sandbox-id': sandbox.sandboxId,
+            'x-access-token': Reflect.get(sandbox, 'envdAccessToken') as string,
+          },
+        });
+        const stream = await response.text();
+        expect(stream.match(/"keepalive":\{\}/g)?.length).toBeGreaterThanOrEqual(1);
+        expect(stream).toContain('"exitCode":0');
+      });
+
       it('API-2: tells of changes in a folder', async () => {
         await sandbox.files.makeDir('watched');
         const seen: string[] = [];
@@ -336,6 +355,10 @@ export function e2bSdk(wall: Wall, has: { readonly javascript: boolean; readonly
         const languages = (await code.listCodeContexts()).map((each) => each.language);
         expect(languages.toSorted()).toEqual([language, 'python']);
         await code.removeCodeContext(other);
+        // What ran is gone with its memory: code begins anew, and does not fail for what was there before.
+        await code.pause({ keepMemory: false });
+        const anew = await CodeSandbox.connect(code.sandboxId, options);
+        expect((await anew.runCode('"x" in globals()')).text).toBe('False');
         await code.kill();
       });
 

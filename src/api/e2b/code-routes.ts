@@ -15,11 +15,11 @@ import { toldMeanwhile } from '../told-meanwhile.ts';
 import { bodyOf } from './json-body.ts';
 import type { Reach } from './reach.ts';
 
-const languages: Readonly<Record<string, ContextLanguage>> = {
-  python: 'python',
-  javascript: 'javascript',
-  js: 'javascript',
-};
+const languages: ReadonlyMap<string, ContextLanguage> = new Map([
+  ['python', 'python'],
+  ['javascript', 'javascript'],
+  ['js', 'javascript'],
+]);
 const executeBody = z.object({
   code: z.string(),
   context_id: z.string().nullish(),
@@ -138,11 +138,11 @@ function opened({ user, chat }: Place, contexts: LiveContexts, language: Context
 }
 
 function languageOf(name: string | null | undefined): ContextLanguage {
-  const language = Object.hasOwn(languages, name || 'python') ? languages[name || 'python'] : undefined;
+  const language = languages.get(name || 'python');
   if (language !== undefined) return language;
   throw new GeodeError(
     'invalid_input',
-    `There is no context for ${name}: ${Object.keys(languages).join(', ')}.`,
+    `There is no context for ${name}: ${[...languages.keys()].join(', ')}.`,
   );
 }
 

@@ -12,6 +12,7 @@ import type { ApiEnv } from '../environment.ts';
 import { errorOf, problemFor } from '../problems.ts';
 import { jsonOf } from './json-body.ts';
 
+/** Of a message that came packed; what is sent is limited before it comes here. */
 const mostBytes = 16 * 1024 ** 2;
 const headBytes = 5;
 const isCompressed = 1;
@@ -103,9 +104,7 @@ function frame(flags: number, message: object): Uint8Array {
 }
 
 async function bytesOf({ req }: Context<ApiEnv>): Promise<Buffer> {
-  const bytes = Buffer.from(await req.arrayBuffer());
-  if (bytes.length <= mostBytes) return bytes;
-  throw new GeodeError('too_large', `A call has at most ${mostBytes} bytes.`);
+  return Buffer.from(await req.arrayBuffer());
 }
 
 async function unzipped(bytes: Uint8Array): Promise<Buffer> {
@@ -116,29 +115,7 @@ async function unzipped(bytes: Uint8Array): Promise<Buffer> {
   }
 }
 
-/** Codes of the protocol that say more than the status of ours. */
-const special: Partial<Record<ErrorCode, string>> = {
-  file_exists: 'already_exists',
-  sandbox_not_found: 'unavailable',
-  sandbox_gone: 'unavailable',
-  sandbox_stopped: 'unavailable',
-  sandbox_paused: 'unavailable',
-};
-
-const byStatus: Readonly<Record<number, string>> = {
-  401: 'unauthenticated',
-  403: 'permission_denied',
-  404: 'not_found',
-  409: 'failed_precondition',
-  429: 'resource_exhausted',
-  499: 'canceled',
-  502: 'unavailable',
-  503: 'unavailable',
-  504: 'deadline_exceeded',
-  507: 'resource_exhausted',
-};
-
-/** The statuses that the protocol has for its codes. */
+/** The protocol's codes, with the statuses that it has for them. */
 const statusOf = {
   unavailable: 503,
   unauthenticated: 401,
@@ -152,12 +129,34 @@ const statusOf = {
   internal: 500,
   invalid_argument: 400,
 } as const;
+type ConnectCode = keyof typeof statusOf;
+
+/** Codes that say more than the status of ours. */
+const special: Partial<Record<ErrorCode, ConnectCode>> = {
+  file_exists: 'already_exists',
+  sandbox_not_found: 'unavailable',
+  sandbox_gone: 'unavailable',
+  sandbox_stopped: 'unavailable',
+  sandbox_paused: 'unavailable',
+};
+
+const byStatus: Readonly<Record<number, ConnectCode>> = {
+  401: 'unauthenticated',
+  403: 'permission_denied',
+  404: 'not_found',
+  409: 'failed_precondition',
+  429: 'resource_exhausted',
+  499: 'canceled',
+  502: 'unavailable',
+  503: 'unavailable',
+  504: 'deadline_exceeded',
+  507: 'resource_exhausted',
+};
 
 export function connectError(context: Context<ApiEnv>, thrown: unknown) {
   const error = errorOf(thrown, context);
   const { status } = errorCatalogue[error.code];
   const code = special[error.code] ?? byStatus[status] ?? (status >= 500 ? 'internal' : 'invalid_argument');
-  const known = Object.hasOwn(statusOf, code) ? (code as keyof typeof statusOf) : 'internal';
   const { error: message, hint } = problemFor(context, error);
-  return { status: statusOf[known], body: { code, message: `${message} ${hint ?? ''}`.trim() } };
+  return { status: statusOf[code], body: { code, message: `${message} ${hint ?? ''}`.trim() } };
 }

@@ -46,11 +46,21 @@ export class Lifetimes implements Disposable {
     const ends = this.#table.list().flatMap(({ endAt }) => endAt ?? []);
     if (ends.length === 0) return;
     const ms = Math.min(Math.max(Math.min(...ends) - Date.now(), leastMs), longestTimerMs);
-    this.#timer = setTimeout(() => void this.#endDue(), ms).unref();
+    this.#timer = setTimeout(() => void this.#tend(), ms).unref();
   }
 
-  async #endDue(): Promise<void> {
+  async #tend(): Promise<void> {
     this.#isEnding = true;
+    const failures = await this.#endDue().catch((error: unknown) => {
+      this.#log.error({ err: error }, 'the sandboxes whose time is up cannot be read');
+      return 1;
+    });
+    this.#isEnding = false;
+    this.#await(failures > 0 ? retryMs : 0);
+  }
+
+  /** Gives how many could not be ended. */
+  async #endDue(): Promise<number> {
     let failures = 0;
     for (const { id, user } of this.#table.list()) {
       // Meanwhile somebody may have asked for more time, or ended it.
@@ -63,8 +73,7 @@ export class Lifetimes implements Disposable {
         this.#log.warn({ err: error, sandbox: id }, 'a sandbox whose time is up could not be ended');
       }
     }
-    this.#isEnding = false;
-    this.#await(failures > 0 ? retryMs : 0);
+    return failures;
   }
 
   async #end({ id, user, onTimeout }: E2bSandbox): Promise<void> {
