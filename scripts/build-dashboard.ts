@@ -110,7 +110,7 @@ function checkBudgets(built: string): void {
 }
 
 function fingerprintOf(): string {
-  const sources = globSync(['dashboard/src/**/*', 'dashboard/*.*', 'src/{client,core,api/schemas}/**/*.ts'], {
+  const sources = globSync(['dashboard/src/**/*', 'dashboard/*.*', 'src/{client,core,contract}/**/*.ts'], {
     cwd: root,
   });
   const hash = createHash('sha256');

@@ -3,7 +3,9 @@ import { writeFileSync } from 'node:fs';
 import { agentSchemaDocument } from './agent-schema-document.ts';
 import { commandsDocument } from './commands-document.ts';
 import { errorsDocument } from './errors-document.ts';
+import { openApiDocument } from './openapi-document.ts';
 
 writeFileSync(new URL('../docs/errors.md', import.meta.url), errorsDocument());
 writeFileSync(new URL('../docs/commands.md', import.meta.url), await commandsDocument());
 writeFileSync(new URL('../docs/agent-stdin.schema.json', import.meta.url), agentSchemaDocument());
+writeFileSync(new URL('../docs/openapi.json', import.meta.url), await openApiDocument());

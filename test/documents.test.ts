@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { commandsDocument } from '../scripts/commands-document.ts';
 import { errorsDocument } from '../scripts/errors-document.ts';
+import { openApiDocument } from '../scripts/openapi-document.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
@@ -16,6 +17,11 @@ describe('documents', () => {
   it('docs/errors.md is what the catalogue says', () => {
     expect(readFileSync(join(root, 'docs/errors.md'), 'utf8'), 'run npm run docs').toBe(errorsDocument());
   });
+
+  it('docs/openapi.json is what a host says: the API changes on purpose only', async () => {
+    const written = readFileSync(join(root, 'docs/openapi.json'), 'utf8');
+    expect(JSON.parse(written), 'run npm run docs').toEqual(JSON.parse(await openApiDocument()));
+  }, 60_000);
 
   it('every link and every path in a document leads somewhere', () => {
     const dead = documents().flatMap((file) => {

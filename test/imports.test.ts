@@ -8,14 +8,14 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 /** What each folder imports of the others. A folder stands above everything that it imports. */
 const allowed: Readonly<Record<string, string>> = {
   'index.ts': 'app.ts config core sandboxes shell',
-  dashboard: 'api/schemas client config core runs sandboxes',
-  cli: 'agents api api/schemas app.ts client config core egress host journals ledger link mcp memory package.json runs runtimes sandboxes shell solve',
+  dashboard: 'client config contract core runs sandboxes',
+  cli: 'agents api app.ts client config contract core egress host journals ledger link mcp memory package.json runs runtimes sandboxes shell solve',
   host: 'agents api app.ts approvals chat client config core egress images ledger link mcp models pool previews runs runtimes sandboxes solve',
   'app.ts': 'agents config core egress journals ledger memory runs runtimes sandboxes',
   mcp: 'api client core ledger',
-  client: 'api/schemas config core journals runs sandboxes',
-  api: 'api/schemas chat config core egress journals ledger previews runs runtimes sandboxes solve',
-  'api/schemas': 'config core',
+  client: 'config contract core journals runs sandboxes',
+  api: 'chat config contract core egress journals ledger previews runs runtimes sandboxes solve',
+  contract: 'config core',
   chat: 'core ledger',
   agents: 'config core journals ledger models package.json shell solve',
   solve: 'core ledger runs',
@@ -40,9 +40,9 @@ const allowed: Readonly<Record<string, string>> = {
 
 /** These run in a browser too: of the host's own parts they take types, which are gone when the code runs. */
 const browserSafe = {
-  'api/schemas': ['config', 'core'],
-  client: ['api/schemas', 'core'],
-  dashboard: ['api/schemas', 'client', 'core'],
+  contract: ['config', 'core'],
+  client: ['contract', 'core'],
+  dashboard: ['contract', 'client', 'core'],
 };
 
 describe('imports between folders', () => {
@@ -141,9 +141,7 @@ function read(file: string): string {
   return readFileSync(join(root, file), 'utf8');
 }
 
-/** The schemas are a folder of their own: they are the part of the API that its clients share. */
 function folderOf(file: string): string {
   const [first = '', second = ''] = relative('src', file).split('/');
-  if (first !== '..') return first === 'api' && second === 'schemas' ? 'api/schemas' : first;
-  return second;
+  return first === '..' ? second : first;
 }

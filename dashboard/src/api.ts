@@ -1,11 +1,11 @@
 /** The API of the host that served this page; the cookie of the session goes with every request. */
 
-import { chatSegment } from '../../src/api/schemas/encoding.ts';
-import type { WireMachine } from '../../src/api/schemas/server.ts';
-import type { WireSession } from '../../src/api/schemas/session.ts';
-import { socketProtocol } from '../../src/api/schemas/socket-frames.ts';
 import { createClient, GeodeError } from '../../src/client/client.ts';
 import { parseJson, problemError } from '../../src/client/send.ts';
+import { chatSegment } from '../../src/contract/encoding.ts';
+import type { WireMachine } from '../../src/contract/server.ts';
+import type { WireSession } from '../../src/contract/session.ts';
+import { socketProtocol } from '../../src/contract/socket-frames.ts';
 
 /** Where this page is: behind a proxy, some path. */
 const basePath = location.pathname.replace(/[^/]*$/, '');

@@ -1,4 +1,4 @@
-import type { Scope } from '../../src/api/schemas/keys.ts';
+import type { Scope } from '../../src/contract/keys.ts';
 
 /** As the API has them; that list itself would bring the whole of zod along. */
 const known: Readonly<Record<Scope, true>> = {

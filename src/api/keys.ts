@@ -7,11 +7,11 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { type Scope, scopes } from '../contract/keys.ts';
 import { GeodeError } from '../core/errors.ts';
 import { checkUser } from '../core/identity.ts';
 import { Connection } from '../ledger/connection.ts';
 import { type Chapter, migrate } from '../ledger/migrate.ts';
-import { type Scope, scopes } from './schemas/keys.ts';
 
 export { type Scope, scopes };
 

@@ -2,9 +2,9 @@
 import type { Hook } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { HTTPException } from 'hono/http-exception';
+import type { Problem } from '../contract/problem.ts';
 import { type ErrorCode, errorCatalogue, GeodeError, isGeodeError, reasonOf } from '../core/errors.ts';
 import type { ApiEnv, Caller } from './environment.ts';
-import type { Problem } from './schemas/problem.ts';
 
 export function answerProblem(thrown: unknown, context: Context<ApiEnv>): Response {
   const error = errorOf(thrown, context);

@@ -2,9 +2,9 @@
 import type { RouteConfig, RouteHandler } from '@hono/zod-openapi';
 import { bodyLimit } from 'hono/body-limit';
 import { type ZodType, z } from 'zod';
+import { problemSchema } from '../contract/problem.ts';
 import { GeodeError } from '../core/errors.ts';
 import type { ApiEnv } from './environment.ts';
-import { problemSchema } from './schemas/problem.ts';
 
 /** One route: what the OpenAPI file says about it, and what it does. */
 export function defineRoute<R extends RouteConfig>(route: R, handler: RouteHandler<R, ApiEnv>) {

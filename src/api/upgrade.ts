@@ -7,11 +7,11 @@ import type { Duplex } from 'node:stream';
 import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
 import { WebSocketServer } from 'ws';
+import { socketProtocol } from '../contract/socket-frames.ts';
 import { GeodeError } from '../core/errors.ts';
 import { Conversation } from './conversation.ts';
 import type { ApiEnv, Upgrade } from './environment.ts';
 import { errorOf, problemFor } from './problems.ts';
-import { socketProtocol } from './schemas/socket-frames.ts';
 
 /** A run may bring its files in one message. */
 const largestMessageBytes = 64 * 1024 ** 2;

@@ -1,4 +1,14 @@
 /** Between what is said on the wire or the command line and what memory takes and gives. */
+
+import type {
+  Answer as WireAnswer,
+  WireEntry,
+  WireNewEntry,
+  WireResult,
+  WireStored,
+  WireVersion,
+} from '../contract/context.ts';
+import type { WireKey } from '../contract/keys.ts';
 import type {
   Answer,
   Entry,
@@ -10,15 +20,6 @@ import type {
   Stored,
 } from '../core/memory.ts';
 import type { ApiKey } from './keys.ts';
-import type {
-  Answer as WireAnswer,
-  WireEntry,
-  WireNewEntry,
-  WireResult,
-  WireStored,
-  WireVersion,
-} from './schemas/context.ts';
-import type { WireKey } from './schemas/keys.ts';
 
 export function newEntryOf(wire: WireNewEntry): NewEntry {
   const { id, valid_until, tags, identifiers, supersedes, thread, order, context, date, ...rest } = wire;

@@ -1,6 +1,6 @@
 /** Conversations with agents, for the user who asks. */
-import { chatSegment, wireBytes } from '../api/schemas/encoding.ts';
-import { fromWire, type Wire } from '../api/schemas/names.ts';
+import { chatSegment, wireBytes } from '../contract/encoding.ts';
+import { fromWire, type Wire } from '../contract/names.ts';
 import type {
   AgentConversation,
   AgentEvent,

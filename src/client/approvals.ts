@@ -1,6 +1,6 @@
 /** What waits for a decision of the user, and deciding it, over HTTP. Needs the scope `approvals`. */
-import type { WireApproval } from '../api/schemas/approvals.ts';
-import { fromWire, toWire } from '../api/schemas/names.ts';
+import type { WireApproval } from '../contract/approvals.ts';
+import { fromWire, toWire } from '../contract/names.ts';
 import type { Approval, DecideApproval, ListApprovals } from '../core/approval.ts';
 import type { Cancel } from '../core/cancel.ts';
 import { followEvents } from './events.ts';

@@ -7,8 +7,8 @@ import type {
   WireEgressUsage,
   WireGrants,
   WireSecrets,
-} from '../api/schemas/egress.ts';
-import { fromWire, type Own, toWire } from '../api/schemas/names.ts';
+} from '../contract/egress.ts';
+import { fromWire, type Own, toWire } from '../contract/names.ts';
 import type { Cancel } from '../core/cancel.ts';
 import type {
   AuditRecord,

@@ -1,9 +1,10 @@
 /** What a host can do, how it is set, who may ask, and what happens on it. */
-import type { Scope, WireKey } from '../api/schemas/keys.ts';
-import { fromWire, type Own, type Wire } from '../api/schemas/names.ts';
-import type { PullEvent as WirePullEvent } from '../api/schemas/sandboxes.ts';
-import type { WireLoginLink } from '../api/schemas/session.ts';
+
 import type { Setting } from '../config/load.ts';
+import type { Scope, WireKey } from '../contract/keys.ts';
+import { fromWire, type Own, type Wire } from '../contract/names.ts';
+import type { PullEvent as WirePullEvent } from '../contract/sandboxes.ts';
+import type { WireLoginLink } from '../contract/session.ts';
 import type { Cancel } from '../core/cancel.ts';
 import type { MachineCheck } from '../core/doctor.ts';
 import { GeodeError } from '../core/errors.ts';

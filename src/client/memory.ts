@@ -7,8 +7,8 @@ import type {
   WireEntryWithVersions,
   WireNewEntry,
   WireStored,
-} from '../api/schemas/context.ts';
-import type { Readiness, ReindexEvent, Stats } from '../api/schemas/server.ts';
+} from '../contract/context.ts';
+import type { Readiness, ReindexEvent, Stats } from '../contract/server.ts';
 import type { Cancel } from '../core/cancel.ts';
 import { readEvents } from './events.ts';
 import { ask, type Connection, type Sending, send } from './send.ts';

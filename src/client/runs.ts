@@ -6,10 +6,10 @@ import type {
   WireContextEvent,
   WireContextResult,
   WireRich,
-} from '../api/schemas/contexts.ts';
-import { bytesOf, wireBytes } from '../api/schemas/encoding.ts';
-import { fromWire, type Own, toWire } from '../api/schemas/names.ts';
-import type { WireRunEvent, WireRunRecord, WireRunResult, WireRunSummary } from '../api/schemas/runs.ts';
+} from '../contract/contexts.ts';
+import { bytesOf, wireBytes } from '../contract/encoding.ts';
+import { fromWire, type Own, toWire } from '../contract/names.ts';
+import type { WireRunEvent, WireRunRecord, WireRunResult, WireRunSummary } from '../contract/runs.ts';
 import type { Cancel } from '../core/cancel.ts';
 import type { EgressSpec } from '../core/egress.ts';
 import type { Limits } from '../core/limits.ts';

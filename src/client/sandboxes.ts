@@ -1,6 +1,6 @@
 /** The sandboxes of the user who asks. */
-import { fromWire, toWire, type Wire } from '../api/schemas/names.ts';
-import type { CreateEvent } from '../api/schemas/sandboxes.ts';
+import { fromWire, toWire, type Wire } from '../contract/names.ts';
+import type { CreateEvent } from '../contract/sandboxes.ts';
 import type { Cancel } from '../core/cancel.ts';
 import type { EgressSpec } from '../core/egress.ts';
 import type { PersistentSpec, SandboxStatus } from '../core/persistent.ts';

@@ -1,6 +1,6 @@
 /** Workspaces as they were, as the library's own `Snapshots`, over HTTP. */
-import { fromWire, type Wire } from '../api/schemas/names.ts';
-import type { DiffEvent } from '../api/schemas/snapshots.ts';
+import { fromWire, type Wire } from '../contract/names.ts';
+import type { DiffEvent } from '../contract/snapshots.ts';
 import type { Cancel } from '../core/cancel.ts';
 import type { Restored, Snapshot, SnapshotList, Snapshots } from '../core/snapshots.ts';
 import { streamEvents } from './events.ts';

@@ -1,11 +1,11 @@
 /** Tools of the host for programs in sandboxes, over HTTP. */
-import { fromWire } from '../api/schemas/names.ts';
+import { fromWire } from '../contract/names.ts';
 import type {
   WireServedToolSession,
   WireToolCalls,
   WireToolSession,
   WireToolSessions,
-} from '../api/schemas/tools.ts';
+} from '../contract/tools.ts';
 import type { Cancel } from '../core/cancel.ts';
 import type { ServedToolSession, ToolCallRecord, ToolServerStatus, ToolSession } from '../core/tools.ts';
 import { ask, type Connection } from './send.ts';

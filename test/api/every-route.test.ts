@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openLiveContexts } from '../../src/api/live-contexts.ts';
-import { type Scope, scopes } from '../../src/api/schemas/keys.ts';
+import { type Scope, scopes } from '../../src/contract/keys.ts';
 import { startTestHost, type TestHost } from './host-fixture.ts';
 import { asObject, type Operation, operationsOf, requestsFor } from './openapi-fuzz.ts';
 import type { Caller } from './server-fixture.ts';
@@ -221,5 +221,5 @@ test('the client needs nothing that a browser has not', () => {
     }
   };
   visit('client/client.ts');
-  expect([...seen].filter((file) => !/^(client|core|api\/schemas)\//.test(file))).toEqual([]);
+  expect([...seen].filter((file) => !/^(client|core|contract)\//.test(file))).toEqual([]);
 });

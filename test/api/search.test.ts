@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { answerSchema } from '../../src/api/schemas/context.ts';
 import { thisHost } from '../../src/config/host.ts';
 import { configSchema } from '../../src/config/schema.ts';
+import { answerSchema } from '../../src/contract/context.ts';
 import { limits } from '../../src/core/memory.ts';
 import { estimateTokens } from '../../src/core/tokens.ts';
 import { type Caller, startTestServer, type TestServer } from './server-fixture.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import type { Scope } from '../../src/api/schemas/keys.ts';
 import { createClient } from '../../src/client/client.ts';
+import type { Scope } from '../../src/contract/keys.ts';
 import { type AgentScript, resultOf } from '../fixtures/scripted-agents.ts';
 import { hostWorld } from '../host/world.ts';
 import { chatScene } from './scene.ts';

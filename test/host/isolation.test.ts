@@ -1,8 +1,8 @@
 /** Two users of one whole host. What holds is asked of every route of its document: whoever adds one is tested here. */
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Scope, scopes } from '../../src/api/schemas/keys.ts';
 import { createClient } from '../../src/client/client.ts';
+import { type Scope, scopes } from '../../src/contract/keys.ts';
 import { asObject, type Operation, operationsOf, requestsFor } from '../api/openapi-fuzz.ts';
 import { type Caller, callerWith, collect } from '../api/server-fixture.ts';
 import { eventually } from '../contracts/harness.ts';

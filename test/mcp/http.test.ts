@@ -1,7 +1,7 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { openLiveContexts } from '../../src/api/live-contexts.ts';
-import { type Scope, scopes } from '../../src/api/schemas/keys.ts';
+import { type Scope, scopes } from '../../src/contract/keys.ts';
 import { mcpOverHttp } from '../../src/mcp/http.ts';
 import { createRuns } from '../../src/runs/index.ts';
 import { startTestHost, type TestHost } from '../api/host-fixture.ts';

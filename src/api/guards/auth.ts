@@ -4,12 +4,12 @@
  */
 import type { Context } from 'hono';
 import { createMiddleware } from 'hono/factory';
+import { keyProtocol } from '../../contract/socket-frames.ts';
 import { GeodeError } from '../../core/errors.ts';
 import { checkUser, localUser } from '../../core/identity.ts';
 import { createRateLimiter, type RateLimiter } from '../../core/rate-limit.ts';
 import type { ApiEnv, ApiOptions, ApiParts, Caller } from '../environment.ts';
 import { type KeyStore, keyPattern, type Scope, scopes } from '../keys.ts';
-import { keyProtocol } from '../schemas/socket-frames.ts';
 import { sessionOf } from './session.ts';
 
 /** `known` knows callers by other means than a key, where it does. */

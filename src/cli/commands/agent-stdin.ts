@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { agentStdin } from '../../agents/stdin/agent-stdin.ts';
-import { decimal } from '../../api/schemas/decimal.ts';
+import { decimal } from '../../contract/decimal.ts';
 import { type CliCommand, exitCodes } from '../command.ts';
 import { parseValues } from '../input/values.ts';
 

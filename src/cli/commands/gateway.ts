@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { z } from 'zod';
-import { decimal } from '../../api/schemas/decimal.ts';
 import type { LoadedConfig } from '../../config/load.ts';
+import { decimal } from '../../contract/decimal.ts';
 import { type Gateway, openWithoutSandboxes, startGateway } from '../../host/gateway.ts';
 import { openInPlaceOf, type ServingHost } from '../../host/serving-host.ts';
 import { bringAgent, bringDashboard } from '../built-parts.ts';

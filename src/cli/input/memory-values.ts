@@ -1,6 +1,6 @@
 /** What several memory commands take, checked; apart from the options, because a schema is slow to load. */
 import { z } from 'zod';
-import { decimal } from '../../api/schemas/decimal.ts';
+import { decimal } from '../../contract/decimal.ts';
 import { localUser } from '../../core/identity.ts';
 
 export const userValues = z.object({ user: z.string().default(localUser) });

@@ -1,7 +1,7 @@
 /** An export: one line of JSON for each entry, with all that is kept about it. */
 import { z } from 'zod';
-import { newEntrySchema } from '../../api/schemas/context.ts';
 import { newEntryOf, wireVersion } from '../../api/wire.ts';
+import { newEntrySchema } from '../../contract/context.ts';
 import { GeodeError, reasonOf } from '../../core/errors.ts';
 import type { EntryVersion, KeptEntry, NewEntry } from '../../core/memory.ts';
 

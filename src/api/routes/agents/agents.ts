@@ -1,4 +1,22 @@
 import type { Context } from 'hono';
+import {
+  agentEventSchema,
+  agentEventsQuery,
+  agentMessageSchema,
+  agentTerminalSchema,
+  conversationSchema,
+  conversationStartSchema,
+  conversationsSchema,
+  interruptedSchema,
+  openedTerminalSchema,
+  permissionParams,
+  permissionSchema,
+  stoppedSchema,
+} from '../../../contract/agents.ts';
+import { bytesOf } from '../../../contract/encoding.ts';
+import { toWire } from '../../../contract/names.ts';
+import { problemSchema } from '../../../contract/problem.ts';
+import { chatParams } from '../../../contract/sandboxes.ts';
 import type { AgentEvent, Agents } from '../../../core/agent.ts';
 import { GeodeError } from '../../../core/errors.ts';
 import type { ApiEnv } from '../../environment.ts';
@@ -14,24 +32,6 @@ import {
   sandboxRefusals,
   security,
 } from '../../route.ts';
-import {
-  agentEventSchema,
-  agentEventsQuery,
-  agentMessageSchema,
-  agentTerminalSchema,
-  conversationSchema,
-  conversationStartSchema,
-  conversationsSchema,
-  interruptedSchema,
-  openedTerminalSchema,
-  permissionParams,
-  permissionSchema,
-  stoppedSchema,
-} from '../../schemas/agents.ts';
-import { bytesOf } from '../../schemas/encoding.ts';
-import { toWire } from '../../schemas/names.ts';
-import { problemSchema } from '../../schemas/problem.ts';
-import { chatParams } from '../../schemas/sandboxes.ts';
 import { untilAborted } from '../../until-aborted.ts';
 import { nameOf } from '../approvals/approvals.ts';
 

@@ -1,4 +1,14 @@
 /** What waits for a decision of the caller, and the decision. */
+
+import {
+  approvalParams,
+  approvalSchema,
+  approvalsQuery,
+  approvalsSchema,
+  decideSchema,
+} from '../../../contract/approvals.ts';
+import { fromWire, toWire } from '../../../contract/names.ts';
+import { problemSchema } from '../../../contract/problem.ts';
 import type { Approvals } from '../../../core/approval.ts';
 import { isOperator } from '../../egress-reach.ts';
 import type { Caller } from '../../environment.ts';
@@ -13,15 +23,6 @@ import {
   refusals,
   security,
 } from '../../route.ts';
-import {
-  approvalParams,
-  approvalSchema,
-  approvalsQuery,
-  approvalsSchema,
-  decideSchema,
-} from '../../schemas/approvals.ts';
-import { fromWire, toWire } from '../../schemas/names.ts';
-import { problemSchema } from '../../schemas/problem.ts';
 
 const path = '/api/v1/approvals';
 const tags = ['approvals'];

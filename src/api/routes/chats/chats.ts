@@ -1,4 +1,15 @@
 import { scopeOf } from '../../../chat/commands.ts';
+import {
+  channelsSchema,
+  chatEventSchema,
+  chatEventsQuery,
+  chatRecordSchema,
+  chatsSchema,
+  postedMessageSchema,
+  postMessageSchema,
+} from '../../../contract/chats.ts';
+import { toWire } from '../../../contract/names.ts';
+import { chatParams } from '../../../contract/sandboxes.ts';
 import type { ChatEvent, ChatRecord, Chats } from '../../../core/chat.ts';
 import { lastEventId, signalOf, streamEvents, streamNumbered } from '../../events.ts';
 import { refuseWithout, requireScope } from '../../guards/auth.ts';
@@ -12,17 +23,6 @@ import {
   refusals,
   security,
 } from '../../route.ts';
-import {
-  channelsSchema,
-  chatEventSchema,
-  chatEventsQuery,
-  chatRecordSchema,
-  chatsSchema,
-  postedMessageSchema,
-  postMessageSchema,
-} from '../../schemas/chats.ts';
-import { toWire } from '../../schemas/names.ts';
-import { chatParams } from '../../schemas/sandboxes.ts';
 import { untilAborted } from '../../until-aborted.ts';
 
 const path = '/api/v1/chats';

@@ -1,3 +1,13 @@
+import {
+  newScheduleSchema,
+  scheduleParams,
+  scheduleRemovedSchema,
+  scheduleSchema,
+  schedulesQuery,
+  schedulesSchema,
+} from '../../../contract/chats.ts';
+import { fromWire, toWire } from '../../../contract/names.ts';
+import { chatParams } from '../../../contract/sandboxes.ts';
 import type { Chats } from '../../../core/chat.ts';
 import { requireScope } from '../../guards/auth.ts';
 import {
@@ -9,16 +19,6 @@ import {
   refusals,
   security,
 } from '../../route.ts';
-import {
-  newScheduleSchema,
-  scheduleParams,
-  scheduleRemovedSchema,
-  scheduleSchema,
-  schedulesQuery,
-  schedulesSchema,
-} from '../../schemas/chats.ts';
-import { fromWire, toWire } from '../../schemas/names.ts';
-import { chatParams } from '../../schemas/sandboxes.ts';
 import { nameOf } from '../approvals/approvals.ts';
 
 const tags = ['chats'];

@@ -1,3 +1,14 @@
+import {
+  chatAuditQuery,
+  chatAuditSchema,
+  pairingsSchema,
+  pairParams,
+  pairSchema,
+  senderParams,
+  senderSchema,
+  sendersSchema,
+} from '../../../contract/chats.ts';
+import { toWire } from '../../../contract/names.ts';
 import type { Chats } from '../../../core/chat.ts';
 import { requireScope } from '../../guards/auth.ts';
 import {
@@ -10,17 +21,6 @@ import {
   refusals,
   security,
 } from '../../route.ts';
-import {
-  chatAuditQuery,
-  chatAuditSchema,
-  pairingsSchema,
-  pairParams,
-  pairSchema,
-  senderParams,
-  senderSchema,
-  sendersSchema,
-} from '../../schemas/chats.ts';
-import { toWire } from '../../schemas/names.ts';
 import { nameOf } from '../approvals/approvals.ts';
 
 const tags = ['chats'];

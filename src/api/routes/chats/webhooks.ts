@@ -1,12 +1,12 @@
 import type { Context } from 'hono';
 import { z } from 'zod';
+import { webhookParams, webhookQuestion } from '../../../contract/chats.ts';
 import type { Webhook } from '../../../core/channel.ts';
 import type { Chats } from '../../../core/chat.ts';
 import { GeodeError, isGeodeError } from '../../../core/errors.ts';
 import { createRateLimiter, type RateLimit } from '../../../core/rate-limit.ts';
 import type { ApiEnv } from '../../environment.ts';
 import { bodyRefusals, defineRoute, limitEntryBody, notFoundRefusal, refusals } from '../../route.ts';
-import { webhookParams, webhookQuestion } from '../../schemas/chats.ts';
 
 const path = '/webhooks/{channel}';
 const tags = ['chats'];

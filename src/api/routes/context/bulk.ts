@@ -1,6 +1,6 @@
+import { bulkSchema } from '../../../contract/context.ts';
 import { requireScope } from '../../guards/auth.ts';
 import { defineRoute, jsonBody, limitBulkBody, security, writeRefusals } from '../../route.ts';
-import { bulkSchema } from '../../schemas/context.ts';
 import { newEntryOf } from '../../wire.ts';
 import { manyStored, storeMany } from './store-many.ts';
 

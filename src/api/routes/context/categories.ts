@@ -1,6 +1,6 @@
+import { categoriesSchema } from '../../../contract/context.ts';
 import { requireScope } from '../../guards/auth.ts';
 import { defineRoute, json, refusals, security } from '../../route.ts';
-import { categoriesSchema } from '../../schemas/context.ts';
 
 export const categories = defineRoute(
   {

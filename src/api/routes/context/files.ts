@@ -1,10 +1,10 @@
+import { filesSchema, newIdSchema } from '../../../contract/context.ts';
+import { problemSchema } from '../../../contract/problem.ts';
 import { GeodeError } from '../../../core/errors.ts';
 import type { NewEntry } from '../../../core/memory.ts';
 import { extractText } from '../../files/extract.ts';
 import { requireScope } from '../../guards/auth.ts';
 import { bodyRefusals, defineRoute, json, limitBulkBody, refusals, security } from '../../route.ts';
-import { filesSchema, newIdSchema } from '../../schemas/context.ts';
-import { problemSchema } from '../../schemas/problem.ts';
 import { manyStored, storeMany } from './store-many.ts';
 
 export const files = defineRoute(

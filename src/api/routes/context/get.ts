@@ -1,7 +1,7 @@
+import { entryWithVersionsSchema, getQuerySchema, idParamSchema } from '../../../contract/context.ts';
 import { GeodeError } from '../../../core/errors.ts';
 import { requireScope } from '../../guards/auth.ts';
 import { defineRoute, json, notFoundRefusal, refusals, security } from '../../route.ts';
-import { entryWithVersionsSchema, getQuerySchema, idParamSchema } from '../../schemas/context.ts';
 import { wireEntry, wireVersion } from '../../wire.ts';
 
 export const get = defineRoute(

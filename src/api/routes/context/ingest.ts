@@ -1,6 +1,6 @@
+import { newEntrySchema, storedSchema } from '../../../contract/context.ts';
 import { requireScope } from '../../guards/auth.ts';
 import { defineRoute, json, jsonBody, limitEntryBody, security, writeRefusals } from '../../route.ts';
-import { newEntrySchema, storedSchema } from '../../schemas/context.ts';
 import { newEntryOf, wireStored } from '../../wire.ts';
 
 export const ingest = defineRoute(

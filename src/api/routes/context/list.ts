@@ -1,6 +1,6 @@
+import { listQuerySchema, pageSchema } from '../../../contract/context.ts';
 import { requireScope } from '../../guards/auth.ts';
 import { defineRoute, json, refusals, security } from '../../route.ts';
-import { listQuerySchema, pageSchema } from '../../schemas/context.ts';
 import { filterOf, wireEntry } from '../../wire.ts';
 
 export const list = defineRoute(

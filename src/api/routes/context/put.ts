@@ -1,6 +1,6 @@
+import { contentSchema, newIdParamSchema, storedSchema } from '../../../contract/context.ts';
 import { requireScope } from '../../guards/auth.ts';
 import { defineRoute, json, jsonBody, limitEntryBody, security, writeRefusals } from '../../route.ts';
-import { contentSchema, newIdParamSchema, storedSchema } from '../../schemas/context.ts';
 import { newEntryOf, wireStored } from '../../wire.ts';
 
 export const put = defineRoute(

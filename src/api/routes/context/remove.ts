@@ -1,7 +1,7 @@
+import { idParamSchema } from '../../../contract/context.ts';
 import { GeodeError } from '../../../core/errors.ts';
 import { requireScope } from '../../guards/auth.ts';
 import { defineRoute, notFoundRefusal, refusals, security } from '../../route.ts';
-import { idParamSchema } from '../../schemas/context.ts';
 
 export const remove = defineRoute(
   {

@@ -1,8 +1,8 @@
+import { answerSchema, searchQuerySchema } from '../../../contract/context.ts';
+import { problemSchema } from '../../../contract/problem.ts';
 import { recallBlock } from '../../../solve/recall-block.ts';
 import { requireScope } from '../../guards/auth.ts';
 import { defineRoute, json, refusals, security } from '../../route.ts';
-import { answerSchema, searchQuerySchema } from '../../schemas/context.ts';
-import { problemSchema } from '../../schemas/problem.ts';
 import { filterOf, fusionOf, wireResult } from '../../wire.ts';
 
 export const search = defineRoute(

@@ -1,10 +1,10 @@
 /** How the routes that store many entries answer: with all of them at once, or batch after batch. */
 import { setImmediate } from 'node:timers/promises';
 import type { Context } from 'hono';
+import { type IngestEvent, ingestEventSchema, manyStoredSchema } from '../../../contract/context.ts';
 import type { Memory, NewEntry } from '../../../core/memory.ts';
 import type { ApiEnv } from '../../environment.ts';
 import { streamEvents, wantsEvents } from '../../events.ts';
-import { type IngestEvent, ingestEventSchema, manyStoredSchema } from '../../schemas/context.ts';
 import { wireStored } from '../../wire.ts';
 
 type Batches = Iterable<readonly NewEntry[]> | AsyncIterable<readonly NewEntry[]>;

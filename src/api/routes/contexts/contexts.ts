@@ -1,4 +1,22 @@
 import type { Context } from 'hono';
+import {
+  cellsSchema,
+  checkedSchema,
+  contextCheckSchema,
+  contextEventSchema,
+  contextParams,
+  contextResultSchema,
+  contextRunSchema,
+  contextSchema,
+  contextsSchema,
+  interruptedSchema,
+  newContextSchema,
+  type WireCells,
+  type WireContextEvent,
+  type WireContextResult,
+  type WireRich,
+} from '../../../contract/contexts.ts';
+import { fromWire, toWire } from '../../../contract/names.ts';
 import type { ContextEvent, ContextResult } from '../../../runs/contexts/result.ts';
 import type { Rich } from '../../../runs/contexts/rich.ts';
 import type { ApiEnv } from '../../environment.ts';
@@ -16,24 +34,6 @@ import {
   security,
 } from '../../route.ts';
 import { checkReach } from '../../sandbox-of.ts';
-import {
-  cellsSchema,
-  checkedSchema,
-  contextCheckSchema,
-  contextEventSchema,
-  contextParams,
-  contextResultSchema,
-  contextRunSchema,
-  contextSchema,
-  contextsSchema,
-  interruptedSchema,
-  newContextSchema,
-  type WireCells,
-  type WireContextEvent,
-  type WireContextResult,
-  type WireRich,
-} from '../../schemas/contexts.ts';
-import { fromWire, toWire } from '../../schemas/names.ts';
 import { toldMeanwhile } from '../../told-meanwhile.ts';
 
 const path = '/api/v1/contexts';

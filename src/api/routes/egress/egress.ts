@@ -1,4 +1,18 @@
 /** What the caller's sandboxes and runs tried to reach, what it cost, and what they can be bound to. */
+
+import {
+  bindingsSchema,
+  egressDefaultSchema,
+  egressLogQuery,
+  egressLogSchema,
+  egressSchema,
+  egressUsageQuery,
+  egressUsageSchema,
+  grantQuery,
+  grantsSchema,
+  removedGrantsSchema,
+} from '../../../contract/egress.ts';
+import { fromWire, toWire } from '../../../contract/names.ts';
 import { GeodeError } from '../../../core/errors.ts';
 import { knownBindings } from '../../../egress/bindings.ts';
 import type { EgressDefault, EgressHost } from '../../../egress/open-egress.ts';
@@ -14,19 +28,6 @@ import {
   refusals,
   security,
 } from '../../route.ts';
-import {
-  bindingsSchema,
-  egressDefaultSchema,
-  egressLogQuery,
-  egressLogSchema,
-  egressSchema,
-  egressUsageQuery,
-  egressUsageSchema,
-  grantQuery,
-  grantsSchema,
-  removedGrantsSchema,
-} from '../../schemas/egress.ts';
-import { fromWire, toWire } from '../../schemas/names.ts';
 import { stateOf } from './state.ts';
 
 const tags = ['egress'];

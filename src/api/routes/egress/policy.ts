@@ -1,5 +1,14 @@
 /** What one sandbox may reach. */
 import type { Context } from 'hono';
+import {
+  askSchema,
+  egressChangeSchema,
+  egressSchema,
+  egressStateSchema,
+  learnedSchema,
+} from '../../../contract/egress.ts';
+import { fromWire } from '../../../contract/names.ts';
+import { chatParams } from '../../../contract/sandboxes.ts';
 import type { EgressPolicy, EgressSpec } from '../../../core/egress.ts';
 import { GeodeError } from '../../../core/errors.ts';
 import { allowing, denying } from '../../../egress/change-policy.ts';
@@ -17,15 +26,6 @@ import {
   sandboxRefusals,
   security,
 } from '../../route.ts';
-import {
-  askSchema,
-  egressChangeSchema,
-  egressSchema,
-  egressStateSchema,
-  learnedSchema,
-} from '../../schemas/egress.ts';
-import { fromWire } from '../../schemas/names.ts';
-import { chatParams } from '../../schemas/sandboxes.ts';
 import { nothing, stateOf } from './state.ts';
 
 const path = '/api/v1/sandboxes/{chat}/egress';

@@ -1,4 +1,8 @@
 /** Credentials of the caller. None of these answers with a value. */
+
+import { newSecretSchema, rotatedSchema, secretParams, secretsSchema } from '../../../contract/egress.ts';
+import { toWire } from '../../../contract/names.ts';
+import { removedSchema } from '../../../contract/sandboxes.ts';
 import type { EgressHost } from '../../../egress/open-egress.ts';
 import { requireScope } from '../../guards/auth.ts';
 import {
@@ -11,9 +15,6 @@ import {
   refusals,
   security,
 } from '../../route.ts';
-import { newSecretSchema, rotatedSchema, secretParams, secretsSchema } from '../../schemas/egress.ts';
-import { toWire } from '../../schemas/names.ts';
-import { removedSchema } from '../../schemas/sandboxes.ts';
 
 const path = '/api/v1/secrets';
 const tags = ['secrets'];

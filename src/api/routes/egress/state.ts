@@ -1,6 +1,6 @@
+import { toWire } from '../../../contract/names.ts';
 import type { EgressSpec } from '../../../core/egress.ts';
 import { denyAll } from '../../../egress/rules.ts';
-import { toWire } from '../../schemas/names.ts';
 
 /** What may be reached where nobody said anything. */
 export const nothing: EgressSpec = { policy: denyAll, bindings: [] };

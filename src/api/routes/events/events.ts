@@ -1,10 +1,10 @@
+import { eventsQuery, hostEventSchema } from '../../../contract/host.ts';
+import { toWire } from '../../../contract/names.ts';
 import { GeodeError } from '../../../core/errors.ts';
 import { type EventGap, type Events, everyone, type HostEvent } from '../../../core/events.ts';
 import { lastEventId, signalOf, streamNumbered } from '../../events.ts';
 import type { Scope } from '../../keys.ts';
 import { defineRoute, eventStream, refusals, security } from '../../route.ts';
-import { eventsQuery, hostEventSchema } from '../../schemas/host.ts';
-import { toWire } from '../../schemas/names.ts';
 import { untilAborted } from '../../until-aborted.ts';
 import { converse } from '../../upgrade.ts';
 import { tellLive } from './live.ts';

@@ -1,9 +1,9 @@
 /** Everything that a page shows as it changes, over one WebSocket: a browser opens few other connections to a server. */
 import { setTimeout as delay } from 'node:timers/promises';
+import { toWire } from '../../../contract/names.ts';
 import type { UserSandboxes } from '../../../core/persistent.ts';
 import { watchMetrics } from '../../../sandboxes/metrics.ts';
 import type { Conversation } from '../../conversation.ts';
-import { toWire } from '../../schemas/names.ts';
 
 type Numbered = { readonly event: { readonly type: string; readonly [field: string]: unknown } };
 

@@ -1,5 +1,14 @@
 /** What is done to files apart from their content. */
 import type { ZodType } from 'zod';
+import {
+  chmodSchema,
+  countSchema,
+  mkdirSchema,
+  moveSchema,
+  pathQuery,
+  replaceSchema,
+} from '../../../contract/files.ts';
+import { chatParams, removedSchema } from '../../../contract/sandboxes.ts';
 import type { Cancel } from '../../../core/cancel.ts';
 import type { Files } from '../../../core/files.ts';
 import { signalOf } from '../../events.ts';
@@ -13,15 +22,6 @@ import {
   sandboxRefusals,
   security,
 } from '../../route.ts';
-import {
-  chmodSchema,
-  countSchema,
-  mkdirSchema,
-  moveSchema,
-  pathQuery,
-  replaceSchema,
-} from '../../schemas/files.ts';
-import { chatParams, removedSchema } from '../../schemas/sandboxes.ts';
 import { filesFor } from './files-for.ts';
 
 const path = '/api/v1/sandboxes/{chat}/files';

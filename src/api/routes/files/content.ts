@@ -1,14 +1,14 @@
 /** The content of files, as streams: whole, a range, or a folder as a tar. */
 import type { Context } from 'hono';
+import { countSchema, fileSchema, pathQuery, writeQuery } from '../../../contract/files.ts';
+import { toWire } from '../../../contract/names.ts';
+import { problemSchema } from '../../../contract/problem.ts';
+import { chatParams } from '../../../contract/sandboxes.ts';
 import { GeodeError } from '../../../core/errors.ts';
 import type { ApiEnv } from '../../environment.ts';
 import { signalOf } from '../../events.ts';
 import { requireScope } from '../../guards/auth.ts';
 import { binary, bodyRefusals, defineRoute, json, sandboxRefusals, security } from '../../route.ts';
-import { countSchema, fileSchema, pathQuery, writeQuery } from '../../schemas/files.ts';
-import { toWire } from '../../schemas/names.ts';
-import { problemSchema } from '../../schemas/problem.ts';
-import { chatParams } from '../../schemas/sandboxes.ts';
 import { filesFor } from './files-for.ts';
 
 const path = '/api/v1/sandboxes/{chat}/files';

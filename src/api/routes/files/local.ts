@@ -2,6 +2,8 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import type { Context } from 'hono';
+import { countSchema, downloadSchema, saveSchema, uploadSchema } from '../../../contract/files.ts';
+import { chatParams } from '../../../contract/sandboxes.ts';
 import { GeodeError } from '../../../core/errors.ts';
 import { defaultLimits } from '../../../core/limits.ts';
 import type { ApiEnv } from '../../environment.ts';
@@ -17,8 +19,6 @@ import {
   security,
 } from '../../route.ts';
 import { startedSandbox } from '../../sandbox-of.ts';
-import { countSchema, downloadSchema, saveSchema, uploadSchema } from '../../schemas/files.ts';
-import { chatParams } from '../../schemas/sandboxes.ts';
 
 const path = '/api/v1/sandboxes/{chat}/files';
 const common = {

@@ -1,8 +1,5 @@
 /** What files there are, and what is in them. */
-import type { WatchEvent } from '../../../core/files.ts';
-import { signalOf, streamEvents } from '../../events.ts';
-import { requireScope } from '../../guards/auth.ts';
-import { defineRoute, eventStream, json, sandboxRefusals, security } from '../../route.ts';
+
 import {
   fileSchema,
   grepQuery,
@@ -13,9 +10,13 @@ import {
   statQuery,
   watchEventSchema,
   watchQuery,
-} from '../../schemas/files.ts';
-import { toWire } from '../../schemas/names.ts';
-import { chatParams } from '../../schemas/sandboxes.ts';
+} from '../../../contract/files.ts';
+import { toWire } from '../../../contract/names.ts';
+import { chatParams } from '../../../contract/sandboxes.ts';
+import type { WatchEvent } from '../../../core/files.ts';
+import { signalOf, streamEvents } from '../../events.ts';
+import { requireScope } from '../../guards/auth.ts';
+import { defineRoute, eventStream, json, sandboxRefusals, security } from '../../route.ts';
 import { untilAborted } from '../../until-aborted.ts';
 import { filesFor } from './files-for.ts';
 

@@ -1,3 +1,12 @@
+import {
+  buildEventSchema,
+  buildSchema,
+  builtImagesSchema,
+  imageParams,
+  type WireBuildEvent,
+} from '../../../contract/images.ts';
+import { fromWire, toWire } from '../../../contract/names.ts';
+import { removedSchema } from '../../../contract/sandboxes.ts';
 import type { BuiltImages } from '../../../core/images.ts';
 import { signalOf, streamEvents } from '../../events.ts';
 import { requireScope } from '../../guards/auth.ts';
@@ -11,15 +20,6 @@ import {
   sandboxRefusals,
   security,
 } from '../../route.ts';
-import {
-  buildEventSchema,
-  buildSchema,
-  builtImagesSchema,
-  imageParams,
-  type WireBuildEvent,
-} from '../../schemas/images.ts';
-import { fromWire, toWire } from '../../schemas/names.ts';
-import { removedSchema } from '../../schemas/sandboxes.ts';
 
 export function imageRoutes(images: BuiltImages) {
   const list = defineRoute(

@@ -1,15 +1,6 @@
 /** Reading back what processes wrote, whether or not the sandbox runs. */
 import type { Context } from 'hono';
-import { GeodeError } from '../../../core/errors.ts';
-import type { Journal } from '../../../core/journal.ts';
-import type { RecordedEvent } from '../../../journals/journal-events.ts';
-import type { JournalReading } from '../../../journals/journal-reading.ts';
-import { drainOutput } from '../../drain-output.ts';
-import type { ApiEnv, ApiParts } from '../../environment.ts';
-import { lastEventId, signalOf, streamNumbered } from '../../events.ts';
-import { refuseWithout, requireScope } from '../../guards/auth.ts';
-import { defineRoute, eventStream, json, sandboxRefusals, security } from '../../route.ts';
-import { wireBytes } from '../../schemas/encoding.ts';
+import { wireBytes } from '../../../contract/encoding.ts';
 import {
   type JournalEvent,
   type JournalPage,
@@ -23,10 +14,19 @@ import {
   journalPageSchema,
   journalsSchema,
   journalTailQuery,
-} from '../../schemas/journals.ts';
-import { fromWire, toWire } from '../../schemas/names.ts';
-import { processParams } from '../../schemas/processes.ts';
-import { chatParams } from '../../schemas/sandboxes.ts';
+} from '../../../contract/journals.ts';
+import { fromWire, toWire } from '../../../contract/names.ts';
+import { processParams } from '../../../contract/processes.ts';
+import { chatParams } from '../../../contract/sandboxes.ts';
+import { GeodeError } from '../../../core/errors.ts';
+import type { Journal } from '../../../core/journal.ts';
+import type { RecordedEvent } from '../../../journals/journal-events.ts';
+import type { JournalReading } from '../../../journals/journal-reading.ts';
+import { drainOutput } from '../../drain-output.ts';
+import type { ApiEnv, ApiParts } from '../../environment.ts';
+import { lastEventId, signalOf, streamNumbered } from '../../events.ts';
+import { refuseWithout, requireScope } from '../../guards/auth.ts';
+import { defineRoute, eventStream, json, sandboxRefusals, security } from '../../route.ts';
 import { journalOf } from '../processes/output.ts';
 
 const path = '/api/v1/sandboxes/{chat}/journals';

@@ -1,3 +1,4 @@
+import { createdKeySchema, keyParamSchema, keysSchema, newKeySchema } from '../../../contract/keys.ts';
 import { requireScope } from '../../guards/auth.ts';
 import type { KeyStore } from '../../keys.ts';
 import {
@@ -10,7 +11,6 @@ import {
   refusals,
   security,
 } from '../../route.ts';
-import { createdKeySchema, keyParamSchema, keysSchema, newKeySchema } from '../../schemas/keys.ts';
 import { wireKey } from '../../wire.ts';
 
 export function keyRoutes(keys: KeyStore) {

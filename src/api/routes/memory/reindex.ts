@@ -1,8 +1,8 @@
+import { type ReindexEvent, reindexEventSchema } from '../../../contract/server.ts';
 import type { MemoryStore } from '../../../core/memory.ts';
 import { streamEvents } from '../../events.ts';
 import { requireScope } from '../../guards/auth.ts';
 import { defineRoute, refusals, security } from '../../route.ts';
-import { type ReindexEvent, reindexEventSchema } from '../../schemas/server.ts';
 
 export function reindex(memory: MemoryStore) {
   return defineRoute(

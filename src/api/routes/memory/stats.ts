@@ -1,7 +1,7 @@
+import { statsSchema } from '../../../contract/server.ts';
 import type { MemoryStore } from '../../../core/memory.ts';
 import { requireScope } from '../../guards/auth.ts';
 import { defineRoute, json, refusals, security } from '../../route.ts';
-import { statsSchema } from '../../schemas/server.ts';
 
 export function stats(memory: MemoryStore) {
   return defineRoute(

@@ -1,3 +1,5 @@
+import { toWire } from '../../../contract/names.ts';
+import { chatParams, newPreviewSchema, previewSchema } from '../../../contract/sandboxes.ts';
 import type { Previews } from '../../../previews/previews.ts';
 import { signalOf } from '../../events.ts';
 import { requireScope } from '../../guards/auth.ts';
@@ -11,8 +13,6 @@ import {
   security,
 } from '../../route.ts';
 import { startedSandbox } from '../../sandbox-of.ts';
-import { toWire } from '../../schemas/names.ts';
-import { chatParams, newPreviewSchema, previewSchema } from '../../schemas/sandboxes.ts';
 
 export function portRoutes(previews: Previews) {
   return [

@@ -1,11 +1,11 @@
 /** A command as it comes over the wire, and as a sandbox takes it. */
 import type { z } from 'zod';
+import { bytesOf } from '../../../contract/encoding.ts';
+import { fromWire } from '../../../contract/names.ts';
+import type { spawnSchema } from '../../../contract/processes.ts';
 import { GeodeError } from '../../../core/errors.ts';
 import type { PersistentSandbox } from '../../../core/persistent.ts';
 import type { Command } from '../../../core/process.ts';
-import { bytesOf } from '../../schemas/encoding.ts';
-import { fromWire } from '../../schemas/names.ts';
-import type { spawnSchema } from '../../schemas/processes.ts';
 
 export function commandOf(wire: z.infer<typeof spawnSchema>): Command {
   const { argv, stdin, undoable: _, ...rest } = fromWire(wire);

@@ -1,4 +1,7 @@
 import { isUtf8 } from 'node:buffer';
+import { toWire } from '../../../contract/names.ts';
+import { execResultSchema, execSchema, type WireExecResult } from '../../../contract/processes.ts';
+import { chatParams } from '../../../contract/sandboxes.ts';
 import type { ExecResult } from '../../../core/process.ts';
 import { withoutValues } from '../../../journals/redacted.ts';
 import { signalOf } from '../../events.ts';
@@ -13,9 +16,6 @@ import {
   security,
 } from '../../route.ts';
 import { startedSandbox } from '../../sandbox-of.ts';
-import { toWire } from '../../schemas/names.ts';
-import { execResultSchema, execSchema, type WireExecResult } from '../../schemas/processes.ts';
-import { chatParams } from '../../schemas/sandboxes.ts';
 import { commandOf, markBefore } from './command.ts';
 
 export const exec = defineRoute(

@@ -1,4 +1,6 @@
 import type { Context } from 'hono';
+import { fromWire, toWire } from '../../../contract/names.ts';
+import { freshExecMessageSchema } from '../../../contract/sockets.ts';
 import type { SandboxSpec } from '../../../core/sandbox.ts';
 import type { Conversation } from '../../conversation.ts';
 import { newEgress } from '../../egress-reach.ts';
@@ -6,8 +8,6 @@ import type { ApiEnv, ApiParts } from '../../environment.ts';
 import { requireScope } from '../../guards/auth.ts';
 import { defineRoute, sandboxRefusals, security, socketAnswers } from '../../route.ts';
 import { checkReach } from '../../sandbox-of.ts';
-import { fromWire, toWire } from '../../schemas/names.ts';
-import { freshExecMessageSchema } from '../../schemas/sockets.ts';
 import { untilAborted } from '../../until-aborted.ts';
 import { converse } from '../../upgrade.ts';
 import { commandOf } from './command.ts';

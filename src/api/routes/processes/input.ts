@@ -1,5 +1,6 @@
 /** What is done to a process from outside. */
 import type { Context } from 'hono';
+import { processParams, signalSchema, terminalSizeSchema } from '../../../contract/processes.ts';
 import type { Process } from '../../../core/process.ts';
 import type { ApiEnv } from '../../environment.ts';
 import { signalOf } from '../../events.ts';
@@ -14,7 +15,6 @@ import {
   security,
 } from '../../route.ts';
 import { startedSandbox } from '../../sandbox-of.ts';
-import { processParams, signalSchema, terminalSizeSchema } from '../../schemas/processes.ts';
 
 const path = '/api/v1/sandboxes/{chat}/processes/{process}';
 

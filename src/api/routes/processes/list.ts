@@ -1,10 +1,10 @@
+import { toWire } from '../../../contract/names.ts';
+import { processesSchema } from '../../../contract/processes.ts';
+import { chatParams } from '../../../contract/sandboxes.ts';
 import { signalOf } from '../../events.ts';
 import { requireScope } from '../../guards/auth.ts';
 import { defineRoute, json, sandboxRefusals, security } from '../../route.ts';
 import { runningSandbox } from '../../sandbox-of.ts';
-import { toWire } from '../../schemas/names.ts';
-import { processesSchema } from '../../schemas/processes.ts';
-import { chatParams } from '../../schemas/sandboxes.ts';
 
 export const list = defineRoute(
   {

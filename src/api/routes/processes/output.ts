@@ -1,4 +1,12 @@
 import type { Context } from 'hono';
+import { wireBytes } from '../../../contract/encoding.ts';
+import { toWire } from '../../../contract/names.ts';
+import {
+  type OutputEvent,
+  outputEventSchema,
+  outputQuery,
+  processParams,
+} from '../../../contract/processes.ts';
 import { GeodeError } from '../../../core/errors.ts';
 import type { Journal } from '../../../core/journal.ts';
 import type { ProcessEvent } from '../../../core/process.ts';
@@ -6,9 +14,6 @@ import type { ApiEnv } from '../../environment.ts';
 import { lastEventId, signalOf, streamNumbered } from '../../events.ts';
 import { requireScope } from '../../guards/auth.ts';
 import { defineRoute, eventStream, sandboxRefusals, security } from '../../route.ts';
-import { wireBytes } from '../../schemas/encoding.ts';
-import { toWire } from '../../schemas/names.ts';
-import { type OutputEvent, outputEventSchema, outputQuery, processParams } from '../../schemas/processes.ts';
 
 export const output = defineRoute(
   {

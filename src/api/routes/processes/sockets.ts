@@ -1,5 +1,10 @@
 /** Processes over a WebSocket: one that runs a command, one that joins what runs, with its screen if it has one. */
 import type { Context } from 'hono';
+import { toWire } from '../../../contract/names.ts';
+import { processParams } from '../../../contract/processes.ts';
+import { chatParams } from '../../../contract/sandboxes.ts';
+import { streamBytes } from '../../../contract/socket-frames.ts';
+import { execMessageSchema, joinQuery, processMessageSchema } from '../../../contract/sockets.ts';
 import type { Denial } from '../../../core/egress.ts';
 import { GeodeError, isGeodeError } from '../../../core/errors.ts';
 import type { PersistentSandbox } from '../../../core/persistent.ts';
@@ -10,11 +15,6 @@ import type { ApiEnv } from '../../environment.ts';
 import { requireScope } from '../../guards/auth.ts';
 import { defineRoute, sandboxRefusals, security, socketAnswers } from '../../route.ts';
 import { startedSandbox } from '../../sandbox-of.ts';
-import { toWire } from '../../schemas/names.ts';
-import { processParams } from '../../schemas/processes.ts';
-import { chatParams } from '../../schemas/sandboxes.ts';
-import { streamBytes } from '../../schemas/socket-frames.ts';
-import { execMessageSchema, joinQuery, processMessageSchema } from '../../schemas/sockets.ts';
 import { untilAborted } from '../../until-aborted.ts';
 import { converse } from '../../upgrade.ts';
 import { commandOf, markBefore } from './command.ts';

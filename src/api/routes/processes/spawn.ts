@@ -1,3 +1,5 @@
+import { spawnSchema, startedSchema } from '../../../contract/processes.ts';
+import { chatParams } from '../../../contract/sandboxes.ts';
 import { signalOf } from '../../events.ts';
 import { requireScope } from '../../guards/auth.ts';
 import {
@@ -10,8 +12,6 @@ import {
   security,
 } from '../../route.ts';
 import { startedSandbox } from '../../sandbox-of.ts';
-import { spawnSchema, startedSchema } from '../../schemas/processes.ts';
-import { chatParams } from '../../schemas/sandboxes.ts';
 import { commandOf, markBefore } from './command.ts';
 
 export const spawn = defineRoute(

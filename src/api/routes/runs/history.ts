@@ -1,8 +1,8 @@
+import { fromWire, toWire } from '../../../contract/names.ts';
+import { runListQuery, runListSchema, runParams, runRecordSchema } from '../../../contract/runs.ts';
 import type { RunHistory } from '../../../runs/history/run-record.ts';
 import { requireScope } from '../../guards/auth.ts';
 import { defineRoute, json, refusals, security } from '../../route.ts';
-import { fromWire, toWire } from '../../schemas/names.ts';
-import { runListQuery, runListSchema, runParams, runRecordSchema } from '../../schemas/runs.ts';
 
 const common = { tags: ['runs'], security, middleware: requireScope('runs') };
 

@@ -1,12 +1,12 @@
 import type { Context } from 'hono';
+import { bytesOf } from '../../../contract/encoding.ts';
+import { streamBytes } from '../../../contract/socket-frames.ts';
+import { runMessageSchema, runStdinMessageSchema } from '../../../contract/sockets.ts';
 import type { Runs } from '../../../runs/index.ts';
 import { type Conversation, parseMessage } from '../../conversation.ts';
 import type { ApiEnv, ApiParts } from '../../environment.ts';
 import { requireScope } from '../../guards/auth.ts';
 import { defineRoute, sandboxRefusals, security, socketAnswers } from '../../route.ts';
-import { bytesOf } from '../../schemas/encoding.ts';
-import { streamBytes } from '../../schemas/socket-frames.ts';
-import { runMessageSchema, runStdinMessageSchema } from '../../schemas/sockets.ts';
 import { converse } from '../../upgrade.ts';
 import { runOf, wireRunEvent } from './run.ts';
 

@@ -1,5 +1,15 @@
 import { isUtf8 } from 'node:buffer';
 import type { Context } from 'hono';
+import { bytesOf, wireBytes } from '../../../contract/encoding.ts';
+import { fromWire, toWire } from '../../../contract/names.ts';
+import {
+  runEventSchema,
+  runResultSchema,
+  runSchema,
+  type WireRun,
+  type WireRunEvent,
+  type WireRunResult,
+} from '../../../contract/runs.ts';
 import type { RunEvent } from '../../../core/run.ts';
 import type { Runs } from '../../../runs/index.ts';
 import type { RunOptions } from '../../../runs/options.ts';
@@ -17,16 +27,6 @@ import {
   security,
 } from '../../route.ts';
 import { checkReach } from '../../sandbox-of.ts';
-import { bytesOf, wireBytes } from '../../schemas/encoding.ts';
-import { fromWire, toWire } from '../../schemas/names.ts';
-import {
-  runEventSchema,
-  runResultSchema,
-  runSchema,
-  type WireRun,
-  type WireRunEvent,
-  type WireRunResult,
-} from '../../schemas/runs.ts';
 
 export function run(runs: Runs, egress: ApiParts['egress']) {
   return defineRoute(

@@ -1,4 +1,11 @@
 import type { Context } from 'hono';
+import { fromWire, toWire } from '../../../contract/names.ts';
+import {
+  type CreateEvent,
+  createEventSchema,
+  newSandboxSchema,
+  sandboxSchema,
+} from '../../../contract/sandboxes.ts';
 import type { PersistentSpec } from '../../../core/persistent.ts';
 import type { PullEvent } from '../../../core/run.ts';
 import { newEgress } from '../../egress-reach.ts';
@@ -15,13 +22,6 @@ import {
   security,
 } from '../../route.ts';
 import { checkReach } from '../../sandbox-of.ts';
-import { fromWire, toWire } from '../../schemas/names.ts';
-import {
-  type CreateEvent,
-  createEventSchema,
-  newSandboxSchema,
-  sandboxSchema,
-} from '../../schemas/sandboxes.ts';
 import { toldMeanwhile } from '../../told-meanwhile.ts';
 
 export function create(host: ApiParts['egress']) {

@@ -1,6 +1,17 @@
 /** What is done to a whole sandbox, and answers with how it is then. */
 import type { Context } from 'hono';
 import type { ZodType } from 'zod';
+import { toWire } from '../../../contract/names.ts';
+import {
+  chatParams,
+  extendSchema,
+  forkSchema,
+  newLabelsSchema,
+  removedSchema,
+  renameSchema,
+  sandboxSchema,
+  thinkingSchema,
+} from '../../../contract/sandboxes.ts';
 import type { Cancel } from '../../../core/cancel.ts';
 import type { SandboxStatus, UserSandboxes } from '../../../core/persistent.ts';
 import type { ApiEnv } from '../../environment.ts';
@@ -15,17 +26,6 @@ import {
   sandboxRefusals,
   security,
 } from '../../route.ts';
-import { toWire } from '../../schemas/names.ts';
-import {
-  chatParams,
-  extendSchema,
-  forkSchema,
-  newLabelsSchema,
-  removedSchema,
-  renameSchema,
-  sandboxSchema,
-  thinkingSchema,
-} from '../../schemas/sandboxes.ts';
 
 const path = '/api/v1/sandboxes/{chat}';
 

@@ -1,10 +1,10 @@
+import { toWire } from '../../../contract/names.ts';
+import { sandboxesSchema, sandboxListQuery } from '../../../contract/sandboxes.ts';
 import { GeodeError } from '../../../core/errors.ts';
 import type { Sandboxes } from '../../../core/persistent.ts';
 import { signalOf } from '../../events.ts';
 import { requireScope } from '../../guards/auth.ts';
 import { defineRoute, json, refusals, security } from '../../route.ts';
-import { toWire } from '../../schemas/names.ts';
-import { sandboxesSchema, sandboxListQuery } from '../../schemas/sandboxes.ts';
 
 export function list(all: Sandboxes['all']) {
   return defineRoute(

@@ -1,11 +1,11 @@
+import { toWire } from '../../../contract/names.ts';
+import { chatParams, type UsageEvent, usageEventSchema, usageQuery } from '../../../contract/sandboxes.ts';
 import type { PersistentSandbox } from '../../../core/persistent.ts';
 import { watchMetrics } from '../../../sandboxes/metrics.ts';
 import { signalOf, streamEvents } from '../../events.ts';
 import { requireScope } from '../../guards/auth.ts';
 import { defineRoute, eventStream, sandboxRefusals, security } from '../../route.ts';
 import { runningSandbox } from '../../sandbox-of.ts';
-import { toWire } from '../../schemas/names.ts';
-import { chatParams, type UsageEvent, usageEventSchema, usageQuery } from '../../schemas/sandboxes.ts';
 
 export const usage = defineRoute(
   {

@@ -1,8 +1,8 @@
+import { checksSchema } from '../../../contract/host.ts';
 import type { ApiParts } from '../../environment.ts';
 import { signalOf } from '../../events.ts';
 import { requireScope } from '../../guards/auth.ts';
 import { defineRoute, json, refusals, security } from '../../route.ts';
-import { checksSchema } from '../../schemas/host.ts';
 
 export function doctor(check: NonNullable<ApiParts['doctor']>) {
   return defineRoute(

@@ -1,5 +1,5 @@
+import { healthSchema } from '../../../contract/server.ts';
 import { defineRoute, json } from '../../route.ts';
-import { healthSchema } from '../../schemas/server.ts';
 
 export function health(version: string) {
   return defineRoute(

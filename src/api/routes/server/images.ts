@@ -1,3 +1,5 @@
+import { fromWire, toWire } from '../../../contract/names.ts';
+import { type PullEvent, pullEventSchema, pullSchema } from '../../../contract/sandboxes.ts';
 import type { ApiParts } from '../../environment.ts';
 import { signalOf, streamEvents } from '../../events.ts';
 import { requireScope } from '../../guards/auth.ts';
@@ -10,8 +12,6 @@ import {
   sandboxRefusals,
   security,
 } from '../../route.ts';
-import { fromWire, toWire } from '../../schemas/names.ts';
-import { type PullEvent, pullEventSchema, pullSchema } from '../../schemas/sandboxes.ts';
 
 export function pull(image: NonNullable<ApiParts['image']>) {
   return defineRoute(

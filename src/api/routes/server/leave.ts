@@ -1,6 +1,6 @@
+import { leaveSchema } from '../../../contract/server.ts';
 import { requireScope } from '../../guards/auth.ts';
 import { defineRoute, json, refusals, security } from '../../route.ts';
-import { leaveSchema } from '../../schemas/server.ts';
 
 export function leave(askToLeave: () => boolean) {
   return defineRoute(

@@ -1,7 +1,7 @@
 import { availableParallelism, freemem, loadavg, totalmem } from 'node:os';
+import { machineSchema } from '../../../contract/server.ts';
 import { requireScope } from '../../guards/auth.ts';
 import { defineRoute, json, refusals, security } from '../../route.ts';
-import { machineSchema } from '../../schemas/server.ts';
 
 export const machine = defineRoute(
   {

@@ -1,6 +1,6 @@
+import { type Readiness, readinessSchema } from '../../../contract/server.ts';
 import type { MemoryStore } from '../../../core/memory.ts';
 import { defineRoute, json } from '../../route.ts';
-import { type Readiness, readinessSchema } from '../../schemas/server.ts';
 
 /** What each part's detail says may name hosts and files, and this path needs no key: it stays inside. */
 export function ready(memory: MemoryStore, stopping: AbortSignal) {

@@ -1,8 +1,8 @@
+import { runtimesSchema } from '../../../contract/host.ts';
+import { toWire } from '../../../contract/names.ts';
 import type { ApiParts } from '../../environment.ts';
 import { requireScope } from '../../guards/auth.ts';
 import { defineRoute, json, refusals, security } from '../../route.ts';
-import { runtimesSchema } from '../../schemas/host.ts';
-import { toWire } from '../../schemas/names.ts';
 
 export function runtimes(probe: NonNullable<ApiParts['probe']>) {
   return defineRoute(

@@ -1,9 +1,9 @@
 import type { Setting } from '../../../config/load.ts';
 import { masked } from '../../../config/masked.ts';
+import { settingsSchema } from '../../../contract/host.ts';
 import type { ApiParts } from '../../environment.ts';
 import { requireScope } from '../../guards/auth.ts';
 import { defineRoute, json, refusals, security } from '../../route.ts';
-import { settingsSchema } from '../../schemas/host.ts';
 
 export function settings(read: NonNullable<ApiParts['settings']>) {
   return defineRoute(

@@ -1,6 +1,7 @@
 /** Logging in to the dashboard and out of it. */
 import type { Context } from 'hono';
 import { deleteCookie, setCookie } from 'hono/cookie';
+import { linkSchema, loginSchema, newLinkSchema, sessionSchema } from '../../../contract/session.ts';
 import { GeodeError } from '../../../core/errors.ts';
 import { createRateLimiter, type RateLimit } from '../../../core/rate-limit.ts';
 import type { ApiEnv } from '../../environment.ts';
@@ -15,7 +16,6 @@ import {
   refusals,
   security,
 } from '../../route.ts';
-import { linkSchema, loginSchema, newLinkSchema, sessionSchema } from '../../schemas/session.ts';
 import type { Logins } from '../../sessions.ts';
 
 export function sessionRoutes(logins: Logins, version: string, failureRate: RateLimit) {

@@ -1,5 +1,19 @@
 /** Workspaces as they were: kept, compared, restored. A fork is made by `…/fork` of the sandbox. */
 import type { Context } from 'hono';
+import { toWire } from '../../../contract/names.ts';
+import { chatParams, removedSchema } from '../../../contract/sandboxes.ts';
+import {
+  type DiffEvent,
+  diffEventSchema,
+  diffQuery,
+  restoredSchema,
+  snapshotParams,
+  snapshotSchema,
+  snapshotsSchema,
+  takeSchema,
+  textDiffQuery,
+  textDiffSchema,
+} from '../../../contract/snapshots.ts';
 import { GeodeError } from '../../../core/errors.ts';
 import type { Change, Snapshots } from '../../../core/snapshots.ts';
 import type { ApiEnv } from '../../environment.ts';
@@ -16,20 +30,6 @@ import {
   security,
 } from '../../route.ts';
 import { startedSandbox } from '../../sandbox-of.ts';
-import { toWire } from '../../schemas/names.ts';
-import { chatParams, removedSchema } from '../../schemas/sandboxes.ts';
-import {
-  type DiffEvent,
-  diffEventSchema,
-  diffQuery,
-  restoredSchema,
-  snapshotParams,
-  snapshotSchema,
-  snapshotsSchema,
-  takeSchema,
-  textDiffQuery,
-  textDiffSchema,
-} from '../../schemas/snapshots.ts';
 
 const path = '/api/v1/sandboxes/{chat}/snapshots';
 const one = `${path}/{snapshot}` as const;

@@ -1,4 +1,13 @@
 import type { Context } from 'hono';
+import { fromWire, toWire } from '../../../contract/names.ts';
+import {
+  crystalChangeSchema,
+  crystalParams,
+  crystalSchema,
+  crystalsSchema,
+  crystalVerifySchema,
+  verifiedCrystalSchema,
+} from '../../../contract/solve.ts';
 import { type Crystal, trustOf } from '../../../solve/crystal.ts';
 import type { OpenedSolves, UserCrystals } from '../../../solve/open-solves.ts';
 import { newEgress } from '../../egress-reach.ts';
@@ -16,15 +25,6 @@ import {
   sandboxRefusals,
   security,
 } from '../../route.ts';
-import { fromWire, toWire } from '../../schemas/names.ts';
-import {
-  crystalChangeSchema,
-  crystalParams,
-  crystalSchema,
-  crystalsSchema,
-  crystalVerifySchema,
-  verifiedCrystalSchema,
-} from '../../schemas/solve.ts';
 
 const path = '/api/v1/crystals';
 

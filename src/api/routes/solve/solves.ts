@@ -1,4 +1,14 @@
 import type { Context } from 'hono';
+import { fromWire, toWire } from '../../../contract/names.ts';
+import { problemSchema } from '../../../contract/problem.ts';
+import {
+  solveEventSchema,
+  solveListQuery,
+  solveParams,
+  solveRequestSchema,
+  solveSchema,
+  solvesSchema,
+} from '../../../contract/solve.ts';
 import { GeodeError } from '../../../core/errors.ts';
 import type { SolveEvent, Solves } from '../../../core/solve.ts';
 import { newEgress } from '../../egress-reach.ts';
@@ -16,16 +26,6 @@ import {
   refusals,
   security,
 } from '../../route.ts';
-import { fromWire, toWire } from '../../schemas/names.ts';
-import { problemSchema } from '../../schemas/problem.ts';
-import {
-  solveEventSchema,
-  solveListQuery,
-  solveParams,
-  solveRequestSchema,
-  solveSchema,
-  solvesSchema,
-} from '../../schemas/solve.ts';
 
 const path = '/api/v1/solve';
 const answers = {

@@ -1,5 +1,17 @@
 /** Sessions through which programs in a sandbox use the host's tools. */
 import type { Context } from 'hono';
+import { toWire } from '../../../contract/names.ts';
+import { chatParams } from '../../../contract/sandboxes.ts';
+import {
+  closedSchema,
+  newToolSessionSchema,
+  servedToolSessionSchema,
+  toolCallsQuery,
+  toolCallsSchema,
+  toolServersSchema,
+  toolSessionSchema,
+  toolSessionsSchema,
+} from '../../../contract/tools.ts';
 import { GeodeError } from '../../../core/errors.ts';
 import type { ToolSessions } from '../../../core/tools.ts';
 import type { ApiEnv } from '../../environment.ts';
@@ -17,18 +29,6 @@ import {
   security,
 } from '../../route.ts';
 import { startedSandbox } from '../../sandbox-of.ts';
-import { toWire } from '../../schemas/names.ts';
-import { chatParams } from '../../schemas/sandboxes.ts';
-import {
-  closedSchema,
-  newToolSessionSchema,
-  servedToolSessionSchema,
-  toolCallsQuery,
-  toolCallsSchema,
-  toolServersSchema,
-  toolSessionSchema,
-  toolSessionsSchema,
-} from '../../schemas/tools.ts';
 
 const path = '/api/v1/sandboxes/{chat}/tools';
 const tags = ['tools'];

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { decimal } from '../../../api/schemas/decimal.ts';
+import { decimal } from '../../../contract/decimal.ts';
 import type { CliCommand } from '../../command.ts';
 import { onePositional, parseValues } from '../../input/values.ts';
 import { showAgent } from '../../render/show-agent.ts';

@@ -1,7 +1,7 @@
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
-import { newIdSchema, type WireNewEntry, type WireStored } from '../../../api/schemas/context.ts';
 import { newEntryOf, wireStored } from '../../../api/wire.ts';
+import { newIdSchema, type WireNewEntry, type WireStored } from '../../../contract/context.ts';
 import { checkUser } from '../../../core/identity.ts';
 import { type CliCommand, type CliContext, exitCodes } from '../../command.ts';
 import { askRunningHost } from '../../connect/running-api.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { decimal } from '../../../api/schemas/decimal.ts';
+import { decimal } from '../../../contract/decimal.ts';
 import { isGeodeError } from '../../../core/errors.ts';
 import type { JournalSummary } from '../../../journals/journal-list.ts';
 import { type CliCommand, type CliContext, exitCodes } from '../../command.ts';

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import { z } from 'zod';
-import { decimal } from '../../../api/schemas/decimal.ts';
+import { decimal } from '../../../contract/decimal.ts';
 import { GeodeError } from '../../../core/errors.ts';
 import type { SolveRequest } from '../../../core/solve.ts';
 import { type CliCommand, type CliContext, texts } from '../../command.ts';

@@ -1,7 +1,7 @@
 /** Sandboxes that stay, as they go over the wire. */
 import { z } from 'zod';
-import { runtimeNames } from '../../core/runtime.ts';
-import { grades, networks } from '../../core/sandbox.ts';
+import { runtimeNames } from '../core/runtime.ts';
+import { grades, networks } from '../core/sandbox.ts';
 import { egressSchema } from './egress.ts';
 import { chatOf } from './encoding.ts';
 import { endEvent, problemEvent } from './problem.ts';

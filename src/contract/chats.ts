@@ -1,7 +1,7 @@
 /** Chats, channels and who may speak on them, as it goes over the wire. */
 import { z } from 'zod';
-import { catchUps, chatDeeds } from '../../core/chat.ts';
-import { userPattern } from '../../core/identity.ts';
+import { catchUps, chatDeeds } from '../core/chat.ts';
+import { userPattern } from '../core/identity.ts';
 import { turnRecordSchema } from './agents.ts';
 import { decimal } from './decimal.ts';
 import { problemEvent } from './problem.ts';

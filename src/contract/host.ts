@@ -1,8 +1,8 @@
 /** What a host can do, how it is set, and what happens on it, as it goes over the wire. */
 import { z } from 'zod';
-import { approvalDecisions, approvalKinds } from '../../core/approval.ts';
-import { egressModes } from '../../core/egress.ts';
-import { solveOutcomes } from '../../core/solve.ts';
+import { approvalDecisions, approvalKinds } from '../core/approval.ts';
+import { egressModes } from '../core/egress.ts';
+import { solveOutcomes } from '../core/solve.ts';
 import { problemEvent } from './problem.ts';
 import { gradeSchema, runtimeSchema } from './sandboxes.ts';
 

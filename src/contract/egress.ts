@@ -1,6 +1,6 @@
 /** What sandboxes may reach, what they tried, and the names of credentials, as they go over the wire. */
 import { z } from 'zod';
-import { egressModes } from '../../core/egress.ts';
+import { egressModes } from '../core/egress.ts';
 import { decimal } from './decimal.ts';
 
 const port = z.int().min(1).max(65_535);

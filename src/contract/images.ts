@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { builtImageNames } from '../../core/images.ts';
+import { builtImageNames } from '../core/images.ts';
 import { problemEvent } from './problem.ts';
 import { pullProgress } from './sandboxes.ts';
 

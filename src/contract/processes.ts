@@ -1,6 +1,6 @@
 /** Commands in a sandbox, as they go over the wire. */
 import { z } from 'zod';
-import { rlimitNames, signalNames } from '../../core/process.ts';
+import { rlimitNames, signalNames } from '../core/process.ts';
 import { bytesSchema, bytesShape } from './bytes.ts';
 import { problemEvent } from './problem.ts';
 import { chatSchema, envSchema } from './sandboxes.ts';

@@ -1,6 +1,6 @@
 /** Conversations with agents, as they go over the wire. */
 import { z } from 'zod';
-import { driverName } from '../../config/driver-name.ts';
+import { driverName } from '../config/driver-name.ts';
 import { bytesSchema } from './bytes.ts';
 import { decimal } from './decimal.ts';
 import { problemEvent } from './problem.ts';

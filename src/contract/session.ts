@@ -1,6 +1,6 @@
 /** Logging in to the dashboard, as it goes over the wire. */
 import { z } from 'zod';
-import { userPattern } from '../../core/identity.ts';
+import { userPattern } from '../core/identity.ts';
 import { scopes } from './keys.ts';
 
 export const loginSchema = z

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { userPattern } from '../../core/identity.ts';
+import { userPattern } from '../core/identity.ts';
 
 /**
  * What a key may do. `agents` talks to agents, which use the sandboxes, the memory and the models of its user. `secrets` sets and removes the credentials of its user, and reads none. `approvals` sees what

@@ -1,6 +1,6 @@
 /** Solves and crystals, as they go over the wire. */
 import { z } from 'zod';
-import { solveOutcomes } from '../../core/solve.ts';
+import { solveOutcomes } from '../core/solve.ts';
 import { decimal } from './decimal.ts';
 import { egressSchema } from './egress.ts';
 import { problemEvent } from './problem.ts';

@@ -3,7 +3,7 @@
  * are stdin; from the server their first byte says which stream the rest belongs to.
  */
 import { z } from 'zod';
-import { signalNames } from '../../core/process.ts';
+import { signalNames } from '../core/process.ts';
 import { bytesSchema } from './bytes.ts';
 import { egressSchema } from './egress.ts';
 import { spawnSchema, terminalSizeSchema } from './processes.ts';

@@ -1,6 +1,6 @@
 /** Entries of memory as they go over the wire. */
 import { z } from 'zod';
-import { limits } from '../../core/memory.ts';
+import { limits } from '../core/memory.ts';
 import { decimal } from './decimal.ts';
 import { endEvent, problemEvent, progressEvent } from './problem.ts';
 
