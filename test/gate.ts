@@ -24,6 +24,21 @@ export function missingProofs(
   return new Map(missing.filter(([, suites]) => suites.length > 0));
 }
 
+/** Why a run says nothing about the claims that it did not prove, or null when it ran every test of every file. */
+export function whyPartial({
+  files,
+  ran,
+  filters,
+}: {
+  readonly files: readonly string[];
+  readonly ran: readonly string[];
+  readonly filters: readonly string[];
+}): string | null {
+  const left = files.filter((file) => !ran.includes(file));
+  if (left.length > 0) return `${left.length} of ${files.length} files were left out`;
+  return filters.length > 0 ? `only tests that match ${filters.join(', ')} ran` : null;
+}
+
 const anySuite = 'any suite';
 
 function isOf({ file, name }: PassedTest, suite: string): boolean {

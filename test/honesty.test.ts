@@ -2,7 +2,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { missingProofs } from './gate.ts';
+import { missingProofs, whyPartial } from './gate.ts';
 import { proofs } from './proofs.ts';
 import { allIds } from './requirements.ts';
 
@@ -70,4 +70,11 @@ test('every suite that proves an id is there, and so is the id', () => {
     Object.values(proofs).flatMap((suites) => suites.map((suite) => suite.split(' > ')[0] ?? '')),
   );
   expect([...files].filter((file) => !existsSync(`${folder}/../${file}`))).toEqual([]);
+});
+
+test('a run is whole when every file ran without a filter, whatever its other options were', () => {
+  const files = ['/a.test.ts', '/b.test.ts'];
+  expect(whyPartial({ files, ran: ['/b.test.ts', '/a.test.ts'], filters: [] })).toBeNull();
+  expect(whyPartial({ files, ran: ['/a.test.ts'], filters: [] })).toBe('1 of 2 files were left out');
+  expect(whyPartial({ files, ran: files, filters: ['RT-1'] })).toBe('only tests that match RT-1 ran');
 });

@@ -9,6 +9,8 @@ const sandboxes = (...names: string[]) => names.map((name) => `test/sandboxes/${
 const shell = (...names: string[]) => names.map((name) => `test/shell/${name}.test.ts`);
 const memory = (...names: string[]) => names.map((name) => `test/memory/${name}.test.ts`);
 const api = (...names: string[]) => names.map((name) => `test/api/${name}.test.ts`);
+const agents = (...names: string[]) => names.map((name) => `test/agents/${name}.test.ts`);
+const solve = (...names: string[]) => names.map((name) => `test/solve/${name}.test.ts`);
 const link = (...names: string[]) => names.map((name) => `test/link/${name}.test.ts`);
 
 const containers = runtime('docker', 'docker-stdio', 'podman');
@@ -104,15 +106,25 @@ export const proofs: Readonly<Record<string, readonly string[]>> = {
   'MCP-3': [...toolWalls, 'test/mcp/killed-host.test.ts'],
   'MCP-4': [...toolWalls, ...['session-calls', 'servers'].map((name) => `test/mcp/${name}.test.ts`)],
   'MCP-5': ['http', 'stdio', 'conformance', 'real-clients'].map((name) => `test/mcp/${name}.test.ts`),
+  'AGT-1': [...agents('claude', 'docker'), 'test/cli/claude-terminal.test.ts'],
+  'AGT-2': agents('claude', 'docker', 'codex', 'acp', 'builtin'),
+  'AGT-3': agents('claude', 'docker', 'codex', 'acp', 'builtin'),
+  'AGT-4': [...agents('claude', 'docker', 'codex', 'acp'), 'test/cli/claude-terminal.test.ts'],
   'AGT-6': ['test/images/images.test.ts', 'test/images/builds.test.ts > builds on docker'],
   'AGT-5': ['test/agents/acp.test.ts', 'test/agents/codex.test.ts'],
+  'SLV-1': solve('solve'),
+  'SLV-2': solve('solve'),
   'SLV-3': [...api('solve'), 'test/cli/solve-commands.test.ts', 'test/dashboard/pages.test.ts'],
+  'SLV-4': ['test/models/models.test.ts'],
+  'CRY-1': solve('crystals'),
+  'CRY-2': solve('crystals'),
+  'CRY-3': solve('crystals'),
   'CRY-4': [
-    ...['crystals', 'verify-again', 'solve', 'recall-block'].map((name) => `test/solve/${name}.test.ts`),
+    ...solve('crystals', 'verify-again', 'solve', 'recall-block'),
     ...api('solve'),
     'test/cli/solve-commands.test.ts',
   ],
-  'CRY-5': ['test/solve/bench.test.ts'],
+  'CRY-5': solve('bench'),
   'GW-1': ['bus', 'postgres-bus', 'chats', 'gateway', 'reliability', 'two-gateways'].map(
     (name) => `test/chat/${name}.test.ts`,
   ),
@@ -136,7 +148,6 @@ export const proofs: Readonly<Record<string, readonly string[]>> = {
   'MEM-4': memory('sqlite', 'qdrant'),
   'MEM-5': memory('sqlite', 'qdrant', 'kill'),
   'MEM-6': [...memory('sqlite', 'qdrant', 'namespaces'), ...api('isolation')],
-  'MEM-7': memory('quality'),
   'MEM-8': memory('sqlite', 'qdrant'),
   'CTX-1': api('search', 'defaults'),
   'CTX-2': api('context', 'files'),
@@ -170,6 +181,7 @@ export const proofs: Readonly<Record<string, readonly string[]>> = {
   ],
   'SEC-1': api('auth', 'origin'),
   'SEC-2': [...api('isolation', 'every-route'), 'test/host/isolation.test.ts'],
+  'SEC-3': ['test/package.test.ts'],
   'PKG-1': ['test/package.test.ts', 'test/e2e/start.test.ts'],
   'REL-1': [...sandboxes('crash'), ...memory('kill')],
 };

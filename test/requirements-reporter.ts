@@ -1,5 +1,7 @@
-import type { Reporter, TestCase, TestModule } from 'vitest/node';
-import { idsIn, missingProofs } from './gate.ts';
+import { globSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Reporter, TestCase, TestModule, Vitest } from 'vitest/node';
+import { idsIn, missingProofs, whyPartial } from './gate.ts';
 import { proofs } from './proofs.ts';
 import { allIds, claimedIds } from './requirements.ts';
 
@@ -7,10 +9,17 @@ const slowestCount = 15;
 
 /**
  * The gate on the promises: a claimed id must be named by a test that passed in this run, in each suite that proves
- * it, and a test may only name ids that exist. A run of some files only prints what it proved. Tests that passed
- * only on a second try, and the files that took longest, are printed as well.
+ * it, and a test may only name ids that exist. A run that left tests out only prints what it proved, and that it was
+ * no whole run; the reports of shards are judged together (`vitest --merge-reports` with this reporter). Tests that
+ * passed only on a second try, and the files that took longest, are printed as well.
  */
 export default class RequirementsReporter implements Reporter {
+  #vitest: Vitest | undefined;
+
+  onInit(vitest: Vitest): void {
+    this.#vitest = vitest;
+  }
+
   onTestRunEnd(modules: readonly TestModule[]): void {
     const tests = modules.flatMap((module) => [...module.children.allTests()]);
     const named = new Set(tests.flatMap(({ fullName }) => idsIn(fullName)));
@@ -20,7 +29,9 @@ export default class RequirementsReporter implements Reporter {
       .filter((test) => test.result().state === 'passed')
       .map((test) => ({ file: test.module.relativeModuleId, name: test.fullName }));
     const missing = missingProofs(passed, claimedIds, proofs);
-    if (isWhole() && missing.size > 0) {
+    const partial = this.#whyPartial(modules);
+    if (partial !== null) console.log(`\nNot a whole run, so claims are not checked: ${partial}.`);
+    else if (missing.size > 0) {
       const lines = [...missing].map(([id, suites]) => `  ${id}: ${suites.join(', ')}`);
       fail(`Claimed, but no test that names the id passed in these suites:\n${lines.join('\n')}`);
     }
@@ -32,18 +43,25 @@ export default class RequirementsReporter implements Reporter {
     );
     console.log(`${count('passed')} passed, ${count('failed')} failed, ${count('skipped')} skipped\n`);
   }
+
+  #whyPartial(modules: readonly TestModule[]): string | null {
+    if (this.#vitest === undefined) return 'it has no configuration';
+    const { root, testNamePattern, tagsFilter } = this.#vitest.config;
+    const files = globSync('test/**/*.test.ts', { cwd: root });
+    const ran = modules.map(({ moduleId }) => moduleId);
+    const filters = [testNamePattern?.source, ...(tagsFilter ?? [])].filter((each) => each !== undefined);
+    return whyPartial({ files: files.map((file) => join(root, file)), ran, filters });
+  }
 }
 
-/** No file, filter or option was given that leaves tests out. */
-function isWhole(): boolean {
-  return process.argv.slice(2).every((argument) => argument === 'run');
-}
-
-/** A retry keeps a run green; it does not hide why it was needed. */
+/** A retry keeps a run green; it does not hide why it was needed. `.ci/run` asks for the files. */
 function printFlaky(tests: readonly TestCase[]): void {
   const flaky = tests.filter((test) => test.diagnostic()?.flaky === true);
+  const files = [...new Set(flaky.map(({ module }) => module.relativeModuleId))];
+  const list = process.env.GEODE_FLAKY_LIST;
+  if (list !== undefined) writeFileSync(list, files.map((file) => `${file}\n`).join(''));
   if (flaky.length === 0) return;
-  console.log(`\nFLAKY: ${flaky.length} passed only on the second try`);
+  console.log(`\nFLAKY: ${flaky.length} passed only on the second try; the budget is 0`);
   for (const test of flaky) {
     console.log(`  FLAKY ${test.module.relativeModuleId} > ${test.fullName}`);
     for (const { message } of test.result().errors ?? []) console.log(`    first: ${message.split('\n')[0]}`);

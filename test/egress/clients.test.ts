@@ -11,22 +11,14 @@ import { bubblewrapRuntime } from '../../src/runtimes/bubblewrap/bubblewrap.ts';
 import { dockerRuntime } from '../../src/runtimes/docker/docker.ts';
 import { nativeRuntime } from '../../src/runtimes/native/native.ts';
 import { fixture, type Harness, openHarness } from '../contracts/harness.ts';
+import { cargoProgram } from '../fixtures/cargo.ts';
 import { allowing, hatchOf, type Opened, testNames, toHere, trusting } from './hatch-fixture.ts';
 import { certificateFile, httpUpstream, tlsUpstream, type Upstream } from './upstreams.ts';
 
 const { bubblewrap, docker } = inject('engines');
 const has = (program: string) => existsSync(`/usr/bin/${program}`);
 
-/** Of the distribution, or the one that rustup leads to. */
-const cargo = ['/usr/bin/cargo', rustupCargo()].find((path) => path !== undefined && existsSync(path));
-
-function rustupCargo(): string | undefined {
-  try {
-    return execFileSync('rustup', ['which', 'cargo'], { encoding: 'utf8', stdio: 'pipe' }).trim();
-  } catch {
-    return undefined;
-  }
-}
+const cargo = cargoProgram();
 
 /** Bubblewrap shows the programs of the machine, so these are its own clients, as people have them. */
 describe.skipIf(!bubblewrap.available)(

@@ -10,6 +10,7 @@ import { buildImages, usualImages } from './images.ts';
 import { holdLock, type Lock, locked, tryLock } from './lock.ts';
 import { podmanReportsOomKills, startPodman, stopPodman } from './podman.ts';
 import { installPostgres } from './postgres.ts';
+import { missingPrograms } from './programs.ts';
 import { installRegistry } from './registry.ts';
 import { installSshd } from './sshd.ts';
 import { installToolchains } from './toolchains.ts';
@@ -31,8 +32,8 @@ export interface Engines extends AsyncDisposable {
 
 /**
  * Makes every engine available that can be, with its images, reusing what runs already. What cannot be says why;
- * with `required` that is an error. It is the default on a CI machine where all of them ought to work, so that no
- * suite is skipped there unseen.
+ * with `required` that is an error, and so is a missing program of `missingPrograms`. It is the default on a CI machine
+ * where all of them ought to work, so that no suite is skipped there unseen.
  *
  * The engines are shared by all runs on the machine. The last one to stop ends them, even when the run that
  * started them was killed; those that `keepEngines` started stay until `releaseEngines`.
@@ -50,14 +51,16 @@ export async function startEngines(options: { readonly required?: boolean } = {}
     });
     return stopped;
   };
-  const missing = Object.entries(facts).flatMap(([name, fact]) =>
-    fact.available ? [] : [`${name}: ${fact.reason}`],
-  );
-  if (required && missing.length > 0) {
+  const missing = required ? [...missingEngines(facts), ...(await missingPrograms())] : [];
+  if (missing.length > 0) {
     await stop();
-    throw new Error(`these engines are required and do not work:\n${missing.join('\n')}`);
+    throw new Error(`these engines and programs are required and do not work:\n${missing.join('\n')}`);
   }
   return { facts, stop, [Symbol.asyncDispose]: stop };
+}
+
+function missingEngines(facts: EngineFacts): readonly string[] {
+  return Object.entries(facts).flatMap(([name, fact]) => (fact.available ? [] : [`${name}: ${fact.reason}`]));
 }
 
 const keepMark = join(runtimeFolder, 'keep');

@@ -2,7 +2,7 @@ import { installPackages, whyNoPackages } from './apt.ts';
 
 /** What the suites of the runtimes that use the machine's own programs compile and plot with, and shells to complete in. */
 const packages = [
-  ...['golang-go', 'rustc', 'gcc', 'libc6-dev'],
+  ...['golang-go', 'rustc', 'cargo', 'gcc', 'libc6-dev'],
   ...['python3', 'python3-matplotlib', 'python3-pandas'],
   ...['zsh', 'fish'],
 ];
