@@ -6,6 +6,7 @@ import { GeodeError } from '../core/errors.ts';
 import { parseBinding } from '../egress/bindings.ts';
 import { alsoDenying, type PolicyWords, policyFrom } from '../egress/change-policy.ts';
 import type { EgressHost } from '../egress/open-egress.ts';
+import { within } from '../egress/within.ts';
 import type { ApiEnv } from './environment.ts';
 
 interface AskedEgress extends PolicyWords {
@@ -30,6 +31,23 @@ export function newEgress(
   const spec = { policy: alsoDenying(policy, host.denied), bindings };
   checkEgressReach(context, spec, undefined);
   return host.check(context.var.caller.user, spec);
+}
+
+/**
+ * For a run. `undefined`: nothing was asked, and the default of the user holds; `null`: it reaches nothing. A run that a
+ * tool of a sandbox starts reaches what it would reach otherwise, as far as that sandbox may reach it too.
+ */
+export function runEgress(
+  context: Context<ApiEnv>,
+  host: EgressHost | undefined,
+  asked: AskedEgress | undefined,
+): EgressSpec | null | undefined {
+  const given = asked && newEgress(context, host, asked);
+  const { reach } = context.env;
+  if (reach === undefined) return given;
+  const own = given ?? host?.initial(context.var.caller.user);
+  const bound = host?.remembered(reach.sandboxId);
+  return own && bound ? within(own, bound) : null;
 }
 
 /** For a sandbox that is there. What the operator gave it may stay, and what the operator denies stays denied. */

@@ -15,7 +15,7 @@ import type { RateLimit } from '../core/rate-limit.ts';
 import type { PullEvent } from '../core/run.ts';
 import type { RuntimeName } from '../core/runtime.ts';
 import type { Sandbox, SandboxSpec } from '../core/sandbox.ts';
-import type { ToolSessions } from '../core/tools.ts';
+import type { ToolReach, ToolSessions } from '../core/tools.ts';
 import type { EgressHost } from '../egress/open-egress.ts';
 import type { JournalReading } from '../journals/journal-reading.ts';
 import type { Previews } from '../previews/previews.ts';
@@ -152,7 +152,8 @@ export interface Upgrade {
 }
 
 export interface ApiEnv {
-  Bindings: HttpBindings & { upgrade?: Upgrade };
+  /** With `reach`: the host itself calls, for a program in that sandbox. */
+  Bindings: HttpBindings & { upgrade?: Upgrade; reach?: ToolReach };
   Variables: {
     /** Fires when the server stops. */
     stopping: AbortSignal;

@@ -59,6 +59,19 @@ export function checkLimits(limits: Limits): Limits {
   return limits;
 }
 
+/** Limits of which none is above those in `most`. A field that only `most` names keeps its default where that is lower. */
+export function atMost(limits: Limits, most: Limits): Limits {
+  const lower = (value: number | null | undefined, bound: number | null | undefined) =>
+    value === undefined || bound == null ? value : value === null ? bound : Math.min(value, bound);
+  const fields = Object.entries(limits) as [keyof Limits, number | null | undefined][];
+  const lowered = Object.fromEntries(fields.map(([field, value]) => [field, lower(value, most[field])]));
+  // Every runtime holds the number of open files to its default; the others are there when they can be held.
+  const files = most.openFiles ?? defaultLimits.openFiles;
+  return limits.openFiles === undefined && files < defaultLimits.openFiles
+    ? { ...lowered, openFiles: files }
+    : lowered;
+}
+
 function atLeast(value: number | null | undefined, smallest: number, field: string, wanted: string): void {
   if (value == null) return;
   if (!Number.isFinite(value) || value < smallest) throw refused(field, value, wanted);

@@ -8,6 +8,7 @@
  */
 import type { Cancel } from './cancel.ts';
 import type { EgressSpec } from './egress.ts';
+import type { Limits } from './limits.ts';
 import type { TokenUsage } from './prices.ts';
 
 export interface SolveRequest {
@@ -30,6 +31,8 @@ export interface SolveRequest {
   readonly model?: string | undefined;
   /** Where packages may be installed from; absent: the standard library alone. The solution itself runs sealed. */
   readonly egress?: EgressSpec | undefined;
+  /** No limit of its runs is above these. */
+  readonly most?: Limits | undefined;
 }
 
 /** What decided: given tests, given output, checks that the model wrote before it saw a result, a judge, or only the exit code. */

@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
 import type { Cancel } from './cancel.ts';
-import type { PersistentSandbox } from './persistent.ts';
+import type { Limits } from './limits.ts';
 import type { Sandbox } from './sandbox.ts';
 
 /** Where programs in a sandbox find the host's tools. All paths are in the sandbox. */
@@ -41,6 +41,12 @@ export interface ToolSession extends ToolOwner {
   readonly createdAt: number;
 }
 
+/** The sandbox that a call comes from. Code that the host runs for the call reaches and uses no more than it may. */
+export interface ToolReach extends ToolOwner {
+  readonly sandboxId: string;
+  readonly limits: Limits;
+}
+
 /** A session in a sandbox that runs. */
 export interface ServedToolSession extends ToolSession {
   readonly place: ToolPlace;
@@ -54,7 +60,7 @@ export interface ToolSessionOptions extends Cancel {
 }
 
 /** A sandbox of a user and a chat that runs. */
-type ToolSandbox = Pick<PersistentSandbox, 'id' | 'user' | 'chat' | 'tools' | 'files' | 'workdir' | 'env'>;
+type ToolSandbox = AttachedSandbox & ToolOwner;
 
 /** One call of a tool, in the audit. Arguments are cut and without secrets; answers are not kept. */
 export interface ToolCallRecord extends ToolOwner {
@@ -135,7 +141,7 @@ export interface SandboxTools {
   forget(sandboxId: string): void;
 }
 
-export type AttachedSandbox = Pick<Sandbox, 'id' | 'tools' | 'files' | 'workdir' | 'env'>;
+export type AttachedSandbox = Pick<Sandbox, 'id' | 'limits' | 'tools' | 'files' | 'workdir' | 'env'>;
 
 /** For sandboxes without sessions. */
 export const noTools: SandboxTools = {

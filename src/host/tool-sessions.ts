@@ -9,7 +9,7 @@ import type { Approvals } from '../core/approval.ts';
 import { GeodeError } from '../core/errors.ts';
 import type { Events } from '../core/events.ts';
 import type { Log } from '../core/log.ts';
-import type { ToolSessions } from '../core/tools.ts';
+import type { ToolReach, ToolSessions } from '../core/tools.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { ExternalServers } from '../mcp/servers/open-servers.ts';
 import { openToolSessions } from '../mcp/sessions/open-sessions.ts';
@@ -40,7 +40,7 @@ export interface HostTools extends AsyncDisposable {
 
 export function hostTools(options: HostToolsOptions): HostTools {
   const { config, ledger, events, log, version, approvals, servers } = options;
-  const { promise: client, resolve } = Promise.withResolvers<GeodeClient>();
+  const { promise: client, resolve } = Promise.withResolvers<(reach: ToolReach) => GeodeClient>();
   const stopping = new AbortController();
   const { tools, rate, call_timeout, ask_timeout, audit_records, audit_days } = config.mcp;
   const sessions = openToolSessions({
@@ -58,7 +58,7 @@ export function hostTools(options: HostToolsOptions): HostTools {
       askTimeoutMs: ask_timeout * 1000,
     },
     auditLimits: { mostRecords: audit_records, keepMs: audit_days * dayMs },
-    client: async (user) => (await client).as(user),
+    client: async (reach) => (await client)(reach),
   });
   return {
     sessions,
@@ -71,8 +71,8 @@ export function hostTools(options: HostToolsOptions): HostTools {
   };
 }
 
-/** The API without a server: no socket leads to it, and nobody who calls is an operator. */
-function clientIn(parts: ApiParts, stopping: AbortSignal): GeodeClient {
+/** The API without a server: no socket leads to it, no caller is an operator, and no header says which sandbox calls. */
+function clientIn(parts: ApiParts, stopping: AbortSignal): (reach: ToolReach) => GeodeClient {
   const options = {
     ...defaultApiOptions,
     callers: 'tools' as const,
@@ -81,16 +81,18 @@ function clientIn(parts: ApiParts, stopping: AbortSignal): GeodeClient {
   };
   const app = createApp(parts, options, stopping);
   const incoming = new IncomingMessage(new Socket());
-  const env = { incoming, outgoing: new ServerResponse(incoming) };
-  return createClient({
-    name: 'the host',
-    fetch: async (path, init) => {
-      const headers = new Headers(init.headers);
-      headers.set('host', 'localhost');
-      return app.fetch(new Request(`http://localhost${path}`, { ...init, headers }), env);
-    },
-    connect: () => {
-      throw new GeodeError('internal', 'No tool needs a WebSocket');
-    },
-  });
+  const outgoing = new ServerResponse(incoming);
+  return (reach) =>
+    createClient({
+      name: 'the host',
+      fetch: async (path, init) => {
+        const headers = new Headers(init.headers);
+        headers.set('host', 'localhost');
+        const request = new Request(`http://localhost${path}`, { ...init, headers });
+        return app.fetch(request, { incoming, outgoing, reach });
+      },
+      connect: () => {
+        throw new GeodeError('internal', 'No tool needs a WebSocket');
+      },
+    }).as(reach.user);
 }

@@ -1,5 +1,5 @@
 import type { Cancel } from '../core/cancel.ts';
-import type { Limits } from '../core/limits.ts';
+import { atMost, type Limits } from '../core/limits.ts';
 import type { PullEvent, RunImage } from '../core/run.ts';
 import type { Available, Runtime, RuntimeName } from '../core/runtime.ts';
 import type { Sandbox, SandboxSpec } from '../core/sandbox.ts';
@@ -49,7 +49,7 @@ export async function* kindFor(
   const wanted = options.image ?? (found.capabilities.images ? imageOf(language) : undefined);
   const image = wanted === undefined ? null : yield* imageFor(images, runtime, wanted, options);
   const spec: SandboxSpec = {
-    limits: { ...enforceable(found, language), ...limits, ...options.limits },
+    limits: atMost({ ...enforceable(found, language), ...limits, ...options.limits }, options.most ?? {}),
     leaseMs,
     ...(wanted === undefined ? {} : { image: image?.id ?? wanted }),
     ...(options.minimumGrade === undefined ? {} : { minimumGrade: options.minimumGrade }),

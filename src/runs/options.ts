@@ -24,6 +24,8 @@ export interface RunOptions extends Cancel {
   readonly timeoutMs?: number | null;
   /** Default 256 MiB (1 GiB where a compiler runs), one CPU, 256 processes, where the runtime can hold it to them. */
   readonly limits?: Limits;
+  /** No limit of the run is above these, defaults included. */
+  readonly most?: Limits;
   /** Instead of the language's own. */
   readonly image?: string;
   readonly runtime?: RuntimeName;
@@ -31,8 +33,8 @@ export interface RunOptions extends Cancel {
   readonly minimumGrade?: Grade;
   /** Whose turn it takes in the queue. */
   readonly user?: string;
-  /** What the code may reach; left out: nothing. */
-  readonly egress?: EgressSpec;
+  /** What the code may reach; `null`: nothing. Left out: what the user's runs may reach by default. */
+  readonly egress?: EgressSpec | null;
 }
 
 export const defaultTimeoutMs = 60_000;

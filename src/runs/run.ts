@@ -90,8 +90,8 @@ async function openHatch(
   sandbox: Sandbox,
   { egress: asked, user = '', signal }: RunOptions,
 ): Promise<OpenHatch | undefined> {
-  const spec = asked ?? egress?.initial(user);
-  if (spec === undefined) return undefined;
+  const spec = asked === undefined ? egress?.initial(user) : asked;
+  if (spec === undefined || spec === null) return undefined;
   if (egress === undefined) throw new GeodeError('cannot_enforce', 'Runs have no way out here.');
   return egress.open(sandbox, { sandboxId: sandbox.id, user }, spec, { signal });
 }

@@ -4,6 +4,7 @@ import { bothEnds } from '../core/both-ends.ts';
 import type { Cancel } from '../core/cancel.ts';
 import type { EgressSpec } from '../core/egress.ts';
 import { GeodeError } from '../core/errors.ts';
+import type { Limits } from '../core/limits.ts';
 import type { LanguageName } from '../core/run.ts';
 import type { Installation } from '../core/solve.ts';
 import type { Runs } from '../runs/index.ts';
@@ -35,7 +36,7 @@ export async function install(
   given: string,
   packages: readonly string[],
   egress: EgressSpec,
-  { signal }: Cancel,
+  { signal, most }: Cancel & { readonly most?: Limits | undefined },
 ): Promise<{ readonly installation: Installation; readonly packages: Packages | null }> {
   const { name } = languageOf(given);
   const installer = installers[name];
@@ -46,6 +47,7 @@ export async function install(
     artifacts: [archive],
     timeoutMs,
     egress,
+    ...(most && { most }),
     user,
     signal,
   });

@@ -3,6 +3,7 @@ import type { Cancel } from '../core/cancel.ts';
 import type { EgressSpec } from '../core/egress.ts';
 import { GeodeError } from '../core/errors.ts';
 import { type EventSink, noEvents } from '../core/events.ts';
+import type { Limits } from '../core/limits.ts';
 import type { MemoryStore } from '../core/memory.ts';
 import type { Models } from '../core/model.ts';
 import type { SolveEvent, SolveOutcome, SolveRequest, Solves } from '../core/solve.ts';
@@ -120,6 +121,7 @@ const schema = z.strictObject({
   model: z.string().min(1).optional(),
   // Checked where it is given: it says what a run may reach.
   egress: z.custom<EgressSpec>((value) => typeof value === 'object' && value !== null).optional(),
+  most: z.custom<Limits>((value) => typeof value === 'object' && value !== null).optional(),
 });
 
 function checkRequest(given: SolveRequest): SolveRequest {

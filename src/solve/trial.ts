@@ -67,7 +67,10 @@ export class Trial {
       checks,
       packages,
     };
-    return verify(this.#parts.runs, this.#parts.user, candidate, { signal: this.#signal });
+    return verify(this.#parts.runs, this.#parts.user, candidate, {
+      signal: this.#signal,
+      most: this.#request.most,
+    });
   }
 
   async *#packages(attempt: Attempt): AsyncGenerator<SolveEvent, Packages | undefined> {
@@ -76,7 +79,7 @@ export class Trial {
     const known = this.#installed.get(JSON.stringify([language, dependencies]));
     if (known !== undefined) return known;
     const { runs, user, log } = this.#parts;
-    const { egress } = this.#request;
+    const { egress, most } = this.#request;
     const names = dependencies.join(', ');
     if (egress === undefined)
       throw new GeodeError(
@@ -85,6 +88,7 @@ export class Trial {
       );
     const { installation, packages } = await install(runs, user, language ?? '', dependencies, egress, {
       signal: this.#signal,
+      most,
     });
     log.save({ ...attempt, installation });
     yield { type: 'install', attempt: number, installation };

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { bothEnds } from '../core/both-ends.ts';
 import type { Cancel } from '../core/cancel.ts';
+import type { Limits } from '../core/limits.ts';
 import type { RunEvent } from '../core/run.ts';
 import type { AttemptRun, Verdict } from '../core/solve.ts';
 import type { Runs } from '../runs/index.ts';
@@ -25,6 +26,11 @@ export interface Candidate {
   readonly packages?: Packages | undefined;
 }
 
+export interface VerifyRunOptions extends Cancel {
+  /** No limit of the run is above these. */
+  readonly most?: Limits | undefined;
+}
+
 export interface Checked {
   readonly run: AttemptRun;
   readonly verdict: Verdict;
@@ -37,15 +43,17 @@ export async function* verify(
   runs: Runs,
   user: string,
   candidate: Candidate,
-  { signal }: Cancel = {},
+  { signal, most }: VerifyRunOptions = {},
 ): AsyncGenerator<OutputEvent, Checked> {
+  // Sealed: what runs may reach by default is not for code that a model wrote.
+  const held = { env: candidate.packages?.env ?? {}, user, signal, egress: null, ...(most && { most }) };
   const language = languageOf(candidate.language).name;
-  const { files: packed = {}, env = {} } = candidate.packages ?? {};
+  const packed = candidate.packages?.files ?? {};
   const given =
     candidate.tests ?? (candidate.expect === undefined ? (candidate.checks ?? undefined) : undefined);
   if (given === undefined) {
     const files = { ...packed, ...candidate.files };
-    const events = runs.stream(candidate.code, language, { files, env, user, signal });
+    const events = runs.stream(candidate.code, language, { files, ...held });
     const { result } = yield* watch(events, null);
     return { run: runOf(result), verdict: verdictOfProgram(result, candidate.expect) };
   }
@@ -54,9 +62,7 @@ export async function* verify(
   const events = runs.stream(harness.code, harness.language, {
     files: { ...packed, ...candidate.files, ...harness.files },
     stdin: harness.stdin,
-    env,
-    user,
-    signal,
+    ...held,
   });
   const { result, finished } = yield* watch(events, secret);
   const shown = { ...result, stdout: result.stdout.replaceAll(secret, '') };
@@ -65,7 +71,7 @@ export async function* verify(
   const tested = { run: runOf(shown), verdict };
   if (verdict.label === 'failed' || candidate.expect === undefined) return tested;
   // Both were given: what it prints is checked by a run of its own, without the tests' output in between.
-  return yield* verify(runs, user, { ...candidate, tests: undefined }, { signal });
+  return yield* verify(runs, user, { ...candidate, tests: undefined }, { signal, most });
 }
 
 interface Watched {

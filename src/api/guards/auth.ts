@@ -39,7 +39,7 @@ export function authenticate(
   });
 
   function who(context: Context<ApiEnv>): Caller {
-    if (callers === 'tools') return { ...sandboxed, user: checkUser(context.req.header('geode-user') ?? '') };
+    if (callers === 'tools') return fromSandbox(context);
     if (callers === 'socket') return { ...everyone, keyId: 'socket', actsFor: 'anyone' };
     if (keys === 'off') return everyone;
     return known(context) ?? ofDashboard(context) ?? identify(keys, context);
@@ -67,6 +67,16 @@ export function authenticate(
     if (header === undefined) throw new GeodeError('unauthorized', 'This path needs an API key');
     throw new GeodeError('unauthorized', 'The API key is not known, or it was revoked');
   }
+}
+
+/** The routes that tools of a session use. There is no other way from a sandbox into the API. */
+const routesOfTools =
+  /^\/api\/v1\/(context(\/.*)?|runs|solve|chats\/[^/]+\/schedules|schedules(\/[^/]+)?|sandboxes\/[^/]+\/egress\/allow)$/s;
+
+function fromSandbox({ req, env: { reach } }: Context<ApiEnv>): Caller {
+  if (reach !== undefined && routesOfTools.test(req.path))
+    return { ...sandboxed, user: checkUser(reach.user) };
+  throw new GeodeError('forbidden', `Tools of a sandbox do not use ${req.method} ${req.path}`);
 }
 
 /** A program in a sandbox: what its tools need of its user's things, and nothing of an operator or a person. */

@@ -6,7 +6,14 @@ import { z } from 'zod';
 import type { GeodeClient } from '../../client/client.ts';
 import type { Approvals } from '../../core/approval.ts';
 import type { Events } from '../../core/events.ts';
-import type { AttachedSandbox, ToolCallRecord, ToolDoor, ToolPlace, ToolSession } from '../../core/tools.ts';
+import type {
+  AttachedSandbox,
+  ToolCallRecord,
+  ToolDoor,
+  ToolPlace,
+  ToolReach,
+  ToolSession,
+} from '../../core/tools.ts';
 import { isAllowed, serverOf } from '../servers/allowed.ts';
 import { LineTransport } from './line-transport.ts';
 import { linkedPair } from './linked-pair.ts';
@@ -23,7 +30,8 @@ export interface LiveOptions {
   /** As they are at the moment: servers come and go. */
   readonly tools: () => readonly SessionTool[];
   readonly rules: CallRules;
-  readonly client: (user: string) => Promise<GeodeClient>;
+  /** Calls of the API for the sandbox, which give it no more than it has. */
+  readonly client: (reach: ToolReach) => Promise<GeodeClient>;
   readonly events: Pick<Events, 'read'>;
   readonly approvals: Approvals;
   /** Ends when the call is written down. */
@@ -99,9 +107,9 @@ export class LiveSession implements Disposable {
   #connect(stream: Duplex): void {
     stream.on('error', () => {});
     const { version, tools, client, events, rules, audit, approvals } = this.#options;
-    const { files, workdir } = this.#sandbox;
-    const { user } = this.#session;
-    const clientOf = () => client(user);
+    const { files, workdir, limits } = this.#sandbox;
+    const { user, sandboxId } = this.#session;
+    const clientOf = () => client({ user, sandboxId, chat: this.#session.chat, limits });
     const resources = sessionResources(files, workdir, clientOf);
     const servers = new Set<McpServer>();
     const onChange = (uri: string) => {

@@ -14,7 +14,7 @@ import type { RunEvent } from '../../../core/run.ts';
 import type { Runs } from '../../../runs/index.ts';
 import type { RunOptions } from '../../../runs/options.ts';
 import type { RunResult } from '../../../runs/result.ts';
-import { newEgress } from '../../egress-reach.ts';
+import { runEgress } from '../../egress-reach.ts';
 import type { ApiEnv, ApiParts } from '../../environment.ts';
 import { signalOf, streamEvents, wantsEvents } from '../../events.ts';
 import { requireScope } from '../../guards/auth.ts';
@@ -66,10 +66,12 @@ export function run(runs: Runs, egress: ApiParts['egress']) {
 export function runOf(context: Context<ApiEnv>, wire: WireRun, host: ApiParts['egress']) {
   const { code, language, outputLimitBytes, stdin, files, egress: asked, ...rest } = fromWire(wire);
   checkReach(context, rest);
-  const egress = asked && newEgress(context, host, asked);
+  const egress = runEgress(context, host, asked);
+  const { reach } = context.env;
   const options: RunOptions = {
     ...rest,
-    ...(egress && { egress }),
+    ...(egress !== undefined && { egress }),
+    ...(reach && { most: reach.limits }),
     ...(stdin !== undefined && { stdin: bytesOf(stdin) }),
     ...(files !== undefined && {
       files: Object.fromEntries(Object.entries(files).map(([path, content]) => [path, bytesOf(content)])),

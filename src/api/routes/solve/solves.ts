@@ -11,7 +11,7 @@ import {
 } from '../../../contract/solve.ts';
 import { GeodeError } from '../../../core/errors.ts';
 import type { SolveEvent, Solves } from '../../../core/solve.ts';
-import { newEgress } from '../../egress-reach.ts';
+import { runEgress } from '../../egress-reach.ts';
 import type { ApiEnv, ApiParts } from '../../environment.ts';
 import { signalOf, streamEvents } from '../../events.ts';
 import { requireScope } from '../../guards/auth.ts';
@@ -51,8 +51,10 @@ export function solveRoutes(of: (user: string) => Solves, host: ApiParts['egress
       },
       (context) => {
         const { egress: asked, ...request } = fromWire(context.req.valid('json'));
-        const egress = asked && newEgress(context, host, asked);
-        const given = { ...request, ...(egress && { egress }) };
+        // Without a word of it a solve reaches nothing, whatever runs may reach by default.
+        const egress = asked && runEgress(context, host, asked);
+        const { reach } = context.env;
+        const given = { ...request, ...(egress && { egress }), ...(reach && { most: reach.limits }) };
         return stream(context, solvesOf(context).solve(given, { signal: signalOf(context) }));
       },
     ),

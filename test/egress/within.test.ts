@@ -1,0 +1,97 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type BindingSpec, type EgressPolicy, type EgressRule, egressModes } from '../../src/core/egress.ts';
+import { decide, matchesHttp } from '../../src/egress/policy.ts';
+import { checkPolicy, policyOf } from '../../src/egress/rules.ts';
+import { within } from '../../src/egress/within.ts';
+
+const hosts = ['a.test', 'b.test', 'x.a.test', '*.a.test', '*.test', '10.0.0.1'];
+const maybe = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined });
+const listOf = <T>(...values: T[]) => fc.subarray(values, { minLength: 1 });
+const withoutUndefined = <T extends object>(given: T) =>
+  Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+const paths = listOf('/', '/a', '/a/*', '/a/b/*', '/*', '/b');
+const methods = listOf('GET', 'POST', 'PUT');
+const rule = fc
+  .record({
+    host: fc.constantFrom(...hosts),
+    ports: maybe(listOf(80, 443, 8080)),
+    methods: maybe(methods),
+    paths: maybe(paths),
+    inspect: maybe(fc.constant(true)),
+    private: maybe(fc.constant(true)),
+    until: maybe(fc.constantFrom(50, 150, 1000)),
+  })
+  .map((given) => withoutUndefined(given) as unknown as EgressRule)
+  .map((given) => (given.private ? { ...given, host: given.host.replace('*.', ''), ports: [80] } : given));
+const policy: fc.Arbitrary<EgressPolicy> = fc.record({
+  mode: fc.constantFrom(...egressModes),
+  allow: fc.array(rule, { maxLength: 4 }),
+  deny: fc.array(rule, { maxLength: 2 }),
+});
+const request = fc
+  .record({
+    host: fc.constantFrom('a.test', 'b.test', 'x.a.test', 'y.x.a.test', 'test', '10.0.0.1'),
+    port: fc.constantFrom(80, 443, 8080, 22),
+    inspected: maybe(fc.boolean()),
+    http: maybe(
+      fc.record({
+        method: fc.constantFrom('GET', 'POST', 'DELETE'),
+        path: fc.constantFrom('/', '/a', '/a/c', '/a/b/c', '/b', '/c'),
+      }),
+    ),
+  })
+  .map((given) => withoutUndefined(given) as unknown as Parameters<typeof decide>[1]);
+const spec = (given: EgressPolicy, bindings: readonly BindingSpec[] = []) => ({ policy: given, bindings });
+
+describe('what two policies have in common', () => {
+  it('MCP-4: lets nothing pass that one of them stops, private addresses and questions included', () => {
+    fc.assert(
+      fc.property(policy, policy, request, fc.constantFrom(0, 100, 500), (one, other, asked, now) => {
+        const both = decide(checkPolicy(within(spec(one), spec(other)).policy), asked, now);
+        const each = [one, other].map((its) => decide(its, asked, now));
+        if (both.allowed) {
+          expect(each.every(({ allowed }) => allowed)).toBe(true);
+          if (both.private) expect(each.every((its) => its.allowed && its.private)).toBe(true);
+        } else if (both.undecided)
+          expect(each.every((its) => its.allowed || its.undecided === true)).toBe(true);
+      }),
+      { numRuns: 20_000 },
+    );
+  });
+
+  it('MCP-4: lets pass what both let pass, where no person is asked and no TLS is opened', () => {
+    const plain = policy.map((given) => ({
+      ...given,
+      mode: given.mode === 'ask' ? ('allow-list' as const) : given.mode,
+      allow: given.allow.map(({ inspect: _, private: __, ...each }) => each),
+    }));
+    fc.assert(
+      fc.property(plain, plain, request, (one, other, asked) => {
+        const both = decide(within(spec(one), spec(other)).policy, asked, 0);
+        expect(both.allowed).toBe(decide(one, asked, 0).allowed && decide(other, asked, 0).allowed);
+      }),
+      { numRuns: 20_000 },
+    );
+  });
+
+  it('MCP-4: has the bindings that both have, for the requests that both let pass', () => {
+    const binding = fc.record({ methods: maybe(methods), paths: maybe(paths) }).map((given) => ({
+      ...(withoutUndefined(given) as unknown as Pick<BindingSpec, 'methods' | 'paths'>),
+      name: 'tickets',
+      upstream: 'https://tickets.test',
+      add: 'bearer',
+    }));
+    const open = policyOf({ allow: ['*'] });
+    fc.assert(
+      fc.property(binding, binding, request, (one, other, { http }) => {
+        const both = within(spec(open, [one]), spec(open, [other])).bindings;
+        const isLet = both.some((each) => matchesHttp(each, http));
+        expect(isLet).toBe(matchesHttp(one, http) && matchesHttp(other, http));
+      }),
+    );
+    const elsewhere = { name: 'tickets', upstream: 'https://other.test', add: 'bearer' };
+    const here = { ...elsewhere, upstream: 'https://tickets.test' };
+    expect(within(spec(open, [elsewhere]), spec(open, [here])).bindings).toEqual([]);
+  });
+});
