@@ -1,15 +1,15 @@
 #!/usr/bin/env node
-// Plain JavaScript on purpose: an old Node must get far enough to hand over to the one in node_modules. And CommonJS,
+// Plain JavaScript on purpose: an old Node must get far enough to hand over to Node 24. And CommonJS,
 // which Node starts some milliseconds faster than modules.
 const { existsSync, readFileSync, statSync } = require('node:fs');
 const { isAbsolute, join } = require('node:path');
+const { findNode } = require('./find-node.js');
 
 const root = join(__dirname, '..');
 const firstOf = (...paths) => paths.map((path) => join(root, path)).find((path) => existsSync(path));
 // The package holds compiled JavaScript, a clone its sources.
 const main = bundled() ?? firstOf('dist/cli/main.js', 'src/cli/main.ts') ?? '';
-// Beside this package when it is a dependency, below it in a clone.
-const own = firstOf('../.bin/node', 'node_modules/.bin/node');
+const node = findNode();
 const {
   HOME: home = '',
   XDG_CACHE_HOME: cache = isAbsolute(home) && existsSync(home) ? join(home, '.cache') : '',
@@ -23,14 +23,14 @@ if (!isTextAsTyped()) {
     'geode: an argument is not UTF-8, which Geode cannot pass on unchanged\n  Rename the file, or write the word in UTF-8.',
   );
   process.exitCode = 2;
-} else if (Number(process.versions.node.split('.')[0]) >= 24) {
+} else if (node === process.execPath) {
   if (compiled !== undefined) require('node:module').enableCompileCache(compiled);
   if (main.endsWith('.cjs')) require(main);
   else import(require('node:url').pathToFileURL(main));
-} else if (own !== undefined) {
+} else if (node !== undefined) {
   const env = { ...(compiled !== undefined && { NODE_COMPILE_CACHE: compiled }), ...process.env };
   const { spawn } = require('node:child_process');
-  const child = spawn(own, [main, ...process.argv.slice(2)], { stdio: 'inherit', env });
+  const child = spawn(node, [main, ...process.argv.slice(2)], { stdio: 'inherit', env });
   // A signal to this process is meant for that one; the terminal's own reach both.
   for (const signal of ['SIGTERM', 'SIGHUP', 'SIGINT']) process.on(signal, () => child.kill(signal));
   child.once('exit', (code, signal) => {
@@ -38,7 +38,7 @@ if (!isTextAsTyped()) {
   });
 } else {
   console.error(
-    `Geode needs Node 24 or newer; this is ${process.version}. Run \`npm install\` in its folder, or install Node 24.`,
+    `Geode needs Node 24 or newer; this is ${process.version}. Install it again without --omit=optional, or install Node 24.`,
   );
   process.exitCode = 1;
 }

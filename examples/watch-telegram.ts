@@ -4,8 +4,8 @@
  * servers of this project that speak the real wires, so no account and no key is needed.
  *
  *   npm install && npm run guest
- *   node_modules/.bin/node examples/watch-telegram.ts                   options are passed on to geode gateway,
- *   node_modules/.bin/node examples/watch-telegram.ts --containerized   such as this one
+ *   node scripts/node24.cjs examples/watch-telegram.ts                   options are passed on to geode gateway,
+ *   node scripts/node24.cjs examples/watch-telegram.ts --containerized   such as this one
  */
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';

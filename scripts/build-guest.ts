@@ -12,8 +12,9 @@ import { spawnSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { arch } from 'node:os';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { findGo, type Go } from './go-toolchain.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const sources = join(root, 'guest');
@@ -30,15 +31,17 @@ type Program = (typeof programs)[number];
 type Built = Partial<Record<Architecture, string>>;
 
 /** Brings the programs up to date and returns their paths. Throws an Error that says what to install. */
-export function buildGuest(wanted: readonly Architecture[] = [thisArchitecture()]): string[] {
+export async function buildGuest(wanted: readonly Architecture[] = [thisArchitecture()]): Promise<string[]> {
   const version = packageVersion();
-  const go = goVersion();
-  const fingerprint = createHash('sha256').update(`${go}\n${version}\n${hashOfSources()}`).digest('hex');
+  const go = await findGo(sources);
+  const fingerprint = createHash('sha256')
+    .update(`${go.version}\n${version}\n${hashOfSources()}`)
+    .digest('hex');
   mkdirSync(dist, { recursive: true });
   return wanted.flatMap((architecture) => {
     const built = programs.map((program) => programPath(program, architecture));
     if (!built.every(existsSync) || readRecord()[architecture] !== fingerprint) {
-      for (const program of programs) compile(program, architecture, version);
+      for (const program of programs) compile(go, program, architecture, version);
       writeRecord({ ...readRecord(), [architecture]: fingerprint });
     }
     return built;
@@ -50,11 +53,6 @@ export function programPath(program: Program, architecture: Architecture = thisA
   return join(dist, `${program}-linux-${architecture}`);
 }
 
-/** The environment of every Go command: nothing is fetched, nothing depends on the machine. */
-export function goEnvironment(): NodeJS.ProcessEnv {
-  return { ...process.env, GOTOOLCHAIN: 'local', GOFLAGS: '-mod=readonly', GOWORK: 'off' };
-}
-
 /** The folder of the Go module. */
 export const guestSources = sources;
 
@@ -62,16 +60,16 @@ function thisArchitecture(): Architecture {
   return arch() === 'arm64' ? 'arm64' : 'amd64';
 }
 
-function compile(program: Program, architecture: Architecture, version: string): void {
+function compile({ go, env }: Go, program: Program, architecture: Architecture, version: string): void {
   const target = programPath(program, architecture);
   const temporary = `${target}.${randomBytes(6).toString('hex')}`;
   const flags = `-s -w -buildid= -X main.version=${version}`;
   const result = spawnSync(
-    'go',
+    go,
     ['build', '-trimpath', '-buildvcs=false', '-ldflags', flags, '-o', temporary, `./cmd/${program}`],
     {
       cwd: sources,
-      env: { ...goEnvironment(), CGO_ENABLED: '0', GOOS: 'linux', GOARCH: architecture },
+      env: { ...env, CGO_ENABLED: '0', GOOS: 'linux', GOARCH: architecture },
       stdio: ['ignore', 'inherit', 'pipe'],
       encoding: 'utf8',
     },
@@ -87,41 +85,6 @@ function packageVersion(): string {
   const parsed: unknown = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   if (typeof parsed === 'object' && parsed !== null && 'version' in parsed) return String(parsed.version);
   throw new Error('package.json has no version.');
-}
-
-function goVersion(): string {
-  const result = spawnSync('go', ['env', 'GOVERSION'], {
-    cwd: sources,
-    env: goEnvironment(),
-    encoding: 'utf8',
-  });
-  if (result.error) throw new Error(`The guest cannot be built: Go is not installed.\n${withoutGo()}`);
-  if (result.status !== 0)
-    throw new Error(`The guest cannot be built: ${result.stderr.trim()}\n${withoutGo()}`);
-  return result.stdout.trim();
-}
-
-/** What to do on a machine without a recent Go. */
-function withoutGo(): string {
-  const needed = /^go (\S+)$/m.exec(readFileSync(join(sources, 'go.mod'), 'utf8'))?.[1] ?? '';
-  const install = `Install Go ${needed} or newer (apt-get install golang, brew install go, or https://go.dev/dl), then run this again.`;
-  const image = golangImage();
-  if (!image) return install;
-  const flags = `-trimpath -buildvcs=false -ldflags "-s -w -buildid= -X main.version=${packageVersion()}"`;
-  const builds = programs.map(
-    (program) => `go build ${flags} -o dist/${basename(programPath(program))} ./cmd/${program}`,
-  );
-  const command = `docker run --rm -v "${root}:/geode" -w /geode/guest -e CGO_ENABLED=0 -e GOARCH=${thisArchitecture()} ${image} sh -c '${builds.join(' && ')}'`;
-  return `${install}\nOr build it in a container:\n  ${command}`;
-}
-
-function golangImage(): string | undefined {
-  const listed = spawnSync('docker', ['images', '--format', '{{.Repository}}:{{.Tag}}', 'golang'], {
-    encoding: 'utf8',
-    timeout: 5_000,
-  });
-  if (listed.status !== 0) return undefined;
-  return listed.stdout.split('\n').find((line) => line.startsWith('golang:'));
 }
 
 function hashOfSources(): string {
@@ -171,7 +134,7 @@ function writeRecord(built: Built): void {
 
 if (import.meta.main) {
   try {
-    const paths = buildGuest(process.argv.includes('--all') ? architectures : undefined);
+    const paths = await buildGuest(process.argv.includes('--all') ? architectures : undefined);
     for (const path of paths) console.log(path);
   } catch (error) {
     console.error(error instanceof Error ? error.message : error);

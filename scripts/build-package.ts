@@ -32,7 +32,7 @@ export async function buildPackage(build = join(root, 'build')): Promise<string>
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   compile(join(folder, 'dist'));
-  const programs = buildGuest(['amd64', 'arm64']);
+  const programs = await buildGuest(['amd64', 'arm64']);
   await buildDashboard();
   await buildAgent();
   for (const name of ['bin', 'images', 'LICENSE', 'README.md', 'CHANGELOG.md'])

@@ -1,19 +1,22 @@
 /** Checks the guest: gofmt, go vet and its tests. Part of `npm run check`. */
 import { spawnSync } from 'node:child_process';
-import { goEnvironment, guestSources } from './build-guest.ts';
+import { guestSources } from './build-guest.ts';
+import { findGo } from './go-toolchain.ts';
 
-const unformatted = run('gofmt', ['-l', '.'], 'pipe').trim();
+const { go, gofmt, env } = await findGo(guestSources);
+
+const unformatted = run(gofmt, ['-l', '.'], 'pipe').trim();
 if (unformatted) {
   console.error(`Not formatted (run npm run fix):\n${unformatted}`);
   process.exitCode = 1;
 }
-run('go', ['vet', './...'], 'inherit');
-run('go', ['test', './...'], 'inherit');
+run(go, ['vet', './...'], 'inherit');
+run(go, ['test', './...'], 'inherit');
 
 function run(program: string, args: string[], output: 'pipe' | 'inherit'): string {
   const result = spawnSync(program, args, {
     cwd: guestSources,
-    env: goEnvironment(),
+    env,
     stdio: ['ignore', output, 'inherit'],
     encoding: 'utf8',
   });

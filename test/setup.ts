@@ -18,7 +18,7 @@ declare module 'vitest' {
 
 /** Before all tests: the guest, the commands, the dashboard, the program of agents, and real engines. After them: nothing may be left of this run. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  buildGuest();
+  await buildGuest();
   await buildCli();
   await buildDashboard();
   await buildAgent();

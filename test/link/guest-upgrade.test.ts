@@ -3,7 +3,8 @@ import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { goEnvironment, guestSources, programPath } from '../../scripts/build-guest.ts';
+import { guestSources, programPath } from '../../scripts/build-guest.ts';
+import { findGo } from '../../scripts/go-toolchain.ts';
 import { nativeRuntime } from '../../src/runtimes/native/native.ts';
 import { testOptions } from '../contracts/harness.ts';
 import { type TemporaryFolder, temporaryFolder } from '../temporary-folder.ts';
@@ -23,8 +24,11 @@ async function buildOther(folder: string, version: string, protocol?: number): P
   await mkdir(guestDir);
   const target = join(guestDir, basename(programPath('guest')));
   const flags = ['-trimpath', '-buildvcs=false', '-ldflags', `-X main.version=${version}`];
-  const env = { ...goEnvironment(), CGO_ENABLED: '0' };
-  await promisify(execFile)('go', ['build', ...flags, '-o', target, './cmd/guest'], { cwd: sources, env });
+  const { go, env } = await findGo(guestSources);
+  await promisify(execFile)(go, ['build', ...flags, '-o', target, './cmd/guest'], {
+    cwd: sources,
+    env: { ...env, CGO_ENABLED: '0' },
+  });
   return guestDir;
 }
 
