@@ -55,7 +55,7 @@ export const proofs: Readonly<Record<string, readonly string[]>> = {
   'SH-3': ['test/e2e/shell-tool.test.ts', ...shell('modes', 'rules')],
   'SH-4': [...every, ...runtime('path-race')],
   'SH-5': ['test/e2e/shell-tool.test.ts', ...shell('format')],
-  'SH-6': shell('corpus'),
+  'SH-6': shell('corpus', 'left-to-the-sandbox'),
   'GL-1': [...every, ...runtime('docker-walls')],
   'GL-2': [...every, ...runtime('guest-start')],
   'GL-3': [...every, ...link('flood')],

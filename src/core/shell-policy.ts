@@ -8,8 +8,6 @@ export interface ShellPolicy {
   readonly workspace?: string;
   /** The home folder of the user that commands run as. Default `/root`. */
   readonly home?: string;
-  /** What else is set in the environment of commands. */
-  readonly variables?: Readonly<Record<string, string>>;
 }
 
 /** No network tools, nothing that raises privileges; shells only with scripts that the command spells out. */

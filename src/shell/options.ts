@@ -1,4 +1,4 @@
-import { dropStart, type Field } from './field.ts';
+import { type Argument, dropStart } from './frame.ts';
 
 /** How a program reads its arguments. */
 export interface OptionSpec {
@@ -13,23 +13,23 @@ export interface OptionSpec {
 export interface Options {
   /** Letters and long names that were given. */
   readonly flags: ReadonlySet<string>;
-  readonly values: ReadonlyMap<string, readonly Field[]>;
-  readonly operands: readonly Field[];
+  readonly values: ReadonlyMap<string, readonly Argument[]>;
+  readonly operands: readonly Argument[];
 }
 
 /** Reads arguments as getopt does: grouped letters, attached and separate values, `--`. */
-export function readOptions(args: readonly Field[], spec: OptionSpec): Options {
+export function readOptions(args: readonly Argument[], spec: OptionSpec): Options {
   const flags = new Set<string>();
-  const values = new Map<string, Field[]>();
-  const operands: Field[] = [];
-  const give = (name: string, value: Field | undefined) => {
+  const values = new Map<string, Argument[]>();
+  const operands: Argument[] = [];
+  const give = (name: string, value: Argument | undefined) => {
     flags.add(name);
     if (value !== undefined) values.set(name, [...(values.get(name) ?? []), value]);
   };
   for (let at = 0; at < args.length; at++) {
-    const field = args[at];
-    if (field === undefined) break;
-    const { text } = field;
+    const argument = args[at];
+    if (argument === undefined) break;
+    const { text } = argument;
     if (text === '--') {
       operands.push(...args.slice(at + 1));
       break;
@@ -38,21 +38,21 @@ export function readOptions(args: readonly Field[], spec: OptionSpec): Options {
       const equals = text.indexOf('=');
       const name = text.slice(2, equals < 0 ? undefined : equals);
       const full = unabbreviated(name, spec.long ?? []);
-      if (equals >= 0) give(full ?? name, dropStart(field, equals + 1));
+      if (equals >= 0) give(full ?? name, dropStart(argument, equals + 1));
       else give(full ?? name, full === undefined ? undefined : args[++at]);
     } else if (text.startsWith('-') && text.length > 1) {
       const takesValue = [...text.slice(1)].findIndex((letter) => spec.short?.includes(letter));
       const letters = takesValue < 0 ? text.slice(1) : text.slice(1, takesValue + 1);
       for (const letter of letters) flags.add(letter);
       if (takesValue >= 0) {
-        const attached = dropStart(field, takesValue + 2);
+        const attached = dropStart(argument, takesValue + 2);
         give(text.charAt(takesValue + 1), attached.text === '' ? args[++at] : attached);
       }
     } else if (spec.stopsAtOperand) {
       operands.push(...args.slice(at));
       break;
     } else {
-      operands.push(field);
+      operands.push(argument);
     }
   }
   return { flags, values, operands };
@@ -73,6 +73,6 @@ export function given(options: Options, letters: string, longName?: string): boo
 }
 
 /** Every value given to any of the named options. */
-export function valuesOf(options: Options, ...names: readonly string[]): Field[] {
+export function valuesOf(options: Options, ...names: readonly string[]): Argument[] {
   return names.flatMap((name) => options.values.get(name) ?? []);
 }

@@ -1,6 +1,6 @@
+import { unknown } from './frame.ts';
 import { isWideGlob, matchesGlob } from './glob.ts';
 import type { Path } from './paths.ts';
-import { hasUnknown } from './unknowns.ts';
 
 /** A protected path. `*` stands for any one part, a trailing `**` for anything below. */
 export interface Place {
@@ -55,6 +55,6 @@ function matches(parts: readonly string[], place: Place): boolean {
 /** A glob matches a name that starts with a dot only where it spells the dot. */
 function partMatches(part: string, name: string): boolean {
   if (name === '*') return part !== '';
-  if (hasUnknown(part) || !matchesGlob(part, name)) return false;
+  if (part.includes(unknown) || !matchesGlob(part, name)) return false;
   return !name.startsWith('.') || part.startsWith('.') || part.startsWith('[');
 }

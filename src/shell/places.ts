@@ -50,11 +50,6 @@ export function accountFile(path: Path): string | undefined {
   return accountFiles.find((place) => isAt(path, place))?.name;
 }
 
-/** A glob that spells out a list of accounts is a disguise, though such a list itself is public. */
-export function isDisguisedAccountFile(path: Path): boolean {
-  return path.parts.some((part) => part.includes('[') && isGlob(part)) && accountFile(path) !== undefined;
-}
-
 /** True where the path is a block device, physical memory or the kernel's command file. */
 export function isDevice(path: Path): boolean {
   if (!path.rooted) return false;
@@ -86,22 +81,6 @@ export function holdsKeyFiles(path: Path, folders: Folders): boolean {
 }
 
 const etc = readPlace('/etc');
-
-/** Examples of protected paths, for globs: the policy cannot list files, but it knows these names. */
-export function samplePlaces({ home }: Folders): readonly string[] {
-  const keys = '.ssh/id_rsa .ssh/id_ed25519 .aws/credentials .kube/config .netrc .gnupg/secring.gpg'.split(
-    ' ',
-  );
-  return [
-    ...systemFolders.map((place) => place.name),
-    '/etc/shadow',
-    '/etc/gshadow',
-    '/proc/1/environ',
-    ...keys.map((file) => `${home}/${file}`),
-    '/home/user/.ssh/id_rsa',
-    ...deviceSamples.map((name) => `/dev/${name}`),
-  ];
-}
 
 function homes({ home }: Folders): Place[] {
   return [readPlace(home), ...homesEverywhere];

@@ -1,13 +1,10 @@
 import { defaultShellPolicy, type ShellPolicy } from '../core/shell-policy.ts';
-import { Choices } from './choices.ts';
-import type { Frame } from './frame.ts';
+import { unknown } from './frame.ts';
 import { Budget, limits } from './limits.ts';
-import { Scope } from './scope.ts';
-import { Unknowns, withoutMarks } from './unknowns.ts';
 import { excerpt, Refusal, type RuleName, ruleHints, type Verdict } from './verdict.ts';
-import { shell } from './walk.ts';
+import { runText } from './walk.ts';
 
-/** Judges one command. Never throws; what cannot be looked at in full is refused. */
+/** Judges one command. Never throws: refuses a command that it cannot inspect in full. */
 export function judge(command: string, policy: ShellPolicy = defaultShellPolicy): Verdict {
   if (policy.mode === 'permissive') return { allowed: true };
   try {
@@ -15,8 +12,8 @@ export function judge(command: string, policy: ShellPolicy = defaultShellPolicy)
     return { allowed: true };
   } catch (thrown) {
     if (thrown instanceof Refusal) return blocked(thrown.rule, thrown.message, thrown.at);
-    // Running out of stack, or a defect: what was not looked at does not run.
-    return blocked('too-complex', 'The command cannot be looked at in full.', command);
+    // Out of stack, or a defect: a command that was not inspected does not run.
+    return blocked('too-complex', 'The command is too complex to inspect.', command);
   }
 }
 
@@ -24,45 +21,19 @@ function inspect(command: string, given: ShellPolicy): void {
   if (Buffer.byteLength(command) > limits.commandBytes) {
     throw new Refusal('too-long', `The command is longer than ${limits.commandBytes / 1024} KiB.`, command);
   }
-  const policy = { workspace: '/workspace', home: '/root', variables: {}, ...given };
-  const source = withoutMarks(command);
-  const unknowns = new Unknowns();
-  const frame: Frame = {
-    shell,
-    inspection: {
-      policy,
-      budget: new Budget(),
-      unknowns,
-      files: new Map(),
-      links: new Map(),
-      traps: [],
-      spawns: new Map(),
-    },
-    scope: environment(policy),
-    choices: new Choices(),
-    dialect: 'sh',
-    source,
-    stdin: unknowns.mark('unknown', 'input'),
-    at: source,
+  const policy = { workspace: '/workspace', home: '/root', ...given };
+  // The mark of unknown text must not come from the command.
+  const script = command.replaceAll(unknown, '\uFFFD');
+  runText(script, {
+    policy,
+    budget: new Budget(),
     depth: 0,
-    sinks: [],
-  };
-  shell.runText(source, frame);
-  // By then every variable has its last value.
-  for (const trap of frame.inspection.traps) shell.runText(trap.text, trap.frame);
-}
-
-/** What is set before the command starts. */
-function environment({ home, variables }: Required<ShellPolicy>): Scope {
-  const scope = new Scope();
-  const path = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
-  // Only some shells set these by themselves.
-  scope.set('SHELL', ['/bin/sh'], ['']);
-  scope.set('BASH', ['/bin/bash'], ['']);
-  for (const [name, value] of Object.entries({ PATH: path, HOME: home, ...variables })) {
-    scope.set(name, [withoutMarks(value)]);
-  }
-  return scope;
+    script,
+    at: script,
+    input: {},
+    place: { folder: policy.workspace },
+    functions: new Set(),
+  });
 }
 
 function blocked(rule: RuleName, reason: string, at: string): Verdict {

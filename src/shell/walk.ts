@@ -1,242 +1,138 @@
-import type {
-  AndOr,
-  Case,
-  CommandNode,
-  CompoundCommand,
-  CompoundList,
-  For,
-  If,
-  Pipeline,
-  Script,
-  Select,
-  Statement,
-  While,
-} from 'unbash';
-import { Choices } from './choices.ts';
-import { commandOutputs, runCommand } from './command.ts';
-import { expandParts, expandText, expandWord, expandWords } from './expand.ts';
-import { type Frame, refuse, type Shell } from './frame.ts';
+import type { Command, Redirection, Statement, SyntaxNode } from 'unbash';
+import { type Frame, nested, refuse, type Stream } from './frame.ts';
 import { invoke } from './invoke.ts';
-import { limits } from './limits.ts';
-import { lookInside } from './look-inside.ts';
-import { namedFiles } from './named-files.ts';
-import { parameterItems } from './parameter.ts';
-import { type Reading, readings } from './parse.ts';
-import { runRedirected } from './redirect.ts';
-import { checkFunction, checkLoop, checkSelfStart } from './rules/fork-bomb.ts';
+import { parseScript } from './parse.ts';
+import { checkFunction, checkLoop } from './rules/fork-bomb.ts';
+import { checkRedirect } from './rules/redirects.ts';
+import { checkAssignment } from './rules/variables.ts';
+import { readText, readWord, runSubstitutions } from './words.ts';
 
-/**
- * The walk over a script: every command is looked at once for each way it may come to run, in the order of
- * the script, with what is known of variables, folder, files and input at that point. Each step returns what
- * is known of the output, because output becomes words, scripts and files.
- */
-export const shell: Shell = {
-  runScript,
-  outputsOf,
-  runBody: runAny,
-  runText,
-  invoke,
-  expandWord,
-  expandText,
-  expandParts,
-};
-
-function runText(text: string, frame: Frame, guessed = false): string {
-  frame.inspection.budget.read(text, frame.at);
-  const inner = deeper(frame);
-  const all = readings(text, frame.dialect, guessed);
-  return all.map((reading, index) => runReading(reading, inner, index === 0)).join('');
+/** Judges a script inside the command: the text of `sh -c`, of a here-document, of `eval`. */
+export function runText(script: string, frame: Frame): Stream {
+  frame.budget.spend(script);
+  return runStatements(parseScript(script).commands, nested(frame, { script }));
 }
 
-/** The first reading is the one that goes on; what another sets or writes must not be mistaken for it. */
-function runReading({ script, source }: Reading, frame: Frame, first: boolean): string {
-  if (first) return runScript(script, { ...frame, source });
-  const inspection = { ...frame.inspection, files: new Map(frame.inspection.files) };
-  runScript(script, { ...frame, source, inspection, scope: frame.scope.fork() });
-  return '';
-}
-
-function runScript(script: Script, frame: Frame): string {
-  const source = script.source ?? frame.source;
-  return runStatements(script.commands, { ...deeper(frame), source });
-}
-
-function outputsOf(script: Script, frame: Frame): string[] {
-  const [only, ...others] = script.commands;
-  if (only?.command.type !== 'Command' || others.length > 0) return [runScript(script, frame)];
-  return commandOutputs(only.command, { ...deeper(frame), source: script.source ?? frame.source });
-}
-
-function deeper(frame: Frame): Frame {
-  if (frame.depth >= limits.depth) refuse(frame, 'too-complex', 'The command is nested too deeply.');
-  return { ...frame, depth: frame.depth + 1, choices: new Choices() };
-}
-
-function runList(list: CompoundList, frame: Frame): string {
-  return runStatements(list.commands, frame);
-}
-
-const leaving = new Set(['break', 'continue', 'return', 'exit']);
-
-function runStatements(statements: readonly Statement[], frame: Frame): string {
-  checkSelfStart(statements, frame);
-  let output = '';
-  let { scope } = frame;
-  for (const statement of statements) {
-    const { command } = statement;
-    const inner = { ...frame, at: frame.source.slice(statement.pos, statement.end) };
-    output += runAny(command, { ...inner, scope: statement.background ? scope.fork() : scope });
-    // What follows may never run, so it can add to what is known but not replace it.
-    if (command.type === 'Command' && leaving.has(command.name?.text ?? '')) scope = scope.fork();
+/** Judges a list of commands, and returns what the last one with a known output prints. */
+export function runStatements(statements: readonly Statement[], frame: Frame): Stream {
+  let output: Stream = {};
+  for (const { command } of statements) {
+    const next = run(command, frame);
+    output = { source: next.source ?? output.source, text: statements.length === 1 ? next.text : undefined };
   }
-  if (scope !== frame.scope) frame.scope.join([scope], false);
   return output;
 }
 
-function runAny(node: CommandNode | Pipeline | AndOr | CompoundList, frame: Frame): string {
-  frame.inspection.budget.spend(1, frame.at);
+/** Judges one node of the syntax tree and everything below it. */
+function run(node: SyntaxNode, frame: Frame): Stream {
+  frame.budget.spend('');
   switch (node.type) {
-    case 'AndOr':
-      return runAndOr(node, deeper(frame));
-    case 'Pipeline':
-      return runPipeline(node, deeper(frame));
     case 'Command':
       return runCommand(node, frame);
-    case 'CompoundList':
-      return runList(node, deeper(frame));
+    case 'Pipeline':
+      return node.commands.reduce<Stream>(
+        (input, command) =>
+          run(command, node.commands.length > 1 ? { ...frame, input, place: { ...frame.place } } : frame),
+        frame.input,
+      );
+    case 'AndOr':
+      return node.commands.map((command) => run(command, frame)).at(-1) ?? {};
     case 'Redirected':
-      return runRedirected(node.redirects, frame, (inner) => runCompound(node.command, deeper(inner)));
-    case 'Coproc':
-      return runAny(node.body, { ...deeper(frame), scope: frame.scope.fork() });
-    case 'Function': {
-      const name = node.name.value;
-      checkFunction(name, node.body, frame);
-      frame.scope.define(name, { body: node.body, source: frame.source });
-      const scope = frame.scope.fork();
-      scope.arguments = undefined;
-      runAny(node.body, { ...deeper(frame), scope });
-      return '';
-    }
-    default:
-      return runCompound(node, deeper(frame));
-  }
-}
-
-function runCompound(node: CompoundCommand, frame: Frame): string {
-  switch (node.type) {
+      return redirected(node.redirects, frame, (inner) => run(node.command, inner));
     case 'Subshell':
-      return runList(node.body, { ...frame, scope: frame.scope.fork() });
+      return runStatements(node.body.commands, nested(frame));
     case 'BraceGroup':
-      return runList(node.body, frame);
-    case 'If':
-      return runIf(node, frame);
-    case 'For':
-    case 'Select':
-      return runFor(node, frame);
+      return runStatements(node.body.commands, frame);
+    case 'CompoundList':
+      return runStatements(node.commands, frame);
+    case 'Function':
+      checkFunction(node, frame);
+      frame.functions.add(node.name.value);
+      run(node.body, nested(frame, { input: {} }));
+      return {};
     case 'While':
-      return runWhile(node, frame);
-    case 'Case':
-      return runCase(node, frame);
     case 'ArithmeticFor':
-      for (const part of [node.initialize, node.test, node.update]) if (part) lookInside(part, frame);
       checkLoop(node, frame);
-      return runBranches([(inner) => runList(node.body, inner)], false, frame);
-    case 'TestCommand':
-      lookInside(node, frame);
-      return '';
+      return runChildren(node, frame);
+    case 'Word':
+    case 'Assignment':
+      runSubstitutions(node, frame);
+      return {};
     case 'ArithmeticCommand':
-      if (node.expression) lookInside(node.expression, frame);
-      return '';
+    case 'TestCommand':
+      return { source: runSubstitutions(node, frame) };
+    default:
+      return runChildren(node, frame);
   }
 }
 
-/** `a && b || c`: what follows the first may not run; what follows `&&` runs after what stands before it. */
-function runAndOr(node: AndOr, frame: Frame): string {
-  const [first, ...rest] = node.commands;
-  let output = first === undefined ? '' : runAny(first, frame);
-  const branch = frame.scope.fork();
-  rest.forEach((command, index) => {
-    const scope = node.operators[index] === '||' ? branch.fork() : branch;
-    output += runAny(command, { ...frame, scope });
-    if (scope !== branch) branch.join([scope], false);
+function runChildren(node: SyntaxNode, frame: Frame): Stream {
+  const children: SyntaxNode[] = 'word' in node ? [node.word] : [];
+  for (const key of ['wordlist', 'clause', 'then', 'elif', 'else', 'items', 'body'] as const) {
+    const value: unknown = Reflect.get(node, key);
+    if (Array.isArray(value)) children.push(...value);
+    else if (isNode(value)) children.push(value);
+  }
+  let output: Stream = {};
+  for (const child of children) {
+    const { source } = run(child, frame);
+    output = { source: source ?? output.source };
+  }
+  return output;
+}
+
+function isNode(value: unknown): value is SyntaxNode {
+  return typeof value === 'object' && value !== null && 'type' in value;
+}
+
+function runCommand(command: Command, frame: Frame): Stream {
+  const inner = { ...frame, at: frame.script.slice(command.pos, command.end) };
+  for (const item of command.prefix) if (item.type === 'Assignment') checkAssignment(item, inner);
+  return redirected(command.redirects, inner, (ready) => {
+    const words = command.name === undefined ? [] : [command.name, ...command.args];
+    const read = words.flatMap((word) => {
+      if (word.type === 'Word') return readWord(word, ready);
+      checkAssignment(word, ready);
+      return [];
+    });
+    return read.length === 0 ? {} : invoke(read, ready);
   });
-  frame.scope.join([branch], false);
-  return output;
 }
 
-function runPipeline(node: Pipeline, frame: Frame): string {
-  const [only] = node.commands;
-  if (node.commands.length === 1 && only !== undefined) return runAny(only, frame);
-  let { stdin } = frame;
-  for (const command of node.commands) {
-    stdin = runAny(command, { ...frame, stdin, scope: frame.scope.fork() });
+/** Runs a command with its redirects checked and its standard input known where the script spells it out. */
+function redirected(redirects: readonly Redirection[], frame: Frame, work: (inner: Frame) => Stream): Stream {
+  let { input } = frame;
+  let isWritten = false;
+  for (const redirect of redirects) {
+    const descriptor = redirect.descriptor?.type === 'FileDescriptor' ? redirect.descriptor.value : undefined;
+    if (redirect.type === 'HereDoc') {
+      for (const part of redirect.body.parts ?? []) runSubstitutions(part, frame);
+      if ((descriptor ?? 0) === 0) {
+        const { text } = redirect.body;
+        input = { text: redirect.operator === '<<-' ? text.replace(/^\t+/gm, '') : text };
+      }
+    } else if (redirect.target !== undefined) {
+      const target = readText(redirect.target, frame);
+      if (redirect.type === 'HereString') input = { text: target.text, source: target.source };
+      else {
+        checkRedirect(redirect.operator, target, frame);
+        if (redirect.operator === '<') input = { source: target.source };
+        else if (redirect.operator !== '<&' && (descriptor ?? 1) === 1 && !/^\d|-$/.test(target.text))
+          isWritten = true;
+      }
+    }
   }
-  return stdin;
+  const output = work({ ...frame, input });
+  return isWritten ? {} : output;
 }
 
-function runIf(node: If, frame: Frame): string {
-  const clauses = [node.clause, ...node.elif.map((branch) => branch.clause)];
-  const bodies = [node.then, ...node.elif.map((branch) => branch.then), ...(node.else ? [node.else] : [])];
-  const tested = clauses.map((clause) => runList(clause, frame)).join('');
-  return (
-    tested +
-    runBranches(
-      bodies.map((body) => (inner) => runList(body, inner)),
-      node.else !== undefined,
-      frame,
-    )
-  );
-}
-
-function runCase(node: Case, frame: Frame): string {
-  expandText(node.word, frame);
-  for (const item of node.items) for (const pattern of item.pattern) expandText(pattern, frame);
-  const complete = node.items.some((item) => item.pattern.some((pattern) => pattern.text === '*'));
-  return runBranches(
-    node.items.map((item) => (inner) => runList(item.body, inner)),
-    complete,
-    frame,
-  );
-}
-
-/** Runs each branch on a fork of the scope and joins what they set. `complete` when one of them surely runs. */
-function runBranches(
-  branches: readonly ((frame: Frame) => string)[],
-  complete: boolean,
+/** Refuses a script in strict mode when an expansion has a part in it. */
+export function runArgument(
+  script: { readonly text: string; readonly dynamic: boolean },
   frame: Frame,
-): string {
-  const forks = branches.map(() => frame.scope.fork());
-  const outputs = branches.map((branch, index) => branch({ ...frame, scope: forks[index] ?? frame.scope }));
-  frame.scope.join(forks, complete);
-  return outputs.join('');
-}
-
-function runFor(node: For | Select, frame: Frame): string {
-  const name = node.name.value;
-  const items =
-    node.wordlist === undefined
-      ? (parameterItems('@', frame) ?? [])
-      : expandWords(node.wordlist, frame).flatMap((field) => namedFiles(field, frame));
-  let output = '';
-  for (const item of items) {
-    frame.inspection.budget.spend(1, frame.at);
-    frame.scope.set(name, [item]);
-    output += runList(node.body, { ...frame, choices: new Choices() });
+): Stream {
+  if (frame.policy.mode === 'strict' && script.dynamic) {
+    refuse(frame, 'dynamic', 'The script is not written out.');
   }
-  if (items.length === 0) runList(node.body, { ...frame, scope: frame.scope.fork() });
-  return output;
-}
-
-/** The body may run any number of times; a second look sees what the first one set. */
-function runWhile(node: While, frame: Frame): string {
-  checkLoop(node, frame);
-  let output = '';
-  for (let look = 0; look < 2; look++) {
-    const tested = runList(node.clause, { ...frame, choices: new Choices() });
-    const fork = frame.scope.fork();
-    output = tested + runList(node.body, { ...frame, scope: fork, choices: new Choices() });
-    frame.scope.join([fork], false);
-    if (!fork.changed) break;
-  }
-  return output;
+  return runText(script.text, frame);
 }

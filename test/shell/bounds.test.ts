@@ -79,16 +79,8 @@ describe('what would take too long', () => {
     ['nested defaults', `echo ${`\${a:-`.repeat(9_000)}${'}'.repeat(9_000)}`],
     ['nested arithmetic', `echo $((${'('.repeat(20_000)}1${')'.repeat(20_000)}))`],
     ['nested old arithmetic', '$['.repeat(30_000)],
-    ['nested sh -c', `${'sh -c '.repeat(9_000)}a`],
     ['unclosed braces', `echo ${'{a,'.repeat(20_000)}`],
     ['multiplying braces', `echo ${'{a,b}'.repeat(12_000)}`],
-    ['multiplying loops', `${'for i in 1 2 3 4 5 6 7 8 9; do '.repeat(25)}:${'; done'.repeat(25)}`],
-    [
-      'multiplying functions',
-      `${Array.from({ length: 500 }, (_, i) => `f${i}(){ f${i + 1}; f${i + 1}; }`).join(';')};f0`,
-    ],
-    ['a doubling variable', `x=aaaaaaaa;${'x=$x$x;'.repeat(8_000)}`],
-    ['long argument lists', `set -- ${'b '.repeat(400)}; ${'rm "$@";'.repeat(5_000)}`],
     ['many commands', 'a|'.repeat(30_000)],
   ])('SH-2: is refused: %s', (_, command) => {
     const verdict = judge(command.slice(0, kibibytes64));
@@ -100,6 +92,14 @@ describe('what would take too long', () => {
     [
       'multiplying values',
       `${Array.from({ length: 40 }, (_, i) => `[ $a ] && x${i}=1;[ $a ] && x${i}=2`).join(';')};ls ${Array.from({ length: 40 }, (_, i) => `$x${i}`).join(' ')}`,
+    ],
+    ['nested sh -c', `${'sh -c '.repeat(9_000)}a`],
+    ['multiplying loops', `${'for i in 1 2 3 4 5 6 7 8 9; do '.repeat(25)}:${'; done'.repeat(25)}`],
+    ['a doubling variable', `x=aaaaaaaa;${'x=$x$x;'.repeat(8_000)}`],
+    ['long argument lists', `set -- ${'b '.repeat(400)}; ${'rm "$@";'.repeat(5_000)}`],
+    [
+      'multiplying functions',
+      `${Array.from({ length: 500 }, (_, i) => `f${i}(){ f${i + 1}; f${i + 1}; }`).join(';')};f0`,
     ],
     ['stars', `cat ${'*a'.repeat(30_000)}`],
     ['slashes', `ls ${'/'.repeat(60_000)}`],

@@ -7,7 +7,7 @@ export interface Entry {
 }
 
 /** Reads a corpus file: one entry a line, or several lines between `<<<<` and `>>>>`. */
-export function readCorpus(name: 'hostile' | 'harmless' | 'not-followed'): Entry[] {
+export function readCorpus(name: 'hostile' | 'harmless' | 'left-to-the-sandbox'): Entry[] {
   const entries: Entry[] = [];
   let section = '';
   let block: string[] | undefined;

@@ -5,95 +5,52 @@ function passes(command: string): boolean {
   return judge(command).allowed;
 }
 
-describe('shells that read the same text differently', () => {
+describe('the literal words of a command', () => {
   it.each([
-    ['((…)) is two subshells', '((rm -rf /))', '((i++))'],
-    ['also nested', '((((rm -rf /))))', '((((i++))))'],
-    ['[[ is a command', '[[ a > b || $(rm -rf /) ]]', '[[ a > b ]]'],
-    ['&> ends a command', 'echo &>log rm -rf /', 'echo &>log rm'],
-    ["$'…' is a dollar and a quote", "echo $'\\'; rm -rf / #'", "echo $'\\'; rm #'"],
-    ['$[…] is text', 'echo $[ ; rm -rf / ; ]', 'echo $[1 + 2]'],
-    ['an array index is no quote', 'x[ ; rm -rf / ; ]', 'x[1]=2'],
-    ['lines join inside names', 'rm -rf /$\\\n{X}', 'rm -rf /tmp/$\\\n{X}'],
-    ['lines join inside names', 'X=/; rm -rf $\\\nX', 'X=/tmp/x; rm -rf $\\\nX'],
-    ['echo reads escapes', "echo 'ls\\nrm -rf /' | sh", "echo 'ls\\nls -la' | sh"],
-    ['an alias works from the next line on', "alias x='rm -rf'\nx /", "alias x='ls'\nx /"],
-    ['!( is a negated subshell', '!(rm -rf /)', '!(rm -rf x)'],
-  ])('SH-2: %s', (_, hostile, harmless) => {
-    expect(passes(hostile)).toBe(false);
-    expect(passes(harmless)).toBe(true);
-  });
-
-  it('SH-2: bash alone is read as bash', () => {
-    expect(passes(`bash -c '((rm -rf /))'`)).toBe(true);
-    expect(passes(`sh -c '((rm -rf /))'`)).toBe(false);
-  });
-});
-
-describe('what the parser lets pass without understanding it', () => {
-  it.each([
-    ['an unclosed parenthesis', 'foo('],
-    ['a substitution cut at a slash', `echo \${x/$(rm -rf /)/b}`],
-    ['an expansion in a broken bracket', 'w[ -n $(rm -rf /) ]]'],
-    ['an expansion in a delimiter', 'cat <<E`x`\nE`x`'],
-    ['a NUL byte', 'echo \0'],
-  ])('SH-2: is refused: %s', (_, command) => {
-    expect(judge(command)).toMatchObject({ allowed: false, rule: 'unparsable' });
-  });
-});
-
-describe('what is known where a command runs', () => {
-  it.each([
-    ['a later assignment counts', 'D=/tmp/x; D=/; rm -rf $D', 'D=/; D=/tmp/x; rm -rf $D'],
-    [
-      'either branch counts',
-      'if a; then D=/; else D=x; fi; rm -rf $D',
-      'if a; then D=y; else D=x; fi; rm -rf $D',
-    ],
-    ['a subshell keeps its own', 'D=/; (D=x); rm -rf $D', 'D=x; (D=/); rm -rf $D'],
-    ['the folder is followed', 'cd /usr; cd ..; rm -rf *', 'cd /usr; cd /tmp; rm -rf *'],
-    ['the folder of && is followed', 'mkdir x && cd / && rm -rf *', 'cd / && ls; cd /tmp && rm -rf *'],
-    [
-      'a loop sees its second round',
-      'D=x; while a; do rm -rf $D; D=/; done',
-      'D=x; while a; do rm -rf $D; D=y; done',
-    ],
-    ['arguments reach functions', 'f() { rm -rf "$1"; }; f /', 'f() { rm -rf "$1"; }; f x'],
-    ['arrays are arrays', `a=(rm -rf /); "\${a[@]}"`, `a=(rm -rf x); "\${a[@]}"`],
-    ['output becomes words', 'rm -rf $(echo /)', 'rm -rf $(echo x)'],
-    ['output becomes a script', 'echo rm -rf / | sh', 'echo rm -rf x | sh'],
-    ['files keep what was written', 'echo rm -rf / > x; sh x', 'echo rm -rf y > x; sh x'],
-    ['files keep it when moved', 'echo rm -rf / > x; mv x z; sh z', 'echo rm -rf y > x; mv x z; sh z'],
-    ['IFS splits', 'IFS=,; x=rm,-rf,/; $x', 'x=rm,-rf,/; $x'],
+    ['quotes do not hide them', `r'm' -r"f" "/"`, `r'm' -r"f" "/tmp/x"`],
+    ['escapes do not hide them', 'r\\m -rf \\/', 'r\\m -rf x\\/y'],
+    ['encoded quotes do not hide them', "$'\\x72m' -rf $'\\x2f'", "$'\\x72m' -rf $'x'"],
+    ['the order of options does not matter', 'rm / --force -r', 'rm x --force -r'],
+    ['braces are expanded', 'rm -rf /{etc,usr}', 'rm -rf ./{etc,usr}'],
     ['quoted globs are plain', 'rm -rf /*', 'rm -rf "./*"'],
-    ['commands in slices are seen', `echo \${HOME:$(rm -rf /):1}`, `echo \${HOME:$(rm -rf x):1}`],
-    ['commands in patterns are seen', `echo \${HOME%$(rm -rf /)}`, `echo \${HOME%$(rm -rf x)}`],
-    ['commands in arithmetic are seen', 'echo $((1 + $(rm -rf /)))', 'echo $((1 + $(rm -rf x)))'],
+    ['the home folder is known', 'rm -rf "$HOME"', 'rm -rf "$HOME/x/y"'],
+    ['the default of a variable counts', `rm -rf \${X:-/}`, `rm -rf \${X:-build}`],
+    ['a later folder counts', 'cd /usr; cd ..; rm -rf *', 'cd /usr; cd /tmp; rm -rf *'],
+    ['the folder of && counts', 'mkdir x && cd / && rm -rf *', 'cd / && ls; cd /tmp && rm -rf *'],
+    ['a subshell keeps its folder', '(cd /; rm -rf *)', '(cd /; ls); rm -rf *'],
   ])('SH-2: %s', (_, hostile, harmless) => {
     expect(passes(hostile)).toBe(false);
     expect(passes(harmless)).toBe(true);
   });
 });
 
-describe('variables with many values', () => {
-  const many = Array.from({ length: 12 }, (_, index) => `[ $a ] && v${index}=1; [ $a ] && v${index}=2`).join(
-    '; ',
-  );
-  const names = Array.from({ length: 12 }, (_, index) => `$v${index}`).join(' ');
-
-  it('SH-2: each value is seen where there are too many combinations', () => {
-    expect(judge(`${many}; D=x; [ $a ] && D=/; rm -rf ${names} $D`)).toMatchObject({ rule: 'destroy' });
-    expect(passes(`${many}; D=x; [ $a ] && D=y; rm -rf ${names} $D`)).toBe(true);
+describe('commands inside commands', () => {
+  it.each([
+    ['a substitution', 'echo "$(rm -rf /)"', 'echo "$(rm -rf x)"'],
+    ['backticks', 'echo `rm -rf /`', 'echo `rm -rf x`'],
+    ['a slice', `echo \${HOME:$(rm -rf /):1}`, `echo \${HOME:$(rm -rf x):1}`],
+    ['a pattern', `echo \${HOME%$(rm -rf /)}`, `echo \${HOME%$(rm -rf x)}`],
+    ['arithmetic', 'echo $((1 + $(rm -rf /)))', 'echo $((1 + $(rm -rf x)))'],
+    ['a test', '[[ -n $(rm -rf /) ]]', '[[ -n $(rm -rf x) ]]'],
+    ['an assignment', 'X=$(rm -rf /)', 'X=$(rm -rf x)'],
+    ['a here-document', 'cat <<E\n$(rm -rf /)\nE', "cat <<'E'\n$(rm -rf /)\nE"],
+    ['a case', 'case x in y) rm -rf /;; esac', 'case x in y) rm -rf x;; esac'],
+    ['the text that echo pipes into a shell', 'echo rm -rf / | sh', 'echo rm -rf x | sh'],
+    ['the words that echo pipes into xargs', 'echo / | xargs rm -rf', 'echo x | xargs rm -rf'],
+    ['find', 'find / -exec rm -rf {} +', 'find /tmp/x -exec rm -rf {} +'],
+    ['bash -o', 'bash -euo pipefail -c "rm -rf /"', 'bash -euo pipefail -c "rm -rf x"'],
+    ['sudo', 'sudo -u root env A=b nice -n 5 rm -rf /', 'sudo -u root env A=b nice -n 5 rm -rf x'],
+    ['trap', "trap 'rm -rf /' EXIT", "trap 'rm -rf x' EXIT"],
+  ])('SH-2: %s', (_, hostile, harmless) => {
+    expect(passes(hostile)).toBe(false);
+    expect(passes(harmless)).toBe(true);
   });
 
-  it('SH-2: a program and its target are seen together', () => {
-    const either = 'P=ls; [ $a ] && P=rm; D=x; [ $a ] && D=/';
-    expect(judge(`${many}; ${either}; $P -rf $D ${names}`)).toMatchObject({ rule: 'destroy' });
-  });
-
-  it('SH-2: a target that may be anything is refused, a mere word is not', () => {
-    const branches = Array.from({ length: 40 }, (_, index) => `${index}) D=x${index};;`).join(' ');
-    expect(judge(`case $a in ${branches} esac; rm -rf $D`)).toMatchObject({ rule: 'too-complex' });
-    expect(passes(`case $a in ${branches} esac; echo $D`)).toBe(true);
+  it.each([
+    ['an unclosed quote', 'echo "'],
+    ['an unclosed substitution', 'echo $(rm'],
+    ['a NUL byte', 'echo \0'],
+  ])('SH-2: refuses %s', (_, command) => {
+    expect(judge(command)).toMatchObject({ allowed: false, rule: 'unparsable' });
   });
 });

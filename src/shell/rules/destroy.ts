@@ -1,12 +1,10 @@
-import type { Field } from '../field.ts';
-import { type Frame, folder, refuse } from '../frame.ts';
+import type { Argument, Frame } from '../frame.ts';
 import { given, type Options, readOptions, valuesOf } from '../options.ts';
 import { resolvePath } from '../paths.ts';
 import { accountFile, vitalPlace } from '../places.ts';
-import type { Call } from '../programs/call.ts';
-import { operandValue, readFind } from '../programs/finders.ts';
-import { tooManyValues } from '../unknowns.ts';
-import type { Rule } from './rule.ts';
+import { operandValues } from './device.ts';
+import { readFind } from './find.ts';
+import type { Call, Rule } from './rule.ts';
 
 type Check = (call: Call) => string | undefined;
 
@@ -33,10 +31,7 @@ const checks: Readonly<Record<string, Check>> = {
   truncate: (call) =>
     written(readOptions(call.args, { short: 'sro', long: ['size', 'reference'] }).operands, call),
   sponge: (call) => written(readOptions(call.args, {}).operands, call),
-  dd: (call) => {
-    const target = operandValue(call.args, 'of');
-    return target && written([target], call);
-  },
+  dd: (call) => written(operandValues(call.args, 'of'), call),
   rsync: checkSync,
   git: checkClean,
 };
@@ -44,21 +39,18 @@ const checks: Readonly<Record<string, Check>> = {
 /** Removing, locking or overwriting the root folder, a home folder or the system's own files. */
 export const destroy: Rule = {
   name: 'destroy',
-  programs: Object.keys(checks),
   check: (call) => (call.name === '' ? checkUnknownProgram(call) : checks[call.name]?.(call)),
 };
 
-function vital(target: Field, frame: Frame): string | undefined {
-  return vitalPlace(resolvePath(target, frame), frame.inspection.policy);
+function vital(target: Argument, frame: Frame): string | undefined {
+  return vitalPlace(resolvePath(target.pattern, frame), frame.policy);
 }
 
-function firstVital(targets: readonly Field[], frame: Frame, deed: string): string | undefined {
+function firstVital(targets: readonly Argument[], frame: Frame, deed: string): string | undefined {
   for (const target of targets) {
-    if (target.text.includes(tooManyValues))
-      refuse(frame, 'too-complex', 'The target may be any of too many values.');
     const place = vital(target, frame);
     if (place !== undefined) return `It would ${deed} ${place}.`;
-    const file = accountFile(resolvePath(target, frame));
+    const file = accountFile(resolvePath(target.pattern, frame));
     if (file !== undefined) return `It would ${deed} ${file}.`;
   }
   return undefined;
@@ -71,7 +63,7 @@ function checkRemove({ name, args, frame }: Call): string | undefined {
   return firstVital(options.operands, frame, 'remove');
 }
 
-/** Where the program cannot be told, its arguments may still say what it is for. */
+/** A program whose name is not spelled out may still have the arguments of `rm -r`. */
 function checkUnknownProgram({ args, frame }: Call): string | undefined {
   const options = readOptions(args, {});
   return given(options, 'rR', 'recursive') ? firstVital(options.operands, frame, 'change all of') : undefined;
@@ -102,7 +94,7 @@ function checkAccess({ args, frame }: Call, homeCounts: boolean): string | undef
   return undefined;
 }
 
-function copyOptions(args: readonly Field[]): Options {
+function copyOptions(args: readonly Argument[]): Options {
   return readOptions(args, {
     short: 'tSmog',
     long: ['target-directory', 'suffix', 'mode', 'owner', 'group'],
@@ -120,9 +112,9 @@ function checkTarget(call: Call): string | undefined {
   return target && written([target], call);
 }
 
-function written(targets: readonly Field[], { frame }: Call): string | undefined {
+function written(targets: readonly Argument[], { frame }: Call): string | undefined {
   for (const target of targets) {
-    const file = accountFile(resolvePath(target, frame));
+    const file = accountFile(resolvePath(target.pattern, frame));
     if (file !== undefined) return `It would overwrite ${file}.`;
   }
   return undefined;
@@ -145,6 +137,6 @@ function checkClean({ args, frame }: Call): string | undefined {
   const options = readOptions(args, { short: 'cC', stopsAtOperand: true });
   const [command, ...rest] = options.operands;
   if (command?.text !== 'clean' || !given(readOptions(rest, { short: 'e' }), 'f', 'force')) return undefined;
-  const target = valuesOf(options, 'C')[0] ?? folder(frame);
-  return firstVital([target], frame, 'remove files from');
+  const folder = valuesOf(options, 'C')[0] ?? { text: '.', pattern: '.', dynamic: false };
+  return firstVital([folder], frame, 'remove files from');
 }

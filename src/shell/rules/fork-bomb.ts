@@ -1,55 +1,37 @@
-import { type ArithmeticFor, forEachChild, type Statement, type SyntaxNode, type While } from 'unbash';
+import {
+  type ArithmeticFor,
+  type Function as FunctionNode,
+  forEachChild,
+  type SyntaxNode,
+  type While,
+} from 'unbash';
 import { type Frame, refuse } from '../frame.ts';
-import type { ShellFunction } from '../scope.ts';
 
-/** A function that starts itself again as further processes, directly or by way of others. */
-export function checkFunction(name: string, body: ShellFunction['body'], frame: Frame): void {
-  const { spawns } = frame.inspection;
-  spawns.set(name, new Set([...(spawns.get(name) ?? []), ...spawnedIn(body, frame)]));
-  const reached = new Set<string>();
-  const open = [...(spawns.get(name) ?? [])];
-  for (let other = open.pop(); other !== undefined; other = open.pop()) {
-    if (other === name) refuse(frame, 'fork-bomb', `The function ${name} starts itself again and again.`);
-    if (reached.has(other)) continue;
-    reached.add(other);
-    open.push(...(spawns.get(other) ?? []));
-  }
-}
-
-/** Commands that a body starts in the background, or more than once in one pipeline. */
-function spawnedIn(body: SyntaxNode, frame: Frame): Set<string> {
-  const spawned = new Set<string>();
+/** Refuses a function that starts itself in the background, or more than once in a pipeline. */
+export function checkFunction({ name, body }: FunctionNode, frame: Frame): void {
   visit(body, frame, (node) => {
-    if (node.type === 'Statement' && node.background) {
-      for (const name of commandNames(node, frame)) spawned.add(name);
-    } else if (node.type === 'Pipeline') {
-      const seen = new Set<string>();
-      for (const name of node.commands.flatMap((command) => commandNames(command, frame))) {
-        if (seen.has(name)) spawned.add(name);
-        seen.add(name);
-      }
+    const isRepeated = node.type === 'Statement' ? node.background : node.type === 'Pipeline';
+    const own = isRepeated ? commandNames(node, frame).filter((each) => each === name.value).length : 0;
+    if (own > (node.type === 'Pipeline' ? 1 : 0)) {
+      refuse(frame, 'fork-bomb', `The function ${name.value} starts itself again and again.`);
     }
     return true;
   });
-  return spawned;
 }
 
 const pausing = new Set(['wait', 'sleep', 'read', 'break', 'exit', 'return', 'usleep', 'inotifywait']);
 const always = /^(?:true|:|\[\s+1\s+\]|\[\[\s+1\s+\]\]|\(\(\s*1\s*\)\)|test\s+1)$/;
 const never = /^(?:false|!\s+true|\(\(\s*0\s*\)\))$/;
 
-/** A loop without end that starts processes and never waits. */
+/** Refuses an endless loop that starts processes and never waits. */
 export function checkLoop(node: While | ArithmeticFor, frame: Frame): void {
   if (!isEndless(node, frame)) return;
   let starts = false;
   let pauses = false;
   visit(node.body, frame, (inner) => {
-    if (inner.type === 'Statement' && inner.background) {
-      starts = true;
-      return false;
-    }
-    if (inner.type === 'Command' && pausing.has(inner.name?.value ?? '')) pauses = true;
-    return inner.type !== 'Script';
+    starts ||= inner.type === 'Statement' && inner.background === true;
+    pauses ||= inner.type === 'Command' && pausing.has(inner.name?.value ?? '');
+    return !(inner.type === 'Statement' && inner.background);
   });
   if (starts && !pauses)
     refuse(frame, 'fork-bomb', 'An endless loop starts processes and never waits for them.');
@@ -57,17 +39,8 @@ export function checkLoop(node: While | ArithmeticFor, frame: Frame): void {
 
 function isEndless(node: While | ArithmeticFor, frame: Frame): boolean {
   if (node.type === 'ArithmeticFor') return node.test === undefined;
-  const clause = frame.source.slice(node.clause.pos, node.clause.end).replace(/[;\s]+$/, '');
+  const clause = frame.script.slice(node.clause.pos, node.clause.end).replace(/[;\s]+$/, '');
   return (node.kind === 'while' ? always : never).test(clause);
-}
-
-/** A script that starts itself in the background more than once. */
-export function checkSelfStart(statements: readonly Statement[], frame: Frame): void {
-  const selves = statements.filter(
-    ({ background, command }) =>
-      background && command.type === 'Command' && /^["']?\$\{?0\}?["']?$/.test(command.name?.text ?? ''),
-  );
-  if (selves.length > 1) refuse(frame, 'fork-bomb', 'The script starts itself again and again.');
 }
 
 function commandNames(root: SyntaxNode, frame: Frame): string[] {
@@ -79,14 +52,11 @@ function commandNames(root: SyntaxNode, frame: Frame): string[] {
   return names;
 }
 
-/** Goes over a tree as long as `look` says so; words are left out, as substitutions wait for their commands. */
+/** Visits a tree, and goes below a node while `look` returns true. */
 function visit(root: SyntaxNode, frame: Frame, look: (node: SyntaxNode) => boolean): void {
   const open: SyntaxNode[] = [root];
   for (let node = open.pop(); node !== undefined; node = open.pop()) {
-    frame.inspection.budget.spend(1, frame.at);
-    if (!look(node)) continue;
-    forEachChild(node, (child) => {
-      if (child.type !== 'Word' && child.type !== 'Assignment') open.push(child);
-    });
+    frame.budget.spend('');
+    if (look(node)) forEachChild(node, (child) => open.push(child));
   }
 }

@@ -1,32 +1,30 @@
 import type { RedirectOperator } from 'unbash';
-import type { Field } from '../field.ts';
-import { type Frame, refuse } from '../frame.ts';
+import { type Argument, type Frame, refuse } from '../frame.ts';
 import { matchesGlob } from '../glob.ts';
 import { resolvePath } from '../paths.ts';
 import { accountFile, isDevice, keyFile } from '../places.ts';
 import { excerpt } from '../verdict.ts';
-import { overwritesKeyFile } from './key-files.ts';
 
-/** What may not be read from or written to with `<` and `>`. */
-export function checkRedirect(operator: RedirectOperator, target: Field, frame: Frame): void {
-  const path = resolvePath(target, frame);
+/** Judges the target of `<`, `>` and their relatives. */
+export function checkRedirect(operator: RedirectOperator, target: Argument, frame: Frame): void {
+  const path = resolvePath(target.pattern, frame);
   const [top = '', name = ''] = path.parts;
-  if (
-    path.rooted &&
-    matchesGlob(top, 'dev') &&
-    (matchesGlob(name, 'tcp') || matchesGlob(name, 'udp')) &&
-    path.parts.length > 2
-  ) {
+  const isConnection = matchesGlob(name, 'tcp') || matchesGlob(name, 'udp');
+  if (path.rooted && matchesGlob(top, 'dev') && isConnection && path.parts.length > 2) {
     refuse(frame, 'reverse-shell', `It would open a raw connection through ${excerpt(target.text)}.`);
   }
-  if (operator.startsWith('<')) {
-    const key = keyFile(path, frame.inspection.policy);
-    if (key !== undefined) refuse(frame, 'key-files', `It would read ${key}, which holds secrets.`);
+  const key = keyFile(path, frame.policy);
+  if (operator.startsWith('<') && key !== undefined) {
+    refuse(frame, 'key-files', `It would read ${key}, which holds secrets.`);
   }
   if (operator === '<' || operator === '<&') return;
   if (isDevice(path)) refuse(frame, 'device', `It would overwrite the device ${excerpt(target.text)}.`);
   const account = accountFile(path);
   if (account !== undefined) refuse(frame, 'destroy', `It would overwrite ${account}.`);
-  if (overwritesKeyFile(path, frame))
+  // Other key files may be created; these give access or change Geode.
+  const givesAccess =
+    key?.startsWith('/etc/') || key?.includes('geode') || path.parts.at(-1) === 'authorized_keys';
+  if (key !== undefined && givesAccess) {
     refuse(frame, 'key-files', `It would overwrite ${excerpt(target.text)}.`);
+  }
 }

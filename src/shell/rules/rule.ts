@@ -1,11 +1,15 @@
-import type { Call } from '../programs/call.ts';
+import type { Argument, Frame } from '../frame.ts';
 import type { RuleName } from '../verdict.ts';
 
-/** One reason to refuse a program with its arguments. */
+/** One program with its arguments. The name is the last part of its path, or '' when it is not spelled out. */
+export interface Call {
+  readonly name: string;
+  readonly args: readonly Argument[];
+  readonly frame: Frame;
+}
+
 export interface Rule {
   readonly name: RuleName;
-  /** Programs that the rule knows by name, so that a glob in a program's place can be matched against them. */
-  readonly programs: readonly string[];
-  /** What the program would do, as a sentence; `undefined` when the rule has nothing against it. */
+  /** The reason to refuse the call, or `undefined`. */
   check(call: Call): string | undefined;
 }

@@ -1,9 +1,8 @@
-import type { Field } from '../field.ts';
-import { type Frame, refuse } from '../frame.ts';
+import { type Argument, type Frame, refuse } from '../frame.ts';
 import { isGlob } from '../glob.ts';
 import { excerpt } from '../verdict.ts';
 
-/** Builtins of the shell that run nothing by themselves, or whose commands are looked at on their own. */
+/** Builtins of the shell that run nothing themselves, or whose commands are judged on their own. */
 const builtins = new Set(
   (
     ': . source true false echo printf test [ cd pwd pushd popd dirs export unset set shift return exit break continue local declare ' +
@@ -14,14 +13,14 @@ const builtins = new Set(
 
 const systemFolder = /^\/(?:usr\/(?:local\/)?)?s?bin\/([^/]+)$/;
 
-/** In strict mode only listed programs run, and only where their name is written out. */
-export function checkListed(program: Field, frame: Frame): void {
-  const { policy } = frame.inspection;
+/** Refuses, in strict mode, a program that is not listed or whose name is not written out. */
+export function checkListed(program: Argument, frame: Frame): void {
+  const { policy, functions } = frame;
   if (policy.mode !== 'strict') return;
   if (program.dynamic || isGlob(program.pattern)) {
     refuse(frame, 'dynamic', `The program ${excerpt(program.text)} is not written out.`);
   }
   const name = systemFolder.exec(program.text)?.[1] ?? program.text;
-  if (builtins.has(name) || policy.programs.includes(name)) return;
+  if (builtins.has(name) || policy.programs.includes(name) || functions.has(name)) return;
   refuse(frame, 'not-listed', `The program ${excerpt(program.text)} is not on the allow list.`);
 }
