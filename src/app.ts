@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { upstreamOf } from './agents/container/upstream.ts';
 import type { Host } from './config/host.ts';
+import { configuredLimits, mostLimits } from './config/sandbox-limits.ts';
 import type { Config } from './config/schema.ts';
 import type { Approvals } from './core/approval.ts';
 import type { Cancel } from './core/cancel.ts';
@@ -12,7 +13,6 @@ import { GeodeError, reasonOf } from './core/errors.ts';
 import { type EventSink, noEvents } from './core/events.ts';
 import { localUser } from './core/identity.ts';
 import type { ImageFacts } from './core/images.ts';
-import type { Limits } from './core/limits.ts';
 import type { Embedder, MemoryStore } from './core/memory.ts';
 import type { Sandboxes, SandboxStatus } from './core/persistent.ts';
 import { knownPrices } from './core/prices.ts';
@@ -185,6 +185,7 @@ export function createApp(
           choose: runtime,
           images: config.runs.images,
           limits: config.runs.disk === undefined ? {} : { diskBytes: config.runs.disk },
+          most: mostLimits(config),
           pool: { floor: config.runs.pool_floor, ceiling: pool === 'on' ? config.runs.pool_ceiling : 0 },
           prestart: config.runs.start_ahead,
           concurrency: config.runs.concurrency,
@@ -366,15 +367,4 @@ function openEmbedder(memory: Config['memory'], options: Omit<LocalEmbedderOptio
     ...(memory.base_url && { baseUrl: memory.base_url }),
     ...(memory.api_key && { apiKey: memory.api_key }),
   });
-}
-
-/** Only what the config says: what it leaves out is the runtime's to fill in. */
-export function configuredLimits({ sandbox }: Config): Limits {
-  return {
-    ...(sandbox.memory === undefined ? {} : { memoryBytes: sandbox.memory }),
-    ...(sandbox.cpus === undefined ? {} : { cpus: sandbox.cpus }),
-    ...(sandbox.pids === undefined ? {} : { pids: sandbox.pids }),
-    ...(sandbox.disk === undefined ? {} : { diskBytes: sandbox.disk }),
-    ...(sandbox.open_files === undefined ? {} : { openFiles: sandbox.open_files }),
-  };
 }

@@ -9,6 +9,7 @@ import type { MachineCheck } from '../core/doctor.ts';
 import type { Events } from '../core/events.ts';
 import type { User } from '../core/identity.ts';
 import type { BuiltImages, ImageFacts } from '../core/images.ts';
+import type { Limits } from '../core/limits.ts';
 import type { Memory, MemoryStore } from '../core/memory.ts';
 import type { Sandboxes, UserSandboxes } from '../core/persistent.ts';
 import type { RateLimit } from '../core/rate-limit.ts';
@@ -57,6 +58,8 @@ export interface ApiParts {
     spec: SandboxSpec,
     options: { readonly runtime?: RuntimeName; readonly onPull?: (event: PullEvent) => void } & Cancel,
   ) => Promise<Sandbox>;
+  /** The most that a caller without the scope `admin` may ask for; left out: Geode's own maxima. */
+  readonly mostLimits?: Limits;
   /** Interpreters that callers opened. Shared by all servers of a host. */
   readonly contexts?: LiveContexts;
   /** Every runtime with what it promises here, or why it cannot. */
@@ -162,6 +165,8 @@ export interface ApiEnv {
     caller: Caller;
     /** Counts a request that needs the scope; `rate_limited` when there were too many. */
     spendScope: (scope: Scope) => void;
+    /** The most that the caller's sandboxes may use; empty for callers with the scope `admin`. */
+    mostLimits: Limits;
     /** The caller's own namespace: the only memory that a route can reach. */
     memory: Memory;
     /** Values of the caller that no result may show. */

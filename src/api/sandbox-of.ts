@@ -1,6 +1,7 @@
 /** How a route comes to a sandbox of its caller. */
 import type { Context } from 'hono';
 import { GeodeError } from '../core/errors.ts';
+import { checkLimits, checkMostLimits, type Limits } from '../core/limits.ts';
 import type { PersistentSandbox, PersistentSpec } from '../core/persistent.ts';
 import type { RuntimeName } from '../core/runtime.ts';
 import type { ApiEnv } from './environment.ts';
@@ -19,18 +20,24 @@ export async function runningSandbox(context: Context<ApiEnv>, chat: string): Pr
   return startedSandbox(context, chat);
 }
 
+/** A caller's wishes for a new sandbox. Limits and runtime must be passed, so that no door forgets them. */
+interface AskedOfSandbox {
+  readonly runtime: RuntimeName | undefined;
+  readonly limits: Limits | undefined;
+  readonly mounts?: PersistentSpec['mounts'];
+  readonly network?: PersistentSpec['network'];
+}
+
 /**
- * A key reaches no file of the machine and no network around its policy, and runs nothing without walls, unless it is
- * one of whoever runs the host: mounts, a network and the native runtime need the scope `admin`.
+ * The one place that decides what a caller may ask of a new sandbox. A key reaches no file of the machine and no
+ * network around its policy, runs nothing without walls, and takes no more of the machine than the maxima allow,
+ * unless it has the scope `admin`, as the local user on the host's own socket does.
  */
 export function checkReach(
-  { var: { caller } }: Context<ApiEnv>,
-  {
-    runtime,
-    mounts = [],
-    network = 'none',
-  }: { readonly runtime?: RuntimeName | undefined } & Pick<PersistentSpec, 'mounts' | 'network'>,
+  { var: { caller, mostLimits } }: Context<ApiEnv>,
+  { runtime, limits = {}, mounts = [], network = 'none' }: AskedOfSandbox,
 ): void {
+  checkMostLimits(checkLimits(limits), mostLimits);
   const isSealed = runtime !== 'native' && mounts.length === 0 && network === 'none';
   if (isSealed || caller.scopes.includes('admin')) return;
   throw new GeodeError('forbidden', 'Mounts, a network and the native runtime need the scope admin', {

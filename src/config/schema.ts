@@ -2,7 +2,7 @@ import { isAbsolute, join } from 'node:path';
 import { z } from 'zod';
 import { permissionClasses, unaskedPermissions } from '../core/agent.ts';
 import { GeodeError, reasonOf } from '../core/errors.ts';
-import { parseSize } from '../core/limits.ts';
+import { defaultLimits, defaultMostLimits, parseSize } from '../core/limits.ts';
 import { providerKinds } from '../core/model.ts';
 import { languageNames } from '../core/run.ts';
 import { runtimeNames } from '../core/runtime.ts';
@@ -69,6 +69,31 @@ const toolServer = z
     'has a secret that only a url can use: a binding has the secret of its own name',
   );
 
+type LimitSetting = 'memory' | 'cpus' | 'pids' | 'disk' | 'open_files';
+const limitSettings: readonly (readonly [LimitSetting, keyof typeof defaultLimits])[] = [
+  ['memory', 'memoryBytes'],
+  ['cpus', 'cpus'],
+  ['pids', 'pids'],
+  ['disk', 'diskBytes'],
+  ['open_files', 'openFiles'],
+];
+
+/** Sandboxes that name no limit would exceed such a maximum. */
+function refuseMaximaBelowDefaults(
+  section: { readonly [K in LimitSetting | `max_${LimitSetting}`]?: number | null | undefined },
+  context: z.RefinementCtx,
+): void {
+  for (const [setting, name] of limitSettings) {
+    const most = section[`max_${setting}`];
+    if (most == null || section[setting] !== undefined || most >= defaultLimits[name]) continue;
+    context.addIssue({
+      code: 'custom',
+      path: [`max_${setting}`],
+      message: `is below the default of a sandbox, ${defaultLimits[name]}: set sandbox.${setting} to at most the same`,
+    });
+  }
+}
+
 /** The whole config: one section a part, every key with its meaning and default. Unknown keys are refused. */
 export function configSchema(host: Host) {
   return z.strictObject({
@@ -125,6 +150,28 @@ export function configSchema(host: Host) {
         pids: positive.int().nullable().optional().describe('processes; null: no limit'),
         disk: size.nullable().optional().describe('of the workspace: "10g"; null: no limit'),
         open_files: positive.int().nullable().optional().describe('open files of a process; null: no limit'),
+        max_memory: size
+          .nullable()
+          .default(defaultMostLimits.memoryBytes)
+          .describe('most memory that a caller without the scope admin may ask for: "4g"; null: no maximum'),
+        max_cpus: positive
+          .nullable()
+          .default(defaultMostLimits.cpus)
+          .describe('most CPUs that such a caller may ask for; null: no maximum'),
+        max_pids: positive
+          .int()
+          .nullable()
+          .default(defaultMostLimits.pids)
+          .describe('most processes that such a caller may ask for; null: no maximum'),
+        max_disk: size
+          .nullable()
+          .default(defaultMostLimits.diskBytes)
+          .describe('largest workspace that such a caller may ask for: "64g"; null: no maximum'),
+        max_open_files: positive
+          .int()
+          .nullable()
+          .default(defaultMostLimits.openFiles)
+          .describe('most open files of a process that such a caller may ask for; null: no maximum'),
         most: positive.int().default(64).describe('sandboxes of chats that may run at once'),
         most_per_user: positive.int().default(16).describe('of these, of one user'),
         idle_timeout: positive
@@ -148,6 +195,7 @@ export function configSchema(host: Host) {
           .default(60)
           .describe('seconds that the host of commands stays after the last; 0: each command is its own'),
       })
+      .superRefine(refuseMaximaBelowDefaults)
       .prefault({}),
     memory: z
       .strictObject({

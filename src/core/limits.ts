@@ -18,13 +18,38 @@ export const defaultLimits = {
   diskBytes: 10 * 1024 ** 3,
 } as const satisfies Limits;
 
-/** Docker refuses less, and a guest needs room to breathe. */
-const smallestMemoryBytes = 16 * 1024 ** 2;
-const smallestCpus = 0.01;
-const smallestPids = 8;
-const smallestOpenFiles = 64;
-/** A file system needs some of it for itself. */
-const smallestDiskBytes = 32 * 1024 ** 2;
+/** The most that a caller without the scope `admin` may ask for, where the config sets nothing else. */
+export const defaultMostLimits = {
+  memoryBytes: 4 * 1024 ** 3,
+  cpus: 4,
+  pids: 4096,
+  openFiles: 65_536,
+  diskBytes: 64 * 1024 ** 3,
+} as const satisfies Limits;
+
+const limitNames = ['memoryBytes', 'cpus', 'pids', 'openFiles', 'diskBytes'] as const;
+type LimitName = (typeof limitNames)[number];
+
+/**
+ * No sandbox works with less: Docker refuses less memory, the guest needs some of it, and a file system takes some of
+ * its disk. No machine holds more: the kernel has no more processes and open files, mkfs no larger disks.
+ */
+const bounds: Readonly<Record<LimitName, { least: number; most: number; whole: boolean; wanted: string }>> = {
+  memoryBytes: { least: 16 * 1024 ** 2, most: 64 * 1024 ** 4, whole: true, wanted: '16m to 64t' },
+  cpus: { least: 0.01, most: 4096, whole: false, wanted: 'a number of CPUs from 0.01 to 4096' },
+  pids: { least: 8, most: 4_194_304, whole: true, wanted: 'a whole number from 8 to 4194304' },
+  openFiles: { least: 64, most: 1_048_576, whole: true, wanted: 'a whole number from 64 to 1048576' },
+  diskBytes: { least: 32 * 1024 ** 2, most: 8 * 1024 ** 4, whole: true, wanted: '32m to 8t' },
+};
+
+/** As people write them in requests and options. */
+const titles: Readonly<Record<LimitName, string>> = {
+  memoryBytes: 'limits.memory',
+  cpus: 'limits.cpus',
+  pids: 'limits.pids',
+  openFiles: 'limits.openFiles',
+  diskBytes: 'limits.disk',
+};
 
 const units: Readonly<Record<string, number>> = { b: 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3, t: 1024 ** 4 };
 
@@ -44,17 +69,14 @@ function sizeFromText(text: string): number {
   return match[2] === undefined && !Number.isInteger(bytes) ? Number.NaN : bytes;
 }
 
-/** Every field in range, or a refusal that names it. */
+/** Returns the limits when every field is in range; throws `invalid_input` with the name of the first that is not. */
 export function checkLimits(limits: Limits): Limits {
-  atLeast(limits.memoryBytes, smallestMemoryBytes, 'limits.memory', 'at least 16m');
-  atLeast(limits.cpus, smallestCpus, 'limits.cpus', 'a number of CPUs of at least 0.01');
-  atLeast(limits.pids, smallestPids, 'limits.pids', 'a whole number of at least 8');
-  atLeast(limits.openFiles, smallestOpenFiles, 'limits.openFiles', 'a whole number of at least 64');
-  atLeast(limits.diskBytes, smallestDiskBytes, 'limits.disk', 'at least 32m');
-  for (const field of ['memoryBytes', 'pids', 'openFiles', 'diskBytes'] as const) {
-    const value = limits[field];
-    if (value != null && !Number.isSafeInteger(value))
-      throw refused(`limits.${field}`, value, 'a whole number');
+  for (const name of limitNames) {
+    const value = limits[name];
+    if (value == null) continue;
+    const { least, most, whole, wanted } = bounds[name];
+    if (!(value >= least && value <= most)) throw refused(titles[name], value, wanted);
+    if (whole && !Number.isSafeInteger(value)) throw refused(titles[name], value, 'a whole number');
   }
   return limits;
 }
@@ -72,9 +94,25 @@ export function atMost(limits: Limits, most: Limits): Limits {
     : lowered;
 }
 
-function atLeast(value: number | null | undefined, smallest: number, field: string, wanted: string): void {
-  if (value == null) return;
-  if (!Number.isFinite(value) || value < smallest) throw refused(field, value, wanted);
+/**
+ * Throws `forbidden` when a limit is above the maximum, or lifted while there is one. A limit that is left out takes
+ * the default, which the operator chose.
+ */
+export function checkMostLimits(limits: Limits, most: Limits): void {
+  for (const name of limitNames) {
+    const [value, largest] = [limits[name], most[name]];
+    if (value === undefined || largest == null) continue;
+    if (value !== null && value <= largest) continue;
+    const asked = value === null ? 'null, which means no limit' : String(value);
+    throw new GeodeError(
+      'forbidden',
+      `${titles[name]} is ${asked}, but at most ${largest} is allowed without the scope admin.`,
+      {
+        hint: 'Ask for less, use a key with the scope admin, or raise the maximum in the config: `geode config` lists sandbox.max_*.',
+        details: { field: titles[name], most: largest },
+      },
+    );
+  }
 }
 
 function refused(field: string, value: unknown, wanted: string): GeodeError {

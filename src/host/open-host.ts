@@ -12,12 +12,13 @@ import { openLiveContexts } from '../api/live-contexts.ts';
 import { createLog } from '../api/log.ts';
 import { pullWatch } from '../api/pull-watch.ts';
 import { Logins } from '../api/sessions.ts';
-import { type App, configuredLimits, createApp, openConfiguredMemory } from '../app.ts';
+import { type App, createApp, openConfiguredMemory } from '../app.ts';
 import { approvalChapter } from '../approvals/approval-table.ts';
 import { openApprovals } from '../approvals/open-approvals.ts';
 import { withdrawWithSandbox } from '../approvals/withdraw-with-sandbox.ts';
 import type { Host as Machine } from '../config/host.ts';
 import type { LoadedConfig } from '../config/load.ts';
+import { configuredLimits, mostLimits } from '../config/sandbox-limits.ts';
 import type { Agents } from '../core/agent.ts';
 import type { Approvals } from '../core/approval.ts';
 import type { Chats } from '../core/chat.ts';
@@ -188,6 +189,7 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
     keys,
     logins,
     open,
+    mostLimits: mostLimits(config),
     contexts,
     probe: () => app.probe(),
     image: (name, asked) => app.image(name, asked),

@@ -24,6 +24,8 @@ export interface RunsOptions {
   readonly images: Readonly<Partial<Record<LanguageName, string>>>;
   /** Instead of the usual ones. */
   readonly limits?: Limits;
+  /** The usual ones stay below these. */
+  readonly most?: Limits;
   readonly pool: { readonly floor: number; readonly ceiling: number };
   /** Interpreters wait in ready sandboxes; true by default. */
   readonly prestart?: boolean;
@@ -71,6 +73,7 @@ export function createRuns(options: RunsOptions): Runs {
     egress: options.egress,
     runtime: remembered(options.choose),
     limits: options.limits ?? {},
+    most: options.most ?? {},
     prestart: options.prestart ?? true,
     imageOf: ({ name }) => options.images[name] ?? defaultImages[name],
   };

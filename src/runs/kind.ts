@@ -19,6 +19,8 @@ export interface Supply {
   readonly imageOf: (language: Language) => string;
   /** Of every sandbox, where a run does not ask for others. */
   readonly limits: Limits;
+  /** The defaults of runs stay below these. */
+  readonly most: Limits;
   /** Interpreters are started before there is code for them. */
   readonly prestart: boolean;
 }
@@ -41,7 +43,7 @@ const defaultLimits = {
 
 /** What the sandbox must be like from the start. Everything else, env included, comes with the command. */
 export async function* kindFor(
-  { runtime: choose, images, imageOf, limits, prestart }: Supply,
+  { runtime: choose, images, imageOf, limits, most, prestart }: Supply,
   language: Language,
   options: RunOptions,
 ): AsyncGenerator<PullEvent, KindOfRun> {
@@ -49,7 +51,10 @@ export async function* kindFor(
   const wanted = options.image ?? (found.capabilities.images ? imageOf(language) : undefined);
   const image = wanted === undefined ? null : yield* imageFor(images, runtime, wanted, options);
   const spec: SandboxSpec = {
-    limits: atMost({ ...enforceable(found, language), ...limits, ...options.limits }, options.most ?? {}),
+    limits: atMost(
+      { ...atMost(enforceable(found, language), most), ...limits, ...options.limits },
+      options.most ?? {},
+    ),
     leaseMs,
     ...(wanted === undefined ? {} : { image: image?.id ?? wanted }),
     ...(options.minimumGrade === undefined ? {} : { minimumGrade: options.minimumGrade }),

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Host, thisHost } from '../../src/config/host.ts';
 import { loadConfig } from '../../src/config/load.ts';
+import { mostLimits } from '../../src/config/sandbox-limits.ts';
 
 describe('config', () => {
   let folder = '';
@@ -70,6 +71,12 @@ describe('config', () => {
     ['{ "sandbox": { "memory": "5 potatoes" } }', /sandbox\.memory/, /./],
     ['{ "sandbox": { "memory": "0" } }', /sandbox\.memory/, /./],
     ['{ "sandbox": { "cpus": -1 } }', /sandbox\.cpus/, /./],
+    ['{ "sandbox": { "max_cpus": 1e400 } }', /sandbox\.max_cpus/, /./],
+    [
+      '{ "sandbox": { "max_memory": "256m" } }',
+      /sandbox\.max_memory.*below the default.*sandbox\.memory/,
+      /./,
+    ],
     ['{ "security": { "mount_roots": ["relative"] } }', /mount_roots/, /./],
     ['{ "runtime": ', /line 1, column/, /./],
     ['[]', /config/, /./],
@@ -79,6 +86,21 @@ describe('config', () => {
       message: expect.stringMatching(message),
       hint: expect.stringMatching(hint),
     });
+  });
+
+  it.for([
+    ['{}', { memoryBytes: 4 * 1024 ** 3, cpus: 4, pids: 4096 }],
+    [
+      '{ "sandbox": { "memory": "16g", "pids": 64, "max_pids": 128 } }',
+      { memoryBytes: 16 * 1024 ** 3, pids: 128 },
+    ],
+    [
+      '{ "sandbox": { "memory": "128m", "max_memory": "256m", "cpus": null } }',
+      { memoryBytes: 256 * 1024 ** 2, cpus: null },
+    ],
+    ['{ "sandbox": { "max_disk": null } }', { diskBytes: null }],
+  ] as const)('RT-7: %s allows every caller its own defaults, and at most %j', async ([text, most]) => {
+    expect(mostLimits((await load(text)).config)).toMatchObject(most);
   });
 
   it('CFG-1: refuses a variable that is no setting, with the nearest name', async () => {

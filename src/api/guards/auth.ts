@@ -7,6 +7,7 @@ import { createMiddleware } from 'hono/factory';
 import { keyProtocol } from '../../contract/socket-frames.ts';
 import { GeodeError } from '../../core/errors.ts';
 import { checkUser, localUser } from '../../core/identity.ts';
+import { defaultMostLimits } from '../../core/limits.ts';
 import { createRateLimiter, type RateLimiter } from '../../core/rate-limit.ts';
 import type { ApiEnv, ApiOptions, ApiParts, Caller } from '../environment.ts';
 import { type KeyStore, keyPattern, type Scope, scopes } from '../keys.ts';
@@ -14,7 +15,7 @@ import { sessionOf } from './session.ts';
 
 /** `known` knows callers by other means than a key, where it does. */
 export function authenticate(
-  { keys, logins, memory, sandboxes, egress }: ApiParts,
+  { keys, logins, memory, sandboxes, egress, mostLimits = defaultMostLimits }: ApiParts,
   { callers, rate, scopeRates, failureRate }: ApiOptions,
   known: (context: Context<ApiEnv>) => Caller | undefined = () => undefined,
 ) {
@@ -32,6 +33,7 @@ export function authenticate(
       const limiter = ofScope.get(scope);
       if (limiter) spend(limiter, caller.keyId, `This key sends too many requests that need ${scope}`);
     });
+    context.set('mostLimits', caller.scopes.includes('admin') ? {} : mostLimits);
     context.set('memory', memory.in(caller.user));
     context.set('secretValues', () => egress?.secretValues(caller.user) ?? []);
     if (sandboxes !== undefined) context.set('sandboxes', sandboxes.of(caller.user));

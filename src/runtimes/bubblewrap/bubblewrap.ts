@@ -10,6 +10,7 @@ import { findGuest } from '../guest-binary.ts';
 import { endProcess, startDetached, vitalOf } from '../host-process.ts';
 import { endLeftProcesses } from '../left-processes.ts';
 import { checkMounts } from '../mounts.ts';
+import { checkOpenFiles } from '../open-files.ts';
 import type { RuntimeOptions } from '../options.ts';
 import type { Room } from '../rooms.ts';
 import { runtimeOf } from '../runtime-of.ts';
@@ -44,6 +45,7 @@ export function bubblewrapRuntime(options: RuntimeOptions): Runtime {
       name: 'bubblewrap',
       probe: (signal) => probe(options, signal),
       async plan(_room, spec) {
+        await checkOpenFiles('bubblewrap', options, spec);
         await checkMounts(spec.mounts ?? [], options.mounts);
         const env = { PATH: path, HOME: workdir, USER: userName(user), LANG: 'C.UTF-8', ...spec.env };
         return {

@@ -34,11 +34,14 @@ export interface ContainerPlan {
     | undefined;
   /** Without shared folders: a volume holds the sandbox's /etc. */
   readonly hasEtcVolume: boolean;
+  /** No more than the engine's machine has; null: no limit. */
+  readonly cpus: number | null;
 }
 
 /** What the engine is asked for. Every line of defence is on unless the spec says otherwise. */
 export function containerOptions(plan: ContainerPlan, spec: CheckedSpec): ContainerCreateOptions {
-  const { memoryBytes, cpus, pids, openFiles } = spec.limits;
+  const { memoryBytes, pids, openFiles } = spec.limits;
+  const { cpus } = plan;
   const dial = plan.shared === undefined ? '--listen' : '--dial';
   return {
     name: plan.name,
@@ -59,7 +62,7 @@ export function containerOptions(plan: ContainerPlan, spec: CheckedSpec): Contai
       Tmpfs: { '/tmp': `${tmpOptions},size=${Math.min(memoryBytes ?? largestTmpBytes, largestTmpBytes)}` },
       PidsLimit: pids ?? 0,
       ...(memoryBytes == null ? {} : { Memory: memoryBytes, MemorySwap: memoryBytes }),
-      ...(cpus == null ? {} : { NanoCpus: Math.round(cpus * 1e9) }),
+      ...(cpus === null ? {} : { NanoCpus: Math.round(cpus * 1e9) }),
       Ulimits: [
         { Name: 'nproc', Soft: mostProcessesOfUser, Hard: mostProcessesOfUser },
         { Name: 'core', Soft: 0, Hard: 0 },

@@ -22,7 +22,7 @@ import {
   statusOf,
   stopContainer,
 } from './engine.ts';
-import { refuseCommas, rememberedKind } from './engine-kind.ts';
+import { refuseCommas, rememberedCpus, rememberedKind } from './engine-kind.ts';
 import { readerOf, rememberedAccounts } from './image-accounts.ts';
 import { checkImage, rememberedContent } from './image-env.ts';
 import { dockerImages } from './images.ts';
@@ -56,6 +56,7 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
   const container = async (handle: string) => (await engine()).getContainer(handle);
   const local = docker.host.startsWith('unix:') && options.platform === 'linux';
   const kind = rememberedKind(engine);
+  const engineCpus = rememberedCpus(engine);
   const grade: Grade = kernelRuntimes.test(docker.ociRuntime ?? '') ? 'kernel' : 'container';
   // Another machine, or another kernel on this one, reaches no socket of ours.
   const overSocket = docker.link === 'auto' ? local && grade !== 'kernel' : docker.link === 'socket';
@@ -84,6 +85,12 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
   const shareAccounts = async (room: Room, accounts: Accounts | undefined): Promise<string | undefined> =>
     overSocket && accounts !== undefined ? writeAccounts(room.runFolder, accounts) : undefined;
 
+  /** Every engine has one CPU. */
+  const cpusOf = async ({ limits: { cpus } }: CheckedSpec): Promise<number | null> => {
+    if (cpus == null || cpus <= 1) return cpus ?? null;
+    return Math.min(cpus, await engineCpus());
+  };
+
   /** The container, with its volumes, not yet started. */
   const make = async (room: Room, spec: CheckedSpec, plan: Plan): Promise<void> => {
     const { handle, user } = plan;
@@ -107,6 +114,7 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
             }
           : undefined,
         hasEtcVolume: accounts !== undefined,
+        cpus: await cpusOf(spec),
       },
       spec,
     );

@@ -22,6 +22,21 @@ export function rememberedKind(engine: () => Promise<Docker>): () => Promise<'do
   };
 }
 
+/** Asks once. An engine refuses more CPUs than its machine has, although the machine itself holds such a limit. */
+export function rememberedCpus(engine: () => Promise<Docker>): () => Promise<number> {
+  let asked: Promise<number> | undefined;
+  return () => {
+    asked ??= engine().then(async (client) => {
+      const { NCPU } = await engineCall('say how many CPUs it has', client.info());
+      return Number(NCPU);
+    });
+    asked.catch(() => {
+      asked = undefined;
+    });
+    return asked;
+  };
+}
+
 /** Podman writes a mount as options with commas between them: one in a path would be read as the next option. */
 export function refuseCommas(mounts: readonly Mount[]): void {
   const path = mounts.flatMap(({ source, target }) => [source, target]).find((name) => name.includes(','));

@@ -3,6 +3,7 @@ import { socketDialer } from '../../link/dial.ts';
 import { findGuest } from '../guest-binary.ts';
 import { endProcess, startDetached, vitalOf } from '../host-process.ts';
 import { endLeftProcesses } from '../left-processes.ts';
+import { checkOpenFiles } from '../open-files.ts';
 import type { RuntimeOptions } from '../options.ts';
 import { runtimeOf } from '../runtime-of.ts';
 import { firstLeaseMs } from '../spec.ts';
@@ -42,6 +43,7 @@ export function nativeRuntime(options: RuntimeOptions): Runtime {
         };
       },
       async plan(room, spec) {
+        await checkOpenFiles('native', options, spec);
         const env = { PATH: path, HOME: room.workspace, LANG: 'C.UTF-8', ...spec.env };
         const user = { uid: options.uid, gid: options.gid };
         return { handle: '', grade: 'none', workdir: room.workspace, env, user };

@@ -56,7 +56,7 @@ export function contextRoutes(contexts: LiveContexts) {
     async (context) => {
       const { image, limits, minimumGrade, ...wanted } = fromWire(context.req.valid('json'));
       if (wanted.chat !== undefined) refuseWithout(context, 'sandboxes:write');
-      checkReach(context, wanted);
+      checkReach(context, { runtime: wanted.runtime, limits });
       const spec = {
         ...(image !== undefined && { image }),
         ...(limits !== undefined && { limits }),

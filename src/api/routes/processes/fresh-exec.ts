@@ -42,7 +42,7 @@ async function runFresh(
   if (first === undefined) return;
   const { type: _, sandbox: wanted, ...wire } = first;
   const { runtime, egress: asked, ...spec } = fromWire(wanted);
-  checkReach(context, runtime === undefined ? {} : { runtime });
+  checkReach(context, { runtime, limits: spec.limits });
   const egress =
     asked === undefined ? host?.initial(context.var.caller.user) : newEgress(context, host, asked);
   const signal = AbortSignal.any([conversation.signal, context.var.stopping]);

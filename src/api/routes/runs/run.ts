@@ -65,7 +65,7 @@ export function run(runs: Runs, egress: ApiParts['egress']) {
 
 export function runOf(context: Context<ApiEnv>, wire: WireRun, host: ApiParts['egress']) {
   const { code, language, outputLimitBytes, stdin, files, egress: asked, ...rest } = fromWire(wire);
-  checkReach(context, rest);
+  checkReach(context, { ...rest, runtime: rest.runtime, limits: rest.limits });
   const egress = runEgress(context, host, asked);
   const { reach } = context.env;
   const options: RunOptions = {

@@ -50,7 +50,7 @@ export function create(host: ApiParts['egress']) {
     },
     async (context) => {
       const { chat, egress: asked, ...rest } = fromWire(context.req.valid('json'));
-      checkReach(context, rest);
+      checkReach(context, { ...rest, runtime: rest.runtime, limits: rest.limits });
       const egress = asked && newEgress(context, host, asked);
       const spec = { ...rest, ...(egress && { egress }) };
       if (wantsEvents(context)) return streamEvents(context, 200, creation(context, chat, spec));

@@ -1,0 +1,31 @@
+import type { Limits } from '../core/limits.ts';
+import type { Config } from './schema.ts';
+
+/** Only the limits that the config sets; the runtime fills in the rest. */
+export function configuredLimits({ sandbox }: Pick<Config, 'sandbox'>): Limits {
+  return {
+    ...(sandbox.memory === undefined ? {} : { memoryBytes: sandbox.memory }),
+    ...(sandbox.cpus === undefined ? {} : { cpus: sandbox.cpus }),
+    ...(sandbox.pids === undefined ? {} : { pids: sandbox.pids }),
+    ...(sandbox.disk === undefined ? {} : { diskBytes: sandbox.disk }),
+    ...(sandbox.open_files === undefined ? {} : { openFiles: sandbox.open_files }),
+  };
+}
+
+/**
+ * The most that a caller without the scope `admin` may ask for. A default that the operator set above the maximum
+ * raises it: everybody gets that default anyway.
+ */
+export function mostLimits(config: Pick<Config, 'sandbox'>): Limits {
+  const { sandbox } = config;
+  const usual = configuredLimits(config);
+  const larger = (most: number | null, own: number | null | undefined) =>
+    most === null || own === null ? null : Math.max(most, own ?? 0);
+  return {
+    memoryBytes: larger(sandbox.max_memory, usual.memoryBytes),
+    cpus: larger(sandbox.max_cpus, usual.cpus),
+    pids: larger(sandbox.max_pids, usual.pids),
+    openFiles: larger(sandbox.max_open_files, usual.openFiles),
+    diskBytes: larger(sandbox.max_disk, usual.diskBytes),
+  };
+}

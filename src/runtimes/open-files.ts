@@ -1,0 +1,25 @@
+import { readFile } from 'node:fs/promises';
+import { GeodeError } from '../core/errors.ts';
+import type { RuntimeName } from '../core/runtime.ts';
+import type { RuntimeOptions } from './options.ts';
+import type { CheckedSpec } from './spec.ts';
+
+/** Refuses more open files than the user of this host may hand on. Only root may raise the limit of its process. */
+export async function checkOpenFiles(
+  runtime: RuntimeName,
+  { uid }: Pick<RuntimeOptions, 'uid'>,
+  { limits: { openFiles } }: CheckedSpec,
+): Promise<void> {
+  if (openFiles == null || uid === 0) return;
+  const own = await readFile('/proc/self/limits', 'utf8').catch(() => '');
+  const hard = Number(/^Max open files +\S+ +(\d+)/m.exec(own)?.[1] ?? Number.POSITIVE_INFINITY);
+  if (openFiles <= hard) return;
+  throw new GeodeError(
+    'cannot_enforce',
+    `The ${runtime} runtime cannot honour limits.openFiles: this user may open at most ${hard} files.`,
+    {
+      hint: 'Ask for less, or raise the hard limit of this user (ulimit -Hn) and restart the host.',
+      details: { runtime, field: 'limits.openFiles' },
+    },
+  );
+}
