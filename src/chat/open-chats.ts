@@ -149,7 +149,7 @@ export async function openChats(options: OpenChatsOptions): Promise<Chats> {
           if (name === undefined) return parts.schedules.listOf(user);
           return lane === undefined ? [] : parts.schedules.list({ lane });
         },
-        add: (name, schedule, by) => parts.schedules.add(chatOf(user, name), schedule, by),
+        add: (name, schedule, by, most) => parts.schedules.add(chatOf(user, name), schedule, by, most),
         remove: (id, by) => parts.schedules.remove(user, id, by),
       },
       export: (name, cancel) =>

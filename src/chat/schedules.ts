@@ -51,15 +51,21 @@ export class Schedules implements Disposable {
   }
 
   /** `invalid_input` for a time that is none, `too_many_schedules` when the chat has too many. */
-  add(chat: KnownChat, { when, text, catchUp = 'once' }: NewSchedule, by: string): ChatSchedule {
+  add(
+    chat: KnownChat,
+    { when, text, catchUp = 'once' }: NewSchedule,
+    by: string,
+    most = mostOfChat,
+  ): ChatSchedule {
     const now = this.#now();
     if (text.trim() === '' || commandIn(text) !== undefined)
       throw new GeodeError('invalid_input', 'A schedule says a text to the agent, not a command.');
     const time = parseScheduleTime(when, this.#options.zone, now);
     const next = nextRun(time, now);
     if (next === undefined) throw new GeodeError('invalid_input', `${JSON.stringify(when)}: it never runs.`);
-    if (this.list(chat).length >= mostOfChat)
-      throw new GeodeError('too_many_schedules', `The chat ${chat.name} has ${mostOfChat} schedules.`);
+    const there = this.list(chat).length;
+    if (there >= Math.min(most, mostOfChat))
+      throw new GeodeError('too_many_schedules', `The chat ${chat.name} has ${there} schedules.`);
     const id = randomInt(36 ** 4)
       .toString(36)
       .padStart(4, '0');

@@ -13,7 +13,12 @@ import type { Cancel } from '../core/cancel.ts';
 import { readEvents } from './events.ts';
 import { ask, type Connection, type Sending, send } from './send.ts';
 
-export interface ListOptions extends Cancel {
+export interface ChatOption {
+  /** Only what programs in the sandbox of this chat stored; the memory of the user otherwise. */
+  readonly chat?: string;
+}
+
+export interface ListOptions extends Cancel, ChatOption {
   readonly category?: string;
   readonly tags?: readonly string[];
   readonly source?: string;
@@ -46,9 +51,12 @@ export interface RemoteMemory {
   /** In batches, with a report of each; the last event is `end` or `problem`. */
   bulkEvents(entries: readonly WireNewEntry[], options?: Cancel): AsyncIterable<IngestEvent>;
   files(files: readonly File[], options: FileOptions): Promise<readonly WireStored[]>;
-  get(id: string, options?: Cancel & { readonly versions?: boolean }): Promise<WireEntryWithVersions>;
+  get(
+    id: string,
+    options?: Cancel & ChatOption & { readonly versions?: boolean },
+  ): Promise<WireEntryWithVersions>;
   put(id: string, content: WireContent, options?: Cancel): Promise<WireStored>;
-  remove(id: string, options?: Cancel): Promise<void>;
+  remove(id: string, options?: Cancel & ChatOption): Promise<void>;
   /** Needs the scope `admin`. */
   stats(options?: Cancel): Promise<Stats>;
   /** Needs the scope `admin`. Leaving the loop early stops it safely. */
@@ -79,12 +87,12 @@ export function remoteMemory(connection: Connection): RemoteMemory {
     bulkEvents: (entries, { signal } = {}) =>
       events<IngestEvent>(`${base}/bulk`, { json: { entries }, signal }),
     files: (files, { signal, ...facts }) => stored('files', { form: formOf(files, facts), signal }),
-    get: (id, { signal, versions } = {}) =>
-      ask<WireEntryWithVersions>(connection, 'GET', pathOf(id), { query: { versions }, signal }),
+    get: (id, { signal, ...query } = {}) =>
+      ask<WireEntryWithVersions>(connection, 'GET', pathOf(id), { query, signal }),
     put: (id, content, { signal } = {}) =>
       ask<WireStored>(connection, 'PUT', pathOf(id), { json: content, signal }),
-    async remove(id, { signal } = {}) {
-      await send(connection, 'DELETE', pathOf(id), { signal });
+    async remove(id, { signal, ...query } = {}) {
+      await send(connection, 'DELETE', pathOf(id), { query, signal });
     },
     stats: ({ signal } = {}) => ask<Stats>(connection, 'GET', '/api/v1/memory/stats', { signal }),
     reindex: ({ signal } = {}) => events<ReindexEvent>('/api/v1/memory/reindex', { signal }),

@@ -555,6 +555,14 @@ export function configSchema(host: Host) {
         ask_timeout: positive
           .default(600)
           .describe('seconds that a person has to answer what a tool asks; then it counts as no'),
+        schedules: z
+          .enum(['ask', 'allow'])
+          .default('ask')
+          .describe('before a program in a sandbox schedules something: ask a person, or allow it'),
+        most_schedules: positive
+          .int()
+          .default(10)
+          .describe('schedules of a chat, from which on a program in its sandbox adds none'),
         rate: positive
           .default(1_000)
           .describe('calls a second of one session; twice as many may come at once'),

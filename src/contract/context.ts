@@ -123,7 +123,17 @@ const flagSchema = z
   .default('false')
   .transform((value) => value === 'true');
 
+const chatShape = {
+  chat: z
+    .string()
+    .min(1)
+    .max(200)
+    .optional()
+    .describe('Only what programs in the sandbox of this chat stored. Left out: the memory of the user.'),
+};
+
 const filterShape = {
+  ...chatShape,
   category: categorySchema.optional(),
   tag: z
     .preprocess((value) => (typeof value === 'string' ? [value] : value), tagsSchema.optional())
@@ -133,6 +143,8 @@ const filterShape = {
   limit: decimal(z.number().int().min(1).max(limits.resultsPerPage).default(10)),
   offset: decimal(z.number().int().min(0).max(Number.MAX_SAFE_INTEGER).default(0)),
 };
+
+export const removeQuerySchema = z.strictObject(chatShape);
 
 export const listQuerySchema = z.strictObject(filterShape);
 
@@ -177,6 +189,7 @@ const versionSchema = entrySchema
   .meta({ id: 'Version' });
 
 export const getQuerySchema = z.strictObject({
+  ...chatShape,
   versions: flagSchema.describe('Adds the earlier versions, newest first.'),
 });
 

@@ -114,9 +114,9 @@ export interface UserSchedules {
   list(chat?: string): readonly ChatSchedule[];
   /**
    * A chat of a new name begins on the web. `invalid_input` for a time that is none and for a command as the text;
-   * `too_many_schedules` when the chat has as many as it may.
+   * `too_many_schedules` when the chat has as many as it may, or `most`.
    */
-  add(chat: string, schedule: NewSchedule, by: string): ChatSchedule;
+  add(chat: string, schedule: NewSchedule, by: string, most?: number): ChatSchedule;
   /** False when the user has none of that id. */
   remove(id: string, by: string): boolean;
 }

@@ -45,6 +45,10 @@ export interface ToolSession extends ToolOwner {
 export interface ToolReach extends ToolOwner {
   readonly sandboxId: string;
   readonly limits: Limits;
+  /** With so many schedules in its chat it adds none. */
+  readonly mostSchedules: number;
+  /** Which memory it writes; `user`: a person allowed it for this call. */
+  readonly memory: 'chat' | 'user';
 }
 
 /** A session in a sandbox that runs. */

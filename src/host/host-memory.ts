@@ -1,4 +1,5 @@
 import type { OpenedMemory } from '../app.ts';
+import { userOfNamespace } from '../core/chat-memory.ts';
 import type { EventSink } from '../core/events.ts';
 import type { Memory, MemoryHealth, MemoryStore, Stored } from '../core/memory.ts';
 
@@ -56,11 +57,12 @@ export function hostMemory(
 
 function memoryIn(namespace: string, store: () => Promise<MemoryStore>, events: EventSink): Memory {
   const own = async () => (await store()).in(namespace);
+  const user = userOfNamespace(namespace);
   const told = (stored: readonly Stored[]) => {
-    if (stored.length > mostTold) events.tell(namespace, { type: 'entries-stored', count: stored.length });
+    if (stored.length > mostTold) events.tell(user, { type: 'entries-stored', count: stored.length });
     else
       for (const { entry, outcome } of stored)
-        events.tell(namespace, { type: 'entry-stored', key: entry.key, outcome });
+        events.tell(user, { type: 'entry-stored', key: entry.key, outcome });
     return stored;
   };
   return {
@@ -81,7 +83,7 @@ function memoryIn(namespace: string, store: () => Promise<MemoryStore>, events: 
     },
     async forget(key) {
       const existed = await (await own()).forget(key);
-      if (existed) events.tell(namespace, { type: 'entry-removed', key });
+      if (existed) events.tell(user, { type: 'entry-removed', key });
       return existed;
     },
     count: async () => (await own()).count(),

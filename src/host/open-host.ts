@@ -22,6 +22,7 @@ import { configuredLimits, mostLimits } from '../config/sandbox-limits.ts';
 import type { Agents } from '../core/agent.ts';
 import type { Approvals } from '../core/approval.ts';
 import type { Chats } from '../core/chat.ts';
+import { userOfNamespace } from '../core/chat-memory.ts';
 import type { Events } from '../core/events.ts';
 import type { Sandboxes } from '../core/persistent.ts';
 import type { ToolSessions } from '../core/tools.ts';
@@ -135,7 +136,12 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
   reapMeanwhile(opened, runs);
   const memoryName = config.memory.index === 'qdrant' ? 'qdrant' : 'sqlite';
   const memory = opened.use(
-    hostMemory(memoryName, () => openConfiguredMemory(config, { secrets: app.egress.secretValues }), events),
+    hostMemory(
+      memoryName,
+      () =>
+        openConfiguredMemory(config, { secrets: (name) => app.egress.secretValues(userOfNamespace(name)) }),
+      events,
+    ),
   );
   const models = openConfiguredModels(config, ledger);
   const solves = openSolves({

@@ -56,6 +56,8 @@ export function hostTools(options: HostToolsOptions): HostTools {
       rate: { perMinute: rate * 60, burst: rate * burstSeconds },
       timeoutMs: call_timeout * 1000,
       askTimeoutMs: ask_timeout * 1000,
+      schedules: config.mcp.schedules,
+      mostSchedules: config.mcp.most_schedules,
     },
     auditLimits: { mostRecords: audit_records, keepMs: audit_days * dayMs },
     client: async (reach) => (await client)(reach),

@@ -62,7 +62,13 @@ export async function startTestHost({
       ledger,
       tools: sessionTools,
       initial: ['list_resources', 'read_resource'],
-      rules: { rate: { perMinute: 6000, burst: 100 }, timeoutMs: 60_000, askTimeoutMs: 60_000 },
+      rules: {
+        rate: { perMinute: 6000, burst: 100 },
+        timeoutMs: 60_000,
+        askTimeoutMs: 60_000,
+        schedules: 'ask',
+        mostSchedules: 10,
+      },
       auditLimits: { mostRecords: 1000, keepMs: 3_600_000 },
       // No call is made here: what the routes do to sessions is tried.
       client: () => Promise.reject(new Error('no tool is called')),

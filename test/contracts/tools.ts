@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { chatNamespace } from '../../src/core/chat-memory.ts';
 import { isGeodeError } from '../../src/core/errors.ts';
 import type { PersistentSandbox } from '../../src/core/persistent.ts';
 import { longestLine } from '../../src/mcp/sessions/line-transport.ts';
@@ -42,10 +43,13 @@ export function toolContract({ name, missing, settings }: ToolWalls): void {
       const { tools } = await inside.client.listTools();
       expect(tools.map((tool) => tool.name).sort()).toEqual([...sessions().initial].sort());
       await done(inside.client, 'memory_store', { content: 'The crane is yellow.', id: 'crane' });
-      expect(await opened.host.memory.in('alice').get('crane')).toMatchObject({
+      const ofChat = opened.host.memory.in(chatNamespace('alice', 'tools'));
+      expect(await ofChat.get('crane')).toMatchObject({
         content: 'The crane is yellow.',
+        sources: ['sandbox of tools: mcp'],
       });
-      expect(await opened.host.memory.in('tools').list()).toMatchObject({ total: 0 });
+      for (const other of ['alice', 'tools', chatNamespace('alice', 'other'), chatNamespace('bob', 'tools')])
+        expect(await opened.host.memory.in(other).list(), other).toMatchObject({ total: 0 });
     });
 
     it('MCP-3: the bridge is the guest program, also where nobody inside can write', async () => {

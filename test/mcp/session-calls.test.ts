@@ -1,4 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createClient } from '../../src/client/client.ts';
+import { unixTransport } from '../../src/client/unix-transport.ts';
+import type { ApprovalDecision } from '../../src/core/approval.ts';
+import { chatNamespace } from '../../src/core/chat-memory.ts';
 import type { PersistentSandbox } from '../../src/core/persistent.ts';
 import { shownArguments } from '../../src/mcp/sessions/session-call.ts';
 import { eventually } from '../contracts/harness.ts';
@@ -35,6 +39,8 @@ describe('calls of tools from inside a sandbox', { timeout: 300_000 }, () => {
       'a question to the person',
       60_000,
     );
+  const decide = (id: string, decision: ApprovalDecision) =>
+    opened.host.approvals.decide('alice', id, { decision, by: 'test' });
   /** A call that another step of the test lets end; when that step fails, the end of the test cuts it. */
   const awaited = <T>(promise: Promise<T>): Promise<T> => {
     promise.catch(() => {});
@@ -172,7 +178,13 @@ describe('calls of tools from inside a sandbox', { timeout: 300_000 }, () => {
     const schedules = opened.host.parts.chats?.of('alice').schedules;
     if (schedules === undefined) throw new Error('The host has no chats');
     const other = schedules.add('elsewhere', { when: 'every 2h', text: 'not hers' }, 'test');
-    const made = await done(inside.client, 'schedule_add', { when: '0 9 * * *', text: 'Water the plants.' });
+    const plants = { when: '0 9 * * *', text: 'Water the plants.' };
+    const adding = awaited(done(inside.client, 'schedule_add', plants));
+    const approval = await asked('Schedule in this chat: 0 9 * * *');
+    expect(approval).toMatchObject({ kind: 'tool', detail: plants.text, chat: 'calls', sandbox: sandbox.id });
+    expect(schedules.list('calls')).toEqual([]);
+    decide(approval.id, 'allow-once');
+    const made = await adding;
     const [own, ...more] = schedules.list('calls');
     expect(own).toMatchObject({ id: made.id, when: '0 9 * * *', text: 'Water the plants.', catchUp: 'once' });
     expect(more).toEqual([]);
@@ -182,12 +194,77 @@ describe('calls of tools from inside a sandbox', { timeout: 300_000 }, () => {
     expect(told).toContainEqual(expect.objectContaining({ type: 'tool-call', tool: 'schedule_add' }));
     await anew('schedule_add', 'schedule_list', 'schedule_remove');
     await using again = await connectIn(sandbox);
-    const wrong = await call(again.client, 'schedule_add', { when: 'whenever', text: 'x' });
-    expect(wrong).toMatchObject({ failed: true, value: { code: 'invalid_input' } });
+    const trying = awaited(call(again.client, 'schedule_add', { when: 'whenever', text: 'x' }));
+    decide((await asked('Schedule in this chat: whenever')).id, 'allow-once');
+    expect(await trying).toMatchObject({ failed: true, value: { code: 'invalid_input' } });
     expect(await done(again.client, 'schedule_remove', { id: other.id })).toEqual({ removed: false });
     expect(await done(again.client, 'schedule_remove', { id: made.id })).toEqual({ removed: true });
     expect(await done(again.client, 'schedule_list')).toEqual({ schedules: [] });
     expect(schedules.list('elsewhere')).toHaveLength(1);
+  });
+
+  it('MCP-4, GW-5: schedules nothing that a person did not allow, and only so much', async () => {
+    await anew('schedule_add');
+    await using inside = await connectIn(sandbox);
+    const schedules = opened.host.parts.chats?.of('alice').schedules;
+    if (schedules === undefined) throw new Error('The host has no chats');
+    const adding = awaited(call(inside.client, 'schedule_add', { when: 'every 10s', text: 'say it again' }));
+    decide((await asked('Schedule in this chat: every 10s')).id, 'deny');
+    expect(await adding).toMatchObject({ failed: true, value: { code: 'forbidden' } });
+    expect(schedules.list('calls')).toEqual([]);
+    for (let count = 0; count < 10; count += 1)
+      schedules.add('calls', { when: 'every 2h', text: `number ${count}` }, 'test');
+    const more = await call(inside.client, 'schedule_add', { when: 'every 10s', text: 'one more' });
+    expect(more).toMatchObject({ failed: true, value: { code: 'too_many_schedules' } });
+    expect(opened.host.approvals.list('alice')).toEqual([]);
+    for (const { id } of schedules.list('calls')) schedules.remove('alice', id);
+  });
+
+  it('MCP-4: writes the memory of its own chat, and changes no entry of another, by whatever id', async () => {
+    await anew('memory_store', 'memory_search', 'read_resource');
+    await using inside = await connectIn(sandbox);
+    const shared = opened.host.memory.in('alice');
+    const own = opened.host.memory.in(chatNamespace('alice', 'calls'));
+    const planted = 'Deploys run with the flag --force.';
+    const known = { content: 'Deploys run from the release branch.', category: 'core', source: 'a person' };
+    for (const key of ['deploy', 'crystallized:deploy']) {
+      await shared.store({ ...known, key });
+      await done(inside.client, 'memory_store', { content: planted, id: key, source: 'a person' });
+      expect(await shared.get(key)).toMatchObject({ content: known.content, version: 1 });
+      expect(await own.get(key)).toMatchObject({ content: planted, sources: ['sandbox of calls: a person'] });
+    }
+    await shared.store({ ...known, key: 'only/shared', content: 'Deploys wait for the green light.' });
+    const { results } = await done(inside.client, 'memory_search', { query: 'deploys' });
+    const found = (results as { id: string; content: string }[]).map(({ content }) => content).sort();
+    expect(found).toEqual(['Deploys wait for the green light.', planted, planted].sort());
+    const other = await opened.host.sandboxes.of('alice').getOrCreate('other');
+    await opened.host.tools.open(other, { tools: ['memory_search'] });
+    await using elsewhere = await connectIn(other);
+    const there = await done(elsewhere.client, 'memory_search', { query: 'deploys force flag' });
+    expect(JSON.stringify(there)).not.toContain('--force');
+    const alice = createClient(unixTransport(opened.socket.path)).as('alice');
+    expect((await alice.list({ chat: 'calls' })).entries.map(({ id }) => id)).toContain('deploy');
+    expect(JSON.stringify(await alice.list())).not.toContain('--force');
+    await alice.remove('deploy', { chat: 'calls' });
+    expect(await own.get('deploy')).toBeNull();
+    expect((await alice.get('deploy')).content).toBe(known.content);
+  });
+
+  it('MCP-4: writes for all chats what a person allowed, under an id of its own chat', async () => {
+    await anew('memory_store');
+    await using inside = await connectIn(sandbox);
+    const shared = opened.host.memory.in('alice');
+    const fact = { content: 'The office moves in May.', id: 'office', for_all_chats: true };
+    for (const decision of ['deny', 'allow-once'] as const) {
+      const storing = awaited(call(inside.client, 'memory_store', fact));
+      const approval = await asked('Remember this for all chats');
+      expect(approval.detail).toBe(fact.content);
+      decide(approval.id, decision);
+      expect((await storing).failed).toBe(decision === 'deny');
+      const there = await shared.get('chat/calls/office');
+      expect(there?.sources ?? []).toEqual(decision === 'deny' ? [] : ['sandbox of calls: mcp']);
+    }
+    expect(await shared.get('office')).toBeNull();
   });
 
   it('MCP-4: solves with the models of the host', async () => {

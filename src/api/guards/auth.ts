@@ -5,9 +5,11 @@
 import type { Context } from 'hono';
 import { createMiddleware } from 'hono/factory';
 import { keyProtocol } from '../../contract/socket-frames.ts';
+import { chatMemory, chatNamespace } from '../../core/chat-memory.ts';
 import { GeodeError } from '../../core/errors.ts';
 import { checkUser, localUser } from '../../core/identity.ts';
 import { defaultMostLimits } from '../../core/limits.ts';
+import type { Memory, MemoryStore } from '../../core/memory.ts';
 import { createRateLimiter, type RateLimiter } from '../../core/rate-limit.ts';
 import type { ApiEnv, ApiOptions, ApiParts, Caller } from '../environment.ts';
 import { type KeyStore, keyPattern, type Scope, scopes } from '../keys.ts';
@@ -34,7 +36,7 @@ export function authenticate(
       if (limiter) spend(limiter, caller.keyId, `This key sends too many requests that need ${scope}`);
     });
     context.set('mostLimits', caller.scopes.includes('admin') ? {} : mostLimits);
-    context.set('memory', memory.in(caller.user));
+    context.set('memory', memoryOf(memory, caller, context));
     context.set('secretValues', () => egress?.secretValues(caller.user) ?? []);
     if (sandboxes !== undefined) context.set('sandboxes', sandboxes.of(caller.user));
     await next();
@@ -79,6 +81,17 @@ function fromSandbox({ req, env: { reach } }: Context<ApiEnv>): Caller {
   if (reach !== undefined && routesOfTools.test(req.path))
     return { ...sandboxed, user: checkUser(reach.user) };
   throw new GeodeError('forbidden', `Tools of a sandbox do not use ${req.method} ${req.path}`);
+}
+
+/** A person may look at what the sandbox of one chat wrote; a tool of it reads that beside the memory of its user. */
+function memoryOf(store: MemoryStore, { user }: Caller, { req, env: { reach } }: Context<ApiEnv>): Memory {
+  if (reach !== undefined)
+    return reach.memory === 'user' ? store.in(user) : chatMemory(store, user, reach.chat);
+  const chat = req.path.startsWith('/api/v1/context') ? req.query('chat') : undefined;
+  if (chat === undefined) return store.in(user);
+  if (req.method !== 'GET' && req.method !== 'DELETE')
+    throw new GeodeError('invalid_input', 'The memory of a chat is written by tools of its sandbox only');
+  return store.in(chatNamespace(user, chat));
 }
 
 /** A program in a sandbox: what its tools need of its user's things, and nothing of an operator or a person. */

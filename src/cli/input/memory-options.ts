@@ -1,4 +1,5 @@
 /** Options that several memory commands share. */
+import { chatNamespace } from '../../core/chat-memory.ts';
 import { localUser } from '../../core/identity.ts';
 import type { CliOption } from '../command.ts';
 
@@ -6,8 +7,22 @@ export const userOption = {
   user: { type: 'string', value: 'USER', description: `whose memory; ${localUser} by default` },
 } as const satisfies Record<string, CliOption>;
 
-export const filterOptions = {
+export const memoryOptions = {
   ...userOption,
+  chat: {
+    type: 'string',
+    value: 'CHAT',
+    description: 'only what programs in the sandbox of this chat stored',
+  },
+} as const satisfies Record<string, CliOption>;
+
+/** Where the entries are that these options ask for. */
+export function namespaceOf({ user, chat }: { readonly user: string; readonly chat?: string | undefined }) {
+  return chat === undefined ? user : chatNamespace(user, chat);
+}
+
+export const filterOptions = {
+  ...memoryOptions,
   category: { type: 'string', value: 'NAME', short: 'c', description: 'only this category' },
   tag: {
     type: 'string',

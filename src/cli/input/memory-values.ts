@@ -5,8 +5,11 @@ import { localUser } from '../../core/identity.ts';
 
 export const userValues = z.object({ user: z.string().default(localUser) });
 
+/** Whose memory, or that of which chat. */
+export const placeValues = userValues.extend({ chat: z.string().min(1).optional() });
+
 /** Memory itself refuses what is out of range. */
-export const filterValues = userValues.extend({
+export const filterValues = placeValues.extend({
   category: z.string().optional(),
   tag: z.array(z.string()).optional(),
   source: z.string().optional(),

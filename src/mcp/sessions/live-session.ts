@@ -109,7 +109,9 @@ export class LiveSession implements Disposable {
     const { version, tools, client, events, rules, audit, approvals } = this.#options;
     const { files, workdir, limits } = this.#sandbox;
     const { user, sandboxId } = this.#session;
-    const clientOf = () => client({ user, sandboxId, chat: this.#session.chat, limits });
+    const { mostSchedules } = rules;
+    const clientOf = (memory: ToolReach['memory'] = 'chat') =>
+      client({ user, sandboxId, chat: this.#session.chat, limits, mostSchedules, memory });
     const resources = sessionResources(files, workdir, clientOf);
     const servers = new Set<McpServer>();
     const onChange = (uri: string) => {

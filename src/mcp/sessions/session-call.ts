@@ -6,7 +6,7 @@ import { GeodeError, isGeodeError } from '../../core/errors.ts';
 import type { Files } from '../../core/files.ts';
 import { createRateLimiter, type RateLimit, type RateLimiter } from '../../core/rate-limit.ts';
 import { scrub } from '../../core/scrub.ts';
-import type { ToolCallRecord, ToolSession } from '../../core/tools.ts';
+import type { ToolCallRecord, ToolReach, ToolSession } from '../../core/tools.ts';
 import { isAllowed } from '../servers/allowed.ts';
 import { type AskedCall, type Conduct, cut, type Tool, type ToolCall } from '../tool.ts';
 import type { SessionResources } from './resources.ts';
@@ -20,6 +20,9 @@ export interface SessionCall extends ToolCall {
   /** The one way to ask a person, and how long one has for the answer. */
   readonly approvals: Approvals;
   readonly waitMs: number;
+  readonly rules: Pick<CallRules, 'schedules' | 'mostSchedules'>;
+  /** Writes the memory that all chats of the user share: only for what a person allowed. */
+  readonly userMemory: () => Promise<Pick<GeodeClient, 'ingest'>>;
 }
 
 export type SessionTool = Tool<SessionCall>;
@@ -29,11 +32,14 @@ export interface CallRules {
   readonly timeoutMs: number;
   /** Of a call that waits for a person. */
   readonly askTimeoutMs: number;
+  /** Whether a person is asked before something is scheduled, and how many schedules a chat has at most by that. */
+  readonly schedules: 'ask' | 'allow';
+  readonly mostSchedules: number;
 }
 
 export interface ConductOptions extends CallRules {
   readonly session: () => ToolSession;
-  readonly client: () => Promise<GeodeClient>;
+  readonly client: (memory?: ToolReach['memory']) => Promise<GeodeClient>;
   readonly files: Files;
   readonly resources: SessionResources;
   readonly approvals: Approvals;
@@ -78,11 +84,12 @@ export function conductIn(options: ConductOptions): Conduct<SessionCall> {
 }
 
 async function passed(
-  { limiter, timeoutMs: workMs, askTimeoutMs, client, files, resources, approvals }: ConductOptions,
+  options: ConductOptions,
   session: ToolSession,
   { tool, waitsFor, signal, progress }: AskedCall,
   work: (call: SessionCall) => Promise<object>,
 ): Promise<object> {
+  const { limiter, timeoutMs: workMs, askTimeoutMs, client, files, resources, approvals } = options;
   if (!isAllowed(session.tools, tool))
     throw new GeodeError('forbidden', `The tool ${tool} is not open to this session any more.`, {
       hint: 'Ask for the list of tools again.',
@@ -100,7 +107,8 @@ async function passed(
   const alive = setInterval(() => progress(`${tool} is still running`), aliveEveryMs);
   try {
     const own = { client: await client(), session, files, resources, approvals, waitMs: askTimeoutMs };
-    const call = { ...own, signal: ending.signal, progress };
+    const rights = { rules: options, userMemory: () => client('user') };
+    const call = { ...own, ...rights, signal: ending.signal, progress };
     return await Promise.race([work(call), aborted(ending.signal)]);
   } catch (error) {
     if (ending.signal.aborted && !signal.aborted)

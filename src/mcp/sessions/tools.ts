@@ -3,7 +3,7 @@ import { askPerson } from '../tools/ask-person.ts';
 import { egressRequest } from '../tools/egress-request.ts';
 import { listResources } from '../tools/list-resources.ts';
 import { memorySearch } from '../tools/memory-search.ts';
-import { memoryStore } from '../tools/memory-store.ts';
+import { sessionMemoryStore } from '../tools/memory-store.ts';
 import { readResource } from '../tools/read-resource.ts';
 import { runCode } from '../tools/run-code.ts';
 import { scheduleTools } from '../tools/schedules.ts';
@@ -12,7 +12,7 @@ import type { SessionTool } from './session-call.ts';
 
 export const sessionTools: readonly SessionTool[] = [
   memorySearch,
-  memoryStore,
+  sessionMemoryStore,
   runCode,
   solve,
   askPerson,

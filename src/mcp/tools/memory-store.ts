@@ -1,5 +1,20 @@
 import { z } from 'zod';
+import { isAllowed } from '../../core/approval.ts';
+import { originOf } from '../../core/chat-memory.ts';
+import { GeodeError } from '../../core/errors.ts';
+import type { SessionCall } from '../sessions/session-call.ts';
 import { defineTool } from '../tool.ts';
+
+const entry = {
+  content: z.string().min(1).max(100_000),
+  category: z
+    .string()
+    .default('project')
+    .describe('core, project, conversation, daily, scratch, or another.'),
+  source: z.string().min(1).default('mcp').describe('Where it comes from: a file, a URL, a chat.'),
+  tags: z.array(z.string()).max(16).optional(),
+  id: z.string().min(1).optional(),
+};
 
 export const memoryStore = defineTool({
   name: 'memory_store',
@@ -7,16 +22,55 @@ export const memoryStore = defineTool({
   description:
     'Stores a fact, a decision or a lesson. Secrets are taken out before anything is written. With the id of an entry that is there, it becomes the next version of it.',
   effect: 'changes',
-  input: z.strictObject({
-    content: z.string().min(1).max(100_000),
-    category: z
-      .string()
-      .default('project')
-      .describe('core, project, conversation, daily, scratch, or another.'),
-    source: z.string().min(1).default('mcp').describe('Where it comes from: a file, a URL, a chat.'),
-    tags: z.array(z.string()).max(16).optional(),
-    id: z.string().min(1).optional(),
-  }),
+  input: z.strictObject(entry),
   run: ({ id, tags, ...entry }, { client, signal }) =>
     client.ingest({ ...entry, ...(id !== undefined && { id }), ...(tags && { tags }) }, { signal }),
 });
+
+const inSession = z.strictObject({
+  ...entry,
+  for_all_chats: z
+    .boolean()
+    .default(false)
+    .describe('Every chat of the user finds it. The user is asked first.'),
+});
+
+/** As a program in a sandbox has it: for its own chat, unless a person wants it for all. */
+export const sessionMemoryStore = defineTool<typeof inSession, SessionCall>({
+  name: 'memory_store',
+  title: 'Store in memory',
+  description:
+    'Stores a fact, a decision or a lesson for this chat. Secrets are taken out before anything is written. With the id of an entry of this chat, it becomes the next version of it.',
+  effect: 'changes',
+  waitsFor: 'person',
+  input: inSession,
+  async run({ id, tags, for_all_chats: forAll, ...given }, call) {
+    const { client, session, signal } = call;
+    const stored = { ...given, ...(tags && { tags }) };
+    if (!forAll) return client.ingest({ ...stored, ...(id !== undefined && { id }) }, { signal });
+    await allowed(call, given.content);
+    const { chat } = session;
+    const shared = await call.userMemory();
+    // No id that a program chooses is that of an entry from elsewhere.
+    const key = id === undefined ? {} : { id: `chat/${chat}/${id}` };
+    return shared.ingest({ ...stored, ...key, source: originOf(chat, given.source) }, { signal });
+  },
+});
+
+async function allowed({ approvals, session, waitMs, signal }: SessionCall, content: string): Promise<void> {
+  const { user, chat, sandboxId: sandbox } = session;
+  const approval = await approvals.ask(
+    {
+      ...{ user, chat, sandbox, waitMs },
+      kind: 'tool',
+      title: 'Remember this for all chats',
+      detail: content.slice(0, 20_000),
+      choices: ['allow-once', 'deny'],
+    },
+    { signal },
+  );
+  if (isAllowed(approval)) return;
+  throw new GeodeError('forbidden', 'Remembering it for all chats was not allowed.', {
+    hint: 'Store it for this chat alone.',
+  });
+}

@@ -1,6 +1,8 @@
 /** What the chat of a session is told at set times. A session knows the schedules of its own chat only. */
 import { z } from 'zod';
+import { isAllowed } from '../../core/approval.ts';
 import { type ChatSchedule, catchUps } from '../../core/chat.ts';
+import { GeodeError } from '../../core/errors.ts';
 import type { SessionCall, SessionTool } from '../sessions/session-call.ts';
 import { defineTool } from '../tool.ts';
 
@@ -24,11 +26,18 @@ export const scheduleTools: readonly SessionTool[] = [
     name: 'schedule_add',
     title: 'Add a schedule',
     description:
-      'Has a text said in this chat at set times, as if the person had written it: the agent of the chat answers it. Use it when the person asks for something later or regularly.',
+      'Has a text said in this chat at set times, as if the person had written it: the agent of the chat answers it. Use it when the person asks for something later or regularly. The person is asked first.',
     effect: 'changes',
+    waitsFor: 'person',
     input: added,
-    run: async ({ when, text, catch_up: catchUp }, { client, session, signal }) =>
-      shown(await client.chats.schedule(session.chat, { when, text, catchUp }, { signal })),
+    async run({ when, text, catch_up: catchUp }, call) {
+      const { client, session, rules, signal } = call;
+      const { chat } = session;
+      if ((await client.chats.schedules({ chat, signal })).length >= rules.mostSchedules)
+        throw new GeodeError('too_many_schedules', `The chat has ${rules.mostSchedules} schedules.`);
+      if (rules.schedules === 'ask') await allowed(call, when, text);
+      return shown(await client.chats.schedule(chat, { when, text, catchUp }, { signal }));
+    },
   }),
   defineTool<typeof nothing, SessionCall>({
     name: 'schedule_list',
@@ -53,6 +62,29 @@ export const scheduleTools: readonly SessionTool[] = [
     },
   }),
 ];
+
+/** Whatever runs in the sandbox can call the tool, and what is scheduled is said as if the person had written it. */
+async function allowed(
+  { approvals, session, waitMs, signal }: SessionCall,
+  when: string,
+  text: string,
+): Promise<void> {
+  const { user, chat, sandboxId: sandbox } = session;
+  const approval = await approvals.ask(
+    {
+      ...{ user, chat, sandbox, waitMs },
+      kind: 'tool',
+      title: `Schedule in this chat: ${when}`,
+      detail: text,
+      choices: ['allow-once', 'deny'],
+    },
+    { signal },
+  );
+  if (isAllowed(approval)) return;
+  throw new GeodeError('forbidden', 'The schedule was not allowed.', {
+    hint: 'Go on without it, or ask the user in other words.',
+  });
+}
 
 function shown({ id, when, text, next }: ChatSchedule): object {
   return { id, when, text, next: new Date(next).toISOString() };

@@ -9,6 +9,7 @@ import {
 import { fromWire, toWire } from '../../../contract/names.ts';
 import { chatParams } from '../../../contract/sandboxes.ts';
 import type { Chats } from '../../../core/chat.ts';
+import { GeodeError } from '../../../core/errors.ts';
 import { requireScope } from '../../guards/auth.ts';
 import {
   bodyRefusals,
@@ -63,7 +64,11 @@ export function scheduleRoutes(chats: Chats) {
       (context) => {
         const { chat } = context.req.valid('param');
         const { schedules } = chats.of(context.var.caller.user);
-        const made = schedules.add(chat, fromWire(context.req.valid('json')), nameOf(context.var.caller));
+        const { reach } = context.env;
+        if (reach !== undefined && reach.chat !== chat)
+          throw new GeodeError('forbidden', 'A tool of a sandbox schedules for its own chat only');
+        const given = fromWire(context.req.valid('json'));
+        const made = schedules.add(chat, given, nameOf(context.var.caller), reach?.mostSchedules);
         return context.json(toWire(made), 201);
       },
     ),

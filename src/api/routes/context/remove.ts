@@ -1,4 +1,4 @@
-import { idParamSchema } from '../../../contract/context.ts';
+import { idParamSchema, removeQuerySchema } from '../../../contract/context.ts';
 import { GeodeError } from '../../../core/errors.ts';
 import { requireScope } from '../../guards/auth.ts';
 import { defineRoute, notFoundRefusal, refusals, security } from '../../route.ts';
@@ -11,7 +11,7 @@ export const remove = defineRoute(
     tags: ['context'],
     security,
     middleware: requireScope('memory:write'),
-    request: { params: idParamSchema },
+    request: { params: idParamSchema, query: removeQuerySchema },
     responses: { 204: { description: 'It is gone.' }, ...refusals, ...notFoundRefusal },
   },
   async (context) => {

@@ -3,8 +3,8 @@ import { wireEntry, wireVersion } from '../../../api/wire.ts';
 import { GeodeError } from '../../../core/errors.ts';
 import { type CliCommand, exitCodes } from '../../command.ts';
 import { openLocalMemory } from '../../input/local-files.ts';
-import { userOption } from '../../input/memory-options.ts';
-import { userValues } from '../../input/memory-values.ts';
+import { memoryOptions, namespaceOf } from '../../input/memory-options.ts';
+import { placeValues } from '../../input/memory-values.ts';
 import { onePositional, parseValues } from '../../input/values.ts';
 import { renderEntry, renderVersion } from '../../render/render-entries.ts';
 
@@ -16,12 +16,12 @@ export const memoryGetCommand: CliCommand = {
     ['geode memory get notes/deploy', 'the present version'],
     ['geode memory get notes/deploy --versions', 'the earlier ones too'],
   ],
-  options: { ...userOption, versions: { type: 'boolean', description: 'show the earlier versions too' } },
+  options: { ...memoryOptions, versions: { type: 'boolean', description: 'show the earlier versions too' } },
   async run(context) {
-    const { user, versions } = parseValues(getValues, context);
+    const { versions, ...place } = parseValues(getValues, context);
     const id = onePositional(context, 'id');
     await using local = await openLocalMemory(context);
-    const memory = local.store.in(user);
+    const memory = local.store.in(namespaceOf(place));
     const entry = await memory.get(id);
     if (!entry) throw new GeodeError('entry_not_found', `There is no entry ${JSON.stringify(id)}`);
     const history = versions ? await memory.history(id) : [];
@@ -36,4 +36,4 @@ export const memoryGetCommand: CliCommand = {
   },
 };
 
-const getValues = userValues.extend({ versions: z.boolean().default(false) });
+const getValues = placeValues.extend({ versions: z.boolean().default(false) });

@@ -1,7 +1,7 @@
 import { filterOf, wireEntry } from '../../../api/wire.ts';
 import { type CliCommand, exitCodes } from '../../command.ts';
 import { openLocalMemory } from '../../input/local-files.ts';
-import { filterOptions, pagingOptions } from '../../input/memory-options.ts';
+import { filterOptions, namespaceOf, pagingOptions } from '../../input/memory-options.ts';
 import { filterValues } from '../../input/memory-values.ts';
 import { parseValues } from '../../input/values.ts';
 import { renderPage } from '../../render/render-entries.ts';
@@ -19,7 +19,7 @@ export const memoryLsCommand: CliCommand = {
     const { json, out } = context;
     const options = parseValues(filterValues, context);
     await using local = await openLocalMemory(context);
-    const page = await local.store.in(options.user).list(filterOf(options));
+    const page = await local.store.in(namespaceOf(options)).list(filterOf(options));
     out(
       json
         ? JSON.stringify({ entries: page.entries.map(wireEntry), total: page.total })

@@ -1,8 +1,8 @@
 import { GeodeError, isGeodeError } from '../../../core/errors.ts';
 import { type CliCommand, type CliContext, exitCodes } from '../../command.ts';
 import { askRunningHost } from '../../connect/running-api.ts';
-import { userOption } from '../../input/memory-options.ts';
-import { userValues } from '../../input/memory-values.ts';
+import { memoryOptions, namespaceOf } from '../../input/memory-options.ts';
+import { placeValues } from '../../input/memory-values.ts';
 import { parseValues, somePositionals } from '../../input/values.ts';
 
 export const memoryRmCommand: CliCommand = {
@@ -10,14 +10,14 @@ export const memoryRmCommand: CliCommand = {
   summary: 'forget entries and their versions',
   usage: 'ID …',
   examples: [['geode memory rm notes/deploy', 'forget it for good']],
-  options: userOption,
+  options: memoryOptions,
   async run(context) {
     const { json, out } = context;
     const ids = somePositionals(context, 'id');
-    const { user } = parseValues(userValues, context);
+    const place = parseValues(placeValues, context);
     const removed: string[] = [];
     const unknown: string[] = [];
-    for (const id of ids) ((await forget(id, user, context)) ? removed : unknown).push(id);
+    for (const id of ids) ((await forget(id, place, context)) ? removed : unknown).push(id);
     if (json) out(JSON.stringify({ removed, unknown }));
     else for (const id of removed) out(`removed ${id}`);
     if (unknown.length === 0) return exitCodes.done;
@@ -27,9 +27,14 @@ export const memoryRmCommand: CliCommand = {
 };
 
 /** True only if it was there. */
-async function forget(id: string, user: string, context: CliContext): Promise<boolean> {
+async function forget(
+  id: string,
+  place: { readonly user: string; readonly chat?: string | undefined },
+  context: CliContext,
+): Promise<boolean> {
+  const { user, chat } = place;
   const asked = await askRunningHost(context, user, (host) =>
-    host.remove(id, { signal: context.signal }).then(
+    host.remove(id, { ...(chat !== undefined && { chat }), signal: context.signal }).then(
       () => true,
       (error: unknown) => {
         if (isGeodeError(error, 'entry_not_found')) return false;
@@ -40,5 +45,5 @@ async function forget(id: string, user: string, context: CliContext): Promise<bo
   if (asked !== undefined) return asked.answer;
   const { openLocalMemory } = await import('../../input/local-files.ts');
   await using local = await openLocalMemory(context);
-  return await local.store.in(user).forget(id);
+  return await local.store.in(namespaceOf(place)).forget(id);
 }

@@ -5,7 +5,7 @@ import type { Answer } from '../../../core/memory.ts';
 import { recallBlock } from '../../../solve/recall-block.ts';
 import { type CliCommand, type CliContext, exitCodes } from '../../command.ts';
 import { askRunningHost } from '../../connect/running-api.ts';
-import { filterOptions, pagingOptions } from '../../input/memory-options.ts';
+import { filterOptions, namespaceOf, pagingOptions } from '../../input/memory-options.ts';
 import { numberFrom, wrongUsage } from '../../input/values.ts';
 import { renderAnswer } from '../../render/render-entries.ts';
 
@@ -60,16 +60,22 @@ export const memorySearchCommand: CliCommand = {
 
 async function answerTo(text: string, options: SearchValues, context: CliContext): Promise<Answer> {
   const { signal } = context;
-  const { fusion, dense } = options;
+  const { chat, fusion, dense } = options;
   const filter = filterOf(options);
   const asked = await askRunningHost(context, options.user, (host) =>
-    host.search(text, { ...filter, fusion, ...(dense !== undefined && { dense }), signal }),
+    host.search(text, {
+      ...filter,
+      ...(chat !== undefined && { chat }),
+      fusion,
+      ...(dense !== undefined && { dense }),
+      signal,
+    }),
   );
   if (asked !== undefined) return answerOf(asked.answer);
   const { openMemoryToSearch } = await import('../../input/local-files.ts');
   await using local = await openMemoryToSearch(context);
   return await local.store
-    .in(options.user)
+    .in(namespaceOf(options))
     .recall({ text, ...filter, fusion: fusionOf(options) }, { signal });
 }
 
@@ -77,11 +83,12 @@ type SearchValues = ReturnType<typeof searchValues>;
 
 /** By hand: a schema takes longer to load than a search takes. */
 function searchValues({ values }: CliContext) {
-  const { user, category, tag, source, strict, fusion = 'weighted' } = values;
+  const { user, chat, category, tag, source, strict, fusion = 'weighted' } = values;
   if (fusion !== 'weighted' && fusion !== 'rrf')
     throw wrongUsage(`--fusion: ${fusion} is neither weighted nor rrf`);
   return {
     user: typeof user === 'string' ? user : localUser,
+    ...(typeof chat === 'string' && { chat }),
     ...(typeof category === 'string' && { category }),
     ...(Array.isArray(tag) && { tag: tag.map(String) }),
     ...(typeof source === 'string' && { source }),
