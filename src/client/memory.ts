@@ -13,7 +13,7 @@ import type { Cancel } from '../core/cancel.ts';
 import { readEvents } from './events.ts';
 import { ask, type Connection, type Sending, send } from './send.ts';
 
-export interface ChatOption {
+interface ChatOption {
   /** Only what programs in the sandbox of this chat stored; the memory of the user otherwise. */
   readonly chat?: string;
 }
