@@ -4,6 +4,7 @@ import { streamSSE } from 'hono/streaming';
 import { GeodeError } from '../core/errors.ts';
 import type { ApiEnv } from './environment.ts';
 import { errorOf, problemFor } from './problems.ts';
+import { untilAborted } from './until-aborted.ts';
 
 export function wantsEvents(context: Context): boolean {
   return context.req.header('accept')?.includes('text/event-stream') ?? false;
@@ -37,7 +38,8 @@ export function streamNumbered(context: Context<ApiEnv>, events: AsyncIterable<N
 
 /**
  * After the first byte no status is left to say a refusal with: it is the last event, `problem`. A slow reader holds
- * the events up. Comments between them tell a proxy, and a caller that has gone, that the stream is alive.
+ * the events up; the source is left as soon as the caller leaves, also while it waits. Comments between the events keep
+ * proxies from taking the stream for dead.
  */
 function streamAll<T>(
   context: Context<ApiEnv>,
@@ -55,7 +57,7 @@ function streamAll<T>(
       });
     const beat = setInterval(() => void stream.write(': alive\n\n'), beatMs);
     try {
-      for await (const item of source) await send(numberedOf(item));
+      for await (const item of untilAborted(source, context.req.raw.signal)) await send(numberedOf(item));
     } catch (thrown) {
       const error = errorOf(thrown, context);
       context.var.log[error.status >= 500 ? 'error' : 'info']({ err: error }, 'stream ended');

@@ -17,7 +17,7 @@ export interface UnixRequest {
 
 export interface UnixAnswer {
   readonly status: number;
-  /** Read once. A body that nobody reads does not keep this process. */
+  /** Read once; leaving it closes the connection at once. A body that nobody reads does not keep this process. */
   readonly body: AsyncIterable<Buffer>;
   /** The connection itself, after an upgrade: with what came behind the head. */
   readonly upgraded?: { readonly socket: Socket; readonly head: Buffer };
@@ -131,7 +131,20 @@ function answerFrom(socket: Socket, { status, headers }: Head, head: Buffer): Un
     headers.get('transfer-encoding') === 'chunked'
       ? chunkedBody(pieces(socket, head))
       : plainBody(pieces(socket, head), length === undefined ? undefined : Number(length));
-  return { status, body };
+  return { status, body: leftAtOnce(body, socket) };
+}
+
+/** A generator's own `return` waits behind a read that is pending: leaving closes the connection first. */
+function leftAtOnce(body: AsyncGenerator<Buffer>, socket: Socket): AsyncIterable<Buffer> {
+  const iterator: AsyncIterator<Buffer> = {
+    next: () => body.next(),
+    async return() {
+      socket.destroy();
+      await body.return(undefined);
+      return { done: true, value: undefined };
+    },
+  };
+  return { [Symbol.asyncIterator]: () => iterator };
 }
 
 async function* nothing(): AsyncGenerator<Buffer> {}

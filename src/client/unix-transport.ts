@@ -50,13 +50,24 @@ function answerOf({ status, body }: UnixAnswer): Answer {
     status,
     ok: status >= 200 && status < 300,
     get body() {
-      return ReadableStream.from<Uint8Array<ArrayBuffer>>(owned(body));
+      return streamOf(body);
     },
     text: async () => (await bytes()).toString(),
     arrayBuffer: async () => new Uint8Array(await bytes()).buffer,
   };
 }
 
-async function* owned(body: AsyncIterable<Buffer>): AsyncGenerator<Uint8Array<ArrayBuffer>> {
-  for await (const piece of body) yield new Uint8Array(piece);
+/** Not `ReadableStream.from` of a generator: its `return` would wait behind a read that is pending. */
+function streamOf(body: AsyncIterable<Buffer>): ReadableStream<Uint8Array<ArrayBuffer>> {
+  const iterator = body[Symbol.asyncIterator]();
+  return new ReadableStream({
+    async pull(controller) {
+      const step = await iterator.next();
+      if (step.done) controller.close();
+      else controller.enqueue(new Uint8Array(step.value));
+    },
+    async cancel() {
+      await iterator.return?.();
+    },
+  });
 }

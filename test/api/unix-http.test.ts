@@ -3,8 +3,10 @@ import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import { createServer as createRawServer, type Server } from 'node:net';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { requestOver, type UnixRequest } from '../../src/client/unix-http.ts';
+import { unixTransport } from '../../src/client/unix-transport.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 
 const plain = { method: 'GET', path: '/', headers: {} } satisfies UnixRequest;
@@ -50,7 +52,7 @@ describe('HTTP over the socket of a host', () => {
       if (request.url === '/none') response.writeHead(204).end();
       else if (request.url === '/chunks') {
         response.write('one, ');
-        setImmediate(() => response.end('two'));
+        void setImmediate().then(() => response.end('two'));
       } else response.end(text);
     });
     expect(await read(server.path)).toEqual({ status: 200, text });
@@ -114,6 +116,25 @@ describe('HTTP over the socket of a host', () => {
     await expect(read(server.path, { ...plain, signal: stop.signal })).rejects.toMatchObject({
       code: 'ABORT_ERR',
     });
+  });
+
+  it.each([
+    ['in chunks', {}],
+    ['with a length', { 'content-length': '100' }],
+    ['until the end', { connection: 'close', 'transfer-encoding': 'identity' }],
+  ])('closes the connection when its reader leaves while more may come: a body %s', async (_, headers) => {
+    const left = Promise.withResolvers<void>();
+    using server = await serve((_, response) => {
+      response.on('close', () => left.resolve());
+      response.writeHead(200, headers).write('a beginning');
+    });
+    const { body } = await unixTransport(server.path).fetch('/', {});
+    const reader = body?.pipeThrough(new TextDecoderStream()).getReader();
+    expect(await reader?.read()).toEqual({ done: false, value: 'a beginning' });
+    // The stream begins to read ahead.
+    await setImmediate();
+    await reader?.cancel();
+    await left.promise;
   });
 
   it('sends no header and no path that would begin another request', async () => {

@@ -1,5 +1,12 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
 import { setImmediate as turn } from 'node:timers/promises';
+import { getRequestListener } from '@hono/node-server';
+import { Hono } from 'hono';
 import { expect, it } from 'vitest';
+import { z } from 'zod';
+import type { ApiEnv } from '../../src/api/environment.ts';
+import { streamEvents } from '../../src/api/events.ts';
 import { untilAborted } from '../../src/api/until-aborted.ts';
 
 it('keeps nothing of what it has given', async () => {
@@ -40,4 +47,28 @@ it('ends when the signal fires, also while the source waits', async () => {
   expect(seen).toEqual([1]);
   for await (const each of untilAborted(waiting(), stop.signal)) seen.push(each);
   expect(seen).toEqual([1]);
+});
+
+it('a stream of events leaves its source at once when the caller leaves, also one that knows no signal', async () => {
+  const left = Promise.withResolvers<void>();
+  const steps = [Promise.resolve({ done: false as const, value: { type: 'first' } })];
+  const waiting = {
+    next: () => steps.shift() ?? new Promise<never>(() => {}),
+    async return() {
+      left.resolve();
+      return { done: true as const, value: undefined };
+    },
+  };
+  const app = new Hono<ApiEnv>();
+  app.get('/', (context) => streamEvents(context, 200, { [Symbol.asyncIterator]: () => waiting }));
+  const server = createServer(getRequestListener(app.fetch)).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = z.object({ port: z.number() }).parse(server.address());
+  const caller = new AbortController();
+  const answer = await fetch(`http://127.0.0.1:${port}/`, { signal: caller.signal });
+  const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader();
+  expect((await reader?.read())?.value).toContain('event: first');
+  caller.abort();
+  await left.promise;
+  server.close();
 });

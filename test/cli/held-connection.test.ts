@@ -1,7 +1,5 @@
-import { chmodSync, renameSync, writeFileSync } from 'node:fs';
-import { connect, createServer, type Socket } from 'node:net';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { type HeldSocket, holdSocket } from './held-socket.ts';
 import { patience, type SandboxHome, sandboxHome } from './sandbox-home.ts';
 
 const { bubblewrap } = inject('engines');
@@ -33,45 +31,3 @@ describe.skipIf(!bubblewrap.available)(`a command whose connections stay open${s
     expect(held.answers()).toBeGreaterThan(before);
   });
 });
-
-interface HeldSocket {
-  /** How often the host has said something through it. */
-  answers(): number;
-  release(): void;
-}
-
-/** Names another socket as the host's, which passes on every byte, but to the command no end of a connection. */
-async function holdSocket({ folder, host }: SandboxHome): Promise<HeldSocket> {
-  const facts = await host();
-  const api = facts.serves?.api ?? '';
-  const path = `${api}.held`;
-  const sockets = new Set<Socket>();
-  let answers = 0;
-  const server = createServer({ allowHalfOpen: true }, (command) => {
-    const behind = connect({ path: api, allowHalfOpen: true });
-    for (const socket of [command, behind]) sockets.add(socket.on('error', () => {}));
-    command.on('data', (piece) => behind.write(piece)).on('end', () => behind.end());
-    behind.on('data', (piece) => {
-      answers += 1;
-      command.write(piece);
-    });
-  });
-  const listening = Promise.withResolvers<void>();
-  server.once('error', listening.reject).listen(path, listening.resolve);
-  await listening.promise;
-  chmodSync(path, 0o600);
-  const name = (api: string) => {
-    const file = join(folder, '.local/state/geode/host.json');
-    writeFileSync(`${file}.new`, JSON.stringify({ ...facts, serves: { ...facts.serves, api } }));
-    renameSync(`${file}.new`, file);
-  };
-  name(path);
-  return {
-    answers: () => answers,
-    release() {
-      name(api);
-      for (const socket of sockets) socket.destroy();
-      server.close();
-    },
-  };
-}
