@@ -8,6 +8,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openLiveContexts } from '../../src/api/live-contexts.ts';
 import { type Scope, scopes } from '../../src/contract/keys.ts';
 import { startTestHost, type TestHost } from './host-fixture.ts';
+import { namedRequest } from './named-requests.ts';
 import { asObject, type Operation, operationsOf, requestsFor } from './openapi-fuzz.ts';
 import type { Caller } from './server-fixture.ts';
 
@@ -51,7 +52,7 @@ afterAll(async () => {
   await host?.[Symbol.asyncDispose]();
 }, 60_000);
 
-const names = () => ({
+const names = (): Readonly<Record<string, string>> => ({
   chat: 'secret',
   process: processId,
   snapshot: 'before',
@@ -59,59 +60,10 @@ const names = () => ({
   approval: approvalId,
 });
 
-/** The path of an operation with the names of what alice has, and the least that it needs besides. */
-function ofAlice({ path, operation }: Operation): string {
-  const filled = path.replace(/\{(\w+)\}/g, (_, name) =>
-    encodeURIComponent(asObject(names())[name] as string),
-  );
-  const query = new URLSearchParams();
-  const needed: Readonly<Record<string, string>> = { path: 'secret.txt', pattern: 'mark', q: 'mark' };
-  for (const parameter of Array.isArray(operation.parameters) ? operation.parameters.map(asObject) : []) {
-    const value = needed[String(parameter.name)];
-    if (parameter.in === 'query' && parameter.required === true && value)
-      query.set(String(parameter.name), value);
-  }
-  return query.size > 0 ? `${filled}?${query}` : filled;
-}
-
-const bodies: Readonly<Record<string, object>> = {
-  exec: { argv: ['cat', 'secret.txt'] },
-  processes: { argv: ['cat', 'secret.txt'] },
-  signal: { signal: 'SIGKILL' },
-  resize: { columns: 80, rows: 24 },
-  extend: { ms: 1 },
-  thinking: { until: 0 },
-  rename: { to: 'mine' },
-  labels: { labels: {} },
-  fork: { to: 'mine' },
-  mkdir: { path: 'x' },
-  save: { path: 'secret.txt', to: '/nowhere/x' },
-  download: { path: 'secret.txt', to: '/nowhere/x' },
-  upload: { path: 'x', from: '/nowhere/x' },
-  move: { path: 'secret.txt', to: 'x' },
-  copy: { path: 'secret.txt', to: 'x' },
-  chmod: { path: 'secret.txt', mode: 0 },
-  replace: { path: 'secret.txt', pattern: 'mark', replacement: '' },
-  snapshots: {},
-  ports: { port: 8000 },
-  allow: { rules: ['example.com'] },
-  deny: { rules: ['example.com'] },
-  runs: { code: '1' },
-  check: { code: '1' },
-  ask: { on: true },
-  learned: { apply: false },
-  '{approval}': { decision: 'deny' },
-};
-
-function bodyFor({ path, operation }: Operation): {
-  json?: unknown;
-  body?: string;
-  headers?: Record<string, string>;
-} {
-  const [type] = Object.keys(asObject(asObject(operation.requestBody).content));
-  if (type === undefined) return {};
-  if (type !== 'application/json') return { body: 'x', headers: { 'content-type': type } };
-  return { json: bodies[path.split('/').at(-1) ?? ''] ?? {} };
+/** A request for what alice has, by its right name. */
+function ofAlice(operation: Operation) {
+  const name = (place: string) => String({ ...names(), file: 'secret.txt' }[place]);
+  return namedRequest(operation, name, { path: 'secret.txt', pattern: 'mark', q: 'mark' });
 }
 
 test("SEC-2: with another user's key every route of a sandbox, a process, a context or an approval answers 404 and changes nothing", {
@@ -127,10 +79,8 @@ test("SEC-2: with another user's key every route of a sandbox, a process, a cont
     const isRemoval = operation.method === 'delete' && operation.path === '/api/v1/sandboxes/{chat}';
     // No key copies files of the machine of the host, whoever's sandbox it is.
     const isLocal = /\/files\/(save|download|upload)$/.test(operation.path);
-    const reply = await bob(ofAlice(operation), {
-      method: operation.method.toUpperCase(),
-      ...bodyFor(operation),
-    });
+    const { path, ...request } = ofAlice(operation);
+    const reply = await bob(path, request);
     const what = `${operation.method} ${operation.path}: ${reply.status} ${reply.text}`;
     // A removal of what is not there is no error, and a plain request to a WebSocket goes no further.
     expect(reply.status, what).toBe(isSocket ? 426 : isRemoval ? 200 : isLocal ? 403 : 404);
@@ -151,12 +101,13 @@ test('every route under /api refuses a caller without a key, and one whose key h
   const nobody = host.server.caller('alice', ['memory:read']);
   for (const operation of operationsOf(document)) {
     if (!operation.path.startsWith('/api/')) continue;
-    const method = operation.method.toUpperCase();
-    const plain = await fetch(host.server.url + ofAlice(operation), { method });
+    const { path, ...request } = ofAlice(operation);
+    const { method } = request;
+    const plain = await fetch(host.server.url + path, { method });
     expect(plain.status, `${method} ${operation.path}`).toBe(401);
     await plain.arrayBuffer();
     if (/context\b|context\//.test(operation.path) && !operation.path.includes('contexts')) continue;
-    const scoped = await nobody(ofAlice(operation), { method, ...bodyFor(operation) });
+    const scoped = await nobody(path, request);
     expect(scoped.status, `${method} ${operation.path} ${scoped.text}`).toBe(403);
   }
 });
