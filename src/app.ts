@@ -33,6 +33,7 @@ import type { ContextLanguage } from './runs/contexts/languages.ts';
 import { RunImages } from './runs/images.ts';
 import { createRuns, type Runs } from './runs/index.ts';
 import { defaultImages } from './runs/languages/index.ts';
+import { PullAllowance, registryOf } from './runs/pull-rules.ts';
 import { redactedRuns } from './runs/redacted-runs.ts';
 import { allRuntimes, availableRuntimes, chooseRuntime, type ProbedRuntime } from './runtimes/index.ts';
 import type { UidRange } from './runtimes/own-users.ts';
@@ -154,7 +155,14 @@ export function createApp(
     initial: initialEgress(config),
     denied: policyOf({ deny: config.egress.deny }).deny,
   });
-  const images = new RunImages({ pullDeadlineMs: config.runs.pull_timeout * 1000 });
+  const images = new RunImages({
+    pullDeadlineMs: config.runs.pull_timeout * 1000,
+    allowance: new PullAllowance({
+      registries: registriesOf(config),
+      mostBytes: config.images.pull_size,
+      mostBytesPerDay: config.images.pull_per_day,
+    }),
+  });
   const shellPolicy: ShellPolicy = { mode: config.security.shell, programs: config.security.shell_programs };
   const runtime = (name: RuntimeName | 'auto' = config.runtime.name) =>
     chooseRuntime(runtimes, { name, allowFallbackToNative: config.runtime.allow_fallback_to_native, warn });
@@ -246,6 +254,15 @@ export function createApp(
 
 function uidsOf({ sandbox: { first_uid: first, uids: count } }: Config): UidRange | undefined {
   return first === null ? undefined : { first, count };
+}
+
+/** Those that the config allows, and those of the images that it names. */
+function registriesOf({ images, docker, runs, e2b, container_agent: agent }: Config): readonly string[] {
+  const named = [docker.image, agent.image, ...Object.values(runs.images), ...Object.values(e2b.templates)];
+  return [
+    ...images.registries,
+    ...named.flatMap((image) => (image === undefined ? [] : [registryOf(image)])),
+  ];
 }
 
 /** Every key that the config holds. */

@@ -26,21 +26,26 @@ interface AskedOfSandbox {
   readonly limits: Limits | undefined;
   readonly mounts?: PersistentSpec['mounts'];
   readonly network?: PersistentSpec['network'];
+  readonly rootAccess?: boolean | undefined;
 }
 
 /**
  * The one place that decides what a caller may ask of a new sandbox. A key reaches no file of the machine and no
- * network around its policy, runs nothing without walls, and takes no more of the machine than the maxima allow,
+ * network around its policy, runs nothing without walls or as root, and takes no more of the machine than the maxima allow,
  * unless it has the scope `admin`, as the local user on the host's own socket does.
  */
 export function checkReach(
   { var: { caller, mostLimits } }: Context<ApiEnv>,
-  { runtime, limits = {}, mounts = [], network = 'none' }: AskedOfSandbox,
+  { runtime, limits = {}, mounts = [], network = 'none', rootAccess = false }: AskedOfSandbox,
 ): void {
   checkMostLimits(checkLimits(limits), mostLimits);
-  const isSealed = runtime !== 'native' && mounts.length === 0 && network === 'none';
+  const isSealed = runtime !== 'native' && mounts.length === 0 && network === 'none' && !rootAccess;
   if (isSealed || caller.scopes.includes('admin')) return;
-  throw new GeodeError('forbidden', 'Mounts, a network and the native runtime need the scope admin', {
-    hint: 'Leave them out, allow hosts with a policy instead, or use a key with the scope admin.',
-  });
+  throw new GeodeError(
+    'forbidden',
+    'Mounts, a network, root access and the native runtime need the scope admin',
+    {
+      hint: 'Leave them out, allow hosts with a policy instead, or use a key with the scope admin.',
+    },
+  );
 }

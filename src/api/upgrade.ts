@@ -2,6 +2,7 @@
  * Requests for a WebSocket. Each goes through the same app as any other request, so that Host, Origin, key, scope and
  * rate are checked in one place; a route that agrees takes the connection over, anything else is a plain HTTP answer.
  */
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { type IncomingMessage, type Server, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { HttpBindings } from '@hono/node-server';
@@ -106,9 +107,11 @@ export function converse(
     context.header('Upgrade', 'websocket');
     throw new GeodeError('upgrade_required', 'This path is a WebSocket');
   }
+  // The conversation goes on after the request, on the terms of its caller.
+  const asCaller = AsyncLocalStorage.snapshot();
   upgrade.accept(async (conversation) => {
     try {
-      await lead(conversation);
+      await asCaller(lead, conversation);
       await conversation.close(1000, '');
     } catch (thrown) {
       const error = errorOf(thrown, context);

@@ -474,6 +474,18 @@ export function configSchema(host: Host) {
           .default('default')
           .describe("of builds: the engine's usual one, or that of its machine"),
         build_timeout: positive.default(3600).describe('seconds that building an image may take'),
+        registries: z
+          .array(
+            z.string().regex(/^[a-z0-9.-]+(:\d{1,5})?$/, 'is the name of a registry, with a port if need be'),
+          )
+          .default(['docker.io'])
+          .describe(
+            'from which callers without the scope admin may have images fetched, beside those of the images in the config',
+          ),
+        pull_size: size.default(8 * 1024 ** 3).describe('largest image that they may have fetched: "8g"'),
+        pull_per_day: size
+          .default(20 * 1024 ** 3)
+          .describe('bytes of images that one user of them may have fetched in a day: "20g"'),
       })
       .prefault({}),
     chat: z

@@ -32,6 +32,10 @@ export const errorCatalogue = {
     hint: 'This runtime cannot honour that field. Drop it, set it to null where allowed, or choose another runtime.',
   },
   image_missing: { status: 404, hint: 'Pull or build the image first, or name another one.' },
+  image_not_allowed: {
+    status: 403,
+    hint: 'Name an image that is here or from an allowed registry, or have the registry added to `images.registries`.',
+  },
   pull_failed: {
     status: 502,
     hint: 'Check the name of the image and that its registry can be reached, then try again.',

@@ -3,6 +3,7 @@ import { GeodeError } from '../core/errors.ts';
 import type { ImageFacts, Images, PullProgress } from '../core/images.ts';
 import { Notifier } from '../core/notifier.ts';
 import type { PullEvent } from '../core/run.ts';
+import type { CountedPull, PullAllowance } from './pull-rules.ts';
 
 /** A tag may be moved to another image by anyone with the engine: what it meant is looked up again after that. */
 const freshMs = 30_000;
@@ -10,11 +11,14 @@ const freshMs = 30_000;
 /** Finds images, and fetches those that are missing: once for any number of runs that wait. */
 export class RunImages {
   readonly #pullDeadlineMs: number;
+  readonly #allowance: PullAllowance | undefined;
   readonly #known = new Map<string, { readonly facts: ImageFacts; readonly at: number }>();
   readonly #pulls = new Map<string, Pull>();
 
-  constructor(options: { readonly pullDeadlineMs: number }) {
+  /** Without an allowance everybody may fetch everything. */
+  constructor(options: { readonly pullDeadlineMs: number; readonly allowance?: PullAllowance }) {
     this.#pullDeadlineMs = options.pullDeadlineMs;
+    this.#allowance = options.allowance;
   }
 
   /** Yields how far the pull is, if there has to be one; returns the image by its content. */
@@ -41,11 +45,24 @@ export class RunImages {
   }
 
   async *#pull(images: Images, name: string, signal?: AbortSignal): AsyncGenerator<PullEvent, ImageFacts> {
+    this.#allowance?.check(name);
     const pull =
-      this.#pulls.get(name) ?? new Pull(images, name, this.#pullDeadlineMs, () => this.#pulls.delete(name));
+      this.#pulls.get(name) ??
+      new Pull(images, name, {
+        deadlineMs: this.#pullDeadlineMs,
+        counted: this.#allowance?.begin(name),
+        forget: () => this.#pulls.delete(name),
+      });
     this.#pulls.set(name, pull);
     return yield* pull.follow({ signal });
   }
+}
+
+interface PullOptions {
+  readonly deadlineMs: number;
+  /** Undefined where nothing bounds it. */
+  readonly counted: CountedPull | undefined;
+  readonly forget: () => void;
 }
 
 /** One pull and everyone who waits for it. It is stopped when the last of them has given up. */
@@ -54,17 +71,17 @@ class Pull {
   readonly #name: string;
   readonly #stop = new AbortController();
   readonly #moved = new Notifier();
-  readonly #forget: () => void;
+  readonly #options: PullOptions;
   #followers = 0;
   #progress: PullProgress | undefined;
   #over = false;
 
-  constructor(images: Images, name: string, deadlineMs: number, forget: () => void) {
+  constructor(images: Images, name: string, options: PullOptions) {
     this.#name = name;
-    this.#forget = forget;
+    this.#options = options;
     this.#ended = within(
       {
-        ms: deadlineMs,
+        ms: options.deadlineMs,
         what: `Pulling ${name}`,
         hint: 'Try again, raise `runs.pull_timeout`, or pull the image by hand.',
         signal: this.#stop.signal,
@@ -98,18 +115,32 @@ class Pull {
   #finish(): void {
     if (this.#over) return;
     this.#over = true;
-    this.#forget();
+    this.#options.forget();
     this.#moved.notify();
   }
 
   async #fetch(images: Images, signal: AbortSignal): Promise<ImageFacts> {
+    const { counted } = this.#options;
     for await (const progress of images.pull(this.#name, { signal })) {
+      counted?.count(progress.totalBytes);
       this.#progress = progress;
       this.#moved.notify();
     }
     const facts = await images.find(this.#name, { signal });
-    if (facts !== undefined) return facts;
-    throw new GeodeError('image_missing', `The image ${this.#name} was pulled and removed again.`);
+    if (facts === undefined)
+      throw new GeodeError('image_missing', `The image ${this.#name} was pulled and removed again.`);
+    await this.#checkSize(images, facts);
+    return facts;
+  }
+
+  /** Layers are larger than what comes over the wire. One that is too large does not stay. */
+  async #checkSize(images: Images, { sizeBytes }: ImageFacts): Promise<void> {
+    try {
+      this.#options.counted?.count(sizeBytes);
+    } catch (error) {
+      await images.builds?.remove(this.#name).catch(() => {});
+      throw error;
+    }
   }
 }
 

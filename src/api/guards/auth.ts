@@ -11,6 +11,7 @@ import { checkUser, localUser } from '../../core/identity.ts';
 import { defaultMostLimits } from '../../core/limits.ts';
 import type { Memory, MemoryStore } from '../../core/memory.ts';
 import { createRateLimiter, type RateLimiter } from '../../core/rate-limit.ts';
+import { pullCaller } from '../../runs/pull-rules.ts';
 import type { ApiEnv, ApiOptions, ApiParts, Caller } from '../environment.ts';
 import { type KeyStore, keyPattern, type Scope, scopes } from '../keys.ts';
 import { sessionOf } from './session.ts';
@@ -39,7 +40,8 @@ export function authenticate(
     context.set('memory', memoryOf(memory, caller, context));
     context.set('secretValues', () => egress?.secretValues(caller.user) ?? []);
     if (sandboxes !== undefined) context.set('sandboxes', sandboxes.of(caller.user));
-    await next();
+    const { user, scopes: granted } = caller;
+    await pullCaller.run(granted.includes('admin') ? undefined : { user }, next);
   });
 
   function who(context: Context<ApiEnv>): Caller {
