@@ -24,6 +24,7 @@ import type { RunHistory } from '../runs/history/run-record.ts';
 import type { Runs } from '../runs/index.ts';
 import type { ProbedRuntime } from '../runtimes/index.ts';
 import type { OpenedSolves } from '../solve/open-solves.ts';
+import type { ConnectionLimits } from './connections.ts';
 import type { Conversation } from './conversation.ts';
 import type { E2b } from './e2b/open-e2b.ts';
 import type { KeyStore, Scope } from './keys.ts';
@@ -118,6 +119,8 @@ export interface ApiOptions {
   /** Attempts with a wrong key from one address. */
   readonly failureRate: RateLimit;
   readonly connections: number;
+  /** Of these, those of one key and of nobody; a quarter each by default. */
+  readonly connectionShares?: Partial<ConnectionLimits>;
   /** How long a client may take to send its headers, and its whole request. */
   readonly headersTimeoutMs: number;
   readonly requestTimeoutMs: number;
@@ -135,7 +138,7 @@ export const defaultApiOptions: ApiOptions = {
   scopeRates: {},
   failureRate: { perMinute: 30, burst: 30 },
   connections: 1024,
-  headersTimeoutMs: 10_000,
+  headersTimeoutMs: 5_000,
   requestTimeoutMs: 600_000,
   stopTimeoutMs: 10_000,
 };

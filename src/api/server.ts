@@ -4,6 +4,7 @@ import { BlockList, isIP } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import { GeodeError, reasonOf } from '../core/errors.ts';
 import { createApp } from './app.ts';
+import { Connections, shareOf } from './connections.ts';
 import { type ApiOptions, type ApiParts, defaultApiOptions } from './environment.ts';
 import { problemOf } from './problems.ts';
 import { serveUpgrades } from './upgrade.ts';
@@ -34,7 +35,7 @@ export function createApiServer(parts: ApiParts, overrides: Partial<ApiOptions> 
     },
     getRequestListener(app.fetch, { errorHandler: refuseMalformed }),
   );
-  server.maxConnections = options.connections;
+  new Connections(server, { ...shareOf(options.connections), ...options.connectionShares });
   const upgrades = serveUpgrades(server, app.fetch, refuseMalformed);
 
   let stopped: Promise<void> | undefined;

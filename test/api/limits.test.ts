@@ -1,8 +1,12 @@
 import { once } from 'node:events';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
+import { EventLog, eventChapter } from '../../src/ledger/event-log.ts';
+import { Ledger } from '../../src/ledger/ledger.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 import { openRaw, type RawConnection } from './raw-http.ts';
-import { startTestServer, type TestServer } from './server-fixture.ts';
+import { startTestServer, type TestServer, type TestServerOptions } from './server-fixture.ts';
 
 const context = '/api/v1/context';
 const body = JSON.stringify({ content: 'a fact', category: 'core', source: 'test' });
@@ -16,6 +20,38 @@ function ingestHead(server: TestServer, length: number = body.length): string {
 async function untilReceived(connection: RawConnection, text: string): Promise<void> {
   let received = '';
   while (!received.includes(text)) received += String(await once(connection.socket, 'data'));
+}
+
+/** With events that can be followed. */
+async function startStreamServer(options: TestServerOptions): Promise<TestServer> {
+  const folder = temporaryFolder();
+  const ledger = new Ledger(join(folder.path, 'ledger.db'), [eventChapter]);
+  const server = await startTestServer({ ...options, parts: { events: new EventLog(ledger) } });
+  return {
+    ...server,
+    async [Symbol.asyncDispose]() {
+      await server[Symbol.asyncDispose]();
+      ledger[Symbol.dispose]();
+      folder[Symbol.dispose]();
+    },
+  };
+}
+
+/** Streams of events with one key, one after the other; they stay open. */
+function streamsOf(server: TestServer, user: string) {
+  const stop = new AbortController();
+  const headers = { authorization: `Bearer ${server.key(user)}` };
+  return {
+    async open(count: number): Promise<number[]> {
+      const statuses: number[] = [];
+      for (; count > 0; count -= 1) {
+        const { status } = await fetch(`${server.url}/api/v1/events`, { headers, signal: stop.signal });
+        statuses.push(status);
+      }
+      return statuses;
+    },
+    [Symbol.dispose]: () => stop.abort(),
+  };
 }
 
 describe('API-1: body limits', () => {
@@ -75,16 +111,52 @@ describe('API-1: slow and broken clients', () => {
     expect((await server.client('alice').list()).total).toBe(0);
   });
 
-  test('connections over the limit are not taken, and those before go on', async () => {
-    await using server = await startTestServer({ connections: 2 });
-    using first = await openRaw(server.url);
-    using second = await openRaw(server.url);
-    using third = await openRaw(server.url);
-    expect(await third.closed).toBe('');
-    for (const { write, closed } of [first, second]) {
-      write('GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n');
-      expect(await closed).toMatch(/^HTTP\/1.1 200/);
+  test('half-sent requests without a key make room for the next caller, from their address and from any', async () => {
+    await using server = await startTestServer({ connections: 64, headersTimeoutMs: 600_000 });
+    await using all = new AsyncDisposableStack();
+    const halves: RawConnection[] = [];
+    for (let count = 0; count < 200; count += 1) {
+      const half = all.use(await openRaw(server.url));
+      half.write('GET /health HTTP/1.1\r\nHost: localhost\r\nX-Slow: ');
+      halves.push(half);
     }
+    expect((await server.caller('alice')(context)).status).toBe(200);
+    // Eight of 64 are for one address without a key: the oldest are ended, and the newest go on.
+    for (const { closed } of halves.slice(0, 192)) expect(await closed).toBe('');
+    expect(halves.slice(-6).filter(({ socket }) => socket.destroyed)).toEqual([]);
+  });
+
+  test('the streams of one key leave room for the others', async () => {
+    await using server = await startStreamServer({ connections: 64 });
+    using alice = streamsOf(server, 'alice');
+    const statuses = await alice.open(80);
+    expect(statuses.filter((status) => status === 200)).toHaveLength(16);
+    expect(statuses.filter((status) => status === 429)).toHaveLength(64);
+    expect((await server.caller('bob')(context)).status).toBe(200);
+    expect((await fetch(`${server.url}/health`)).status).toBe(200);
+  });
+
+  test('keys that fill the port together give way to the next caller', async () => {
+    await using server = await startStreamServer({ connections: 16, connectionShares: { ofKey: 8 } });
+    using alice = streamsOf(server, 'alice');
+    using bob = streamsOf(server, 'bob');
+    for (const each of [alice, bob]) expect(await each.open(8)).toEqual(Array(8).fill(200));
+    expect((await server.caller('carol')(context)).status).toBe(200);
+  });
+
+  test('idle connections of one key make room for its next one', async () => {
+    await using server = await startTestServer({ connections: 16 });
+    const request = `GET ${context} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${server.key('alice')}\r\n\r\n`;
+    await using all = new AsyncDisposableStack();
+    const idle: RawConnection[] = [];
+    for (let count = 0; count < 6; count += 1) {
+      const connection = all.use(await openRaw(server.url));
+      connection.write(request);
+      await untilReceived(connection, 'entries');
+      idle.push(connection);
+    }
+    for (const { closed } of idle.slice(0, 2)) expect(await closed).toMatch(/^HTTP\/1.1 200/);
+    expect(idle.slice(2).filter(({ socket }) => socket.destroyed)).toEqual([]);
   });
 
   test.each([

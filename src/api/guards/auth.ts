@@ -12,6 +12,7 @@ import { defaultMostLimits } from '../../core/limits.ts';
 import type { Memory, MemoryStore } from '../../core/memory.ts';
 import { createRateLimiter, type RateLimiter } from '../../core/rate-limit.ts';
 import { pullCaller } from '../../runs/pull-rules.ts';
+import { claimConnection } from '../connections.ts';
 import type { ApiEnv, ApiOptions, ApiParts, Caller } from '../environment.ts';
 import { type KeyStore, keyPattern, type Scope, scopes } from '../keys.ts';
 import { sessionOf } from './session.ts';
@@ -30,6 +31,7 @@ export function authenticate(
 
   return createMiddleware<ApiEnv>(async (context, next) => {
     const caller = actingFor(userIn(context.req), who(context), context.req.path);
+    if (caller.actsFor !== 'anyone') claimConnection(context.env.incoming.socket, caller.keyId);
     spend(requests, caller.keyId, 'This key sends too many requests');
     context.set('caller', caller);
     context.set('spendScope', (scope) => {

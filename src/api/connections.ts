@@ -1,0 +1,120 @@
+/**
+ * Shares the connections of a server among its callers. A connection belongs to the key of its last request; until there
+ * is one it belongs to nobody. Whoever opens many makes room with their own: the next caller always gets in.
+ */
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { GeodeError } from '../core/errors.ts';
+
+export interface ConnectionLimits {
+  /** In all. */
+  readonly most: number;
+  /** Of one key. */
+  readonly ofKey: number;
+  /** That belong to nobody, and of these from one address. */
+  readonly ofNobody: number;
+  readonly ofAddress: number;
+}
+
+/** A quarter for one key and a quarter for those without one leave half of them for others. */
+export function shareOf(most: number): ConnectionLimits {
+  const quarter = Math.max(1, Math.floor(most / 4));
+  return { most, ofKey: quarter, ofNobody: quarter, ofAddress: Math.max(1, Math.floor(quarter / 2)) };
+}
+
+interface Connection {
+  readonly socket: Duplex;
+  readonly address: string;
+  readonly table: Connections;
+  key: string | undefined;
+  /** Requests under way, streams and WebSockets included. */
+  requests: number;
+}
+
+const connections = new WeakMap<Duplex, Connection>();
+
+/** `rate_limited` when the key has too many open with requests under way. A socket of no such server is let be. */
+export function claimConnection(socket: Duplex, key: string): void {
+  const connection = connections.get(socket);
+  connection?.table.claim(connection, key);
+}
+
+export class Connections {
+  readonly #limits: ConnectionLimits;
+  /** Oldest first. */
+  readonly #open = new Set<Connection>();
+
+  constructor(server: Server, limits: ConnectionLimits) {
+    this.#limits = limits;
+    // Those above the limit are seen, so that others can make room for them.
+    server.maxConnections = limits.most + limits.ofNobody;
+    server.on('connection', (socket: Socket) => this.#add(socket));
+    server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
+      const connection = connections.get(socket);
+      if (connection === undefined) return;
+      connection.requests += 1;
+      response.once('close', () => {
+        connection.requests -= 1;
+      });
+    });
+    server.on('upgrade', (_request: IncomingMessage, socket: Duplex) => {
+      const connection = connections.get(socket);
+      if (connection !== undefined) connection.requests += 1;
+    });
+  }
+
+  claim(connection: Connection, key: string): void {
+    if (connection.key === key) return;
+    const own = this.#of((each) => each.key === key && each !== connection);
+    if (own.length >= this.#limits.ofKey) {
+      const idle = own.find(({ requests }) => requests === 0);
+      if (idle === undefined)
+        throw new GeodeError(
+          'rate_limited',
+          `This key has ${own.length} requests under way, more than it may`,
+          {
+            hint: 'End streams and sockets that are not needed, or follow `/api/v1/events` with one of them.',
+            details: { retry_after_s: 1 },
+          },
+        );
+      this.#end(idle);
+    }
+    connection.key = key;
+  }
+
+  #add(socket: Socket): void {
+    const address = socket.remoteAddress ?? '';
+    const connection: Connection = { socket, address, table: this, key: undefined, requests: 0 };
+    connections.set(socket, connection);
+    this.#open.add(connection);
+    socket.once('close', () => this.#open.delete(connection));
+    const { most, ofNobody, ofAddress } = this.#limits;
+    const nobodys = this.#of(({ key }) => key === undefined);
+    const here = nobodys.filter((each) => each.address === address);
+    if (here.length > ofAddress) this.#endOne(here);
+    else if (nobodys.length > ofNobody) this.#endOne(nobodys);
+    else if (this.#open.size > most) this.#endOne(this.#largestShare());
+  }
+
+  #of(passes: (connection: Connection) => boolean): readonly Connection[] {
+    return [...this.#open].filter(passes);
+  }
+
+  /** The oldest without a request, or the oldest. The newest is the one that room is made for. */
+  #endOne(among: readonly Connection[]): void {
+    const older = among.filter((each) => each !== [...this.#open].at(-1));
+    const ended = older.find(({ requests }) => requests === 0) ?? older[0];
+    if (ended !== undefined) this.#end(ended);
+  }
+
+  #largestShare(): readonly Connection[] {
+    const shares = Map.groupBy(this.#open, ({ key }) => key ?? '');
+    return [...shares.values()].reduce((one, other) => (other.length > one.length ? other : one), []);
+  }
+
+  #end(connection: Connection): void {
+    this.#open.delete(connection);
+    connection.socket.destroy();
+  }
+}
