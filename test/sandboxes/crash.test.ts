@@ -21,7 +21,7 @@ const seed = Number(process.env.GEODE_TEST_SEED ?? Date.now() % 1_000_000);
 /** Short, so that most of them die while they begin or are at work. */
 const longestLifeMs = asked > 0 ? 1_500 : 700;
 /** Of all runtimes together, in the usual form. */
-const fewestKills = 60;
+const fewestKills = 44;
 
 interface Case {
   readonly name: RuntimeName;
@@ -31,11 +31,11 @@ interface Case {
 }
 
 const cases: readonly Case[] = [
-  { name: 'native', world: {}, rounds: asked || 26 },
+  { name: 'native', world: {}, rounds: asked || 12 },
   {
     name: 'bubblewrap',
     world: {},
-    rounds: asked || 24,
+    rounds: asked || 20,
     unavailable: bubblewrap.available ? undefined : bubblewrap.reason,
   },
   {
