@@ -51,6 +51,17 @@ test('no test ends early where something is missing: it says `skip(condition, re
   expect(found).toEqual([]);
 });
 
+test('no expectation of every item holds for an empty list: it says `eachOf(list)`', () => {
+  const suites = globSync('**/*.ts', { cwd: folder }).filter((file) => !file.endsWith('honesty.test.ts'));
+  const found = suites.flatMap((file) =>
+    readFileSync(`${folder}/${file}`, 'utf8')
+      .split('\n')
+      .filter((line) => /expect\((?!eachOf\().*\.every\(.*toBe\(true\)/.test(line))
+      .map((line) => `${file}: ${line.trim()}`),
+  );
+  expect(found).toEqual([]);
+});
+
 test('the gate wants a passed test in each suite that proves an id, and names the one that lacks it', () => {
   const passed = [
     { file: 'test/a.test.ts', name: 'suite on docker > RT-1: works' },

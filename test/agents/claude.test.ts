@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { agentFailures, agentTurns } from '../contracts/agent-driver.ts';
 import { eventually } from '../contracts/harness.ts';
+import { eachOf } from '../each-of.ts';
 import { claudeCode } from '../fixtures/agent-programs.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { claudeScene } from './scenes.ts';
@@ -57,7 +58,7 @@ agentTurns(scene, (stage) => {
     expect((await stage().send('two', 'and once more')).at(-1)).toMatchObject({ text: 'That is 43.' });
     expect(server.calls.at(-1)?.prompt).toMatch(/the number is 41[\s\S]*42[\s\S]*once more/);
     // The key was added outside.
-    expect(server.calls.every(({ headers }) => headers['x-api-key'] === stage().key)).toBe(true);
+    expect(eachOf(server.calls).every(({ headers }) => headers['x-api-key'] === stage().key)).toBe(true);
     expect(await client.agents.stop('two')).toBe(true);
     expect(await programs()).toEqual([]);
   });

@@ -6,6 +6,7 @@ import type { AgentEvent } from '../../src/core/agent.ts';
 import type { ChatRecord } from '../../src/core/chat.ts';
 import { Ledger } from '../../src/ledger/ledger.ts';
 import { eventually } from '../contracts/harness.ts';
+import { eachOf } from '../each-of.ts';
 import {
   type ModelCall,
   type ModelServer,
@@ -83,7 +84,7 @@ it(
     for (let step = 0; step < 6; step += 1) await say('long', `Step ${step}: ${filler}`);
     expect(await say('long', 'which word was it?')).toBe('It is walrus.');
     expect(summaries.length).toBeGreaterThan(0);
-    expect(summaries.every(({ body }) => (body as { model: string }).model === 'small')).toBe(true);
+    expect(eachOf(summaries).every(({ body }) => (body as { model: string }).model === 'small')).toBe(true);
     expect(summaries[0]?.prompt).toContain('The secret word is walrus.');
     const last = asked.at(-1)?.prompt ?? '';
     expect(last).toContain('[The conversation so far, in short]\nSUMMARY: the secret word is walrus.');

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { splitText } from '../../src/chat/split-text.ts';
+import { eachOf } from '../each-of.ts';
 
 it('leaves short text alone', () => {
   expect(splitText('hello', 100)).toEqual(['hello']);
@@ -11,7 +12,7 @@ it('cuts at paragraphs, then lines, then words', () => {
   const paragraphs = `${'a'.repeat(100)}\n\n${'b'.repeat(100)}`;
   expect(splitText(paragraphs, 180)).toEqual(['a'.repeat(100), 'b'.repeat(100)]);
   const words = Array.from({ length: 60 }, () => 'word').join(' ');
-  for (const part of splitText(words, 120)) expect(part).toMatch(/^( ?word)+$/);
+  for (const part of eachOf(splitText(words, 120))) expect(part).toMatch(/^( ?word)+$/);
 });
 
 it('closes a code block that it cuts, and opens it again in the next part', () => {

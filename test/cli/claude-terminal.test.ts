@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { ProcessList } from '../../src/core/process.ts';
 import { claudeScene } from '../agents/scenes.ts';
+import { eachOf } from '../each-of.ts';
 import { claudeCode } from '../fixtures/agent-programs.ts';
 import { agentScript } from '../fixtures/model-server/agent-script.ts';
 import { type ModelServer, type Reply, startModelServer } from '../fixtures/model-server/model-server.ts';
@@ -97,7 +98,9 @@ describe.each(scenes)('geode claude at a terminal, $name', patience, (scene) => 
       const remembered = await home.ok(['memory', 'search', 'the number is in number.txt']);
       expect(remembered).toContain('number.txt');
       // The key was added outside, and nothing besides the model was tried.
-      expect(server.calls.every(({ headers }) => headers['x-api-key'] === 'a-key-for-the-test')).toBe(true);
+      expect(eachOf(server.calls).every(({ headers }) => headers['x-api-key'] === 'a-key-for-the-test')).toBe(
+        true,
+      );
       const inside = 'cat /proc/*/environ | tr "\\0" "\\n"; cat /proc/net/dev';
       const seen = await home.ok(['sandbox', 'exec', 'tui', '--', 'sh', '-c', inside]);
       expect(seen).not.toContain('a-key-for-the-test');

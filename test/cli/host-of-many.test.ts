@@ -86,6 +86,7 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: the host of several commands${rea
       .split('\n')
       .map(Number);
     expect(ran.length).toBe(new Set(ran).size);
+    expect(outcomes.filter(({ code }) => code === 0)).not.toEqual([]);
     for (const [index, { code, stdout, stderr }] of outcomes.entries()) {
       if (code === 0) expect([index, stdout, ran.includes(index)]).toEqual([index, `done ${index}\n`, true]);
       else expect([index, code, stderr]).toEqual([index, 125, expect.stringContaining('geode: ')]);

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Host, thisHost } from '../../src/config/host.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { mostLimits } from '../../src/config/sandbox-limits.ts';
+import { eachOf } from '../each-of.ts';
 
 describe('config', () => {
   let folder = '';
@@ -24,7 +25,7 @@ describe('config', () => {
     const { config, settings } = await loadConfig(host());
     expect(config.runtime).toEqual({ name: 'auto', allow_fallback_to_native: false });
     expect(config.security.shell).toBe('standard');
-    expect(settings.every(({ source }) => source.from === 'default')).toBe(true);
+    expect(eachOf(settings).every(({ source }) => source.from === 'default')).toBe(true);
   });
 
   it('CFG-1: has a section for each part, and CA-1: agents inside sandboxes have the promised limits', async () => {

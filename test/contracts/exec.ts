@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { isGeodeError } from '../../src/core/errors.ts';
 import type { ProcessEvent } from '../../src/core/process.ts';
 import type { Sandbox } from '../../src/core/sandbox.ts';
+import { eachOf } from '../each-of.ts';
 import { eventually, fixtureText, type Harness } from './harness.ts';
 
 const sh = (script: string) => ['/bin/sh', '-c', script] as const;
@@ -138,7 +139,7 @@ export function execContract(harness: () => Harness): void {
       const results = await Promise.all(
         Array.from({ length: 20 }, () => sandbox.exec({ argv: ['echo', 'ok'] })),
       );
-      expect(results.every(({ stdout }) => stdout === 'ok\n')).toBe(true);
+      expect(eachOf(results).every(({ stdout }) => stdout === 'ok\n')).toBe(true);
       await flood.kill();
       expect((await events(flood)).exit?.signal).toBe('SIGKILL');
     });

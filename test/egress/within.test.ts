@@ -4,6 +4,7 @@ import { type BindingSpec, type EgressPolicy, type EgressRule, egressModes } fro
 import { decide, matchesHttp } from '../../src/egress/policy.ts';
 import { checkPolicy, policyOf } from '../../src/egress/rules.ts';
 import { within } from '../../src/egress/within.ts';
+import { eachOf } from '../each-of.ts';
 
 const hosts = ['a.test', 'b.test', 'x.a.test', '*.a.test', '*.test', '10.0.0.1'];
 const maybe = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined });
@@ -51,10 +52,10 @@ describe('what two policies have in common', () => {
         const both = decide(checkPolicy(within(spec(one), spec(other)).policy), asked, now);
         const each = [one, other].map((its) => decide(its, asked, now));
         if (both.allowed) {
-          expect(each.every(({ allowed }) => allowed)).toBe(true);
-          if (both.private) expect(each.every((its) => its.allowed && its.private)).toBe(true);
+          expect(eachOf(each).every(({ allowed }) => allowed)).toBe(true);
+          if (both.private) expect(eachOf(each).every((its) => its.allowed && its.private)).toBe(true);
         } else if (both.undecided)
-          expect(each.every((its) => its.allowed || its.undecided === true)).toBe(true);
+          expect(eachOf(each).every((its) => its.allowed || its.undecided === true)).toBe(true);
       }),
       { numRuns: 20_000 },
     );

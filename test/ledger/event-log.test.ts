@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type EventGap, everyone, type HostEvent } from '../../src/core/events.ts';
 import { EventLog, eventChapter } from '../../src/ledger/event-log.ts';
 import { Ledger } from '../../src/ledger/ledger.ts';
+import { eachOf } from '../each-of.ts';
 import { type TemporaryFolder, temporaryFolder } from '../temporary-folder.ts';
 
 let folder: TemporaryFolder;
@@ -54,7 +55,7 @@ describe('the event stream', () => {
     const whole = { after: 0, follow: false };
     const anns = await keys(events.read('ann', whole));
     expect(anns).toHaveLength(300);
-    expect(anns.every((key) => Number(key) % 2 === 0)).toBe(true);
+    expect(eachOf(anns).every((key) => Number(key) % 2 === 0)).toBe(true);
     expect(await keys(events.read('everyone', whole))).toEqual([]);
     expect(await keys(events.read(everyone, whole))).toHaveLength(600);
   });

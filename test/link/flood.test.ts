@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { nativeRuntime } from '../../src/runtimes/native/native.ts';
 import { openHarness } from '../contracts/harness.ts';
+import { eachOf } from '../each-of.ts';
 
 const megabyte = 1024 ** 2;
 
@@ -36,7 +37,7 @@ it('GL-3: floods that nobody reads starve neither commands, files nor tunnels, a
       echo(),
       sandbox.files.write('big', content),
     ]);
-    expect(outputs.every(({ stdout }) => stdout === 'ok\n')).toBe(true);
+    expect(eachOf(outputs).every(({ stdout }) => stdout === 'ok\n')).toBe(true);
     expect(echoed).toBe('through');
     expect(content.equals(await sandbox.files.read('big'))).toBe(true);
     const { guestRssBytes } = await sandbox.metrics();

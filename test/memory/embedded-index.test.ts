@@ -8,6 +8,7 @@ import { newScan } from '../../src/memory/index/embedded/scan.ts';
 import { signTables } from '../../src/memory/index/embedded/sign-tables.ts';
 import { VectorRows, type Wanted } from '../../src/memory/index/embedded/vector-rows.ts';
 import { packVector, unpackVector } from '../../src/memory/truth/vector-blob.ts';
+import { eachOf } from '../each-of.ts';
 
 const embedded = new URL('../../src/memory/index/embedded/', import.meta.url);
 
@@ -192,7 +193,7 @@ describe('rows of vectors', () => {
         const query = vectors[i * 1_201] ?? centre;
         const products = found(rows, query, wanted);
         expect(products.size).toBeLessThan(count / 2);
-        expect([...products.keys()].every(passes)).toBe(true);
+        expect(eachOf([...products.keys()]).every(passes)).toBe(true);
         const nearest = vectors
           .map((vector, row) => ({ row, score: dot(query, vector) }))
           .filter(({ row }) => passes(row))
@@ -244,7 +245,7 @@ describe('rows of vectors', () => {
     for (let i = 0; i < 21_000; i += 1) rows.add(i, packVector(centre, centre));
     const products = found(rows, vectorOf(2, 384));
     expect(products.size).toBe(21_000);
-    expect([...products.values()].every((product) => product === 0)).toBe(true);
+    expect(eachOf([...products.values()]).every((product) => product === 0)).toBe(true);
   });
 
   it('keeps vectors almost exactly', () => {

@@ -5,6 +5,7 @@ import { journalReading } from '../../src/journals/journal-reading.ts';
 import { redacted } from '../../src/journals/redacted.ts';
 import { nativeRuntime } from '../../src/runtimes/native/native.ts';
 import { testOptions } from '../contracts/harness.ts';
+import { eachOf } from '../each-of.ts';
 
 it('PROC-2: the journals of a sandbox tell what ran in it, without secrets, live and after its end', async () => {
   await using options = await testOptions({});
@@ -51,5 +52,6 @@ it('PROC-2: the journals of a sandbox tell what ran in it, without secrets, live
     'stderr oops',
     'stdout key [redacted]',
   ]);
-  for (const { at } of lines) expect(at).toBeGreaterThanOrEqual(list.at(-1)?.facts?.startedAt ?? Infinity);
+  for (const { at } of eachOf(lines))
+    expect(at).toBeGreaterThanOrEqual(list.at(-1)?.facts?.startedAt ?? Infinity);
 });

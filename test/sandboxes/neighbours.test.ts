@@ -13,6 +13,7 @@ import { connectEngine } from '../../src/runtimes/docker/engine.ts';
 import { containerName } from '../../src/runtimes/home.ts';
 import { roomOf } from '../../src/runtimes/rooms.ts';
 import { fixture, optionsIn, type TestOptions, type World } from '../contracts/harness.ts';
+import { eachOf } from '../each-of.ts';
 import { hostIn, runtimeIn } from './world.ts';
 
 const { bubblewrap, docker } = inject('engines');
@@ -43,7 +44,7 @@ for (const { name, world, unavailable } of places) {
         const before = await left.running();
         expect(before).toContain(ofLeft.sandbox);
         expect(before.filter((id) => isOrphan('run', id))).toHaveLength(1);
-        expect(before.every((id) => isOrphan('run', id) || isOrphan('room', id))).toBe(true);
+        expect(eachOf(before).every((id) => isOrphan('run', id) || isOrphan('room', id))).toBe(true);
 
         // Nobody holds what is on the left; by their ids all of them are orphans.
         const rightHost = await hostIn(right.folder, right.world, name);

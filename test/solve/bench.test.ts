@@ -2,6 +2,7 @@ import { describe, expect, inject, it } from 'vitest';
 import { compare, solveAll } from '../../bench/solve/compare.ts';
 import { errorPairs, firstHalf, secondHalf } from '../../bench/solve/error-pairs.ts';
 import { openWorkshop } from '../../bench/solve/workshop.ts';
+import { eachOf } from '../each-of.ts';
 import { wordEmbedder } from '../memory/word-embedder.ts';
 
 const { bubblewrap } = inject('engines');
@@ -26,7 +27,7 @@ describe.skipIf(!bubblewrap.available)(`the benchmark of learning${skipped}`, { 
       without: { solved: 2, attempts: 6 },
       with: { solved: 2, attempts: 4 },
     });
-    for (const set of first) expect(set.without.seconds).toBeGreaterThan(0);
+    for (const set of eachOf(first)) expect(set.without.seconds).toBeGreaterThan(0);
     expect((await small()).map(counted)).toEqual(first.map(counted));
   });
 });

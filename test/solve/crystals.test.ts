@@ -5,6 +5,7 @@ import { noUsage } from '../../src/core/prices.ts';
 import type { Attempt } from '../../src/core/solve.ts';
 import { openMemory } from '../../src/memory/open-memory.ts';
 import { Crystals } from '../../src/solve/crystals.ts';
+import { eachOf } from '../each-of.ts';
 import { wordEmbedder } from '../memory/word-embedder.ts';
 import { type TemporaryFolder, temporaryFolder } from '../temporary-folder.ts';
 
@@ -49,7 +50,7 @@ describe('crystals', () => {
     expect(JSON.stringify(kept)).not.toContain(secret);
     expect(kept.problem.length).toBeLessThan(5_000);
     expect(kept.solution.length).toBeLessThan(21_000);
-    for (const error of kept.errors) expect(error.length).toBeLessThan(700);
+    for (const error of eachOf(kept.errors)) expect(error.length).toBeLessThan(700);
   });
 
   it('CRY-2: are entries of memory in the category core, found by problem and by error, not by their code', async () => {
@@ -62,7 +63,7 @@ describe('crystals', () => {
     expect(await keys('print the profile of a user')).toEqual([key]);
     expect(await keys('ENOENT: no such file or directory')).toEqual([key]);
     const byCode = await store.in('ann').recall({ text: 'quagga okapi', tags: ['crystal'] });
-    expect(byCode.results.every(({ why }) => why.keyword === null)).toBe(true);
+    expect(eachOf(byCode.results).every(({ why }) => why.keyword === null)).toBe(true);
   });
 
   const tags: readonly (readonly [error: string, tag: string])[] = [

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { eachOf } from '../../each-of.ts';
 import { entry, type MemoryScene } from './scene.ts';
 
 export function recallContract(scene: () => MemoryScene): void {
@@ -40,7 +41,7 @@ export function recallContract(scene: () => MemoryScene): void {
         entry: { key: 'notes' },
         why: { exact: 'key' },
       });
-      for (const { score } of byName.results) expect(score).toBeGreaterThanOrEqual(0);
+      for (const { score } of eachOf(byName.results)) expect(score).toBeGreaterThanOrEqual(0);
     });
 
     it('finds others beside an entry whose every chunk is nearer (MEM-4)', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { UserSandboxes } from '../../../src/core/persistent.ts';
+import { eachOf } from '../../each-of.ts';
 import type { SandboxWorld } from '../../sandboxes/world.ts';
 import { hostingIn } from './hosting.ts';
 
@@ -49,7 +50,7 @@ export function chatsContract(open: () => Promise<SandboxWorld>): void {
         expect(new Set(made.map(({ id }) => id)).size).toBe(names.length);
         for (const [index, [user, chat]] of names.entries()) {
           const own = await sandboxes.of(user).list();
-          expect(own.every((status) => status.user === user)).toBe(true);
+          expect(eachOf(own).every((status) => status.user === user)).toBe(true);
           expect(own.map((status) => status.chat)).toContain(chat);
           const again = await sandboxes.of(user).getOrCreate(chat);
           expect(await again.files.readText('whose')).toBe(String(index));
