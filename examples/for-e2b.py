@@ -15,4 +15,11 @@ with Sandbox.create(timeout=60) as sandbox:
     print("changed:", sorted({event.name for event in watching.get_new_events()}))
 
     sandbox.run_code("import csv; people = list(csv.DictReader(open('/home/user/people.csv')))")
+    pieces = []
+    sandbox.run_code(
+        "import sys; print('out'); print('err', file=sys.stderr)",
+        on_stdout=lambda piece: pieces.append(piece.line.strip()),
+        on_stderr=lambda piece: pieces.append(piece.line.strip()),
+    )
+    print("pieces:", sorted(pieces))
     print("mean age:", sandbox.run_code("sum(int(each['age']) for each in people) / len(people)").text)

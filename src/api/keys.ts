@@ -66,10 +66,11 @@ export function openKeys(path: string): KeyStore {
       return { key: { id, user, scopes: granted, label, createdAt, revokedAt: null }, secret };
     },
     verify(secret) {
-      const id = keyPattern.exec(secret)?.[1] ?? '';
+      const known = usualForm(secret);
+      const id = keyPattern.exec(known)?.[1] ?? '';
       const row = sql.get`SELECT * FROM api_keys WHERE id = ${id} AND revoked_at IS NULL`;
-      const known = row?.hash instanceof Uint8Array ? row.hash : hashOfNothing;
-      return timingSafeEqual(hashOf(secret), known) && row ? keyOf(row) : null;
+      const hash = row?.hash instanceof Uint8Array ? row.hash : hashOfNothing;
+      return timingSafeEqual(hashOf(known), hash) && row ? keyOf(row) : null;
     },
     list: () => sql.all`SELECT * FROM api_keys ORDER BY created_at, id`.map(keyOf),
     revoke(id) {
@@ -80,8 +81,22 @@ export function openKeys(path: string): KeyStore {
   };
 }
 
-/** Finds keys in text, so that none is written to a log. */
-export const keyPattern = /geode_([0-9a-f]{12})_[\w-]{43}/;
+const keyPattern = /geode_([0-9a-f]{12})_[\w-]{43}/;
+const e2bPattern = /e2b_([0-9a-f]{12})([0-9a-f]{64})/;
+
+/** Finds keys in text, in both forms, so that none is written to a log or read from a URL. */
+export const keysInText = new RegExp(`${keyPattern.source}|${e2bPattern.source}`);
+
+/** The same key as E2B's SDKs want one: `e2b_` and nothing but hexadecimal digits. */
+export function e2bForm(secret: string): string {
+  const [, id = '', bytes = ''] = /^geode_([0-9a-f]{12})_([\w-]{43})$/.exec(secret) ?? [];
+  return `e2b_${id}${Buffer.from(bytes, 'base64url').toString('hex')}`;
+}
+
+function usualForm(secret: string): string {
+  const [whole, id = '', bytes = ''] = e2bPattern.exec(secret) ?? [];
+  return whole === secret ? `geode_${id}_${Buffer.from(bytes, 'hex').toString('base64url')}` : secret;
+}
 
 /** The file of the keys holds the chapter of the logins too: whoever gets in, by either way, stands in one place. */
 export function openPrivate(path: string, chapter: Chapter): Connection {

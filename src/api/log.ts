@@ -3,7 +3,7 @@ import { createMiddleware } from 'hono/factory';
 import { type Logger, pino, stdSerializers } from 'pino';
 import { withoutSecrets } from '../core/secret-shapes.ts';
 import type { ApiEnv } from './environment.ts';
-import { keyPattern } from './keys.ts';
+import { keysInText } from './keys.ts';
 
 export function createLog(
   level: string,
@@ -15,7 +15,10 @@ export function createLog(
     {
       write: (line) => {
         // Our own keys keep their id, so that a person sees which one it was.
-        const named = line.replaceAll(new RegExp(keyPattern, 'g'), 'geode_$1_[redacted]');
+        const named = line.replaceAll(
+          new RegExp(keysInText, 'g'),
+          (_, one, other) => `geode_${one ?? other}_[redacted]`,
+        );
         write(withoutSecrets(named, secretValues()));
       },
     },

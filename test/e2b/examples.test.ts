@@ -33,7 +33,7 @@ describe.skipIf(!bubblewrap.available)(`programs for E2B${skipped}`, { timeout: 
   it.skipIf(!python.available)(`API-2: for-e2b.py runs here unchanged${noPython}`, async () => {
     const folder = python.available ? python.folder : '';
     expect(await output('python3', 'for-e2b.py', { PYTHONPATH: folder, PYTHONDONTWRITEBYTECODE: '1' })).toBe(
-      "lines: 3\ntyped: from outside\nchanged: ['typed.txt']\nmean age: 38.5\n",
+      "lines: 3\ntyped: from outside\nchanged: ['typed.txt']\npieces: ['err', 'out']\nmean age: 38.5\n",
     );
   });
 });

@@ -170,7 +170,9 @@ async function* executionLines(
 
 function messageOf(event: ContextEvent): object {
   if (event.type === 'result') return { type: 'result', ...resultOf(event.result) };
-  if (event.type !== 'error') return { type: event.type, text: event.text };
+  // In nanoseconds, as a number that both SDKs can read.
+  if (event.type !== 'error')
+    return { type: event.type, text: event.text, timestamp: Date.now() * 1_000_000 };
   const { name, message, traceback } = event.error;
   return { type: 'error', name, value: message, traceback };
 }

@@ -75,6 +75,13 @@ export class E2bTable {
       .map(sandboxOf);
   }
 
+  /** Whose they are, without snapshots: what a signature is compared with. */
+  openOnes(): readonly Pick<E2bSandbox, 'id' | 'user'>[] {
+    return this.#ledger
+      .read((sql) => sql.all`SELECT id, user FROM e2b_sandboxes WHERE kind = 'sandbox'`)
+      .map(({ id, user }) => ({ id: String(id), user: String(user) }));
+  }
+
   setEnd(id: string, endAt: number | null): void {
     this.#ledger.write((sql) => sql.run`UPDATE e2b_sandboxes SET end_at = ${endAt} WHERE id = ${id}`);
   }

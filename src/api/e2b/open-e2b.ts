@@ -5,11 +5,13 @@ import type { Ledger } from '../../ledger/ledger.ts';
 import { E2bTable } from './e2b-table.ts';
 import { Lifetimes } from './lifetimes.ts';
 import { SandboxTokens } from './sandbox-tokens.ts';
+import { SignedUrls } from './signed-urls.ts';
 
 /** What the wire of E2B needs beside the host's own parts. One for all servers of a host. */
 export interface E2b extends Disposable {
   readonly table: E2bTable;
   readonly tokens: SandboxTokens;
+  readonly signed: SignedUrls;
   readonly lifetimes: Lifetimes;
   /** Images by the names of templates. */
   readonly templates: Readonly<Record<string, string>>;
@@ -22,10 +24,12 @@ export function openE2b(
   { sandboxes, log, ...settings }: { sandboxes: Sandboxes; log: Log } & Pick<E2b, 'templates' | 'limits'>,
 ): E2b {
   const table = new E2bTable(ledger);
+  const tokens = new SandboxTokens(table.secret());
   const lifetimes = new Lifetimes(table, sandboxes, log);
   return {
     table,
-    tokens: new SandboxTokens(table.secret()),
+    tokens,
+    signed: new SignedUrls(table, tokens),
     lifetimes,
     ...settings,
     [Symbol.dispose]: () => lifetimes[Symbol.dispose](),

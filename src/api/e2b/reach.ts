@@ -20,26 +20,24 @@ const inSandbox: Omit<Caller, 'user' | 'keyId'> = {
 };
 
 /** Whoever sends the token of a sandbox, or a URL that was signed with it, acts for its user, in that sandbox alone. */
-export function tokenCaller({ table, tokens }: E2b, { req }: Context<ApiEnv>): Caller | undefined {
+export function tokenCaller({ signed, tokens }: E2b, { req, env }: Context<ApiEnv>): Caller | undefined {
   if (!/^\/(e2b\/|files$)/.test(req.path)) return undefined;
   const id = req.header('e2b-sandbox-id');
   const token = req.header('x-access-token') ?? req.header('e2b-traffic-access-token');
   const user = id === undefined || token === undefined ? undefined : tokens.userOf(token, id);
   if (user !== undefined) return { ...inSandbox, user, keyId: `sandbox ${id}` };
   const url = signedUrl(req);
-  const signed = url && table.list().find((sandbox) => tokens.isSigned(sandbox, url));
-  return signed && { ...inSandbox, user: signed.user, keyId: `sandbox ${signed.id}` };
+  const found = url && signed.find(url, env.incoming.socket.remoteAddress ?? '');
+  return found && { ...inSandbox, user: found.user, keyId: `sandbox ${found.id}` };
 }
 
 /** A token opens its own sandbox and no other. */
-function sandboxOf({ table, tokens }: E2b, { req, var: { caller } }: Context<ApiEnv>): E2bSandbox {
-  const url = signedUrl(req);
-  const id = req.header('e2b-sandbox-id');
-  const found =
-    id === undefined
-      ? url && table.list(caller.user).find((sandbox) => tokens.isSigned(sandbox, url))
-      : table.get(caller.user, id);
-  const isOpen = !caller.keyId.startsWith('sandbox ') || caller.keyId === `sandbox ${found?.id}`;
+function sandboxOf({ table }: E2b, { req, var: { caller } }: Context<ApiEnv>): E2bSandbox {
+  const [, own] = /^sandbox (.+)$/s.exec(caller.keyId) ?? [];
+  // A signed URL names no sandbox: its signature has shown which one it is.
+  const id = req.header('e2b-sandbox-id') ?? own;
+  const found = id === undefined ? undefined : table.get(caller.user, id);
+  const isOpen = own === undefined || own === found?.id;
   if (found !== undefined && found.kind === 'sandbox' && isOpen) return found;
   throw new GeodeError('sandbox_not_found', 'The sandbox was not found: it was killed, or its time is up.');
 }

@@ -58,6 +58,9 @@ export function serveE2b(
   }
   sandboxRoutes(door, e2b, parts.egress);
   snapshotRoutes(door, e2b);
+  door.all('*', ({ req }) => {
+    throw new GeodeError('route_not_found', `There is no ${req.method} ${req.path}`);
+  });
   app.route('/e2b', door);
 
   // The SDK signs URLs of the server's root, whatever path its address has.

@@ -14,7 +14,7 @@ import { createRateLimiter, type RateLimiter } from '../../core/rate-limit.ts';
 import { pullCaller } from '../../runs/pull-rules.ts';
 import { claimConnection } from '../connections.ts';
 import type { ApiEnv, ApiOptions, ApiParts, Caller } from '../environment.ts';
-import { type KeyStore, keyPattern, type Scope, scopes } from '../keys.ts';
+import { type KeyStore, keysInText, type Scope, scopes } from '../keys.ts';
 import { sessionOf } from './session.ts';
 
 /** `known` knows callers by other means than a key, where it does. */
@@ -67,7 +67,7 @@ export function authenticate(
     const header =
       (plain === undefined ? req.header('authorization') : `Bearer ${plain}`) ??
       keyOfBrowser(req.header('sec-websocket-protocol'));
-    const isInUrl = keyPattern.test(req.url);
+    const isInUrl = keysInText.test(req.url);
     const key = isInUrl ? null : store.verify(/^Bearer +(\S+)$/i.exec(header ?? '')?.[1] ?? '');
     if (key) return { user: key.user, keyId: key.id, scopes: key.scopes, actsFor: 'self' };
     spend(failures, env.incoming.socket.remoteAddress ?? '', 'Too many requests without a good key');

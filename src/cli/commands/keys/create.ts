@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { scopes } from '../../../api/keys.ts';
+import { e2bForm, scopes } from '../../../api/keys.ts';
 import { localUser } from '../../../core/identity.ts';
 import { type CliCommand, exitCodes } from '../../command.ts';
 import { createKey } from '../../connect/api-keys.ts';
@@ -26,11 +26,13 @@ export const keysCreateCommand: CliCommand = {
       description: `what it may do: ${scopes.join(', ')}; memory:read and memory:write by default`,
     },
     label: { type: 'string', description: 'what it is for' },
+    e2b: { type: 'boolean', description: "in the form that E2B's SDKs want" },
   },
   async run(context) {
     const { json, out } = context;
-    const { user, scope, label } = parseValues(createValues, context);
-    const key = await createKey(context, { user, scopes: scope, label });
+    const { user, scope, label, e2b } = parseValues(createValues, context);
+    const made = await createKey(context, { user, scopes: scope, label });
+    const key = e2b ? { ...made, secret: e2bForm(made.secret) } : made;
     out(json ? JSON.stringify(key) : key.secret);
     return exitCodes.done;
   },
@@ -40,4 +42,5 @@ const createValues = z.object({
   user: z.string().default(localUser),
   scope: z.array(z.enum(scopes)).default(['memory:read', 'memory:write']),
   label: z.string().default(''),
+  e2b: z.boolean().default(false),
 });
