@@ -183,5 +183,9 @@ export const proofs: Readonly<Record<string, readonly string[]>> = {
   'SEC-2': [...api('isolation', 'every-route'), 'test/host/isolation.test.ts'],
   'SEC-3': ['test/package.test.ts'],
   'PKG-1': ['test/package.test.ts', 'test/e2e/start.test.ts'],
-  'REL-1': [...sandboxes('crash'), ...memory('kill')],
+  'REL-1': [
+    ...sandboxes('crash'),
+    ...memory('kill'),
+    ...['embedded', 'qdrant'].map((index) => `test/host/kill-loop.test.ts > index ${index}`),
+  ],
 };

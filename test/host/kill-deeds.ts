@@ -2,6 +2,7 @@
 import { expect } from 'vitest';
 import type { GeodeClient } from '../../src/client/client.ts';
 import { events } from '../contracts/exec.ts';
+import { eventually } from '../contracts/harness.ts';
 import { outputOf, script, type Work } from '../fixtures/sandbox-deeds.ts';
 
 const users = ['ann', 'bob', 'ann.bob'] as const;
@@ -153,14 +154,18 @@ export class Deeds {
     expect((await client.list({ limit: 1 })).total, `${when}: entries of ${user}`).toBe(entries.length);
   }
 
-  /** By its words and by its meaning: both indexes have it. */
+  /** By its words and by its meaning, as soon as what was not indexed yet has been: both indexes have it. */
   async #checkFound(client: GeodeClient, id: string, content: string, when: string): Promise<void> {
-    const { results, degraded } = await client.search(content.slice(0, 60), {});
-    expect(degraded, when).toEqual([]);
-    expect(
-      results.map((each) => each.id),
-      `${when}: ${id}`,
-    ).toContain(id);
+    const results = await eventually(
+      async () => {
+        const answer = await client.search(content.slice(0, 60), {});
+        return answer.degraded.length === 0 && answer.results;
+      },
+      `both halves of a search ${when}`,
+      60_000,
+    );
+    const ids = results.map((each) => each.id);
+    expect(ids, `${when}: ${id}`).toContain(id);
   }
 }
 

@@ -43,10 +43,12 @@ async function killed(index: 'embedded' | 'qdrant', kills: number): Promise<void
     ...embedding.settings,
     ...(qdrant && { GEODE_MEMORY_INDEX: 'qdrant', GEODE_QDRANT_URL: qdrant.url }),
   });
+  // A check that fails leaves no host behind.
+  await using hosts = new AsyncDisposableStack();
   const random = generator(seed);
   const deeds = new Deeds(random);
   for (let kill = 1; kill <= kills; kill += 1) {
-    const host = new HostProcess(world.env);
+    const host = hosts.use(new HostProcess(world.env));
     // One in four dies while it starts, and while it takes over what the one before has left.
     if (random() < 0.25) await delay(random() * longestStartMs);
     else {
@@ -60,14 +62,14 @@ async function killed(index: 'embedded' | 'qdrant', kills: number): Promise<void
     }
     await host.kill();
   }
-  const last = new HostProcess(world.env);
+  const last = hosts.use(new HostProcess(world.env));
   await deeds.check(await last.client(world.machine.stateDir), 'at the end');
   await last.kill();
   console.log(`${index}: ${kills} kills, ${deeds.checked} things and processes checked`);
   expect(deeds.checked).toBeGreaterThan(kills);
 }
 
-class HostProcess {
+class HostProcess implements AsyncDisposable {
   readonly #child: ChildProcess;
   readonly #exited: Promise<unknown>;
   #said: string | undefined;
@@ -95,6 +97,10 @@ class HostProcess {
 
   async kill(): Promise<void> {
     expect([this.#child.exitCode, this.#child.signalCode], 'the host ended by itself').toEqual([null, null]);
+    await this[Symbol.asyncDispose]();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
     this.#child.kill('SIGKILL');
     await this.#exited;
   }
