@@ -104,8 +104,13 @@ export const proofs: Readonly<Record<string, readonly string[]>> = {
   'MCP-1': [...toolWalls, 'test/mcp/sessions.test.ts > several users', 'test/mcp/killed-host.test.ts'],
   'MCP-2': [...toolWalls, 'test/mcp/session-calls.test.ts'],
   'MCP-3': [...toolWalls, 'test/mcp/killed-host.test.ts'],
-  'MCP-4': [...toolWalls, ...['session-calls', 'servers'].map((name) => `test/mcp/${name}.test.ts`)],
-  'MCP-5': ['http', 'stdio', 'conformance', 'real-clients'].map((name) => `test/mcp/${name}.test.ts`),
+  'MCP-4': [
+    ...toolWalls,
+    ...['session-calls', 'session-reach', 'servers', 'as-served'].map((name) => `test/mcp/${name}.test.ts`),
+  ],
+  'MCP-5': ['http', 'stdio', 'conformance', 'real-clients', 'as-served'].map(
+    (name) => `test/mcp/${name}.test.ts`,
+  ),
   'AGT-1': [...agents('claude', 'docker'), 'test/cli/claude-terminal.test.ts'],
   'AGT-2': agents('claude', 'docker', 'codex', 'acp', 'builtin'),
   'AGT-3': agents('claude', 'docker', 'codex', 'acp', 'builtin'),

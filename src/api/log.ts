@@ -1,17 +1,22 @@
-/** Logs are lines of JSON on stderr. They carry no bodies, no queries, no keys and no secrets. */
+/**
+ * Logs are lines on stderr: JSON for programs, one plain line for a person at a terminal. They carry no bodies, no
+ * queries, no keys and no secrets.
+ */
 import { createMiddleware } from 'hono/factory';
 import { type Logger, pino, stdSerializers } from 'pino';
+import { z } from 'zod';
+import { isGeodeError } from '../core/errors.ts';
 import { withoutSecrets } from '../core/secret-shapes.ts';
 import type { ApiEnv } from './environment.ts';
 import { keysInText } from './keys.ts';
 
 export function createLog(
   level: string,
-  write: (line: string) => void = (line) => process.stderr.write(line),
+  write: (line: string) => void = toStderr,
   secretValues: () => readonly string[] = () => [],
 ): Logger {
   return pino(
-    { level, base: null, serializers: { err: stdSerializers.errWithCause } },
+    { level, base: null, serializers: { err: errorFacts } },
     {
       write: (line) => {
         // Our own keys keep their id, so that a person sees which one it was.
@@ -23,6 +28,40 @@ export function createLog(
       },
     },
   );
+}
+
+function toStderr(line: string): void {
+  process.stderr.write(process.stderr.isTTY ? plainLine(line) : line);
+}
+
+/** An error of the catalogue says all there is to know; where another came from is in its stack. */
+function errorFacts(error: unknown): unknown {
+  if (isGeodeError(error) && error.code !== 'internal')
+    return { type: error.name, code: error.code, message: error.message };
+  return error instanceof Error ? stdSerializers.errWithCause(error) : error;
+}
+
+const recordSchema = z.looseObject({
+  level: z.number(),
+  time: z.number(),
+  msg: z.string().default(''),
+  err: z.looseObject({ message: z.string().optional(), code: z.string().optional() }).optional(),
+  method: z.string().optional(),
+  path: z.string().optional(),
+  status: z.number().optional(),
+});
+
+/** `12:30:59 error POST /api/v1/runs 502: The image … could not be pulled (pull_failed)`. */
+export function plainLine(line: string): string {
+  const parsed = recordSchema.safeParse(JSON.parse(line));
+  if (!parsed.success) return line;
+  const { level, time, msg, err, method, path, status } = parsed.data;
+  const what = method === undefined ? msg : `${method} ${path} ${status}`;
+  const why = err?.message === undefined || msg.includes(err.message) ? '' : `: ${err.message}`;
+  const code = err?.code === undefined ? '' : ` (${err.code})`;
+  const text = `${new Date(time).toTimeString().slice(0, 8)} ${pino.levels.labels[level]} ${what}${why}${code}`;
+  // Text from elsewhere neither breaks the line nor moves the cursor.
+  return `${text.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, ' ')}\n`;
 }
 
 export function logRequests(log: Logger) {

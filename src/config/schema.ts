@@ -261,7 +261,7 @@ export function configSchema(host: Host) {
         log_level: z
           .enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'])
           .default('info')
-          .describe('logs go to stderr'),
+          .describe('logs go to stderr: JSON, or plain lines at a terminal'),
       })
       .prefault({}),
     e2b: z

@@ -1,4 +1,7 @@
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { mcpOverHttp } from '../../src/mcp/http.ts';
@@ -21,10 +24,11 @@ for (const { version, scenarios } of sets)
   }, async () => {
     using folder = temporaryFolder();
     await using server = await startTestServer({
-      auth: 'off',
       parts: { mcp: mcpOverHttp('0.0.0-test', conformanceServer) },
     });
-    const said = await runSuite(`${server.url}/mcp`, version, folder.path);
+    expect((await fetch(`${server.url}/mcp`, { method: 'POST' })).status).toBe(401);
+    await using front = await addingKey(server.url, server.key('alice'));
+    const said = await runSuite(`${front.url}/mcp`, version, folder.path);
     const [, summary = '', notScored = ''] = said.split(/=== SUMMARY ===|^Not scored for /m);
     // Extensions that Geode does not offer, and scenarios that the suite itself does not count yet.
     const others = [...notScored.matchAll(/^ +(?:✓|✗) ([\w-]+) \(/gm)].map(([, name]) => name);
@@ -37,6 +41,30 @@ for (const { version, scenarios } of sets)
       said,
     ).toEqual([]);
   });
+
+/** The suite sends no key: this passes its requests on with one, and changes nothing else. */
+async function addingKey(url: string, key: string) {
+  const server = createServer((incoming, outgoing) => {
+    const { method, url: path = '/', headers } = incoming;
+    const sent = { ...headers, authorization: `Bearer ${key}` };
+    const onward = request(new URL(path, url), { method, headers: sent }, (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(outgoing);
+    });
+    onward.on('error', () => outgoing.destroy());
+    outgoing.once('close', () => onward.destroy());
+    incoming.pipe(onward);
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await server[Symbol.asyncDispose]();
+    },
+  };
+}
 
 function runSuite(url: string, version: string, cwd: string): Promise<string> {
   const options = { cwd, timeout: 240_000, maxBuffer: 64 * 1024 * 1024, env: { PATH: process.env.PATH } };
