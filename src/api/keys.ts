@@ -5,7 +5,7 @@
  * next request on.
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type Scope, scopes } from '../contract/keys.ts';
 import { GeodeError } from '../core/errors.ts';
@@ -101,8 +101,6 @@ function usualForm(secret: string): string {
 /** The file of the keys holds the chapter of the logins too: whoever gets in, by either way, stands in one place. */
 export function openPrivate(path: string, chapter: Chapter): Connection {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  closeSync(openSync(path, 'a', 0o600));
-  chmodSync(path, 0o600);
   const connection = new Connection(path, { timeoutMs: 5_000 });
   connection.exec('PRAGMA journal_mode = WAL');
   migrate(connection, [chapter], () => {

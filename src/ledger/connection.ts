@@ -1,4 +1,5 @@
 import { DatabaseSync } from 'node:sqlite';
+import { makePrivate } from './private-file.ts';
 import { Sql } from './sql.ts';
 
 export type { Sql };
@@ -19,6 +20,7 @@ export class Connection implements Disposable {
   readonly #timeoutMs: number;
 
   constructor(file: string, { timeoutMs = 0, readOnly = false }: ConnectionOptions = {}) {
+    if (!readOnly) makePrivate(file);
     this.#db = new DatabaseSync(file, { timeout: timeoutMs, readOnly });
     // What a statement sets aside stays in memory: a killed process would leave its file, and what is in it, in the
     // temporary folder.

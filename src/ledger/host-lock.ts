@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Cancel, throwIfCancelled } from '../core/cancel.ts';
 import { GeodeError, reasonOf } from '../core/errors.ts';
 import { type HostFacts, holderFile, namedHost } from './named-host.ts';
+import { makePrivate } from './private-file.ts';
 import { isRunning, type ProcessMark, thisProcess } from './process-mark.ts';
 
 const SQLITE_BUSY = 5;
@@ -53,6 +54,7 @@ export function makeStateFolder(folder: string): void {
 export function tryLock(file: string): Disposable | undefined {
   let db: DatabaseSync | undefined;
   try {
+    makePrivate(file);
     db = new DatabaseSync(file, { timeout: 0 });
     db.exec('BEGIN EXCLUSIVE');
     const held = db;

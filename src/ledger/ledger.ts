@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { GeodeError, isGeodeError, reasonOf } from '../core/errors.ts';
 import { Connection, type ConnectionOptions, isDiskFull, type Sql } from './connection.ts';
@@ -32,7 +32,6 @@ export class Ledger implements Disposable {
     // Who looks at it without being the host has it for a moment when it is closed.
     this.#connection = this.#open({ timeoutMs: 1_000 });
     this.read(() => {
-      chmodSync(file, 0o600);
       // NORMAL: the death of the process loses nothing; after a power cut reality says what the last moments were.
       const synchronous = access === 'durable' ? 'FULL' : 'NORMAL';
       this.#connection.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${synchronous};
