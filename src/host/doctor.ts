@@ -22,6 +22,7 @@ export async function checkMachine(
     await folderCheck('state folder', sandbox.state_dir, leastFreeBytes),
     await folderCheck('run folder', sandbox.run_dir, 0),
     ...(await Promise.all(runtimes)),
+    ...probed.flatMap(limitsCheck),
     isolationCheck(probed),
   ];
 }
@@ -66,6 +67,21 @@ async function runtimeCheck(
     const fix = isGeodeError(error) ? error.hint : undefined;
     return { name, state: 'problem', found: reasonOf(error), fix: fix ?? 'See the message.' };
   }
+}
+
+/** Limits that the kernel does not hold. A control group of this user's own would change that. */
+function limitsCheck({ runtime: { name }, found }: ProbedRuntime): readonly MachineCheck[] {
+  if (!found.available || found.capabilities.softLimits.length === 0) return [];
+  const { limits, softLimits } = found.capabilities;
+  const cpus = limits.cpus ? '' : '; CPUs are not limited';
+  return [
+    {
+      name: `${name} limits`,
+      state: 'warning',
+      found: `soft for ${softLimits.join(' and ')}: the guest counts, because this user has no control group of its own${cpus}`,
+      fix: 'Start the host in a group that is delegated to it: systemd-run --user --scope -p Delegate=yes geode gateway',
+    },
+  ];
 }
 
 function isolationCheck(probed: readonly ProbedRuntime[]): MachineCheck {
