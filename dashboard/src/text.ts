@@ -99,6 +99,7 @@ export const text = {
     },
     limit: 'limit',
     noLimit: 'no limit',
+    soft: '(soft)',
     noUsage: 'No figures yet: they come while the sandbox runs.',
     notRunning: 'The sandbox does not run. Start it to see this.',
     labels: 'Labels',

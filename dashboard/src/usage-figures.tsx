@@ -33,5 +33,6 @@ export function figureText(usage: Usage, figure: Figure): string {
   const isBytes = figure === 'memoryBytes' || figure === 'diskBytes';
   const shown = (value: number) =>
     isBytes ? bytesText(value) : figure === 'cpus' ? value.toFixed(2) : String(value);
-  return `${shown(found.used)} / ${found.limit === null ? text.sandboxes.noLimit : shown(found.limit)}`;
+  const soft = 'soft' in found && found.soft ? ` ${text.sandboxes.soft}` : '';
+  return `${shown(found.used)} / ${found.limit === null ? text.sandboxes.noLimit : shown(found.limit) + soft}`;
 }

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { approvalDecisions, approvalKinds } from '../core/approval.ts';
 import { egressModes } from '../core/egress.ts';
+import { softLimitNames } from '../core/limits.ts';
 import { solveOutcomes } from '../core/solve.ts';
 import { problemEvent } from './problem.ts';
 import { gradeSchema, runtimeSchema } from './sandboxes.ts';
@@ -9,6 +10,9 @@ import { gradeSchema, runtimeSchema } from './sandboxes.ts';
 const capabilitiesSchema = z.object({
   isolation: z.boolean(),
   limits: z.object({ memory: z.boolean(), cpus: z.boolean(), pids: z.boolean(), disk: z.boolean() }),
+  soft_limits: z
+    .array(z.enum(softLimitNames))
+    .describe('Limits that the guest holds by counting, because the host has no control group for them.'),
   images: z.boolean(),
   networks: z.array(z.string()),
   mounts: z.boolean(),

@@ -158,12 +158,16 @@ export const removedSchema = z
 
 const part = z.object({ used: z.number(), limit: z.number().nullable() });
 
+const counted = part.extend({
+  soft: z.boolean().describe('The guest holds the limit by counting: it may be exceeded for a moment.'),
+});
+
 const usageSchema = z
   .object({
     at: z.number(),
     cpus: part.describe('Processors in use since the usage before: 1.5 is one and a half.'),
-    memory_bytes: part,
-    pids: part.describe('Tasks, threads included.'),
+    memory_bytes: counted,
+    pids: counted.describe('Tasks, threads included.'),
     disk_bytes: z.object({ used: z.number(), limit: z.number() }).nullable(),
     processes: z.number(),
     oom_kills: z.number(),

@@ -27,6 +27,10 @@ export const defaultMostLimits = {
   diskBytes: 64 * 1024 ** 3,
 } as const satisfies Limits;
 
+/** Limits that the guest can hold by counting, where no control group does. */
+export const softLimitNames = ['memory', 'pids'] as const;
+export type SoftLimit = (typeof softLimitNames)[number];
+
 const limitNames = ['memoryBytes', 'cpus', 'pids', 'openFiles', 'diskBytes'] as const;
 type LimitName = (typeof limitNames)[number];
 

@@ -4,7 +4,7 @@ import type { Denial, EgressSpec } from './egress.ts';
 import type { GeodeError } from './errors.ts';
 import type { Files } from './files.ts';
 import type { Journals } from './journal.ts';
-import type { Limits } from './limits.ts';
+import type { Limits, SoftLimit } from './limits.ts';
 import type { Command, ExecOptions, ExecResult, Process, ProcessList, SignalName } from './process.ts';
 import type { RuntimeName, SandboxFacts } from './runtime.ts';
 import type { Activity, Grade, Metrics, SandboxSpec, Workspace } from './sandbox.ts';
@@ -95,6 +95,7 @@ export interface PersistentSandbox extends Omit<Workspace, 'exec' | 'spawn'> {
   readonly runtime: string;
   readonly grade: Grade;
   readonly limits: Limits;
+  readonly softLimits: readonly SoftLimit[];
   readonly rootFiles: Files;
   readonly journals: Journals;
   readonly activity: Activity;

@@ -1,6 +1,7 @@
 import type { Cancel } from './cancel.ts';
 import type { Images } from './images.ts';
 import type { Journals } from './journal.ts';
+import type { SoftLimit } from './limits.ts';
 import type { Grade, Network, Sandbox, SandboxSpec } from './sandbox.ts';
 import type { WorkspacePlace } from './snapshots.ts';
 
@@ -21,6 +22,11 @@ export interface Capabilities {
     /** Of the workspace. What else is writable in a sandbox is in memory, or the image's with `rootAccess`. */
     readonly disk: boolean;
   };
+  /**
+   * Soft limits: the guest holds them by counting and killing, because this host has no control group for them. A
+   * sandbox may exceed them for a moment. Empty where the kernel holds all of `limits`.
+   */
+  readonly softLimits: readonly SoftLimit[];
   readonly images: boolean;
   readonly networks: readonly Network[];
   readonly mounts: boolean;

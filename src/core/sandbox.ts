@@ -4,7 +4,7 @@ import type { Hatch } from './egress.ts';
 import type { GeodeError } from './errors.ts';
 import type { Files } from './files.ts';
 import type { Journals } from './journal.ts';
-import type { Limits } from './limits.ts';
+import type { Limits, SoftLimit } from './limits.ts';
 import type { Command, ExecOptions, ExecResult, Process, ProcessList, SignalName } from './process.ts';
 import type { ToolDoor } from './tools.ts';
 
@@ -70,6 +70,8 @@ export interface Sandbox extends Workspace, AsyncDisposable {
   readonly runtime: string;
   readonly grade: Grade;
   readonly limits: Limits;
+  /** Limits that the guest holds by counting, see `Capabilities.softLimits`. */
+  readonly softLimits: readonly SoftLimit[];
   /** The whole file system of the sandbox, as far as its user may go. */
   readonly rootFiles: Files;
   /** A folder outside of the workdir whose files go with the sandbox. */

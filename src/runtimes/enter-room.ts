@@ -56,6 +56,7 @@ export async function enterRoom(
     runtime: walls.name,
     grade,
     limits,
+    softLimits: record.softLimits ?? [],
     workdir,
     scratch: walls.scratch?.(room) ?? '/tmp',
     env,

@@ -7,7 +7,7 @@ import type { Hatch } from '../core/egress.ts';
 import { GeodeError } from '../core/errors.ts';
 import type { Files } from '../core/files.ts';
 import type { Journals } from '../core/journal.ts';
-import type { Limits } from '../core/limits.ts';
+import type { Limits, SoftLimit } from '../core/limits.ts';
 import type { Command, ExecOptions, ExecResult, Process, ProcessList, SignalName } from '../core/process.ts';
 import type { RuntimeName } from '../core/runtime.ts';
 import type { Activity, Freezer, Grade, Metrics, Sandbox } from '../core/sandbox.ts';
@@ -32,6 +32,7 @@ export interface OpenRoom {
   readonly runtime: RuntimeName;
   readonly grade: Grade;
   readonly limits: Limits;
+  readonly softLimits: readonly SoftLimit[];
   readonly workdir: string;
   readonly scratch: string;
   readonly env: Readonly<Record<string, string>>;
@@ -74,6 +75,9 @@ export class GuestSandbox implements Sandbox {
   }
   get limits(): Limits {
     return this.#room.limits;
+  }
+  get softLimits(): readonly SoftLimit[] {
+    return this.#room.softLimits;
   }
   get workdir(): string {
     return this.#room.workdir;

@@ -29,6 +29,7 @@ export function newRecord(runtime: RuntimeName, room: Room, spec: CheckedSpec, p
     secret: newSecret(),
     grade: plan.grade,
     limits: spec.limits,
+    softLimits: [...spec.softLimits],
     leaseMs: spec.leaseMs,
     workdir: plan.workdir,
     env: plan.env,

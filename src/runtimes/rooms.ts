@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { z } from 'zod';
 import { GeodeError, reasonOf } from '../core/errors.ts';
-import type { Limits } from '../core/limits.ts';
+import { type Limits, softLimitNames } from '../core/limits.ts';
 import { replaceFile } from '../core/replace-file.ts';
 import { runtimeNames } from '../core/runtime.ts';
 import { grades, networks, type SandboxSpec } from '../core/sandbox.ts';
@@ -22,6 +22,8 @@ const recordSchema = z.object({
   secret: z.string(),
   grade: z.enum(grades),
   limits: z.object({ memoryBytes: limit, cpus: limit, pids: limit, openFiles: limit, diskBytes: limit }),
+  /** Limits that the guest holds by counting; left out by older versions, which had none. */
+  softLimits: z.array(z.enum(softLimitNames)).optional(),
   leaseMs: z.number(),
   workdir: z.string(),
   env: z.record(z.string(), z.string()),

@@ -1,5 +1,5 @@
 import { GeodeError } from '../core/errors.ts';
-import { checkLimits, defaultLimits, type Limits } from '../core/limits.ts';
+import { checkLimits, defaultLimits, type Limits, type SoftLimit } from '../core/limits.ts';
 import { variableName } from '../core/process.ts';
 import type { Available, RuntimeName } from '../core/runtime.ts';
 import { type Grade, isAtLeast, type SandboxSpec } from '../core/sandbox.ts';
@@ -19,6 +19,8 @@ export const usualHome = '/home/user';
 /** A spec with every default filled in and every field known to be enforceable. */
 export interface CheckedSpec extends SandboxSpec {
   readonly limits: Limits;
+  /** Limits that the guest holds by counting. */
+  readonly softLimits: readonly SoftLimit[];
   readonly env: Readonly<Record<string, string>>;
   readonly leaseMs: number;
 }
@@ -66,10 +68,13 @@ export function checkSpec(runtime: RuntimeName, { capabilities }: Available, spe
         'Set the limit to null, or choose another runtime.',
       );
   }
+  const filled = fillLimits(limits, capabilities.limits);
+  const values = { memory: filled.memoryBytes, pids: filled.pids };
   return {
     ...spec,
     env: checkEnv(spec.env ?? {}),
-    limits: fillLimits(limits, capabilities.limits),
+    limits: filled,
+    softLimits: capabilities.softLimits.filter((name) => values[name] != null),
     leaseMs: checkLease(spec.leaseMs),
   };
 }

@@ -9,9 +9,9 @@ export interface Usage {
   readonly at: number;
   /** Processors in use since the usage before: 1.5 is one and a half. `limit` is null where there is none. */
   readonly cpus: { readonly used: number; readonly limit: number | null };
-  readonly memoryBytes: { readonly used: number; readonly limit: number | null };
-  /** Tasks, threads included. */
-  readonly pids: { readonly used: number; readonly limit: number | null };
+  readonly memoryBytes: { readonly used: number; readonly limit: number | null; readonly soft: boolean };
+  /** Tasks, threads included. A soft limit is held by the guest, which counts: it may be exceeded for a moment. */
+  readonly pids: { readonly used: number; readonly limit: number | null; readonly soft: boolean };
   /** Of the workspace; null where it has no file system of its own. */
   readonly diskBytes: { readonly used: number; readonly limit: number } | null;
   /** Besides the guest. */
@@ -19,7 +19,7 @@ export interface Usage {
   readonly oomKills: number;
 }
 
-type Measured = Pick<Sandbox, 'metrics' | 'limits'>;
+type Measured = Pick<Sandbox, 'metrics' | 'limits' | 'softLimits'>;
 
 /**
  * The usage of a sandbox, again and again: the first after one period, since a share of time needs two looks.
@@ -60,13 +60,17 @@ async function look(sandbox: Measured, cancel: Cancel): Promise<Look | 'paused' 
   }
 }
 
-function usageBetween(before: Look, { at, ticks, metrics }: Look, { limits }: Measured): Usage {
+function usageBetween(before: Look, { at, ticks, metrics }: Look, { limits, softLimits }: Measured): Usage {
   const usedMs = Math.max(metrics.cpuMs - before.metrics.cpuMs, 0);
   return {
     at,
     cpus: { used: usedMs / Math.max(ticks - before.ticks, 1), limit: limits.cpus ?? null },
-    memoryBytes: { used: metrics.memoryBytes, limit: limits.memoryBytes ?? null },
-    pids: { used: metrics.pids, limit: limits.pids ?? null },
+    memoryBytes: {
+      used: metrics.memoryBytes,
+      limit: limits.memoryBytes ?? null,
+      soft: softLimits.includes('memory'),
+    },
+    pids: { used: metrics.pids, limit: limits.pids ?? null, soft: softLimits.includes('pids') },
     diskBytes:
       metrics.disk === null ? null : { used: metrics.disk.usedBytes, limit: metrics.disk.limitBytes },
     processes: metrics.processes,

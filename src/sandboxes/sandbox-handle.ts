@@ -16,7 +16,7 @@ export function handleOf({ user, chat, spec }: SandboxRow, held: AttachedSandbox
         `The files of sandbox ${id} are not on this host: nothing can be undone.`,
       );
   };
-  const { id, runtime, grade, limits, workdir, files, rootFiles, journals, env, tools } = sandbox;
+  const { id, runtime, grade, limits, softLimits, workdir, files, rootFiles, journals, env, tools } = sandbox;
   const inside = (command: Command): Command => {
     const added = { ...held.hatch?.env, ...spec.env, ...held.toolEnv() };
     return Object.keys(added).length === 0 ? command : { ...command, env: { ...added, ...command.env } };
@@ -28,6 +28,7 @@ export function handleOf({ user, chat, spec }: SandboxRow, held: AttachedSandbox
     runtime,
     grade,
     limits,
+    softLimits,
     workdir,
     files,
     rootFiles,

@@ -8,7 +8,8 @@ import { describe, expect, inject, it } from 'vitest';
 import type { RuntimeName } from '../../src/core/runtime.ts';
 import { isOrphan } from '../../src/pool/host-mark.ts';
 import { reap } from '../../src/pool/reap.ts';
-import { cgroupIds, cgroupVersion } from '../../src/runtimes/bubblewrap/cgroups.ts';
+import { findCgroups } from '../../src/runtimes/bubblewrap/cgroup-home.ts';
+import { cgroupIds } from '../../src/runtimes/bubblewrap/cgroups.ts';
 import { allRuntimes } from '../../src/runtimes/index.ts';
 import { roomOf } from '../../src/runtimes/rooms.ts';
 import { fixture, optionsIn, testOptions, type World } from '../contracts/harness.ts';
@@ -70,14 +71,14 @@ describe('RUN-6: hosts that are killed at any moment', () => {
         expect(finished).toBeGreaterThanOrEqual(Math.floor(crashes / 2));
         console.log(`${title}: ${finished} runs, ${crashes} crashes, ${reaped.length} sandboxes reaped`);
         const runtime = runtimes.find((candidate) => candidate.name === name);
-        const version = await cgroupVersion();
+        const home = await findCgroups();
         expect({
           traces: (await runtime?.traces())?.filter((id) => reaped.includes(id)),
           folders: [
             ...entries(`${folder}/state/sandboxes`),
             ...entries(dirname(roomOf(options, 'any').runFolder)),
           ],
-          groups: version === undefined ? [] : await cgroupIds(version, options),
+          groups: home === undefined ? [] : await cgroupIds(home, options),
           processes: processesNaming(folder),
         }).toEqual({ traces: [], folders: [], groups: [], processes: [] });
         await rm(folder, { recursive: true });

@@ -26,6 +26,7 @@ type initOptions struct {
 	// user is whom the guest becomes before anything else: walls built by root need not be lived in as root.
 	user    string
 	leaseMs int64
+	soft    processes.SoftLimits
 }
 
 // runInit is the guest proper. It returns when it was told to stop or its lease is over, and then nothing
@@ -41,6 +42,8 @@ func runInit(options initOptions) error {
 	if err != nil {
 		return err
 	}
+	spawn.LimitTasks(options.soft.PIDs)
+	table.HoldSoftly(options.soft)
 	table.Reap()
 
 	stop := make(chan os.Signal, 1)

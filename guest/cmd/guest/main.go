@@ -21,6 +21,7 @@ var version = "0.0.0-dev"
 
 const usage = `usage:
   guest init (--dial SOCKET | --listen SOCKET) [--cgroup DIR] [--lease MS] [--user UID:GID]
+             [--soft-memory BYTES] [--soft-pids N]
   guest bridge [--peer PID] SOCKET
   guest mcp [SOCKET]
   guest version
@@ -50,8 +51,10 @@ func run(args []string, stdout, stderr io.Writer) int {
 		flags.StringVar(&options.listen, "listen", "", "")
 		flags.StringVar(&options.cgroup, "cgroup", "", "")
 		flags.StringVar(&options.user, "user", "", "")
+		flags.Int64Var(&options.soft.MemoryBytes, "soft-memory", 0, "")
+		flags.Int64Var(&options.soft.PIDs, "soft-pids", 0, "")
 		flags.Int64Var(&options.leaseMs, "lease", defaultLeaseMs, "")
-		if flags.Parse(args[1:]) != nil || flags.NArg() != 0 || (options.dial == "") == (options.listen == "") || options.leaseMs < 0 {
+		if flags.Parse(args[1:]) != nil || flags.NArg() != 0 || (options.dial == "") == (options.listen == "") || options.leaseMs < 0 || options.soft.MemoryBytes < 0 || options.soft.PIDs < 0 {
 			fmt.Fprint(stderr, usage)
 			return 2
 		}

@@ -79,10 +79,7 @@ func (j *Journal) Append(kind Kind, chunk *[chunkSize]byte, n int) {
 		chunks.Put(chunk)
 		return
 	}
-	if len(j.runs) == 0 || j.runs[len(j.runs)-1].kind != kind {
-		j.runs = append(j.runs, run{j.end, kind})
-		j.charge(runCost)
-	}
+	j.begin(kind)
 	if n >= adoptFrom {
 		j.blocks = append(j.blocks, &block{start: j.end, bytes: chunk[:n], chunk: chunk})
 		j.charge(chunkSize)
@@ -92,6 +89,27 @@ func (j *Journal) Append(kind Kind, chunk *[chunkSize]byte, n int) {
 	}
 	j.end += uint64(n)
 	j.changed.Broadcast()
+}
+
+// Note adds words of the guest's own to stderr. It never waits: they are lost where there is no room for them.
+func (j *Journal) Note(words string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.closed || j.exit != nil || j.full() {
+		return
+	}
+	j.begin(KindStderr)
+	j.copyIn([]byte(words))
+	j.end += uint64(len(words))
+	j.changed.Broadcast()
+}
+
+// begin starts a run of this kind, unless the last one is.
+func (j *Journal) begin(kind Kind) {
+	if len(j.runs) == 0 || j.runs[len(j.runs)-1].kind != kind {
+		j.runs = append(j.runs, run{j.end, kind})
+		j.charge(runCost)
+	}
 }
 
 func (j *Journal) full() bool {

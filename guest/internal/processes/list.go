@@ -144,7 +144,7 @@ func (t *Table) Metrics() Metrics {
 	metrics := Metrics{
 		GuestRSSBytes: guest.ResidentPages * page,
 		UptimeMs:      time.Since(guestStart).Milliseconds(),
-		PIDs:          1,
+		PIDs:          max(guest.Threads, 1),
 		MemoryBytes:   guest.ResidentPages * page,
 	}
 	var usage syscall.Rusage
@@ -154,7 +154,7 @@ func (t *Table) Metrics() Metrics {
 		}
 	}
 	for _, process := range table.Below(os.Getpid()) {
-		metrics.PIDs++
+		metrics.PIDs += process.Threads
 		metrics.Processes++
 		metrics.MemoryBytes += process.ResidentPages * page
 		metrics.CPUMs += float64(process.CPUTicks * ticksToMs)
@@ -168,7 +168,7 @@ func (t *Table) Metrics() Metrics {
 	if pids, ok := t.Group.PIDs(); ok {
 		metrics.PIDs = pids
 	}
-	metrics.OOMKills, _ = t.Group.OOMKills()
+	metrics.OOMKills, _ = t.oomKills()
 	t.mu.Lock()
 	workdir := t.defaults.Workdir
 	t.mu.Unlock()

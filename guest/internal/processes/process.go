@@ -36,7 +36,7 @@ type Process struct {
 
 // begin notes what the exit record is measured from.
 func (p *Process) begin() {
-	p.oomKillsBefore, _ = p.table.Group.OOMKills()
+	p.oomKillsBefore, _ = p.table.oomKills()
 	p.started = time.Now()
 }
 
@@ -85,11 +85,11 @@ func (p *Process) conclude() {
 	}
 }
 
-// wasOOMKilled says whether the memory limit killed a process of this command. The kernel counts victims
+// wasOOMKilled says whether the memory limit killed a process of this command. Victims are counted
 // for the whole sandbox only; so the count must have risen during the command's life, and either nothing
 // else ran then, or the command's end looks like it: SIGKILL from someone else, or a shell's 137 for it.
 func (p *Process) wasOOMKilled() bool {
-	after, counted := p.table.Group.OOMKills()
+	after, counted := p.table.oomKills()
 	if !counted || after <= p.oomKillsBefore || p.killed.Load() {
 		return false
 	}

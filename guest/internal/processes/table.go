@@ -29,6 +29,7 @@ type Table struct {
 	// when that cannot be told.
 	orphans  map[int][]*Process
 	prepared *prepared
+	soft     *softWatch // nil without soft limits
 	stopping bool
 }
 
@@ -140,6 +141,7 @@ func (t *Table) launch(p *Process, command *spawn.Command, enter func(*Process))
 	p.PID = pid
 	t.running[pid] = p
 	enter(p)
+	t.soft.nudge()
 	return nil
 }
 

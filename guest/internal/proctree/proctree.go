@@ -16,6 +16,7 @@ type Process struct {
 	Name                 string
 	CPUTicks             uint64
 	ResidentPages        int64
+	Threads              int64
 }
 
 // Alive says whether a process can still do something: zombies cannot.
@@ -128,6 +129,7 @@ func parse(line []byte) (Process, bool) {
 		Name:          string(line[open+1 : end]),
 		CPUTicks:      uint64(number(11)) + uint64(number(12)),
 		ResidentPages: number(21),
+		Threads:       number(17),
 	}, true
 }
 

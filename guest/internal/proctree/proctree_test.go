@@ -10,7 +10,7 @@ func TestParseTakesAnyName(t *testing.T) {
 	const rest = " S 1 7 8 0 -1 4194560 1 2 3 4 50 60 0 0 20 0 1 0 100 200 300 0\n"
 	for _, name := range []string{"sh", ") S 9 9 (", "a b\nc", ""} {
 		process, ok := parse([]byte("42 (" + name + ")" + rest))
-		want := Process{PID: 42, Parent: 1, Session: 8, State: 'S', Name: name, CPUTicks: 110, ResidentPages: 300}
+		want := Process{PID: 42, Parent: 1, Session: 8, State: 'S', Name: name, CPUTicks: 110, ResidentPages: 300, Threads: 1}
 		if !ok || process != want {
 			t.Errorf("%q: %+v, %v", name, process, ok)
 		}

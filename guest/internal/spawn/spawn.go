@@ -15,7 +15,6 @@ import (
 	"unsafe"
 
 	"geode/guest/internal/fault"
-	"geode/guest/internal/nofile"
 )
 
 // DefaultPath is where programs are looked for when a command's environment has no PATH.
@@ -116,10 +115,7 @@ func prepare(command *Command) (*child, error) {
 		made.identity, made.uid, made.gid = true, uintptr(identity.UID), uintptr(identity.GID)
 		made.groups = identity.Groups
 	}
-	if nofile.Original[1] != 0 {
-		made.limits = append(made.limits, Limit{syscall.RLIMIT_NOFILE, nofile.Original})
-	}
-	made.limits = append(made.limits, command.Limits...)
+	made.limits = append(ownLimits(), command.Limits...)
 	if protection.privileged {
 		made.oomScore = protection.commandScore
 		made.oomPath, _ = syscall.BytePtrFromString("/proc/self/oom_score_adj")
@@ -218,14 +214,11 @@ func explain(command *Command, failed failure) error {
 }
 
 func limitName(command *Command, index uint32) string {
-	own := int(index)
-	if nofile.Original[1] != 0 {
-		own--
+	limits := append(ownLimits(), command.Limits...)
+	if int(index) >= len(limits) {
+		return "unknown"
 	}
-	if own < 0 || own >= len(command.Limits) {
-		return "nofile"
-	}
-	return command.Limits[own].String()
+	return limits[index].String()
 }
 
 // CloseOnExec marks every descriptor that the guest inherited, so that no command inherits it in turn.

@@ -20,14 +20,14 @@ export function overviewLines(facts: StatusFacts, limits: ShownLimits, shell: st
       ? [
           found.name === runtime ? `* ${found.name}` : `  ${found.name}`,
           found.grade,
-          `${found.version}${unlimited(found)}`,
+          `${found.version}${weaknesses(found)}`,
         ]
       : [`  ${found.name}`, '-', `not available: ${found.reason}. ${found.fix}`],
   );
   return [
     ...table([['  RUNTIME', 'GRADE', ''], ...rows]),
     '',
-    `Limits of a sandbox, where they can be enforced: memory ${size(limits.memory)}, CPUs ${shown(limits.cpus)}, processes ${shown(limits.pids)}, disk ${size(limits.disk)}.`,
+    `Limits of a sandbox, where the runtime can hold them: memory ${size(limits.memory)}, CPUs ${shown(limits.cpus)}, processes ${shown(limits.pids)}, disk ${size(limits.disk)}.`,
     `Command policy: ${shell}`,
     hostText(facts.host),
     ...providerLines(facts),
@@ -82,9 +82,10 @@ function channelRow({ channel, state, since, lastError }: StatusFacts['channels'
   return [`  ${channel}`, now, lastError === null ? '' : `last error: ${printableLine(lastError)}`];
 }
 
-function unlimited({ capabilities }: Available): string {
-  const missing = Object.entries(capabilities.limits).flatMap(([name, can]) => (can ? [] : [name]));
-  return missing.length === 0 ? '' : `; cannot limit ${missing.join(', ')} here`;
+function weaknesses({ capabilities: { limits, softLimits } }: Available): string {
+  const missing = Object.entries(limits).flatMap(([name, can]) => (can ? [] : [name]));
+  const soft = softLimits.length === 0 ? '' : `; limits ${softLimits.join(', ')} softly (geode doctor)`;
+  return `${soft}${missing.length === 0 ? '' : `; cannot limit ${missing.join(', ')} here`}`;
 }
 
 function size(bytes: number | null): string {

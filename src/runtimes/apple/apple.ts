@@ -140,6 +140,7 @@ async function probe(options: RuntimeOptions, container: Run): Promise<Available
     capabilities: {
       isolation: true,
       limits: { memory: true, cpus: true, pids: false, disk: false },
+      softLimits: [],
       images: true,
       networks: ['none'],
       mounts: true,

@@ -21,6 +21,12 @@ const systemFiles = [
 
 const sharedMemoryBytes = 64 * 1024 ** 2;
 
+/** Limits that no control group holds; null: none. */
+export interface SoftBounds {
+  readonly memoryBytes: number | null | undefined;
+  readonly pids: number | null | undefined;
+}
+
 export interface BubblewrapRoom {
   readonly workspace: string;
   readonly linkFolder: string;
@@ -29,6 +35,7 @@ export interface BubblewrapRoom {
   readonly guest: string;
   /** A control group whose counters the guest may read. */
   readonly cgroup: string | undefined;
+  readonly soft: SoftBounds;
   readonly mounts: readonly Required<Mount>[];
   /** A filter waits on descriptor 4. */
   readonly seccomp: boolean;
@@ -91,6 +98,8 @@ export async function bubblewrapArguments(room: BubblewrapRoom): Promise<readonl
     ...['--remount-ro', '/', '--chdir', '/', '--', '/.geode/guest', 'init', ...init],
     ...(room.cgroup === undefined ? [] : ['--cgroup', '/.geode/cgroup']),
     ...(room.asRoot ? ['--user', `${uid}:${gid}`] : []),
+    ...(room.soft.memoryBytes == null ? [] : ['--soft-memory', String(room.soft.memoryBytes)]),
+    ...(room.soft.pids == null ? [] : ['--soft-pids', String(room.soft.pids)]),
   ];
 }
 

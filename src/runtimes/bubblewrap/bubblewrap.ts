@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { softLimitNames } from '../../core/limits.ts';
 import type { Available, Runtime, Unavailable } from '../../core/runtime.ts';
 import { socketDialer } from '../../link/dial.ts';
 import { noAccounts, userName, withUser, writeAccounts } from '../accounts.ts';
@@ -15,19 +16,12 @@ import type { RuntimeOptions } from '../options.ts';
 import type { Room } from '../rooms.ts';
 import { runtimeOf } from '../runtime-of.ts';
 import { seccompFilter } from '../seccomp/filter.ts';
-import { workdir } from '../spec.ts';
-import { bubblewrapArguments, systemArguments } from './arguments.ts';
-import {
-  cgroupFolders,
-  cgroupIds,
-  cgroupVersion,
-  freezerFolder,
-  groupOf,
-  makeCgroup,
-  memoryFolder,
-  removeCgroup,
-} from './cgroups.ts';
+import { type CheckedSpec, workdir } from '../spec.ts';
+import { bubblewrapArguments, type SoftBounds, systemArguments } from './arguments.ts';
+import { type CgroupHome, findCgroups } from './cgroup-home.ts';
+import { cgroupIds, cgroupOf, makeCgroup, removeCgroup } from './cgroups.ts';
 import { frostOf, isFrozen } from './freezing.ts';
+import { whyNoNamespaces } from './why-no-namespaces.ts';
 
 /** Whom commands run as on the host's disk when the host itself is root and has no user for each sandbox. */
 const unprivilegedUser = { uid: 61_000, gid: 61_000 };
@@ -39,11 +33,17 @@ const path = '/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin';
 export function bubblewrapRuntime(options: RuntimeOptions): Runtime {
   const asRoot = options.uid === 0;
   const user = asRoot ? unprivilegedUser : insideUser;
-  const group = ({ id }: Room) => groupOf(options, id);
+  // Asked once: looking may move this host into a group of its own.
+  let found: Promise<CgroupHome | undefined> | undefined;
+  const cgroups = () => {
+    found ??= findCgroups();
+    return found;
+  };
+  const cgroup = async (room: Room) => cgroupOf(await cgroups(), options, room);
   return runtimeOf(
     {
       name: 'bubblewrap',
-      probe: (signal) => probe(options, signal),
+      probe: async (signal) => probe(options, await cgroups(), signal),
       async plan(_room, spec) {
         await checkOpenFiles('bubblewrap', options, spec);
         await checkMounts(spec.mounts ?? [], options.mounts);
@@ -58,8 +58,8 @@ export function bubblewrapRuntime(options: RuntimeOptions): Runtime {
         };
       },
       async build(room, spec, plan) {
-        const version = await cgroupVersion();
-        if (version !== undefined) await makeCgroup(version, group(room), spec.limits);
+        const home = await cgroups();
+        const made = home && (await makeCgroup(home, options, room, spec.limits));
         const guest = await findGuest(options);
         // The machine's own accounts are nobody's business in there.
         const etcFolder = await writeAccounts(room.runFolder, withUser(noAccounts, plan.user));
@@ -71,7 +71,8 @@ export function bubblewrapRuntime(options: RuntimeOptions): Runtime {
           linkFolder: room.linkFolder,
           etcFolder,
           guest: guest.path,
-          cgroup: version === undefined ? undefined : memoryFolder(version, group(room)),
+          cgroup: made?.counters,
+          soft: softOf(spec),
           mounts: await checkMounts(spec.mounts ?? [], options.mounts),
           seccomp: filter !== undefined,
           tmpBytes: Math.min(spec.limits.memoryBytes ?? defaultTmpBytes, defaultTmpBytes),
@@ -84,7 +85,7 @@ export function bubblewrapRuntime(options: RuntimeOptions): Runtime {
           cwd: '/',
           env: { PATH: options.path },
           wordsFile: room.words,
-          joinCgroups: version === undefined ? [] : await cgroupFolders(version, group(room)),
+          joinCgroups: made?.folders ?? [],
           openFiles: spec.limits.openFiles ?? undefined,
           pidFromInfo: true,
           inheritFiles: filter === undefined ? [] : [filterFile],
@@ -94,27 +95,39 @@ export function bubblewrapRuntime(options: RuntimeOptions): Runtime {
       dialer: (room) => socketDialer(room.socket),
       async vital(room, handle) {
         const vital = await vitalOf(handle, room.words);
-        return vital.alive ? { alive: true, paused: await isFrozen(group(room)) } : vital;
+        return vital.alive ? { alive: true, paused: await isFrozen(await cgroup(room)) } : vital;
       },
-      frost: (room) => frostOf(group(room)),
+      frost: async (room) => frostOf(await cgroup(room)),
       async destroy(room, handle, signal) {
-        const version = await cgroupVersion();
+        const group = await cgroup(room);
         // A signal would wait for the thaw.
-        await (await frostOf(group(room)))?.resume(signal).catch(() => {});
+        await (await frostOf(group))?.resume(signal).catch(() => {});
         if (handle === '') await endLeftProcesses(room);
         else await endProcess(handle);
-        if (version !== undefined) await removeCgroup(version, group(room));
+        if (group !== undefined) await removeCgroup(group);
       },
       async traces() {
-        const version = await cgroupVersion();
-        return version === undefined ? [] : cgroupIds(version, options);
+        const home = await cgroups();
+        return home === undefined ? [] : cgroupIds(home, options);
       },
     },
     options,
   );
 }
 
-async function probe(options: RuntimeOptions, signal: AbortSignal): Promise<Available | Unavailable> {
+/** The limits that the guest holds by counting. */
+function softOf({ limits, softLimits }: CheckedSpec): SoftBounds {
+  return {
+    memoryBytes: softLimits.includes('memory') ? limits.memoryBytes : null,
+    pids: softLimits.includes('pids') ? limits.pids : null,
+  };
+}
+
+async function probe(
+  options: RuntimeOptions,
+  cgroups: CgroupHome | undefined,
+  signal: AbortSignal,
+): Promise<Available | Unavailable> {
   if (options.platform !== 'linux') {
     return {
       available: false,
@@ -138,14 +151,9 @@ async function probe(options: RuntimeOptions, signal: AbortSignal): Promise<Avai
     () => undefined,
     (error: { stderr?: string }) => (error.stderr ?? '').trim() || 'it failed without a word',
   );
-  if (refusal !== undefined) {
-    return {
-      available: false,
-      reason: `bwrap cannot make namespaces here (${refusal})`,
-      fix: 'Allow unprivileged user namespaces: sysctl kernel.unprivileged_userns_clone=1',
-    };
-  }
-  const canLimit = (await cgroupVersion()) !== undefined;
+  if (refusal !== undefined) return { available: false, ...(await whyNoNamespaces(refusal, options)) };
+  const { memory, cpu, pids, freezer } = cgroups?.folders ?? {};
+  const softLimits = softLimitNames.filter((name) => ({ memory, pids })[name] === undefined);
   return {
     available: true,
     grade: 'os',
@@ -153,17 +161,18 @@ async function probe(options: RuntimeOptions, signal: AbortSignal): Promise<Avai
     capabilities: {
       isolation: true,
       limits: {
-        memory: canLimit,
-        cpus: canLimit,
-        pids: canLimit,
+        memory: true,
+        cpus: cpu !== undefined,
+        pids: true,
         disk: (await whyNoDisks(options)) === undefined,
       },
+      softLimits,
       images: false,
       networks: ['none'],
       mounts: true,
       users: 'never',
       adoption: true,
-      pause: (await freezerFolder('')) !== undefined,
+      pause: freezer !== undefined,
     },
   };
 }

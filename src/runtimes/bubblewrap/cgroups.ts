@@ -1,63 +1,91 @@
-import { access, constants, mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
+/** The control group of one sandbox: its limits, and the folder that it is frozen in. */
+import { mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { z } from 'zod';
 import type { Limits } from '../../core/limits.ts';
 import { absent } from '../absent.ts';
 import { homeOf } from '../home.ts';
 import type { RuntimeOptions } from '../options.ts';
+import type { Room } from '../rooms.ts';
+import { type CgroupHome, type Controller, limiting, takeControllers } from './cgroup-home.ts';
 
-const root = '/sys/fs/cgroup';
 const periodUs = 100_000;
 const removeDeadlineMs = 5_000;
 
-export type CgroupVersion = 1 | 2;
+const sandboxCgroup = z.object({
+  version: z.union([z.literal(1), z.literal(2)]),
+  /** One in version 2, one for each controller in version 1. A process joins by writing itself into `cgroup.procs`. */
+  folders: z.array(z.string()),
+  /** The folder that counts memory kills; the guest reads it. */
+  counters: z.string().optional(),
+  /** The folder that its processes can be frozen in. */
+  freezer: z.string().optional(),
+});
+type SandboxCgroup = z.infer<typeof sandboxCgroup>;
 
 /** The sandbox's group below that of its installation. */
-export function groupOf(options: RuntimeOptions, id: string): string {
+function groupOf(options: Pick<RuntimeOptions, 'stateDir'>, id: string): string {
   return join(`geode-${homeOf(options)}`, id);
 }
 
-/** Which control groups this process may make, if any. */
-export async function cgroupVersion(): Promise<CgroupVersion | undefined> {
-  if (await isWritable(join(root, 'cgroup.subtree_control'))) return 2;
-  const all = await Promise.all(
-    ['memory', 'cpu', 'pids'].map((name) => isWritable(join(root, name, 'cgroup.procs'))),
-  );
-  return all.every(Boolean) ? 1 : undefined;
+function cgroupIn({ version, folders }: CgroupHome, group: string): SandboxCgroup {
+  const at = (name: Controller | 'freezer') => folders[name] && join(folders[name], group);
+  const all = [...limiting.map(at), at('freezer')].filter((folder) => folder !== undefined);
+  const counters = version === 2 ? all[0] : at('memory');
+  const freezer = at('freezer');
+  return {
+    version,
+    folders: [...new Set(all)],
+    ...(counters !== undefined && { counters }),
+    ...(freezer !== undefined && { freezer }),
+  };
 }
 
-/** The folders of a sandbox's group: one in version 2, one a controller in version 1. */
-export async function cgroupFolders(version: CgroupVersion, group: string): Promise<readonly string[]> {
-  if (version === 2) return [join(root, group)];
-  const freezer = (await freezerFolder(group))?.folder;
-  const limiting = ['memory', 'cpu', 'pids'].map((name) => join(root, name, group));
-  return freezer === undefined ? limiting : [...limiting, freezer];
-}
-
-/** The folder that a sandbox's processes can be frozen in, whether it is there yet or not. */
-export async function freezerFolder(
-  group: string,
-): Promise<{ readonly version: CgroupVersion; readonly folder: string } | undefined> {
-  const version = await cgroupVersion();
-  if (version === 2) return { version, folder: join(root, group) };
-  const canMake = version === 1 && (await isWritable(join(root, 'freezer', 'cgroup.procs')));
-  return canMake ? { version: 1, folder: join(root, 'freezer', group) } : undefined;
-}
-
-/** The folder that counts memory kills; the guest reads it. */
-export function memoryFolder(version: CgroupVersion, group: string): string {
-  return version === 2 ? join(root, group) : join(root, 'memory', group);
-}
-
-/** Makes the group with its limits. A process joins by writing itself into `cgroup.procs` of each folder. */
-export async function makeCgroup(version: CgroupVersion, group: string, limits: Limits): Promise<void> {
-  if (version === 2) {
-    await enableControllers(root);
-    await mkdir(join(root, dirname(group)), { recursive: true });
-    await enableControllers(join(root, dirname(group)));
+/** Makes the group with its limits, and notes beside the room's socket where it is: the next host may live elsewhere. */
+export async function makeCgroup(
+  home: CgroupHome,
+  options: Pick<RuntimeOptions, 'stateDir'>,
+  room: Room,
+  limits: Limits,
+): Promise<SandboxCgroup> {
+  const group = groupOf(options, room.id);
+  const made = cgroupIn(home, group);
+  await writeFile(noteOf(room), JSON.stringify(made), { mode: 0o600 });
+  if (home.version === 2) {
+    for (const folder of made.folders) {
+      await mkdir(dirname(folder), { recursive: true });
+      await takeControllers(dirname(folder), limiting);
+    }
   }
-  for (const folder of await cgroupFolders(version, group)) await makeFolder(folder);
-  for (const [path, value] of settings(version, group, limits)) await writeFile(path, value);
+  for (const folder of made.folders) await makeFolder(folder);
+  for (const [path, value] of settings(home, group, limits)) await writeFile(path, value);
+  return made;
+}
+
+const noteOf = ({ runFolder }: Pick<Room, 'runFolder'>) => join(runFolder, 'cgroup.json');
+
+/** The group that the room's processes are in: as it was noted, or where this host would make it. */
+export async function cgroupOf(
+  home: CgroupHome | undefined,
+  options: Pick<RuntimeOptions, 'stateDir'>,
+  room: Room,
+): Promise<SandboxCgroup | undefined> {
+  const note = await readFile(noteOf(room), 'utf8').catch(absent);
+  if (note !== undefined) {
+    const parsed = sandboxCgroup.safeParse(parse(note));
+    if (parsed.success) return parsed.data;
+  }
+  return home && cgroupIn(home, groupOf(options, room.id));
+}
+
+/** A host that was killed may have left half of it. */
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** The folder above goes with its last group, which may be at this moment. */
@@ -65,11 +93,16 @@ async function makeFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true }).catch(() => mkdir(folder, { recursive: true }));
 }
 
-function settings(version: CgroupVersion, group: string, limits: Limits): readonly [string, string][] {
-  const { memoryBytes, cpus, pids } = limits;
+function settings(
+  { version, folders }: CgroupHome,
+  group: string,
+  { memoryBytes, cpus, pids }: Limits,
+): readonly [string, string][] {
   const list: [string, string][] = [];
-  const set = (controller: string, file: string, value: string) =>
-    list.push([version === 2 ? join(root, group, file) : join(root, controller, group, file), value]);
+  const set = (controller: Controller, file: string, value: string) => {
+    const folder = folders[controller];
+    if (folder !== undefined) list.push([join(folder, group, file), value]);
+  };
   if (memoryBytes != null) {
     if (version === 2) {
       set('memory', 'memory.max', String(memoryBytes));
@@ -92,14 +125,14 @@ function settings(version: CgroupVersion, group: string, limits: Limits): readon
 }
 
 /** Ends whatever is still in the group; the kernel needs a moment until it lets the group go. */
-export async function removeCgroup(version: CgroupVersion, group: string): Promise<void> {
-  for (const folder of await cgroupFolders(version, group)) {
+export async function removeCgroup({ folders }: SandboxCgroup): Promise<void> {
+  for (const folder of folders) {
     const until = performance.now() + removeDeadlineMs;
     while (!(await gone(folder)) && performance.now() < until) {
       await killAll(folder);
       await delay(10);
     }
-    // The last one puts the lights out.
+    // The last sandbox takes the folder of the installation with it.
     await rmdir(dirname(folder)).catch(() => {});
   }
 }
@@ -124,23 +157,12 @@ async function gone(folder: string): Promise<boolean> {
   }
 }
 
-async function enableControllers(folder: string): Promise<void> {
-  const path = join(folder, 'cgroup.subtree_control');
-  const enabled = (await readFile(path, 'utf8')).split(/\s+/);
-  const missing = ['memory', 'cpu', 'pids'].filter((name) => !enabled.includes(name));
-  if (missing.length > 0) await writeFile(path, missing.map((name) => `+${name}`).join(' '));
-}
-
-async function isWritable(path: string): Promise<boolean> {
-  return access(path, constants.W_OK).then(
-    () => true,
-    () => false,
-  );
-}
-
 /** The sandboxes of this installation that have a group, for telling leftovers. */
-export async function cgroupIds(version: CgroupVersion, options: RuntimeOptions): Promise<readonly string[]> {
-  const folders = await cgroupFolders(version, groupOf(options, ''));
+export async function cgroupIds(
+  home: CgroupHome,
+  options: Pick<RuntimeOptions, 'stateDir'>,
+): Promise<readonly string[]> {
+  const { folders } = cgroupIn(home, groupOf(options, ''));
   const entries = await Promise.all(
     folders.map(async (folder) => (await readdir(folder, { withFileTypes: true }).catch(absent)) ?? []),
   );

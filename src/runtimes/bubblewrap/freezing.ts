@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { GeodeError } from '../../core/errors.ts';
 import { absent } from '../absent.ts';
 import type { Frost } from '../freezer.ts';
-import { freezerFolder } from './cgroups.ts';
+import type { cgroupOf } from './cgroups.ts';
 
 const lookEveryMs = 2;
 
@@ -20,9 +20,11 @@ const versions = {
   2: { file: 'cgroup.freeze', paused: '1', running: '0', truth: 'cgroup.events', frozen: /^frozen 1$/m },
 } as const;
 
+type SandboxCgroup = Awaited<ReturnType<typeof cgroupOf>>;
+
 /** Undefined where the sandbox's group cannot be frozen. */
-export async function frostOf(name: string): Promise<Frost | undefined> {
-  const group = await freezerOf(name);
+export async function frostOf(cgroup: SandboxCgroup): Promise<Frost | undefined> {
+  const group = freezerOf(cgroup);
   if (group === undefined || (await isFrozenGroup(group)) === undefined) return undefined;
   return { pause: (signal) => turn(group, true, signal), resume: (signal) => turn(group, false, signal) };
 }
@@ -41,16 +43,15 @@ async function turn(group: Group, paused: boolean, signal: AbortSignal): Promise
   }
 }
 
-export async function isFrozen(name: string): Promise<boolean> {
-  const group = await freezerOf(name);
+export async function isFrozen(cgroup: SandboxCgroup): Promise<boolean> {
+  const group = freezerOf(cgroup);
   return group !== undefined && (await isFrozenGroup(group)) === true;
 }
 
 type Group = (typeof versions)[1 | 2] & { readonly folder: string };
 
-async function freezerOf(name: string): Promise<Group | undefined> {
-  const found = await freezerFolder(name);
-  return found && { ...versions[found.version], folder: found.folder };
+function freezerOf(cgroup: SandboxCgroup): Group | undefined {
+  return cgroup?.freezer === undefined ? undefined : { ...versions[cgroup.version], folder: cgroup.freezer };
 }
 
 /** Undefined when the group is gone. */

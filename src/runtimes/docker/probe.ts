@@ -41,6 +41,7 @@ export async function probe(
         pids: info.PidsLimit !== false,
         disk: overSocket && !isRootless(info) && (await whyNoDisks(options)) === undefined,
       },
+      softLimits: [],
       images: true,
       networks: ['none', 'bridge'],
       mounts: true,

@@ -33,6 +33,7 @@ export function nativeRuntime(options: RuntimeOptions): Runtime {
           capabilities: {
             isolation: false,
             limits: { memory: false, cpus: false, pids: false, disk: false },
+            softLimits: [],
             images: false,
             networks: [],
             mounts: false,

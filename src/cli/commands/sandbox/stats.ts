@@ -99,14 +99,17 @@ function rowOf({ sandbox, usage }: Seen): readonly string[] {
   return [
     shownName(sandbox),
     `${Math.round(cpus.used * 100)} %${cpus.limit === null ? '' : ` of ${cpus.limit * 100} %`}`,
-    ofLimit(memoryBytes.used, memoryBytes.limit, sizeText),
-    ofLimit(pids.used, pids.limit, String),
+    ofLimit(memoryBytes, sizeText),
+    ofLimit(pids, String),
     String(processes),
-    diskBytes === null ? '-' : ofLimit(diskBytes.used, diskBytes.limit, sizeText),
+    diskBytes === null ? '-' : ofLimit(diskBytes, sizeText),
     oomKills === 0 ? '-' : `${oomKills} killed`,
   ];
 }
 
-function ofLimit(used: number, limit: number | null, text: (amount: number) => string): string {
-  return limit === null ? text(used) : `${text(used)} of ${text(limit)}`;
+function ofLimit(
+  { used, limit, soft }: { readonly used: number; readonly limit: number | null; readonly soft?: boolean },
+  text: (amount: number) => string,
+): string {
+  return limit === null ? text(used) : `${text(used)} of ${text(limit)}${soft === true ? ' (soft)' : ''}`;
 }

@@ -1,0 +1,225 @@
+/** Sandboxes of a host that is not root: what holds its limits, with a control group of its own and without. */
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { chmod, chown, mkdir, mkdtemp, readdir, rm, rmdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { describe, expect, inject, it } from 'vitest';
+import { eventually, fixture } from '../contracts/harness.ts';
+
+const { bubblewrap } = inject('engines');
+/** A user that no account and no sandbox of a test has. */
+const uid = 61_234;
+const root = '/sys/fs/cgroup';
+/** The folder for temporary files of a test run is closed to that user. */
+const shared = '/tmp';
+const trees = ['memory', 'cpu', 'pids', 'freezer'].map((name) => join(root, name));
+const unified = join(root, 'unified');
+
+const missing = !bubblewrap.available
+  ? bubblewrap.reason
+  : process.getuid?.() === 0
+    ? undefined
+    : 'only root can become another user';
+const hasVersion1 = trees.every((tree) => existsSync(join(tree, 'cgroup.procs')));
+const hasVersion2 = existsSync(join(unified, 'cgroup.controllers'));
+
+interface Asked {
+  readonly argument?: string;
+  /** Groups that the host is put into before it begins. */
+  readonly groups?: readonly string[];
+}
+
+/** What a host of that user says about one deed, in a folder of its own. */
+async function asUser(deed: string, { argument = '', groups = [] }: Asked = {}): Promise<unknown> {
+  const folder = await mkdtemp(join(shared, 'geode-ordinary-'));
+  try {
+    await chown(folder, uid, uid);
+    const host = spawn(process.execPath, [fixture('ordinary-host.ts'), folder, deed, argument], {
+      uid,
+      gid: uid,
+      env: { PATH: process.env.PATH, HOME: folder },
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    const said = text(host.stdout);
+    for (const group of groups) await writeFile(join(group, 'cgroup.procs'), String(host.pid));
+    host.stdin.end('begin\n');
+    await once(host, 'exit');
+    return JSON.parse(await said);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Groups of that user in these trees, for as long as the test needs them. */
+async function givenGroups(
+  places: readonly string[],
+): Promise<{ groups: readonly string[] } & AsyncDisposable> {
+  const name = `geode-test-${randomBytes(6).toString('hex')}`;
+  const groups = places.map((place) => join(place, name));
+  for (const group of groups) {
+    await mkdir(group);
+    const files = await readdir(group);
+    const given = files.filter((file) => ['cgroup.procs', 'cgroup.subtree_control', 'tasks'].includes(file));
+    for (const path of [group, ...given.map((file) => join(group, file))]) await chown(path, uid, uid);
+  }
+  return {
+    groups,
+    async [Symbol.asyncDispose]() {
+      for (const group of groups) {
+        const below = (await readdir(group, { withFileTypes: true })).filter((entry) => entry.isDirectory());
+        for (const path of [...below.map((entry) => join(group, entry.name)), group])
+          await eventually(
+            () =>
+              rmdir(path).then(
+                () => true,
+                () => false,
+              ),
+            `${path} to be empty`,
+          );
+      }
+    },
+  };
+}
+
+const killed = { oomKilled: true, exitCode: null, signal: 'SIGKILL', stdout: '' };
+const reason = missing === undefined ? '' : ` (skipped: ${missing})`;
+
+describe.skipIf(missing !== undefined)(`a host that is not root${reason}`, { timeout: 180_000 }, () => {
+  describe('without a control group of its own', () => {
+    it('RT-7: holds memory and processes softly, and says so', async () => {
+      expect(await asUser('probe')).toMatchObject({
+        limits: { memory: true, pids: true, cpus: false, disk: false },
+        softLimits: ['memory', 'pids'],
+      });
+    });
+
+    it('RT-7: the defaults hold: 512 MiB, and 256 tasks', async () => {
+      const outcome = await asUser('limits');
+      expect(outcome).toMatchObject({
+        greedy: killed,
+        fine: { exitCode: 0, stdout: '200000000\n', oomKilled: false },
+        many: { exitCode: 0, stdout: expect.stringMatching(/^2[0-4]\d Resource temporarily unavailable\n$/) },
+        oomKills: 1,
+        limits: { memoryBytes: 512 * 1024 ** 2, pids: 256, cpus: null, diskBytes: null },
+        softLimits: ['memory', 'pids'],
+      });
+    });
+
+    it('RT-7: limits that are asked for hold too', async () => {
+      expect(await asUser('small')).toMatchObject({
+        greedy: killed,
+        many: { stdout: expect.stringMatching(/^[1-3]\d Resource temporarily unavailable\n$/) },
+      });
+    });
+
+    it('RT-7: null lifts them', async () => {
+      expect(await asUser('lifted')).toMatchObject({ softLimits: [], large: { oomKilled: false } });
+    });
+
+    it('RT-7: a limit that nothing can hold is refused', async () => {
+      expect(await asUser('refused')).toEqual({
+        cpus: 'cannot_enforce limits.cpus',
+        disk: 'cannot_enforce limits.diskBytes',
+      });
+    });
+
+    it('RT-7: the next host finds them held, and knows that they are soft', async () => {
+      expect(await asUser('adopted')).toMatchObject({ softLimits: ['memory', 'pids'], greedy: killed });
+    });
+  });
+
+  const no1 = hasVersion1 ? '' : ' (skipped: this machine has no control groups of version 1)';
+  describe.skipIf(!hasVersion1)(`in a group that was given to its user${no1}`, () => {
+    it('RT-7: the kernel holds every limit but the disk', async () => {
+      await using given = await givenGroups(trees);
+      expect(await asUser('probe', given)).toEqual({
+        limits: { memory: true, cpus: true, pids: true, disk: false },
+        softLimits: [],
+        pause: true,
+      });
+      expect(await asUser('limits', given)).toMatchObject({
+        greedy: killed,
+        fine: { exitCode: 0 },
+        many: { stdout: expect.stringMatching(/^2[0-4]\d Resource temporarily unavailable\n$/) },
+        oomKills: 1,
+        limits: { memoryBytes: 512 * 1024 ** 2, cpus: 1, pids: 256 },
+        softLimits: [],
+      });
+      expect(await asUser('paused', given)).toEqual({ refused: 'sandbox_paused', after: 'on\n' });
+    });
+
+    it('its sandboxes leave no group behind', async () => {
+      await using given = await givenGroups(trees);
+      expect(await asUser('groups', given)).toMatchObject({
+        home: { version: 1 },
+        traces: [expect.any(String)],
+      });
+      for (const group of given.groups) {
+        const entries = await readdir(group, { withFileTypes: true });
+        expect(entries.filter((entry) => entry.isDirectory())).toEqual([]);
+      }
+    });
+
+    it('a group that can do a part leaves the rest to the guest', async () => {
+      await using given = await givenGroups(trees.filter((tree) => tree.endsWith('pids')));
+      expect(await asUser('probe', given)).toMatchObject({
+        limits: { memory: true, pids: true, cpus: false },
+        softLimits: ['memory'],
+      });
+      expect(await asUser('small', given)).toMatchObject({
+        greedy: killed,
+        many: { stdout: expect.stringContaining('Resource temporarily unavailable') },
+      });
+    });
+  });
+
+  it('RT-7: finds the group that systemd gave it, and takes none that systemd still manages', async () => {
+    const tree = await mkdtemp(join(shared, 'geode-cgroups-'));
+    await chmod(tree, 0o755);
+    const session = '/user.slice/user-1.slice/user@1.service/app.slice';
+    const mine = [
+      '/system.slice/geode.service',
+      '/system.slice/geode.service/host',
+      `${session}/delegated.scope`,
+      `${session}/delegated.scope/geode-host`,
+      `${session}/terminal.scope`,
+      '/box',
+      '/box/geode-host',
+    ];
+    const others = ['/user.slice/user-1.slice/session-3.scope', '/gone.service'];
+    for (const path of [...mine, others[0] ?? '']) {
+      await mkdir(join(tree, path), { recursive: true });
+      const files = ['cgroup.procs', 'cgroup.subtree_control'].map((name) => join(tree, path, name));
+      for (const file of files) await writeFile(file, '');
+      if (mine.includes(path)) for (const owned of [join(tree, path), ...files]) await chown(owned, uid, uid);
+    }
+    const memberships = [...mine, ...others, '/../outside.service', ''];
+    const found = await asUser('delegated', { argument: JSON.stringify({ root: tree, memberships }) });
+    await rm(tree, { recursive: true });
+    const service = join(tree, '/system.slice/geode.service');
+    const scope = join(tree, `${session}/delegated.scope`);
+    const box = join(tree, '/box');
+    expect(found).toEqual([service, service, scope, scope, null, box, box, null, null, null, null]);
+  });
+
+  const no2 = hasVersion2 ? '' : ' (skipped: this machine has no control groups of version 2)';
+  it.skipIf(!hasVersion2)(`moves itself out of a group of version 2 before it divides it${no2}`, async () => {
+    await using given = await givenGroups([unified]);
+    const [group = ''] = given.groups;
+    const control = join(unified, 'cgroup.subtree_control');
+    await writeFile(control, '+hugetlb');
+    try {
+      const outcome = await asUser('divided', { argument: group, groups: [group] });
+      expect(outcome).toMatchObject({
+        enabled: ['hugetlb'],
+        membership: expect.stringMatching(/^0::.*\/geode-host$/m),
+      });
+    } finally {
+      await writeFile(join(group, 'cgroup.subtree_control'), '-hugetlb');
+      await writeFile(control, '-hugetlb').catch(() => {});
+    }
+  });
+});
