@@ -1,6 +1,6 @@
 /**
- * Builds the programs of guest/cmd into guest/dist: the guest, which runs inside every sandbox, and workspace, which
- * keeps snapshots on the host. Both are static.
+ * Builds the programs of guest/cmd into guest/dist: the guest, which runs inside every sandbox, and two that run on
+ * the host: workspace keeps snapshots, images unpacks layers. All are static.
  *
  *   node scripts/build-guest.ts          for this machine's architecture
  *   node scripts/build-guest.ts --all    for every architecture
@@ -24,7 +24,7 @@ const record = join(dist, 'build.json');
 const architectures = ['amd64', 'arm64'] as const;
 type Architecture = (typeof architectures)[number];
 
-const programs = ['guest', 'workspace'] as const;
+const programs = ['guest', 'workspace', 'images'] as const;
 type Program = (typeof programs)[number];
 
 /** What guest/dist/build.json remembers: for each architecture the fingerprint of what it was built from. */

@@ -22,6 +22,8 @@ import type { Sandbox, SandboxSpec } from './core/sandbox.ts';
 import type { ShellPolicy } from './core/shell-policy.ts';
 import { type EgressHost, type OperatorCredential, openEgress } from './egress/open-egress.ts';
 import { policyOf } from './egress/rules.ts';
+import { dockerCredentials } from './images/store/credentials.ts';
+import { openImageStore } from './images/store/store.ts';
 import { journalFiles } from './journals/journal-files.ts';
 import { type JournalReading, journalReading } from './journals/journal-reading.ts';
 import type { HostLockOptions } from './ledger/host-lock.ts';
@@ -35,9 +37,10 @@ import { createRuns, type Runs } from './runs/index.ts';
 import { defaultImages } from './runs/languages/index.ts';
 import { PullAllowance, registryOf } from './runs/pull-rules.ts';
 import { redactedRuns } from './runs/redacted-runs.ts';
+import { imagesProgram } from './runtimes/guest-binary.ts';
 import { allRuntimes, availableRuntimes, chooseRuntime, type ProbedRuntime } from './runtimes/index.ts';
 import type { UidRange } from './runtimes/own-users.ts';
-import { roomOf } from './runtimes/rooms.ts';
+import { imagesInUse, roomOf } from './runtimes/rooms.ts';
 import { listOffline } from './sandboxes/list-offline.ts';
 import {
   type HostedOptions,
@@ -103,9 +106,17 @@ export function createApp(
   approvals?: Approvals,
 ): App {
   const places = { stateDir: config.sandbox.state_dir, runDir: config.sandbox.run_dir };
+  const guestDir = fileURLToPath(new URL('../guest/dist', import.meta.url));
+  const store = openImageStore({
+    folder: join(config.sandbox.state_dir, 'images'),
+    program: imagesProgram({ guestDir, arch: host.arch }),
+    architecture: host.arch === 'x64' ? 'amd64' : host.arch,
+    credentials: dockerCredentials(host),
+    used: () => imagesInUse(places, 'oci'),
+  });
   const runtimes = allRuntimes({
     ...places,
-    guestDir: fileURLToPath(new URL('../guest/dist', import.meta.url)),
+    guestDir,
     uid: host.uid,
     gid: host.gid,
     uids: uidsOf(config),
@@ -135,6 +146,7 @@ export function createApp(
       link: config.docker.link,
     },
     apple: { program: config.apple.program, defaultImage: config.apple.image },
+    oci: { program: config.oci.program, defaultImage: config.oci.image, store },
   });
   const egress = openEgress({
     ledgerFile: join(config.sandbox.state_dir, 'ledger.db'),
@@ -174,7 +186,11 @@ export function createApp(
     cancel: Cancel,
   ): Promise<string | undefined> => {
     if (chosen.images === undefined) return undefined;
-    const pulling = images.resolve(chosen.images, name ?? config.docker.image, cancel);
+    const pulling = images.resolve(
+      chosen.images,
+      name ?? (chosen.name === 'oci' ? config.oci.image : config.docker.image),
+      cancel,
+    );
     let step = await pulling.next();
     for (; !step.done; step = await pulling.next()) onPull(step.value);
     return step.value.id;

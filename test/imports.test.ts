@@ -11,7 +11,7 @@ const allowed: Readonly<Record<string, string>> = {
   dashboard: 'client config contract core runs sandboxes',
   cli: 'agents api app.ts client config contract core egress host journals ledger link mcp memory package.json runs runtimes sandboxes shell solve',
   host: 'agents api app.ts approvals chat client config core egress images ledger link mcp models pool previews runs runtimes sandboxes solve',
-  'app.ts': 'agents config core egress journals ledger memory runs runtimes sandboxes',
+  'app.ts': 'agents config core egress images journals ledger memory runs runtimes sandboxes',
   mcp: 'api client core ledger',
   client: 'config contract core journals runs sandboxes',
   api: 'chat config contract core egress journals ledger previews runs runtimes sandboxes solve',

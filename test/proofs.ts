@@ -32,7 +32,7 @@ const contexts = ['python', 'javascript'].flatMap((language) =>
 const toolWalls = ['bubblewrap', 'docker'].map((name) => `test/mcp/sessions.test.ts > in a ${name} sandbox`);
 
 export const proofs: Readonly<Record<string, readonly string[]>> = {
-  'RT-1': [...every, ...runtime('gvisor')],
+  'RT-1': [...every, ...runtime('gvisor', 'oci')],
   'RT-2': every,
   'RT-3': [...every, ...runtime('bubblewrap-probe', 'choice')],
   'RT-4': runtime('choice'),

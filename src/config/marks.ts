@@ -8,12 +8,13 @@ export type Marks = Readonly<Record<string, string>>;
  * host to say.
  */
 export function marksOf(config: Config): Marks {
-  const { runtime, docker, apple, sandbox, security, runs, egress, providers, memory, qdrant, gateway } =
+  const { runtime, docker, oci, apple, sandbox, security, runs, egress, providers, memory, qdrant, gateway } =
     config;
   const { state_dir, run_dir, first_uid, uids, memory: most, cpus, pids, disk, open_files, lease } = sandbox;
   const sections: Readonly<Record<string, object>> = {
     runtime,
     docker,
+    oci,
     apple,
     sandbox: { state_dir, run_dir, first_uid, uids, memory: most, cpus, pids, disk, open_files, lease },
     security,

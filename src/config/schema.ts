@@ -126,6 +126,16 @@ export function configSchema(host: Host) {
         link: z.enum(['auto', 'socket', 'stdio']).default('auto').describe('how the guest is reached'),
       })
       .prefault({}),
+    oci: z
+      .strictObject({
+        program: z
+          .string()
+          .min(1)
+          .default('auto')
+          .describe('runsc (gVisor), runc or crun, by name or path; auto takes the first that is installed'),
+        image: z.string().min(1).default('alpine:3.22').describe('image of sandboxes that name none'),
+      })
+      .prefault({}),
     apple: z
       .strictObject({
         program: z.string().min(1).default('container').describe("Apple's container program"),

@@ -5,7 +5,7 @@ import type { SoftLimit } from './limits.ts';
 import type { Grade, Network, Sandbox, SandboxSpec } from './sandbox.ts';
 import type { WorkspacePlace } from './snapshots.ts';
 
-export const runtimeNames = ['docker', 'apple', 'bubblewrap', 'native'] as const;
+export const runtimeNames = ['docker', 'oci', 'apple', 'bubblewrap', 'native'] as const;
 export type RuntimeName = (typeof runtimeNames)[number];
 
 /**

@@ -1,4 +1,4 @@
-import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { chmod, lstat, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { workdir } from './spec.ts';
 
@@ -13,6 +13,9 @@ export interface Accounts {
   readonly passwd: string;
   readonly group: string;
 }
+
+/** No real image has a longer one. */
+const largestAccountFile = 1024 ** 2;
 
 export const noAccounts: Accounts = { passwd: '', group: '' };
 
@@ -59,4 +62,14 @@ export async function writeAccounts(runFolder: string, accounts: Accounts): Prom
     await chmod(join(folder, file), 0o644);
   }
   return folder;
+}
+
+/** The accounts in a root file system. A link or a very long file counts as none. */
+export async function accountsIn(root: string): Promise<Accounts> {
+  const read = async (name: string) => {
+    const path = join(root, 'etc', name);
+    const facts = await lstat(path).catch(() => undefined);
+    return facts?.isFile() && facts.size <= largestAccountFile ? readFile(path, 'latin1') : '';
+  };
+  return { passwd: await read('passwd'), group: await read('group') };
 }

@@ -44,7 +44,7 @@ export async function enterRoom(
   try {
     // Its last host was killed while it held it still: nobody wants it paused.
     if (paused && !(await mark.isSet())) await freezer?.resume({ signal });
-    if (!entered && limits.diskBytes != null) await checkDisk(room, link);
+    if (!entered && limits.diskBytes != null && !walls.bindsWorkspace) await checkDisk(room, link);
     // Written down before anything can run in there.
     if (!entered) await saveRecord(room, { ...record, entered: true });
   } catch (error) {

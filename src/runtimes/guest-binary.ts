@@ -39,3 +39,8 @@ export async function findGuest({ guestDir, arch }: Where): Promise<GuestBinary>
 export function workspaceProgram({ guestDir, arch }: Where): string {
   return join(guestDir, `workspace-linux-${architectures[arch] ?? arch}`);
 }
+
+/** The program that unpacks layers of images. */
+export function imagesProgram({ guestDir, arch }: Where): string {
+  return join(guestDir, `images-linux-${architectures[arch] ?? arch}`);
+}

@@ -5,17 +5,22 @@ import { bubblewrapRuntime } from './bubblewrap/bubblewrap.ts';
 import { dockerRuntime } from './docker/docker.ts';
 import type { DockerOptions } from './docker/options.ts';
 import { nativeRuntime } from './native/native.ts';
+import { ociRuntime } from './oci/oci.ts';
+import type { OciOptions } from './oci/options.ts';
 import type { RuntimeOptions } from './options.ts';
 
 export interface RuntimesOptions extends RuntimeOptions {
   readonly docker: DockerOptions;
   readonly apple: AppleOptions;
+  /** Left out where there is no store of images. */
+  readonly oci?: OciOptions;
 }
 
 /** Every runtime, strongest first. */
 export function allRuntimes(options: RuntimesOptions): readonly Runtime[] {
   return [
     appleRuntime(options, options.apple),
+    ...(options.oci === undefined ? [] : [ociRuntime(options, options.oci)]),
     dockerRuntime(options, options.docker),
     bubblewrapRuntime(options),
     nativeRuntime(options),
@@ -48,10 +53,18 @@ export async function chooseRuntime(runtimes: readonly Runtime[], choice: Runtim
     choice.name === 'auto' ? name !== 'native' : name === choice.name,
   );
   const probed = await availableRuntimes(wanted);
-  const working = probed.find(({ found }) => found.available);
+  // `runc` may be here as a part of an engine: it is used when it is asked for by name.
+  const working = probed.find(
+    ({ runtime, found }) =>
+      found.available && (choice.name !== 'auto' || runtime.name !== 'oci' || found.grade === 'kernel'),
+  );
   if (working !== undefined) return working.runtime;
   const reasons = probed
-    .map(({ runtime, found }) => (found.available ? '' : `${runtime.name}: ${found.reason} (${found.fix})`))
+    .map(({ runtime, found }) =>
+      found.available
+        ? `${runtime.name}: ${found.version} is used only by name (set runtime.name to ${runtime.name})`
+        : `${runtime.name}: ${found.reason} (${found.fix})`,
+    )
     .join('; ');
   const native = runtimes.find(({ name }) => name === 'native');
   if (choice.allowFallbackToNative && native !== undefined && (await native.probe()).available) {

@@ -224,3 +224,17 @@ export async function recordsOf(places: RoomPlaces, ids: readonly string[]): Pro
   const records = await Promise.all(ids.map((id) => readRecord(roomOf(places, id))));
   return records.filter((record) => record !== undefined);
 }
+
+/** The images that the sandboxes of a runtime were made of, halted ones included. */
+export async function imagesInUse(
+  places: RoomPlaces,
+  runtime: RoomRecord['runtime'],
+): Promise<readonly string[]> {
+  const ids = (await readdir(join(places.stateDir, 'sandboxes')).catch(absent)) ?? [];
+  const records = await Promise.all(
+    ids.filter((id) => idPattern.test(id)).map((id) => readRecord(roomOf(places, id))),
+  );
+  return records.flatMap((record) =>
+    record?.runtime === runtime && record.wanted.image !== undefined ? [record.wanted.image] : [],
+  );
+}

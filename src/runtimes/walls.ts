@@ -14,6 +14,8 @@ export interface Walls {
   readonly name: RuntimeName;
   /** The workspace is the engine's, wherever that is: what the room's folder on this host holds is not it. */
   readonly hasNoHostFolder?: boolean;
+  /** The walls bind the workspace's folder of this machine themselves: the sandbox can see no other one there. */
+  readonly bindsWorkspace?: boolean;
   /** Left out where the sandbox has a /tmp of its own. */
   scratch?(room: Room): string;
   probe(signal: AbortSignal): Promise<Available | Unavailable>;

@@ -184,7 +184,7 @@ describe('the command line', patience, () => {
     expect(stdout).toContain('not available');
     expect(stdout).toMatch(/Command policy/);
     const { runtimes } = JSON.parse((await run(['status', '--json'])).stdout);
-    expect(runtimes).toHaveLength(4);
+    expect(runtimes).toHaveLength(5);
   });
 
   it('CFG-1: config prints each value with its origin; a broken one is refused', async () => {

@@ -20,10 +20,10 @@ export const gvisorRuntimes = {
 };
 
 /**
- * Builds gVisor's OCI runtime from its Go module, once. That takes some minutes and Go, so it is left to whoever
- * tests with it; afterwards our Docker's facts list the runtimes above.
+ * Builds gVisor's OCI runtime from its Go module, once. That takes some minutes and Go, so it is left to the tests
+ * that need it; afterwards our Docker's facts list the runtimes above. Returns the program's path.
  */
-export async function ensureGvisor(): Promise<void> {
+export async function ensureGvisor(): Promise<string> {
   await locked('setup', async () => {
     if (existsSync(program)) return;
     await command('go', ['install', `gvisor.dev/gvisor/runsc@${version}`], {
@@ -31,4 +31,5 @@ export async function ensureGvisor(): Promise<void> {
       env: { GOBIN: folder, CGO_ENABLED: '0' },
     });
   });
+  return program;
 }

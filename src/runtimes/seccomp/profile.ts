@@ -12,20 +12,35 @@ const lowerHalf = 0xffffffff;
  * rule names gets ENOSYS where the engine can say so, and EPERM from older ones.
  */
 export function seccompProfile(): string {
-  return JSON.stringify({
+  const archMap = Object.values(architectures).map((architecture) => ({
+    architecture,
+    subArchitectures: [],
+  }));
+  return JSON.stringify({ ...rules(), archMap });
+}
+
+/** The same in the form of an OCI bundle, for one architecture. Undefined for one that the tables do not know. */
+export function seccompRules(arch: string) {
+  const architecture = architectures[arch];
+  return architecture === undefined ? undefined : { ...rules(), architectures: [architecture] };
+}
+
+const architectures: Readonly<Record<string, string>> = {
+  x64: 'SCMP_ARCH_X86_64',
+  arm64: 'SCMP_ARCH_AARCH64',
+};
+
+function rules() {
+  return {
     defaultAction: 'SCMP_ACT_ERRNO',
     defaultErrnoRet: ENOSYS,
-    archMap: ['SCMP_ARCH_X86_64', 'SCMP_ARCH_AARCH64'].map((architecture) => ({
-      architecture,
-      subArchitectures: [],
-    })),
     syscalls: [
       { names: allowedCalls, action: 'SCMP_ACT_ALLOW' },
       ...argumentRules.flatMap(allowances),
       { names: refusedCalls(), action: 'SCMP_ACT_ERRNO', errnoRet: EPERM },
       { names: hiddenCalls, action: 'SCMP_ACT_ERRNO', errnoRet: ENOSYS },
     ],
-  });
+  };
 }
 
 /** The rest of the calls that the tables know. */

@@ -1,0 +1,67 @@
+import { createHash } from 'node:crypto';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { replaceFile } from '../../core/replace-file.ts';
+import { absentFile } from './files.ts';
+
+const recordSchema = z.object({
+  /** With every default filled in: `docker.io/library/alpine:3.22`. */
+  name: z.string(),
+  /** The digest of its config. */
+  id: z.string().regex(/^sha256:[0-9a-f]{64}$/),
+  /** The digest that its registry has for it. */
+  digest: z.string().nullable(),
+  sizeBytes: z.number(),
+  /** The digests of its unpacked layers, the lowest first. */
+  layers: z.array(z.string()),
+  env: z.record(z.string(), z.string()),
+  pulledAt: z.number(),
+});
+/** What the store knows of one name. */
+export type ImageRecord = z.infer<typeof recordSchema>;
+
+/** The names of the store, one small file each. */
+export class ImageIndex {
+  readonly #folder: string;
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  async get(name: string): Promise<ImageRecord | undefined> {
+    const text = await readFile(this.#file(name), 'utf8').catch(absentFile);
+    return text === undefined ? undefined : recordSchema.parse(JSON.parse(text));
+  }
+
+  /** Any name of the image with this id. */
+  async byId(id: string): Promise<ImageRecord | undefined> {
+    return (await this.all()).find((record) => record.id === id);
+  }
+
+  async all(): Promise<readonly ImageRecord[]> {
+    const files = (await readdir(this.#folder).catch(absentFile)) ?? [];
+    const texts = files
+      .filter((file) => /^[0-9a-f]{64}\.json$/.test(file))
+      .map((file) => readFile(join(this.#folder, file), 'utf8').catch(absentFile));
+    const records = (await Promise.all(texts)).flatMap((text) =>
+      text === undefined ? [] : [recordSchema.parse(JSON.parse(text))],
+    );
+    return records.toSorted((one, other) => other.pulledAt - one.pulledAt);
+  }
+
+  async set(record: ImageRecord): Promise<void> {
+    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    await replaceFile(this.#file(record.name), (draft) =>
+      writeFile(draft, JSON.stringify(record), { mode: 0o600 }),
+    );
+  }
+
+  async remove(name: string): Promise<void> {
+    await rm(this.#file(name), { force: true });
+  }
+
+  #file(name: string): string {
+    return join(this.#folder, `${createHash('sha256').update(name).digest('hex')}.json`);
+  }
+}

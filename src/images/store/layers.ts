@@ -1,0 +1,138 @@
+import { createHash } from 'node:crypto';
+import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable, Transform } from 'node:stream';
+import { createGunzip, createZstdDecompress } from 'node:zlib';
+import { type Cancel, throwIfCancelled } from '../../core/cancel.ts';
+import { GeodeError } from '../../core/errors.ts';
+import { KeyedTurns } from '../../core/keyed-turns.ts';
+import { absentFile } from './files.ts';
+import type { Descriptor } from './manifest.ts';
+import { type UnpackLimits, unpack } from './unpack.ts';
+
+/** A layer to unpack: its compressed form, the digest of its tar archive, and where its bytes come from. */
+export interface Layer {
+  readonly descriptor: Descriptor;
+  readonly diffId: string;
+  readonly bytes: (signal: AbortSignal | undefined) => AsyncIterable<Uint8Array>;
+}
+
+/** The layers of all images, each unpacked once. A layer is there whole or not at all. */
+export class Layers {
+  readonly #folder: string;
+  readonly #drafts: string;
+  readonly #program: string;
+  readonly #limits: UnpackLimits;
+  readonly #turns = new KeyedTurns();
+
+  constructor(folder: string, drafts: string, program: string, limits: UnpackLimits) {
+    this.#folder = folder;
+    this.#drafts = drafts;
+    this.#program = program;
+    this.#limits = limits;
+  }
+
+  path(diffId: string): string {
+    return join(this.#folder, diffId.slice('sha256:'.length));
+  }
+
+  /** Unpacks a layer, unless it is here. `onBytes` gets the compressed bytes as they arrive. */
+  async ensure(layer: Layer, onBytes: (count: number) => void, cancel: Cancel): Promise<void> {
+    await this.#turns.in([layer.diffId], () => this.#ensure(layer, onBytes, cancel), cancel);
+  }
+
+  async #ensure(
+    { descriptor, diffId, bytes }: Layer,
+    onBytes: (count: number) => void,
+    cancel: Cancel,
+  ): Promise<void> {
+    const path = this.path(diffId);
+    if ((await stat(path).catch(absentFile)) !== undefined) {
+      onBytes(descriptor.size);
+      return;
+    }
+    throwIfCancelled(cancel.signal, 'Unpacking the image');
+    const draft = join(this.#drafts, `layer-${diffId.slice(7, 19)}-${process.pid}`);
+    await rm(draft, { recursive: true, force: true });
+    await mkdir(draft, { recursive: true, mode: 0o755 });
+    try {
+      const hash = createHash('sha256');
+      const archive = archiveOf(
+        descriptor.mediaType,
+        bytes(cancel.signal),
+        this.#limits.bytes,
+        hash,
+        onBytes,
+      );
+      await unpack(this.#program, archive, draft, this.#limits, cancel);
+      if (`sha256:${hash.digest('hex')}` !== diffId) {
+        throw new GeodeError(
+          'pull_failed',
+          `The layer ${diffId} unpacks to other bytes than its digest says.`,
+        );
+      }
+      await mkdir(this.#folder, { recursive: true, mode: 0o755 });
+      await rename(draft, path);
+    } finally {
+      await rm(draft, { recursive: true, force: true });
+    }
+  }
+
+  /** Removes every layer that no image names. */
+  async collect(used: ReadonlySet<string>): Promise<void> {
+    for (const name of (await readdir(this.#folder).catch(absentFile)) ?? []) {
+      if (!used.has(`sha256:${name}`)) await rm(join(this.#folder, name), { recursive: true, force: true });
+    }
+  }
+}
+
+/** The tar archive of a layer, decompressed, hashed and bounded: a small download may hold a very large archive. */
+function archiveOf(
+  mediaType: string,
+  bytes: AsyncIterable<Uint8Array>,
+  mostBytes: number,
+  hash: { update(data: Uint8Array): unknown },
+  onBytes: (count: number) => void,
+): Readable {
+  const counted = Readable.from(count(bytes, onBytes));
+  let unpacked = 0;
+  const hashed = new Transform({
+    transform(chunk: Uint8Array, _encoding, done) {
+      unpacked += chunk.length;
+      hash.update(chunk);
+      // Heads and padding of entries come on top of the files.
+      if (unpacked > mostBytes * 1.2 + 64 * 1024 ** 2) {
+        done(new GeodeError('pull_failed', `A layer unpacks to more than ${mostBytes} bytes.`));
+      } else done(null, chunk);
+    },
+  });
+  const decompress = decompressor(mediaType);
+  counted.once('error', (error) => (decompress ?? hashed).destroy(error));
+  if (decompress === undefined) return counted.pipe(hashed);
+  decompress.once('error', (error) => hashed.destroy(broken(error)));
+  hashed.once('close', () => counted.destroy());
+  return counted.pipe(decompress).pipe(hashed);
+}
+
+async function* count(
+  bytes: AsyncIterable<Uint8Array>,
+  onBytes: (count: number) => void,
+): AsyncGenerator<Uint8Array> {
+  for await (const chunk of bytes) {
+    onBytes(chunk.length);
+    yield chunk;
+  }
+}
+
+function decompressor(mediaType: string): Transform | undefined {
+  if (/[.+]gzip$/.test(mediaType)) return createGunzip();
+  if (/[.+]zstd$/.test(mediaType)) return createZstdDecompress();
+  if (/tar$/.test(mediaType)) return undefined;
+  throw new GeodeError('pull_failed', `Layers of the type ${mediaType.slice(0, 100)} are not supported.`);
+}
+
+function broken(error: Error): Error {
+  return error instanceof GeodeError
+    ? error
+    : new GeodeError('pull_failed', `A layer cannot be decompressed: ${error.message}`, { cause: error });
+}

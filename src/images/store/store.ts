@@ -1,0 +1,282 @@
+import { mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Cancel, cancelled, throwIfCancelled } from '../../core/cancel.ts';
+import { GeodeError } from '../../core/errors.ts';
+import type { ImageStore, ListedImage, StoredImage } from '../../core/image-store.ts';
+import type { ImageFacts, PullProgress } from '../../core/images.ts';
+import { KeyedTurns } from '../../core/keyed-turns.ts';
+import { Notifier } from '../../core/notifier.ts';
+import { Turns } from '../../core/turns.ts';
+import { type ArchivedImage, readArchive } from './archive.ts';
+import type { Credentials } from './credentials.ts';
+import { absentFile } from './files.ts';
+import { ImageIndex, type ImageRecord } from './image-index.ts';
+import { Layers } from './layers.ts';
+import { type Manifest, readConfig, readManifest } from './manifest.ts';
+import { parseReference, type Reference } from './reference.ts';
+import { Repository } from './registry.ts';
+import { merge, unpack } from './unpack.ts';
+
+export interface ImageStoreOptions {
+  /** Where the images are kept. */
+  readonly folder: string;
+  /** The program `images` of guest/cmd. */
+  readonly program: string;
+  /** In the words of registries: `amd64`, `arm64`. */
+  readonly architecture: string;
+  readonly credentials: Credentials;
+  /** The ids of images that sandboxes were made of. */
+  readonly used: () => Promise<readonly string[]>;
+  readonly limits?: { readonly bytes: number; readonly entries: number };
+}
+
+const defaultLimits = { bytes: 20 * 1024 ** 3, entries: 1_000_000 };
+const layersAtOnce = 3;
+
+/** Opens the store of images below a folder. Makes nothing before the first pull. */
+export function openImageStore(options: ImageStoreOptions): ImageStore {
+  const { folder, program, architecture, credentials, used, limits = defaultLimits } = options;
+  const drafts = join(folder, 'drafts');
+  const roots = join(folder, 'roots');
+  const index = new ImageIndex(join(folder, 'names'));
+  const layers = new Layers(join(folder, 'layers'), drafts, program, limits);
+  const turns = new KeyedTurns();
+  let pulling = 0;
+  const rootOf = (id: string) => join(roots, id.slice('sha256:'.length));
+
+  const recordOf = async (name: string): Promise<ImageRecord | undefined> => {
+    const record = /^sha256:[0-9a-f]{64}$/.test(name)
+      ? await index.byId(name)
+      : await index.get(parseReference(name).name);
+    return record !== undefined && (await stat(rootOf(record.id)).catch(absentFile)) !== undefined
+      ? record
+      : undefined;
+  };
+
+  /** Merges the layers of an image into its root, in one step for whoever looks. */
+  const makeRoot = (id: string, diffIds: readonly string[], cancel: Cancel) =>
+    turns.in([id], async () => {
+      if ((await stat(rootOf(id)).catch(absentFile)) !== undefined) return;
+      const draft = join(drafts, `root-${id.slice(7, 19)}-${process.pid}`);
+      await rm(draft, { recursive: true, force: true });
+      await mkdir(draft, { recursive: true, mode: 0o755 });
+      try {
+        await merge(
+          program,
+          diffIds.map((diffId) => layers.path(diffId)),
+          draft,
+          cancel,
+        );
+        await mkdir(roots, { recursive: true, mode: 0o755 });
+        await rename(draft, rootOf(id));
+      } finally {
+        await rm(draft, { recursive: true, force: true });
+      }
+    });
+
+  const pullInto = async (reference: Reference, progress: Progress, cancel: Cancel): Promise<void> => {
+    await mkdir(drafts, { recursive: true, mode: 0o755 });
+    const repository = new Repository(reference, credentials);
+    const { manifest, digest } = await manifestOf(repository, reference, architecture, cancel);
+    const config = readConfig(await repository.text(manifest.config, cancel), reference.name, architecture);
+    const diffIds = config.rootfs.diff_ids;
+    if (diffIds.length !== manifest.layers.length) {
+      throw new GeodeError(
+        'pull_failed',
+        `${reference.name} names ${manifest.layers.length} layers and describes ${diffIds.length}.`,
+      );
+    }
+    await keep(
+      {
+        names: [reference.name],
+        id: manifest.config.digest,
+        config,
+        layers: manifest.layers.map((descriptor, position) => ({
+          descriptor,
+          diffId: diffIds[position] ?? '',
+          bytes: (signal) => repository.blob(descriptor, { signal }),
+        })),
+      },
+      digest,
+      progress,
+      cancel,
+    );
+  };
+
+  /** Unpacks the layers of an image, a few at a time, merges them, and gives the image its names. */
+  const keep = async (image: ArchivedImage, digest: string | null, progress: Progress, cancel: Cancel) => {
+    const sizeBytes = image.layers.reduce((sum, { descriptor }) => sum + descriptor.size, 0);
+    progress.total(sizeBytes);
+    const places = new Turns(layersAtOnce);
+    const stop = new AbortController();
+    const signal = cancel.signal === undefined ? stop.signal : AbortSignal.any([cancel.signal, stop.signal]);
+    const works = image.layers.map((layer) =>
+      places.in(() => layers.ensure(layer, (bytes) => progress.received(bytes), { signal }), { signal }),
+    );
+    for (const work of works) work.catch((error) => stop.abort(error));
+    const failed = (await Promise.allSettled(works)).find((outcome) => outcome.status === 'rejected');
+    if (failed !== undefined) throw stop.signal.reason ?? failed.reason;
+    progress.status('Unpacking');
+    const diffIds = image.layers.map(({ diffId }) => diffId);
+    await makeRoot(image.id, diffIds, cancel);
+    for (const name of image.names) {
+      const env = envOf(image.config.config?.Env ?? []);
+      await index.set({ name, id: image.id, digest, sizeBytes, layers: diffIds, env, pulledAt: Date.now() });
+    }
+  };
+
+  return {
+    async find(name) {
+      const record = await recordOf(name);
+      return record && factsOf(record);
+    },
+
+    async *pull(name, { signal } = {}) {
+      const reference = parseReference(name);
+      throwIfCancelled(signal, `Pulling ${name}`);
+      const stop = new AbortController();
+      const both = signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal]);
+      const progress = new Progress();
+      pulling += 1;
+      const working = turns.in([reference.name], () => pullInto(reference, progress, { signal: both }), {
+        signal: both,
+      });
+      try {
+        yield* progress.until(working);
+        await working;
+      } catch (error) {
+        if (signal?.aborted) throw cancelled(`Pulling ${name}`, signal.reason);
+        throw error;
+      } finally {
+        stop.abort();
+        await working.catch(() => {});
+        pulling -= 1;
+      }
+    },
+
+    async open(name): Promise<StoredImage> {
+      const record = await recordOf(name);
+      if (record !== undefined) return { ...factsOf(record), root: rootOf(record.id), env: record.env };
+      throw new GeodeError('image_missing', `The image ${name} is not in the store.`);
+    },
+
+    async load(archive, { name, signal } = {}) {
+      await mkdir(drafts, { recursive: true, mode: 0o700 });
+      const folder = await mkdtemp(join(drafts, 'archive-'));
+      pulling += 1;
+      try {
+        await unpack(program, archive, folder, limits, { signal });
+        const images = await readArchive(folder, architecture);
+        const named = images.map((image) => {
+          const names = name === undefined ? image.names : [name];
+          if (names.length > 0) return { ...image, names: names.map((each) => parseReference(each).name) };
+          throw new GeodeError('invalid_input', 'The image in the archive has no name.', {
+            hint: 'Give it one.',
+          });
+        });
+        for (const image of named) await keep(image, null, new Progress(), { signal });
+        return named.flatMap(({ names }) => names);
+      } finally {
+        pulling -= 1;
+        await rm(folder, { recursive: true, force: true });
+      }
+    },
+
+    async list(): Promise<readonly ListedImage[]> {
+      const images = new Map<string, ListedImage>();
+      for (const record of await index.all()) {
+        const before = images.get(record.id);
+        const names = [...(before?.names ?? []), record.name];
+        images.set(record.id, { ...factsOf(record), pulledAt: before?.pulledAt ?? record.pulledAt, names });
+      }
+      return [...images.values()];
+    },
+
+    async remove(name) {
+      const record = await recordOf(name);
+      if (record === undefined) return false;
+      const all = await index.all();
+      const isLast = all.filter(({ id }) => id === record.id).length === 1;
+      if (isLast && (await used()).includes(record.id)) {
+        throw new GeodeError('image_in_use', `The image ${record.name} is used by a sandbox.`);
+      }
+      await index.remove(record.name);
+      if (!isLast) return true;
+      await rm(rootOf(record.id), { recursive: true, force: true });
+      // A pull under way has layers that no name shows yet. The next removal collects the rest.
+      if (pulling > 0) return true;
+      const left = await index.all();
+      await layers.collect(new Set(left.flatMap((each) => each.layers)));
+      for (const draft of (await readdir(drafts).catch(absentFile)) ?? []) {
+        if (!draft.endsWith(`-${process.pid}`))
+          await rm(join(drafts, draft), { recursive: true, force: true });
+      }
+      return true;
+    },
+  };
+}
+
+function factsOf({ id, digest, sizeBytes }: ImageRecord): ImageFacts {
+  return { id, digest, sizeBytes };
+}
+
+async function manifestOf(
+  repository: Repository,
+  { name, version }: Reference,
+  architecture: string,
+  cancel: Cancel,
+): Promise<{ readonly manifest: Manifest; readonly digest: string }> {
+  const first = await repository.manifest(version, cancel);
+  const found = readManifest(first.text, name, architecture);
+  if ('manifest' in found) return { manifest: found.manifest, digest: first.digest };
+  const second = readManifest((await repository.manifest(found.digest, cancel)).text, name, architecture);
+  if ('manifest' in second) return { manifest: second.manifest, digest: first.digest };
+  throw new GeodeError('pull_failed', `${name} is a list of lists of images.`);
+}
+
+function envOf(pairs: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    pairs.flatMap((pair) => {
+      const at = pair.indexOf('=');
+      return at > 0 ? [[pair.slice(0, at), pair.slice(at + 1)]] : [];
+    }),
+  );
+}
+
+/** How far a pull is, for its reader. */
+class Progress {
+  readonly #moved = new Notifier();
+  #now: PullProgress = { receivedBytes: 0, totalBytes: 0, status: 'Downloading' };
+
+  total(totalBytes: number): void {
+    this.#set({ totalBytes });
+  }
+
+  received(bytes: number): void {
+    this.#set({ receivedBytes: this.#now.receivedBytes + bytes });
+  }
+
+  status(status: string): void {
+    this.#set({ status });
+  }
+
+  /** Each state that the reader gets to see, until the work has ended. */
+  async *until(work: Promise<unknown>): AsyncGenerator<PullProgress> {
+    let over = false;
+    const end = () => {
+      over = true;
+      this.#moved.notify();
+    };
+    work.then(end, end);
+    for (let last: PullProgress | undefined; !over; ) {
+      if (last === this.#now) await this.#moved.next();
+      last = this.#now;
+      yield last;
+    }
+  }
+
+  #set(change: Partial<PullProgress>): void {
+    this.#now = { ...this.#now, ...change };
+    this.#moved.notify();
+  }
+}

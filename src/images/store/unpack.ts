@@ -1,0 +1,79 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { type Cancel, throwIfCancelled } from '../../core/cancel.ts';
+import { GeodeError } from '../../core/errors.ts';
+
+export interface UnpackLimits {
+  readonly bytes: number;
+  readonly entries: number;
+}
+
+/** Unpacks a tar archive into an empty folder with the program `images`, which refuses whatever leads out of it. */
+export function unpack(
+  program: string,
+  archive: Readable,
+  folder: string,
+  limits: UnpackLimits,
+  cancel: Cancel,
+): Promise<void> {
+  const words = ['unpack', folder, String(limits.bytes), String(limits.entries)];
+  return runImages(program, words, archive, cancel);
+}
+
+/** Merges unpacked layers, the lowest first, into an empty folder. Files are hard links to those of the layers. */
+export function merge(
+  program: string,
+  layers: readonly string[],
+  folder: string,
+  cancel: Cancel,
+): Promise<void> {
+  return runImages(program, ['merge', folder, ...layers], undefined, cancel);
+}
+
+async function runImages(
+  program: string,
+  words: readonly string[],
+  input: Readable | undefined,
+  { signal }: Cancel,
+): Promise<void> {
+  throwIfCancelled(signal, 'Unpacking the image');
+  const child = spawn(program, [...words], {
+    cwd: '/',
+    env: {},
+    stdio: [input ? 'pipe' : 'ignore', 'ignore', 'pipe'],
+  });
+  const kill = () => child.kill('SIGKILL');
+  signal?.addEventListener('abort', kill, { once: true });
+  let reason_ = '';
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    reason_ = (reason_ + text).slice(-2_000);
+  });
+  const ended = once(child, 'close').then(([code]) => code as number | null);
+  try {
+    // A program that refuses stops reading: its reason counts then, and not the closed pipe.
+    const fed =
+      input && child.stdin
+        ? await pipeline(input, child.stdin).then(
+            () => undefined,
+            (error) => error,
+          )
+        : undefined;
+    if (fed !== undefined && fed.code !== 'EPIPE' && fed.code !== 'ERR_STREAM_PREMATURE_CLOSE') kill();
+    const code = await ended;
+    throwIfCancelled(signal, 'Unpacking the image');
+    if (fed instanceof GeodeError) throw fed;
+    if (code === 0 && fed === undefined) return;
+    const reason = reason_.trim() || (fed instanceof Error ? fed.message : `it ended with ${code}`);
+    if (/no space left on device/i.test(reason)) {
+      throw new GeodeError('disk_full', `The image does not fit on the disk: ${reason}`, {
+        hint: 'Remove images that are not used, or free space on the disk of sandbox.state_dir.',
+      });
+    }
+    throw new GeodeError('pull_failed', `The image cannot be unpacked: ${reason}`);
+  } finally {
+    signal?.removeEventListener('abort', kill);
+    input?.destroy();
+  }
+}

@@ -1,0 +1,248 @@
+import { mkdir, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Available, Runtime, Unavailable } from '../../core/runtime.ts';
+import { socketDialer } from '../../link/dial.ts';
+import { accountsIn, userName, withUser, writeAccounts } from '../accounts.ts';
+import { type CgroupHome, findCgroups } from '../bubblewrap/cgroup-home.ts';
+import { cgroupIds, cgroupOf, makeCgroup, removeCgroup } from '../bubblewrap/cgroups.ts';
+import { frostOf, isFrozen } from '../bubblewrap/freezing.ts';
+import { whyNoDisks } from '../disk.ts';
+import { findGuest } from '../guest-binary.ts';
+import { vitalOf } from '../host-process.ts';
+import { endLeftProcesses } from '../left-processes.ts';
+import { checkMounts } from '../mounts.ts';
+import type { RuntimeOptions } from '../options.ts';
+import type { Room } from '../rooms.ts';
+import { runtimeOf } from '../runtime-of.ts';
+import { workdir } from '../spec.ts';
+import { writeBundle } from './bundle.ts';
+import type { OciOptions } from './options.ts';
+import { findProgram, type OciProgram, startContainer, tell } from './program.ts';
+
+/** Whom commands run as when the host has no user for each sandbox. */
+const sharedUser = { uid: 61_000, gid: 61_000 };
+const endDeadlineMs = 5_000;
+
+/** Containers from Geode's own images, without an engine: gVisor's `runsc`, or `runc`, started directly. */
+export function ociRuntime(options: RuntimeOptions, oci: OciOptions): Runtime {
+  let found: Promise<OciProgram | undefined> | undefined;
+  const program = async (signal: AbortSignal): Promise<OciProgram> => {
+    found ??= findProgram(oci.program, options.path, signal);
+    const here = await found;
+    if (here !== undefined) return here;
+    found = undefined;
+    throw new Error('no OCI runtime program is installed');
+  };
+  // Asked once: looking may move this host into a group of its own.
+  let home: Promise<CgroupHome | undefined> | undefined;
+  const cgroups = () => {
+    home ??= findCgroups();
+    return home;
+  };
+  const cgroup = async (room: Room) => cgroupOf(await cgroups(), options, room);
+  const rootOf = (room: Room) => ['--root', join(room.runFolder, 'oci')];
+
+  const runtime = runtimeOf(
+    {
+      name: 'oci',
+      // gVisor has device numbers of its own, which say nothing of the machine's.
+      bindsWorkspace: true,
+      probe: async (signal) => {
+        found = undefined;
+        return probe(options, await findProgram(oci.program, options.path, signal), await cgroups());
+      },
+
+      async plan(_room, spec, signal) {
+        const { isGvisor } = await program(signal);
+        await checkMounts(spec.mounts ?? [], options.mounts);
+        const { env } = await oci.store.open(spec.image ?? oci.defaultImage);
+        return {
+          handle: '',
+          grade: isGvisor ? 'kernel' : 'container',
+          workdir,
+          env: { LANG: 'C.UTF-8', ...env, HOME: workdir, USER: userName(sharedUser), ...spec.env },
+          user: sharedUser,
+          workspaceOwner: sharedUser,
+          canHaveOwnUser: true,
+        };
+      },
+
+      async build(room, spec, plan, signal) {
+        const { program: name, isGvisor } = await program(signal);
+        const image = await oci.store.open(spec.image ?? oci.defaultImage);
+        const place = await cgroups();
+        const made = place && (await makeCgroup(place, options, room, spec.limits));
+        const guest = await findGuest(options);
+        const accounts = withUser(await accountsIn(image.root), plan.user);
+        const mounts = await checkMounts(spec.mounts ?? [], options.mounts);
+        const bundle = join(room.runFolder, 'bundle');
+        const overlay = mounts.length === 0 ? undefined : await placesFor(mounts, room, image.root);
+        await writeBundle(
+          bundle,
+          {
+            root: overlay === undefined ? image.root : join(room.runFolder, 'root'),
+            user: plan.user,
+            guest: guest.path,
+            linkFolder: room.linkFolder,
+            workspace: room.workspace,
+            etcFolder: await writeAccounts(room.runFolder, accounts),
+            cgroup: made?.counters,
+            cgroupsPath: isGvisor ? undefined : pathBelowHierarchy(made?.counters),
+            mounts,
+            arch: options.arch,
+            isGvisor,
+          },
+          spec,
+        );
+        const pidFile = join(room.runFolder, 'pid');
+        const gvisor = [
+          '--network',
+          'none',
+          '--host-uds=open',
+          '--platform',
+          'systrap',
+          '--overlay2=none',
+          '--ignore-cgroups',
+        ];
+        const handle = await startContainer({
+          program: name,
+          args: [
+            ...rootOf(room),
+            ...(isGvisor ? gvisor : []),
+            'run',
+            '--detach',
+            '--bundle',
+            bundle,
+            '--pid-file',
+            pidFile,
+            room.id,
+          ],
+          path: options.path,
+          wordsFile: room.words,
+          joinCgroups: made?.folders ?? [],
+          pidFile,
+          // gVisor mounts its network namespace: that must not stay on the machine.
+          prepare: overlay ?? (isGvisor ? { script: '', words: [] } : undefined),
+          signal,
+        });
+        return { handle };
+      },
+
+      dialer: (room) => socketDialer(room.socket),
+
+      async vital(room, handle) {
+        const vital = await vitalOf(handle, room.words);
+        return vital.alive ? { alive: true, paused: await isFrozen(await cgroup(room)) } : vital;
+      },
+
+      frost: async (room) => frostOf(await cgroup(room)),
+
+      async destroy(room, handle, signal) {
+        const group = await cgroup(room);
+        // A signal would wait for the thaw.
+        await (await frostOf(group))?.resume(signal).catch(() => {});
+        const here = await program(signal).catch(() => undefined);
+        if (here !== undefined) {
+          const run = (...args: string[]) =>
+            tell(here.program, [...rootOf(room), ...args], options.path, signal);
+          await run('kill', room.id, 'TERM');
+          const until = performance.now() + endDeadlineMs;
+          while (handle !== '' && (await vitalOf(handle, room.words)).alive && performance.now() < until)
+            await delay(5);
+          await run('delete', '--force', room.id);
+        }
+        await endLeftProcesses(room);
+        if (group !== undefined) await removeCgroup(group);
+      },
+
+      async traces() {
+        const place = await cgroups();
+        return place === undefined ? [] : cgroupIds(place, options);
+      },
+    },
+    options,
+  );
+  return { ...runtime, images: oci.store };
+}
+
+/**
+ * An image has no places for the caller's mounts, and its root is shared: an overlay adds them. It is mounted in a
+ * namespace of its own, so it goes with the container.
+ */
+async function placesFor(
+  mounts: readonly { readonly source: string; readonly target: string }[],
+  room: Room,
+  root: string,
+) {
+  const places = join(room.runFolder, 'places');
+  const mounted = join(room.runFolder, 'root');
+  await mkdir(places, { mode: 0o755 });
+  await mkdir(mounted, { mode: 0o755 });
+  for (const { source, target } of mounts) {
+    const place = join(places, target);
+    if ((await stat(source)).isDirectory()) await mkdir(place, { recursive: true, mode: 0o755 });
+    else {
+      await mkdir(dirname(place), { recursive: true, mode: 0o755 });
+      await writeFile(place, '');
+    }
+  }
+  return {
+    script: 'mount -t overlay overlay -o "ro,lowerdir=$1:$2" "$3" || exit 96',
+    words: [places, root, mounted],
+  };
+}
+
+/** The path of a group below each hierarchy, as `/proc/self/cgroup` has it. */
+function pathBelowHierarchy(folder: string | undefined): string | undefined {
+  return folder?.replace(/^\/sys\/fs\/cgroup(?:\/memory(?=\/))?/, '');
+}
+
+async function probe(
+  options: RuntimeOptions,
+  found: OciProgram | undefined,
+  cgroups: CgroupHome | undefined,
+): Promise<Available | Unavailable> {
+  if (options.platform !== 'linux') {
+    return { available: false, reason: 'it is for Linux only', fix: 'Use the docker or apple runtime.' };
+  }
+  if (found === undefined) {
+    return {
+      available: false,
+      reason: 'neither runsc, runc nor crun is installed',
+      fix: 'apt-get install runc, or install gVisor (https://gvisor.dev/docs/user_guide/install/)',
+    };
+  }
+  if (options.uid !== 0) {
+    return {
+      available: false,
+      reason: 'it needs root',
+      fix: 'Run Geode as root, or use the bubblewrap runtime.',
+    };
+  }
+  const guest = await findGuest(options);
+  if (guest.missing !== undefined) return { available: false, reason: guest.missing, fix: guest.fix };
+  const { memory, cpu, pids, freezer } = cgroups?.folders ?? {};
+  return {
+    available: true,
+    grade: found.isGvisor ? 'kernel' : 'container',
+    version: found.version,
+    capabilities: {
+      isolation: true,
+      limits: {
+        memory: memory !== undefined,
+        cpus: cpu !== undefined,
+        // gVisor's own threads would count.
+        pids: pids !== undefined && !found.isGvisor,
+        disk: (await whyNoDisks(options)) === undefined,
+      },
+      softLimits: [],
+      images: true,
+      networks: ['none'],
+      mounts: true,
+      users: 'never',
+      adoption: true,
+      pause: freezer !== undefined,
+    },
+  };
+}

@@ -1,0 +1,292 @@
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { pack } from 'tar-stream';
+import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
+import type { ImageStore } from '../../src/core/image-store.ts';
+import type { PullProgress } from '../../src/core/images.ts';
+import { parseReference } from '../../src/images/store/reference.ts';
+import { startRegistry } from '../engine/index.ts';
+import { loadFrom, storeIn } from '../runtimes/oci-store.ts';
+
+const { docker, registry } = inject('engines');
+
+async function tarOf(name: string, content: string): Promise<Buffer> {
+  const archive = pack();
+  archive.entry({ name }, content);
+  archive.finalize();
+  return buffer(archive);
+}
+
+const hello = await tarOf('hello', 'hello');
+const outside = await tarOf('../../escape', 'x');
+
+let folder: string;
+let store: ImageStore;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'geode-test-store-'));
+  store = storeIn(folder);
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+async function pulled(name: string, from = store): Promise<PullProgress[]> {
+  const seen: PullProgress[] = [];
+  for await (const progress of from.pull(name)) seen.push(progress);
+  return seen;
+}
+
+describe.skipIf(!registry.available || !docker.available)('images of a real registry', () => {
+  it('are pulled by tag and by digest, listed and removed', async () => {
+    if (!docker.available) throw new Error('unreachable');
+    await using served = await startRegistry();
+    const name = await served.push({ socket: docker.socket }, 'geode-test/distroless:1');
+    expect(await store.find(name)).toBeUndefined();
+    const progress = await pulled(name);
+    expect(progress.at(-1)).toMatchObject({
+      status: 'Unpacking',
+      receivedBytes: progress.at(-1)?.totalBytes,
+    });
+    const image = await store.open(name);
+    expect(existsSync(join(image.root, 'busybox/sh'))).toBe(true);
+    expect(await store.open(image.id)).toEqual(image);
+
+    const byDigest = `${name.replace(/:[^:/]*$/, '')}@${image.digest}`;
+    await pulled(byDigest);
+    expect(await store.list()).toEqual([
+      expect.objectContaining({ id: image.id, names: expect.arrayContaining([name, byDigest]) }),
+    ]);
+
+    expect(await store.remove(name)).toBe(true);
+    expect(existsSync(image.root)).toBe(true);
+    expect(await store.remove(byDigest)).toBe(true);
+    expect(existsSync(image.root)).toBe(false);
+    expect(await readdir(join(folder, 'images/layers'))).toEqual([]);
+    expect(await store.remove(name)).toBe(false);
+  });
+
+  it('that do not exist are refused with the name', async () => {
+    await using served = await startRegistry();
+    await expect(pulled(`${served.host}/nothing/here:1`)).rejects.toMatchObject({
+      code: 'image_missing',
+      message: expect.stringContaining(`${served.host}/nothing/here:1`),
+    });
+  });
+});
+
+describe.skipIf(!docker.available)('archives', () => {
+  it('of docker save are taken in with their names; text is refused', async () => {
+    if (!docker.available) throw new Error('unreachable');
+    await loadFrom(docker.socket, store, ['geode-test/distroless:1']);
+    const image = await store.open('geode-test/distroless:1');
+    expect(existsSync(join(image.root, 'busybox/sh'))).toBe(true);
+    await expect(store.load(Readable.from(['no archive'.repeat(200)]))).rejects.toMatchObject({
+      code: 'pull_failed',
+    });
+    expect(await readdir(join(folder, 'images/drafts'))).toEqual([]);
+  });
+
+  it('with a link out of them are refused', async () => {
+    const archive = pack();
+    archive.entry(
+      { name: 'manifest.json' },
+      JSON.stringify([{ Config: 'config', RepoTags: ['x:1'], Layers: [] }]),
+    );
+    archive.entry({ name: 'config', type: 'symlink', linkname: '/etc/passwd' });
+    archive.finalize();
+    await expect(store.load(Readable.from(archive))).rejects.toMatchObject({
+      code: 'invalid_input',
+      message: expect.stringContaining('config is not a file of it'),
+    });
+  });
+});
+
+describe('a registry that lies', () => {
+  let served: LyingRegistry;
+  beforeEach(async () => {
+    served = await LyingRegistry.start();
+  });
+  afterEach(() => served.stop());
+
+  it('serves an honest image first', async () => {
+    await pulled(served.image);
+    expect(await readFile(join((await store.open(served.image)).root, 'hello'), 'utf8')).toBe('hello');
+  });
+
+  it.each<[string, (served: LyingRegistry) => void, string]>([
+    ['with other bytes of a layer', (one) => one.change('layer', gzipSync('other')), 'pull_failed'],
+    [
+      'with a layer that is cut off',
+      (one) => one.change('layer', one.blobs.layer.subarray(0, 20)),
+      'pull_failed',
+    ],
+    [
+      'with a layer that unpacks to other bytes',
+      (one) => one.useLayer(gzipSync(Buffer.alloc(1024, 1)), 'wrong digest'),
+      'pull_failed',
+    ],
+    ['with a layer that leads out', (one) => one.useLayer(gzipSync(outside)), 'pull_failed'],
+    [
+      'with a layer that never ends',
+      (one) => one.useLayer(gzipSync(Buffer.alloc(400 * 1024 ** 2))),
+      'pull_failed',
+    ],
+    ['with a manifest that is none', (one) => one.change('manifest', Buffer.from('{}')), 'pull_failed'],
+    ['with an image for another machine', (one) => one.useArchitecture('s390x'), 'image_missing'],
+    [
+      'that redirects to an address inside',
+      (one) => one.redirect('http://169.254.169.254/latest/'),
+      'pull_failed',
+    ],
+    ['that redirects in circles', (one) => one.redirect('/v2/'), 'pull_failed'],
+  ])('%s is refused, and leaves nothing', async (_, lie, code) => {
+    lie(served);
+    await expect(
+      pulled(served.image, storeIn(folder, { bytes: 64 * 1024 ** 2, entries: 100 })),
+    ).rejects.toMatchObject({ code });
+    expect(await store.list()).toEqual([]);
+    expect(existsSync(join(folder, 'escape'))).toBe(false);
+    expect(await readdir(join(folder, 'images/drafts')).catch(() => [])).toEqual([]);
+  });
+
+  it('that hangs is left when the caller leaves', async () => {
+    served.hang();
+    const stop = new AbortController();
+    const pulling = (async () => {
+      for await (const _ of store.pull(served.image, { signal: stop.signal }));
+    })();
+    await served.asked;
+    stop.abort();
+    await expect(pulling).rejects.toMatchObject({ code: 'cancelled' });
+  });
+});
+
+describe('names of images', () => {
+  it.each([
+    ['alpine', 'docker.io/library/alpine:latest'],
+    ['alpine:3.22', 'docker.io/library/alpine:3.22'],
+    ['user/image', 'docker.io/user/image:latest'],
+    ['ghcr.io/a/b/c:1', 'ghcr.io/a/b/c:1'],
+    ['localhost/geode/agent:0.2.0', 'localhost/geode/agent:0.2.0'],
+    ['127.0.0.1:5000/x:1', '127.0.0.1:5000/x:1'],
+    [`x@sha256:${'0'.repeat(64)}`, `docker.io/library/x@sha256:${'0'.repeat(64)}`],
+  ])('%s means %s', (text, name) => {
+    expect(parseReference(text).name).toBe(name);
+  });
+
+  it.each(['', 'UPPER', '-x', 'a b', '../x', 'x:', 'x@sha256:short', 'http://x/y', `${'a'.repeat(600)}`])(
+    'refuses %j',
+    (text) => {
+      expect(() => parseReference(text)).toThrow(/is not the name of an image/);
+    },
+  );
+});
+
+const here = process.arch === 'arm64' ? 'arm64' : 'amd64';
+const digestOf = (bytes: Uint8Array) => `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
+
+/** Serves one small image, and one lie about it. */
+class LyingRegistry {
+  blobs: Readonly<Record<'layer' | 'config' | 'manifest', Buffer>> = {
+    layer: gzipSync(hello),
+    config: Buffer.alloc(0),
+    manifest: Buffer.alloc(0),
+  };
+  readonly asked: Promise<void>;
+  readonly #server: Server;
+  readonly #noteAsked: () => void;
+  #layerDigest = '';
+  #layerSize = 0;
+  #location: string | undefined;
+  #hangs = false;
+
+  private constructor(server: Server) {
+    this.#server = server;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.asked = promise;
+    this.#noteAsked = resolve;
+    this.#describe(here, digestOf(hello));
+    server.on('request', ({ url = '' }, response) => this.#answer(url, response));
+  }
+
+  static async start(): Promise<LyingRegistry> {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    return new LyingRegistry(server);
+  }
+
+  get image(): string {
+    const address = this.#server.address();
+    if (typeof address !== 'object' || address === null) throw new Error('the registry does not listen');
+    return `127.0.0.1:${address.port}/test/image:1`;
+  }
+
+  change(name: 'layer' | 'manifest', bytes: Buffer): void {
+    this.blobs = { ...this.blobs, [name]: bytes };
+  }
+
+  /** Another layer. `unpacked` is the text whose digest stands for that of its archive; the true one by default. */
+  useLayer(layer: Buffer, unpacked = ''): void {
+    this.blobs = { ...this.blobs, layer };
+    this.#describe(here, unpacked === '' ? digestOf(gunzipSync(layer)) : digestOf(Buffer.from(unpacked)));
+  }
+
+  useArchitecture(architecture: string): void {
+    this.#describe(architecture, digestOf(hello));
+  }
+
+  redirect(location: string): void {
+    this.#location = location;
+  }
+
+  hang(): void {
+    this.#hangs = true;
+  }
+
+  async stop(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  #describe(architecture: string, diffId: string): void {
+    this.#layerDigest = digestOf(this.blobs.layer);
+    this.#layerSize = this.blobs.layer.length;
+    const config = Buffer.from(
+      JSON.stringify({ os: 'linux', architecture, rootfs: { type: 'layers', diff_ids: [diffId] } }),
+    );
+    const manifest = Buffer.from(
+      JSON.stringify({
+        schemaVersion: 2,
+        config: {
+          mediaType: 'application/vnd.oci.image.config.v1+json',
+          digest: digestOf(config),
+          size: config.length,
+        },
+        layers: [
+          {
+            mediaType: 'application/vnd.oci.image.layer.v1.tar+gzip',
+            digest: this.#layerDigest,
+            size: this.#layerSize,
+          },
+        ],
+      }),
+    );
+    this.blobs = { ...this.blobs, config, manifest };
+  }
+
+  #answer(url: string, response: ServerResponse): void {
+    this.#noteAsked();
+    if (this.#hangs) return;
+    if (this.#location !== undefined) {
+      response.writeHead(307, { Location: this.#location }).end();
+    } else if (url.endsWith('/manifests/1')) response.end(this.blobs.manifest);
+    else if (url.endsWith(this.#layerDigest)) response.end(this.blobs.layer);
+    else if (url.endsWith(digestOf(this.blobs.config))) response.end(this.blobs.config);
+    else response.writeHead(404).end();
+  }
+}

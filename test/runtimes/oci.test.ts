@@ -1,0 +1,98 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import type { ImageStore } from '../../src/core/image-store.ts';
+import { ociRuntime } from '../../src/runtimes/oci/oci.ts';
+import { execContract } from '../contracts/exec.ts';
+import { fixtureText, type Harness, openHarness } from '../contracts/harness.ts';
+import { pauseContract } from '../contracts/pause.ts';
+import { runtimeContract } from '../contracts/runtime.ts';
+import { ensureGvisor } from '../engine/index.ts';
+import { loadFrom, storeIn } from './oci-store.ts';
+
+const { docker } = inject('engines');
+
+let loaded: Promise<ImageStore> | undefined;
+let folder: string | undefined;
+
+/** One store for all suites of this file, with the images that the contract runs. */
+function store(): Promise<ImageStore> {
+  loaded ??= (async () => {
+    folder = await mkdtemp(join(tmpdir(), 'geode-test-store-'));
+    const made = storeIn(folder);
+    if (docker.available)
+      await loadFrom(docker.socket, made, ['geode-test/python:1', 'geode-test/distroless:1']);
+    return made;
+  })();
+  return loaded;
+}
+
+afterAll(async () => {
+  if (folder !== undefined) await rm(folder, { recursive: true, force: true });
+});
+
+runtimeContract({
+  name: 'oci with runc',
+  unavailable: docker.available ? undefined : docker.reason,
+  open: async () => {
+    const images = await store();
+    return openHarness((options) =>
+      ociRuntime(options, { program: 'runc', defaultImage: 'geode-test/python:1', store: images }),
+    );
+  },
+});
+
+// gVisor's own kernel differs where the contract looks closely (docs/runtimes.md says how), so this is not the whole of it.
+describe.skipIf(!docker.available)(
+  `oci with gVisor${docker.available ? '' : ` (skipped: ${docker.reason})`}`,
+  () => {
+    let opened: Harness | undefined;
+    const harness = (): Harness => {
+      if (opened === undefined) throw new Error('the harness is not open');
+      return opened;
+    };
+    beforeAll(async () => {
+      const [images, program] = await Promise.all([store(), ensureGvisor()]);
+      opened = await openHarness((options) =>
+        ociRuntime(options, { program, defaultImage: 'geode-test/python:1', store: images }),
+      );
+    }, 900_000);
+    afterAll(() => opened?.close());
+
+    execContract(harness);
+    pauseContract(harness);
+
+    it('RT-5: has a kernel of its own, and says so', async () => {
+      const sandbox = await harness().open({ minimumGrade: 'kernel' });
+      expect(sandbox.grade).toBe('kernel');
+      expect((await sandbox.exec({ argv: ['cat', '/proc/version'] })).stdout).toContain('gvisor');
+    });
+
+    it('RT-6: leads around the walls to nothing', async () => {
+      const sandbox = await harness().open();
+      const { stdout } = await sandbox.exec({
+        argv: ['python3', '-'],
+        stdin: await fixtureText('try-calls.py'),
+      });
+      expect(JSON.parse(stdout)).toMatchObject({
+        refused: {
+          vsock: 'EAFNOSUPPORT',
+          io_uring_setup: 'ENOSYS',
+          userfaultfd: 'ENOSYS',
+          bpf: 'EPERM',
+          mount: 'EPERM',
+        },
+      });
+    });
+
+    it('leaves nothing behind when it fills its memory', async () => {
+      const sandbox = await harness().open({ limits: { memoryBytes: 256 * 1024 ** 2 } });
+      await sandbox
+        .exec({ argv: ['python3', '-c', 'x = bytearray(1024 ** 3); x[::4096] = b"x" * len(x[::4096])'] })
+        .catch(() => {});
+      await sandbox.stop();
+      expect(await harness().runtime.traces()).not.toContain(sandbox.id);
+    });
+  },
+);
