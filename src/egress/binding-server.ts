@@ -12,15 +12,17 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { GeodeError } from '../core/errors.ts';
-import { spellingsOf } from '../core/secret-shapes.ts';
+import { credentialsOf, readBoundAnswer } from './binding-answer.ts';
+import { type BoundRequest, boundMessage, readBoundRequest } from './binding-request.ts';
 import type { Binding } from './bindings.ts';
 import type { Broker } from './broker.ts';
 import { CredentialFilter, coverText } from './credential-filter.ts';
 import { answeringHalfOpen } from './half-open.ts';
-import { endToEnd, pairsOf } from './headers.ts';
-import { hostOf } from './host-name.ts';
+import { answerFields, sendBody } from './http-message.ts';
 import type { UpstreamTls } from './inspection/upstream-tls.ts';
-import { matchesHttp, type Request } from './policy.ts';
+import { allowsHttp } from './path-rules.ts';
+import { judgesRequests } from './policy.ts';
+import { answerRefusedOn, failure } from './refusal.ts';
 import { pin, type Resolve } from './resolve.ts';
 import type { UsageRecord } from './usage.ts';
 import { UsageMeter } from './usage-meter.ts';
@@ -30,21 +32,6 @@ const mostAtOnce = 64;
 const silenceMs = 600_000;
 /** Connections to an upstream are kept for the next call, for less time than servers keep them. */
 const kept: AgentOptions = { keepAlive: true, maxFreeSockets: 8, timeout: 4_000 };
-/** What a client may send as a credential, and what would hide one in the answer. */
-const dropped = [
-  'host',
-  'expect',
-  'authorization',
-  'x-api-key',
-  'x-goog-api-key',
-  'api-key',
-  'cookie',
-  'accept-encoding',
-  'x-forwarded-for',
-  'forwarded',
-];
-const droppedQueries = ['key', 'api_key', 'access_token'];
-
 export interface BindingServerOptions {
   readonly broker: Broker;
   readonly binding: Binding;
@@ -80,7 +67,11 @@ export class BindingServer implements Disposable {
     this.#server.on('request', (request, response) => this.#forward(request, response));
     this.#server.on('connect', (_, socket) => socket.destroy());
     this.#server.on('upgrade', (_, socket) => socket.destroy());
-    this.#server.on('clientError', (_, socket) => socket.destroy());
+    this.#server.on('clientError', (error, socket) => {
+      if (socket.writable)
+        answerRefusedOn(socket, failure(`the request cannot be read (${error.message})`, 400));
+      else socket.destroy();
+    });
   }
 
   accept(client: Duplex): void {
@@ -95,27 +86,33 @@ export class BindingServer implements Disposable {
   }
 
   #forward(message: IncomingMessage, response: ServerResponse): void {
-    const { binding } = this.#options;
-    const asked = this.#read(message);
+    const bound = readBoundRequest(this.#options.binding, message);
+    if ('problem' in bound) return void this.#refuse(message, response, bound.status, bound.problem);
     const secret = this.#options.secret();
-    const refused = (asked && this.#unwanted(asked)) ?? this.#refusal(secret);
-    if (asked === undefined) this.#refuse(message, response, 404, `${binding.name} has no such path`);
-    else if (refused !== undefined) this.#refuse(message, response, ...refused);
-    else this.#call(message, response, asked, secret);
+    const refused = this.#unwanted(bound) ?? this.#refusal(secret);
+    if (refused !== undefined) return void this.#refuse(message, response, ...refused);
+    this.#call(message, response, bound, secret);
   }
 
   /** A deny rule wins over a binding too. */
-  #unwanted(asked: Request): readonly [status: number, why: string] | undefined {
+  #unwanted({ request, override }: BoundRequest): readonly [status: number, why: string] | undefined {
     const { binding, broker } = this.#options;
     const rule = `bind ${binding.name}`;
-    const decision = broker.decide(asked);
-    const isDenied = !decision.allowed && decision.rule.startsWith('deny ');
-    if (!isDenied && matchesHttp(binding.only, asked.http)) return undefined;
-    const reason = isDenied
-      ? decision.reason
-      : `the binding ${binding.name} does not allow ${asked.http?.method} of this path`;
-    broker.deny(asked, 'binding', { allowed: false, rule: isDenied ? decision.rule : rule, reason });
-    return [403, reason];
+    const refuse = (named: string, reason: string) => {
+      broker.deny(request, 'binding', { allowed: false, rule: named, reason });
+      return [403, reason] as const;
+    };
+    const decision = broker.decide(request);
+    if (!decision.allowed && decision.rule.startsWith('deny ')) return refuse(decision.rule, decision.reason);
+    if (!allowsHttp(binding.only, request.http))
+      return refuse(rule, `the binding ${binding.name} does not allow ${request.http?.method} of this path`);
+    const { methods, paths } = binding.only;
+    const isJudged = methods !== undefined || paths !== undefined || judgesRequests(broker.policy, request);
+    if (!isJudged || override === undefined) return undefined;
+    return refuse(
+      rule,
+      `${override} names another method or path than the request, and ${binding.name} asks for these`,
+    );
   }
 
   #refusal(secret: string | undefined): readonly [status: number, why: string] | undefined {
@@ -131,13 +128,14 @@ export class BindingServer implements Disposable {
   #call(
     message: IncomingMessage,
     response: ServerResponse,
-    asked: Request,
+    bound: BoundRequest,
     secret: string | undefined,
   ): void {
     const { broker, binding, onUsage } = this.#options;
+    const { request, sent } = bound;
     const startedAt = Date.now();
-    const credentials = secret === undefined ? [] : credentialsOf(binding, secret);
-    const upstream = this.#request(message, asked, secret);
+    const credentials = credentialsOf(binding, secret);
+    const upstream = this.#request(bound, secret);
     const counted = { bytesOut: 0, bytesIn: 0 };
     let status: number | null = null;
     let meter: UsageMeter | undefined;
@@ -146,7 +144,7 @@ export class BindingServer implements Disposable {
       this.#active -= 1;
       const rule = `bind ${binding.name}`;
       const verdict = status === null ? 'failed' : 'allowed';
-      broker.audit({ request: asked, via: 'binding', rule, verdict, status, ...counted, startedAt });
+      broker.audit({ request, via: 'binding', rule, verdict, status, ...counted, startedAt });
       if (meter === undefined) return;
       const tokens = meter.end(counted.bytesOut, counted.bytesIn);
       onUsage({ binding: binding.name, model: meter.model, ...tokens });
@@ -155,26 +153,21 @@ export class BindingServer implements Disposable {
     upstream.on('error', (error) =>
       this.#refuse(message, response, 502, coverText(error.message, credentials)),
     );
-    upstream.on('response', (answer) => {
-      status = answer.statusCode ?? 502;
-      if ((answer.headers['content-encoding'] ?? 'identity') !== 'identity') {
-        upstream.destroy(new Error('the answer is compressed and cannot be searched for the credential'));
-        return;
-      }
-      if (binding.metered && status >= 200 && status < 300 && message.method === 'POST')
-        meter = new UsageMeter(answer.headers['content-type'] ?? '');
-      response.writeHead(
-        status,
-        coverText(answer.statusMessage ?? '', credentials),
-        coveredHeaders(answer, credentials),
-      );
+    upstream.on('upgrade', () => upstream.destroy(new Error('the upstream changes the protocol')));
+    upstream.on('response', (received) => {
+      status = received.statusCode ?? 502;
+      const answer = readBoundAnswer(received, sent.method, credentials);
+      if ('problem' in answer) return void upstream.destroy(new Error(answer.problem));
+      if (binding.metered && status >= 200 && status < 300 && sent.method === 'POST')
+        meter = new UsageMeter(received.headers['content-type'] ?? '');
+      response.writeHead(answer.status, answer.reason, answerFields(answer, answer.fields));
       response.flushHeaders();
-      answer.on('data', (chunk: Buffer) => {
+      received.on('data', (chunk: Buffer) => {
         counted.bytesIn += chunk.length;
         meter?.write(chunk);
       });
-      answer.on('error', () => response.destroy());
-      answer.pipe(new CredentialFilter(credentials)).pipe(response);
+      received.on('error', () => response.destroy());
+      received.pipe(new CredentialFilter(credentials)).pipe(response);
     });
     message.on('data', (chunk: Buffer) => {
       counted.bytesOut += chunk.length;
@@ -183,56 +176,22 @@ export class BindingServer implements Disposable {
     });
     message.on('error', () => upstream.destroy());
     response.on('close', () => upstream.destroy());
-    message.pipe(upstream);
+    sendBody(message, sent, upstream);
   }
 
-  #request(message: IncomingMessage, { port, http }: Request, secret: string | undefined): ClientRequest {
+  #request(bound: BoundRequest, secret: string | undefined): ClientRequest {
     const { binding, upstreamTls } = this.#options;
     const { protocol, hostname } = binding.upstream;
     const isSecure = protocol === 'https:';
     return (isSecure ? httpsRequest : httpRequest)({
       ...(isSecure && { secureContext: upstreamTls.context }),
-      method: message.method ?? 'GET',
+      ...boundMessage(binding, bound, secret),
       host: hostname.replace(/^\[|\]$/g, ''),
-      port,
-      path: pathWith(binding, http?.path ?? '/', secret),
-      headers: this.#headers(message, secret),
-      setHost: false,
+      port: bound.request.port,
       agent: this.#agent,
       lookup: this.#lookup(),
       timeout: silenceMs,
     });
-  }
-
-  /** Undefined for a path that is not below the upstream's own. */
-  #read(message: IncomingMessage): Request | undefined {
-    const { binding } = this.#options;
-    const { upstream } = binding;
-    const [path = '', query] = (message.url ?? '').split('?', 2);
-    const base = upstream.pathname.replace(/\/$/, '');
-    if (!path.startsWith(`${base}/`) && path !== base) return undefined;
-    if (/(^|\/)\.{1,2}(\/|$)|\\|%2e|%2f|%5c|[^\x21-\x7e]/i.test(path)) return undefined;
-    const port = upstream.port === '' ? (upstream.protocol === 'https:' ? 443 : 80) : Number(upstream.port);
-    const host = hostOf(upstream.hostname) ?? upstream.hostname;
-    const whole = `${path || '/'}${query === undefined ? '' : `?${withoutKeys(query, binding.query)}`}`;
-    return { host, port, http: { method: message.method ?? 'GET', path: whole } };
-  }
-
-  #headers(message: IncomingMessage, secret: string | undefined): string[] {
-    const { binding } = this.#options;
-    const framed = message.headers['transfer-encoding'] === undefined ? [] : ['Transfer-Encoding', 'chunked'];
-    const own = binding.query === undefined ? [binding.header('')[0]] : [];
-    return [
-      'Host',
-      binding.upstream.host,
-      ...endToEnd(message.rawHeaders, [...dropped, ...own.map((word) => word.toLowerCase())]),
-      'Accept-Encoding',
-      'identity',
-      ...(secret === undefined || binding.query !== undefined ? [] : binding.header(secret)),
-      ...framed,
-      'Connection',
-      'keep-alive',
-    ];
   }
 
   /** The addresses that are dialled are those that were checked. */
@@ -280,40 +239,4 @@ export function missingSecret(name: string, secret = name): GeodeError {
       hint: `Set it first: geode secrets set ${secret} < FILE`,
     },
   );
-}
-
-/** As it is, as it stands in the header, and in the encodings of JSON, URLs and base64: an echo may send back any. */
-function credentialsOf({ header }: Binding, secret: string): readonly string[] {
-  const [, value] = header(secret);
-  return spellingsOf([value.replace(/^(Bearer|Basic) /, ''), secret]);
-}
-
-function coveredHeaders({ rawHeaders }: IncomingMessage, credentials: readonly string[]): string[] {
-  return pairsOf(endToEnd(rawHeaders, ['set-cookie'])).flatMap(([name, value]) => [
-    name,
-    coverText(value, credentials),
-  ]);
-}
-
-/** Some services take their key in the query; it is added last, where nothing of the client can follow. */
-function pathWith({ query }: Binding, path: string, secret: string | undefined): string {
-  if (query === undefined || secret === undefined) return path;
-  return `${path}${path.includes('?') ? '&' : '?'}${query}=${encodeURIComponent(secret)}`;
-}
-
-function withoutKeys(query: string, own: string | undefined): string {
-  const names = new Set([...droppedQueries, ...(own === undefined ? [] : [own.toLowerCase()])]);
-  const nameOf = (pair: string) => decoded(pair.split('=', 1)[0] ?? '').toLowerCase();
-  return query
-    .split('&')
-    .filter((pair) => !names.has(nameOf(pair)))
-    .join('&');
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text.replaceAll('+', ' '));
-  } catch {
-    return text;
-  }
 }

@@ -13,20 +13,29 @@ const unrecognizedName = Buffer.from([21, 3, 1, 0, 2, 2, 112]);
 
 export type FirstWords = 'tls' | 'http' | 'other' | 'silence';
 
+/** Bytes that may be blank at the beginning, and a first word: no longer than HTTP is asked for by. */
+const mostBeginning = 128;
+
 export function isEnough(bytes: Buffer): boolean {
   if (bytes[0] === 22) return readClientHello(bytes) !== 'more';
-  return kindOf(bytes) === 'other' || bytes.includes(' ') || bytes.length > 64;
+  return bytes.length >= mostBeginning || beginningOf(bytes) !== 'open';
 }
 
-/** What a lenient server may take for HTTP is HTTP: empty lines before it, and any method. */
+/** Whatever a lenient server may take for HTTP is HTTP; so is a beginning that may become it. */
 export function kindOf(bytes: Buffer): FirstWords {
   if (bytes[0] === 22) return 'tls';
-  const text = bytes
-    .subarray(0, 64)
-    .toString('latin1')
-    .replace(/^[\r\n\t ]+/, '');
-  if (/^PRI \*/.test(text)) return 'other';
-  return /^[A-Za-z-]{0,24}$|^[A-Za-z-]{1,24} +[/*!-~]/.test(text) ? 'http' : 'other';
+  return beginningOf(bytes) === 'other' ? 'other' : 'http';
+}
+
+/**
+ * Empty lines, a word and any white space begin a request. HTTP/2 without TLS and SSH, which begin so too, are not
+ * HTTP/1. A blank alone after the word does not decide yet: the rest of the line may come later.
+ */
+function beginningOf(bytes: Buffer): 'http' | 'other' | 'open' {
+  const text = bytes.subarray(0, mostBeginning).toString('latin1').replace(/^\s+/, '');
+  if (/^(PRI \*|SSH-)/.test(text)) return 'other';
+  if (/^[A-Za-z][\w!#$%&'*+.^`|~-]{0,31}[ \t\v\f\r]+[!-~]/.test(text)) return 'http';
+  return /^([A-Za-z][\w!#$%&'*+.^`|~-]{0,31}[ \t\v\f\r]*)?$/.test(text) ? 'open' : 'other';
 }
 
 /** Why this TLS greeting may not go there, with the alert that says so. */

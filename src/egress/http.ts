@@ -1,19 +1,12 @@
-import {
-  createServer,
-  request as httpRequest,
-  type IncomingMessage,
-  type Server,
-  type ServerResponse,
-} from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { EgressTarget } from '../core/egress.ts';
-import { reasonOf } from '../core/errors.ts';
-import type { Broker, Passage, Via } from './broker.ts';
-import { join } from './crossing.ts';
+import type { Broker, Via } from './broker.ts';
 import { answeringHalfOpen } from './half-open.ts';
-import { endToEnd } from './headers.ts';
-import { shownTarget, targetOf } from './host-name.ts';
-import { headersFor, headOf, readRequest, viaOf } from './http-request.ts';
+import { targetOf } from './host-name.ts';
+import { type Exchange, forward } from './http-exchange.ts';
+import { type Asked, readRequest } from './http-request.ts';
+import { forwardUpgrade } from './http-upgrade.ts';
 import { Inspector, type InspectorOptions } from './inspection/inspector.ts';
 import type { UpstreamTls } from './inspection/upstream-tls.ts';
 import type { Request } from './policy.ts';
@@ -29,9 +22,6 @@ export interface InspectionParts extends Pick<InspectorOptions, 'authority' | 'b
   readonly upstreamTls: UpstreamTls;
 }
 
-/** What is written to and read from, above the socket that was dialled. */
-type Reached = Passage & { readonly connection: Duplex };
-
 /**
  * The HTTP proxy of one sandbox: `GET http://host/path` and `CONNECT host:port`. Node's parser reads what the sandbox
  * sends and a new message is written from it, so that nothing passes which two readers could see differently. Each
@@ -42,12 +32,12 @@ export class HttpProxy implements Disposable {
   readonly #server: Server;
   /** Plain HTTP inside of a tunnel: it may go where the tunnel goes, and nowhere else. */
   readonly #inside = new WeakMap<Duplex, Request>();
-  readonly #upstreamTls: UpstreamTls;
+  readonly #exchange: Exchange;
   readonly #inspector: Inspector;
 
   constructor(broker: Broker, { upstreamTls, authority, bound }: InspectionParts) {
     this.#broker = broker;
-    this.#upstreamTls = upstreamTls;
+    this.#exchange = { broker, upstreamTls };
     this.#inspector = new Inspector({
       broker,
       authority,
@@ -102,53 +92,9 @@ export class HttpProxy implements Disposable {
   }
 
   async #forward(message: IncomingMessage, response: ServerResponse): Promise<void> {
-    const startedAt = Date.now();
     const asked = this.#read(message);
     if ('status' in asked) return answerRefused(response, asked);
-    const passage = await this.#pass(asked, response);
-    if (!('socket' in passage)) return answerRefused(response, passage);
-    if (response.destroyed) return void passage.connection.destroy();
-    const upstream = httpRequest({
-      ...this.#toUpstream(message, asked, passage),
-      headers: [...headersFor(message, asked), 'Connection', 'close'],
-    });
-    const { socket, address, rule } = passage;
-    const leave = this.#broker.enter({
-      request: asked,
-      cut: () => {
-        upstream.destroy();
-        message.socket.destroy();
-      },
-    });
-    let status: number | null = null;
-    socket.once('close', () => {
-      leave();
-      const { bytesWritten: bytesOut, bytesRead: bytesIn } = socket;
-      const verdict = status === null ? 'failed' : 'allowed';
-      this.#broker.audit({
-        request: asked,
-        via: viaOf(asked),
-        rule,
-        verdict,
-        status,
-        address,
-        bytesOut,
-        bytesIn,
-        startedAt,
-      });
-    });
-    upstream.on('response', (answer) => {
-      status = answer.statusCode ?? null;
-      response.writeHead(answer.statusCode ?? 502, answer.statusMessage, endToEnd(answer.rawHeaders));
-      answer.on('error', () => response.destroy());
-      answer.pipe(response);
-    });
-    upstream.on('error', (error) =>
-      answerRefused(response, failure(`${shownTarget(asked)} broke off: ${error.message}`)),
-    );
-    response.on('close', () => upstream.destroy());
-    message.on('error', () => upstream.destroy());
-    message.pipe(upstream);
+    await forward(this.#exchange, asked, message, response);
   }
 
   async #connect(message: IncomingMessage, client: Duplex, head: Buffer): Promise<void> {
@@ -191,90 +137,17 @@ export class HttpProxy implements Disposable {
     );
   }
 
-  /** WebSockets over plain HTTP, and over TLS that is opened. */
   async #upgrade(message: IncomingMessage, client: Duplex, head: Buffer): Promise<void> {
-    const startedAt = Date.now();
     client.on('error', () => {});
     if (!isForWebSocket(message))
       return answerRefusedOn(client, failure('only a WebSocket may take over a connection', 400));
     const asked = this.#read(message);
     if ('status' in asked) return answerRefusedOn(client, asked);
-    const passage = await this.#pass(asked, client);
-    if (!('socket' in passage)) return answerRefusedOn(client, passage);
-    if (client.destroyed) return void passage.connection.destroy();
-    const { address, rule } = passage;
-    const upstream = httpRequest({
-      ...this.#toUpstream(message, asked, passage),
-      headers: [
-        ...headersFor(message, asked),
-        'Connection',
-        'upgrade',
-        'Upgrade',
-        message.headers.upgrade ?? '',
-      ],
-    });
-    upstream.on('upgrade', (answer, socket, first) => {
-      client.write(headOf(answer));
-      if (first.length > 0) client.write(first);
-      if (head.length > 0) socket.write(head);
-      const leave = this.#broker.enterTunnel(asked, client, socket);
-      join(client, socket, (bytesOut, bytesIn) => {
-        leave();
-        const status = answer.statusCode ?? 101;
-        this.#broker.audit({
-          request: asked,
-          via: viaOf(asked),
-          rule,
-          verdict: 'allowed',
-          status,
-          address,
-          bytesOut,
-          bytesIn,
-          startedAt,
-        });
-      });
-    });
-    upstream.on('response', (answer) => {
-      const headers = [...endToEnd(answer.rawHeaders), 'Connection', 'close'];
-      const { statusCode, statusMessage } = answer;
-      client.write(headOf({ statusCode, statusMessage, rawHeaders: headers }));
-      answer.pipe(client);
-    });
-    upstream.on('error', (error) =>
-      answerRefusedOn(client, failure(`${shownTarget(asked)} broke off: ${error.message}`)),
-    );
-    upstream.end();
+    await forwardUpgrade(this.#exchange, asked, client, head);
   }
 
-  #read(message: IncomingMessage): Request | Refusal {
+  #read(message: IncomingMessage): Asked | Refusal {
     return readRequest(message, this.#inside.get(message.socket), this.#broker);
-  }
-
-  /** Allowed, connected and, for HTTPS that is opened, with a certificate that this host has verified. */
-  async #pass(asked: Request, client: ServerResponse | Duplex): Promise<Reached | Refusal> {
-    const startedAt = Date.now();
-    const passage = await this.#broker.pass(asked, viaOf(asked), client);
-    if (!('socket' in passage)) return passage;
-    if (!asked.inspected) return { ...passage, connection: passage.socket };
-    try {
-      return { ...passage, connection: await this.#upstreamTls.secure(passage.socket, asked.host) };
-    } catch (error) {
-      const { address, rule } = passage;
-      const why = `${shownTarget(asked)} has no TLS that this host trusts: ${reasonOf(error)}`;
-      const noted = { request: asked, via: viaOf(asked), rule, verdict: 'failed', status: 502 } as const;
-      this.#broker.audit({ ...noted, address, startedAt });
-      return failure(why);
-    }
-  }
-
-  #toUpstream(message: IncomingMessage, { http }: Request, { connection }: Reached) {
-    return {
-      method: message.method ?? 'GET',
-      path: http?.path ?? '/',
-      createConnection: () => connection,
-      setHost: false,
-      insecureHTTPParser: false,
-    };
   }
 }
 

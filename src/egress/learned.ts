@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { EgressPolicy, EgressRule, EgressTarget } from '../core/egress.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { isPlainPath } from './policy.ts';
+import { isPlainPath } from './request-target.ts';
 
 /** What was reached; `http` where requests could be seen, `inspected` where the host opened their TLS. */
 export interface Seen extends EgressTarget {

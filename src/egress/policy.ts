@@ -1,5 +1,6 @@
 import type { EgressPolicy, EgressRule, EgressTarget } from '../core/egress.ts';
 import { shownTarget } from './host-name.ts';
+import { allowsHttp, deniesHttp } from './path-rules.ts';
 import { shownRule } from './rules.ts';
 
 const standardPorts: readonly number[] = [80, 443];
@@ -79,6 +80,19 @@ export function inspects(
   );
 }
 
+/** Whether a live rule for this target asks for methods or paths: then no header may name others. */
+export function judgesRequests(
+  { allow, deny }: EgressPolicy,
+  target: EgressTarget,
+  now = Date.now(),
+): boolean {
+  const judges = (rule: EgressRule, otherwise: readonly number[] | undefined) =>
+    (rule.methods !== undefined || rule.paths !== undefined) &&
+    isLive(rule, now) &&
+    names(rule, target, otherwise);
+  return allow.some((rule) => judges(rule, standardPorts)) || deny.some((rule) => judges(rule, undefined));
+}
+
 function names(
   rule: EgressRule,
   { host, port }: EgressTarget,
@@ -94,12 +108,12 @@ function names(
  */
 function denies(rule: EgressRule, { host, port, http, inspected }: Request): boolean {
   if (!names(rule, { host, port }, undefined)) return false;
-  if (http !== undefined) return matchesHttp(rule, http);
+  if (http !== undefined) return deniesHttp(rule, http);
   return inspected !== true || (rule.methods === undefined && rule.paths === undefined);
 }
 
 function mayPass(rule: EgressRule, { http, inspected }: Request): boolean {
-  if (http !== undefined || inspected !== true) return matchesHttp(rule, http);
+  if (http !== undefined || inspected !== true) return allowsHttp(rule, http);
   return true;
 }
 
@@ -111,26 +125,4 @@ function matchesHost({ host: wanted }: EgressRule, host: string): boolean {
 
 function matchesPort({ ports = standardPorts }: EgressRule, port: number): boolean {
   return ports.includes(port);
-}
-
-/** Of a connection whose requests cannot be seen, only a rule that asks for nothing of them is true. */
-export function matchesHttp(
-  { methods, paths, inspect }: Pick<EgressRule, 'methods' | 'paths' | 'inspect'>,
-  http: Request['http'],
-): boolean {
-  if (http === undefined) return methods === undefined && paths === undefined && inspect !== true;
-  if (methods !== undefined && !methods.includes(http.method)) return false;
-  return paths === undefined || paths.some((wanted) => matchesPath(wanted, http.path));
-}
-
-/** Paths that a server may read in two ways (`/a/../b`, `%2e`, `//`, `\`) match no rule that has paths. */
-function matchesPath(wanted: string, asked: string): boolean {
-  const [path = ''] = asked.split(/[?#]/, 1);
-  if (!isPlainPath(path)) return false;
-  return wanted.endsWith('*') ? path.startsWith(wanted.slice(0, -1)) : path === wanted;
-}
-
-/** Two servers read it the same way. */
-export function isPlainPath(path: string): boolean {
-  return /^\/[\x21-\x7e]*$/.test(path) && !/(^|\/)\.{1,2}(\/|$)|\/\/|\\|%2e|%2f|%5c|;/i.test(path);
 }

@@ -12,6 +12,8 @@ type Pair = readonly [name: string, value: string];
 export interface Form {
   /** What the server inside is asked for. */
   readonly url: string;
+  /** Headers that every request has beside its own. */
+  readonly asked: readonly Pair[];
   request(pair: Pair): readonly Pair[];
   answer(pair: Pair): readonly Pair[];
   /** Headers that every answer has beside its own. */
@@ -24,6 +26,7 @@ const clearing = 'clear-site-data';
 export function nameForm({ url = '/' }: IncomingMessage): Form {
   return {
     url,
+    asked: [],
     added: [],
     request([name, value]) {
       if (name.toLowerCase() !== 'cookie') return [[name, value]];
@@ -41,6 +44,8 @@ export function nameForm({ url = '/' }: IncomingMessage): Form {
 /** Everything but `allow-same-origin` and leaving the sandbox by another window. */
 const sandbox =
   'sandbox allow-scripts allow-forms allow-popups allow-modals allow-downloads allow-pointer-lock allow-presentation';
+/** Cookies of the site, and the token in the path. */
+const droppedAsked: ReadonlySet<string> = new Set(['cookie', 'referer', 'x-forwarded-prefix']);
 const dropped: ReadonlySet<string> = new Set([
   'set-cookie',
   clearing,
@@ -55,6 +60,7 @@ export function pathForm({ headers }: IncomingMessage, prefix: string, rest: str
   const own = `http://${headers.host ?? ''}/`;
   return {
     url: rest,
+    asked: [['X-Forwarded-Prefix', prefix]],
     // The path has the token, so it goes into no Referer; its own pages may read what their scripts ask for.
     added: [
       ['Content-Security-Policy', sandbox],
@@ -63,14 +69,7 @@ export function pathForm({ headers }: IncomingMessage, prefix: string, rest: str
     ],
     request([name, value]) {
       const lower = name.toLowerCase();
-      if (lower === 'cookie' || lower === 'referer') return [];
-      if (lower === 'x-forwarded-prefix') return [];
-      return lower === 'host'
-        ? [
-            [name, value],
-            ['X-Forwarded-Prefix', prefix],
-          ]
-        : [[name, value]];
+      return droppedAsked.has(lower.replaceAll('_', '-')) ? [] : [[name, value]];
     },
     answer([name, value]) {
       const lower = name.toLowerCase();

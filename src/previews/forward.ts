@@ -1,9 +1,27 @@
 /** Passes requests of a preview to the server in the sandbox, through a tunnel of its own for each. */
-import { request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
+import {
+  type ClientRequest,
+  request as httpRequest,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http';
 import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { reasonOf } from '../core/errors.ts';
-import { endToEnd, pairsOf } from '../egress/headers.ts';
+import {
+  type AnswerMessage,
+  answerFields,
+  type Fields,
+  type RequestMessage,
+  readAnswerMessage,
+  readRequestMessage,
+  readSwitch,
+  sendBody,
+  writeClosingAnswer,
+  writeSwitch,
+  writtenAs,
+} from '../egress/http-message.ts';
+import { readTarget } from '../egress/request-target.ts';
 import type { Form } from './forms.ts';
 
 type Dial = () => Promise<Duplex>;
@@ -14,23 +32,32 @@ export async function forward(
   form: Form,
   dial: Dial,
 ): Promise<void> {
+  const refuse = (status: number, why: string) => {
+    if (response.headersSent) return void response.destroy();
+    response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8' });
+    response.end(`Geode: ${why}\n`);
+  };
   try {
+    const sent = readSent(request, form);
+    if ('problem' in sent) return refuse(400, sent.problem);
     const tunnel = await dial();
     tunnel.on('error', () => {});
     response.once('close', () => tunnel.destroy());
     if (response.destroyed) return void tunnel.destroy();
-    const answer = await answerOf(request, form, tunnel);
-    response.writeHead(answer.statusCode ?? 502, answer.statusMessage, answerHeaders(answer, form));
+    const asked = askThrough(tunnel, request, sent, form, 'close');
+    asked.once('socket', () => sendBody(request, sent, asked));
+    const received = await answerTo(asked, tunnel);
+    const answer = readAnswerMessage(received, sent.method);
+    if ('problem' in answer) return refuse(502, `the answer cannot be read: ${answer.problem}`);
+    response.writeHead(answer.status, answer.reason, answerFields(answer, shown(answer, form)));
     response.flushHeaders();
-    await pipeline(answer, response);
+    await pipeline(received, response);
   } catch (error) {
-    if (response.headersSent) return void response.destroy();
-    response.writeHead(502, { 'content-type': 'text/plain; charset=utf-8' });
-    response.end(`Geode: the server in the sandbox did not answer: ${reasonOf(error)}\n`);
+    refuse(502, `the server in the sandbox did not answer: ${reasonOf(error)}`);
   }
 }
 
-/** A WebSocket, or whatever else both sides agree on. */
+/** A WebSocket. Any other answer is one like those to ordinary requests. */
 export async function forwardUpgrade(
   request: IncomingMessage,
   client: Duplex,
@@ -38,49 +65,74 @@ export async function forwardUpgrade(
   form: Form,
   dial: Dial,
 ): Promise<void> {
+  const refuse = (status: '400 Bad Request' | '502 Bad Gateway') =>
+    void client.end(`HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
+  const sent = readSent(request, form);
+  if ('problem' in sent || sent.method !== 'GET' || sent.framing.kind !== 'none')
+    return refuse('400 Bad Request');
+  let isSwitched = false;
   try {
     const tunnel = await dial();
-    client.once('close', () => tunnel.destroy());
-    tunnel.once('close', () => client.destroy());
     tunnel.on('error', () => client.destroy());
+    client.once('close', () => tunnel.destroy());
     if (client.destroyed) return void tunnel.destroy();
-    const { upgrade = 'websocket' } = request.headers;
-    const headers = [...requestHeaders(request, form), 'Connection', 'Upgrade', 'Upgrade', upgrade];
-    const lines = pairsOf(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-    const opening = `${request.method} ${form.url} HTTP/1.1\r\n${lines.join('')}\r\n`;
-    tunnel.write(Buffer.concat([Buffer.from(opening, 'latin1'), head]));
-    client.pipe(tunnel).pipe(client);
+    const asked = askThrough(tunnel, request, sent, form, 'websocket');
+    asked.once('socket', () => asked.end());
+    asked.once('upgrade', (answer, _, first) => {
+      const change = readSwitch(answer);
+      if ('problem' in change) return void tunnel.destroy();
+      isSwitched = true;
+      writeSwitch(client, { ...change, fields: shown(change, form) });
+      if (first.length > 0) client.write(first);
+      if (head.length > 0) tunnel.write(head);
+      tunnel.once('close', () => client.destroy());
+      client.pipe(tunnel).pipe(client);
+    });
+    const received = await answerTo(asked, tunnel);
+    const answer = readAnswerMessage(received, sent.method);
+    if ('problem' in answer) return refuse('502 Bad Gateway');
+    writeClosingAnswer(client, answer, shown(answer, form));
+    await pipeline(received, client);
   } catch {
-    client.end('HTTP/1.1 502 Bad Gateway\r\nconnection: close\r\ncontent-length: 0\r\n\r\n');
+    if (!isSwitched && client.writable) refuse('502 Bad Gateway');
   }
 }
 
-function answerOf(message: IncomingMessage, form: Form, tunnel: Duplex): Promise<IncomingMessage> {
-  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  const framed = message.headers['transfer-encoding'] === undefined ? [] : ['Transfer-Encoding', 'chunked'];
+/** Judged as all that crosses, and without what the server inside may not see. */
+function readSent(request: IncomingMessage, form: Form): RequestMessage | { readonly problem: string } {
+  const sent = readRequestMessage(request);
+  if ('problem' in sent) return sent;
+  const target = readTarget(form.url);
+  if ('problem' in target) return target;
+  return { ...sent, fields: [...form.asked, ...sent.fields.flatMap((field) => form.request(field))] };
+}
+
+function askThrough(
+  tunnel: Duplex,
+  { headers }: IncomingMessage,
+  sent: RequestMessage,
+  form: Form,
+  after: 'close' | 'websocket',
+): ClientRequest {
   const asked = httpRequest({
     createConnection: () => tunnel,
-    method: message.method,
-    path: form.url,
-    headers: [...requestHeaders(message, form), ...framed, 'Connection', 'close'],
-    setHost: false,
+    ...writtenAs(sent, { path: form.url, host: headers.host ?? '', fields: sent.fields, after }),
   });
-  asked.once('response', resolve).once('error', reject);
-  tunnel.once('close', () => reject(new Error('the connection was closed')));
   // A tunnel begins paused. Its head is written by itself: text and bytes that are written together get mixed up.
   asked.once('socket', () => {
     tunnel.resume();
     asked.flushHeaders();
-    message.pipe(asked);
   });
+  return asked;
+}
+
+function answerTo(asked: ClientRequest, tunnel: Duplex): Promise<IncomingMessage> {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  asked.once('response', resolve).once('error', reject);
+  tunnel.once('close', () => reject(new Error('the connection was closed')));
   return promise;
 }
 
-function requestHeaders({ rawHeaders }: IncomingMessage, form: Form): string[] {
-  return pairsOf(endToEnd(rawHeaders)).flatMap((pair) => form.request(pair).flat());
-}
-
-function answerHeaders({ rawHeaders }: IncomingMessage, form: Form): string[] {
-  const own = pairsOf(endToEnd(rawHeaders)).flatMap((pair) => form.answer(pair).flat());
-  return [...own, ...form.added.flat()];
+function shown({ fields }: Pick<AnswerMessage, 'fields'>, form: Form): Fields {
+  return [...fields.flatMap((field) => form.answer(field)), ...form.added];
 }

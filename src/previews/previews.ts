@@ -13,6 +13,13 @@ import { type Form, isOwnOrigin, nameForm, pathForm, pathParts, preflightAnswer 
 import { forward, forwardUpgrade } from './forward.ts';
 import { cookieOf, tokenCookie, tokenQuery } from './token.ts';
 
+const serverOptions = {
+  requestTimeout: 0,
+  maxHeaderSize: 64 * 1024,
+  // Any other offer to change the protocol is dropped, and the request is an ordinary one.
+  shouldUpgradeCallback: ({ headers }: IncomingMessage) => headers.upgrade?.toLowerCase() === 'websocket',
+};
+
 /** The oldest gives way. */
 const mostOfSandbox = 32;
 
@@ -92,7 +99,7 @@ export function openPreviews(): Previews {
   };
 
   const server = () => {
-    const made = createServer({ requestTimeout: 0, maxHeaderSize: 64 * 1024 }, (request, response) => {
+    const made = createServer(serverOptions, (request, response) => {
       const admitted = admit(request);
       if ('status' in admitted)
         return void response

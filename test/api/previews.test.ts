@@ -46,6 +46,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
         self.answer(self.rfile.read(int(self.headers['content-length'])))
     def do_GET(self):
+        if self.path == '/refusing': return self.moved(200)
         if self.headers.get('upgrade') == 'websocket': return self.talk()
         if self.path == '/continue': go_on.set()
         if self.path == '/stream': return self.stream()
@@ -60,8 +61,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_header('set-cookie', 'geode-preview=stolen')
         self.end_headers()
         self.wfile.write(body)
-    def moved(self):
-        self.send_response(302)
+    def moved(self, status=302):
+        self.send_response(status)
+        self.send_header('set-cookie', 'geode-session=planted')
         self.send_header('location', '/a?b')
         self.send_header('clear-site-data', '"cookies"')
         self.send_header('content-length', '0')
@@ -211,6 +213,18 @@ test('NET-6: a port is seen by a path too: the token is in it, no cookie passes,
   socket.on('message', (data) => resolve(String(data)));
   expect(await promise).toBe('by a path');
   socket.terminate();
+  // What answers an offer to change the protocol is an answer as every other.
+  const offer = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13' };
+  const offered = request(new URL('refusing', url), {
+    headers: { ...offer, 'sec-websocket-key': 'x' },
+    agent: false,
+  });
+  const [refused] = (await once(offered.end(), 'response')) as [IncomingMessage];
+  expect(refused.statusCode).toBe(200);
+  expect(refused.headers['set-cookie']).toBeUndefined();
+  expect(refused.headers['clear-site-data']).toBeUndefined();
+  expect(refused.headers['content-security-policy']).toMatch(/^sandbox allow-scripts (?!.*same-origin)/);
+  refused.resume();
   await client.sandboxes.stop('by-path');
   expect((await ask('a')).status).toBe(410);
 });

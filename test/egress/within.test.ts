@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type BindingSpec, type EgressPolicy, type EgressRule, egressModes } from '../../src/core/egress.ts';
-import { decide, matchesHttp } from '../../src/egress/policy.ts';
+import { allowsHttp } from '../../src/egress/path-rules.ts';
+import { decide } from '../../src/egress/policy.ts';
 import { checkPolicy, policyOf } from '../../src/egress/rules.ts';
 import { within } from '../../src/egress/within.ts';
 import { eachOf } from '../each-of.ts';
@@ -87,8 +88,8 @@ describe('what two policies have in common', () => {
     fc.assert(
       fc.property(binding, binding, request, (one, other, { http }) => {
         const both = within(spec(open, [one]), spec(open, [other])).bindings;
-        const isLet = both.some((each) => matchesHttp(each, http));
-        expect(isLet).toBe(matchesHttp(one, http) && matchesHttp(other, http));
+        const isLet = both.some((each) => allowsHttp(each, http));
+        expect(isLet).toBe(allowsHttp(one, http) && allowsHttp(other, http));
       }),
     );
     const elsewhere = { name: 'tickets', upstream: 'https://other.test', add: 'bearer' };
