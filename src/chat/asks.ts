@@ -2,13 +2,13 @@ import { randomInt } from 'node:crypto';
 import type { Approval, ApprovalDecision, Approvals } from '../core/approval.ts';
 import type { Bus } from '../core/bus.ts';
 import { isGeodeError, reasonOf } from '../core/errors.ts';
-import { type Events, everyone } from '../core/events.ts';
+import { type Events, everyone, type HostEvent } from '../core/events.ts';
 import type { Log } from '../core/log.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { newReply } from './bodies.ts';
+import { newReply, replyBody } from './bodies.ts';
 import type { ChatTable, KnownChat } from './chat-table.ts';
 import type { CommandAnswer, CommandScene } from './commands.ts';
-import { shownCode } from './plain-text.ts';
+import { plainTitle, shownCode } from './plain-text.ts';
 import { splitText } from './split-text.ts';
 
 export interface AskParts {
@@ -20,14 +20,25 @@ export interface AskParts {
   readonly log: Log;
   /** Characters that a message of a channel may have. */
   readonly longestText: (channel: string) => number;
+  /** Whether a message can be changed there after it was sent. */
+  readonly canEdit: (channel: string, address: string) => boolean;
 }
 
 const labels: Readonly<Record<ApprovalDecision, string>> = {
   'allow-once': 'Allow once',
-  'allow-session': 'Allow for this session',
+  'allow-session': 'Allow this session',
   'allow-always': 'Always allow',
   deny: 'Deny',
 };
+
+const labelsAfter: Readonly<Record<ApprovalDecision, string>> = {
+  'allow-once': 'Allowed once',
+  'allow-session': 'Allowed for this session',
+  'allow-always': 'Allowed from now on',
+  deny: 'Denied',
+};
+
+type Decided = Extract<HostEvent, { readonly type: 'approval-decided' }>;
 
 /**
  * Approvals that concern a chat, asked in the chat. The person sees exactly what will happen; only whoever speaks as
@@ -72,8 +83,10 @@ export class Asks implements AsyncDisposable {
     try {
       for (const user of chats.users())
         for (const approval of approvals.list(user)) await this.#ask(approval);
-      for await (const event of events.read(everyone, { after, signal }))
+      for await (const event of events.read(everyone, { after, signal })) {
         if (event.type === 'approval-asked') await this.#ask(approvals.get(event.user, event.approval));
+        if (event.type === 'approval-decided') await this.#close(event);
+      }
     } catch (err) {
       if (!signal.aborted) log.error({ err }, `Approvals are not asked in chats any more: ${reasonOf(err)}`);
     }
@@ -86,12 +99,26 @@ export class Asks implements AsyncDisposable {
     if (chat === undefined || approval.state !== 'open') return;
     const code = this.#codeFor(chat, approval.id);
     const detail = approval.detail === '' ? '' : `\n${shownCode(approval.detail)}`;
-    const parts = splitText(`${approval.title}${detail}`, longestText(chat.channel));
+    const parts = splitText(`${plainTitle(approval.title)}${detail}`, longestText(chat.channel));
     for (const [index, text] of parts.entries()) {
       const isLast = index === parts.length - 1;
       const body = isLast ? { text, buttons: buttonsOf(approval, code) } : { text };
       await bus.say(newReply(chat, `ask:${approval.id}:${index}`, body));
     }
+  }
+
+  /** Where messages can be edited, the question loses its buttons and shows what was decided. */
+  async #close({ approval, user, state, decision }: Decided): Promise<void> {
+    const { bus, chats, canEdit, approvals } = this.#parts;
+    const { chat: name } = approvals.get(user, approval);
+    const chat = name === null ? undefined : chats.named(user, name);
+    if (chat === undefined || !canEdit(chat.channel, chat.address)) return;
+    const asked = await bus.lastOf(`ask:${approval}:`);
+    if (asked?.platformId === null || asked === undefined) return;
+    const outcome = state === 'decided' ? labelsAfter[decision] : 'No longer asked';
+    const { text } = replyBody(asked);
+    const body = { text: `${text}\n${outcome}.`, edits: asked.platformId, onlyEdits: true };
+    await bus.say(newReply(chat, `asked:${approval}`, body));
   }
 
   #approvalOf(lane: string, code: string): string | undefined {

@@ -13,8 +13,13 @@ const messageSchema = z.object({
   text: z.string(),
   files: z.array(fileSchema),
   isGroup: z.boolean(),
+  /** Somebody else wrote it. */
+  isForwarded: z.boolean().default(false),
+  quoted: z.object({ by: z.string(), text: z.string() }).nullable().default(null),
 });
 export type MessageBody = z.infer<typeof messageSchema>;
+/** As it is stored. */
+export type NewMessageBody = z.input<typeof messageSchema>;
 
 const replySchema = z.object({
   address: z.string(),
@@ -25,6 +30,8 @@ const replySchema = z.object({
   /** A file of the chat's workspace, read when it is sent. */
   file: z.object({ user: z.string(), chat: z.string(), path: z.string() }).nullable(),
   edits: z.string().nullable(),
+  /** Where the message to edit is gone, nothing takes its place. */
+  onlyEdits: z.boolean().default(false),
 });
 export type ReplyBody = z.infer<typeof replySchema>;
 
@@ -34,6 +41,24 @@ export function messageBody({ body }: Pick<BusMessage, 'body'>): MessageBody {
 
 export function replyBody({ body }: Pick<BusReply, 'body'>): ReplyBody {
   return replySchema.parse(JSON.parse(body));
+}
+
+/** What the agent reads: who speaks where several people do, and what the person forwards or answers. */
+export function textFor({ text, sender, isGroup, isForwarded, quoted }: MessageBody): string {
+  const quote = quoted === null ? '' : `In answer to ${quoted.by}:\n${quotedLines(quoted.text)}\n\n`;
+  const said = `${isForwarded ? 'Forwarded:\n' : ''}${text}`;
+  return `${isGroup ? `[${sender.name}] ` : ''}${quote}${said}`;
+}
+
+const longestQuote = 4_000;
+
+function quotedLines(text: string): string {
+  return text
+    .slice(0, longestQuote)
+    .toWellFormed()
+    .split('\n')
+    .map((line) => `> ${line}`)
+    .join('\n');
 }
 
 /** A reply to a chat, with what is usual where nothing is said. */
@@ -49,6 +74,7 @@ export function newReply(
     buttons: [],
     file: null,
     edits: null,
+    onlyEdits: false,
     ...body,
   };
   // On the web a reply is read from the record: sending it does nothing.

@@ -10,6 +10,8 @@ export interface KnownChat extends Chat {
   readonly address: string;
   /** Several people read along. */
   readonly isGroup: boolean;
+  /** A group where others than its user may speak to the agent. */
+  readonly isShared: boolean;
   /** What becomes of a message during a turn; null: what is usual. */
   readonly during: DuringTurn | null;
 }
@@ -94,6 +96,10 @@ export class ChatTable {
     this.#ledger.write((sql) => sql.run`UPDATE chats SET model = ${model} WHERE lane = ${lane}`);
   }
 
+  setShared(lane: string, isShared: boolean): void {
+    this.#ledger.write((sql) => sql.run`UPDATE chats SET shared = ${isShared ? 1 : 0} WHERE lane = ${lane}`);
+  }
+
   setDuring(lane: string, during: DuringTurn | null): void {
     this.#ledger.write((sql) => sql.run`UPDATE chats SET during = ${during} WHERE lane = ${lane}`);
   }
@@ -108,6 +114,7 @@ function chatOf(row: Readonly<Record<string, unknown>>): KnownChat {
     address: String(row.address),
     model: row.model === null ? null : String(row.model),
     isGroup: row.is_group === 1,
+    isShared: row.shared === 1,
     during: row.during === 'steer' || row.during === 'follow' ? row.during : null,
     createdAt: Number(row.created_at),
     activeAt: Number(row.active_at),

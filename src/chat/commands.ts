@@ -1,13 +1,14 @@
 /** What a person says to the gateway itself, in any chat. */
 import type { UserAgents } from '../core/agent.ts';
 import type { Bus } from '../core/bus.ts';
-import type { ChatSchedule } from '../core/chat.ts';
-import { isGeodeError } from '../core/errors.ts';
 import type { UserSandboxes } from '../core/persistent.ts';
 import type { Asks } from './asks.ts';
+import type { MessageBody } from './bodies.ts';
 import type { ChatTable, DuringTurn, KnownChat } from './chat-table.ts';
+import { beginAnew, file, model, schedule, share, status, steer, stop, undo, unschedule } from './deeds.ts';
 import type { Pairings } from './pairings.ts';
 import type { Schedules } from './schedules.ts';
+import { sendAgain } from './undelivered.ts';
 
 export interface CommandScene {
   readonly chat: KnownChat;
@@ -24,6 +25,8 @@ export interface CommandScene {
   readonly schedules: Schedules;
   /** What was spent today and what may be, as text. */
   readonly spending: string;
+  /** What is wrong with the name of a model; undefined for one that can be asked. */
+  readonly refusedModel: (name: string) => string | undefined;
   /** In chats that chose nothing. */
   readonly during: DuringTurn;
   readonly signal: AbortSignal;
@@ -81,11 +84,23 @@ const commands: Readonly<Record<string, Command>> = {
     lane: 'control',
     run: (scene) => scene.pairings.answer(scene),
   },
+  share: {
+    usage: '/share [on|off]',
+    help: 'in a group, on: everybody whom the gateway knows may speak to the agent of this chat; off: you alone',
+    lane: 'control',
+    run: share,
+  },
   steer: {
     usage: '/steer [on|off]',
     help: 'on: what you write during a run is heard by it; off: it waits its turn',
     lane: 'control',
     run: steer,
+  },
+  again: {
+    usage: '/again [ID]',
+    help: 'send an answer again that may not have arrived',
+    lane: 'control',
+    run: sendAgain,
   },
   new: { usage: '/new', help: 'begin a new conversation; the files stay', lane: 'chat', run: beginAnew },
   undo: { usage: '/undo', help: 'take back the last change of the files', lane: 'chat', run: undo },
@@ -117,6 +132,16 @@ export function commandIn(text: string): GivenCommand | undefined {
   return Object.hasOwn(commands, known) ? { name: known, words: words.trim() } : undefined;
 }
 
+/** What somebody else wrote is never a command of whoever forwards it. */
+export function commandOf({ text, isForwarded }: Pick<MessageBody, 'text' | 'isForwarded'>) {
+  return isForwarded ? undefined : commandIn(text);
+}
+
+/** Those that anybody may give who may speak in the chat. */
+export function isHarmless({ name }: GivenCommand): boolean {
+  return ['help', 'start', 'status', 'again'].includes(name);
+}
+
 export function isControl(given: GivenCommand | undefined): boolean {
   return given !== undefined && commands[given.name]?.lane === 'control';
 }
@@ -141,111 +166,4 @@ function helpText(): string {
     .filter(({ usage }) => usage !== '')
     .map(({ usage, help }) => `\`${usage}\` ${help}`);
   return `Write what you want done; the agent of this chat works in its own sandbox.\n\n${lines.join('\n')}`;
-}
-
-async function status({ chat, agents, bus, sandboxes, spending, during, signal }: CommandScene) {
-  const conversation = agents.list().find((each) => each.chat === chat.name);
-  const sandbox = await sandboxes.inspect(chat.name, { signal }).catch((error) => {
-    if (isGeodeError(error, 'sandbox_not_found')) return undefined;
-    throw error;
-  });
-  const { waiting, running } = await bus.counts();
-  const lines = [
-    `Run: ${conversation?.state ?? 'idle'}`,
-    conversation === undefined
-      ? 'Session: new'
-      : `Session: ${conversation.turns} turns since ${timeText(conversation.createdAt)}, $${conversation.cost.toFixed(2)}`,
-    `Messages during a run: ${(chat.during ?? during) === 'steer' ? 'heard by it (/steer off)' : 'wait (/steer on)'}`,
-    `Model: ${chat.model ?? conversation?.model ?? 'the usual one'}`,
-    `Sandbox: ${sandbox === undefined ? 'none yet' : `${sandbox.state}, isolation ${sandbox.grade ?? 'not known'}`}`,
-    `All chats: ${running} running, ${waiting} waiting`,
-    spending,
-  ];
-  return { text: lines.join('\n') };
-}
-
-async function stop({ chat, agents, bus, words, signal }: CommandScene) {
-  const dropped = words.toLowerCase() === 'all' ? await bus.drop(chat.lane) : 0;
-  const stopped = await agents.interrupt(chat.name, { signal }).catch((error) => {
-    if (isGeodeError(error, 'agent_not_found')) return false;
-    throw error;
-  });
-  const forgotten = dropped === 0 ? '' : ` ${dropped} waiting messages are forgotten.`;
-  return { text: `${stopped ? 'Stopped.' : 'Nothing was running.'}${forgotten}` };
-}
-
-async function beginAnew({ chat, agents, signal }: CommandScene) {
-  await agents.stop(chat.name, { signal });
-  return { text: 'A new conversation begins. The files are as they were; the old one stays on record.' };
-}
-
-async function steer({ chat, chats, words, during }: CommandScene) {
-  const word = words.toLowerCase();
-  if (word === 'on' || word === 'off') chats.setDuring(chat.lane, word === 'on' ? 'steer' : 'follow');
-  else if (word !== '') return { text: 'Say `/steer on` or `/steer off`.' };
-  const now = word === 'on' ? 'steer' : word === 'off' ? 'follow' : (chat.during ?? during);
-  return {
-    text:
-      now === 'steer'
-        ? 'What you write during a run is heard by it.'
-        : 'What you write during a run waits for its end.',
-  };
-}
-
-async function undo({ chat, sandboxes, signal }: CommandScene) {
-  try {
-    const { snapshots } = await sandboxes.start(chat.name, { signal });
-    if (snapshots === undefined) return { text: 'Files cannot be taken back where they are kept.' };
-    await snapshots.undo({ signal });
-    return { text: 'The last change of the files is taken back.' };
-  } catch (error) {
-    if (isGeodeError(error, 'sandbox_not_found') || isGeodeError(error, 'snapshot_not_found'))
-      return { text: 'There is nothing to take back.' };
-    throw error;
-  }
-}
-
-async function model({ chat, chats, agents, words, signal }: CommandScene) {
-  if (words === '') return { text: `The model of this chat: ${chat.model ?? 'the usual one'}.` };
-  if (!/^[\w.:@-]+(\/[\w.:@/-]+)?$/.test(words))
-    return { text: 'That is no name of a model: it is SERVICE/MODEL.' };
-  await agents.stop(chat.name, { signal });
-  chats.setModel(chat.lane, words === 'default' ? null : words);
-  return { text: `From now on: ${words}. A new conversation begins.` };
-}
-
-async function file({ words }: CommandScene) {
-  if (words === '') return { text: 'Say which: `/file PATH`.' };
-  return { text: words, file: words };
-}
-
-async function schedule({ chat, words, schedules, by }: CommandScene) {
-  if (words === '') return { text: listText(schedules.list(chat)) };
-  const [, when, text] = /^([\s\S]+?):\s([\s\S]+)$/.exec(words) ?? [];
-  if (when === undefined || text === undefined || commandIn(text) !== undefined)
-    return { text: 'Say when and what: `/schedule 0 9 * * 1-5: sum up the news`.' };
-  const made = schedules.add(chat, { when: when.trim(), text: text.trim() }, by);
-  return { text: `Schedule \`${made.id}\`: next on ${timeText(made.next)}.` };
-}
-
-async function unschedule({ chat, words, schedules, by }: CommandScene) {
-  const id = words.toLowerCase();
-  const isOwn = schedules.list(chat).some((each) => each.id === id);
-  return {
-    text:
-      isOwn && schedules.remove(chat.user, id, by)
-        ? `Schedule ${id} is ended.`
-        : 'There is no such schedule.',
-  };
-}
-
-function listText(found: readonly ChatSchedule[]): string {
-  if (found.length === 0) return 'This chat has no schedules.';
-  return found
-    .map(({ id, when, text, next }) => `\`${id}\` ${when}: ${text} (next ${timeText(next)})`)
-    .join('\n');
-}
-
-function timeText(time: number): string {
-  return `${new Date(time).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }

@@ -1,8 +1,9 @@
-import type { Bus, Delivery, ReplyClaim } from '../core/bus.ts';
+import type { Bus, BusReply, Delivery, ReplyClaim } from '../core/bus.ts';
 import type { Channel, Outgoing, SendResult } from '../core/channel.ts';
 import { isGeodeError, reasonOf } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import { replyBody } from './bodies.ts';
+import { reportUndelivered } from './undelivered.ts';
 
 export interface DeliveryOptions {
   readonly bus: Bus;
@@ -28,8 +29,10 @@ const lookEveryMs = 1_000;
 const atOnce = 8;
 const firstPauseMs = 1_000;
 const longestPauseMs = 300_000;
-/** After that many tries a platform that was never reached has been gone for about a day. */
-const mostTries = 300;
+/** A reply that no platform took for so long has failed. */
+const deadlineMs = 24 * 3_600_000;
+/** An address that is closed until the person writes is tried by itself so often. */
+export const closedPauseMs = 3_600_000;
 
 /** Sends what is in the outbox of one channel, in the order of each chat. */
 export class OutboxDelivery implements AsyncDisposable {
@@ -75,8 +78,8 @@ export class OutboxDelivery implements AsyncDisposable {
     const { bus, channel, log, leaseMs = usualLeaseMs } = this.#options;
     try {
       while (this.#sending.size < atOnce && !this.#closed) {
-        const claim = await bus.claimReply(channel.name, leaseMs);
-        if (claim === undefined) return;
+        const claim = await bus.claimReply(channel.name, leaseMs, channel.repeatMs);
+        if (claim === undefined) return await reportUndelivered(bus, channel.name);
         const sending: Promise<void> = this.#deliver(claim).finally(() => {
           this.#sending.delete(sending);
           this.#look();
@@ -111,31 +114,53 @@ export class OutboxDelivery implements AsyncDisposable {
   }
 
   async #send(claim: ReplyClaim): Promise<Delivery> {
-    const { channel, readFile } = this.#options;
-    const { address, text, buttons, file, edits } = replyBody(claim.reply);
-    let outgoing: Outgoing = { text, buttons, ...(edits !== null && { edits }) };
-    if (file !== null) {
-      try {
-        outgoing = {
-          text,
-          file: { name: file.path.split('/').at(-1) ?? 'file', bytes: await readFile(file) },
-        };
-      } catch (error) {
-        const reason = isGeodeError(error) ? error.message : reasonOf(error);
-        outgoing = { text: `The file cannot be sent: ${reason}` };
-      }
+    const { channel } = this.#options;
+    const { reply } = claim;
+    const { address, text, buttons, file, edits, onlyEdits } = replyBody(reply);
+    const since = reply.inDoubtSince ?? Date.now();
+    // Another ledger has replies with the same keys, and one that a person wants again is another message.
+    const key = `${reply.lane} ${reply.key} ${reply.at}`;
+    const common = { key, ...(reply.inDoubtSince !== null && { inDoubtSince: since }) };
+    const mayRepeat = reply.isRepeatable || Date.now() < since + (channel.repeatMs ?? 0);
+    const whole: Outgoing =
+      file === null ? { text, buttons, ...common } : { ...(await this.#withFile(text, file)), ...common };
+    const first = await channel.send(
+      address,
+      edits === null ? whole : { ...whole, edits, dropsButtons: onlyEdits },
+    );
+    // The person removed the draft: the answer has a message of its own.
+    if (first.outcome === 'gone' && onlyEdits) return { state: 'sent', platformId: null };
+    if (first.outcome === 'gone') return deliveryOf(await channel.send(address, whole), reply, false);
+    if (first.outcome !== 'refused' || whole.file === undefined) return deliveryOf(first, reply, mayRepeat);
+    const instead = `The file ${whole.file.name} cannot be sent: ${first.error.message}`;
+    return deliveryOf(await channel.send(address, { text: instead, ...common }), reply, mayRepeat);
+  }
+
+  /** A file that cannot be had becomes a word about it. */
+  async #withFile(text: string, file: FilePlace): Promise<Outgoing> {
+    try {
+      const bytes = await this.#options.readFile(file);
+      return { text, file: { name: file.path.split('/').at(-1) ?? 'file', bytes } };
+    } catch (error) {
+      return { text: `The file cannot be sent: ${isGeodeError(error) ? error.message : reasonOf(error)}` };
     }
-    return deliveryOf(await channel.send(address, outgoing), claim, edits !== null);
   }
 }
 
-/** An edit can be repeated without harm, so its outcome is never left unknown. */
-function deliveryOf(result: SendResult, { reply }: ReplyClaim, isEdit: boolean): Delivery {
+/** `mayRepeat`: sending it once more shows it once, so its outcome is not left unknown. */
+function deliveryOf(result: SendResult, reply: BusReply, mayRepeat: boolean): Delivery {
   if (result.outcome === 'sent') return { state: 'sent', platformId: result.platformId };
   const reason = result.error.message;
-  if (result.outcome === 'refused' || reply.tries >= mostTries) return { state: 'failed', reason };
-  if (result.outcome === 'unknown' && !isEdit) return { state: 'unknown', reason };
+  if (result.outcome === 'refused' || result.outcome === 'gone') return { state: 'failed', reason };
+  const isInDoubt = result.outcome === 'unknown';
+  if (result.outcome === 'unknown' && (!mayRepeat || result.isFinal === true))
+    return { state: 'unknown', reason };
+  if (Date.now() > reply.at + deadlineMs && result.outcome !== 'closed') {
+    const state = isInDoubt || reply.inDoubtSince !== null ? 'unknown' : 'failed';
+    return { state, reason };
+  }
   const asked = result.outcome === 'not-sent' ? result.retryAfterMs : null;
-  const pauseMs = asked ?? Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(reply.tries - 1, 20));
-  return { state: 'waiting', due: Date.now() + pauseMs, reason };
+  const later = Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(reply.tries - 1, 20));
+  const pauseMs = result.outcome === 'closed' ? closedPauseMs : (asked ?? later);
+  return { state: 'waiting', due: Date.now() + pauseMs, reason, isInDoubt };
 }

@@ -70,8 +70,9 @@ export class Draft {
           });
         }
       }
-      // A draft of unknown fate is not begun a second time.
+      // A draft of unknown fate is not begun a second time, nor one that the person removed.
       if (result.outcome === 'unknown' && this.#platformId === undefined) this.#isOver = true;
+      if (result.outcome === 'gone' || result.outcome === 'closed') this.#isOver = true;
       const asked = result.outcome === 'not-sent' ? result.retryAfterMs : null;
       const pauseMs = asked ?? channel.editEveryMs(address) ?? 0;
       await this.#pause(pauseMs);

@@ -17,7 +17,7 @@ import { LedgerBus } from './bus/ledger-bus.ts';
 import { busChapter } from './bus/tables.ts';
 import { openWebChannel } from './channels/web.ts';
 import { ChatTable, controlLane, type DuringTurn, laneOf, webAddress, webChannel } from './chat-table.ts';
-import { OutboxDelivery } from './delivery.ts';
+import { closedPauseMs, OutboxDelivery } from './delivery.ts';
 import { chatRecords } from './export.ts';
 import { Feed } from './feed.ts';
 import { Lanes } from './lanes.ts';
@@ -54,6 +54,8 @@ export interface OpenChatsOptions {
   /** What becomes of a message that comes during a turn, in chats that chose nothing. */
   readonly duringTurn: DuringTurn;
   readonly dailyBudget: DailyBudget;
+  /** What is wrong with the name of a model. Default: nothing. */
+  readonly refusedModel?: (name: string) => string | undefined;
 }
 
 /** Commands and the like are short: none has to wait for another. */
@@ -74,7 +76,9 @@ export async function openChats(options: OpenChatsOptions): Promise<Chats> {
   const money = budgetOf(ledger, options.dailyBudget);
   const channels = new Map([openWebChannel(), ...(options.channels ?? [])].map((each) => [each.name, each]));
   const longestText = (name: string) => channels.get(name)?.longestText ?? Number.MAX_SAFE_INTEGER;
-  const asks = opened.use(new Asks({ ledger, bus, chats, approvals, events, log, longestText }));
+  const canEdit = (name: string, address: string) =>
+    (channels.get(name)?.editEveryMs(address) ?? null) !== null;
+  const asks = opened.use(new Asks({ ledger, bus, chats, approvals, events, log, longestText, canEdit }));
   const pairings = new Pairings({ senders, chats, bus, events });
   const parts: ChatParts = {
     bus,
@@ -89,6 +93,7 @@ export async function openChats(options: OpenChatsOptions): Promise<Chats> {
     log,
     mostFileBytes,
     during: options.duringTurn,
+    refusedModel: options.refusedModel ?? (() => undefined),
     ...money,
   };
   const readFile = workspaceFile(sandboxes, mostFileBytes);
@@ -124,7 +129,13 @@ export async function openChats(options: OpenChatsOptions): Promise<Chats> {
     concurrency,
     during: (lane: string) => chats.at(lane)?.during ?? options.duringTurn,
   };
-  for (const channel of channels.values()) channel.start((incoming) => receive(reception, incoming));
+  for (const channel of channels.values())
+    channel.start(
+      (incoming) => receive(reception, incoming),
+      async (platformId, reason) => {
+        await bus.takeBack(channel.name, platformId, { due: Date.now() + closedPauseMs, reason });
+      },
+    );
 
   /** One of a new name begins on the web. */
   const chatOf = (user: string, name: string) =>
@@ -139,7 +150,13 @@ export async function openChats(options: OpenChatsOptions): Promise<Chats> {
     pairings: () => senders.pairings(),
     senders: () => senders.list(),
     audit: ({ limit }) => audit.list(limit),
-    unpair: (channel, sender, by) => senders.unpair(channel, sender, by),
+    unpair(channel, sender, by) {
+      const user = senders.userOf(channel, sender);
+      if (!senders.unpair(channel, sender, by)) return false;
+      // Nobody is left on that channel who could end what was scheduled there.
+      if (user !== undefined && !senders.speaks(channel, user)) parts.schedules.removeOf(user, channel, by);
+      return true;
+    },
     pair: (code, options) => pairings.letIn(code, options),
     of: (user) => ({
       list: () => chats.list(user),

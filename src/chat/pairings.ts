@@ -7,6 +7,7 @@ import { newReply } from './bodies.ts';
 import { type ChatTable, laneOf, webChannel } from './chat-table.ts';
 import type { CommandAnswer, CommandScene } from './commands.ts';
 import type { Senders } from './senders.ts';
+import { answerKept } from './strangers.ts';
 
 interface PairingParts {
   readonly senders: Senders;
@@ -17,6 +18,8 @@ interface PairingParts {
 
 /** Strangers who are told of at once: more of them are a flood, which only the list shows. */
 const mostTold = 5;
+/** Older words of a stranger are forgotten. */
+const keptMs = 24 * 3_600_000;
 
 /**
  * How strangers are let in. The owner is whoever speaks as the user of this machine; the request is told in every
@@ -37,8 +40,10 @@ export class Pairings {
     const { paired, address } = senders.pair(code, { user, by });
     const { channel } = paired;
     const lane = laneOf(channel, address);
-    const text = 'You are let in. Write what you want done, or /help.';
+    const { sender } = paired;
+    const text = 'You are let in. What you wrote before is answered now; /help says what else there is.';
     await bus.say(newReply({ channel, address, lane }, `paired:${lane}:${paired.pairedAt}`, { text }));
+    await answerKept({ bus }, lane, { sender, user, since: paired.pairedAt - keptMs });
     events.tell(user, { type: 'sender-paired', channel, sender: paired.sender });
     return paired;
   }

@@ -29,4 +29,6 @@ export interface ChatParts {
   readonly checkBudget: (user: string) => void;
   /** What the user spent today and may spend, as text. */
   readonly spending: (user: string) => string;
+  /** What is wrong with the name of a model; undefined for one that can be asked. */
+  readonly refusedModel: (name: string) => string | undefined;
 }

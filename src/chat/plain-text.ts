@@ -14,6 +14,23 @@ export function plainName(name: string): string {
   return [...line].slice(0, longestName).join('') || 'somebody';
 }
 
+/** The beginning of a text in one line that holds no markup. */
+export function plainLine(text: string, longest: number): string {
+  const line = text
+    .toWellFormed()
+    .replaceAll(/[\s`*_~[\]()<>#|\\]+/gu, ' ')
+    .replaceAll(invisible, '')
+    .trim();
+  const shown = [...line].slice(0, longest).join('');
+  return shown.length < line.length ? `${shown}…` : shown;
+}
+
+/** A title as it is written: none of it is markup. */
+export function plainTitle(text: string): string {
+  const line = text.toWellFormed().replaceAll(/\s+/gu, ' ').replaceAll(invisible, '').trim();
+  return line.replaceAll(/[\\`*_~[\]()<>#|!&@]/g, (mark) => `\\${mark}`);
+}
+
 /** A block of code that shows all of the text: what cannot be seen is written as an escape, and no line ends the block. */
 export function shownCode(text: string): string {
   const shown = text.replaceAll(invisible, (character) =>

@@ -1,8 +1,8 @@
 import type { Bus } from '../core/bus.ts';
 import type { Incoming } from '../core/channel.ts';
-import { type MessageBody, newReply } from './bodies.ts';
+import { type MessageBody, messageBody, type NewMessageBody, newReply } from './bodies.ts';
 import { controlLane, type DuringTurn, laneOf } from './chat-table.ts';
-import { commandIn, isControl } from './commands.ts';
+import { commandOf, isControl } from './commands.ts';
 import { plainName } from './plain-text.ts';
 import type { SenderRate } from './sender-rate.ts';
 import type { Senders } from './senders.ts';
@@ -20,6 +20,12 @@ export interface Reception {
   readonly during: (lane: string) => DuringTurn;
 }
 
+/** Said once in so long a time, however many messages it is true of. */
+const noticeMs = 600_000;
+const refusalMs = 60_000;
+/** Photos of one album come one after the other. */
+const albumMs = 1_500;
+
 /** Takes a message from a channel. It is stored when this returns, or the sender was told why not. */
 export async function receive(reception: Reception, incoming: Incoming): Promise<void> {
   const { bus, senders, rate } = reception;
@@ -28,11 +34,13 @@ export async function receive(reception: Reception, incoming: Incoming): Promise
   if (isGroup && !isAddressed) return;
   const lane = laneOf(channel, address);
   const target = { channel, lane, address };
+  const once = (kind: string, ms: number, text: string) =>
+    bus.say(newReply(target, `${kind}:${lane}:${sender.id}:${Math.floor(Date.now() / ms)}`, { text }));
   const waitMs = rate.take(`${channel}:${sender.id}`);
   if (waitMs > 0) {
     const seconds = Math.ceil(waitMs / 1000);
-    const text = `You write faster than I may read: this message was not taken. Send it again in ${seconds} s.`;
-    await bus.say(newReply(target, `slow:${lane}:${incoming.id}`, { text }));
+    const text = `You write faster than I may read: this message was not taken, and others may follow it. Send them again in ${seconds} s.`;
+    await once('slow', refusalMs, text);
     return;
   }
   if (incoming.text.length > longestMessage) {
@@ -41,30 +49,85 @@ export async function receive(reception: Reception, incoming: Incoming): Promise
     return;
   }
   const user = senders.userOf(channel, sender.id);
-  const { text, files } = incoming;
-  const body: MessageBody = {
+  if (incoming.unreadable !== undefined) {
+    const text = `A ${incoming.unreadable} says nothing to me. Write what you want done, or send a file.`;
+    if (user !== undefined) await once('unreadable', noticeMs, text);
+    return;
+  }
+  if (await bus.isUnsent(channel, lane)) await bus.hurry(channel, lane);
+  const stored = await store(reception, incoming, user ?? `${channel}:${sender.id}`);
+  if (stored?.isNew && user !== undefined) await tellPlace(reception, stored.id, target);
+}
+
+type Stored = { readonly id: number; readonly isNew: boolean };
+
+/** Undefined when it became a part of a message that waits. */
+async function store(
+  { bus, during }: Reception,
+  incoming: Incoming,
+  user: string,
+): Promise<Stored | undefined> {
+  const { replaces, album, id } = incoming;
+  const lane = laneOf(incoming.channel, incoming.address);
+  const body = bodyOf(incoming);
+  const key = `${lane}:${id}`;
+  if (replaces !== undefined) {
+    const changed = during(lane) === 'follow' && commandOf(messageBodyOf(body)) === undefined;
+    if (changed && (await bus.amend(`${lane}:${replaces}`, (known) => withText(known, body.text)))) return;
+    return putMessage(bus, { ...body, text: `(edited) ${body.text}` }, { key, user });
+  }
+  if (album === undefined) return putMessage(bus, body, { key, user });
+  const albumKey = `${lane}:album/${album}`;
+  const first = await putMessage(bus, body, { key: albumKey, user, due: Date.now() + albumMs });
+  if (first.isNew || (await bus.amend(albumKey, (known) => withFiles(known, body)))) return first;
+  const message = await bus.message(first.id);
+  const has = message === undefined ? [] : messageBody(message).files.map(({ reference }) => reference);
+  if (body.files.every(({ reference }) => has.includes(reference))) return first;
+  return putMessage(bus, body, { key, user });
+}
+
+function bodyOf(incoming: Incoming): NewMessageBody {
+  const { channel, address, sender, text, files, isGroup, isForwarded = false, quoted } = incoming;
+  return {
     channel,
     address,
     sender: { channel, id: sender.id, name: plainName(sender.name) },
     text: wellFormed(text),
     files: [...files],
     isGroup,
+    isForwarded,
+    quoted: quoted === undefined ? null : { by: plainName(quoted.by), text: wellFormed(quoted.text) },
   };
-  const stored = await putMessage(bus, body, {
-    key: `${lane}:${incoming.id}`,
-    user: user ?? `${channel}:${sender.id}`,
+}
+
+function messageBodyOf(body: NewMessageBody): MessageBody {
+  return messageBody({ body: JSON.stringify(body) });
+}
+
+/** A command stays what it was. */
+function withText(known: string, text: string): string | undefined {
+  const body = messageBody({ body: known });
+  return commandOf(body) === undefined ? JSON.stringify({ ...body, text }) : undefined;
+}
+
+function withFiles(known: string, { text, files }: NewMessageBody): string {
+  const body = messageBody({ body: known });
+  const fresh = files.filter(({ reference }) => body.files.every((each) => each.reference !== reference));
+  return JSON.stringify({
+    ...body,
+    text: body.text === '' ? text : body.text,
+    files: [...body.files, ...fresh],
   });
-  if (stored.isNew && user !== undefined) await tellPlace(reception, stored.id, target);
 }
 
 /** Commands that must not wait for a run have a lane of their own. */
 export function putMessage(
   bus: Bus,
-  body: MessageBody,
-  { key, user }: { readonly key: string; readonly user: string },
-): Promise<{ readonly id: number; readonly isNew: boolean }> {
+  body: NewMessageBody,
+  { key, user, due }: { readonly key: string; readonly user: string; readonly due?: number },
+): Promise<Stored> {
   const lane = laneOf(body.channel, body.address);
-  const control = isControl(commandIn(body.text));
+  const control = isControl(commandOf(messageBodyOf(body)));
   return bus.put({
     lane: control ? controlLane(lane) : lane,
     home: lane,
@@ -72,9 +135,11 @@ export function putMessage(
     key,
     kind: control ? 'control' : 'interactive',
     body: JSON.stringify(body),
+    ...(due !== undefined && { due }),
   });
 }
 
+/** Once for all that comes while the chat is at work. */
 async function tellPlace(
   { bus, concurrency, during }: Reception,
   id: number,
@@ -86,7 +151,8 @@ async function tellPlace(
     place.lane > 0 && during(target.lane) === 'steer'
       ? 'Noted. The agent hears it as it works; /stop ends the run.'
       : placeText(place, concurrency);
-  if (text !== undefined) await bus.say(newReply(target, `place:${id}`, { text }));
+  const key = `place:${target.lane}:${Math.floor(Date.now() / noticeMs)}`;
+  if (text !== undefined) await bus.say(newReply(target, key, { text }));
 }
 
 /** Undefined when the message need not wait. */

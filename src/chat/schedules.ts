@@ -6,7 +6,7 @@ import type { EventSink } from '../core/events.ts';
 import type { Log } from '../core/log.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { ChatAudit } from './audit.ts';
-import type { MessageBody } from './bodies.ts';
+import type { NewMessageBody } from './bodies.ts';
 import { type KnownChat, webChannel } from './chat-table.ts';
 import { commandIn } from './commands.ts';
 import { nextRun, parseScheduleTime, type ScheduleTime } from './schedule-time.ts';
@@ -121,6 +121,14 @@ export class Schedules implements Disposable {
     return true;
   }
 
+  /** All of a user in chats of one channel. */
+  removeOf(user: string, channel: string, by: string): void {
+    const found = this.#options.ledger.read(
+      (sql) => sql.all`SELECT id FROM chat_schedules WHERE user = ${user} AND channel = ${channel}`,
+    );
+    for (const { id } of found) this.remove(user, String(id), by);
+  }
+
   /** Puts what is due on the bus. It also runs by itself. */
   async runDue(): Promise<void> {
     const { ledger, bus } = this.#options;
@@ -131,7 +139,7 @@ export class Schedules implements Disposable {
     );
     for (const row of due) {
       const [id, lane, user, slot] = [String(row.id), String(row.lane), String(row.user), Number(row.next)];
-      const body: MessageBody = {
+      const body: NewMessageBody = {
         channel: String(row.channel),
         address: String(row.address),
         sender: { channel: webChannel, id: user, name: `schedule ${id}` },

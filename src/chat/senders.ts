@@ -110,6 +110,12 @@ export class Senders {
       }));
   }
 
+  /** Whether anybody on a channel speaks as the user. */
+  speaks(channel: string, user: string): boolean {
+    const allowed = Object.values(this.#options.allowed[channel] ?? {}).includes(user);
+    return allowed || this.list().some((each) => each.channel === channel && each.user === user);
+  }
+
   unpair(channel: string, sender: string, by: string): boolean {
     return this.#ledger.write((sql) => {
       const { changes } = sql.run`DELETE FROM chat_senders WHERE channel = ${channel} AND sender = ${sender}`;

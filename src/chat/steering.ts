@@ -1,5 +1,5 @@
-import { messageBody } from './bodies.ts';
-import { commandIn } from './commands.ts';
+import { messageBody, textFor } from './bodies.ts';
+import { commandOf } from './commands.ts';
 import type { TurnScene } from './turn.ts';
 
 /** More than that at once is better read in order. */
@@ -38,12 +38,16 @@ export function steerMeanwhile(scene: TurnScene, signal: AbortSignal): Disposabl
 
 async function sayWaiting({ parts, chat }: TurnScene): Promise<void> {
   const agents = parts.agents.of(chat.user);
-  const during = parts.chats.at(chat.lane)?.during ?? parts.during;
+  const now = parts.chats.at(chat.lane);
+  const during = now?.during ?? parts.during;
   if (during !== 'steer') return;
   for (const message of await parts.bus.waiting(chat.lane, mostAtOnce)) {
-    const { text, files, sender } = messageBody(message);
-    const isOwn = parts.senders.userOf(sender.channel, sender.id) === chat.user;
-    if (message.kind !== 'interactive' || files.length > 0 || commandIn(text) !== undefined || !isOwn) return;
-    if (!agents.steer(chat.name, { text, mark: message.key })) return;
+    const body = messageBody(message);
+    const { files, sender } = body;
+    const user = parts.senders.userOf(sender.channel, sender.id);
+    const mayspeak = user === chat.user || (user !== undefined && now?.isShared === true);
+    const isPlain = message.kind === 'interactive' && files.length === 0 && commandOf(body) === undefined;
+    if (!isPlain || !mayspeak) return;
+    if (!agents.steer(chat.name, { text: textFor(body), mark: message.key })) return;
   }
 }

@@ -68,5 +68,6 @@ export const chatChapter: Chapter = {
     CREATE TABLE chat_drafts (message TEXT PRIMARY KEY, platform_id TEXT NOT NULL) STRICT`,
     // The bus has them: another host may go on with the message.
     'DROP TABLE chat_drafts',
+    'ALTER TABLE chats ADD COLUMN shared INTEGER NOT NULL DEFAULT 0',
   ],
 };

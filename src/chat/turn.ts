@@ -3,7 +3,7 @@ import type { Claim } from '../core/bus.ts';
 import type { Channel } from '../core/channel.ts';
 import type { ChatEvent } from '../core/chat.ts';
 import { type GeodeError, isGeodeError, reasonOf } from '../core/errors.ts';
-import { type MessageBody, newReply } from './bodies.ts';
+import { type MessageBody, newReply, textFor } from './bodies.ts';
 import type { KnownChat } from './chat-table.ts';
 import { Draft } from './draft.ts';
 import type { ChatParts } from './parts.ts';
@@ -104,7 +104,7 @@ async function follow(
   const attachments = await fetchFiles(channel, body, parts.mostFileBytes);
   const turn = parts.agents.of(chat.user).send(
     chat.name,
-    { text: body.text, attachments, mark },
+    { text: textFor(body), attachments, mark },
     {
       signal,
       audience: chat.isGroup ? 'group' : 'private',
@@ -114,6 +114,8 @@ async function follow(
   let text = '';
   for await (const event of turn) {
     if (signal.aborted) return undefined;
+    if (event.type === 'result' && event.outcome === 'interrupted' && event.text.trim() === '')
+      return { ...event, text };
     if (event.type === 'result' || event.type === 'error') return event;
     if (event.type === 'text') {
       text += event.text;
@@ -168,7 +170,7 @@ function endingOf(event: AgentEvent): {
   if (event.type === 'error') return { text: failureText(event), state: 'failed' };
   if (event.type !== 'result') return { text: 'The turn ended without an answer.', state: 'failed' };
   if (event.outcome === 'interrupted')
-    return { text: event.text === '' ? 'Stopped.' : `${event.text}\n\n(stopped)`, state: 'stopped' };
+    return { text: event.text.trim() === '' ? '(stopped)' : `${event.text}\n\n(stopped)`, state: 'stopped' };
   const note = event.outcome === 'limit' ? '\n\n(The turn reached its limit; write to go on.)' : '';
   return { text: `${event.text.trim() === '' ? 'Done.' : event.text}${note}`, state: 'done' };
 }

@@ -4,9 +4,10 @@ import type { ChatEvent } from '../core/chat.ts';
 import { GeodeError, isGeodeError, reasonOf } from '../core/errors.ts';
 import { type MessageBody, messageBody, newReply } from './bodies.ts';
 import { type KnownChat, laneOf } from './chat-table.ts';
-import { commandIn, type GivenCommand, runCommand } from './commands.ts';
+import { commandOf, type GivenCommand, isHarmless, runCommand } from './commands.ts';
 import type { ChatParts } from './parts.ts';
 import { splitText } from './split-text.ts';
+import { forStranger } from './strangers.ts';
 import { failureText, runTurn } from './turn.ts';
 
 export interface WorkScene {
@@ -46,20 +47,20 @@ async function admitted(
   const { parts } = scene;
   const target = targetOf(body);
   const user = parts.senders.userOf(body.sender.channel, body.sender.id);
+  const command = commandOf(body);
   if (user === undefined) {
-    await parts.bus.finish(claim, {
-      state: 'done',
-      replies: [answer(target, claim, await pairingText(scene, body))],
-    });
+    await parts.bus.finish(claim, await forStranger(parts, claim, body));
     return;
   }
   const chat = parts.chats.meet(user, body.channel, body.address, body.isGroup);
-  if (chat.user !== user) {
-    const text = 'This chat belongs to somebody else, who was here first. Write to me in private.';
+  const isGuest = chat.isShared && (command === undefined || isHarmless(command));
+  if (chat.user !== user && !isGuest) {
+    const text = chat.isShared
+      ? 'Only whoever has this chat can say that here.'
+      : 'This chat belongs to somebody else, who was here first and can let you speak here with `/share on`. Or write to me in private.';
     await parts.bus.finish(claim, { state: 'done', replies: [answer(target, claim, text)] });
     return;
   }
-  const command = commandIn(body.text);
   if (command !== undefined) await runOne(scene, claim, chat, command, body, signal);
   else {
     const channel = scene.channel(chat.channel);
@@ -90,6 +91,7 @@ async function runOne(
     pairings,
     schedules,
     spending: parts.spending(chat.user),
+    refusedModel: parts.refusedModel,
     during: parts.during,
     signal,
   });
@@ -104,18 +106,6 @@ async function runOne(
     }),
   );
   await bus.finish(claim, { state: 'done', replies });
-}
-
-async function pairingText({ parts }: WorkScene, body: MessageBody): Promise<string> {
-  if (body.isGroup) return 'I do not know you yet. Write to me in private first.';
-  const { channel, address, sender } = body;
-  const pairing = parts.senders.codeFor({ channel, address, sender });
-  await parts.pairings.tellOwner(pairing);
-  const minutes = Math.max(1, Math.round((pairing.expiresAt - Date.now()) / 60_000));
-  return [
-    `I do not know you yet. Your code is \`${pairing.code}\`, for ${minutes} minutes.`,
-    `Whoever runs this gateway lets you in with \`geode chat pair ${pairing.code}\`, or with \`/pair ${pairing.code}\` in a chat with me. Then write again.`,
-  ].join('\n');
 }
 
 function targetOf({ channel, address }: MessageBody) {

@@ -3,9 +3,9 @@
  * returns, and survives the death of every process.
  *
  * A message is worked on at least once: a claim holds it for a lease, and the claim's epoch fences off a worker that
- * comes too late. Its replies are stored in the transaction that ends it, so they exist exactly once. A reply is sent
- * at most once: one whose sending was cut off has an unknown outcome, which is shown and never repeated by itself.
- * Only what can be repeated without harm is.
+ * comes too late. Its replies are stored in the transaction that ends it, so they exist exactly once. A reply is shown
+ * at most once: one whose sending was cut off is in doubt. It is sent again where its platform shows it once all the
+ * same, for as long as the platform does; after that its outcome is unknown, and only a person has it sent again.
  */
 
 /**
@@ -88,6 +88,8 @@ export interface BusReply extends Required<NewReply> {
   readonly reason: string | null;
   /** What the platform calls it; null when it is not known. */
   readonly platformId: string | null;
+  /** Since when an earlier try may have arrived; null: none has. */
+  readonly inDoubtSince: number | null;
 }
 
 export interface ReplyClaim {
@@ -111,8 +113,13 @@ export interface Ending {
 /** How the sending of a reply went. */
 export type Delivery =
   | { readonly state: 'sent'; readonly platformId: string | null }
-  /** It certainly did not arrive and is tried again. */
-  | { readonly state: 'waiting'; readonly due: number; readonly reason: string }
+  /** It is tried again. `isInDoubt`: this try may have arrived. Default: it certainly did not. */
+  | {
+      readonly state: 'waiting';
+      readonly due: number;
+      readonly reason: string;
+      readonly isInDoubt?: boolean;
+    }
   | { readonly state: 'unknown' | 'failed'; readonly reason: string };
 
 /** What happened in a lane, numbered over all lanes. */
@@ -141,6 +148,10 @@ export interface Bus {
   finish(claim: Claim, ending: Ending): Promise<void>;
   /** Gives the message back: it stays the head of its lane and is claimed again when due. `lease_lost` as for `renew`. */
   retry(claim: Claim, options: Retry): Promise<void>;
+  /** Changes the body of a message that nobody has claimed yet. False when it is too late, or the change gives nothing. */
+  amend(key: string, change: (body: string) => string | undefined): Promise<boolean>;
+  /** A message that ended as stopped waits again, for this user, behind what is in its lane. False for any other. */
+  reopen(id: number, user: string): Promise<boolean>;
   /** How many messages are before it: in its lane, and in all lanes of its kind. Undefined when it waits no more. */
   place(id: number): Promise<{ readonly lane: number; readonly all: number } | undefined>;
   message(id: number): Promise<BusMessage | undefined>;
@@ -151,16 +162,35 @@ export interface Bus {
 
   /** Stores a reply that answers no claim. False for a key that is known. */
   say(reply: NewReply): Promise<boolean>;
-  /** The next reply to send on a channel: one at a time for each lane, in order. */
-  claimReply(channel: string, leaseMs: number): Promise<ReplyClaim | undefined>;
+  /**
+   * The next reply to send on a channel: one at a time for each lane, in order. `repeatMs`: for so long the platform
+   * shows a reply once that is sent twice. Default: not at all.
+   */
+  claimReply(channel: string, leaseMs: number, repeatMs?: number): Promise<ReplyClaim | undefined>;
   /** For a send that takes long. `lease_lost` when the lease had ended. */
   renewReply(claim: ReplyClaim, leaseMs: number): Promise<void>;
   /** Whether a reply of the lane waits or is being sent. */
   isUnsent(channel: string, lane: string): Promise<boolean>;
+  /** Replies of a lane that were put off for long are tried now: the person is there. */
+  hurry(channel: string, lane: string): Promise<void>;
+  /** The platform took a reply and could not deliver it: it waits again. False when none goes by that id. */
+  takeBack(
+    channel: string,
+    platformId: string,
+    delay: { readonly due: number; readonly reason: string },
+  ): Promise<boolean>;
   /** `lease_lost` when the lease had ended. */
   delivered(claim: ReplyClaim, delivery: Delivery): Promise<void>;
   /** Sends a reply of unknown outcome, or a failed one, again: only a person decides that. False for any other. */
   resend(id: number): Promise<boolean>;
+  /** Replies of a channel that ended as unknown or failed and that the person does not know of: at most that many. */
+  unreported(channel: string, limit: number): Promise<readonly BusReply[]>;
+  /** The person is to know of it by a reply, or need not. False when that was settled before. */
+  settleReport(id: number, notice?: NewReply): Promise<boolean>;
+  /** Of replies whose keys begin so, the one that was stored last. */
+  lastOf(keyStart: string): Promise<BusReply | undefined>;
+  /** Replies of a lane that ended as unknown or failed, the latest first: at most that many. */
+  undelivered(lane: string, limit: number): Promise<readonly BusReply[]>;
 
   /** Ended messages of a lane after an id, newest last: at most the newest `limit`. */
   history(lane: string, query: LaneQuery): Promise<readonly BusMessage[]>;

@@ -26,6 +26,16 @@ export interface Incoming {
   readonly isGroup: boolean;
   /** It is meant for us: always in private, in a group by name or as an answer. */
   readonly isAddressed: boolean;
+  /** Somebody else wrote the text: it is never a command. Default: false. */
+  readonly isForwarded?: boolean | undefined;
+  /** The message that it answers. */
+  readonly quoted?: { readonly by: string; readonly text: string } | undefined;
+  /** It is a changed form of the message with this id. */
+  readonly replaces?: string | undefined;
+  /** Messages with the same album are one message with several files. */
+  readonly album?: string | undefined;
+  /** What nobody here can read, such as a sticker; it has no text and no files then. */
+  readonly unreadable?: string | undefined;
 }
 
 export interface Button {
@@ -41,6 +51,12 @@ export interface Outgoing {
   readonly file?: { readonly name: string; readonly bytes: Uint8Array } | undefined;
   /** Replaces this message of ours instead of adding one. Doing it twice does no harm. */
   readonly edits?: string | undefined;
+  /** The message to edit has buttons, which go. */
+  readonly dropsButtons?: boolean | undefined;
+  /** Of a reply from the outbox: the same one at each try. */
+  readonly key?: string | undefined;
+  /** Since when an earlier try with this key may have arrived. */
+  readonly inDoubtSince?: number | undefined;
 }
 
 /** `connecting` until the platform has answered for the first time. `deaf`: nothing comes in, since and why. */
@@ -62,7 +78,13 @@ export interface ChannelStatus {
 type SendFailure =
   /** `retryAfterMs` where the platform says it; null: later and later. */
   | { readonly outcome: 'not-sent'; readonly retryAfterMs: number | null; readonly error: GeodeError }
-  | { readonly outcome: 'refused' | 'unknown'; readonly error: GeodeError };
+  | { readonly outcome: 'refused'; readonly error: GeodeError }
+  /** `isFinal`: another try would not find out. */
+  | { readonly outcome: 'unknown'; readonly isFinal?: boolean; readonly error: GeodeError }
+  /** Only of an edit: the message to edit is not there any more. */
+  | { readonly outcome: 'gone'; readonly error: GeodeError }
+  /** The platform takes nothing for this address until the person writes again. */
+  | { readonly outcome: 'closed'; readonly error: GeodeError };
 
 export type SendResult = { readonly outcome: 'sent'; readonly platformId: string | null } | SendFailure;
 
@@ -74,15 +96,20 @@ export interface Webhook {
   take(body: Uint8Array, signature: string | undefined): Promise<void>;
 }
 
+/** A message that the platform took was not delivered: its address is closed until the person writes. */
+export type Closed = (platformId: string, reason: string) => Promise<void>;
+
 export interface Channel extends AsyncDisposable {
   readonly name: string;
   readonly status: ChannelStatus;
   /** Characters that one message may have; longer text is split before it is sent. */
   readonly longestText: number;
+  /** For so long a send with the same key shows the message once, however often it is repeated. Default: not at all. */
+  readonly repeatMs?: number;
   /** How often a message that grows may be edited there; null where it cannot be. */
   editEveryMs(address: string): number | null;
   /** Begins to listen. A failure is a state, never an exception. */
-  start(receive: (incoming: Incoming) => Promise<void>): void;
+  start(receive: (incoming: Incoming) => Promise<void>, closed: Closed): void;
   /** Never throws. */
   send(address: string, outgoing: Outgoing): Promise<SendResult>;
   /** Shows that somebody writes, where the platform can. Never throws. */

@@ -20,9 +20,9 @@ export async function openChannels(config: Config, log: Log): Promise<readonly C
   const add = (channel: Channel) => void channels.push(opened.use(channel));
   if (telegram !== undefined) {
     const { openTelegram } = await import('../chat/channels/telegram/telegram.ts');
-    const { token, log } = of('telegram');
+    const { token, log, marks } = of('telegram');
     const { api_url: apiUrl, groups, secret } = telegram;
-    add(await openTelegram({ token: token(secret), apiUrl, groups, log }));
+    add(await openTelegram({ token: token(secret), apiUrl, groups, log, marks: marks() }));
   }
   if (discord !== undefined) {
     const { openDiscord } = await import('../chat/channels/discord/discord.ts');

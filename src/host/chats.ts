@@ -1,20 +1,27 @@
 import { type OpenChatsOptions, openChats } from '../chat/open-chats.ts';
 import type { Config } from '../config/schema.ts';
 import type { Chats } from '../core/chat.ts';
+import { reasonOf } from '../core/errors.ts';
+import type { Models } from '../core/model.ts';
+import { costOf, knownPrices, noUsage } from '../core/prices.ts';
 import { openChannels } from './channels.ts';
 
 interface ChatHostParts
   extends Pick<OpenChatsOptions, 'agents' | 'approvals' | 'sandboxes' | 'events' | 'log'> {
   /** `all`: also the platforms of the config; `web`: only what the API serves. */
   readonly channels: 'all' | 'web';
+  readonly models: Models;
 }
 
 /** The chats of the config. */
 export async function openConfiguredChats(
   config: Config,
-  { channels, ...parts }: ChatHostParts,
+  { channels, models, ...parts }: ChatHostParts,
 ): Promise<Chats> {
   const { chat, channels: platforms, providers, sandbox, container_agent: container } = config;
+  const usual = config.agents.model ?? providers.default;
+  const warning = usual === undefined ? undefined : withoutPrice(config, usual);
+  if (warning !== undefined) parts.log.warn(warning);
   return openChats({
     ...parts,
     stateDir: sandbox.state_dir,
@@ -29,5 +36,25 @@ export async function openConfiguredChats(
     timeZone: chat.time_zone,
     dailyBudget: { usd: providers.daily_budget, tokens: providers.daily_tokens },
     duringTurn: chat.during_turn,
+    // Other agents have names of their own for models.
+    ...(config.agents.driver === 'builtin' && {
+      refusedModel: (name) => refusedModel(models, name) ?? withoutPrice(config, name),
+    }),
   });
+}
+
+function refusedModel(models: Models, name: string): string | undefined {
+  try {
+    models.get(name);
+    return undefined;
+  } catch (error) {
+    return reasonOf(error);
+  }
+}
+
+/** A budget in dollars that nothing counts against is none. */
+export function withoutPrice({ providers }: Pick<Config, 'providers'>, model: string): string | undefined {
+  if (providers.daily_budget === null) return undefined;
+  if (costOf(model, noUsage, { ...knownPrices, ...providers.prices }) !== null) return undefined;
+  return `${model} has no price, so the daily budget in dollars does not hold for it: set providers.prices, or providers.daily_tokens.`;
 }

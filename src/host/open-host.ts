@@ -164,7 +164,7 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
     }),
   );
   chats = opened.use(
-    await openConfiguredChats(config, { agents, approvals, sandboxes, events, log, channels }),
+    await openConfiguredChats(config, { agents, approvals, sandboxes, events, log, channels, models }),
   );
 
   const open: NonNullable<ApiParts['open']> = (spec, { runtime, onPull: pulled, signal }) =>

@@ -80,7 +80,7 @@ it('GW-2: somebody else cannot stop a run', async () => {
   await channel.say('room', '/stop', { sender: { id: 'bob', name: 'Bob' }, isGroup: true });
   await expect
     .poll(() => channel.shown('room'), soon)
-    .toContain('This chat belongs to somebody else, who was here first. Write to me in private.');
+    .toContainEqual(expect.stringContaining('This chat belongs to somebody else'));
   expect(scene.agents.turns[0]?.signal.aborted).toBe(false);
   await channel.say('room', '/stop', { sender: { id: 'ann', name: 'Ann' }, isGroup: true });
   await expect.poll(() => channel.shown('room'), soon).toContain('Stopped.');
@@ -108,10 +108,15 @@ it('GW-3: an unknown sender gets a code, nothing runs, and after the owner confi
     code: 'pairing_not_found',
   });
   await chats.pair(pairing?.code.toLowerCase() ?? '', { user: 'eve', by: 'socket' });
-  await expect.poll(() => channel.shown('eve').at(-1), soon).toContain('You are let in');
+  await expect.poll(() => channel.shown('eve').join(), soon).toContain('You are let in');
+  await expect.poll(() => channel.shown('eve').at(-1), soon).toBe('You said do something');
   await channel.say('eve', 'hello');
   await expect.poll(() => channel.shown('eve').at(-1), soon).toBe('You said hello');
-  expect(scene.agents.turns[0]).toMatchObject({ user: 'eve', chat: 'test:eve' });
+  expect(scene.agents.turns[0]).toMatchObject({
+    user: 'eve',
+    chat: 'test:eve',
+    message: { text: 'do something' },
+  });
   await expect(chats.pair(pairing?.code ?? '', { user: 'eve', by: 'socket' })).rejects.toSatisfy((error) =>
     isGeodeError(error, 'pairing_not_found'),
   );
@@ -132,13 +137,13 @@ it('GW-3: refuses a turn before the model is asked when the budget of the day is
   await expect.poll(() => scene.channel.shown('ann').at(-1), soon).toContain('Spent today: $0.00 of $0.00');
 });
 
-it('GW-3: takes so many messages a minute of one sender, and says of each other one that it was not taken', async () => {
+it('GW-3: takes so many messages a minute of one sender, and says once that others were not taken', async () => {
   await using scene = await chatScene(echo, { messagesPerMinute: 3 });
   for (let step = 0; step < 5; step += 1) await scene.channel.say('ann', `m${step}`);
   await scene.channel.say('bob', 'hello');
   await expect.poll(() => scene.channel.shown('bob'), soon).toContain('You said hello');
   const refused = () => scene.channel.shown('ann').filter((text) => text.includes('was not taken'));
-  await expect.poll(() => refused().length, soon).toBe(2);
+  await expect.poll(() => refused().length, soon).toBe(1);
   await expect.poll(() => scene.agents.turns.length, soon).toBe(4);
 });
 
@@ -153,7 +158,7 @@ it('GW-3: shows exactly what a tool would do, and only the user of the chat can 
   const buttons = channel.sent.at(-1)?.buttons ?? [];
   expect(buttons.map(({ label }) => label)).toEqual([
     'Allow once',
-    'Allow for this session',
+    'Allow this session',
     'Always allow',
     'Deny',
   ]);

@@ -71,6 +71,10 @@ async function discord(groups: 'addressed' | 'all' | 'off' = 'addressed'): Promi
       for (let times = 0; times < 2; times += 1) server.fail(call, { status: 429, body });
     },
     cutSend: () => server.fail(call, 'cut-after'),
+    settlesCuts: true,
+    refuseSends(status, times) {
+      for (let each = 0; each < times; each += 1) server.fail(call, { status, body: {} });
+    },
     get revoked() {
       return server.revoked;
     },
@@ -117,14 +121,19 @@ it('CH-1: discord: in a server it answers what is meant for it, in the channel o
   server.write('500100', ann, `<@${server.botId}> what is up?`, meant);
   server.write('500200', ann, `in a thread, <@!${server.botId}>`, meant);
   server.write('500100', ann, 'an answer', {
-    ...here,
-    referenced_message: { author: { id: server.botId } },
+    ...meant,
+    referenced_message: { author: { id: server.botId }, content: '' },
   });
   server.write('500100', '777', 'of a program', { ...meant, author: { id: '777', bot: true } });
   const at = (channel: string) =>
     server.messages.filter((each) => each.channel === channel).map(({ text }) => text);
-  await expect.poll(() => at('500100'), soon).toEqual(['You said what is up?', 'You said an answer']);
-  await expect.poll(() => at('500200'), soon).toEqual(['You said in a thread,']);
+  await expect
+    .poll(() => at('500100'), soon)
+    .toEqual([
+      'You said [Person 80351110224678912] what is up?',
+      'You said [Person 80351110224678912] an answer',
+    ]);
+  await expect.poll(() => at('500200'), soon).toEqual(['You said [Person 80351110224678912] in a thread,']);
   expect(world.agents.turns).toHaveLength(3);
   expect(new Set(world.agents.turns.map(({ chat }) => chat)).size).toBe(2);
 });

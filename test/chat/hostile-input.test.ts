@@ -117,7 +117,7 @@ it('GW-3: an expired button does nothing, whoever presses it and wherever', {
   timeout: 120_000,
 }, async () => {
   await using scene = await chatScene(async function* ({ ask, message }) {
-    const waitMs = message.text === 'quick' ? 200 : 600_000;
+    const waitMs = message.text.endsWith('quick') ? 200 : 600_000;
     yield resultOf(`It was ${await ask('The agent wants to use shell', 'rm -r build', waitMs)}`);
   });
   const { channel } = scene;

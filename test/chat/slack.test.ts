@@ -81,6 +81,10 @@ async function slack(): Promise<SlackHarness> {
       for (let times = 0; times < 2; times += 1) server.fail('chat.postMessage', slow);
     },
     cutSend: () => server.fail('chat.postMessage', 'cut-after'),
+    settlesCuts: true,
+    refuseSends(status, times) {
+      for (let each = 0; each < times; each += 1) server.fail('chat.postMessage', { status, body: {} });
+    },
     get revoked() {
       return server.revoked;
     },
@@ -126,8 +130,16 @@ it('CH-1: slack: in a channel it answers what is meant for it, and in a thread w
   server.write('C0ALL', 'U0BOT', `<@${slackBotUser}> beep`, { bot_id: 'B1' });
   await expect.poll(() => server.messages.length, soon).toBe(2);
   const [first, second] = server.messages.toSorted((a) => (a.thread === undefined ? -1 : 1));
-  expect(first).toMatchObject({ text: 'You said what <is> **up**?', channel: 'C0ALL', thread: undefined });
-  expect(second).toMatchObject({ text: 'You said deeper', channel: 'C0ALL', thread: '1699.0001' });
+  expect(first).toMatchObject({
+    text: `You said [Person ${ann}] what <is> **up**?`,
+    channel: 'C0ALL',
+    thread: undefined,
+  });
+  expect(second).toMatchObject({
+    text: `You said [Person ${ann}] deeper`,
+    channel: 'C0ALL',
+    thread: '1699.0001',
+  });
   expect(world.agents.turns).toHaveLength(2);
 });
 

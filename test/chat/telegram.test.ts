@@ -1,10 +1,13 @@
 import { once } from 'node:events';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { openChannelMarks } from '../../src/chat/channels/channel-marks.ts';
 import { openTelegram } from '../../src/chat/channels/telegram/telegram.ts';
 import { noLog } from '../../src/core/log.ts';
 import { channelContract, type PlatformHarness, platformScene } from '../contracts/channel.ts';
 import { type AgentScript, resultOf } from '../fixtures/scripted-agents.ts';
 import { startTelegram, type TelegramServer, telegramToken } from '../fixtures/telegram-server.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 const soon = { timeout: 60_000 };
 const ann = 42;
@@ -15,6 +18,7 @@ interface TelegramHarness extends PlatformHarness {
 
 async function telegramHarness(): Promise<TelegramHarness> {
   const telegram = await startTelegram();
+  const folder = temporaryFolder();
   let last: Record<string, unknown> = {};
   const at = (person: string) => telegram.messages.filter(({ chat }) => chat === Number(person));
   return {
@@ -22,14 +26,15 @@ async function telegramHarness(): Promise<TelegramHarness> {
     ann: String(ann),
     eve: '666',
     secrets: [telegramToken],
-    bold: '*there*',
-    longest: 4096,
+    bold: '**there**',
+    longest: 32_768,
     canEdit: true,
     open: () =>
       openTelegram({
         token: telegramToken,
         apiUrl: telegram.url,
         groups: 'addressed',
+        marks: openChannelMarks(join(folder.path, 'marks.db'), 'telegram'),
         log: noLog,
         pollMs: 20_000,
         editEveryMs: 20,
@@ -74,13 +79,24 @@ async function telegramHarness(): Promise<TelegramHarness> {
         telegram.fail(method, { status: 429, body });
     },
     cutSend: () => telegram.fail('sendMessage', 'cut-after'),
+    settlesCuts: false,
+    refuseSends(status, times) {
+      for (let each = 0; each < times; each += 1)
+        telegram.fail('sendMessage', {
+          status,
+          body: { ok: false, error_code: status, description: 'Bad Gateway' },
+        });
+    },
     get revoked() {
       return telegram.revoked;
     },
     set revoked(value) {
       telegram.revoked = value;
     },
-    [Symbol.asyncDispose]: () => telegram[Symbol.asyncDispose](),
+    async [Symbol.asyncDispose]() {
+      await telegram[Symbol.asyncDispose]();
+      folder[Symbol.dispose]();
+    },
   };
 }
 
@@ -97,7 +113,7 @@ it('CH-1: telegram: in a group it answers what is meant for it, in the group', a
   const group = { chat: { id: -100, type: 'supergroup', title: 'Friends' } };
   telegram.write(ann, 'nice weather', group);
   telegram.write(ann, '@geode_test_bot what is up?', group);
-  await expect.poll(() => telegram.shown(-100), soon).toEqual(['You said what is up?']);
+  await expect.poll(() => telegram.shown(-100), soon).toEqual(['You said [Person 42] what is up?']);
   expect(world.agents.turns).toHaveLength(1);
 });
 
@@ -114,10 +130,11 @@ it('an unknown person gets a code on telegram, and /stop works while a run goes 
   await expect.poll(() => telegram.shown(7).join(), soon).toContain('I do not know you yet');
   const [pairing] = chats.pairings();
   await chats.pair(pairing?.code ?? '', { user: 'eve', by: 'socket' });
-  telegram.write(7, 'work');
   await expect.poll(() => telegram.shown(7), soon).toContain('working …');
   telegram.write(7, '/stop');
-  await expect.poll(() => telegram.shown(7).filter((text) => /Stopped/.test(text)).length, soon).toBe(2);
+  await expect
+    .poll(() => telegram.shown(7).filter((text) => /stopped/i.test(text)), soon)
+    .toEqual(expect.arrayContaining(['working\n\n(stopped)', 'Stopped.']));
 });
 
 it('CH-1: telegram: a message that was changed is heard again as a change', async () => {

@@ -79,14 +79,22 @@ async function whatsapp(): Promise<WhatsAppHarness> {
       }, 200);
     },
     slowDown() {
-      const error = { message: '(#130429) Rate limit hit', code: 130429 };
-      const slow = { status: 400, body: { error }, headers: { 'retry-after': '1' } };
+      // The limit of one pair of numbers, which says nothing of how long.
+      const error = {
+        message: '(#131056) (Business Account, Consumer Account) pair rate limit hit',
+        code: 131056,
+      };
+      const slow = { status: 400, body: { error } };
       for (let times = 0; times < 2; times += 1) server.fail(call, slow);
     },
     cutSend() {
       // The first call shows that somebody writes.
       server.fail(call, 'cut-before');
       server.fail(call, 'cut-after');
+    },
+    settlesCuts: false,
+    refuseSends(status, times) {
+      for (let each = 0; each < times; each += 1) server.fail(call, { status, body: {} });
     },
     get revoked() {
       return server.revoked;

@@ -50,6 +50,10 @@ export interface PlatformHarness extends AsyncDisposable {
   slowDown(): void;
   /** The next send is taken, or perhaps not, and its connection is cut before the answer. */
   cutSend(): void;
+  /** The next sends are refused with a status. */
+  refuseSends(status: number, times: number): void;
+  /** The platform shows once what is sent twice, or can be asked whether it has it. */
+  readonly settlesCuts: boolean;
   revoked: boolean;
 }
 
@@ -168,10 +172,15 @@ export function channelContract(name: string, openPlatform: () => Promise<Platfo
     expect(texts(platform, ann).join()).not.toContain('It was');
     platform.press(ann, ann, 'Deny');
     await expect.poll(() => texts(platform, ann).join(), soon).toContain('It was deny');
-    platform.press(ann, ann, 'Allow once');
-    await expect
-      .poll(() => plain(texts(platform, ann)), soon)
-      .toContain('answered already, or its time was up');
+    if (platform.canEdit) {
+      await expect.poll(() => platform.shown(ann).flatMap(({ buttons }) => buttons), soon).toEqual([]);
+      expect(plain(texts(platform, ann))).toContain('Denied.');
+    } else {
+      platform.press(ann, ann, 'Allow once');
+      await expect
+        .poll(() => plain(texts(platform, ann)), soon)
+        .toContain('answered already, or its time was up');
+    }
     expect(world.agents.turns).toHaveLength(1);
   });
 
@@ -208,6 +217,27 @@ export function channelContract(name: string, openPlatform: () => Promise<Platfo
     expect(world.status()?.state).toBe('connected');
   });
 
+  test('sends that are refused with 500, 502 and 503 are sent again, each answer once', async (platform) => {
+    await using _world = await platformScene(name, platform, echo);
+    const { ann } = platform;
+    platform.refuseSends(500, 1);
+    platform.refuseSends(502, 1);
+    platform.refuseSends(503, 1);
+    platform.say(ann, 'hello');
+    platform.say(ann, '/status');
+    await expect.poll(() => said(platform, ann), soon).toEqual(['You said hello']);
+    await expect.poll(() => plain(texts(platform, ann)), soon).toContain('Spent today');
+    expect(texts(platform, ann)).toHaveLength(2);
+  });
+
+  test('an answer that renders to nothing is read as it was written', async (platform) => {
+    await using _world = await platformScene(name, platform, async function* () {
+      yield resultOf('[note]: https://example.com/note');
+    });
+    platform.say(platform.ann, 'where?');
+    await expect.poll(() => plain(texts(platform, platform.ann)), soon).toContain('https://example.com/note');
+  });
+
   test('told to slow down, it waits as long as it is told, and loses and doubles nothing', async (platform) => {
     await using _world = await platformScene(name, platform, echo);
     const { ann } = platform;
@@ -232,11 +262,21 @@ export function channelContract(name: string, openPlatform: () => Promise<Platfo
         if (event.type === 'reply') found.push(`${event.text}: ${event.state}`);
       return found;
     };
-    await expect.poll(replies, soon).toContain('You said one: unknown');
+    await expect.poll(replies, soon).toContain(`You said one: ${platform.settlesCuts ? 'sent' : 'unknown'}`);
     platform.drop();
     platform.say(ann, 'two');
     await expect.poll(() => said(platform, ann), soon).toContain('You said two');
     expect(said(platform, ann).filter((text) => text === 'You said one').length).toBeLessThanOrEqual(1);
+    const report = () =>
+      platform.shown(ann).filter(({ text }) => plain([text]).includes('It may be missing'));
+    if (platform.settlesCuts) {
+      expect(said(platform, ann)).toEqual(['You said zero', 'You said one', 'You said two']);
+      expect(report()).toEqual([]);
+    } else {
+      await expect.poll(report, soon).toHaveLength(1);
+      platform.press(ann, ann, 'Send it again');
+      await expect.poll(replies, soon).toContain('You said one: sent');
+    }
     expect(world.agents.turns).toHaveLength(3);
     await expect.poll(() => world.status()?.state, soon).toBe('connected');
   });

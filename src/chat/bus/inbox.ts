@@ -91,6 +91,24 @@ export function giveBack(sql: Sql, claim: Claim, { due, reason, isNoTry = false 
   checkHeld(changes, claim);
 }
 
+/** False when the message was claimed or has ended, or is not known. */
+export function amendMessage(sql: Sql, key: string, change: (body: string) => string | undefined): boolean {
+  const row = sql.get`SELECT id, body FROM bus_inbox
+    WHERE key = ${key} AND state IN ('waiting', 'delayed') AND tries = 0`;
+  const body = row && change(String(row.body));
+  if (row === undefined || body === undefined) return false;
+  sql.run`UPDATE bus_inbox SET body = ${body} WHERE id = ${Number(row.id)}`;
+  return true;
+}
+
+export function reopenMessage(sql: Sql, id: number, user: string, now: number): boolean {
+  const { changes } = sql.run`UPDATE bus_inbox
+    SET state = 'waiting', user = ${user}, due = ${now}, tries = 0, record = NULL,
+      position = (SELECT max(position) + 1 FROM bus_inbox)
+    WHERE id = ${id} AND state = 'stopped'`;
+  return Number(changes) > 0;
+}
+
 function checkHeld(changes: number | bigint, { message }: Claim): void {
   if (Number(changes) === 0)
     throw new GeodeError('lease_lost', `The lease of message ${message.id} ended before its work did.`);

@@ -15,16 +15,32 @@ import type {
 import type { Sql } from '../../ledger/connection.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import {
+  amendMessage,
   claimNext,
   endMessage,
   giveBack,
   messageRow,
   placeOf,
   renewLease,
+  reopenMessage,
   storeDraft,
   storeMessage,
 } from './inbox.ts';
-import { claimNextReply, hasUnsent, recordDelivery, renewSending, replyRow, storeReply } from './outbox.ts';
+import {
+  claimNextReply,
+  hasUnsent,
+  hurryReplies,
+  lastReplyOf,
+  markReported,
+  recordDelivery,
+  renewSending,
+  replyRow,
+  sendAgain,
+  storeReply,
+  takeBackReply,
+  undeliveredReplies,
+  unreportedReplies,
+} from './outbox.ts';
 import { messageOf } from './rows.ts';
 
 /** The bus in a ledger that was opened as `durable`, with the bus's chapter. Each call is one transaction. */
@@ -60,6 +76,11 @@ export class LedgerBus implements Bus {
 
   retry = (claim: Claim, retry: Retry) => this.#write((sql) => giveBack(sql, claim, retry));
 
+  amend = async (key: string, change: (body: string) => string | undefined) =>
+    this.#write((sql) => amendMessage(sql, key, change));
+
+  reopen = (id: number, user: string) => this.#write((sql) => reopenMessage(sql, id, user, this.#now()));
+
   async place(id: number) {
     return this.#ledger.read((sql) => placeOf(sql, id));
   }
@@ -85,8 +106,8 @@ export class LedgerBus implements Bus {
 
   say = (reply: NewReply) => this.#write((sql) => storeReply(sql, reply, this.#now()));
 
-  async claimReply(channel: string, leaseMs: number): Promise<ReplyClaim | undefined> {
-    return this.#ledger.write((sql) => claimNextReply(sql, channel, leaseMs, this.#now()));
+  async claimReply(channel: string, leaseMs: number, repeatMs = 0): Promise<ReplyClaim | undefined> {
+    return this.#ledger.write((sql) => claimNextReply(sql, channel, { leaseMs, repeatMs }, this.#now()));
   }
 
   async renewReply(claim: ReplyClaim, leaseMs: number): Promise<void> {
@@ -97,15 +118,38 @@ export class LedgerBus implements Bus {
     return this.#ledger.read((sql) => hasUnsent(sql, channel, lane));
   }
 
+  hurry = (channel: string, lane: string) =>
+    this.#write((sql) => hurryReplies(sql, channel, lane, this.#now()));
+
+  takeBack = (
+    channel: string,
+    platformId: string,
+    delay: { readonly due: number; readonly reason: string },
+  ) => this.#write((sql) => takeBackReply(sql, { channel, platformId }, delay));
+
   delivered = (claim: ReplyClaim, delivery: Delivery) =>
     this.#write((sql) => recordDelivery(sql, claim, delivery));
 
-  resend = (id: number) =>
+  resend = (id: number) => this.#write((sql) => sendAgain(sql, id, this.#now()));
+
+  async unreported(channel: string, limit: number) {
+    return this.#ledger.read((sql) => unreportedReplies(sql, channel, limit));
+  }
+
+  settleReport = (id: number, notice?: NewReply) =>
     this.#write((sql) => {
-      const { changes } = sql.run`UPDATE bus_outbox SET state = 'waiting', due = ${this.#now()}
-        WHERE id = ${id} AND state IN ('unknown', 'failed')`;
-      return Number(changes) > 0;
+      if (!markReported(sql, id)) return false;
+      if (notice !== undefined) storeReply(sql, notice, this.#now());
+      return true;
     });
+
+  async lastOf(keyStart: string) {
+    return this.#ledger.read((sql) => lastReplyOf(sql, keyStart));
+  }
+
+  async undelivered(lane: string, limit: number) {
+    return this.#ledger.read((sql) => undeliveredReplies(sql, lane, limit));
+  }
 
   async history(lane: string, { after, limit }: LaneQuery) {
     const rows = this.#ledger.read(
@@ -145,7 +189,8 @@ export class LedgerBus implements Bus {
       const messages = sql.run`UPDATE bus_inbox SET state = 'waiting', reason = ${interrupted}
         WHERE state = 'running'`;
       const replies = sql.run`UPDATE bus_outbox
-        SET state = iif(repeatable, 'waiting', 'unknown'), reason = ${interrupted}
+        SET state = iif(repeatable OR doubt_since + repeat_ms > ${this.#now()}, 'waiting', 'unknown'),
+          reason = ${interrupted}
         WHERE state = 'sending'`;
       return { messages: Number(messages.changes), replies: Number(replies.changes) };
     });

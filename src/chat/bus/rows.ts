@@ -34,13 +34,23 @@ const replyRow = z
     reason: z.string().nullable(),
     platform_id: z.string().nullable(),
     repeatable: z.number(),
+    doubt_since: z.number().nullable(),
   })
-  .transform(({ platform_id, repeatable, ...rest }) => ({
+  .transform(({ platform_id, repeatable, doubt_since, ...rest }) => ({
     ...rest,
     platformId: platform_id,
     isRepeatable: repeatable === 1,
+    inDoubtSince: doubt_since,
   }));
 
 export function replyOf(row: unknown): BusReply {
   return replyRow.parse(row);
+}
+
+/** As it was before the claim: the claim itself is a try that may arrive. */
+export function claimedReply(
+  row: Readonly<Record<string, unknown>> | undefined,
+  doubtBefore: unknown,
+): BusReply {
+  return replyOf({ ...row, doubt_since: doubtBefore });
 }

@@ -57,5 +57,12 @@ export const busChapter: Chapter = {
     CREATE INDEX bus_log_lane ON bus_log (lane, seq)`,
     'ALTER TABLE bus_outbox ADD COLUMN repeatable INTEGER NOT NULL DEFAULT 0',
     'ALTER TABLE bus_inbox ADD COLUMN draft TEXT',
+    `ALTER TABLE bus_outbox ADD COLUMN repeat_ms INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE bus_outbox ADD COLUMN doubt_since INTEGER;
+    ALTER TABLE bus_outbox ADD COLUMN reported INTEGER NOT NULL DEFAULT 0;
+    UPDATE bus_outbox SET reported = 1 WHERE state IN ('unknown', 'failed');
+    CREATE INDEX bus_outbox_unreported ON bus_outbox (channel, id) WHERE state IN ('unknown', 'failed') AND reported = 0;
+    CREATE INDEX bus_outbox_undelivered ON bus_outbox (lane, id) WHERE state IN ('unknown', 'failed');
+    CREATE INDEX bus_outbox_platform ON bus_outbox (channel, platform_id) WHERE platform_id IS NOT NULL`,
   ],
 };

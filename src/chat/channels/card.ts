@@ -1,21 +1,17 @@
-import type { CardElement } from 'chat';
+import type { CardChild, CardElement } from 'chat';
 import type { Outgoing } from '../../core/channel.ts';
 
 /** A message with buttons, as the adapters know it. */
 export function cardOf(text: string, buttons: NonNullable<Outgoing['buttons']>): CardElement {
   return {
     type: 'card',
-    children: [
-      { type: 'text', content: text },
-      {
-        type: 'actions',
-        children: buttons.map(({ label, value }, index) => ({
-          type: 'button',
-          id: `b${index}`,
-          label,
-          value,
-        })),
-      },
-    ],
+    children: [{ type: 'text', content: text }, ...(buttons.length === 0 ? [] : [actionsOf(buttons)])],
+  };
+}
+
+function actionsOf(buttons: NonNullable<Outgoing['buttons']>): Extract<CardChild, { type: 'actions' }> {
+  return {
+    type: 'actions',
+    children: buttons.map(({ label, value }, index) => ({ type: 'button', id: `b${index}`, label, value })),
   };
 }

@@ -110,6 +110,33 @@ export async function giveBack(
   checkHeld(changed, claim);
 }
 
+/** False when the message was claimed or has ended, or is not known. */
+export async function amendMessage(
+  sql: Transaction,
+  key: string,
+  change: (body: string) => string | undefined,
+): Promise<boolean> {
+  const row = await sql.get`SELECT id, body FROM bus_inbox
+    WHERE key = ${key} AND state IN ('waiting', 'delayed') AND tries = 0 FOR UPDATE`;
+  const body = row && change(String(row.body));
+  if (row === undefined || body === undefined) return false;
+  await sql.run`UPDATE bus_inbox SET body = ${body} WHERE id = ${Number(row.id)}`;
+  return true;
+}
+
+export async function reopenMessage(
+  sql: Transaction,
+  id: number,
+  user: string,
+  now: number,
+): Promise<boolean> {
+  const changed = await sql.run`UPDATE bus_inbox
+    SET state = 'waiting', "user" = ${user}, due = ${now}, tries = 0, record = NULL,
+      position = nextval('bus_positions')
+    WHERE id = ${id} AND state = 'stopped'`;
+  return changed > 0;
+}
+
 function checkHeld(changed: number, { message }: Claim): void {
   if (changed === 0)
     throw new GeodeError('lease_lost', `The lease of message ${message.id} ended before its work did.`);

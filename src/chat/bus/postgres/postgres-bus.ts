@@ -17,17 +17,33 @@ import type { Log } from '../../../core/log.ts';
 import { messageOf } from '../rows.ts';
 import { Database, type Row, type Transaction } from './database.ts';
 import {
+  amendMessage,
   claimNext,
   endMessage,
   giveBack,
   messageRow,
   placeOf,
   renewLease,
+  reopenMessage,
   storeDraft,
   storeMessage,
 } from './inbox.ts';
 import { Notices } from './notices.ts';
-import { claimNextReply, hasUnsent, recordDelivery, renewSending, replyRow, storeReply } from './outbox.ts';
+import {
+  claimNextReply,
+  hasUnsent,
+  hurryReplies,
+  lastReplyOf,
+  markReported,
+  recordDelivery,
+  renewSending,
+  replyRow,
+  sendAgain,
+  storeReply,
+  takeBackReply,
+  undeliveredReplies,
+  unreportedReplies,
+} from './outbox.ts';
 
 export interface PostgresBusOptions {
   /** `postgres://user:password@host/database`. */
@@ -105,6 +121,11 @@ export class PostgresBus implements Bus, AsyncDisposable {
 
   retry = (claim: Claim, retry: Retry) => this.#write((sql) => giveBack(sql, claim, retry));
 
+  amend = (key: string, change: (body: string) => string | undefined) =>
+    this.#write((sql) => amendMessage(sql, key, change));
+
+  reopen = (id: number, user: string) => this.#write((sql, now) => reopenMessage(sql, id, user, now));
+
   place = (id: number) => this.#database.read((sql) => placeOf(sql, id));
 
   message = (id: number) => this.#database.read((sql) => messageRow(sql, id));
@@ -125,9 +146,9 @@ export class PostgresBus implements Bus, AsyncDisposable {
 
   say = (reply: NewReply) => this.#write((sql, now) => storeReply(sql, reply, now));
 
-  claimReply(channel: string, leaseMs: number): Promise<ReplyClaim | undefined> {
+  claimReply(channel: string, leaseMs: number, repeatMs = 0): Promise<ReplyClaim | undefined> {
     return this.#database.write(
-      async (sql) => claimNextReply(sql, channel, leaseMs, await this.#now(sql)),
+      async (sql) => claimNextReply(sql, channel, { leaseMs, repeatMs }, await this.#now(sql)),
       'reply',
     );
   }
@@ -138,15 +159,33 @@ export class PostgresBus implements Bus, AsyncDisposable {
 
   isUnsent = (channel: string, lane: string) => this.#database.read((sql) => hasUnsent(sql, channel, lane));
 
+  hurry = (channel: string, lane: string) => this.#write((sql, now) => hurryReplies(sql, channel, lane, now));
+
+  takeBack = (
+    channel: string,
+    platformId: string,
+    delay: { readonly due: number; readonly reason: string },
+  ) => this.#write((sql) => takeBackReply(sql, { channel, platformId }, delay));
+
   delivered = (claim: ReplyClaim, delivery: Delivery) =>
     this.#write((sql) => recordDelivery(sql, claim, delivery));
 
-  resend = (id: number) =>
+  resend = (id: number) => this.#write((sql, now) => sendAgain(sql, id, now));
+
+  unreported = (channel: string, limit: number) =>
+    this.#database.read((sql) => unreportedReplies(sql, channel, limit));
+
+  settleReport = (id: number, notice?: NewReply) =>
     this.#write(async (sql, now) => {
-      const changed = await sql.run`UPDATE bus_outbox SET state = 'waiting', due = ${now}
-        WHERE id = ${id} AND state IN ('unknown', 'failed')`;
-      return changed > 0;
+      if (!(await markReported(sql, id))) return false;
+      if (notice !== undefined) await storeReply(sql, notice, now);
+      return true;
     });
+
+  lastOf = (keyStart: string) => this.#database.read((sql) => lastReplyOf(sql, keyStart));
+
+  undelivered = (lane: string, limit: number) =>
+    this.#database.read((sql) => undeliveredReplies(sql, lane, limit));
 
   async history(lane: string, { after, limit }: LaneQuery) {
     const rows = await this.#database.read(
@@ -184,11 +223,12 @@ export class PostgresBus implements Bus, AsyncDisposable {
   }
 
   recover = () =>
-    this.#write(async (sql) => {
+    this.#write(async (sql, now) => {
       const messages = await sql.run`UPDATE bus_inbox SET state = 'waiting', reason = ${interrupted}
         WHERE state = 'running'`;
       const replies = await sql.run`UPDATE bus_outbox
-        SET state = CASE repeatable WHEN 1 THEN 'waiting' ELSE 'unknown' END, reason = ${interrupted}
+        SET state = CASE WHEN repeatable = 1 OR doubt_since + repeat_ms > ${now} THEN 'waiting' ELSE 'unknown' END,
+          reason = ${interrupted}
         WHERE state = 'sending'`;
       await sql.run`DELETE FROM bus_hosts WHERE id <> ${this.#host}`;
       return { messages, replies };

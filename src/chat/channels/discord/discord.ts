@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { Channel, Incoming, Outgoing, SendResult } from '../../../core/channel.ts';
 import type { Log } from '../../../core/log.ts';
@@ -30,6 +31,8 @@ type Receive = (incoming: Incoming) => Promise<void>;
 const longestText = 1_800;
 const mostOnWire = 2_000;
 const usualEditMs = 1_200;
+/** Discord knows a nonce for a few minutes. */
+const repeatMs = 120_000;
 const intents = { guildMessages: 1 << 9, directMessages: 1 << 12, messageContent: 1 << 15 };
 /** Places that are asked what was missed, and how much each is asked for. */
 const mostPlaces = 200;
@@ -46,6 +49,7 @@ export async function openDiscord(options: DiscordOptions): Promise<Channel> {
 class Discord implements Channel {
   readonly name = 'discord';
   readonly longestText = longestText;
+  readonly repeatMs = repeatMs;
   readonly #adapter: Adapter;
   readonly #options: DiscordOptions;
   readonly #rest: DiscordRest;
@@ -104,9 +108,8 @@ class Discord implements Channel {
       return { outcome: 'sent', platformId: idSchema.parse(sent).id };
     } catch (error) {
       const failure = sendFailure('Discord', error);
-      // The message to edit is gone: what it should say is sent anew.
       if (outgoing.edits !== undefined && failure.outcome === 'refused')
-        return this.send(address, { text: outgoing.text, buttons: outgoing.buttons });
+        return { ...failure, outcome: 'gone' };
       this.#health.failed(failure.error.message);
       return failure;
     }
@@ -136,24 +139,28 @@ class Discord implements Channel {
     this.#health.changed({ state: 'stopped' });
   }
 
-  #payload({ text, buttons = [], file, edits }: Outgoing): { json: object } | { body: FormData } {
-    // Nobody is called by what an agent writes.
-    const allowed_mentions = { parse: [] };
+  #payload({ text, buttons = [], file, edits, key }: Outgoing): { json: object } | { body: FormData } {
+    const common = {
+      // Nobody is called by what an agent writes.
+      allowed_mentions: { parse: [] },
+      // The same nonce within a few minutes is the same message.
+      ...(key !== undefined && edits === undefined && { nonce: nonceOf(key), enforce_nonce: true }),
+    };
     const rendered = this.#render(text);
-    // Discord cuts nothing: too long for it, the text is sent as it was written.
-    const content = rendered.length > mostOnWire ? text : rendered;
+    // Discord cuts nothing and takes no empty text: what it would refuse is sent as it was written.
+    const content = rendered.length > mostOnWire || rendered.trim() === '' ? text : rendered;
     if (file !== undefined) {
       const body = new FormData();
-      body.append('payload_json', JSON.stringify({ content, allowed_mentions }));
+      body.append('payload_json', JSON.stringify({ content, ...common }));
       body.append('files[0]', new Blob([new Uint8Array(file.bytes)]), file.name);
       return { body };
     }
     if (buttons.length === 0)
       return {
-        json: { content, allowed_mentions, ...(edits !== undefined && { embeds: [], components: [] }) },
+        json: { content, ...common, ...(edits !== undefined && { embeds: [], components: [] }) },
       };
     const card = this.#adapter.cardToDiscordPayload(cardOf(text, buttons));
-    return { json: { content: '', allowed_mentions, ...card } };
+    return { json: { content: '', ...common, ...card } };
   }
 
   async #take(name: string, data: unknown, receive: Receive): Promise<void> {
@@ -227,6 +234,11 @@ function placeIn(place: string): { readonly guild: string | undefined; readonly 
 }
 
 const idSchema = z.looseObject({ id: z.string() });
+
+/** At most 25 characters. */
+function nonceOf(key: string): string {
+  return createHash('sha256').update(key).digest('base64url').slice(0, 25);
+}
 
 /** Ids grow with time. */
 function byAge(a: DiscordMessage, b: DiscordMessage): number {

@@ -28,7 +28,10 @@ export const messageSchema = z.looseObject({
   edited_timestamp: z.string().nullish(),
   attachments: z.array(attachmentSchema).default([]),
   mentions: z.array(userSchema).default([]),
-  referenced_message: z.looseObject({ author: userSchema.optional() }).nullish(),
+  referenced_message: z
+    .looseObject({ author: userSchema.optional(), content: z.string().default('') })
+    .nullish(),
+  sticker_items: z.array(z.unknown()).default([]),
   message_snapshots: z
     .array(z.looseObject({ message: z.looseObject({ content: z.string().optional() }) }))
     .default([]),
@@ -58,12 +61,17 @@ export function incomingOf(message: DiscordMessage, botId: string): Incoming | u
   const isGroup = message.guild_id !== undefined;
   const edited = message.edited_timestamp ?? null;
   const text = textOf(message, botId);
+  const isSticker = text === '' && message.attachments.length === 0 && message.sticker_items.length > 0;
   return {
     channel: 'discord',
     address: message.channel_id,
     id: edited === null ? message.id : `${message.id}/${edited}`,
     sender: senderOf(author),
-    text: edited === null ? text : `(edited) ${text}`,
+    text,
+    isForwarded: message.message_snapshots.length > 0,
+    quoted: quotedIn(message),
+    replaces: edited === null ? undefined : message.id,
+    unreadable: isSticker ? 'sticker' : undefined,
     files: message.attachments.map(({ id, filename, size }) => ({
       name: fileName(filename),
       sizeBytes: size ?? null,
@@ -89,6 +97,11 @@ export function pressed(interaction: DiscordInteraction, value: string | undefin
     isGroup: guild !== undefined,
     isAddressed: true,
   };
+}
+
+function quotedIn({ referenced_message: answered }: DiscordMessage): Incoming['quoted'] {
+  if (answered?.author === undefined || answered.content === '') return undefined;
+  return { by: senderOf(answered.author).name, text: answered.content };
 }
 
 function textOf({ content, message_snapshots: forwarded }: DiscordMessage, botId: string): string {

@@ -61,7 +61,7 @@ function changed(event: SlackMessage, botUser: string): Incoming | undefined {
     incoming && {
       ...incoming,
       id: `${incoming.id}/${message.edited.ts}`,
-      text: `(edited) ${incoming.text}`,
+      replaces: incoming.id,
     }
   );
 }

@@ -7,9 +7,11 @@ import { ChannelHealth } from '../channel-health.ts';
 import type { ChannelMarks } from '../channel-marks.ts';
 import { download, fetchNamed, type IncomingFile } from '../download.ts';
 import { keepConnected } from '../keep-connected.ts';
+import { personName } from '../names.ts';
 import { PlatformError } from '../platform-error.ts';
 import { sendFailure } from '../send-result.ts';
 import { actionsSchema, incomingOf, messageSchema, placeIn, pressed, type SlackMessage } from './events.ts';
+import { earlierTry, history, keyMark } from './history.ts';
 import { socketMode } from './socket.ts';
 import { type SlackApi, slackApi } from './web-api.ts';
 
@@ -33,10 +35,10 @@ type Receive = (incoming: Incoming) => Promise<void>;
 /** A section with buttons takes 3000 characters, plain Markdown four times as many. */
 const longestText = 2_900;
 const usualEditMs = 1_500;
-/** Places that are asked what was missed, and how much each is asked for. */
+/** Places that are asked what was missed. */
 const mostPlaces = 200;
-const pageSize = 200;
-const mostPages = 10;
+/** Our own messages can be found for as long as Slack keeps them. */
+const repeatMs = 24 * 3_600_000;
 const fileHosts = ['slack.com', 'slack-files.com', 'slack-edge.com'];
 
 /** A Slack app in socket mode. The Chat SDK reads Slack's markup and draws blocks; the socket and the calls are ours. */
@@ -48,6 +50,7 @@ export async function openSlack(options: SlackOptions): Promise<Channel> {
 class Slack implements Channel {
   readonly name = 'slack';
   readonly longestText = longestText;
+  readonly repeatMs = repeatMs;
   readonly #blocks: Blocks;
   readonly #options: SlackOptions;
   readonly #bot: SlackApi;
@@ -56,6 +59,7 @@ class Slack implements Channel {
   readonly #closing = new AbortController();
   /** Of the last message at each address: where it is shown that somebody writes. */
   readonly #lastHeard = new Map<string, string>();
+  readonly #names = new Map<string, string>();
   #showsTyping = true;
   #botUser = '';
   #listening: Promise<void> | undefined;
@@ -98,17 +102,20 @@ class Slack implements Channel {
   }
 
   async send(address: string, outgoing: Outgoing): Promise<SendResult> {
+    const { edits, file, key, inDoubtSince } = outgoing;
     try {
+      if (edits === undefined && inDoubtSince !== undefined && key !== undefined) {
+        const earlier = await earlierTry(this.#bot, { address, key, since: inDoubtSince, file });
+        if (earlier !== undefined) return earlier;
+      }
       const platformId =
-        outgoing.file === undefined
+        file === undefined
           ? await this.#post(address, outgoing)
-          : await this.#upload(address, outgoing.text, outgoing.file);
+          : await this.#upload(address, outgoing.text, file);
       return { outcome: 'sent', platformId };
     } catch (error) {
       const failure = sendFailure('Slack', error);
-      // The message to edit is gone: what it should say is sent anew.
-      if (outgoing.edits !== undefined && failure.outcome === 'refused')
-        return this.send(address, { text: outgoing.text, buttons: outgoing.buttons });
+      if (edits !== undefined && failure.outcome === 'refused') return { ...failure, outcome: 'gone' };
       this.#health.failed(failure.error.message);
       return failure;
     }
@@ -142,11 +149,27 @@ class Slack implements Channel {
     this.#health.changed({ state: 'stopped' });
   }
 
-  async #post(address: string, { text, buttons = [], edits }: Outgoing): Promise<string> {
+  /** What cannot be read counts as empty. */
+  async #missed(place: string, after: string, signal: AbortSignal) {
+    try {
+      return await history(this.#bot, place, { after, signal });
+    } catch (error) {
+      // The app is no member any more, or may not read what was written before.
+      if (!(error instanceof PlatformError) || error.status !== 400) throw error;
+      this.#options.log.warn({ err: error, place }, 'What was written on Slack meanwhile cannot be read');
+      return [];
+    }
+  }
+
+  async #post(
+    address: string,
+    { text, buttons = [], edits, key, dropsButtons = false }: Outgoing,
+  ): Promise<string> {
     const { channel, thread } = placeIn(address);
     const card = cardOf(quiet(text), buttons);
     const content =
-      buttons.length === 0
+      // Blocks stay in a message for as long as no others take their place.
+      buttons.length === 0 && !dropsButtons
         ? { markdown_text: quiet(text) }
         : { text: this.#blocks.cardToFallbackText(card), blocks: this.#blocks.cardToBlockKit(card) };
     const answer =
@@ -155,6 +178,9 @@ class Slack implements Channel {
             channel,
             ...(thread !== undefined && { thread_ts: thread }),
             unfurl_links: false,
+            ...(key !== undefined && {
+              metadata: { event_type: 'geode', event_payload: { key: keyMark(key) } },
+            }),
             ...content,
           })
         : await this.#bot.call('chat.update', { channel, ts: edits, ...content });
@@ -208,8 +234,28 @@ class Slack implements Channel {
       const [oldest] = this.#lastHeard.keys();
       if (this.#lastHeard.size > mostPlaces && oldest !== undefined) this.#lastHeard.delete(oldest);
     }
-    await this.#pass(incoming, receive);
+    if (incoming !== undefined) await this.#pass(await this.#named(incoming), receive);
     if (event.subtype !== 'message_changed') this.#options.marks.set(placeOf(event), event.ts);
+  }
+
+  /** Events name people by their ids. */
+  async #named(incoming: Incoming): Promise<Incoming> {
+    const { id, name } = incoming.sender;
+    if (name !== id) return incoming;
+    const known = this.#names.get(id) ?? (await this.#nameOf(id));
+    this.#names.set(id, known);
+    const [oldest] = this.#names.keys();
+    if (this.#names.size > mostPlaces && oldest !== undefined) this.#names.delete(oldest);
+    return { ...incoming, sender: { id, name: known } };
+  }
+
+  /** An app that may not read people calls them by their ids. */
+  async #nameOf(id: string): Promise<string> {
+    const asked = new URLSearchParams({ user: id });
+    const answer = await this.#bot.call('users.info', asked, { timeoutMs: 5_000 }).catch(() => undefined);
+    const { data } = personSchema.safeParse(answer);
+    const { display_name: shown, real_name: real } = data?.user.profile ?? {};
+    return personName(shown || real || data?.user.name, id);
   }
 
   async #pass(incoming: Incoming | undefined, receive: Receive): Promise<void> {
@@ -229,42 +275,18 @@ class Slack implements Channel {
       }
     }
   }
-
-  /** The oldest first; Slack gives the newest first, page by page. */
-  async #missed(place: string, mark: string, signal: AbortSignal) {
-    const { channel, thread } = placeIn(place);
-    const method = thread === undefined ? 'conversations.history' : 'conversations.replies';
-    const found: z.infer<typeof historySchema>['messages'] = [];
-    let cursor = '';
-    for (let page = 0; page < mostPages; page += 1) {
-      const asked = new URLSearchParams({ channel, oldest: mark, limit: String(pageSize), cursor });
-      if (thread !== undefined) asked.set('ts', thread);
-      try {
-        const { messages, response_metadata: more } = historySchema.parse(
-          await this.#bot.call(method, asked, { signal }),
-        );
-        found.push(...messages);
-        cursor = more?.next_cursor ?? '';
-        if (cursor === '') break;
-      } catch (error) {
-        // The app is no member any more, or may not read what was written before.
-        if (!(error instanceof PlatformError) || error.status !== 400) throw error;
-        this.#options.log.warn({ err: error, place }, 'What was written on Slack meanwhile cannot be read');
-        break;
-      }
-    }
-    return found
-      .filter(({ ts }) => Number(ts) > Number(mark))
-      .toSorted((a, b) => Number(a.ts) - Number(b.ts));
-  }
 }
 
-const historySchema = z.looseObject({
-  messages: z.array(z.looseObject({ ts: z.string() })),
-  response_metadata: z.looseObject({ next_cursor: z.string().optional() }).optional(),
-});
 const ours = ['message', 'app_mention'];
 const whoSchema = z.looseObject({ user_id: z.string() });
+const personSchema = z.looseObject({
+  user: z.looseObject({
+    name: z.string().optional(),
+    profile: z
+      .looseObject({ display_name: z.string().optional(), real_name: z.string().optional() })
+      .optional(),
+  }),
+});
 const sentSchema = z.looseObject({ ts: z.string() });
 const uploadSchema = z.looseObject({ upload_url: z.string(), file_id: z.string() });
 const fileSchema = z.looseObject({ file: z.looseObject({ url_private: z.string() }) });

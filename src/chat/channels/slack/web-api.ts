@@ -33,7 +33,7 @@ export function slackApi(apiUrl: string, token: string): SlackApi {
         signal,
       });
       const answer = answerSchema.safeParse(found);
-      if (!answer.success) throw new PlatformError(`Slack answered ${method} with what makes no sense`, 502);
+      if (!answer.success) throw new Error(`Slack answered ${method} with what makes no sense`);
       if (answer.data.ok) return answer.data;
       const { error = 'no reason given' } = answer.data;
       throw new PlatformError(`Slack refused ${method}: ${error}`, statusOf(error));
@@ -44,6 +44,7 @@ export function slackApi(apiUrl: string, token: string): SlackApi {
 function statusOf(error: string): number {
   if (ofToken.includes(error)) return 401;
   if (ofHaste.includes(error)) return 429;
-  // Slack's own failures may come after the message was taken.
-  return ['internal_error', 'fatal_error', 'service_unavailable'].includes(error) ? 500 : 400;
+  if (error === 'service_unavailable') return 503;
+  // Slack says of these that a part of the call may have been done.
+  return ['internal_error', 'fatal_error', 'request_timeout'].includes(error) ? 504 : 400;
 }

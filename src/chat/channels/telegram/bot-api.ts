@@ -6,40 +6,62 @@ const answerSchema = z.object({
   result: z.unknown().optional(),
   description: z.string().optional(),
   error_code: z.number().optional(),
-  parameters: z.object({ retry_after: z.number().optional() }).optional(),
+  parameters: z
+    .object({ retry_after: z.number().optional(), migrate_to_chat_id: z.number().optional() })
+    .optional(),
 });
+
+/** The group became a supergroup, which has another id. */
+export class MovedError extends PlatformError {
+  readonly to: string;
+
+  constructor(message: string, to: string) {
+    super(message, 400);
+    this.to = to;
+  }
+}
 
 export interface BotApi {
   call(
     method: string,
-    payload: object,
+    payload: object | FormData,
     options: { readonly timeoutMs: number; readonly signal?: AbortSignal },
   ): Promise<unknown>;
 }
 
-/** The calls that the transport makes itself: who the bot is, what came in, and that a button was seen. */
+/** Telegram's Bot API with one token. */
 export function botApi(apiUrl: string, token: string): BotApi {
   return {
     async call(method, payload, { timeoutMs, signal }) {
       const timeout = AbortSignal.timeout(timeoutMs);
       const response = await fetch(`${apiUrl}/bot${token}/${method}`, {
         method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify(payload),
+        ...(payload instanceof FormData
+          ? { body: payload }
+          : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(payload) }),
         signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
       });
-      const answer = answerSchema.safeParse(await response.json().catch(() => undefined));
-      if (!answer.success)
-        throw new PlatformError(`Telegram answered ${method} with what makes no sense`, response.status);
+      const answer = answerSchema.safeParse(parsed(await response.text()));
+      if (!answer.success) {
+        const message = `Telegram answered ${method} with what makes no sense (${response.status})`;
+        // A refusal of a proxy before it; with a status of success the call may have been done.
+        throw response.ok ? new Error(message) : new PlatformError(message, response.status);
+      }
       const { ok, result, description = 'no reason given', error_code: code, parameters } = answer.data;
       if (ok) return result;
-      const wait = parameters?.retry_after;
+      const { retry_after: wait, migrate_to_chat_id: to } = parameters ?? {};
       const status = code ?? response.status;
-      throw new PlatformError(
-        `Telegram refused ${method}: ${description} (${status})`,
-        status,
-        wait === undefined ? undefined : wait * 1000,
-      );
+      const message = `Telegram refused ${method}: ${description} (${status})`;
+      if (to !== undefined) throw new MovedError(message, String(to));
+      throw new PlatformError(message, status, wait === undefined ? undefined : wait * 1000);
     },
   };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }

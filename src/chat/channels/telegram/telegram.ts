@@ -3,19 +3,23 @@ import type { Channel, Incoming, Outgoing, SendResult } from '../../../core/chan
 import { reasonOf } from '../../../core/errors.ts';
 import type { Log } from '../../../core/log.ts';
 import { adapterLog } from '../adapter-log.ts';
-import { cardOf } from '../card.ts';
 import { ChannelHealth } from '../channel-health.ts';
+import type { ChannelMarks } from '../channel-marks.ts';
 import { fetchNamed, type IncomingFile } from '../download.ts';
-import { type FailedSend, sendFailure } from '../send-result.ts';
+import { sendFailure } from '../send-result.ts';
 import { ShortLived } from '../short-lived.ts';
-import { type BotApi, botApi } from './bot-api.ts';
+import { type BotApi, botApi, MovedError } from './bot-api.ts';
+import { Places } from './places.ts';
 import { poll } from './poller.ts';
-import { type Bot, incomingOf, type Update } from './updates.ts';
+import { isUnchanged, TelegramSender, target } from './sender.ts';
+import { type Bot, incomingOf, movedIn, type Update } from './updates.ts';
 
 export interface TelegramOptions {
   readonly token: string;
   readonly apiUrl: string;
   readonly groups: 'addressed' | 'all' | 'off';
+  /** The channel closes it. */
+  readonly marks: ChannelMarks;
   readonly log: Log;
   /** How long the platform holds a request when nothing comes. */
   readonly pollMs?: number;
@@ -27,14 +31,14 @@ export interface TelegramOptions {
 const longestText = 2000;
 const privateEditMs = 1_100;
 const groupEditMs = 3_100;
-const sendTimeoutMs = 60_000;
 /** An adapter remembers every message that passes through it, and sorts them anew with each. */
 const adapterUses = 500;
 
-/** A bot on Telegram, by long polling. The adapter of the Chat SDK reads and writes messages; the transport is ours. */
+/** A bot on Telegram, by long polling. The Chat SDK reads messages and renders MarkdownV2; the calls are ours. */
 export async function openTelegram(options: TelegramOptions): Promise<Channel> {
   // Loaded only where a bot is configured.
-  const { createTelegramAdapter } = await import('@chat-adapter/telegram');
+  const { createTelegramAdapter, TelegramFormatConverter } = await import('@chat-adapter/telegram');
+  const converter = new TelegramFormatConverter();
   const newAdapter = () =>
     createTelegramAdapter({
       botToken: options.token,
@@ -43,7 +47,7 @@ export async function openTelegram(options: TelegramOptions): Promise<Channel> {
       allowUnverifiedWebhooks: true,
       logger: adapterLog(options.log),
     });
-  return new Telegram(newAdapter, options);
+  return new Telegram(newAdapter, (markdown) => converter.renderPostable({ markdown }), options);
 }
 
 class Telegram implements Channel {
@@ -51,15 +55,23 @@ class Telegram implements Channel {
   readonly longestText = longestText;
   readonly #adapters: ShortLived<TelegramAdapter>;
   readonly #api: BotApi;
+  readonly #places: Places;
+  readonly #sender: TelegramSender;
   readonly #options: TelegramOptions;
   readonly #health = new ChannelHealth(this.name);
   readonly #closing = new AbortController();
   #polling: Promise<void> | undefined;
 
-  constructor(newAdapter: () => TelegramAdapter, options: TelegramOptions) {
+  constructor(
+    newAdapter: () => TelegramAdapter,
+    render: (markdown: string) => string,
+    options: TelegramOptions,
+  ) {
     this.#adapters = new ShortLived(newAdapter, adapterUses);
     this.#options = options;
     this.#api = botApi(options.apiUrl, options.token);
+    this.#places = new Places(options.marks);
+    this.#sender = new TelegramSender(this.#api, render);
   }
 
   get status() {
@@ -79,21 +91,30 @@ class Telegram implements Channel {
   }
 
   async send(address: string, outgoing: Outgoing): Promise<SendResult> {
+    const place = this.#places.placeOf(address);
     try {
-      return await this.#post(`telegram:${address}`, outgoing);
+      return { outcome: 'sent', platformId: await this.#sender.send(place, outgoing) };
     } catch (error) {
+      const { edits } = outgoing;
+      if (edits !== undefined && isUnchanged(error)) return { outcome: 'sent', platformId: edits };
+      if (error instanceof MovedError && this.#places.placeOf(address).chat !== error.to) {
+        this.#places.moved(place.chat, error.to);
+        return this.send(address, outgoing);
+      }
+      // A topic that was removed: what it should say is said beside the topics.
+      if (place.topic !== undefined && /thread not found/i.test(reasonOf(error)))
+        return this.send(this.#places.addressOf(place.chat), outgoing);
       const failure = sendFailure('Telegram', error);
-      if (outgoing.edits === undefined) return this.#failed(failure);
-      if (isUnchanged(error)) return { outcome: 'sent', platformId: outgoing.edits };
-      // The message to edit is gone: the person removed it, perhaps. What it should say is sent anew.
-      if (failure.outcome === 'refused')
-        return this.send(address, { text: outgoing.text, buttons: outgoing.buttons });
-      return this.#failed(failure);
+      // The message to edit is gone: the person removed it, perhaps.
+      if (edits !== undefined && failure.outcome === 'refused') return { ...failure, outcome: 'gone' };
+      this.#health.failed(failure.error.message);
+      return failure;
     }
   }
 
   async typing(address: string): Promise<void> {
-    await this.#adapters.one.startTyping(`telegram:${address}`).catch(() => {});
+    const payload = { ...target(this.#places.placeOf(address)), action: 'typing' };
+    await this.#api.call('sendChatAction', payload, { timeoutMs: 5_000 }).catch(() => {});
   }
 
   fetchFile(file: IncomingFile, mostBytes: number): Promise<Uint8Array> {
@@ -105,11 +126,14 @@ class Telegram implements Channel {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort();
     await this.#polling;
+    this.#options.marks[Symbol.dispose]();
     this.#health.changed({ state: 'stopped' });
   }
 
   async #take(bot: Bot, update: Update, receive: (incoming: Incoming) => Promise<void>): Promise<void> {
-    const incoming = incomingOf(this.#adapters.one, bot, update);
+    const moved = movedIn(update);
+    if (moved !== undefined) this.#places.moved(moved.from, moved.to);
+    const incoming = incomingOf(this.#adapters.one, this.#places, bot, update);
     const { groups } = this.#options;
     if (incoming !== undefined && !(incoming.isGroup && groups === 'off')) {
       this.#health.heard();
@@ -122,39 +146,4 @@ class Telegram implements Channel {
         .call('answerCallbackQuery', { callback_query_id: button.id }, { timeoutMs: 5_000 })
         .catch(() => {});
   }
-
-  async #post(thread: string, { text, buttons = [], file, edits }: Outgoing): Promise<SendResult> {
-    const plain = buttons.length === 0 ? { markdown: text } : { card: cardOf(text, buttons) };
-    const message =
-      file === undefined
-        ? plain
-        : { markdown: text, files: [{ filename: file.name, data: Buffer.from(file.bytes) }] };
-    const posting =
-      edits === undefined
-        ? this.#adapters.one.postMessage(thread, message)
-        : this.#adapters.one.editMessage(thread, edits, message);
-    const { id } = await within(posting);
-    return { outcome: 'sent', platformId: id };
-  }
-
-  #failed(failure: FailedSend): SendResult {
-    this.#health.failed(failure.error.message);
-    return failure;
-  }
-}
-
-/** The adapter itself waits for ever. */
-async function within<T>(posting: Promise<T>): Promise<T> {
-  const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => late.reject(new Error('Telegram did not answer in time')), sendTimeoutMs);
-  try {
-    return await Promise.race([posting, late.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-/** Editing a message into what it is already is refused, and is what was wanted. */
-function isUnchanged(error: unknown): boolean {
-  return /message is not modified/i.test(reasonOf(error));
 }

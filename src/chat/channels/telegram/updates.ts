@@ -2,6 +2,7 @@ import type { TelegramAdapter } from '@chat-adapter/telegram';
 import { z } from 'zod';
 import type { Incoming } from '../../../core/channel.ts';
 import { fileName, personName } from '../names.ts';
+import type { Places } from './places.ts';
 
 const personSchema = z.looseObject({
   id: z.number(),
@@ -21,6 +22,26 @@ const shapeOfMessage = z.looseObject({
   text: z.string().optional(),
   caption: z.string().optional(),
   reply_to_message: z.looseObject({ from: personSchema.optional() }).optional(),
+});
+
+/** What the adapter does not look at. */
+const detailSchema = z.looseObject({
+  message_thread_id: z.number().optional(),
+  is_topic_message: z.boolean().optional(),
+  media_group_id: z.string().optional(),
+  forward_origin: z.unknown().optional(),
+  forward_date: z.number().optional(),
+  quote: z.looseObject({ text: z.string() }).optional(),
+  reply_to_message: z
+    .looseObject({
+      from: personSchema.optional(),
+      text: z.string().optional(),
+      caption: z.string().optional(),
+      // The beginning of a topic counts as answered by all that is in it.
+      forum_topic_created: z.unknown().optional(),
+    })
+    .optional(),
+  entities: z.array(z.looseObject({ type: z.string(), user: personSchema.optional() })).optional(),
 });
 
 const messageSchema = z.custom<TelegramMessage>((value) => shapeOfMessage.safeParse(value).success);
@@ -46,43 +67,87 @@ export interface Bot {
   readonly username: string;
 }
 
+/** A group that became a supergroup; the update may come from either side. */
+export function movedIn({ message }: Update): { readonly from: string; readonly to: string } | undefined {
+  const { migrate_to_chat_id: to, migrate_from_chat_id: from } = moveSchema.parse(message ?? {});
+  const own = String(message?.chat.id);
+  if (to !== undefined) return { from: own, to: String(to) };
+  return from === undefined ? undefined : { from: String(from), to: own };
+}
+
+const moveSchema = z.looseObject({
+  migrate_to_chat_id: z.number().optional(),
+  migrate_from_chat_id: z.number().optional(),
+});
+
 /** What a person wrote or pressed; undefined for anything else. */
-export function incomingOf(adapter: TelegramAdapter, bot: Bot, update: Update): Incoming | undefined {
-  if (update.callback_query !== undefined) return pressed(update.callback_query);
+export function incomingOf(
+  adapter: TelegramAdapter,
+  places: Places,
+  bot: Bot,
+  update: Update,
+): Incoming | undefined {
+  if (update.callback_query !== undefined) return pressed(places, update.callback_query);
   const message = update.message ?? update.edited_message;
   const edited = update.edited_message?.edit_date;
   if (message?.from === undefined || message.from.is_bot === true) return undefined;
   const parsed = adapter.parseMessage(message);
   const written = message.text ?? message.caption ?? '';
-  const text = written.startsWith('/') ? written : withoutName(parsed.text, bot);
+  if (isForOther(written, bot)) return undefined;
+  const files = parsed.attachments.flatMap(({ name, size, type, fetchMetadata }) => {
+    const reference = fetchMetadata?.fileId;
+    return reference === undefined
+      ? []
+      : [{ name: fileName(name ?? type), sizeBytes: size ?? null, reference }];
+  });
+  const unreadable = unreadableKinds.find((kind) => kind in message);
+  // The rest are notices of Telegram: somebody came, a message was pinned.
+  if (written === '' && files.length === 0 && unreadable === undefined) return undefined;
+  const detail = detailSchema.parse(message);
   const isGroup = message.chat.type !== 'private';
+  const id = `${message.chat.id}/${message.message_id}`;
   return {
     channel: 'telegram',
-    address: addressOf(parsed.threadId),
-    id: `${message.chat.id}/${message.message_id}${edited === undefined ? '' : `/${edited}`}`,
+    address: places.addressOf(String(message.chat.id), topicOf(detail)),
+    id: edited === undefined ? id : `${id}/${edited}`,
     sender: senderOf(message.from),
-    text: edited === undefined ? text : `(edited) ${text}`,
-    files: parsed.attachments.flatMap(({ name, size, type, fetchMetadata }) => {
-      const reference = fetchMetadata?.fileId;
-      return reference === undefined
-        ? []
-        : [{ name: fileName(name ?? type), sizeBytes: size ?? null, reference }];
-    }),
+    text: written.startsWith('/') ? written : withoutName(written === '' ? '' : parsed.text, bot),
+    files: unreadable === undefined ? files : [],
     isGroup,
-    isAddressed: !isGroup || isMeant(message, written, bot),
+    isAddressed: !isGroup || isMeant(message, detail, written, bot),
+    isForwarded: detail.forward_origin !== undefined || detail.forward_date !== undefined,
+    quoted: quotedIn(detail),
+    replaces: edited === undefined ? undefined : id,
+    album: detail.media_group_id,
+    unreadable,
   };
 }
 
+const unreadableKinds = ['sticker', 'contact', 'location', 'venue', 'poll', 'dice', 'game', 'story'] as const;
+
+type Detail = z.infer<typeof detailSchema>;
+
+/** In a plain group an answer has a thread id too, which is no place of its own. */
+function topicOf({ is_topic_message: isTopic, message_thread_id: topic }: Detail): number | undefined {
+  return isTopic === true ? topic : undefined;
+}
+
+function quotedIn({ quote, reply_to_message: answered }: Detail): Incoming['quoted'] {
+  const text = quote?.text ?? answered?.text ?? answered?.caption;
+  if (answered === undefined || text === undefined || text === '') return undefined;
+  const { from } = answered;
+  return { by: from === undefined ? 'somebody' : senderOf(from).name, text };
+}
+
 /** A button carries the text that pressing it says. */
-function pressed(query: NonNullable<Update['callback_query']>): Incoming | undefined {
+function pressed(places: Places, query: NonNullable<Update['callback_query']>): Incoming | undefined {
   const { id, from, data, message } = query;
   if (message === undefined) return undefined;
   const value = buttonValue(data);
   if (value === undefined) return undefined;
-  const topic = message.message_thread_id === undefined ? '' : `:${message.message_thread_id}`;
   return {
     channel: 'telegram',
-    address: `${message.chat.id}${topic}`,
+    address: places.addressOf(String(message.chat.id), topicOf(detailSchema.parse(message))),
     id: `button/${id}`,
     sender: senderOf(from),
     text: value,
@@ -104,10 +169,6 @@ function buttonValue(data = ''): string | undefined {
   }
 }
 
-function addressOf(threadId: string): string {
-  return threadId.slice('telegram:'.length);
-}
-
 interface Person {
   readonly id: number;
   readonly first_name?: string | undefined;
@@ -118,11 +179,34 @@ function senderOf({ id, first_name: first, username }: Person) {
   return { id: String(id), name: personName(first ?? username, String(id)) };
 }
 
-function isMeant(message: TelegramMessage, text: string, bot: Bot): boolean {
-  if (message.reply_to_message?.from?.id === bot.id) return true;
-  return text.toLowerCase().includes(`@${bot.username.toLowerCase()}`);
+function isMeant(
+  message: TelegramMessage,
+  { entities, reply_to_message: answered }: Detail,
+  text: string,
+  bot: Bot,
+) {
+  if (answered?.from?.id === bot.id && answered.forum_topic_created === undefined) return true;
+  if (entities?.some(({ type, user }) => type === 'text_mention' && user?.id === bot.id)) return true;
+  if (message.chat.type !== 'private' && commandName(text)?.toLowerCase() === bot.username.toLowerCase())
+    return true;
+  return nameOf(bot).test(text);
 }
 
-function withoutName(text: string, { username }: Bot): string {
-  return text.replaceAll(new RegExp(`@${username}\\b`, 'gi'), '').trim();
+/** Whose command it is, where it says so. */
+function commandName(text: string): string | undefined {
+  return /^\/\w+@(\w+)/.exec(text)?.[1];
+}
+
+function isForOther(text: string, bot: Bot): boolean {
+  const name = commandName(text);
+  return name !== undefined && name.toLowerCase() !== bot.username.toLowerCase();
+}
+
+/** The name and not a part of a longer one, nor of an address of mail. */
+function nameOf({ username }: Bot): RegExp {
+  return new RegExp(`(?<![\\w@.+-])@${username}(?!\\w|\\.\\w)`, 'gi');
+}
+
+function withoutName(text: string, bot: Bot): string {
+  return text.replaceAll(nameOf(bot), '').trim();
 }

@@ -14,6 +14,9 @@ const shapeOfMessage = z.looseObject({
   from: z.string().optional(),
   from_user_id: z.string().optional(),
   text: z.looseObject({ body: z.string() }).optional(),
+  context: z
+    .looseObject({ forwarded: z.boolean().optional(), frequently_forwarded: z.boolean().optional() })
+    .optional(),
   interactive: z
     .looseObject({
       button_reply: z.looseObject({ id: z.string() }).optional(),
@@ -27,6 +30,8 @@ const shapeOfMessage = z.looseObject({
   voice: mediaSchema.optional(),
   sticker: mediaSchema.optional(),
 });
+
+const contextSchema = shapeOfMessage.pick({ context: true });
 
 const messageSchema = z.custom<WhatsAppRawMessage['message']>(
   (value) => shapeOfMessage.safeParse(value).success,
@@ -49,17 +54,23 @@ export function incomingOf(
     phoneNumberId: metadata.phone_number_id,
     userId: person,
   });
+  const { context } = contextSchema.parse(message.data);
+  const isUnreadable = unreadable.includes(type);
   return {
     channel: 'whatsapp',
     address: person,
     id,
     sender: { id: person, name: personName(contact?.profile?.name, person) },
-    text: pressedIn(message.data) ?? captionOf(message.data) ?? parsed.text,
-    files: parsed.attachments.flatMap(({ name, mimeType, type: kind, fetchMetadata }) => {
-      const reference = fetchMetadata?.mediaId;
-      const plain = name ?? `${kind}.${mimeType?.split(/[/;]/)[1] ?? 'bin'}`;
-      return reference === undefined ? [] : [{ name: fileName(plain), sizeBytes: null, reference }];
-    }),
+    text: isUnreadable ? '' : (pressedIn(message.data) ?? captionOf(message.data) ?? parsed.text),
+    isForwarded: context?.forwarded === true || context?.frequently_forwarded === true,
+    unreadable: isUnreadable ? type.replace(/s$/, '') : undefined,
+    files: isUnreadable
+      ? []
+      : parsed.attachments.flatMap(({ name, mimeType, type: kind, fetchMetadata }) => {
+          const reference = fetchMetadata?.mediaId;
+          const plain = name ?? `${kind}.${mimeType?.split(/[/;]/)[1] ?? 'bin'}`;
+          return reference === undefined ? [] : [{ name: fileName(plain), sizeBytes: null, reference }];
+        }),
     // The Cloud API knows no groups.
     isGroup: false,
     isAddressed: true,
@@ -67,6 +78,7 @@ export function incomingOf(
 }
 
 const ignored = ['reaction', 'system', 'order', 'unsupported'];
+const unreadable = ['sticker', 'contacts', 'location'];
 
 /** A button carries the text that pressing it says. */
 function pressedIn({ interactive }: WhatsAppRawMessage['message']): string | undefined {

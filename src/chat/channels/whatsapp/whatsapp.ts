@@ -1,13 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { WhatsAppAdapter } from '@chat-adapter/whatsapp';
 import { z } from 'zod';
-import type { Channel, Incoming, Outgoing, SendResult, Webhook } from '../../../core/channel.ts';
+import type { Channel, Closed, Incoming, Outgoing, SendResult, Webhook } from '../../../core/channel.ts';
 import { GeodeError } from '../../../core/errors.ts';
 import type { Log } from '../../../core/log.ts';
 import { adapterLog } from '../adapter-log.ts';
 import { ChannelHealth } from '../channel-health.ts';
 import { download, fetchNamed, type IncomingFile } from '../download.ts';
 import { keepConnected } from '../keep-connected.ts';
+import { PlatformError } from '../platform-error.ts';
 import { sendFailure } from '../send-result.ts';
 import { type Graph, graph } from './graph.ts';
 import { incomingOf } from './messages.ts';
@@ -33,17 +34,19 @@ const longestText = 3_000;
 const mostOnWire = 4_096;
 const usualCheckMs = 300_000;
 const mostRemembered = 1_000;
+/** Meta's number for "the person has not written for a day". */
+const windowClosed = 131047;
 const fileHosts = ['lookaside.fbsbx.com', 'fbcdn.net', 'whatsapp.net'];
 /** A message has three buttons of 20 characters below 1024 of text; a list has ten of 24 below 4096. */
 const buttonLimits = { count: 3, label: 20, text: 1_024 };
 const listLimits = { label: 24 };
 
-/** A number on WhatsApp's Cloud API. The Chat SDK reads and renders; the webhook and the calls are ours. */
+/** A number on WhatsApp's Cloud API. The Chat SDK reads; the webhook, the calls and the marks of texts are ours. */
 export async function openWhatsApp(options: WhatsAppOptions): Promise<Channel> {
   // Loaded only where a number is configured.
-  const [{ createWhatsAppAdapter }, { parseMarkdown }] = await Promise.all([
+  const [{ createWhatsAppAdapter }, { whatsAppText }] = await Promise.all([
     import('@chat-adapter/whatsapp'),
-    import('chat'),
+    import('./render.ts'),
   ]);
   const { token, appSecret, verifyToken, phoneNumberId, log } = options;
   const adapter = createWhatsAppAdapter({
@@ -54,7 +57,7 @@ export async function openWhatsApp(options: WhatsAppOptions): Promise<Channel> {
     userName: 'geode',
     logger: adapterLog(log),
   });
-  return new WhatsApp(adapter, (markdown) => adapter.renderFormatted(parseMarkdown(markdown)), options);
+  return new WhatsApp(adapter, whatsAppText, options);
 }
 
 class WhatsApp implements Channel {
@@ -70,6 +73,7 @@ class WhatsApp implements Channel {
   /** Of the last message of each person: with it goes the sign that somebody writes. */
   readonly #lastHeard = new Map<string, string>();
   #receive: Receive | undefined;
+  #closed: Closed | undefined;
   #checking: Promise<void> | undefined;
 
   constructor(adapter: WhatsAppAdapter, render: (markdown: string) => string, options: WhatsAppOptions) {
@@ -91,9 +95,10 @@ class WhatsApp implements Channel {
   }
 
   /** Meta calls us, so there is nothing to listen on; what can be seen from here is whether the token is good. */
-  start(receive: Receive): void {
+  start(receive: Receive, closed: Closed): void {
     const { phoneNumberId, checkEveryMs = usualCheckMs, log } = this.#options;
     this.#receive = receive;
+    this.#closed = closed;
     const connect = async (up: () => void, signal: AbortSignal) => {
       while (!signal.aborted) {
         await this.#graph.call('GET', `/${phoneNumberId}?fields=id`, { signal });
@@ -113,6 +118,8 @@ class WhatsApp implements Channel {
       return { outcome: 'sent', platformId: await this.#post(address, content) };
     } catch (error) {
       const failure = sendFailure('WhatsApp', error);
+      if (error instanceof PlatformError && error.code === windowClosed)
+        return { ...failure, outcome: 'closed' };
       this.#health.failed(failure.error.message);
       return failure;
     }
@@ -157,7 +164,8 @@ class WhatsApp implements Channel {
 
   #content(markdown: string, buttons: Buttons): object {
     const rendered = this.#render(markdown);
-    const text = rendered.length > mostOnWire ? markdown : rendered;
+    // Empty texts are refused.
+    const text = rendered.length > mostOnWire || rendered === '' ? markdown : rendered;
     if (buttons.length === 0) return { type: 'text', text: { preview_url: false, body: text } };
     const fits = buttons.length <= buttonLimits.count && text.length <= buttonLimits.text;
     return {
@@ -182,7 +190,7 @@ class WhatsApp implements Channel {
 
   async #take(change: WhatsAppChange): Promise<void> {
     if (change.metadata.phone_number_id !== this.#options.phoneNumberId) return;
-    for (const status of change.statuses) this.#look(status);
+    for (const status of change.statuses) await this.#look(status);
     for (const message of change.messages) {
       const incoming = incomingOf(this.#adapter, change, message);
       if (incoming === 'senseless')
@@ -203,10 +211,12 @@ class WhatsApp implements Channel {
   }
 
   /** Meta tells later when a message that it took did not arrive. */
-  #look(given: unknown): void {
+  async #look(given: unknown): Promise<void> {
     const { data } = statusSchema.safeParse(given);
     if (data?.status !== 'failed') return;
-    const reason = data.errors[0]?.title ?? 'no reason given';
+    const [error] = data.errors;
+    const reason = error?.title ?? 'no reason given';
+    if (error?.code === windowClosed) await this.#closed?.(data.id, reason);
     this.#health.failed(`WhatsApp did not deliver a message: ${reason}`);
     this.#options.log.warn({ message: data.id }, `WhatsApp did not deliver a message: ${reason}`);
   }
@@ -220,7 +230,7 @@ const mediaIdSchema = z.looseObject({ id: z.string() });
 const statusSchema = z.looseObject({
   id: z.string(),
   status: z.string(),
-  errors: z.array(z.looseObject({ title: z.string().optional() })).default([]),
+  errors: z.array(z.looseObject({ title: z.string().optional(), code: z.number().optional() })).default([]),
 });
 
 function asButtons(buttons: Buttons): object {

@@ -1,0 +1,126 @@
+import { z } from 'zod';
+import type { Outgoing } from '../../../core/channel.ts';
+import { reasonOf } from '../../../core/errors.ts';
+import { PlatformError } from '../platform-error.ts';
+import type { BotApi } from './bot-api.ts';
+
+/** A chat of Telegram, and the topic in it. */
+export interface TelegramPlace {
+  readonly chat: string;
+  readonly topic: string | undefined;
+}
+
+/** One way to write a text there. */
+interface Form {
+  readonly method: 'sendRichMessage' | 'sendMessage' | 'editMessageText';
+  readonly content: object;
+}
+
+const longestText = 4_096;
+const longestCaption = 1_024;
+const sendTimeoutMs = 60_000;
+/** A server that does not know rich messages is asked again after this long. */
+const richPauseMs = 3_600_000;
+
+/** Writes messages: as rich ones, as MarkdownV2, and as plain text, whichever Telegram takes first. */
+export class TelegramSender {
+  readonly #api: BotApi;
+  readonly #render: (markdown: string) => string;
+  #richFrom = 0;
+
+  constructor(api: BotApi, render: (markdown: string) => string) {
+    this.#api = api;
+    this.#render = render;
+  }
+
+  /** Gives the id of the message. Throws what Telegram says of the last form. */
+  async send(place: TelegramPlace, { text, buttons = [], file, edits }: Outgoing): Promise<string> {
+    if (file !== undefined) return this.#document(place, text, file);
+    const common = {
+      ...(edits === undefined ? target(place) : { chat_id: place.chat, message_id: numberOf(edits) }),
+      ...(buttons.length > 0 || edits !== undefined ? { reply_markup: keyboard(buttons) } : {}),
+    };
+    const forms = this.#forms(text, edits !== undefined);
+    for (const [index, { method, content }] of forms.entries()) {
+      try {
+        const payload = { ...common, ...content };
+        return idOf(await this.#api.call(method, payload, { timeoutMs: sendTimeoutMs }), edits);
+      } catch (error) {
+        if (isUnknownMethod(error)) this.#richFrom = Date.now() + richPauseMs;
+        if (index === forms.length - 1 || !isOfForm(error)) throw error;
+      }
+    }
+    throw new Error('Telegram was offered no form of the message');
+  }
+
+  #forms(text: string, isEdit: boolean): readonly Form[] {
+    const rendered = this.#render(text);
+    const method = isEdit ? 'editMessageText' : 'sendMessage';
+    const isRich = Date.now() >= this.#richFrom;
+    const fits = rendered.trim() !== '' && rendered.length <= longestText;
+    return [
+      ...(isRich
+        ? [
+            {
+              method: isEdit ? method : 'sendRichMessage',
+              content: { rich_message: { markdown: text } },
+            } as const,
+          ]
+        : []),
+      ...(fits ? [{ method, content: { text: rendered, parse_mode: 'MarkdownV2' } } as const] : []),
+      { method, content: { text: text.slice(0, longestText) } },
+    ];
+  }
+
+  async #document(place: TelegramPlace, text: string, file: NonNullable<Outgoing['file']>): Promise<string> {
+    const form = new FormData();
+    for (const [name, value] of Object.entries(target(place))) form.append(name, String(value));
+    form.append('caption', text.slice(0, longestCaption));
+    form.append('document', new Blob([new Uint8Array(file.bytes)]), file.name);
+    return idOf(await this.#api.call('sendDocument', form, { timeoutMs: 2 * sendTimeoutMs }), undefined);
+  }
+}
+
+export function target({ chat, topic }: TelegramPlace) {
+  return { chat_id: chat, ...(topic !== undefined && { message_thread_id: Number(topic) }) };
+}
+
+/** A button as the events know it again: at most 64 bytes. */
+function keyboard(buttons: NonNullable<Outgoing['buttons']>) {
+  const row = buttons.map(({ label, value }, index) => ({
+    text: label,
+    callback_data: `chat:${JSON.stringify({ a: `b${index}`, v: value })}`,
+  }));
+  return { inline_keyboard: row.length === 0 ? [] : [row] };
+}
+
+const messageSchema = z.looseObject({ message_id: z.number(), chat: z.looseObject({ id: z.number() }) });
+
+function idOf(answer: unknown, edits: string | undefined): string {
+  if (edits !== undefined) return edits;
+  const { message_id: id, chat } = messageSchema.parse(answer);
+  return `${chat.id}:${id}`;
+}
+
+function numberOf(messageId: string): number {
+  return Number(messageId.split(':').at(-1));
+}
+
+/** The form is not good here; another one may be. */
+function isOfForm(error: unknown): boolean {
+  if (!(error instanceof PlatformError)) return false;
+  return (
+    isUnknownMethod(error) ||
+    (error.status === 400 && /can't parse|rich|text is empty|text must be|too long/i.test(error.message))
+  );
+}
+
+function isUnknownMethod(error: unknown): boolean {
+  if (!(error instanceof PlatformError)) return false;
+  return error.status === 404 || (error.status === 400 && /rich message is unsupported/i.test(error.message));
+}
+
+/** Editing a message into what it is already is refused, and is what was wanted. */
+export function isUnchanged(error: unknown): boolean {
+  return /message is not modified/i.test(reasonOf(error));
+}

@@ -1,0 +1,52 @@
+import type { Claim, Ending } from '../core/bus.ts';
+import { type MessageBody, messageBody, newReply } from './bodies.ts';
+import { laneOf } from './chat-table.ts';
+import { commandOf } from './commands.ts';
+import type { ChatParts } from './parts.ts';
+import { plainLine } from './plain-text.ts';
+
+const groupNoticeMs = 600_000;
+/** Of one person, from before they were let in. */
+const mostKept = 20;
+const kept = JSON.stringify({ kept: true });
+
+/** Somebody whom nobody has let in gets a code, once; what they wrote in private is answered after they are let in. */
+export async function forStranger(
+  parts: Pick<ChatParts, 'senders' | 'pairings'>,
+  { message }: Claim,
+  body: MessageBody,
+): Promise<Ending> {
+  const { channel, address, sender, isGroup } = body;
+  const target = { channel, address, lane: laneOf(channel, address) };
+  const more = { answers: message.id, isLast: true };
+  if (isGroup) {
+    const text = `I do not know you yet, ${plainLine(sender.name, 40)}. Write to me in private first.`;
+    const key = `stranger:${target.lane}:${sender.id}:${Math.floor(Date.now() / groupNoticeMs)}`;
+    return { state: 'done', replies: [newReply(target, key, { text, ...more })] };
+  }
+  const pairing = parts.senders.codeFor({ channel, address, sender });
+  await parts.pairings.tellOwner(pairing);
+  const minutes = Math.max(1, Math.round((pairing.expiresAt - Date.now()) / 60_000));
+  const text = [
+    `I do not know you yet. Your code is \`${pairing.code}\`, for ${minutes} minutes.`,
+    `Whoever runs this gateway lets you in with \`geode chat pair ${pairing.code}\`, or with \`/pair ${pairing.code}\` in a chat with me. What you write until then is kept, and answered after it.`,
+  ].join('\n');
+  const replies = [newReply(target, `code:${pairing.code}:${target.lane}`, { text, ...more })];
+  return commandOf(body) === undefined
+    ? { state: 'stopped', record: kept, replies }
+    : { state: 'done', replies };
+}
+
+/** What the person wrote before waits again, in its order. Gives how many messages. */
+export async function answerKept(
+  { bus }: Pick<ChatParts, 'bus'>,
+  lane: string,
+  { sender, user, since }: { readonly sender: string; readonly user: string; readonly since: number },
+): Promise<number> {
+  let count = 0;
+  for (const message of await bus.history(lane, { after: 0, limit: mostKept })) {
+    const isOwn = message.record === kept && messageBody(message).sender.id === sender;
+    if (isOwn && message.at >= since && (await bus.reopen(message.id, user))) count += 1;
+  }
+  return count;
+}
