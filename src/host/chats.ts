@@ -53,7 +53,7 @@ function refusedModel(models: Models, name: string): string | undefined {
 }
 
 /** A budget in dollars that nothing counts against is none. */
-export function withoutPrice({ providers }: Pick<Config, 'providers'>, model: string): string | undefined {
+function withoutPrice({ providers }: Pick<Config, 'providers'>, model: string): string | undefined {
   if (providers.daily_budget === null) return undefined;
   if (costOf(model, noUsage, { ...knownPrices, ...providers.prices }) !== null) return undefined;
   return `${model} has no price, so the daily budget in dollars does not hold for it: set providers.prices, or providers.daily_tokens.`;
