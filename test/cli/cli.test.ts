@@ -190,6 +190,11 @@ describe('the command line', patience, () => {
   it('CFG-1: config prints each value with its origin; a broken one is refused', async () => {
     const { stdout } = await run(['config'], { env: { GEODE_SANDBOX_MEMORY: '1g' } });
     expect(stdout).toMatch(/sandbox\.memory\s+1073741824\s+GEODE_SANDBOX_MEMORY/);
+    for (const args of [['config'], ['config', '--json']]) {
+      const masked = await run(args, { env: { GEODE_QDRANT_API_KEY: 'the-credential' } });
+      expect(masked).toMatchObject({ code: 0, stdout: expect.stringContaining('***') });
+      expect(masked.stdout).not.toContain('the-credential');
+    }
     expect(await run(['config'], { env: { GEODE_SANDBOX_MEMORI: '1g' } })).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('GEODE_SANDBOX_MEMORY'),

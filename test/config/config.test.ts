@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Host, thisHost } from '../../src/config/host.ts';
 import { loadConfig } from '../../src/config/load.ts';
+import { masked } from '../../src/config/masked.ts';
 import { mostLimits } from '../../src/config/sandbox-limits.ts';
 import { eachOf } from '../each-of.ts';
 
@@ -102,6 +103,31 @@ describe('config', () => {
     ['{ "sandbox": { "max_disk": null } }', { diskBytes: null }],
   ] as const)('RT-7: %s allows every caller its own defaults, and at most %j', async ([text, most]) => {
     expect(mostLimits((await load(text)).config)).toMatchObject(most);
+  });
+
+  it('CFG-1: masks every credential, wherever in the settings it stands, and shows the rest', async () => {
+    const { settings } = await load(
+      JSON.stringify({
+        providers: { services: { mine: { kind: 'anthropic', api_key: 'credential-1' } } },
+        memory: { embedder: 'openai', model: 'm', dimensions: 8, api_key: 'credential-2' },
+        mcp: {
+          servers: {
+            local: {
+              command: ['serve', '--level', 'debug'],
+              env: { GITHUB_TOKEN: 'credential-3', LEVEL: 'x' },
+            },
+            far: { url: 'https://mcp.example/?region=eu&api_key=credential-4' },
+            old: { url: 'https://ann:credential-5@mcp.example/' },
+          },
+        },
+      }),
+      { GEODE_QDRANT_API_KEY: 'credential-6', GEODE_QDRANT_URL: 'http://ann:credential-7@127.0.0.1:6333' },
+    );
+    expect(JSON.stringify(settings).match(/credential-\d/g)).toHaveLength(7);
+    const shown = JSON.stringify(settings.map((setting) => ({ name: setting.name, value: masked(setting) })));
+    expect(shown.match(/credential-\d/g)).toBeNull();
+    for (const kept of ['anthropic', 'debug', 'GITHUB_TOKEN', 'region=eu', 'ann:***@127.0.0.1:6333'])
+      expect(shown).toContain(kept);
   });
 
   it('CFG-1: refuses a variable that is no setting, with the nearest name', async () => {
