@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { type Duplex, duplexPair } from 'node:stream';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { noLog } from '../../src/core/log.ts';
 import type { ToolCallRecord } from '../../src/core/tools.ts';
 import { EventLog, eventChapter } from '../../src/ledger/event-log.ts';
@@ -63,6 +63,34 @@ describe('the record of calls', () => {
     expect(auditOf().search('ann', undefined, 10)).toHaveLength(1);
     ledger[Symbol.dispose]();
     await log.add(record('echo'));
+  });
+
+  it('writes a call that ends after the close at once, and waits for nothing with a closed ledger', async () => {
+    const warnings: string[] = [];
+    const warn = (_facts: unknown, message?: string) => void warnings.push(message ?? '');
+    const log = new CallLog({
+      audit: auditOf(),
+      events: new EventLog(ledger, { log: { ...noLog, warn } }),
+      log: { ...noLog, warn },
+    });
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    try {
+      await Promise.all([log.add(record('echo')), log.add(record('echo'))]);
+      await log[Symbol.asyncDispose]();
+      await Promise.all([log.add(record('late')), log.add(record('late')), log.add(record('late'))]);
+      expect(auditOf().search('ann', undefined, 10)).toHaveLength(5);
+      const told: string[] = [];
+      for await (const event of new EventLog(ledger).read('ann', { after: 0, follow: false }))
+        if (event.type === 'tool-call') told.push(event.tool);
+      expect(told).toEqual(['echo', 'echo', 'late', 'late', 'late']);
+      expect(warnings).toEqual([]);
+      ledger[Symbol.dispose]();
+      await Promise.all([log.add(record('last')), log.add(record('last'))]);
+      expect(vi.getTimerCount()).toBe(0);
+      expect(warnings).toEqual(['Calls of tools are not in the audit']);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it('drops the oldest by number and by age', () => {

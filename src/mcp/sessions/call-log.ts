@@ -18,6 +18,7 @@ export class CallLog implements AsyncDisposable {
   readonly #recent = new Map<string, RecentCalls>();
   #waiting: ToolCallRecord[] = [];
   #written: Promise<void> | undefined;
+  #isOver = false;
 
   constructor(options: CallLogOptions) {
     this.#options = options;
@@ -38,9 +39,13 @@ export class CallLog implements AsyncDisposable {
     return this.#written;
   }
 
-  /** Calls that are cancelled by what came before this are written too. */
+  /**
+   * Calls that are cancelled by what came before this are written too. A call that ends still later is written at once:
+   * nothing of it waits for a time at which the ledger is closed.
+   */
   async [Symbol.asyncDispose](): Promise<void> {
     await new Promise(setImmediate);
+    this.#isOver = true;
     this.#write();
     for (const recent of this.#recent.values()) recent[Symbol.dispose]();
   }
@@ -55,6 +60,8 @@ export class CallLog implements AsyncDisposable {
     } catch (error) {
       // Nobody above could catch it: this is a turn of the event loop of its own.
       log.warn({ err: error, calls: records.length }, 'Calls of tools are not in the audit');
+      // The events are in the same ledger, which is closed by now.
+      if (this.#isOver) return;
     }
     for (const record of records) this.#tell(record);
   }
@@ -65,6 +72,10 @@ export class CallLog implements AsyncDisposable {
     const known = this.#recent.get(key);
     if (known !== undefined) {
       known.add(record);
+      return;
+    }
+    if (this.#isOver) {
+      tellOf(this.#options.events, record, 1);
       return;
     }
     const recent = new RecentCalls(this.#options.events, () => this.#recent.delete(key));
@@ -91,15 +102,14 @@ class RecentCalls implements Disposable {
     this.#calls += 1;
   }
 
-  tell({ user, chat, sandboxId: sandbox, tool, outcome, durationMs }: ToolCallRecord, calls: number): void {
-    const one = { type: 'tool-call' as const, tool, outcome, durationMs, sandbox, chat };
-    this.#events.tell(user, calls === 1 ? one : { ...one, calls });
+  tell(record: ToolCallRecord, calls: number): void {
+    tellOf(this.#events, record, calls);
     this.#timer = setTimeout(() => this.#next(), eventEveryMs).unref();
   }
 
   [Symbol.dispose](): void {
-    if (this.#last !== undefined) this.tell(this.#last, this.#calls);
     clearTimeout(this.#timer);
+    if (this.#last !== undefined) tellOf(this.#events, this.#last, this.#calls);
     this.#onQuiet();
   }
 
@@ -111,4 +121,13 @@ class RecentCalls implements Disposable {
     if (last === undefined) this.#onQuiet();
     else this.tell(last, calls);
   }
+}
+
+function tellOf(
+  events: EventSink,
+  { user, chat, sandboxId: sandbox, tool, outcome, durationMs }: ToolCallRecord,
+  calls: number,
+): void {
+  const one = { type: 'tool-call' as const, tool, outcome, durationMs, sandbox, chat };
+  events.tell(user, calls === 1 ? one : { ...one, calls });
 }
