@@ -13,11 +13,11 @@ export type ApprovalKind = (typeof approvalKinds)[number];
 export const approvalDecisions = ['allow-once', 'allow-session', 'allow-always', 'deny'] as const;
 export type ApprovalDecision = (typeof approvalDecisions)[number];
 
-/** What somebody wants a person to decide. */
+/** A question for a person. */
 export interface ApprovalRequest {
   /** Only this user is asked. */
   readonly user: User;
-  /** The id of the sandbox that it is about, and the chat it belongs to; left out where there is none. */
+  /** The sandbox in question and the chat it belongs to, if any. */
   readonly sandbox?: string;
   readonly chat?: string;
   readonly kind: ApprovalKind;
@@ -64,13 +64,13 @@ export interface Approval {
   /** Null while it is open. */
   readonly decision: ApprovalDecision | null;
   readonly decidedAt: number | null;
-  /** Who said it: `socket`, `key 1f2e3d4c5b6a`, or what a channel calls the person. Null when nobody did. */
+  /** The person who decided: `socket`, `key 1f2e3d4c5b6a`, or the channel's name for them. Null without a decision. */
   readonly decidedBy: string | null;
-  /** Whoever runs the host said it: on its own socket, or with a key that has the scope `admin`. */
+  /** The operator decided: on the host's own socket, or with a key that has the scope `admin`. */
   readonly byOperator: boolean;
-  /** What the person wrote, for a question. */
+  /** The person's text, for a question. */
   readonly answer: string | null;
-  /** Until when `allow-always` holds; null: for good. */
+  /** End of `allow-always` in ms since 1970; null for good. */
   readonly until: number | null;
 }
 
@@ -78,10 +78,10 @@ export interface DecideApproval {
   readonly decision: ApprovalDecision;
   /** For the record. */
   readonly by: string;
-  /** Whoever runs the host says it; default false. */
+  /** The operator decides; default false. */
   readonly byOperator?: boolean;
   readonly answer?: string;
-  /** How long `allow-always` holds from now on; left out: for good. */
+  /** Duration of `allow-always` from now on; left out: for good. */
   readonly forMs?: number;
 }
 
@@ -114,7 +114,7 @@ export interface Approvals {
   withdraw(sandbox: string): void;
 }
 
-/** What was allowed, for an asker that has no use for the difference. */
+/** Every decision that allows, for callers that do not care which one. */
 export function isAllowed({ decision }: Pick<Approval, 'decision'>): boolean {
   return decision !== null && decision !== 'deny';
 }

@@ -18,7 +18,7 @@ import type { ToolDoor } from './tools.ts';
 export interface Sandboxes extends AsyncDisposable {
   /** Everything of one user, and nothing of another. There is no other way to a sandbox. */
   of(user: string): UserSandboxes;
-  /** For whoever runs this host: all of them, of all users. */
+  /** For the operator: all sandboxes of all users. */
   all(options?: Cancel): Promise<readonly SandboxStatus[]>;
   /** Has that many blank sandboxes ready for chats that are new. */
   warm(count: number, spec?: PersistentSpec, options?: Cancel): Promise<void>;
@@ -30,11 +30,11 @@ export interface Sandboxes extends AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** What a sandbox that stays shall be. It counts when the sandbox is made; one that is there must agree with it. */
+/** Settings of a persistent sandbox. They apply when it is made; an existing one must agree with them. */
 export interface PersistentSpec extends Omit<SandboxSpec, 'id' | 'owner'> {
   readonly runtime?: RuntimeName;
   readonly labels?: Readonly<Record<string, string>>;
-  /** What it may reach; left out: nothing. It can be changed at any time, see `UserSandboxes.changeEgress`. */
+  /** Network policy; left out: nothing is allowed. It can be changed at any time, see `UserSandboxes.changeEgress`. */
   readonly egress?: EgressSpec;
 }
 
@@ -42,11 +42,11 @@ export interface UserSandboxes {
   readonly user: string;
   /** The sandbox of the chat, made or started if need be. Any number of calls at once get the same one. */
   getOrCreate(chat: string, spec?: PersistentSpec, options?: Cancel): Promise<PersistentSandbox>;
-  /** As it is there, started if need be; `sandbox_not_found` when there is none. */
+  /** The existing sandbox, started if need be; `sandbox_not_found` if it does not exist. */
   start(chat: string, options?: Cancel): Promise<PersistentSandbox>;
   /** Ends its processes, politely first; the workspace and the journals stay. Stopped already: no error. */
   stop(chat: string, options?: Cancel): Promise<void>;
-  /** For good, with its workspace. False when there was none. */
+  /** Removes it for good, with its workspace. False if it did not exist. */
   remove(chat: string, options?: Cancel): Promise<boolean>;
   /**
    * Another chat's sandbox, made as this one was, with a copy of its files as they are now or in a snapshot;
@@ -70,7 +70,7 @@ export interface UserSandboxes {
   label(chat: string, labels: Readonly<Record<string, string>>): Promise<SandboxStatus>;
   /** It becomes another chat's; `sandbox_exists` when that has one. */
   rename(chat: string, to: string): Promise<SandboxStatus>;
-  /** What it may reach; undefined: nothing. */
+  /** Network policy; undefined: nothing is allowed. */
   egress(chat: string): Promise<EgressSpec | undefined>;
   /**
    * Takes effect at once in one that runs; no other change comes in between. Commands that run already see new doors
@@ -81,7 +81,7 @@ export interface UserSandboxes {
     change: (before: EgressSpec | undefined) => EgressSpec,
     options?: Cancel,
   ): Promise<EgressSpec>;
-  /** What its processes wrote, whether or not it runs. */
+  /** Journals of its processes, whether or not it runs. */
   journals(chat: string): Promise<Journals>;
 }
 
@@ -116,7 +116,7 @@ export interface PersistentSandbox extends Omit<Workspace, 'exec' | 'spawn'> {
   signal(processId: string, name: SignalName, options?: { readonly tree?: boolean } & Cancel): Promise<void>;
   tunnel(port: number, options?: Cancel): Promise<Duplex>;
   metrics(options?: Cancel): Promise<Metrics>;
-  /** What it was refused from that time on; the latest are kept. */
+  /** Refusals since that time; the latest are kept. */
   denials(since: number): readonly Denial[];
 }
 
@@ -149,6 +149,6 @@ export interface SandboxStatus {
 export interface SweepReport {
   readonly stopped: readonly string[];
   readonly removed: readonly string[];
-  /** What could not be swept, and why; the next sweep tries again. */
+  /** Sandboxes that could not be swept, and why. The next sweep tries again. */
   readonly failed: readonly { readonly id: string; readonly reason: string }[];
 }
