@@ -2,10 +2,11 @@ import { readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { describe, expect, inject, it } from 'vitest';
 import { attempts } from '../../src/cli/attack/attempts.ts';
-import { imageTag } from '../engine/index.ts';
+import { ensureGvisor, imageTag } from '../engine/index.ts';
 import { patience, sandboxHome } from './sandbox-home.ts';
 
-const { bubblewrap, docker } = inject('engines');
+const { bubblewrap, docker, podman } = inject('engines');
+const buildDeadlineMs = 900_000;
 
 interface Card {
   readonly runtime: string;
@@ -23,6 +24,9 @@ async function attacked(runtime: string, env: Readonly<Record<string, string>> =
   expect(people.code).toBe(code);
   return { code, card, shown: people.stdout };
 }
+
+const throughOf = (card: Card) =>
+  card.attempts.filter(({ verdict }) => verdict === 'got-through').map(({ name }) => name);
 
 /** Every kind has attempts that were made and stopped, each with what stopped it. */
 function expectWalls({ code, card, shown }: Awaited<ReturnType<typeof attacked>>): void {
@@ -58,10 +62,51 @@ describe('CLI-2: geode doctor --attack', patience, () => {
     );
   });
 
+  it.skipIf(!podman.available)('podman stops every attempt, and says what did', async () => {
+    const socket = podman.available ? podman.socket : '';
+    const env = { GEODE_DOCKER_HOST: `unix://${socket}`, GEODE_DOCKER_IMAGE: imageTag('base') };
+    expectWalls(await attacked('docker', env));
+  });
+
+  it.skipIf(!docker.available)(
+    'docker with gVisor stops what leads out of its kernel, and shows what does not',
+    { timeout: buildDeadlineMs },
+    async () => {
+      await ensureGvisor();
+      const env = {
+        GEODE_DOCKER_HOST: `unix://${docker.available ? docker.socket : ''}`,
+        GEODE_DOCKER_IMAGE: imageTag('base'),
+        GEODE_DOCKER_OCI_RUNTIME: 'runsc',
+      };
+      const { code, card } = await attacked('docker', env);
+      expect({ code, grade: card.grade }).toEqual({ code: 1, grade: 'kernel' });
+      // gVisor applies no seccomp profile to its own kernel, and its workspace is a volume without a size.
+      expect(throughOf(card)).toEqual(['become root in namespaces of its own', 'fill the disk']);
+    },
+  );
+
+  it.skipIf(!docker.available)('docker over its own stdio stops all but what fills its disk', async () => {
+    const env = {
+      GEODE_DOCKER_HOST: `unix://${docker.available ? docker.socket : ''}`,
+      GEODE_DOCKER_IMAGE: imageTag('base'),
+      GEODE_DOCKER_LINK: 'stdio',
+    };
+    const { code, card } = await attacked('docker', env);
+    const through = throughOf(card);
+    // A volume of the engine has no size: the runtime says that it cannot limit the disk.
+    expect({ code, through }).toEqual({ code: 1, through: ['fill the disk'] });
+  });
+
+  it('what does not work here is not attacked, and the reason is given: apple on a machine that is no Mac', async () => {
+    await using home = await sandboxHome({});
+    const { code, stderr } = await home.run(['doctor', '--attack', '--runtime', 'apple']);
+    expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringContaining('macOS') });
+  });
+
   it('native has no walls: the same attempts get through, and nothing outside is harmed', async () => {
     const { code, card, shown } = await attacked('native');
     expect(code).toBe(1);
-    const through = card.attempts.filter(({ verdict }) => verdict === 'got-through').map(({ name }) => name);
+    const through = throughOf(card);
     expect(through).toEqual(
       expect.arrayContaining([
         'read a file of the host',

@@ -14,6 +14,8 @@ export interface Harness {
   readonly options: RuntimesOptions;
   /** Opens a sandbox that the suite's end stops, whatever happens to the test. */
   open(spec?: SandboxSpec): Promise<Sandbox>;
+  /** Marks what is there now. The function that it returns removes every sandbox that was opened later. */
+  mark(): () => Promise<void>;
   close(): Promise<void>;
 }
 
@@ -96,6 +98,14 @@ export async function openHarness(
       const sandbox = await runtime.open(spec);
       opened.push(sandbox);
       return sandbox;
+    },
+    mark() {
+      const before = new Set(opened.map(({ id }) => id));
+      return async () => {
+        const later = opened.filter(({ id }) => !before.has(id));
+        await Promise.all(later.map((sandbox) => sandbox.stop().catch(() => {})));
+        for (const { id } of await runtime.list()) if (!before.has(id)) await runtime.remove(id);
+      };
     },
     async close() {
       await Promise.all(opened.map((sandbox) => sandbox.stop().catch(() => {})));

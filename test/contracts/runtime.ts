@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe } from 'vitest';
 import { diskContract } from './disk.ts';
 import { execContract } from './exec.ts';
 import { filesContract } from './files.ts';
@@ -30,6 +30,14 @@ export function runtimeContract({ name, unavailable, open }: RuntimeSuite): void
     });
     afterAll(async () => {
       await opened?.close();
+    });
+    let cleanUp = async () => {};
+    beforeEach(() => {
+      cleanUp = harness().mark();
+    });
+    // A try that failed leaves nothing for the next one, and for the tests after it.
+    afterEach(async ({ task }) => {
+      if (task.result?.state === 'fail') await cleanUp();
     });
     execContract(harness);
     filesContract(harness);

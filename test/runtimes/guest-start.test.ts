@@ -5,6 +5,8 @@ import { describe, expect, inject, it } from 'vitest';
 import { bubblewrapRuntime } from '../../src/runtimes/bubblewrap/bubblewrap.ts';
 import { dockerRuntime } from '../../src/runtimes/docker/docker.ts';
 import { connectEngine } from '../../src/runtimes/docker/engine.ts';
+import { homeLabel, roomLabel } from '../../src/runtimes/docker/traces.ts';
+import { homeOf } from '../../src/runtimes/home.ts';
 import { nativeRuntime } from '../../src/runtimes/native/native.ts';
 import { roomOf } from '../../src/runtimes/rooms.ts';
 import { eventually, openHarness, type TestOptions, testOptions } from '../contracts/harness.ts';
@@ -56,7 +58,8 @@ describe('GL-2: ready means that the guest answered', () => {
       const engine = await connectEngine(silent.docker.host);
       const runs = async () =>
         (await engine.listContainers()).some(
-          ({ Labels, State }) => Labels['dev.geode.sandbox'] === 'silent' && State === 'running',
+          ({ Labels, State }) =>
+            Labels[homeLabel] === homeOf(silent) && Labels[roomLabel] === 'silent' && State === 'running',
         );
       await eventually(runs, 'the container to run', 60_000);
       expect(opened).toBe(false);

@@ -6,6 +6,7 @@ import { existsSync } from 'node:fs';
 import { chmod, chown, mkdir, mkdtemp, readdir, rm, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, inject, it } from 'vitest';
 import { eventually, fixture } from '../contracts/harness.ts';
 
@@ -23,6 +24,7 @@ const missing = !bubblewrap.available
   : process.getuid?.() === 0
     ? undefined
     : 'only root can become another user';
+const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 const hasVersion1 = trees.every((tree) => existsSync(join(tree, 'cgroup.procs')));
 const hasVersion2 = existsSync(join(unified, 'cgroup.controllers'));
 
@@ -50,6 +52,33 @@ async function asUser(deed: string, { argument = '', groups = [] }: Asked = {}):
     return JSON.parse(await said);
   } finally {
     await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** The command line of that user, in a home of its own. */
+async function command(
+  words: readonly string[],
+): Promise<{ readonly code: number | null; readonly stdout: string }> {
+  const home = await mkdtemp(join(shared, 'geode-ordinary-'));
+  try {
+    await chown(home, uid, uid);
+    const running = spawn(process.execPath, [main, ...words], {
+      uid,
+      gid: uid,
+      cwd: home,
+      env: {
+        PATH: process.env.PATH,
+        HOME: home,
+        GEODE_SANDBOX_RUN_DIR: join(home, 'run'),
+        GEODE_SANDBOX_LINGER: '0',
+      },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const said = text(running.stdout);
+    const [code] = await once(running, 'exit');
+    return { code, stdout: await said };
+  } finally {
+    await rm(home, { recursive: true, force: true });
   }
 }
 
@@ -117,6 +146,33 @@ describe.skipIf(missing !== undefined)(`a host that is not root${reason}`, { tim
 
     it('RT-7: null lifts them', async () => {
       expect(await asUser('lifted')).toMatchObject({ softLimits: [], large: { oomKilled: false } });
+    });
+
+    it('RT-7: the command line says which limits are soft, and what would make them hard', async () => {
+      expect((await command(['status'])).stdout).toMatch(
+        /bubblewrap .*limits memory, pids softly .*cannot limit cpus, disk here/,
+      );
+      const { stdout } = await command(['doctor', '--json']);
+      expect(JSON.parse(stdout)).toContainEqual({
+        name: 'bubblewrap limits',
+        state: 'warning',
+        found: expect.stringContaining('soft for memory and pids'),
+        fix: expect.stringContaining('Delegate=yes'),
+      });
+    });
+
+    it('CLI-2: geode doctor --attack is stopped by them; only the disk has no limit', async () => {
+      const { code, stdout } = await command(['doctor', '--attack', '--runtime', 'bubblewrap', '--json']);
+      const [{ attempts }] = JSON.parse(stdout).runtimes;
+      const verdicts = attempts.map(({ name, verdict, by }: Record<string, string>) => [name, verdict, by]);
+      expect(verdicts).toContainEqual(['take more memory than the limit', 'stopped', 'the memory limit']);
+      expect(verdicts).toContainEqual([
+        'start more processes than the limit',
+        'stopped',
+        'the limit of processes',
+      ]);
+      const through = verdicts.filter(([, verdict]: string[]) => verdict === 'got-through');
+      expect({ code, through }).toEqual({ code: 1, through: [['fill the disk', 'got-through', 'nothing']] });
     });
 
     it('RT-7: a limit that nothing can hold is refused', async () => {

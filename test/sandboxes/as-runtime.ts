@@ -85,6 +85,12 @@ export async function openPersistentHarness(name: RuntimeName, world: World = {}
     // A user pauses through the registry, whose own suite has that.
     capabilities: { ...found.capabilities, pause: false },
     open: (spec = {}) => asRuntime.open(spec),
+    mark() {
+      const before = new Set(chats);
+      return async () => {
+        for (const chat of chats) if (!before.has(chat)) await (await mine()).remove(chat);
+      };
+    },
     close: async () => place[Symbol.asyncDispose](),
   };
 }
