@@ -44,7 +44,16 @@ export const proofs: Readonly<Record<string, readonly string[]>> = {
     'test/dashboard/sandboxes.test.ts',
   ],
   'RT-6': [...walled, ...runtime('docker-walls', 'seccomp')],
-  'RT-7': [...every, ...runtime('docker-walls'), 'test/config/limits.test.ts'],
+  'RT-7': [
+    ...every,
+    ...runtime('docker-walls'),
+    ...['without a control group', 'in a group that was given'].map(
+      (words) => `test/runtimes/ordinary-user.test.ts > ${words}`,
+    ),
+    ...['bubblewrap', 'docker'].map((wall) => `test/host/most-limits.test.ts > maxima of limits on ${wall}`),
+    'test/config/limits.test.ts',
+    'test/config/config.test.ts',
+  ],
   'RT-8': runtime('mounts', 'mounted', 'docker-walls'),
   'RT-9': [...every, ...runtime('docker-walls')],
   'RT-10': [...every, ...runtime('docker-walls')],
@@ -172,7 +181,12 @@ export const proofs: Readonly<Record<string, readonly string[]>> = {
   'CLI-1': ['command-table', 'completion', 'onboard', 'memory-commands', 'sandbox-commands'].map(
     (name) => `test/cli/${name}.test.ts`,
   ),
-  'CLI-2': ['test/cli/attack.test.ts'],
+  'CLI-2': [
+    ...['bubblewrap stops', 'docker stops', 'podman stops', 'gVisor stops', 'native has no walls'].map(
+      (words) => `test/cli/attack.test.ts > ${words}`,
+    ),
+    'test/runtimes/ordinary-user.test.ts',
+  ],
   'API-1': api(
     'every-route',
     'origin',
