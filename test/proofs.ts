@@ -182,9 +182,14 @@ export const proofs: Readonly<Record<string, readonly string[]>> = {
     (name) => `test/cli/${name}.test.ts`,
   ),
   'CLI-2': [
-    ...['bubblewrap stops', 'docker stops', 'podman stops', 'gVisor stops', 'native has no walls'].map(
-      (words) => `test/cli/attack.test.ts > ${words}`,
-    ),
+    ...[
+      'bubblewrap stops',
+      'docker stops',
+      'podman stops',
+      'oci with runc stops',
+      'gVisor stops',
+      'native has no walls',
+    ].map((words) => `test/cli/attack.test.ts > ${words}`),
     'test/runtimes/ordinary-user.test.ts',
   ],
   'API-1': api(

@@ -1,8 +1,10 @@
 import { readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, inject, it } from 'vitest';
 import { attempts } from '../../src/cli/attack/attempts.ts';
 import { ensureGvisor, imageTag } from '../engine/index.ts';
+import { loadFrom, storeIn } from '../runtimes/oci-store.ts';
 import { patience, sandboxHome } from './sandbox-home.ts';
 
 const { bubblewrap, docker, podman } = inject('engines');
@@ -14,8 +16,13 @@ interface Card {
   readonly attempts: readonly { kind: string; name: string; verdict: string; by: string; evidence: string }[];
 }
 
-async function attacked(runtime: string, env: Readonly<Record<string, string>> = {}) {
+async function attacked(
+  runtime: string,
+  env: Readonly<Record<string, string>> = {},
+  prepare: (stateDir: string) => Promise<void> = async () => {},
+) {
   await using home = await sandboxHome({ GEODE_SANDBOX_LINGER: '0', ...env });
+  await prepare(join(home.folder, '.local/state/geode'));
   const { code, stdout, stderr } = await home.run(['doctor', '--attack', '--runtime', runtime, '--json']);
   expect(stderr).toBe('');
   const [card]: Card[] = JSON.parse(stdout).runtimes;
@@ -66,6 +73,13 @@ describe('CLI-2: geode doctor --attack', patience, () => {
     const socket = podman.available ? podman.socket : '';
     const env = { GEODE_DOCKER_HOST: `unix://${socket}`, GEODE_DOCKER_IMAGE: imageTag('base') };
     expectWalls(await attacked('docker', env));
+  });
+
+  it.skipIf(!docker.available)('oci with runc stops every attempt, and says what did', async () => {
+    const socket = docker.available ? docker.socket : '';
+    const env = { GEODE_OCI_PROGRAM: 'runc', GEODE_OCI_IMAGE: imageTag('base') };
+    const load = (stateDir: string) => loadFrom(socket, storeIn(stateDir), [imageTag('base')]);
+    expectWalls(await attacked('oci', env, load));
   });
 
   it.skipIf(!docker.available)(
