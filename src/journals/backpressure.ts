@@ -1,9 +1,9 @@
 import { Notifier } from '../core/notifier.ts';
 
-/** So far who writes may be ahead of who reads: well within what a journal keeps. */
+/** Maximum bytes that the writer may be ahead of the reader: well below the size of a journal. */
 const leadBytes = 4 * 1024 ** 2;
 
-/** Keeps a process in step with the one who reads it, as a pipe would. */
+/** Holds back a process while its reader is behind, as a pipe would. */
 export class Backpressure {
   readonly #changed = new Notifier();
   #readTo = 0;

@@ -26,7 +26,7 @@ export class JournalCursor {
 
   read(): JournalFrame[] {
     while (this.#segment !== undefined) {
-      // Asked before reading: a segment that has a successor grows no more.
+      // Checked before reading: a segment with a successor does not grow.
       const following = this.#source.after(this.#segment);
       const frames = this.#wholeFrames(this.#source.read(this.#segment, this.#position));
       if (frames.length > 0) return frames;
@@ -55,7 +55,7 @@ function endOf(frame: { offset: number; payload: Uint8Array }): number {
   return frame.offset + frame.payload.length;
 }
 
-/** Turns frames into what a reader is told from an offset on: each byte once, what is missing as lost. */
+/** Turns frames into events from an offset on: each byte once, gaps as `output-lost`. */
 export class JournalTeller {
   next: number;
 

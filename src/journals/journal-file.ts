@@ -159,7 +159,7 @@ export class JournalFile implements Journal {
     this.#changed.notify();
   }
 
-  /** Who wants only what comes next begins at the end, however much is before it. */
+  /** Start position for readers of new output only: the end, however long the journal is. */
   #cursorAt(offset: number): JournalCursor {
     if (offset >= this.#length && this.#exit === undefined) {
       return new JournalCursor(this.#segments, this.#segments.current, this.#segments.end);
@@ -196,7 +196,7 @@ export class JournalFile implements Journal {
       this.#exit = frame.exit;
       break;
     }
-    // What is marked as finished and damaged since is left as it is: nobody writes it any more.
+    // A finished journal that was damaged later stays as it is: it has no writer.
     if (isFinished) return;
     this.#segments.cutAt(cursor.position);
     if (this.#exit !== undefined) this.#finished();

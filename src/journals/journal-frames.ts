@@ -8,7 +8,7 @@ import { exitSchema } from '../link/schemas.ts';
 const fileTypes = {
   /** Every byte before its `offset` is kept above it or lost. No payload. */
   skipped: 64,
-  /** What follows came at this time or up to `markEveryMs` later. */
+  /** The following output came at this time or up to `markEveryMs` later. */
   time: 65,
   facts: 66,
 } as const;

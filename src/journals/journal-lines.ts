@@ -17,7 +17,7 @@ export interface LineBytes extends Omit<JournalLine, 'text'> {
 
 /** Longer lines are cut into pieces of this length, so that a line of any length takes no memory. */
 const longestLineBytes = 64 * 1024;
-/** What an answer holds at most, whatever is asked for. */
+/** Maximum bytes of an answer, whatever the request says. */
 export const mostAnswerBytes = 8 * 1024 ** 2;
 export const mostLines = 10_000;
 

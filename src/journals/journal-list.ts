@@ -13,14 +13,14 @@ export interface JournalSummary {
   readonly facts: JournalFacts | undefined;
   /** Bytes of output that it covers, kept or lost. */
   readonly bytes: number;
-  /** What its files take on disk. */
+  /** Bytes on disk. */
   readonly diskBytes: number;
   /** When it was last written. */
   readonly changedAt: number;
   readonly exit: ExitFacts | undefined;
 }
 
-/** The journals in a folder, the newest first. A folder that is not there has none; a file that is no journal is left out. */
+/** The journals in a folder, the newest first. Empty for a missing folder; skips other files. */
 export function listJournals(folder: string): JournalSummary[] {
   if (statSync(folder, { throwIfNoEntry: false }) === undefined) return [];
   return [...journalsIn(folder)]
@@ -62,7 +62,7 @@ function factsIn(head: Segment): JournalFacts | undefined {
   return typeof frame === 'object' && frame.type === 'facts' ? frame.facts : undefined;
 }
 
-/** Of one that is being written, or was when its host died. */
+/** True for a journal that is being written, or was when its host died. */
 function endOf(
   folder: string,
   processId: string,

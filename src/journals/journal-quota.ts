@@ -15,7 +15,7 @@ interface Finished {
   readonly bytes: number;
 }
 
-/** Removes the oldest finished journals of each user who has more than the quota. Those of running processes stay. */
+/** Removes the oldest finished journals of every user over the quota. Journals of running processes stay. */
 export function keepJournalQuota(
   sandboxes: readonly { readonly id: string; readonly user: string }[],
   { bytesOfUser, folderOf }: JournalQuota,

@@ -80,7 +80,7 @@ async function pageEnd(
   return { next, isLast: true, exit: [] };
 }
 
-/** What comes before the last bytes is a page too. */
+/** The part before the last bytes is a page too. */
 async function tailBytes(
   place: JournalPlace,
   limitBytes: number,

@@ -52,7 +52,7 @@ export function journalsIn(folder: string): Map<string, Segment[]> {
   return journals;
 }
 
-/** The head goes first: without it a journal is none, so it never seems to have ended sooner than it did. */
+/** Removes the head first: a journal without it is invalid, so it never looks shorter than it was. */
 export function removeJournal(segments: readonly Segment[]): void {
   for (const { path } of segments) rmSync(path, { force: true });
 }

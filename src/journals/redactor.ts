@@ -27,14 +27,14 @@ export class Redactor {
   readonly #shapes: boolean;
   readonly #mostHeld: number;
   #held: Buffer = Buffer.alloc(0);
-  /** Where the parts of what is held, and of what comes, begin in the journal. */
+  /** Journal offsets of the held parts and of the new ones. */
   #parts: { at: number; offset: number }[] = [];
   /** The byte before what is held: it tells whether a word begins there. */
   #before = '';
   /** The rest of a token whose beginning was too long to wait for its end. */
   #swallowing = false;
 
-  /** `values`: only the values are taken out, and what looks like a key stays. */
+  /** `values`: redacts the exact values only; other text in the shape of a key stays. */
   constructor(secrets: Iterable<string> = [], what: 'values' | 'values and shapes' = 'values and shapes') {
     this.#shapes = what === 'values and shapes';
     this.#spellings = spellingsOf(secrets).map((value) => Buffer.from(value).toString('latin1'));
@@ -54,7 +54,7 @@ export class Redactor {
     return this.#show(false);
   }
 
-  /** What is held back, when nothing more comes. It may be used again after that. */
+  /** Returns the held text at the end of the input. The redactor can be used again after that. */
   flush(): ShownPiece[] {
     const pieces = this.#show(true);
     this.#before = '';

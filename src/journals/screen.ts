@@ -3,7 +3,7 @@ import { throwIfCancelled } from '../core/cancel.ts';
 import type { Journal } from '../core/journal.ts';
 import type { TerminalSize } from '../core/process.ts';
 
-/** What a terminal that showed the whole output of a process would show now. */
+/** The screen of a terminal after the whole output of a process. */
 export interface Screen {
   readonly size: TerminalSize;
   /**

@@ -21,7 +21,7 @@ import {
   segmentsIn,
 } from './journal-segments.ts';
 
-/** What the journals of one sandbox have in common. */
+/** Shared by the journals of one sandbox. */
 export interface SegmentFolder {
   readonly folder: string;
   /** A segment is full when the next frame would take its file beyond this. */
@@ -118,7 +118,7 @@ export class SegmentWriter implements SegmentSource {
     return segmentAfter(this.#segments, segment);
   }
 
-  /** Those who keep up read through the writer's descriptor. */
+  /** Readers that keep up read through the writer's descriptor. */
   read(segment: Segment, position: number): Buffer {
     if (segment !== this.#current) return readChunk(segment.path, position);
     if (this.#file === undefined) return readChunk(segment.path, position, this.#end);

@@ -12,7 +12,7 @@ import type { User } from '../core/identity.ts';
 import { type Log, noLog } from '../core/log.ts';
 import type { Chapter, Ledger } from './ledger.ts';
 
-/** AUTOINCREMENT: the number of an event that is no longer kept is never given again. */
+/** AUTOINCREMENT never reuses the number of a deleted event. */
 export const eventChapter: Chapter = {
   name: 'events',
   changes: [

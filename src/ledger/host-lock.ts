@@ -94,7 +94,7 @@ function unusable(folder: string, cause: unknown): GeodeError {
   });
 }
 
-/** Who holds the sandboxes of a folder, if anybody does. */
+/** The host that holds the sandboxes of a folder, if any. */
 export function currentHost(folder: string): HostFacts | undefined {
   const holder = namedHost(folder);
   if (holder === undefined) return undefined;

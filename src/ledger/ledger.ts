@@ -29,7 +29,7 @@ export class Ledger implements Disposable {
       return;
     }
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    // Who looks at it without being the host has it for a moment when it is closed.
+    // Read-only viewers lock the file briefly on close.
     this.#connection = this.#open({ timeoutMs: 1_000 });
     this.read(() => {
       // NORMAL: the death of the process loses nothing; after a power cut reality says what the last moments were.

@@ -8,7 +8,7 @@ export interface HostFacts extends ProcessMark {
   readonly since: number;
   /** Left out by one that serves nobody but itself. */
   readonly serves?: {
-    /** What a person started. */
+    /** The command that a person started. */
     readonly as: string;
     /** The socket of its API. */
     readonly api: string;

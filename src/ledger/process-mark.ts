@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { parseProcessStat } from '../core/process-stat.ts';
 
-/** A process for good: the number of one that has ended is given to another some day. */
+/** Identifies a process for good: the kernel reuses process ids. */
 export interface ProcessMark {
   readonly pid: number;
   readonly start: string;

@@ -1,11 +1,11 @@
 import type { Ledger } from './ledger.ts';
 
-/** Of the days on which what is spent on models is counted. They end at midnight UTC. */
+/** Days for counting model costs. They end at midnight UTC. */
 export function dayOf(time: Date): string {
   return time.toISOString().slice(0, 10);
 }
 
-/** What each user may spend on models in a day; null: no limit. */
+/** Daily model budget of each user; null: no limit. */
 export interface DailyBudget {
   readonly usd: number | null;
   readonly tokens: number | null;

@@ -19,7 +19,7 @@ type Announcement = z.infer<typeof announcementSchema>;
 
 export interface AnnouncementsOptions {
   readonly on: (announcement: Announcement) => void;
-  /** The stream has begun anew, or has lost some: whatever waits must be asked for. */
+  /** The stream restarted or lost events: ask for everything that waits. */
   readonly onGap: () => void;
   readonly signal: AbortSignal;
 }

@@ -119,12 +119,12 @@ function whole(header: Partial<Header> & { name: string }, content: Buffer = Buf
 async function streamed(tar: Pack, path: string, header: Partial<Header> & { name: string }): Promise<void> {
   await using file = await openPlain(path);
   const { size } = await file.stat();
-  // A file that grows meanwhile must not spill into the next entry.
+  // A file that grows while it is read must not spill into the next entry.
   const content = size === 0 ? [] : file.createReadStream({ start: 0, end: size - 1 });
   await pipeline(content, tar.entry({ ...header, type: 'file', size }));
 }
 
-/** Should the name become a link or a pipe meanwhile, the open neither follows it nor waits for it. */
+/** If the name becomes a link or a pipe in the meantime, the open neither follows it nor waits for it. */
 function openPlain(path: string): Promise<FileHandle> {
   return open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
 }
@@ -166,7 +166,7 @@ interface ArchivedLink {
   readonly target: string;
 }
 
-/** What an entry takes beside its content: without it, empty ones would be free. */
+/** Cost of an entry beside its content: without it, empty entries would be free. */
 const entryBytes = 4096;
 /** A header record of the guest: the content is a map of the file's data, and the data. */
 const sparseRecord = 'GEODE.sparse';

@@ -29,7 +29,7 @@ export async function attachProcess(
   }
   const journal = journals.open(id);
   if (facts === undefined || journal.exit !== undefined) return new ProcessReplay(id, journal, from);
-  // A power cut may have taken from the record what the guest was told to forget.
+  // After a power cut the record may lack output that the guest has dropped.
   journal.skip(facts.acked);
   try {
     const live = await joinAtEnd(link, id, journal, cancel);
@@ -136,7 +136,7 @@ class ProcessContinuation implements Process {
     }
   }
 
-  /** What of an event has not been told. */
+  /** The part of an event that was not emitted yet. */
   *#fresh(event: ProcessEvent): Generator<ProcessEvent> {
     if (event.type === 'exit') return yield event;
     const length = event.type === 'output-lost' ? event.length : event.bytes.length;

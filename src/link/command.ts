@@ -7,7 +7,7 @@ const defaultTimeoutMs = 60_000;
 const longestTimeoutMs = 7 * 24 * 3_600_000;
 const largestCommand = 1024 ** 2;
 
-/** What can be handed to a program. */
+/** Valid as an argument or a variable of a program. */
 export const textSchema = z.string().refine((value) => !value.includes('\0'), 'must not hold a NUL byte');
 export const envSchema = z.record(z.string().regex(variableName, 'is not a usable name'), textSchema);
 const side = z.number().int().min(1).max(10_000);

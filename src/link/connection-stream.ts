@@ -80,7 +80,7 @@ export class ConnectionStream extends Duplex {
   }
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
-    // What has ended on both sides closes by itself, when its last bytes are sent.
+    // A stream that ended on both sides closes itself after its last bytes.
     if (error !== null || !this.#isOver || !this.writableFinished) this.#stream.destroy();
     done(error);
   }

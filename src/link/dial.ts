@@ -32,7 +32,7 @@ export function socketDialer(path: string): Dialer {
   return {
     async start(offer) {
       server.on('connection', (connection) => {
-        // The oldest goes: whoever connects and stays silent must not keep the guest out.
+        // Drop the oldest: a silent connection must not keep the guest out.
         const [oldest] = unproven;
         if (unproven.size >= mostUnproven) oldest?.destroy();
         open.add(connection);

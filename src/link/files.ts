@@ -41,7 +41,7 @@ function isQuick(op: string): boolean {
   return ['stat', 'exists', 'mkdir', 'chmod'].includes(op);
 }
 
-/** What may be touched: below the workdir whatever links say, or all that the sandbox's user may. */
+/** Reach of a call: the workdir only, whatever links say, or everything that the sandbox's user may touch. */
 export type Scope = 'workspace' | 'sandbox';
 
 /** The files of a sandbox, each call one request to its guest. */
@@ -156,7 +156,7 @@ export function guestFiles(link: Link, scope: Scope): Files {
           sparse,
         });
       } catch (error) {
-        // One that was there before is not ours.
+        // An existing file is not ours.
         if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST'))
           await rm(hostFile, { force: true });
         throw error;

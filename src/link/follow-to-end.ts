@@ -4,7 +4,7 @@ import { GeodeError } from '../core/errors.ts';
 import type { ProcessEvent } from '../core/process.ts';
 import type { ProcessStream } from './process-stream.ts';
 
-/** What a guest under load may need, beyond a command's own timeout, to say how it ended. */
+/** Extra time, beyond the command's timeout, for a busy guest to report the end. */
 const graceMs = 15_000;
 const killDeadlineMs = 10_000;
 

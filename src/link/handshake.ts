@@ -8,7 +8,7 @@ const protocolVersion = 1;
 const deadlineMs = 5_000;
 const hex64 = z.string().regex(/^[0-9a-f]{64}$/);
 
-/** What the first claim binds to a guest, and what later ones prove. */
+/** The first claim binds this to a guest; later claims prove it. */
 export interface Claim {
   readonly secret: string;
   readonly env: Readonly<Record<string, string>>;
@@ -48,7 +48,7 @@ export async function shakeHands(session: ClientHttp2Session, claim: Claim, fres
       `The guest speaks protocol ${hello.protocol}, this host speaks ${protocolVersion}.`,
     );
   }
-  // Once untrusted code runs in there, only what proves to know the secret is the guest; it is told to nobody else.
+  // Once untrusted code runs inside, only a peer that proves to know the secret is the guest. The secret is sent to no other.
   const proven = isProof(hello.proof, claim.secret, `guest${nonce}`);
   if (hello.claimed ? !proven : !fresh) {
     throw new GeodeError(

@@ -87,7 +87,7 @@ export class Link {
     try {
       await options.dialer.start((connection) => link.#welcome(connection));
       link.#watch.keep(undefined);
-      // What was started a moment ago needs that moment more than the question.
+      // Give a new command the next moment before asking.
       if (!options.fresh) void link.#watch.askVital();
       if (!link.paused) await link.#ready({ deadlineMs, signal });
       return link;
@@ -104,7 +104,7 @@ export class Link {
     });
   }
 
-  /** Why the link has ended for good, if it has. */
+  /** The reason why the link ended for good, if it did. */
   get end(): GeodeError | undefined {
     return this.#end;
   }
@@ -150,7 +150,7 @@ export class Link {
     return within({ ms: reconnectDeadlineMs, what, signal }, (stop) => this.#next(stop));
   }
 
-  /** Who stops waiting leaves the queue. */
+  /** A caller that stops waiting leaves the queue. */
   #next(stop: AbortSignal): Promise<ClientHttp2Session> {
     if (this.#end !== undefined) return Promise.reject(this.#end);
     if (this.#session !== undefined) return Promise.resolve(this.#session);
@@ -209,7 +209,7 @@ export class Link {
     }
   }
 
-  /** Whoever calls from now on hears the reason. */
+  /** Calls from now on fail with the reason. */
   async close(
     reason = new GeodeError('sandbox_gone', 'The sandbox was stopped or released.'),
   ): Promise<void> {

@@ -4,7 +4,7 @@ interface PausesOptions {
   readonly paused: boolean;
   /** After it was paused or resumed, by us or by somebody else. */
   readonly onChange: () => void;
-  /** What cannot be frozen or thawed may have ended: gives the error that says so, or the one that it was given. */
+  /** If a sandbox cannot be frozen or thawed, it may have ended: returns that error, or the given one. */
   readonly explain: (error: unknown) => Promise<unknown>;
 }
 
@@ -48,7 +48,7 @@ export class Pauses {
     const before = this.#paused;
     this.set(true);
     await this.#turning(freeze).catch(async (error) => {
-      // What cannot be thawed either counts as paused until the runtime says otherwise: it can be resumed.
+      // A sandbox that cannot be thawed either counts as paused, so that it can be resumed.
       if (!before)
         await this.#turning(thaw).then(
           () => this.set(false),
@@ -63,7 +63,7 @@ export class Pauses {
     this.set(false);
   }
 
-  /** Still, but not paused. The result lets it go on, and is called once. One at a time, and no turn meanwhile. */
+  /** Freezes without marking it paused. Call the returned function once to thaw. One hold at a time; calls wait for it. */
   async hold(freeze: () => Promise<void>, thaw: () => Promise<void>): Promise<() => Promise<void>> {
     this.#holdTurn(true);
     const free = () => thaw().finally(() => this.#holdTurn(false));

@@ -5,7 +5,7 @@ import { followAnnouncements } from './announcements.ts';
 import { ConnectionStream } from './connection-stream.ts';
 import type { Link } from './link.ts';
 
-/** Connections that are being picked up at once; a flood waits in the guest, which closes what waits too long. */
+/** Connections picked up at once. A flood waits in the guest, which closes connections that wait too long. */
 const mostPickingUp = 64;
 
 export const connectionId = z.string().regex(/^\d{1,20}$/);
@@ -20,7 +20,7 @@ export interface PickUpOptions extends Cancel {
   readonly signal: AbortSignal;
   /** The type of the guest's announcements. */
   readonly type: string;
-  /** Of those that say that a program has ended its sending side, where they are told. */
+  /** Receives notices that a program closed its sending side. */
   readonly endType?: string;
   /** The folder of the calls that pick one up: `/v1/hatch/connections`. */
   readonly path: string;
@@ -52,7 +52,7 @@ export function pickUp(link: Link, options: PickUpOptions): void {
 
 interface Picker {
   take(waiting: Waiting): void;
-  /** The program has sent that many bytes, and sends no more. */
+  /** The program has sent this many bytes and closed its sending side. */
   end(id: string, bytes: number): void;
 }
 
@@ -61,7 +61,7 @@ function picker(link: Link, { path, signal, onConnection }: PickUpOptions): Pick
   const queue: Waiting[] = [];
   const known = new Set<string>();
   const open = new Map<string, ConnectionStream>();
-  /** Ends that were told before the answer to the call that picks the connection up. */
+  /** Ends that arrived before the answer to the call that picks the connection up. */
   const early = new Map<string, number>();
   let active = 0;
   const next = async () => {
@@ -76,7 +76,7 @@ function picker(link: Link, { path, signal, onConnection }: PickUpOptions): Pick
       if (bytes !== undefined) stream.endAfter(bytes);
       onConnection(waiting.door, stream);
     } catch {
-      // Whoever connected has given up, or the link is lost.
+      // The program gave up, or the link is lost.
     } finally {
       active -= 1;
       known.delete(waiting.id);

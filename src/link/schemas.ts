@@ -44,6 +44,6 @@ export const metricsSchema = z.object({
   guestRssBytes: z.number(),
   uptimeMs: z.number(),
   oomKills: z.number(),
-  /** The file system that the workdir is on, whoever else uses it. */
+  /** The file system of the workdir, which others may use too. */
   disk: z.object({ device: z.number(), usedBytes: z.number(), totalBytes: z.number() }).nullable(),
 });

@@ -15,7 +15,7 @@ export function openSession(connection: Duplex): ClientHttp2Session {
     settings: { enablePush: false, initialWindowSize: streamWindowBytes, maxFrameSize: frameBytes },
   });
   session.on('error', () => {});
-  // A stream that is no socket may go before the session has looked at it.
+  // A stream other than a socket may end before the session looks at it.
   connection.once('close', () => session.destroy());
   session.once('connect', () => {
     if (!session.destroyed) session.setLocalWindowSize(sessionWindowBytes);
@@ -23,7 +23,7 @@ export function openSession(connection: Duplex): ClientHttp2Session {
   return session;
 }
 
-/** A guest that does not answer a ping in time is cut off, unless that was no fault of its own. */
+/** Cuts off a guest that does not answer a ping in time, unless this host itself was late. */
 export function checkPulse(session: ClientHttp2Session, withinMs: number, isExcused: () => boolean): void {
   const late = setTimeout(() => {
     if (!isExcused()) session.destroy();
@@ -37,7 +37,7 @@ export function pong(session: ClientHttp2Session): Promise<void> {
   return new Promise((resolve, reject) => {
     const lost = () => reject(linkLost());
     if (session.destroyed) return lost();
-    // One that is full of pings does not send this one.
+    // A session with too many open pings does not send this one.
     const sent = session.ping((error) => (error ? lost() : resolve()));
     if (!sent) lost();
   });

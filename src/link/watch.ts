@@ -7,7 +7,7 @@ const vitalEveryMs = 200;
 const pausedVitalEveryMs = 2_000;
 const vitalDeadlineMs = 3_000;
 
-/** What the runtime knows of the room itself: a dead sandbox is told apart from a slow one by asking. */
+/** Asks the runtime about the room: this tells a dead sandbox from a slow one. */
 export type Vital =
   | { readonly alive: true; readonly paused?: boolean }
   | { readonly alive: false; readonly reason: string };

@@ -30,7 +30,7 @@ export interface Halves {
   /** Null when the half did not answer. */
   readonly dense: Hits | null;
   readonly keyword: Hits | null;
-  /** What the model gives for unrelated texts. */
+  /** The model's score for unrelated texts. */
   readonly background: number;
   readonly exact: ReadonlyMap<number, NonNullable<Explanation['exact']>>;
 }
@@ -65,7 +65,7 @@ const SHARE = 0.65;
 
 interface ScoredHalf {
   readonly byId: ReadonlyMap<number, Place>;
-  /** What an entry that the half did not find can have at most. */
+  /** Maximum score of an entry that the half did not find. */
   readonly floor: number;
 }
 

@@ -25,9 +25,9 @@ import { countByCategory, listEntries, readEntry, readHistory } from './truth/re
 import { removeEntry } from './truth/write-entry.ts';
 
 export interface MemoryParts extends RecallParts {
-  /** Of the keys of all namespaces. */
+  /** Prefix of the keys of all namespaces. */
   readonly turns: KeyedTurns;
-  /** Exact values that must never be stored; asked anew for each write. */
+  /** Exact values that must never be stored; read again for each write. */
   readonly secrets: (namespace: string) => Iterable<string>;
   /** Bytes of text that a namespace may have waiting for its vectors. */
   readonly pendingText: number;

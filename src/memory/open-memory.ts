@@ -48,7 +48,7 @@ export function openMemory(options: MemoryOptions): MemoryStore {
       ? new EmbeddedIndex(options.file)
       : new QdrantIndex(truth, options.qdrant, options.embedder);
   const indexer = new Indexer(truth, index, queue);
-  // What an earlier process left to do is done.
+  // Finish the work that an earlier process left.
   if (options.indexing !== 'on demand') indexer.wake();
   return new OpenMemory({
     truth,

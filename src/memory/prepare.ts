@@ -39,7 +39,7 @@ export function prepareEntry(entry: NewEntry, secrets: readonly string[]): Prepa
   return prepare(entry, [entry.source], cleaner(secrets));
 }
 
-/** What is put back: the entry, and what it had before. */
+/** The entry to put back, and its former state. */
 export interface PreparedKept {
   readonly entry: PreparedEntry;
   readonly kept: Pick<KeptEntry, 'version' | 'sightings' | 'createdAt' | 'updatedAt' | 'supersededBy'>;

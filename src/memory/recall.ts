@@ -112,7 +112,7 @@ async function keywordHalf(
   }
 }
 
-/** The query as a vector of the model, or why there is none. */
+/** The query as a vector of the model, or the reason why not. */
 type Embedded = { readonly vector: Float32Array; readonly model: number } | { readonly trouble: string };
 
 async function embedQuery({ indexer, queue }: RecallParts, text: string, options: Cancel): Promise<Embedded> {

@@ -10,7 +10,7 @@ const packageName = z
   .regex(/^@?[A-Za-z0-9][\w.\-/[\],@<>=!~^* ]*$/, 'is not the name of a package')
   .refine((name) => !/^\.|:|\/\//.test(name), 'is not the name of a package');
 
-/** What a model gives for an attempt. */
+/** A model's answer for an attempt. */
 export const solutionShape = z.object({
   language: z.string().describe('the language of the code'),
   code: z.string().describe('the whole program, ready to run; empty only when a person is needed'),
@@ -98,7 +98,7 @@ async function* stream(
       yield event.text;
       continue;
     }
-    // What was shown stays where it is shown: the new beginning is told apart from it.
+    // Text that was shown stays there: mark the new start.
     if (event.type === 'restart') yield '\n\n(The connection was cut; the model begins again.)\n\n';
     if (event.type !== 'answer') continue;
     onSpent({ usage: event.usage, cost: event.cost ?? 0 });

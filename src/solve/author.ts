@@ -8,7 +8,7 @@ import { judgePrompt, type Prompt, reflectionPrompt, solutionPrompt } from './pr
 
 type Shape<T> = Parameters<typeof askFor<T>>[1]['shape'];
 
-/** What the models do for a solve: write, judge, reflect. What an answer cost is kept as soon as it is known. */
+/** Asks the models for a solve: write, judge, reflect. Keeps the cost of an answer as soon as it is known. */
 export class Author {
   readonly #models: Models;
   readonly #user: string;

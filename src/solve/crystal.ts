@@ -22,7 +22,7 @@ const schema = z.object({
   /** Attempts that failed before this one. */
   retries: z.number(),
   verification: z.string(),
-  /** What it is verified with again: what was given, or the checks that the model wrote. */
+  /** Checks for verifying it again: the given ones, or those that the model wrote. */
   check: z
     .object({
       tests: z.string().nullable(),
@@ -47,7 +47,7 @@ const schema = z.object({
   pinned: z.boolean(),
 });
 
-/** What is kept of a problem that was solved. */
+/** The knowledge kept from a solved problem. */
 export type Crystal = z.infer<typeof schema> & { readonly key: string };
 
 /** In recall are those that are `pinned` or `trusted`; the others have faded: they are kept and can come back. */
@@ -77,7 +77,7 @@ export function standingOf(crystal: Crystal, now: number, fadeMs: number): Stand
   return now - Date.parse(crystal.usedAt ?? crystal.at) > fadeMs ? 'unused' : 'trusted';
 }
 
-/** Of the attempt that passed and of those that failed before it. */
+/** From the attempt that passed and the failed ones before it. */
 export function newCrystal(
   request: SolveRequest,
   solve: string,

@@ -24,7 +24,7 @@ export interface CrystalsOptions {
   readonly now?: () => number;
 }
 
-/** What a person may correct. */
+/** Fields that a person may correct. */
 export type CrystalChange = Partial<
   Pick<Crystal, 'pinned' | 'problem' | 'solution'> & Pick<Crystal['check'], 'tests' | 'expect'>
 >;
@@ -32,7 +32,7 @@ export type CrystalChange = Partial<
 const dayMs = 24 * 3_600_000;
 const usualFadeMs = 90 * dayMs;
 
-/** The crystals of one user, kept as entries of memory. Every change is told to the event stream. */
+/** The crystals of one user, kept as entries of memory. Every change is an event. */
 export class Crystals {
   readonly #memory: Memory;
   readonly #fadeMs: number;
@@ -53,7 +53,7 @@ export class Crystals {
     return standingOf(crystal, this.#now(), this.#fadeMs);
   }
 
-  /** Those that fit a problem or an error and have not faded, best first. */
+  /** Crystals that fit a problem or an error and have not faded, best first. */
   async recall(text: string, limit: number): Promise<readonly Crystal[]> {
     const query = { text: bothEnds(text, 8_000), category: 'core', tags: [crystalTag], limit: limit * 4 };
     const { results } = await this.#memory.recall(query);
@@ -139,7 +139,7 @@ export class Crystals {
     );
   }
 
-  /** What a person says of it: pins it, or corrects it. A corrected solution or check has its trust to earn anew. */
+  /** Pins or corrects a crystal for a person. A corrected solution or check starts again without trust. */
   async edit(key: string, { tests, expect, ...change }: CrystalChange): Promise<Crystal> {
     const before = await this.get(key);
     const check = {
@@ -159,7 +159,7 @@ export class Crystals {
     this.#tell({ type: 'crystal-change', key: crystal.key, change: 'removed' });
   }
 
-  /** Changes it as it is now, not as somebody read it a while ago; one that was removed meanwhile stays so. */
+  /** Changes the current state, not the one that the caller read. A crystal that was removed in between stays removed. */
   async #change(
     key: string,
     told: 'confirmed' | 'doubted' | null,

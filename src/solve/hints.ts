@@ -12,7 +12,7 @@ const recalledCrystals = 3;
 const recalledNotes = 5;
 const keptCrystals = 4;
 
-/** What crystals and memory know of a problem and of the errors met since. */
+/** Hints of crystals and memory for a problem and the errors met since. */
 export class Hints {
   readonly #crystals: Crystals;
   readonly #memory: Memory;

@@ -14,7 +14,7 @@ const timeoutMs = 180_000;
 const mostFiles = 9_000;
 const archive = 'packages.tar';
 
-/** What a run gets so that its code finds the packages. */
+/** Settings of a run that make its code find the packages. */
 export interface Packages {
   readonly files: Readonly<Record<string, Uint8Array>>;
   readonly env: Readonly<Record<string, string>>;

@@ -41,7 +41,7 @@ export class Loop {
   readonly #trial: Trial;
   readonly #hints: Hints;
   readonly #most: number;
-  /** Those that stood in the last prompt. */
+  /** Hints in the last prompt. */
   #shown: readonly Crystal[] = [];
 
   constructor(

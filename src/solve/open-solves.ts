@@ -29,7 +29,7 @@ export interface SolveParts {
   readonly recallTokens?: number;
 }
 
-/** What a user may do with the crystals that solving left. */
+/** A user's actions on their crystals. */
 export interface UserCrystals {
   /** Newest first. */
   list(): Promise<readonly Crystal[]>;
@@ -74,7 +74,7 @@ export function openSolves(parts: SolveParts): OpenedSolves {
       return {
         async *solve(given, { signal }: Cancel = {}) {
           const request = checkRequest(given);
-          // A missing provider is told before anything is written.
+          // Refuse a missing provider before anything is written.
           models.get(request.model);
           const id = table.begin(user, request);
           yield* kept(shop, id, new Loop(shop, id, request, [], signal));

@@ -13,7 +13,7 @@ const errorLines: readonly RegExp[] = [
   /^.*: (?:not found|command not found|No such file or directory|Permission denied|syntax error.*)$/i,
 ];
 
-/** Of the last line that names an error, or of the last line at all; null when nothing was written. */
+/** From the last line that names an error, or the last line at all; null for empty output. */
 export function signatureOf(output: string): string | null {
   const lines = output
     .split('\n')

@@ -29,7 +29,7 @@ export const solveChapter: Chapter = {
 export class SolveTable {
   readonly #ledger: Ledger;
 
-  /** Whatever is `running` in the ledger of a new host was interrupted. */
+  /** Solves that are `running` in the ledger of a new host were interrupted. */
   constructor(ledger: Ledger) {
     this.#ledger = ledger;
     ledger.write((sql) => sql.run`UPDATE solves SET state = 'interrupted' WHERE state = 'running'`);
@@ -78,7 +78,7 @@ export class SolveTable {
     );
   }
 
-  /** Its host goes on without it, after a failure that is no result: it can be resumed. */
+  /** The host gave it up after a failure that is no result. It can be resumed. */
   leave(id: string): void {
     this.#ledger.write(
       (sql) => sql.run`UPDATE solves SET state = 'interrupted' WHERE id = ${id} AND state = 'running'`,

@@ -46,7 +46,7 @@ export async function verifyCrystal(
     await crystals.verified(crystal, verdict.label === 'verified', verdict.reason);
   return { crystal: await crystals.get(key), verdict };
 
-  /** What cannot be installed says nothing about the crystal: it is an error, and its trust stays as it is. */
+  /** A failed installation says nothing about the crystal: it is an error, and the trust stays as it is. */
   async function packagesFor() {
     if (dependencies.length === 0) return undefined;
     const names = dependencies.join(', ');

@@ -14,7 +14,7 @@ const REMEMBERED = 4_096;
 type Purpose = 'query' | 'entry';
 
 export interface EmbedOptions extends Cancel {
-  /** Whose texts they are; owners take turns. */
+  /** Owner of the texts; owners take turns. */
   readonly owner?: string;
 }
 

@@ -112,7 +112,7 @@ async function firstSource(model: LocalModel, options: FetchOptions): Promise<Fe
   throw new GeodeError('model_unavailable', `No source gave the model ${model.name}. ${reasons.join('; ')}.`);
 }
 
-/** What the machine trusts is trusted here too, so that a company's own proxy does not stand in the way. */
+/** Trusts the machine's certificates too, so that a company's proxy works. */
 function trustTheSystem(): void {
   setDefaultCACertificates([...getCACertificates('default'), ...getCACertificates('system')]);
 }

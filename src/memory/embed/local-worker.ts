@@ -61,7 +61,7 @@ async function embed(texts: readonly string[], purpose: EmbedCall['purpose']): P
   return vectors;
 }
 
-/** The queries that wait now, and not those that come meanwhile: entries have their turn too. */
+/** Takes the queries that wait now, not later ones: entries need their turn too. */
 async function letQueriesPass(): Promise<void> {
   // A turn of the loop, in which the calls that wait are received.
   await nextTurn();

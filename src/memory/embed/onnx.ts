@@ -21,7 +21,7 @@ export interface Weight {
   readonly values: Float32Array;
 }
 
-/** What a model computes with, by its names. */
+/** Inputs of a model, by name. */
 export interface ModelParts {
   /** Null when there is none of that name. */
   weight(name: string): Weight | null;

@@ -136,7 +136,7 @@ async function patiently<T>(work: () => Promise<T>, signal: AbortSignal | undefi
   }
 }
 
-/** What a service says went wrong, without repeating the key to whoever reads the message. */
+/** The service's error message, without the key. */
 function messageIn(text: string, { apiKey }: RemoteEmbedderOptions): string {
   const short = text.replace(/\s+/g, ' ').trim().slice(0, MAX_REASON_LENGTH);
   return apiKey === undefined ? short : short.replaceAll(apiKey, '[key]');

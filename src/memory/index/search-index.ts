@@ -22,7 +22,7 @@ export interface SearchIndex extends AsyncDisposable {
 export interface Search {
   readonly namespace: string;
   readonly filter: Filter;
-  /** Milliseconds since 1970: what has run out by then is left out of strict searches. */
+  /** Milliseconds since 1970. Strict searches leave out entries that expired before. */
   readonly now: number;
   readonly depth: number;
 }

@@ -9,7 +9,7 @@ export class Best {
     this.#scores = new Float64Array(size);
   }
 
-  /** What is lower need not be added. Asking first is cheaper, because most rows are. */
+  /** Lower scores need not be added. Checking first is cheaper, because most rows are lower. */
   get bar(): number {
     return this.#count === this.#rows.length ? (this.#scores[0] ?? 0) : Number.NEGATIVE_INFINITY;
   }

@@ -52,7 +52,7 @@ export class RowLayout {
     this.end = end;
   }
 
-  /** What stays from search to search, always in the same order. */
+  /** Buffers that stay from search to search, always in the same order. */
   kept(): { start: number; bytes: number }[] {
     const starts = [
       [this.alive, 1],

@@ -9,7 +9,7 @@ import { NumberList } from './number-list.ts';
 export interface Allowed {
   /** By slot: 0 for those that do not pass. Stays as it is until the next question. */
   readonly mask: Uint8Array;
-  /** Those that pass, in ascending order, when the filter names labels. */
+  /** Slots that pass, in ascending order, when the filter names labels. */
   readonly slots: Int32Array | null;
   /** Everything that is alive passes. */
   readonly all: boolean;
@@ -81,7 +81,7 @@ export class Slots {
     return slot;
   }
 
-  /** The slot that it leaves; null when there is none. */
+  /** The freed slot, or null. */
   remove(id: number): number | null {
     const slot = this.#slotOf.get(id);
     if (slot === undefined) return null;
@@ -136,7 +136,7 @@ export class Slots {
   }
 }
 
-/** What `filter` does, many times faster. */
+/** Same as `filter`, many times faster. */
 function kept(slots: Int32Array, keep: (slot: number) => boolean): Int32Array {
   const found = new Int32Array(slots.length);
   let count = 0;

@@ -15,7 +15,7 @@ import { signTables } from './sign-tables.ts';
 const EXACT_ROWS = 20_000;
 /** Listed rows up to this share of all cost less one by one than going through the signs of all. */
 const FEW_SHARE = 0.04;
-/** Of the rows, the share whose bytes are compared after their signs have been; recall depends on it. */
+/** Share of rows whose bytes are compared after their signs. Recall depends on it. */
 const CANDIDATE_SHARE = 0.005;
 const MIN_CANDIDATES = 1_000;
 /** A quarter of the rows tells well enough what share of all reaches an estimate, unless a filter left few of them. */
@@ -27,7 +27,7 @@ const QUERY_LARGEST = 1_023;
 const ESTIMATE_SCALE = 16_384;
 /** The length of what a row's signs say wrongly about it, in lengths of the row. */
 const SPREAD = Math.sqrt(Math.PI / 2 - 1);
-/** So many of the nearest must not be hidden. */
+/** Number of nearest rows that must stay visible. */
 const NEAREST = 10;
 /** Rows that are fetched at a time and then compared: they fit into the nearest caches. */
 const FETCHED = 1_024;
@@ -267,7 +267,7 @@ export interface Compared {
   readonly products: Float32Array;
 }
 
-/** What the nearest rows reach. */
+/** Scores of the nearest rows. */
 function bestOf({ count, products }: Compared): number {
   const best = new Best(NEAREST);
   for (let i = 0; i < count; i += 1) {

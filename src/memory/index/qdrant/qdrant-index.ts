@@ -88,7 +88,7 @@ export class QdrantIndex implements SearchIndex {
     return { hits: hits.slice(0, search.depth), cut: hits.length > search.depth, ceiling };
   }
 
-  /** One at a time; who comes while one is under way waits for the next, which sees its write. */
+  /** One at a time. A caller that comes during one waits for the next, which sees its write. */
   async catchUp(): Promise<void> {
     const before = this.#catchingUp;
     const next = (async () => {
@@ -206,7 +206,7 @@ export class QdrantIndex implements SearchIndex {
     const points = entries.flatMap(({ entry }) => (entry === null ? [] : pointsOf(entry, model)));
     await this.#guarded(async () => {
       if (points.length > 0) await this.#client.upsert(collection, { points, wait: true });
-      // What an entry had before and has no more: all of it, or the chunks beyond its present ones.
+      // Old points of the entry: all of them, or the chunks beyond its present ones.
       await this.#client.delete(collection, {
         wait: true,
         filter: {
