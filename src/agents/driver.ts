@@ -33,6 +33,11 @@ export interface DriverTurn {
    * driver reads once, such as a line of a journal, it keeps with the place where it goes on.
    */
   keep(happenings: readonly DriverHappening[], state?: unknown): void;
+  /**
+   * Keeps these together with the end of the turn, which the driver returns or throws next. A host that is killed in
+   * between has kept none of it, and the next one reads the end again.
+   */
+  keepLast(happenings: readonly DriverHappening[], state: unknown): void;
   /** Asks a person, unless the policy allows it ahead, and waits for the answer. The signal ends the wait. */
   ask(request: PermissionRequest, options?: Cancel): Promise<PermissionAnswer>;
   /** Fires on an interrupt, when the turn takes too long, and when the host ends. */

@@ -1,4 +1,4 @@
-import type { AgentEvent, AgentHappening, AgentResult, PermissionClass } from '../core/agent.ts';
+import type { AgentHappening, AgentResult, PermissionClass } from '../core/agent.ts';
 import type { Approvals } from '../core/approval.ts';
 import { GeodeError, isGeodeError, reasonOf } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
@@ -48,10 +48,10 @@ export async function runTurn(parts: TurnParts, turn: TurnToRun): Promise<AgentH
   try {
     const last = await lastOf(parts, turn, events);
     if (last === undefined) return undefined;
-    events.flush();
+    const { happenings: rest, state } = events.rest();
     const changes = await changesOf(sandbox, row, log);
-    const facts = { ...last, ...(last.type === 'result' && sumOf(turns.ofTurn(row), row)) };
-    turns.endTurn(row, [...changes, cleaned(facts, parts.secrets)], keepEvents);
+    const facts = { ...last, ...(last.type === 'result' && sumOf([...turns.ofTurn(row), ...rest], row)) };
+    turns.endTurn(row, [...rest, ...changes, cleaned(facts, parts.secrets)], keepEvents, state);
     tellReaders();
     return facts;
   } catch (error) {
@@ -79,6 +79,7 @@ async function lastOf(
     isResumed: row.starts > 1,
     state: parts.conversations.state(conversation.id),
     keep: (happenings, state) => events.push(happenings, state),
+    keepLast: (happenings, state) => events.pushLast(happenings, state),
     ask: (request, cancel = {}) =>
       askPerson(parts, { conversation, row, sandbox, signal }, request, events, cancel),
     signal,
@@ -100,7 +101,7 @@ function resultOf(outcome: AgentResult['outcome'], text: string): AgentHappening
 }
 
 /** A price that is not known for one call is not known for the sum. */
-function sumOf(events: readonly AgentEvent[], row: TurnRow): Omit<AgentResult, 'outcome' | 'text'> {
+function sumOf(events: readonly AgentHappening[], row: TurnRow): Omit<AgentResult, 'outcome' | 'text'> {
   let usage = noUsage;
   let cost: number | null = 0;
   for (const event of events) {

@@ -15,6 +15,8 @@ export class TurnEvents {
   #text: { readonly type: 'text' | 'thinking'; readonly redactor: Redactor } | undefined;
   #waiting: AgentHappening[] = [];
   #state: unknown;
+  /** The driver has read the end of the turn: nothing more is kept before that. */
+  #isOver = false;
 
   constructor(keep: Keep, secrets: readonly string[]) {
     this.#keep = keep;
@@ -24,13 +26,22 @@ export class TurnEvents {
   push(happenings: readonly AgentHappening[], state?: unknown): void {
     for (const happening of happenings) this.#take(happening);
     if (state !== undefined) this.#state = state;
-    if (!this.#text?.redactor.isHolding) this.#write();
+    if (!this.#isOver && !this.#text?.redactor.isHolding) this.#write();
   }
 
-  /** All that is there, when nothing more comes. */
-  flush(): void {
+  /** Takes these without keeping anything: they belong to the end of the turn. */
+  pushLast(happenings: readonly AgentHappening[], state: unknown): void {
+    for (const happening of happenings) this.#take(happening);
+    this.#state = state;
+    this.#isOver = true;
+  }
+
+  /** All that is not kept yet, when nothing more comes: for the transaction that ends the turn. */
+  rest(): { readonly happenings: readonly AgentHappening[]; readonly state: unknown } {
     this.#endText();
-    this.#write();
+    const rest = { happenings: this.#waiting, state: this.#state };
+    [this.#waiting, this.#state] = [[], undefined];
+    return rest;
   }
 
   #take(happening: AgentHappening): void {

@@ -82,22 +82,14 @@ export class TurnTable {
   }
 
   keep(turn: TurnRow, happenings: readonly AgentHappening[], state?: unknown): void {
-    this.#ledger.write((sql) => {
-      for (const happening of happenings) {
-        addEvent(sql, turn.conversation, turn.id, happening);
-        if (happening.type === 'usage')
-          sql.run`UPDATE agent_turns SET cost = cost + ${happening.cost ?? 0} WHERE id = ${turn.id}`;
-      }
-      if (state !== undefined)
-        sql.run`UPDATE agent_conversations SET state = ${JSON.stringify(state)} WHERE id = ${turn.conversation}`;
-    });
+    this.#ledger.write((sql) => addEvents(sql, turn, happenings, state));
   }
 
-  /** The last events of a turn. Of the conversation's events the newest are kept. */
-  endTurn(turn: TurnRow, happenings: readonly AgentHappening[], keepEvents: number): void {
+  /** The last events of a turn, with the driver's state behind them. Of the conversation's events the newest are kept. */
+  endTurn(turn: TurnRow, happenings: readonly AgentHappening[], keepEvents: number, state?: unknown): void {
     const now = Date.now();
     this.#ledger.write((sql) => {
-      for (const happening of happenings) addEvent(sql, turn.conversation, turn.id, happening);
+      addEvents(sql, turn, happenings, state);
       recordTurn(sql, turn, now);
       sql.run`UPDATE agent_turns SET ended_at = ${now} WHERE id = ${turn.id}`;
       sql.run`UPDATE agent_conversations SET active_at = ${now} WHERE id = ${turn.conversation}`;
@@ -124,6 +116,21 @@ export class TurnTable {
       )
       .map(eventOf);
   }
+}
+
+function addEvents(
+  sql: Sql,
+  { id, conversation }: TurnRow,
+  happenings: readonly AgentHappening[],
+  state: unknown,
+): void {
+  for (const happening of happenings) {
+    addEvent(sql, conversation, id, happening);
+    if (happening.type === 'usage')
+      sql.run`UPDATE agent_turns SET cost = cost + ${happening.cost ?? 0} WHERE id = ${id}`;
+  }
+  if (state !== undefined)
+    sql.run`UPDATE agent_conversations SET state = ${JSON.stringify(state)} WHERE id = ${conversation}`;
 }
 
 function addEvent(sql: Sql, conversation: number, turn: string, happening: AgentHappening): number {

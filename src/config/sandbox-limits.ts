@@ -12,6 +12,12 @@ export function configuredLimits({ sandbox }: Pick<Config, 'sandbox'>): Limits {
   };
 }
 
+/** Of the sandboxes of agents' programs, which need more than a script does. */
+export function agentLimits({ sandbox, agents }: Pick<Config, 'sandbox' | 'agents'>): Limits {
+  const [own, usual] = [agents.memory, sandbox.memory];
+  return { memoryBytes: own === null || usual === null ? null : Math.max(own, usual ?? 0) };
+}
+
 /**
  * The most that a caller without the scope `admin` may ask for. A default that the operator set above the maximum
  * raises it: everybody gets that default anyway.

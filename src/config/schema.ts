@@ -348,6 +348,12 @@ export function configSchema(host: Host) {
           .array(z.enum(permissionClasses))
           .default(['reads'])
           .describe('what needs no question: reads, edits (of the workspace), tests (running them)'),
+        memory: size
+          .nullable()
+          .default(2 * 1024 ** 3)
+          .describe(
+            'of new sandboxes for claude, codex and acp:NAME, where sandbox.memory is less: "2g"; null: no limit',
+          ),
         turn_timeout: positive.default(1800).describe('seconds that one turn may take'),
         keep_events: positive.int().default(100_000).describe('events that each conversation keeps'),
       })
@@ -444,6 +450,7 @@ export function configSchema(host: Host) {
           .default({})
           .describe('agents that speak the Agent Client Protocol, by name; used as acp:NAME'),
         idle: positive.default(300).describe('seconds that one waits for another message'),
+        begin: positive.default(60).describe('seconds that one may take until it is ready for a message'),
       })
       .prefault({}),
     runs: z

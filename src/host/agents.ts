@@ -7,6 +7,7 @@ import type { ContainerPlace } from '../agents/container/place.ts';
 import type { AgentDriver } from '../agents/driver.ts';
 import { openAgents } from '../agents/open-agents.ts';
 import type { App } from '../app.ts';
+import { agentLimits } from '../config/sandbox-limits.ts';
 import type { Config } from '../config/schema.ts';
 import type { Agents } from '../core/agent.ts';
 import type { Approvals } from '../core/approval.ts';
@@ -41,6 +42,7 @@ export function openConfiguredAgents(config: Config, parts: AgentParts): Agents 
   const { agents, claude, codex, acp, providers } = config;
   const { ledger, sandboxes, approvals, events, log, tools } = parts;
   const prices = { ...knownPrices, ...providers.prices };
+  const limits = agentLimits(config);
   return openAgents({
     ...{ ledger, sandboxes, approvals, events, log },
     drivers: [
@@ -50,10 +52,11 @@ export function openConfiguredAgents(config: Config, parts: AgentParts): Agents 
         idleMs: claude.idle * 1000,
         prices,
         tools,
+        limits,
       }),
-      codexDriver({ ...codex, prices, tools }),
+      codexDriver({ ...codex, prices, tools, limits }),
       ...Object.entries(acp.agents).map(([name, agent]) =>
-        acpDriver({ ...agent, name, idleMs: acp.idle * 1000, tools }),
+        acpDriver({ ...agent, name, idleMs: acp.idle * 1000, beginMs: acp.begin * 1000, tools, limits }),
       ),
     ],
     driver: agents.driver,

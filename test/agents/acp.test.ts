@@ -2,6 +2,7 @@ import { expect, inject, it } from 'vitest';
 import { agentFailures, agentTurns } from '../contracts/agent-driver.ts';
 import { claudeAcp } from '../fixtures/agent-programs.ts';
 import { acpScene } from './scenes.ts';
+import { Stage } from './stage.ts';
 
 const scene = acpScene(inject('engines'), 'bubblewrap', await claudeAcp());
 
@@ -23,3 +24,35 @@ agentTurns(scene, (stage) => {
     expect(await stage().running('loads')).toBe('[[],[]]');
   });
 });
+
+const { bubblewrap } = inject('engines');
+
+it.skipIf(!bubblewrap.available)(
+  `an agent that never begins is ended with what it left open and what it wrote${bubblewrap.available ? '' : ` (skipped: ${bubblewrap.reason})`}`,
+  async () => {
+    await using stage = await Stage.open({
+      driver: 'acp:silent',
+      settings: (server) => ({
+        ...acpScene(inject('engines'), 'bubblewrap', { available: true, folder: '' }).settings(server),
+        GEODE_ACP_BEGIN: '3',
+        GEODE_ACP_AGENTS: JSON.stringify({
+          silent: {
+            command: [
+              '/bin/sh',
+              '-c',
+              'echo "loading plugins"; echo "no licence found" >&2; exec cat >/dev/null',
+            ],
+            upstream: server.url,
+          },
+        }),
+      }),
+      secret: 'anthropic',
+    });
+    const last = (await stage.send('silent', 'hello')).at(-1);
+    expect(last).toMatchObject({ type: 'error', code: 'agent_unavailable' });
+    expect(last).toMatchObject({
+      message: expect.stringMatching(/initialize within 3 s[\s\S]*loading plugins[\s\S]*no licence found/),
+    });
+    expect(await stage.running('silent')).toBe('[[],[]]');
+  },
+);

@@ -121,3 +121,22 @@ it.skipIf(!bubblewrap.available)(
     });
   },
 );
+
+it.skipIf(!bubblewrap.available)(
+  `an agent that runs out of memory says so, with the limit and the setting that raises it${bubblewrap.available ? '' : ` (skipped: ${bubblewrap.reason})`}`,
+  async () => {
+    using folder = temporaryFolder();
+    await chmod(folder.path, 0o755);
+    const greedy = '#!/bin/sh\nexec python3 -c "x = bytearray(300 * 1024 ** 2)"\n';
+    await writeFile(join(folder.path, 'claude'), greedy, { mode: 0o755 });
+    const given = { available: true, folder: folder.path } as const;
+    const small = { GEODE_AGENTS_MEMORY: '100m' };
+    await using stage = await Stage.open(claudeScene(inject('engines'), 'bubblewrap', given, small));
+    expect((await stage.send('greedy', 'hello')).at(-1)).toMatchObject({
+      type: 'error',
+      code: 'agent_failed',
+      message: 'Claude Code ended: its sandbox is out of memory (limit 100 MB).',
+      hint: expect.stringContaining('agents.memory'),
+    });
+  },
+);

@@ -1,5 +1,6 @@
 import type { McpServer } from '@agentclientprotocol/sdk';
 import { GeodeError, isGeodeError } from '../../core/errors.ts';
+import type { Limits } from '../../core/limits.ts';
 import type { Process } from '../../core/process.ts';
 import type { ToolSessions } from '../../core/tools.ts';
 import { type AgentDriver, type DriverTurn, stopReason } from '../driver.ts';
@@ -23,7 +24,11 @@ export interface AcpOptions {
   readonly upstream?: string | undefined;
   /** How long the program waits for another message before it ends. */
   readonly idleMs: number;
+  /** How long it may take to be ready for a prompt. */
+  readonly beginMs: number;
   readonly tools?: ToolSessions | undefined;
+  /** Of new sandboxes. */
+  readonly limits?: Limits | undefined;
 }
 
 const mountTarget = '/opt/geode/acp';
@@ -49,6 +54,7 @@ export function acpDriver(options: AcpOptions): AgentDriver {
       openBound(sandboxes, chat, {
         binding: { name: binding, ...(upstream !== undefined && { upstream }) },
         mounts: folder === undefined ? [] : [{ source: folder, target: mountTarget }],
+        limits: options.limits,
         signal,
       }),
     async turn(turn) {
@@ -56,7 +62,8 @@ export function acpDriver(options: AcpOptions): AgentDriver {
       const { process, state, kind } = await reachProgram(turn, options);
       using conversation = new AcpConversation(`acp:${name}`, turn, process, state, kind === 'asked');
       try {
-        if (kind === 'new') await conversation.open(turn.sandbox.workdir, await serversOf(turn, options));
+        if (kind === 'new')
+          await conversation.open(turn.sandbox.workdir, await serversOf(turn, options), options.beginMs);
         return await conversation.prompt();
       } finally {
         if (!turn.signal.aborted) idle.start(turn.conversation, () => endPolitely(process));
@@ -90,7 +97,7 @@ async function reachProgram(turn: DriverTurn, options: AcpOptions): Promise<Reac
     if (state.session !== null) return { process, state, kind: isSent ? 'asked' : 'ready' };
     await process.kill().catch(() => {});
   } else if (isOfThisTurn) {
-    turn.keep([], withoutProgram(state));
+    turn.keepLast([], withoutProgram(state));
     throw new GeodeError('agent_failed', 'The agent ended during the turn, and its host with it.');
   }
   return await startProgram(turn, withoutProgram(state), options);

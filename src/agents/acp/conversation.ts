@@ -20,8 +20,8 @@ import { type AcpState, withoutProgram } from './acp-state.ts';
 import { JournalStream } from './journal-stream.ts';
 import { heard, heardOfCall } from './session-updates.ts';
 
-/** How long an agent may take to be ready for a prompt. */
-const openMs = 120_000;
+/** How long the output of a program that was killed may take to be read. */
+const lastWordsMs = 2_000;
 /** How long an agent that is told to stop may take to say so before it is killed. */
 const cancelMs = 10_000;
 
@@ -41,6 +41,8 @@ export class AcpConversation implements Disposable {
   /** What a loaded session says of its past is known already. */
   #isLoading = false;
   #isOver = false;
+  /** The last request on the way to a session. */
+  #asked = '';
 
   constructor(name: string, turn: DriverTurn, process: Process, state: AcpState, isSent: boolean) {
     this.#name = name;
@@ -58,6 +60,7 @@ export class AcpConversation implements Disposable {
         if (prompt?.isSent === false) this.#keep({ prompt: { ...prompt, isSent: true } });
       },
       answered: (id) => this.#keep({ asked: this.#state.asked.filter((each) => each.id !== id) }),
+      limits: turn.sandbox.limits,
       isSilent: () => this.#isOver || stopReason(turn.signal) === 'host-ends',
     });
     this.#connection = client({ name: 'geode' })
@@ -73,10 +76,11 @@ export class AcpConversation implements Disposable {
   }
 
   /** Gets a new program ready: with the session that it knows, or a new one. */
-  async open(cwd: string, mcpServers: McpServer[]): Promise<void> {
+  async open(cwd: string, mcpServers: McpServer[], beginMs: number): Promise<void> {
     const { agent } = this.#connection;
     const known = this.#state.session;
     const opening = async () => {
+      this.#asked = 'initialize';
       const { protocolVersion, agentCapabilities } = await agent.request('initialize', {
         protocolVersion: PROTOCOL_VERSION,
         clientCapabilities: {},
@@ -87,14 +91,16 @@ export class AcpConversation implements Disposable {
       const canLoad = agentCapabilities?.loadSession === true;
       if (known !== null && canLoad) {
         this.#isLoading = true;
+        this.#asked = 'session/load';
         await agent.request('session/load', { sessionId: known, cwd, mcpServers });
         this.#isLoading = false;
         return this.#keep({ canLoad });
       }
+      this.#asked = 'session/new';
       const { sessionId } = await agent.request('session/new', { cwd, mcpServers });
       this.#keep({ session: sessionId, canLoad });
     };
-    const late = AbortSignal.timeout(openMs);
+    const late = AbortSignal.timeout(beginMs);
     const signal = AbortSignal.any([this.#turn.signal, late]);
     try {
       const opened = await unlessStopped(opening, signal);
@@ -106,8 +112,13 @@ export class AcpConversation implements Disposable {
     }
     if (stopReason(this.#turn.signal) === 'host-ends') throw cancelled('The turn', this.#turn.signal.reason);
     await this.#kill();
-    if (!this.#turn.signal.aborted)
-      throw unavailable(`It was not ready for a prompt within ${openMs / 1000} s.`);
+    if (!this.#turn.signal.aborted) {
+      const { closed } = this.#connection;
+      await unlessStopped(() => closed, AbortSignal.timeout(lastWordsMs)).catch(() => {});
+      const { words } = this.#stream;
+      const wrote = words === '' ? 'It wrote nothing else.' : `It wrote: ${words}`;
+      throw unavailable(`It did not answer ${this.#asked} within ${beginMs / 1000} s. ${wrote}`);
+    }
     throw cancelled('The turn', this.#turn.signal.reason);
   }
 
@@ -121,15 +132,15 @@ export class AcpConversation implements Disposable {
       const answer = await unlessStopped(() => asking, signal);
       if (answer === 'stopped') return await this.#stop(asking, sessionId);
       const { text } = this.#state;
-      this.#keep({ prompt: null, asked: [], calls: {}, text: '' }, usageOf(answer.value, this.#name));
+      this.#keepLast({ prompt: null, asked: [], calls: {}, text: '' }, usageOf(answer.value, this.#name));
       return endOf(answer.value, text);
     } catch (error) {
       if (signal.aborted) throw error;
       if (this.#stream.end !== undefined) {
-        this.#turn.keep([], withoutProgram(this.#state));
+        this.#turn.keepLast([], withoutProgram(this.#state));
         throw this.#stream.end;
       }
-      this.#keep({ prompt: null, asked: [], calls: {}, text: '' });
+      this.#keepLast({ prompt: null, asked: [], calls: {}, text: '' });
       throw new GeodeError('agent_failed', reasonOf(error), { cause: error });
     }
   }
@@ -192,9 +203,17 @@ export class AcpConversation implements Disposable {
   }
 
   #keep(change: Partial<AcpState>, happenings: readonly DriverHappening[] = []): void {
+    this.#turn.keep(happenings, this.#changed(change));
+  }
+
+  #keepLast(change: Partial<AcpState>, happenings: readonly DriverHappening[] = []): void {
+    this.#turn.keepLast(happenings, this.#changed(change));
+  }
+
+  #changed(change: Partial<AcpState>): AcpState {
     const process = { id: this.#process.id, offset: this.#stream.offset };
     this.#state = { ...this.#state, ...change, process };
-    this.#turn.keep(happenings, this.#state);
+    return this.#state;
   }
 }
 

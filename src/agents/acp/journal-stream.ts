@@ -2,9 +2,10 @@ import { setImmediate } from 'node:timers/promises';
 import type { AnyMessage, JsonRpcId, Stream } from '@agentclientprotocol/sdk';
 import { z } from 'zod';
 import { GeodeError } from '../../core/errors.ts';
+import type { Limits } from '../../core/limits.ts';
 import type { Process } from '../../core/process.ts';
 import { endedEarly } from '../programs/ended-early.ts';
-import { journalLines, type LineEvent } from '../programs/journal-lines.ts';
+import { type ExitEvent, journalLines, type LineEvent } from '../programs/journal-lines.ts';
 
 const id = z.union([z.string(), z.number(), z.null()]);
 const version = { jsonrpc: z.literal('2.0') };
@@ -19,6 +20,8 @@ const incoming = z.union([
   z.object({ ...version, id, result: z.unknown() }),
 ]);
 
+const mostWords = 1000;
+
 interface Listener {
   /** Before a request goes out. Gives the id of one that the agent has already, from an earlier host. */
   sending(method: string, id: JsonRpcId): JsonRpcId | undefined;
@@ -26,6 +29,8 @@ interface Listener {
   sent(): void;
   /** An answer to a request of the agent has gone out. */
   answered(id: JsonRpcId): void;
+  /** Of the sandbox of the agent. */
+  readonly limits: Limits;
   /** Nobody is to hear anything more of this host. */
   isSilent(): boolean;
 }
@@ -47,6 +52,7 @@ export class JournalStream implements Stream {
   readonly #again: AnyMessage[];
   #offset: number;
   #end: GeodeError | undefined;
+  #words = '';
 
   constructor(process: Process, offset: number, again: readonly AnyMessage[], listener: Listener) {
     this.#process = process;
@@ -67,6 +73,11 @@ export class JournalStream implements Stream {
     return this.#end;
   }
 
+  /** What the program wrote that is no message; with its stderr once it has ended. */
+  get words(): string {
+    return this.#words.trim().slice(-mostWords);
+  }
+
   close(): void {
     void this.#lines.return(undefined).catch(() => {});
   }
@@ -80,11 +91,15 @@ export class JournalStream implements Stream {
       const step = await this.#lines.next();
       const event: LineEvent | undefined = step.done ? undefined : step.value;
       if (event === undefined || event.type === 'exit') {
-        this.#end = endOf(event);
+        this.#words = `${this.#words}\n${event?.stderr ?? ''}`.trim();
+        this.#end = endOf(event, this.#listener.limits);
         return to.error(this.#end);
       }
       const message = event.type === 'line' ? this.#messageOf(event.text) : undefined;
-      if (event.type === 'line') this.#offset = event.end;
+      if (event.type === 'line') {
+        this.#offset = event.end;
+        if (message === undefined) this.#words = `${this.#words}\n${event.text}`.slice(-mostWords);
+      }
       if (message !== undefined) return to.enqueue(message);
     }
   }
@@ -120,7 +135,7 @@ function jsonOf(text: string): unknown {
   }
 }
 
-function endOf(exit: Extract<LineEvent, { type: 'exit' }> | undefined): GeodeError {
+function endOf(exit: ExitEvent | undefined, limits: Limits): GeodeError {
   if (exit === undefined) return new GeodeError('agent_failed', 'The agent ended without an answer.');
-  return endedEarly('The agent', exit.signal ?? `exit code ${exit.exitCode}`, exit.stderr);
+  return endedEarly('The agent', exit, limits);
 }

@@ -1,5 +1,6 @@
 import type { UnaskedPermission } from '../../core/agent.ts';
 import { GeodeError, isGeodeError } from '../../core/errors.ts';
+import type { Limits } from '../../core/limits.ts';
 import type { PersistentSandbox, UserSandboxes } from '../../core/persistent.ts';
 import type { PriceTable } from '../../core/prices.ts';
 import type { Process } from '../../core/process.ts';
@@ -30,6 +31,8 @@ export interface ClaudeOptions {
   readonly idleMs: number;
   readonly prices: PriceTable;
   readonly tools?: ToolSessions | undefined;
+  /** Of new sandboxes. */
+  readonly limits?: Limits | undefined;
 }
 
 const mountTarget = '/opt/geode/claude';
@@ -78,7 +81,7 @@ export function claudeDriver(options: ClaudeOptions): AgentDriver {
 }
 
 function openSandbox(
-  { folder, skills, upstream }: ClaudeOptions,
+  { folder, skills, upstream, limits }: ClaudeOptions,
   sandboxes: UserSandboxes,
   chat: string,
   signal: AbortSignal | undefined,
@@ -88,7 +91,7 @@ function openSandbox(
     ...(folder === undefined ? [] : [{ source: folder, target: mountTarget }]),
     ...(skills === undefined ? [] : [{ source: skills, target: skillsTarget }]),
   ];
-  return openBound(sandboxes, chat, { binding, mounts, signal });
+  return openBound(sandboxes, chat, { binding, mounts, limits, signal });
 }
 
 interface Reached {

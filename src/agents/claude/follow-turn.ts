@@ -5,7 +5,7 @@ import { costOf, type PriceTable } from '../../core/prices.ts';
 import type { Process } from '../../core/process.ts';
 import { type DriverHappening, type DriverTurn, stopReason, type TurnEnd } from '../driver.ts';
 import { endedEarly } from '../programs/ended-early.ts';
-import { journalLines, type LineEvent } from '../programs/journal-lines.ts';
+import { type ExitEvent, journalLines, type LineEvent } from '../programs/journal-lines.ts';
 import { nextUnlessStopped } from '../programs/unless-stopped.ts';
 import { claudeAct } from './claude-acts.ts';
 import {
@@ -75,7 +75,7 @@ class TurnReader {
     const happenings = this.#happeningsOf(line);
     this.#state = this.#after(line, event.end);
     if (line.type === 'result') {
-      this.#turn.keep(happenings, this.#state);
+      this.#turn.keepLast(happenings, this.#state);
       return endOf(line);
     }
     if (happenings.length > 0 || line.type === 'control_request') this.#turn.keep(happenings, this.#state);
@@ -103,7 +103,7 @@ class TurnReader {
       // It ended, or said that it was interrupted: both are what is wanted.
     }
     await this.#process.kill().catch(() => {});
-    this.#turn.keep([], { ...this.#state, process: null, calls: {}, asked: [] });
+    this.#turn.keepLast([], { ...this.#state, process: null, calls: {}, asked: [] });
     throw cancelled('The turn', signal.reason);
   }
 
@@ -178,12 +178,12 @@ class TurnReader {
     });
   }
 
-  #ended({ stderr, exitCode, signal }: Extract<LineEvent, { type: 'exit' }>): GeodeError {
-    const how = signal === null ? `exit code ${exitCode}` : signal;
-    const error = endedEarly('Claude Code', how, stderr);
+  #ended(exit: ExitEvent): GeodeError {
+    const { stderr, exitCode } = exit;
+    const error = endedEarly('Claude Code', exit, this.#turn.sandbox.limits);
     const hasFailed = exitCode !== null && exitCode !== 0 && error.code === 'agent_failed';
     if (hasFailed && this.#cannotResume()) return this.#gone(stderr.slice(-1000));
-    this.#turn.keep([], { ...this.#state, process: null, calls: {}, asked: [] });
+    this.#turn.keepLast([], { ...this.#state, process: null, calls: {}, asked: [] });
     return error;
   }
 
@@ -195,7 +195,7 @@ class TurnReader {
   /** The next message begins another session. */
   #gone(why: string): GeodeError {
     const anew = { session: randomUUID(), isBegun: false, process: null, calls: {}, asked: [] };
-    this.#turn.keep([], { ...this.#state, ...anew });
+    this.#turn.keepLast([], { ...this.#state, ...anew });
     return new GeodeError('agent_failed', `Claude Code cannot go on with its session: ${why}`, {
       hint: 'Its session in the workspace is gone or cannot be read. The next message begins a new one.',
     });

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { cancelled } from '../../core/cancel.ts';
 import { GeodeError, isGeodeError } from '../../core/errors.ts';
+import type { Limits } from '../../core/limits.ts';
 import type { PersistentSandbox } from '../../core/persistent.ts';
 import { costOf, noUsage, type PriceTable, type TokenUsage } from '../../core/prices.ts';
 import type { Command, Process } from '../../core/process.ts';
@@ -22,6 +23,8 @@ export interface CodexOptions {
   readonly model: string;
   readonly prices: PriceTable;
   readonly tools?: ToolSessions | undefined;
+  /** Of new sandboxes. */
+  readonly limits?: Limits | undefined;
 }
 
 const mountTarget = '/opt/geode/codex';
@@ -51,6 +54,7 @@ export function codexDriver(options: CodexOptions): AgentDriver {
       openBound(sandboxes, chat, {
         binding: { name: 'openai', ...(upstream !== undefined && { upstream }) },
         mounts: folder === undefined ? [] : [{ source: folder, target: mountTarget }],
+        limits: options.limits,
         signal,
       }),
     async turn(turn) {
@@ -184,8 +188,7 @@ async function follow(
       }
       if (step.done) throw new GeodeError('agent_failed', 'Codex ended without an answer.');
       const event: LineEvent = step.value;
-      if (event.type === 'exit')
-        throw endedEarly('Codex', event.signal ?? `exit code ${event.exitCode}`, event.stderr);
+      if (event.type === 'exit') throw endedEarly('Codex', event, turn.sandbox.limits);
       const line = event.type === 'line' ? parseCodexLine(event.text) : undefined;
       if (line === undefined || event.type !== 'line') continue;
       state = { ...state, process: { id: process.id, offset: event.end, turn: turn.turn } };
@@ -198,7 +201,7 @@ async function follow(
         const used = usageOf(line);
         const spent = difference(used, state.used);
         state = { ...state, used };
-        turn.keep([{ type: 'usage', model, usage: spent, cost: costOf(model, spent, prices) }], state);
+        turn.keepLast([{ type: 'usage', model, usage: spent, cost: costOf(model, spent, prices) }], state);
         return { outcome: 'done', text: state.text };
       } else {
         const happenings = happeningsOf(line);

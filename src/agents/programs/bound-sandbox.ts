@@ -1,5 +1,6 @@
 import type { BindingSpec, EgressSpec } from '../../core/egress.ts';
 import { isGeodeError } from '../../core/errors.ts';
+import type { Limits } from '../../core/limits.ts';
 import type { PersistentSandbox, PersistentSpec, UserSandboxes } from '../../core/persistent.ts';
 import type { Mount } from '../../core/sandbox.ts';
 
@@ -8,6 +9,8 @@ interface Needs {
   readonly binding: BindingSpec;
   /** Of the agent's program and what belongs to it; only a new sandbox can have them. */
   readonly mounts?: readonly Mount[];
+  /** Of a new sandbox, where its runtime can hold them. */
+  readonly limits?: Limits | undefined;
   /** What a new sandbox shall be besides. */
   readonly spec?: PersistentSpec;
   readonly signal: AbortSignal | undefined;
@@ -17,7 +20,7 @@ interface Needs {
 export async function openBound(
   sandboxes: UserSandboxes,
   chat: string,
-  { binding, mounts, spec = {}, signal }: Needs,
+  { binding, mounts, limits, spec = {}, signal }: Needs,
 ): Promise<PersistentSandbox> {
   const withBinding = (before: EgressSpec | undefined): EgressSpec => ({
     policy: before?.policy ?? { mode: 'allow-list', allow: [], deny: [] },
@@ -35,6 +38,13 @@ export async function openBound(
   } catch (error) {
     if (!isGeodeError(error, 'sandbox_not_found')) throw error;
     const made = { ...spec, ...(mounts && { mounts }), egress: withBinding(undefined) };
-    return await sandboxes.getOrCreate(chat, made, { signal });
+    if (limits === undefined) return await sandboxes.getOrCreate(chat, made, { signal });
+    try {
+      return await sandboxes.getOrCreate(chat, { ...made, limits }, { signal });
+    } catch (unheld) {
+      // They are a default: a runtime that cannot hold them gives what it can.
+      if (!isGeodeError(unheld, 'cannot_enforce')) throw unheld;
+      return await sandboxes.getOrCreate(chat, made, { signal });
+    }
   }
 }

@@ -1,14 +1,30 @@
 import { GeodeError } from '../../core/errors.ts';
+import type { Limits } from '../../core/limits.ts';
+import type { ExitEvent } from './journal-lines.ts';
 
 /** What programs say of an option that they do not know: theirs is another version than the one that Geode speaks to. */
 const unknownOption = /unknown option|unexpected argument|unrecognized (option|argument)|unknown argument/i;
 
 /** The error for a program of an agent that ended before it answered, with its own words. */
-export function endedEarly(program: string, how: string, stderr: string): GeodeError {
+export function endedEarly(
+  program: string,
+  { signal, exitCode, oomKilled, stderr }: ExitEvent,
+  { memoryBytes }: Limits,
+): GeodeError {
   const words = stderr.slice(-1000).trim();
-  if (!unknownOption.test(words))
-    return new GeodeError('agent_failed', `${program} ended (${how}) without an answer: ${words}`);
-  return new GeodeError('agent_unavailable', `${program} is of a version that is not supported: ${words}`, {
-    hint: 'Use the version of the image for agents: build it with `geode image build agent`, or install what images/agent/package.json names, and begin in a new chat.',
+  if (oomKilled) return outOfMemory(program, memoryBytes ?? null);
+  if (unknownOption.test(words))
+    return new GeodeError('agent_unavailable', `${program} is of a version that is not supported: ${words}`, {
+      hint: 'Use the version of the image for agents: build it with `geode image build agent`, or install what images/agent/package.json names, and begin in a new chat.',
+    });
+  const how = signal ?? `exit code ${exitCode}`;
+  return new GeodeError('agent_failed', `${program} ended (${how}) without an answer: ${words}`);
+}
+
+/** A command of the agent's may have taken the memory, too. */
+function outOfMemory(program: string, memoryBytes: number | null): GeodeError {
+  const limit = memoryBytes === null ? '' : ` (limit ${Math.round(memoryBytes / 1024 ** 2)} MB)`;
+  return new GeodeError('agent_failed', `${program} ended: its sandbox is out of memory${limit}.`, {
+    hint: 'Raise it with `agents.memory` in the config, and begin in a new chat: a sandbox keeps the limit that it was made with.',
   });
 }

@@ -6,11 +6,13 @@ interface JournalLine {
   readonly end: number;
 }
 
+export type ExitEvent = { readonly type: 'exit'; readonly stderr: string } & ExitFacts;
+
 export type LineEvent =
   | ({ readonly type: 'line' } & JournalLine)
   /** Something of its output is lost: a line may be missing. */
   | { readonly type: 'lost' }
-  | ({ readonly type: 'exit'; readonly stderr: string } & ExitFacts);
+  | ExitEvent;
 
 const mostLine = 64 * 1024 ** 2;
 const mostStderr = 4_000;

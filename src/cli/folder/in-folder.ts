@@ -26,8 +26,12 @@ export async function inFolder(
     recordFile: recordFile(stateDir, text(values, 'user') ?? localUser, chat),
   };
   const place = sandboxes.of(chat);
-  const into = await syncFolder(place, shared, { signal });
-  tell(into, context);
+  const reported = new Set<string>();
+  const onOut = (out: Omit<Synced, 'sent'>) => {
+    for (const line of linesOf(out, context)) if (!reported.has(line)) err(line);
+    for (const line of linesOf({ ...out, brought: [] }, context)) reported.add(line);
+  };
+  const into = await syncFolder(place, shared, { onOut, signal });
   err(
     `${printableLine(folder)}: Claude Code works on a copy in the chat ${chat}; ${into.sent} files went in`,
   );
@@ -35,7 +39,7 @@ export async function inFolder(
     return await work(chat);
   } finally {
     // Also after Ctrl-C, which has fired the signal.
-    tell(await syncFolder(place, shared), context);
+    await syncFolder(place, shared, { onOut });
   }
 }
 
@@ -45,8 +49,11 @@ const sayings = {
   beside: "changed on both sides; the agent's is in",
 };
 
-function tell({ brought, left }: Synced, { err, paint }: CliContext): void {
-  for (const { path, how } of brought)
-    err(paint('yellow', `${sayings[how]} ${printableLine(how === 'beside' ? path + besideEnding : path)}`));
-  for (const { path, why } of left) err(`left in the sandbox: ${printableLine(path)}: ${why}`);
+function linesOf({ brought, left }: Omit<Synced, 'sent'>, { paint }: CliContext): readonly string[] {
+  return [
+    ...brought.map(({ path, how }) =>
+      paint('yellow', `${sayings[how]} ${printableLine(how === 'beside' ? path + besideEnding : path)}`),
+    ),
+    ...left.map(({ path, why }) => `${printableLine(path)} ${printableLine(why)}: not brought back`),
+  ];
 }

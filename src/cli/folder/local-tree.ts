@@ -2,12 +2,19 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { lstat, readdir, readlink, realpath } from 'node:fs/promises';
-import { dirname, join, posix, sep } from 'node:path';
+import { join, posix, sep } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { GeodeError } from '../../core/errors.ts';
 
 /** By path with `/`: what identifies the content of a file, or the target of a link. */
 export type Tree = ReadonlyMap<string, string>;
+
+/** Files on their way into the folder, and those that they replace, until all are there. */
+const staging = /^\.geode-[0-9a-f]{12}\.partial$/;
+
+export function isStaging(path: string): boolean {
+  return staging.test(path);
+}
 
 /** Where the agent keeps its sessions in the workspace. */
 const ownFolder = '.geode';
@@ -39,7 +46,7 @@ export async function readTree(folder: string): Promise<Tree> {
   const walk = async (below: string): Promise<void> => {
     for (const entry of await readdir(join(folder, below), { withFileTypes: true })) {
       const path = posix.join(below, entry.name);
-      if (isKept(path)) continue;
+      if (isKept(path) || isStaging(path)) continue;
       if (entry.isDirectory()) {
         await walk(path);
         continue;
@@ -82,19 +89,47 @@ export function isKept(path: string): boolean {
   return parts[0] === ownFolder || parts.includes('.git') || parts.includes('git~1');
 }
 
-/** A path that stays in the folder whatever links are in it. */
-export async function isInside(folder: string, path: string): Promise<boolean> {
+/** A path that stays in the folder whatever links are in it. What is about to go is not in the way. */
+export async function isInside(
+  folder: string,
+  path: string,
+  isGoing: ReadonlySet<string> = new Set(),
+): Promise<boolean> {
   if (path === '' || path.includes('\0') || posix.isAbsolute(path) || posix.normalize(path) !== path)
     return false;
   if (path.split('/').includes('..')) return false;
-  for (let above = dirname(path); above !== '.'; above = dirname(above)) {
+  for (const above of foldersAbove(path)) {
     const facts = await lstat(join(folder, above)).catch(() => undefined);
-    if (facts !== undefined && !facts.isDirectory()) return false;
+    if (facts !== undefined && !facts.isDirectory() && !isGoing.has(above)) return false;
   }
   return true;
 }
 
-/** A link that leads to something in the same folder. */
+/** The folders that a path is in, the nearest first. */
+export function foldersAbove(path: string): readonly string[] {
+  const above = posix.dirname(path);
+  return above === '.' ? [] : [above, ...foldersAbove(above)];
+}
+
+/** Steps up are counted from where the link is, so that none may come behind a name: that may be a link itself. */
 export function isInnerLink(path: string, target: string): boolean {
-  return !posix.isAbsolute(target) && !posix.join(posix.dirname(path), target).startsWith('..');
+  if (target === '' || target.includes('\0') || posix.isAbsolute(target)) return false;
+  const parts = target.split('/').filter((part) => part !== '' && part !== '.');
+  const ups = parts.findIndex((part) => part !== '..');
+  const names = ups < 0 ? [] : parts.slice(ups);
+  return !names.includes('..') && parts.length - names.length <= foldersAbove(path).length;
+}
+
+/** An inner link that also leads through no link of the person's own out of the folder. */
+export async function isLinkWithin(folder: string, path: string, target: string): Promise<boolean> {
+  if (!isInnerLink(path, target)) return false;
+  const end = posix.join(posix.dirname(path), target);
+  for (const place of [end, ...foldersAbove(end)]) {
+    const real = await realpath(join(folder, place)).catch(() => undefined);
+    if (real === undefined) {
+      const facts = await lstat(join(folder, place)).catch(() => undefined);
+      if (facts?.isSymbolicLink()) return false;
+    } else return real === folder || real.startsWith(`${folder}${sep}`);
+  }
+  return true;
 }

@@ -3,24 +3,26 @@
  * the folder itself, and what it changed comes back file by file, after a look at where it would go.
  */
 import { randomBytes } from 'node:crypto';
-import { chmod, lstat, mkdir, rename, rm, rmdir, symlink } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { chmod, mkdir, readdir, rm, symlink } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { RemoteSandbox } from '../../client/sandbox.ts';
 import type { Cancel } from '../../core/cancel.ts';
-import { isGeodeError, reasonOf } from '../../core/errors.ts';
+import { GeodeError, isGeodeError, reasonOf } from '../../core/errors.ts';
 import type { Change } from '../../core/snapshots.ts';
 import { packFolder } from '../../link/archive.ts';
+import { applyPlan, type Brought, type Staged } from './apply-plan.ts';
 import { type FolderRecord, readRecord, writeRecord } from './folder-record.ts';
 import {
-  besideEnding,
+  foldersAbove,
   isInnerLink,
-  isInside,
   isKept,
+  isLinkWithin,
+  isStaging,
   linkTarget,
-  markOf,
   readTree,
   type Tree,
 } from './local-tree.ts';
+import { type Left, planChanges } from './plan-changes.ts';
 
 type Place = Pick<RemoteSandbox, 'files' | 'snapshots'>;
 
@@ -34,29 +36,44 @@ export interface SharedFolder {
 
 export interface Synced {
   /** What came out of the sandbox. */
-  readonly brought: readonly { readonly path: string; readonly how: 'written' | 'removed' | 'beside' }[];
+  readonly brought: readonly Brought[];
   /** What stayed in the sandbox, and why. */
-  readonly left: readonly { readonly path: string; readonly why: string }[];
+  readonly left: readonly Left[];
   /** How many files went in. */
   readonly sent: number;
 }
 
-/** First what the agent changed comes out, then what changed here goes in. Interrupted, it is completed by the next. */
-export async function syncFolder(place: Place, shared: SharedFolder, cancel: Cancel = {}): Promise<Synced> {
+/**
+ * First what the agent changed comes out, then what changed here goes in. Interrupted, it is completed by the next.
+ * `onOut` has what came out as soon as it is there, also when the way in fails then.
+ */
+export async function syncFolder(
+  place: Place,
+  shared: SharedFolder,
+  { onOut, ...cancel }: { readonly onOut?: (out: Omit<Synced, 'sent'>) => void } & Cancel = {},
+): Promise<Synced> {
   const { folder, sandboxId: sandbox, recordFile } = shared;
   const { snapshots } = place;
   const before = await readRecord(recordFile, { folder, sandbox });
   const met = await takeSnapshot(snapshots, cancel);
   const out = before === undefined ? nothing : await bringOut(place, shared, before, met, cancel);
+  const { brought, left } = out;
+  onOut?.({ brought, left });
   const files = await sharedTree(folder);
-  const sent = await sendIn(place, folder, before?.files, files, cancel);
+  // Below something of the agent's that stays in the sandbox nothing can be written there.
+  const stays = new Set(left.map(({ path }) => path));
+  const isBlocked = (path: string) => [path, ...foldersAbove(path)].some((each) => stays.has(each));
+  const sent = await sendIn(place, folder, { was: before?.files, now: files, isBlocked }, cancel);
   const snapshot = sent.size === 0 ? met : await takeSnapshot(snapshots, cancel);
   const between = sent.size === 0 ? [] : await changesBetween(snapshots, met, snapshot, cancel);
-  const missed = between.filter(({ path }) => !sent.has(path));
-  await writeRecord(recordFile, { folder, sandbox, snapshot, missed, files });
+  const missed = [...out.missed, ...between.filter(({ path }) => !sent.has(path))];
+  const same = [...files].filter(([path]) => !isBlocked(path));
+  const blocked = [...(before?.files ?? [])].filter(([path]) => isBlocked(path));
+  const equal = new Map([...same, ...blocked]);
+  await writeRecord(recordFile, { folder, sandbox, snapshot, missed, files: equal });
   for (const old of [before?.snapshot, met])
     if (old !== undefined && old !== snapshot) await snapshots.remove(old, cancel);
-  return { ...out, sent: sent.size };
+  return { brought, left, sent: sent.size };
 }
 
 /** Links that lead out of the folder are not shared: they would lead elsewhere in the sandbox. */
@@ -83,115 +100,119 @@ async function changesBetween(
   return changes;
 }
 
-const nothing = { brought: [], left: [] } as const;
+const nothing: Out = { brought: [], left: [], missed: [] };
 
+interface Out {
+  readonly brought: Synced['brought'];
+  readonly left: Synced['left'];
+  readonly missed: readonly Change[];
+}
+
+/** Everything is planned and copied out of the sandbox before the first file of the folder is touched. */
 async function bringOut(
   place: Place,
   shared: SharedFolder,
   before: FolderRecord,
   to: string,
   cancel: Cancel,
-): Promise<Pick<Synced, 'brought' | 'left'>> {
-  const brought: Synced['brought'][number][] = [];
-  const left: Synced['left'][number][] = [];
+): Promise<Out> {
+  const { folder } = shared;
+  await removeLeftovers(folder);
   const since = await changesBetween(place.snapshots, before.snapshot, to, cancel);
   const changes = [...new Map([...before.missed, ...since].map((each) => [each.path, each])).values()];
-  // What is gone first, and the deepest of it: a folder may have come to stand where a file was, or the other way.
-  const gone = changes.filter(({ after }) => after === undefined || after.type === 'directory').toReversed();
-  for (const { path } of gone) {
-    if (before.files.get(path) === undefined || !(await isInside(shared.folder, path))) continue;
-    if ((await markOf(join(shared.folder, path))) !== before.files.get(path)) continue;
-    await rm(join(shared.folder, path));
-    await removeEmpty(shared.folder, dirname(path));
-    brought.push({ path, how: 'removed' });
-  }
-  for (const change of changes) {
-    const { path, after } = change;
-    if (after === undefined || after.type === 'directory') continue;
-    const how = await bringOne(place, shared, before, change, cancel);
-    if (how === 'written' || how === 'beside') brought.push({ path, how });
-    else if (how !== 'same') left.push({ path, why: how.why });
-  }
-  return { brought, left };
-}
-
-const outerLink = 'it is a link that leads out of the folder';
-/** Of one file, which does not keep the others from coming out. */
-const refusals = ['too_large', 'not_a_file', 'file_refused'] as const;
-
-type Brought = 'written' | 'beside' | 'same' | { readonly why: string };
-
-async function bringOne(
-  { files }: Place,
-  { folder, umask }: SharedFolder,
-  before: FolderRecord,
-  { path, pathBase64, after }: Change,
-  cancel: Cancel,
-): Promise<Brought> {
-  if (pathBase64 !== undefined) return { why: 'its name is not UTF-8' };
-  if (!(await isInside(folder, path))) return { why: 'a link or a file is in its way' };
-  const local = join(folder, path);
-  const partial = join(folder, `.geode-${randomBytes(6).toString('hex')}.partial`);
+  const plan = await planChanges(changes, {
+    folder,
+    was: before.files,
+    targetOf: async (path) => (await statOf(place, path, cancel))?.target ?? null,
+  });
+  if (plan.removals.length === 0 && plan.writes.length === 0) return { brought: [], ...plan };
+  const staging = join(folder, `.geode-${randomBytes(6).toString('hex')}.partial`);
+  await mkdir(staging, { mode: 0o700 });
   try {
-    if (after?.type === 'symlink') {
-      const { target } = await files.stat(path, { follow: false, ...cancel });
-      if (target === null || !isInnerLink(path, target)) return { why: outerLink };
-      await symlink(target, partial);
-    } else if (after?.type === 'file') {
-      const mode = after.mode & 0o777 & ~umask;
-      await files.save(path, partial, { mode, ...cancel });
-      await chmod(partial, mode);
-    } else return { why: 'it is neither a file nor a link' };
-    const [theirs, ours, was] = [await markOf(partial), await markOf(local), before.files.get(path)];
-    if (theirs === ours) return await alike(local, partial);
-    if (theirs === was) return 'same';
-    if ((await lstat(local).catch(() => undefined))?.isDirectory())
-      return { why: 'a folder is in its place' };
-    await mkdir(dirname(local), { recursive: true });
-    const isChanged = ours !== undefined && ours !== was;
-    await rename(partial, isChanged ? `${local}${besideEnding}` : local);
-    return isChanged ? 'beside' : 'written';
-  } catch (error) {
-    // The agent goes on: what it has taken away since is gone the next time.
-    if (isGeodeError(error, 'file_not_found')) return 'same';
-    if (isGeodeError(error, 'invalid_path')) return { why: outerLink };
-    if (refusals.some((code) => isGeodeError(error, code))) return { why: reasonOf(error) };
-    throw error;
+    const { staged, left } = await stage(place, plan.writes, staging, shared, cancel);
+    const brought = await applyPlan(folder, staging, { ...plan, staged, was: before.files });
+    const again = plan.writes.filter(({ path }) => left.some((each) => each.path === path));
+    return { brought, left: [...plan.left, ...left], missed: [...plan.missed, ...again] };
   } finally {
-    await rm(partial, { force: true });
+    await rm(staging, { recursive: true, force: true });
   }
 }
 
-/** The same content, perhaps with another mode. */
-async function alike(local: string, partial: string): Promise<Brought> {
-  const [ours, theirs] = [await lstat(local), await lstat(partial)];
-  if (!ours.isFile() || ours.mode === theirs.mode) return 'same';
-  await chmod(local, theirs.mode & 0o777);
-  return 'written';
+/** Of a command that was killed: what it had begun is done again. */
+async function removeLeftovers(folder: string): Promise<void> {
+  for (const name of await readdir(folder))
+    if (isStaging(name)) await rm(join(folder, name), { recursive: true, force: true });
 }
 
-async function removeEmpty(folder: string, path: string): Promise<void> {
-  for (let above = path; above !== '.'; above = dirname(above)) {
+/** Undefined for what the agent has taken away since. */
+async function statOf({ files }: Place, path: string, cancel: Cancel) {
+  try {
+    return await files.stat(path, { follow: false, ...cancel });
+  } catch (error) {
+    if (isGeodeError(error, 'file_not_found') || isGeodeError(error, 'invalid_path')) return undefined;
+    throw error;
+  }
+}
+
+/** Of one file, which does not keep the others from coming out. */
+const refusals = ['too_large', 'not_a_file', 'file_refused', 'invalid_path'] as const;
+
+async function stage(
+  place: Place,
+  writes: readonly Change[],
+  staging: string,
+  { folder, umask }: SharedFolder,
+  cancel: Cancel,
+): Promise<{ readonly staged: readonly Staged[]; readonly left: readonly Left[] }> {
+  const staged: Staged[] = [];
+  const left: Left[] = [];
+  for (const { path, after } of writes) {
+    const partial = join(staging, String(staged.length));
     try {
-      await rmdir(join(folder, above));
-    } catch {
-      return;
+      if (after?.type === 'symlink') {
+        const target = (await statOf(place, path, cancel))?.target ?? null;
+        if (target === null) continue;
+        // The agent may go on: it is looked at as it is copied.
+        if (!(await isLinkWithin(folder, path, target))) throw leads(target);
+        await symlink(target, partial);
+      } else {
+        const mode = (after?.mode ?? 0) & 0o777 & ~umask;
+        await place.files.save(path, partial, { mode, ...cancel });
+        await chmod(partial, mode);
+      }
+      staged.push({ path, partial });
+    } catch (error) {
+      // The agent goes on: what it has taken away since is gone the next time.
+      if (isGeodeError(error, 'file_not_found')) continue;
+      if (!refusals.some((code) => isGeodeError(error, code))) throw error;
+      left.push({ path, why: `cannot be copied (${reasonOf(error)})` });
     }
   }
+  return { staged, left };
+}
+
+function leads(target: string): GeodeError {
+  return new GeodeError('file_refused', `it is a link to ${target}`);
+}
+
+interface Trees {
+  /** Undefined before the first copy. */
+  readonly was: Tree | undefined;
+  readonly now: Tree;
+  isBlocked(path: string): boolean;
 }
 
 /** What changed here since; everything, `.git` too, where nothing was there before. Gives the paths of the files. */
 async function sendIn(
   { files }: Place,
   folder: string,
-  was: Tree | undefined,
-  now: Tree,
+  { was, now, isBlocked }: Trees,
   cancel: Cancel,
 ): Promise<ReadonlySet<string>> {
   const changed = [...now.keys()].filter(
-    (path) => !isOuterLink(now, path) && was?.get(path) !== now.get(path),
+    (path) => !isOuterLink(now, path) && was?.get(path) !== now.get(path) && !isBlocked(path),
   );
-  const gone = [...(was?.keys() ?? [])].filter((path) => !now.has(path));
+  const gone = [...(was?.keys() ?? [])].filter((path) => !now.has(path) && !isBlocked(path));
   for (const path of gone) await files.remove(path, cancel);
   if (changed.length === 0 && was !== undefined) return new Set(gone);
   const wanted = new Set(changed.flatMap((path) => [path, ...foldersAbove(path)]));
@@ -204,9 +225,4 @@ async function sendIn(
 function isOuterLink(tree: Tree, path: string): boolean {
   const target = linkTarget(tree.get(path));
   return target !== undefined && !isInnerLink(path, target);
-}
-
-function foldersAbove(path: string): readonly string[] {
-  const above = dirname(path);
-  return above === '.' ? [] : [above, ...foldersAbove(above)];
 }
