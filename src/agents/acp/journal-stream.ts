@@ -29,7 +29,7 @@ interface Listener {
   sent(): void;
   /** An answer to a request of the agent has gone out. */
   answered(id: JsonRpcId): void;
-  /** Of the sandbox of the agent. */
+  /** The limits of the agent's sandbox, for the reason of its end. */
   readonly limits: Limits;
   /** Nobody is to hear anything more of this host. */
   isSilent(): boolean;
@@ -73,7 +73,7 @@ export class JournalStream implements Stream {
     return this.#end;
   }
 
-  /** What the program wrote that is no message; with its stderr once it has ended. */
+  /** Output of the program that is not a message, with its stderr once it has ended. */
   get words(): string {
     return this.#words.trim().slice(-mostWords);
   }

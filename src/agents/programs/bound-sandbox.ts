@@ -9,7 +9,7 @@ interface Needs {
   readonly binding: BindingSpec;
   /** Of the agent's program and what belongs to it; only a new sandbox can have them. */
   readonly mounts?: readonly Mount[];
-  /** Of a new sandbox, where its runtime can hold them. */
+  /** Limits of a new sandbox, where its runtime can hold them. */
   readonly limits?: Limits | undefined;
   /** What a new sandbox shall be besides. */
   readonly spec?: PersistentSpec;

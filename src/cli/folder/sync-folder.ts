@@ -138,7 +138,7 @@ async function bringOut(
   }
 }
 
-/** Of a command that was killed: what it had begun is done again. */
+/** Removes the staging folders of commands that were killed: their work is done again. */
 async function removeLeftovers(folder: string): Promise<void> {
   for (const name of await readdir(folder))
     if (isStaging(name)) await rm(join(folder, name), { recursive: true, force: true });
