@@ -178,9 +178,15 @@ export const proofs: Readonly<Record<string, readonly string[]>> = {
     'test/dashboard/sandboxes.test.ts',
   ],
   'CFG-1': ['test/config/config.test.ts', 'test/cli/cli.test.ts'],
-  'CLI-1': ['command-table', 'completion', 'onboard', 'memory-commands', 'sandbox-commands'].map(
-    (name) => `test/cli/${name}.test.ts`,
-  ),
+  'CLI-1': [
+    'command-table',
+    'json',
+    'progress',
+    'completion',
+    'onboard',
+    'memory-commands',
+    'sandbox-commands',
+  ].map((name) => `test/cli/${name}.test.ts`),
   'CLI-2': [
     ...[
       'bubblewrap stops',
@@ -210,7 +216,6 @@ export const proofs: Readonly<Record<string, readonly string[]>> = {
   ],
   'SEC-1': api('auth', 'origin'),
   'SEC-2': [...api('isolation', 'every-route'), 'test/host/isolation.test.ts'],
-  'SEC-3': ['test/package.test.ts'],
   'PKG-1': ['test/package.test.ts', 'test/e2e/start.test.ts'],
   'REL-1': [
     ...sandboxes('crash'),

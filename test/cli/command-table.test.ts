@@ -9,15 +9,9 @@ import { commands } from '../../src/cli/command-list.ts';
 import { overviewHelp } from '../../src/cli/help.ts';
 import { perform } from '../../src/cli/perform.ts';
 import { thisHost } from '../../src/config/host.ts';
+import { linesOfJson, withoutJson } from './without-json.ts';
 
 const cli = fileURLToPath(new URL('../../src/cli/', import.meta.url));
-
-/** Commands whose output has no other form: why --json changes nothing but their errors. */
-const withoutJson: Readonly<Record<string, string>> = {
-  mcp: 'speaks MCP on stdout, which is JSON already',
-  shell: 'is a terminal',
-  'memory export': 'writes a JSON object a line already',
-};
 
 async function typed(command: CliCommand, argv: readonly string[]) {
   const [stdout, stderr] = [new PassThrough(), new PassThrough()];
@@ -86,6 +80,7 @@ describe('CLI-1: the table of commands', () => {
     for (const code of ['0 done', '1 refused', '2 wrong usage', '124', '125', '128+N', '130'])
       expect(overview).toContain(code);
     const names = commands.map(({ name }) => name);
-    expect(Object.keys(withoutJson).filter((name) => !names.includes(name))).toEqual([]);
+    const reasons = [...Object.keys(withoutJson), ...Object.keys(linesOfJson)];
+    expect(reasons.filter((name) => !names.includes(name))).toEqual([]);
   });
 });

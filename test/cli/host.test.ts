@@ -130,7 +130,7 @@ describe.skipIf(!docker.available)('CLI-1: several commands at once on docker', 
   };
 
   it.skipIf(!registry.available)(
-    'RUN-7: who waits for an image sees it pulled, and nobody else',
+    'RUN-7, CLI-1: who waits for an image sees it pulled, with a bar at a terminal, and nobody else',
     async () => {
       await using store = await startRegistry();
       const image = await store.push({ socket }, imageTag('busybox'));
@@ -146,6 +146,16 @@ describe.skipIf(!docker.available)('CLI-1: several commands at once on docker', 
         expect(pulling).toMatchObject({ code: 0, stderr: `pulling ${image}\n` });
         expect(other).toEqual({ code: 0, stdout: '', stderr: '' });
         await home.ok(['sandbox', 'rm', 'pulled']);
+
+        // At a terminal there is a bar, which the next line takes the place of. A host knows the images that it saw.
+        await home.ok(['host', 'stop']);
+        await remove();
+        await using person = home.sit(['sandbox', 'create', '--image', image, 'watched'], { columns: 200 });
+        const code = await person.over;
+        expect(code, person.written()).toBe(0);
+        expect(person.written()).toContain(`\rpulling ${image} `);
+        expect(person.screen()).not.toContain('pulling');
+        await home.ok(['sandbox', 'rm', 'watched']);
       } finally {
         await remove();
       }

@@ -31,6 +31,8 @@ export const replCommand: CliCommand = {
     const runtime = runtimeFrom(context.values);
     const quiet = context.values.quiet === true || context.json;
     const image = text(context.values, 'image');
+    const { streams } = context;
+    const terminal = streams.inputKind() === 'terminal';
     await using host = connectRuns(context);
     await using interpreter = await host.client.contexts.open(language, {
       env: envFrom(context.values, context.host),
@@ -42,13 +44,13 @@ export const replCommand: CliCommand = {
     if (!quiet) {
       const { sandbox, runtime: chosen, grade } = interpreter;
       context.err(`sandbox ${sandbox}: runtime ${chosen}, isolation grade ${grade}`);
-      if (process.stdin.isTTY) context.err(`${language}; Ctrl-C interrupts, Ctrl-D ends`);
+      if (terminal) context.err(`${language}; Ctrl-C interrupts, Ctrl-D ends`);
     }
     return await converse(interpreter, {
-      input: process.stdin,
-      output: process.stdout,
-      errors: process.stderr,
-      terminal: process.stdin.isTTY === true,
+      input: streams.stdin,
+      output: streams.stdout,
+      errors: streams.stderr,
+      terminal,
       json: context.json,
       timeoutMs,
       signal: context.signal,
