@@ -107,6 +107,7 @@ export const proofs: Readonly<Record<string, readonly string[]>> = {
     'test/egress/walls.test.ts',
     'test/egress/policy.test.ts',
     'test/egress/paths.test.ts',
+    'test/egress/operator-deny.test.ts',
     'test/egress/commands.test.ts',
   ],
   'NET-2': ['test/egress/walls.test.ts', 'test/egress/attacks.test.ts', 'test/egress/framing.test.ts'],

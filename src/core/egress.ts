@@ -154,6 +154,12 @@ export interface EgressSpec {
   readonly bindings: readonly BindingSpec[];
 }
 
+/** What may be reached where no one named a policy. */
+export const reachesNothing: EgressSpec = {
+  policy: { mode: 'deny-all', allow: [], deny: [] },
+  bindings: [],
+};
+
 /** The owner of the sandbox and its name for people. Without a chat it is a run or a single command. */
 export interface EgressOwner {
   readonly sandboxId: string;
@@ -176,6 +182,8 @@ export interface OpenHatch extends Disposable {
 export interface Egress {
   /** For sandboxes and runs of this user that name nothing; undefined: they may reach nothing. */
   initial(user: string): EgressSpec | undefined;
+  /** Denies what the operator denies to everyone, too. */
+  bounded(spec: EgressSpec): EgressSpec;
   open(
     sandbox: Pick<Sandbox, 'runtime' | 'hatch'>,
     owner: EgressOwner,

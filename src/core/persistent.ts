@@ -73,12 +73,12 @@ export interface UserSandboxes {
   /** Network policy; undefined: nothing is allowed. */
   egress(chat: string): Promise<EgressSpec | undefined>;
   /**
-   * Takes effect at once in one that runs; no other change comes in between. Commands that run already see new doors
-   * only if they know of them.
+   * Takes effect at once in one that runs; no other change comes in between. Where there was no policy, the change
+   * begins with one that denies everything. Commands that run already see new doors only if they know of them.
    */
   changeEgress(
     chat: string,
-    change: (before: EgressSpec | undefined) => EgressSpec,
+    change: (before: EgressSpec) => EgressSpec,
     options?: Cancel,
   ): Promise<EgressSpec>;
   /** Journals of its processes, whether or not it runs. */

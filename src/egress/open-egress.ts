@@ -27,6 +27,7 @@ import { Learned, type Seen, smallestPolicy } from './learned.ts';
 import { checkSpec, openHatch } from './open-hatch.ts';
 import { personFor } from './person.ts';
 import { type Resolve, systemResolve } from './resolve.ts';
+import { checkPaths } from './rules.ts';
 import { Secrets } from './secrets.ts';
 import { DefaultTable, egressChapter, PolicyTable } from './tables.ts';
 import { type BudgetFacts, type UsageOptions, type UsageRecord, type UsageSum, UsageTable } from './usage.ts';
@@ -146,8 +147,9 @@ export function openEgress(options: EgressOptions): EgressHost {
   /** Rules that the operator denies may be newer than what the user has said. */
   const ownDefault = (user: string) => {
     const own = existsSync(options.ledgerFile) ? tables().defaults.get(user) : undefined;
-    return own && { ...own, policy: alsoDenying(own.policy, denied) };
+    return own && bounded(own);
   };
+  const bounded = (spec: EgressSpec) => ({ ...spec, policy: alsoDenying(spec.policy, denied) });
   return {
     initial: (user) => ownDefault(user) ?? options.initial,
     defaultOf(user) {
@@ -159,9 +161,12 @@ export function openEgress(options: EgressOptions): EgressHost {
       tables().defaults.set(user, spec);
       options.events?.tell(user, { type: 'egress-default', mode: spec?.policy.mode ?? null });
     },
+    bounded,
     denied,
-    check: (user, spec) =>
-      checkSpec(spec, { bindings: { secret: (name, upstream) => secretOf(user, name, upstream) } }),
+    check(user, spec) {
+      checkPaths(spec);
+      return checkSpec(spec, { bindings: { secret: (name, upstream) => secretOf(user, name, upstream) } });
+    },
     open(sandbox, owner, spec, cancel) {
       isClosed = false;
       const { user, sandboxId } = owner;

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
-import { type EgressPolicy, type EgressRule, egressModes } from '../core/egress.ts';
+import { type EgressPolicy, type EgressRule, type EgressSpec, egressModes } from '../core/egress.ts';
 import { GeodeError } from '../core/errors.ts';
 import { closedRangeOf } from './addresses.ts';
 import { hostOf, targetOf } from './host-name.ts';
@@ -55,8 +55,6 @@ export const bindingSpecSchema = z.strictObject({
   inspect: z.boolean().optional(),
 });
 
-export const denyAll: EgressPolicy = { mode: 'deny-all', allow: [], deny: [] };
-
 /** Refuses a policy that could not be held to. */
 export function checkPolicy(given: unknown): EgressPolicy {
   const parsed = policySchema.safeParse(given);
@@ -68,6 +66,16 @@ export function checkPolicy(given: unknown): EgressPolicy {
       throw wrong(`${rule.host} is private: name one host or address, and one port`);
   }
   return policy;
+}
+
+/** Refuses paths that no request has: rules and bindings are judged without the query. */
+export function checkPaths({ policy, bindings }: EgressSpec): void {
+  for (const { paths = [] } of [...policy.allow, ...policy.deny, ...bindings]) paths.forEach(checkPath);
+}
+
+function checkPath(path: string): void {
+  if (/[?#]/.test(path))
+    throw wrong(`The path ${path} has a ? or #, and a rule counts for every query: name the path before it`);
 }
 
 /**
@@ -90,6 +98,7 @@ export function parseRules(word: string): readonly EgressRule[] {
     throw wrong(
       `${text} asks for a method or a path of https, which is encrypted: name the host alone, or let Geode open it with ${inspectPrefix}${text}`,
     );
+  if (path !== undefined) checkPath(path);
   const standard = scheme === 'https' ? 443 : 80;
   return [
     ruleOf(/:\d+$/.test(authority) ? authority : `${authority}:${standard}`, {

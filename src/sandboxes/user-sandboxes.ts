@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Cancel } from '../core/cancel.ts';
+import { reachesNothing } from '../core/egress.ts';
 import { GeodeError } from '../core/errors.ts';
 import type { SandboxStatus, UserSandboxes } from '../core/persistent.ts';
 import { checkAgreement, checkLabels, checkName, checkPersistentSpec, ownerText } from './owner.ts';
@@ -28,7 +29,8 @@ export function userSandboxes(registry: Registry, name: string): UserSandboxes {
     user,
 
     async getOrCreate(chat, asked = {}, cancel = {}) {
-      const spec = checkPersistentSpec(asked);
+      const given = checkPersistentSpec(asked);
+      const spec = given.egress ? { ...given, egress: registry.egress.bounded(given.egress) } : given;
       return inTurn(chat, cancel, async () => {
         const entry = await registry.find(user, chat);
         if (entry === undefined) return registry.create(user, chat, spec, cancel);
@@ -114,7 +116,8 @@ export function userSandboxes(registry: Registry, name: string): UserSandboxes {
     changeEgress: (chat, change, cancel = {}) =>
       inTurn(chat, cancel, async () => {
         const entry = await registry.get(user, chat);
-        const spec = change(registry.egress.remembered(entry.id));
+        const before = registry.egress.remembered(entry.id);
+        const spec = change(before ?? registry.egress.bounded(reachesNothing));
         await registry.setEgress(entry, spec, cancel);
         return spec;
       }),

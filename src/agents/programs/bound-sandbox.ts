@@ -1,4 +1,4 @@
-import type { BindingSpec, EgressSpec } from '../../core/egress.ts';
+import { type BindingSpec, type EgressSpec, reachesNothing } from '../../core/egress.ts';
 import { isGeodeError } from '../../core/errors.ts';
 import type { Limits } from '../../core/limits.ts';
 import type { PersistentSandbox, PersistentSpec, UserSandboxes } from '../../core/persistent.ts';
@@ -22,9 +22,9 @@ export async function openBound(
   chat: string,
   { binding, mounts, limits, spec = {}, signal }: Needs,
 ): Promise<PersistentSandbox> {
-  const withBinding = (before: EgressSpec | undefined): EgressSpec => ({
-    policy: before?.policy ?? { mode: 'allow-list', allow: [], deny: [] },
-    bindings: [...(before?.bindings ?? []).filter(({ name }) => name !== binding.name), binding],
+  const withBinding = ({ policy, bindings }: EgressSpec): EgressSpec => ({
+    policy,
+    bindings: [...bindings.filter(({ name }) => name !== binding.name), binding],
   });
   try {
     const sandbox = await sandboxes.start(chat, { signal });
@@ -37,7 +37,7 @@ export async function openBound(
     return sandbox;
   } catch (error) {
     if (!isGeodeError(error, 'sandbox_not_found')) throw error;
-    const made = { ...spec, ...(mounts && { mounts }), egress: withBinding(undefined) };
+    const made = { ...spec, ...(mounts && { mounts }), egress: withBinding(reachesNothing) };
     if (limits === undefined) return await sandboxes.getOrCreate(chat, made, { signal });
     try {
       return await sandboxes.getOrCreate(chat, { ...made, limits }, { signal });

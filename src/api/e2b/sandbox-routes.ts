@@ -91,8 +91,8 @@ export function sandboxRoutes(door: Hono<ApiEnv>, e2b: E2b, egress: ApiParts['eg
     const words = wordsOf(await bodyOf(context, networkSchema)) ?? { mode: 'deny-all' };
     if (egress === undefined)
       throw new GeodeError('cannot_enforce', 'This server has no way out of a sandbox.');
-    const change = (before: EgressSpec | undefined) => {
-      const next = { ...egressOf(words), bindings: before?.bindings ?? [] };
+    const change = (before: EgressSpec) => {
+      const next = { ...egressOf(words), bindings: before.bindings };
       return changedEgress(context, egress, before, next);
     };
     await context.var.sandboxes.changeEgress(find(context, e2b).id, change, { signal: signalOf(context) });

@@ -9,7 +9,7 @@ import {
 } from '../../../contract/egress.ts';
 import { fromWire } from '../../../contract/names.ts';
 import { chatParams } from '../../../contract/sandboxes.ts';
-import type { EgressPolicy, EgressSpec } from '../../../core/egress.ts';
+import { type EgressPolicy, type EgressSpec, reachesNothing } from '../../../core/egress.ts';
 import { GeodeError } from '../../../core/errors.ts';
 import { allowing, denying } from '../../../egress/change-policy.ts';
 import type { EgressHost } from '../../../egress/open-egress.ts';
@@ -26,7 +26,7 @@ import {
   sandboxRefusals,
   security,
 } from '../../route.ts';
-import { nothing, stateOf } from './state.ts';
+import { stateOf } from './state.ts';
 
 const path = '/api/v1/sandboxes/{chat}/egress';
 const tags = ['egress'];
@@ -40,7 +40,7 @@ export function policyRoutes(host: EgressHost) {
   const change = async (context: Context<ApiEnv>, chat: string, next: (before: EgressSpec) => EgressSpec) => {
     const spec = await context.var.sandboxes.changeEgress(
       chat,
-      (before) => changedEgress(context, host, before, next(before ?? nothing)),
+      (before) => changedEgress(context, host, before, next(before)),
       { signal: signalOf(context) },
     );
     return stateOf(spec);
@@ -180,7 +180,7 @@ export function policyRoutes(host: EgressHost) {
       async (context) => {
         const { chat } = context.req.valid('param');
         const { id } = await context.var.sandboxes.inspect(chat);
-        const { policy, bindings } = (await context.var.sandboxes.egress(chat)) ?? nothing;
+        const { policy, bindings } = (await context.var.sandboxes.egress(chat)) ?? reachesNothing;
         if (policy.mode !== 'learn')
           throw new GeodeError('invalid_input', 'Nothing is learned from this sandbox.', {
             hint: 'geode egress learn CHAT begins it.',

@@ -1,11 +1,7 @@
 import { toWire } from '../../../contract/names.ts';
-import type { EgressSpec } from '../../../core/egress.ts';
-import { denyAll } from '../../../egress/rules.ts';
+import { type EgressSpec, reachesNothing } from '../../../core/egress.ts';
 
-/** What may be reached where nobody said anything. */
-export const nothing: EgressSpec = { policy: denyAll, bindings: [] };
-
-export function stateOf({ policy, bindings }: EgressSpec = nothing) {
+export function stateOf({ policy, bindings }: EgressSpec = reachesNothing) {
   const { bridges = [], ...rest } = policy;
   return toWire({ ...rest, bridges, bindings });
 }

@@ -1,13 +1,10 @@
 import type { RemoteEgressDefault } from '../../../client/egress.ts';
-import type { EgressSpec } from '../../../core/egress.ts';
-import { denyAll } from '../../../egress/rules.ts';
+import { reachesNothing } from '../../../core/egress.ts';
 import { type CliCommand, type CliContext, exitCodes, texts } from '../../command.ts';
 import { egressFrom, egressOptions } from '../../input/egress-options.ts';
 import { wrongUsage } from '../../input/values.ts';
 import { shownEgress } from '../../render/egress.ts';
 import { forUserOption, userClient } from '../../user-client.ts';
-
-const nothing: EgressSpec = { policy: denyAll, bindings: [] };
 
 export const egressDefaultCommand: CliCommand = {
   name: 'egress default',
@@ -38,7 +35,7 @@ export const egressDefaultCommand: CliCommand = {
     if (spec === undefined && texts(values, 'deny').length > 0)
       throw wrongUsage('--deny needs an --allow from which it takes something away');
     const { egress } = userClient(context);
-    const given = values.nothing === true ? nothing : spec;
+    const given = values.nothing === true ? reachesNothing : spec;
     if (values.clear === true) show(await egress.clearDefault({ signal }), context);
     else if (given !== undefined) show(await egress.setDefault(given, { signal }), context);
     else show(await egress.default({ signal }), context);
