@@ -54,9 +54,10 @@ let gateway = await startGateway();
 say('Ann writes to the bot. Nobody knows her yet.');
 annWrites('Hello?');
 const code = /code is `?([A-Z0-9]{8})/.exec(await bot(/code is/))?.[1] ?? '';
-say('Whoever runs the gateway lets her in.');
+say('Whoever runs the gateway lets her in, and what she wrote is answered.');
 await show('chat', 'pair', code, '--as', 'ann');
 await bot(/let in/);
+await bot(/^ready$/);
 
 say('Her agent has a sandbox of its own. What it writes grows in the chat.');
 annWrites('Count the planets in a file.');

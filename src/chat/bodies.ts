@@ -26,6 +26,8 @@ const replySchema = z.object({
   text: z.string(),
   answers: z.number().nullable(),
   isLast: z.boolean(),
+  /** It says why there is no answer. */
+  isFailure: z.boolean().default(false),
   buttons: z.array(z.object({ label: z.string(), value: z.string() })),
   /** A file of the chat's workspace, read when it is sent. */
   file: z.object({ user: z.string(), chat: z.string(), path: z.string() }).nullable(),
@@ -71,6 +73,7 @@ export function newReply(
     address,
     answers: null,
     isLast: false,
+    isFailure: false,
     buttons: [],
     file: null,
     edits: null,

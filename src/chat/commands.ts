@@ -112,7 +112,7 @@ const commands: Readonly<Record<string, Command>> = {
   },
   schedule: {
     usage: '/schedule WHEN: TEXT',
-    help: 'say TEXT at set times: `0 9 * * 1-5`, `every 2h`, `in 20m`, `2027-01-31T09:00`; alone: show them',
+    help: 'say TEXT at set times: `tomorrow 9am`, `every monday at 9`, `every 2h`, `in 20m`, `0 9 * * 1-5`; alone: show them',
     lane: 'chat',
     run: schedule,
   },

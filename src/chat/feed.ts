@@ -69,7 +69,8 @@ function eventOf(entry: LaneEntry): ChatEvent {
       files: files.map(({ name }) => name),
     };
   }
-  const { text, answers, isLast, buttons, file } = replyBody(entry.reply);
+  const { text, answers, isLast, isFailure, buttons, file } = replyBody(entry.reply);
   const { id, state } = entry.reply;
-  return { type: 'reply', seq, at, id, answers, isLast, text, buttons, file: file?.path ?? null, state };
+  const name = file?.path ?? null;
+  return { type: 'reply', seq, at, id, answers, isLast, isFailure, text, buttons, file: name, state };
 }

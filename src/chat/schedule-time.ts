@@ -1,5 +1,6 @@
 import { Cron } from 'croner';
 import { GeodeError } from '../core/errors.ts';
+import { spokenTime } from './spoken-time.ts';
 
 /** When a schedule runs: by cron text in a time zone, every so often, or once. */
 export type ScheduleTime =
@@ -11,9 +12,12 @@ const units: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_
 /** More often would only fill the queue. */
 const leastMs = 10_000;
 
-/** `0 9 * * 1-5 [ZONE]`, `every 2h`, `in 20m`, or a time such as `2027-01-31T09:00`; `invalid_input` for anything else. */
+/**
+ * `0 9 * * 1-5 [ZONE]`, `every 2h`, `in 20m`, `2027-01-31T09:00`, `tomorrow 9am` or `every monday at 9`;
+ * `invalid_input` for anything else.
+ */
 export function parseScheduleTime(text: string, zone: string, now: number): ScheduleTime {
-  const words = text.trim().split(/\s+/);
+  const words = (spokenTime(text, zone, now) ?? text).trim().split(/\s+/);
   const [first = '', second = ''] = words;
   if ((first === 'every' || first === 'in') && words.length === 2) {
     const [, number, unit = ''] = /^(\d{1,6})([smhd])$/.exec(second) ?? [];
@@ -54,6 +58,6 @@ function cron(text: string, zone: string): Cron {
 
 function wrong(text: string, why = 'that is no time'): GeodeError {
   return new GeodeError('invalid_input', `${JSON.stringify(text)}: ${why}.`, {
-    hint: 'Say `0 9 * * 1-5`, `every 2h`, `in 20m` or `2027-01-31T09:00`, with a time zone behind it if need be.',
+    hint: 'Say `tomorrow 9am`, `every monday at 9`, `every 2h`, `in 20m`, `0 9 * * 1-5` or `2027-01-31T09:00`, with a time zone behind it if need be.',
   });
 }

@@ -157,6 +157,7 @@ async function end(
       text: part,
       answers: id,
       isLast: index === texts.length - 1,
+      isFailure: state === 'failed',
       edits: index === 0 ? (draftId ?? null) : null,
     }),
   );

@@ -33,7 +33,7 @@ export async function workOn(scene: WorkScene, claim: Claim, signal: AbortSignal
     scene.parts.log.warn({ err: error, message: claim.message.id }, `A message failed: ${known.message}`);
     await scene.parts.bus.finish(claim, {
       state: 'failed',
-      replies: [answer(target, claim, failureText(known))],
+      replies: [answer(target, claim, failureText(known), true)],
     });
   }
 }
@@ -112,6 +112,12 @@ function targetOf({ channel, address }: MessageBody) {
   return { channel, address, lane: laneOf(channel, address) };
 }
 
-function answer(target: ReturnType<typeof targetOf>, { message }: Claim, text: string): NewReply {
-  return newReply(target, `answer:${message.id}:0`, { text, answers: message.id, isLast: true });
+function answer(
+  target: ReturnType<typeof targetOf>,
+  { message }: Claim,
+  text: string,
+  isFailure = false,
+): NewReply {
+  const key = `answer:${message.id}:0`;
+  return newReply(target, key, { text, answers: message.id, isLast: true, isFailure });
 }

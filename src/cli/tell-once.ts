@@ -34,7 +34,7 @@ export async function tellOnce(
     if (json) out(JSON.stringify(event));
     else if (written === event.text) streams.stdout.write('\n');
     else out(`${written === '' ? '' : '\n'}${printable(event.text)}`);
-    if (event.isLast) return exitCodes.done;
+    if (event.isLast) return event.isFailure ? exitCodes.failed : exitCodes.done;
   }
   return exitCodes.failed;
 }

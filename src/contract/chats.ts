@@ -71,6 +71,7 @@ const keptEvents = [
     ...kept,
     answers: z.int().nullable().describe('The message that it answers.'),
     is_last: z.boolean().describe('Nothing else comes for that message.'),
+    is_failure: z.boolean().describe('It says why there is no answer.'),
     text: z.string(),
     buttons: z.array(z.object({ label: z.string(), value: z.string() })),
     file: z.string().nullable().describe('A file of the workspace that goes with it.'),
@@ -97,7 +98,9 @@ const scheduleFields = {
     .string()
     .min(1)
     .max(200)
-    .describe('`0 9 * * 1-5 Europe/Berlin`, `every 2h`, `in 20m` or `2027-01-31T09:00`.')
+    .describe(
+      '`0 9 * * 1-5 Europe/Berlin`, `every 2h`, `in 20m`, `tomorrow 9am`, `every monday at 9` or `2027-01-31T09:00`.',
+    )
     .meta({ example: 'every 2h' }),
   text: z.string().min(1).max(10_000).describe('What is said to the agent then.'),
 };

@@ -51,6 +51,8 @@ export type ChatEvent =
       readonly answers: number | null;
       /** Nothing else comes for that message. */
       readonly isLast: boolean;
+      /** It says why there is no answer. */
+      readonly isFailure: boolean;
       readonly text: string;
       readonly buttons: readonly Button[];
       readonly file: string | null;

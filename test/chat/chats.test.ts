@@ -300,3 +300,32 @@ it('whoever is let in on a channel sees that chat on the web too, and what they 
   await scene.chats.of('ann').post('test:ann', { text: 'from the web' });
   await expect.poll(() => scene.channel.shown('ann'), soon).toContain('You said from the web');
 });
+
+it('GW-4: /model refuses a name that cannot be asked, and keeps the conversation', async () => {
+  await using scene = await chatScene(echo, {
+    refusedModel: (name) => (name === 'nope/none' ? 'There is no service nope.' : undefined),
+  });
+  const { channel, agents } = scene;
+  await channel.say('ann', '/model nope/none');
+  await expect.poll(() => channel.shown('ann').at(-1), soon).toContain('There is no service nope.');
+  expect(agents.stopped).toEqual([]);
+  await channel.say('ann', 'hello');
+  await expect.poll(() => channel.shown('ann').at(-1), soon).toBe('You said hello');
+  expect(agents.turns[0]?.model).toBeUndefined();
+});
+
+it('GW-5: whoever is put out leaves no schedule behind', async () => {
+  await using scene = await chatScene(echo);
+  const { channel, chats } = scene;
+  await channel.say('eve', 'hello');
+  await expect.poll(() => chats.pairings().length, soon).toBe(1);
+  await chats.pair(chats.pairings()[0]?.code ?? '', { user: 'eve', by: 'socket' });
+  await channel.say('eve', '/schedule every 2h: look around');
+  await channel.say('ann', '/schedule every 2h: look around');
+  const schedules = (user: string) => chats.of(user).schedules.list().length;
+  await expect.poll(() => schedules('eve'), soon).toBe(1);
+  await expect.poll(() => schedules('ann'), soon).toBe(1);
+  expect(chats.unpair('test', 'eve', 'socket')).toBe(true);
+  expect(schedules('eve')).toBe(0);
+  expect(schedules('ann')).toBe(1);
+});

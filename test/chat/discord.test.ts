@@ -154,3 +154,46 @@ it('CH-1: discord: an answer rings for nobody, and a message that was changed is
   await expect.poll(() => world.agents.turns.at(-1)?.message.text, soon).toBe('(edited) right');
   expect(world.agents.turns).toHaveLength(2);
 });
+
+it('CH-1, GW-3: discord: a forwarded message is never a command of the person who forwards it', async () => {
+  await using platform = await discord();
+  const { server } = platform;
+  await using world = await platformScene('discord', platform, echo);
+  server.write(directly(ann), ann, '', { message_snapshots: [{ message: { content: '/new' } }] });
+  await expect
+    .poll(() => world.agents.turns.map(({ message }) => message.text), soon)
+    .toEqual(['Forwarded:\n/new']);
+  await expect.poll(() => platform.shown(ann).length, soon).toBe(1);
+  expect(world.agents.stopped).toEqual([]);
+  platform.say(ann, '/new');
+  await expect.poll(() => world.agents.stopped, soon).toHaveLength(1);
+});
+
+it('CH-1: discord: what the person answers reaches the agent', async () => {
+  await using platform = await discord();
+  await using world = await platformScene('discord', platform, echo);
+  platform.server.write(directly(ann), ann, 'is that right?', {
+    referenced_message: { author: { id: '7', username: 'bob' }, content: 'It costs 7.' },
+  });
+  await expect
+    .poll(() => world.agents.turns.map(({ message }) => message.text), soon)
+    .toEqual(['In answer to bob:\n> It costs 7.\n\nis that right?']);
+});
+
+it('CH-1: discord: a file that Discord does not take becomes a word about it', async () => {
+  await using platform = await discord();
+  await using world = await platformScene('discord', platform, echo);
+  platform.say(ann, 'hello');
+  await expect.poll(() => platform.shown(ann).length, soon).toBe(1);
+  const { files } = await world.sandboxes.of('ann').getOrCreate(world.agents.turns[0]?.chat ?? '');
+  await files.write('out.csv', 'a,b');
+  platform.server.fail('POST /channels/*/messages', {
+    status: 413,
+    body: { message: 'Request entity too large', code: 40005 },
+  });
+  platform.say(ann, '/file out.csv');
+  const last = () => platform.shown(ann).at(-1);
+  await expect.poll(() => last()?.text, soon).toContain('The file out.csv cannot be sent');
+  expect(last()?.text).toContain('too large');
+  expect(last()?.file).toBeUndefined();
+});

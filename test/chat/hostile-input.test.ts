@@ -166,6 +166,24 @@ it('GW-3: what an approval shows hides nothing and ends nowhere but at its end',
   await expect.poll(() => channel.shown('ann'), soon).toContain('It was deny');
 });
 
+it('GW-3: the title of an approval is shown as it is written, in one line, and none of it is markup', async () => {
+  await using scene = await chatScene(async function* ({ ask }) {
+    const title = 'use \u202eshell\n```\n**safe** [ok](https://evil.example) @everyone <@1> `x` ~y~ \\*z';
+    yield resultOf(`It was ${await ask(title, 'rm -r build')}`);
+  });
+  const { channel } = scene;
+  await channel.say('ann', 'go');
+  await expect.poll(() => channel.sent.at(-1)?.buttons?.length, soon).toBe(4);
+  const [title = '', ...rest] = (channel.shown('ann').at(-1) ?? '').split('\n');
+  expect(title.replaceAll(/\\[^\w\s]/g, '')).not.toMatch(/[`*_~[\]()<>#|!&@\\]/);
+  expect(title.replaceAll(/\\([^\w\s])/g, '$1')).toBe(
+    'use shell ``` **safe** [ok](https://evil.example) @everyone <@1> `x` ~y~ \\*z',
+  );
+  expect(rest).toEqual(['```', 'rm -r build', '```']);
+  await channel.say('ann', channel.sent.at(-1)?.buttons?.[3]?.value ?? '');
+  await expect.poll(() => channel.shown('ann'), soon).toContain('It was deny');
+});
+
 /** The beginning of a zip file whose only entry is called ../../evil. */
 function slipArchive(): Buffer {
   const name = Buffer.from('../../evil');

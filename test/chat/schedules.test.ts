@@ -136,6 +136,30 @@ it('GW-5: goes by the time zone, also over the change of the clocks', () => {
 });
 
 it.each([
+  ['tomorrow 9am', 'UTC', Date.UTC(2027, 0, 5, 9)],
+  ['tomorrow at 9:30 PM', 'UTC', Date.UTC(2027, 0, 5, 21, 30)],
+  ['today at noon', 'UTC', Date.UTC(2027, 0, 4, 12)],
+  ['tomorrow 12am', 'UTC', Date.UTC(2027, 0, 5)],
+  ['tomorrow 9am America/New_York', 'UTC', Date.UTC(2027, 0, 5, 14)],
+  ['tomorrow 9am', 'Pacific/Kiritimati', Date.UTC(2027, 0, 4, 19)],
+  ['friday at 14:00', 'UTC', Date.UTC(2027, 0, 8, 14)],
+  ['next Monday 9', 'UTC', Date.UTC(2027, 0, 11, 9)],
+  ['every monday at 9', 'UTC', Date.UTC(2027, 0, 4, 9)],
+  ['every Mondays at 8am', 'UTC', Date.UTC(2027, 0, 11, 8)],
+  ['every weekday at 8', 'Europe/Berlin', Date.UTC(2027, 0, 5, 7)],
+  ['every day at midnight', 'UTC', Date.UTC(2027, 0, 5)],
+  ['daily at 7pm', 'UTC', Date.UTC(2027, 0, 4, 19)],
+] as const)('GW-5: %j in %s is understood', (text, zone, next) => {
+  expect(nextRun(parseScheduleTime(text, zone, start), start)).toBe(next);
+});
+
+it.each([
+  'tomorrow',
+  'tomorrow 25:00',
+  'tomorrow 13pm',
+  'every blursday at 9',
+  'today at 7am',
+  'tomorrow 9am Nowhere/City',
   'soon',
   '99 9 * * *',
   'every 1s',

@@ -180,3 +180,32 @@ it('CH-1: whatsapp: a message that Meta took and did not deliver is seen in the 
   platform.server.push({ ...change, statuses: [{ id: 'wamid.1', status: 'failed', errors }] });
   await expect.poll(() => world.status()?.lastError, soon).toContain('Re-engagement message');
 });
+
+it('CH-1, GW-3: whatsapp: a forwarded message is never a command of the person who forwards it', async () => {
+  await using platform = await whatsapp();
+  const { server } = platform;
+  await using world = await platformScene('whatsapp', platform, echo);
+  const command = { type: 'text', text: { body: '/new' } };
+  server.write(ann, { ...command, context: { forwarded: true } });
+  server.write(ann, { ...command, context: { frequently_forwarded: true } });
+  await expect.poll(() => platform.shown(ann).length, soon).toBe(2);
+  const texts = world.agents.turns.map(({ message }) => message.text);
+  expect(texts).toEqual(['Forwarded:\n/new', 'Forwarded:\n/new']);
+  expect(world.agents.stopped).toEqual([]);
+  server.write(ann, command);
+  await expect.poll(() => world.agents.stopped, soon).toHaveLength(1);
+});
+
+it.each([
+  ['2*3*4 and a_b_c', '2*3*4 and a_b_c'],
+  ['**so** it is 2\\*3', '*so* it is 2*3'],
+  ['- one\n- two. three!', '- one\n- two. three!'],
+  ['see [the page](https://example.com/a_b)', 'see the page (https://example.com/a_b)'],
+])('CH-1: whatsapp: %j arrives as %j', async (answer, read) => {
+  await using platform = await whatsapp();
+  await using _world = await platformScene('whatsapp', platform, async function* () {
+    yield resultOf(answer);
+  });
+  platform.say(ann, 'how much?');
+  await expect.poll(() => platform.shown(ann).map(({ text }) => text), soon).toEqual([read]);
+});

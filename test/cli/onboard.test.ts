@@ -226,6 +226,33 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: geode onboard${reason}`, patience
     expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('token_revoked') });
   });
 
+  it('CLI-1: without answers or a model it names what is missing, and exits with a failure', async () => {
+    await using home = await sandboxHome({});
+    const empty = await home.run(['onboard', '--yes']);
+    expect(empty).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('--provider KIND') });
+    await expect(readFile(fileOf(home))).rejects.toThrow('ENOENT');
+    const asked = await home.run(['chat', 'plans', '-m', 'hi']);
+    expect(asked).toMatchObject({ code: 1, stdout: expect.stringContaining('No model is configured') });
+    expect(await home.ok(['secrets', 'set', 'telegram'], 'a-token-of-a-bot')).toContain(
+      'the gateway uses it for telegram',
+    );
+    expect(await home.ok(['secrets', 'set', 'other'], 'a-token-of-a-bot')).toContain(
+      'use it with --bind other',
+    );
+    const waiting = await home.run(['chat', 'pair']);
+    expect(waiting).toMatchObject({ code: 0, stderr: expect.stringContaining('geode gateway') });
+  });
+
+  it('CLI-1: tries a channel with the settings that the config has, and lists what it wrote', async () => {
+    await using telegram = await startTelegram();
+    await using home = await sandboxHome({ BOT: telegramToken });
+    await writeConfig(home, `{ "channels": { "telegram": { "api_url": "${telegram.url}" } } }`);
+    const said = await home.ok(['onboard', '--yes', '--token-from', 'telegram=BOT', '--budget', '3']);
+    expect(said).toContain('✓ telegram is @geode_test_bot');
+    expect(said).toContain(': providers.daily_budget.\n');
+    expect(telegram.calls.map(({ method }) => method)).toEqual(['getMe']);
+  });
+
   it('refuses what does not work and changes nothing', async () => {
     await using server = await startModelServer(model);
     await using home = await sandboxHome({ WRONG: 'a-wrong-key' });

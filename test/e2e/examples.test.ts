@@ -37,9 +37,9 @@ describe('examples', { timeout: 300_000 }, () => {
       expect(stdout).toContain('✓ telegram is @geode_test_bot\n');
       expect(stdout).toMatch(/Ann: Hello\?\nBot: I do not know you yet\./);
       expect(stdout).toContain('(a file of 55 bytes)');
-      expect(stdout).toContain('[Allow once] [Allow for this session] [Deny]');
+      expect(stdout).toContain('[Allow once] [Allow this session] [Deny]');
       const after = stdout.slice(stdout.indexOf('$ kill -9'));
-      expect(after).toMatch(/and so on\. The end\.\n[\s\S]*Session: 3 turns/);
+      expect(after).toMatch(/and so on\. The end\.\n[\s\S]*Session: 4 turns/);
     },
   );
 });

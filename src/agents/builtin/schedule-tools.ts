@@ -14,7 +14,9 @@ export const scheduleTools: readonly AgentTool<HostPlace>[] = [
         .string()
         .min(1)
         .max(200)
-        .describe('`0 9 * * 1-5 Europe/Berlin`, `every 2h`, `in 20m` or `2027-01-31T09:00`.'),
+        .describe(
+          '`0 9 * * 1-5 Europe/Berlin`, `every 2h`, `in 20m`, `tomorrow 9am`, `every monday at 9` or `2027-01-31T09:00`.',
+        ),
       text: z.string().min(1).max(10_000),
       catch_up: z
         .enum(catchUps)

@@ -30,7 +30,11 @@ export async function tryProvider(trial: ProviderTrial, context: CliContext): Pr
 
 export async function tryChannel(plan: ChannelPlan, context: CliContext): Promise<Checked> {
   const { name } = plan.form;
-  const settings = plan.form.schema.safeParse(plan.settings);
+  const { config } = await context.loaded();
+  const known: Readonly<Record<string, unknown>> = config.channels;
+  const before = known[name];
+  const given = { ...(typeof before === 'object' && before), ...plan.settings };
+  const settings = plan.form.schema.safeParse(given);
   if (!settings.success) {
     const [issue] = settings.error.issues;
     const at = ['channels', name, ...(issue?.path ?? [])].join('.');
@@ -38,7 +42,7 @@ export async function tryChannel(plan: ChannelPlan, context: CliContext): Promis
   }
   const values: Record<string, string> = {};
   for (const field of plan.form.fields.filter(({ asks }) => asks === 'secret')) {
-    const value = plan.credentials[field.key] ?? (await keptValue(plan, field, context));
+    const value = plan.credentials[field.key] ?? (await keptValue(given, field, context));
     if (value === undefined) {
       throw new GeodeError('secret_missing', `${name} needs a credential: ${field.meaning}.`, {
         hint: `Give it with --token-from ${name}.${field.key}=VARIABLE, or in --answers.`,
@@ -49,7 +53,11 @@ export async function tryChannel(plan: ChannelPlan, context: CliContext): Promis
   return { what: name, found: `is ${await checkChannel(name, settings.data, values)}` };
 }
 
-async function keptValue({ settings }: ChannelPlan, field: ChannelField, { loaded }: CliContext) {
+async function keptValue(
+  settings: Readonly<Record<string, unknown>>,
+  field: ChannelField,
+  { loaded }: CliContext,
+) {
   const given = settings[field.key];
   return storedSecret((await loaded()).config, typeof given === 'string' ? given : secretName(field));
 }

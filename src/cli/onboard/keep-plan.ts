@@ -27,10 +27,11 @@ export async function keepPlan(plan: Plan, context: CliContext): Promise<Kept> {
   const credentials = credentialsOf(plan);
   const before = file.found ? await readFile(file.path, 'utf8') : undefined;
   await storeSecrets(credentials, context);
+  const written = changes.filter((change) => editConfig(before, [change]) !== editConfig(before, []));
   await writeConfig(file.path, editConfig(before, changes), context);
   return {
     file: file.path,
-    settings: changes.map(({ path }) => path.join('.')),
+    settings: written.map(({ path }) => path.join('.')),
     secrets: credentials.map(({ name }) => name),
     outdated: await gatewayPid(context),
   };

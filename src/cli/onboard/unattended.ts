@@ -73,6 +73,11 @@ type Answers = z.infer<typeof answersSchema>;
 export async function unattendedPlan(context: CliContext): Promise<Plan> {
   const answers = checked(withFlags(await fromFile(context), context));
   const { provider, runtime, channels, budget } = answers;
+  const isEmpty = !provider && !runtime && budget === undefined && Object.keys(channels).length === 0;
+  if (isEmpty)
+    throw wrongUsage(
+      'geode onboard --yes asks nothing, and no answer was given: give --provider KIND --model MODEL --key-from VARIABLE, --channel NAME --token-from NAME=VARIABLE, --runtime NAME, --budget USD or --answers FILE',
+    );
   const forms = channelForms(context.host);
   const value = (given: z.infer<typeof credential>) => credentialValue(given, context);
   return {

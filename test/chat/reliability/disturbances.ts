@@ -15,6 +15,10 @@ const kinds = [
   'edit-cut-after',
   'send-refused',
   'edit-refused',
+  'send-500',
+  'send-502',
+  'send-503',
+  'edit-502',
   'poll-cut',
   'poll-refused',
   'drop',
@@ -33,6 +37,10 @@ const tooMany = {
   body: { ok: false, error_code: 429, description: 'Too Many Requests', parameters: { retry_after: 1 } },
 };
 
+function broken(status: number) {
+  return { status, body: { ok: false, error_code: status, description: 'Try again later' } };
+}
+
 /** What the platform does; kills are not its own. */
 export function disturb(telegram: TelegramServer, kind: Exclude<Disturbance['kind'], 'kill'>): void {
   if (kind === 'send-cut-before') telegram.fail('sendMessage', 'cut-before');
@@ -40,6 +48,10 @@ export function disturb(telegram: TelegramServer, kind: Exclude<Disturbance['kin
   else if (kind === 'edit-cut-after') telegram.fail('editMessageText', 'cut-after');
   else if (kind === 'send-refused') telegram.fail('sendMessage', tooMany);
   else if (kind === 'edit-refused') telegram.fail('editMessageText', tooMany);
+  else if (kind === 'send-500') telegram.fail('sendMessage', broken(500));
+  else if (kind === 'send-502') telegram.fail('sendMessage', broken(502));
+  else if (kind === 'send-503') telegram.fail('sendMessage', broken(503));
+  else if (kind === 'edit-502') telegram.fail('editMessageText', broken(502));
   else if (kind === 'poll-cut') telegram.fail('getUpdates', 'cut-after');
   else if (kind === 'poll-refused') telegram.fail('getUpdates', tooMany);
   else telegram.drop();

@@ -1,3 +1,5 @@
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { expect } from 'vitest';
 import { eventually } from '../../contracts/harness.ts';
 import { startTelegram, type TelegramServer } from '../../fixtures/telegram-server.ts';
@@ -6,7 +8,7 @@ import { type AnsweringModel, answeringModel } from './answering-model.ts';
 import { killSandbox } from './kill-sandbox.ts';
 import { People, userOf } from './people.ts';
 import { type Storm, storm } from './storm.ts';
-import { type Entry, type Tally, tallyOf } from './tally.ts';
+import { type Entry, isReportOf, type Tally, tallyOf } from './tally.ts';
 
 /** What the environment says; the long forms are in docs/gateway.md. */
 export interface Size {
@@ -81,6 +83,12 @@ export async function run({ title, size, gateways: settings, mostAwayMs, recordO
   const began = Date.now();
   const weather = await storm({
     ...{ telegram, gateways, people, messages, kills, seed, mostAwayMs },
+    underWay: async () =>
+      recordOf === undefined
+        ? gateways.reduce((sum, gateway) => sum + sendingOf(gateway), 0)
+        : (await Promise.all(people.ids.map(recordOf)))
+            .flat()
+            .filter((entry) => entry.type === 'reply' && entry.state === 'sending').length,
     settled: () => settle(people, records, readRecord),
   });
   const tally = tallyOf(people, records, (person) => telegram.shown(person));
@@ -120,7 +128,18 @@ async function recordIn(gateway: GatewayWorld | undefined, person: number): Prom
   return entries;
 }
 
-/** Until every message of everybody has a last reply that is sent, or will never be. */
+/** As the ledger says, whether its gateway lives or not. */
+function sendingOf({ world }: GatewayWorld): number {
+  const ledger = new DatabaseSync(join(world.machine.stateDir, 'ledger.db'), { readOnly: true });
+  try {
+    const row = ledger.prepare("SELECT count(*) AS count FROM bus_outbox WHERE state = 'sending'").get();
+    return Number(row?.count);
+  } finally {
+    ledger.close();
+  }
+}
+
+/** Until every message of everybody has a last reply that is sent, or will never be, and all that is unknown is reported. */
 async function settle(
   { questions }: People,
   records: Map<number, readonly Entry[]>,
@@ -133,7 +152,10 @@ async function settle(
         records.set(person, record);
         const replies = record.filter((entry) => entry.type === 'reply');
         const isOpen = replies.some(({ state }) => state === 'waiting' || state === 'sending');
-        return !isOpen && replies.filter(({ isLast }) => isLast).length >= own.length;
+        const isTold = replies
+          .filter(({ state, answers }) => state === 'unknown' && answers !== null)
+          .every(({ text }) => replies.some((each) => isReportOf(each.text, text)));
+        return !isOpen && isTold && replies.filter(({ isLast }) => isLast).length >= own.length;
       },
       `the answers to person ${person}`,
       settleMs,
@@ -147,19 +169,24 @@ export function checkRan({ tally, models, telegram, weather, victims }: Ran, siz
   expect(tally.lost).toEqual([]);
   expect(tally.doubled).toEqual([]);
   expect(tally.outOfOrder).toEqual([]);
+  expect(tally.unreported).toEqual([]);
+  // An outcome is unknown where a send was cut (before and after it counted), or was under way when its gateway was
+  // killed or all connections were cut; nowhere else.
+  expect(tally.unknown).toBeLessThanOrEqual(2 * size.kills + weather.interrupted);
   expect(tally.once + tally.unknown + tally.failed.length).toBe(size.messages);
   expect(weather.kills).toBe(size.kills);
   expect(weather.drops).toBe(size.kills);
   expect(telegram.met('cut-before')).toBeGreaterThanOrEqual(size.kills);
   expect(telegram.met('cut-after')).toBeGreaterThanOrEqual(size.kills);
   expect(telegram.met(429)).toBeGreaterThanOrEqual(size.kills);
+  for (const status of [500, 502, 503]) expect(telegram.met(status)).toBeGreaterThanOrEqual(size.kills);
   expect(victims.size).toBe(size.sandboxKills);
   if (size.messages < enoughForMemory) return;
   const { early, late } = weather.memory;
   expect(late).toBeLessThan(early * 1.25 + 32);
 }
 
-function report(title: string, { messages, chats }: Size, ran: Ran, tookMs: number): void {
+function report(title: string, { messages, chats, kills }: Size, ran: Ran, tookMs: number): void {
   const { tally, weather, telegram, victims, models } = ran;
   const { memory } = weather;
   const cuts = telegram.met('cut-before') + telegram.met('cut-after');
@@ -167,8 +194,8 @@ function report(title: string, { messages, chats }: Size, ran: Ran, tookMs: numb
   console.log(
     [
       `${title}: ${messages} messages, ${chats} chats, ${weather.kills} kills of gateways, ${sandboxes} of sandboxes,`,
-      `${cuts} cut sockets, ${weather.drops} times all of them, ${telegram.met(429)} refusals with 429:`,
-      `${tally.once} answered once, ${tally.unknown} unknown, ${tally.failed.length} told that it failed,`,
+      `${cuts} cut sockets, ${weather.drops} times all of them, ${telegram.met(429)} refusals with 429, ${telegram.met(500) + telegram.met(502) + telegram.met(503)} with 5xx:`,
+      `${tally.once} answered once, ${tally.unknown} unknown (of ${2 * kills + weather.interrupted} that could be), ${tally.unreported.length} of them not reported, ${tally.failed.length} told that it failed,`,
       `${tally.retriesTold} told of a retry, ${tally.doubled.length} doubled, ${tally.lost.length} lost,`,
       `${tally.mixed.length} mixed, ${tally.outOfOrder.length} out of order, ${tally.draftsLeft} drafts left behind;`,
       `${Math.round(tookMs / 1000)} s, a start ${weather.meanStartMs} ms, chats of each gateway ${models.map(({ asked }) => asked.size)},`,
@@ -176,5 +203,6 @@ function report(title: string, { messages, chats }: Size, ran: Ran, tookMs: numb
       `lowest in each quarter ${memory.lowest}`,
     ].join(' '),
   );
-  for (const line of [...tally.lost, ...tally.doubled, ...tally.failed].slice(0, 40)) console.log(line);
+  for (const line of [...tally.lost, ...tally.doubled, ...tally.unreported, ...tally.failed].slice(0, 40))
+    console.log(line);
 }

@@ -16,6 +16,8 @@ export interface StormOptions {
   readonly seed: number;
   /** How long a gateway that was killed stays away, at most. */
   readonly mostAwayMs: number;
+  /** Replies that are being sent at this moment. */
+  readonly underWay: () => Promise<number>;
   /** Waits until every message has its answer. */
   readonly settled: () => Promise<void>;
 }
@@ -23,6 +25,8 @@ export interface StormOptions {
 export interface Storm {
   readonly kills: number;
   readonly drops: number;
+  /** Replies that were being sent when a gateway was killed or all connections were cut. */
+  readonly interrupted: number;
   readonly meanStartMs: number;
   /** Resident, of the gateway that lived longest of all, in MiB. */
   readonly memory: MemoryCurve;
@@ -35,7 +39,7 @@ const longestSilenceMs = 20_000;
 
 /** People write, gateways are killed and started again, the platform fails: until everything is written. */
 export async function storm(options: StormOptions): Promise<Storm> {
-  const { telegram, gateways, people, messages, kills, seed, mostAwayMs, settled } = options;
+  const { telegram, gateways, people, messages, kills, seed, mostAwayMs, underWay, settled } = options;
   const random = generator(seed);
   const plan = planned(kills, Math.floor(messages * shareWithKills), seed + 1);
   const startTimes: number[] = [];
@@ -51,11 +55,19 @@ export async function storm(options: StormOptions): Promise<Storm> {
   const writing = people.write(stop.signal);
   let killed = 0;
   let drops = 0;
+  let interrupted = 0;
   let returning = Promise.resolve();
   try {
     for (const { at, kind } of plan) {
       await heard(people, at);
-      if (kind === 'drop') drops += 1;
+      if (kind === 'drop') {
+        drops += 1;
+        // A send that begins in this moment may be given a connection that is gone.
+        const before = await underWay();
+        disturb(telegram, kind);
+        interrupted += before + (await underWay());
+        continue;
+      }
       if (kind !== 'kill') {
         disturb(telegram, kind);
         continue;
@@ -67,6 +79,7 @@ export async function storm(options: StormOptions): Promise<Storm> {
       if (gateway === undefined || child === undefined) continue;
       await ended(child, 'SIGKILL');
       killed += 1;
+      interrupted += await underWay();
       const awayMs = random() * mostAwayMs;
       returning = delay(awayMs).then(async () => {
         running[which] = await start(gateway);
@@ -77,7 +90,7 @@ export async function storm(options: StormOptions): Promise<Storm> {
     await writing;
     await settled();
     return {
-      ...{ kills: killed, drops },
+      ...{ kills: killed, drops, interrupted },
       meanStartMs: Math.round(startTimes.reduce((sum, each) => sum + each, 0) / startTimes.length),
       memory: memory.curve(),
     };

@@ -1,3 +1,4 @@
+import { plainLine } from '../../../src/chat/plain-text.ts';
 import { answerTo, foreignSecrets, type People, type Question } from './people.ts';
 
 /** A message or a reply of a chat, as the gateway has it on record. */
@@ -14,8 +15,10 @@ export type Entry =
 export interface Tally {
   /** The person reads the answer, once. */
   once: number;
-  /** The answer may or may not have arrived, and the gateway says so. */
+  /** The answer may or may not have arrived, and the gateway says so in the chat. */
   unknown: number;
+  /** Unknown, and the person does not read that it is. */
+  unreported: string[];
   /** The person reads that it did not work, and why. */
   failed: string[];
   /** The person reads an answer twice. */
@@ -41,7 +44,7 @@ export function tallyOf(
 ): Tally {
   const tally: Tally = {
     ...{ once: 0, unknown: 0, draftsLeft: 0, retriesTold: 0, retriesStored: 0 },
-    ...{ failed: [], doubled: [], lost: [], mixed: [], outOfOrder: [] },
+    ...{ unreported: [], failed: [], doubled: [], lost: [], mixed: [], outOfOrder: [] },
   };
   for (const [person, questions] of people.questions)
     countChat(tally, person, questions, recordOf.get(person) ?? [], shown(person));
@@ -93,9 +96,17 @@ function countQuestion(
     const isTold = shown.some((each) => unescaped(each).startsWith(firstLine(reply.text)));
     if (reply.state === 'sent' && !isTold) tally.lost.push(`${answer}: ${reply.text}`);
   } else if (times > 1) tally.doubled.push(`${answer}: read ${times} times`);
-  else if (reply.state === 'unknown') tally.unknown += 1;
-  else if (reply.state === 'sent' && times === 1) tally.once += 1;
+  else if (reply.state === 'unknown') {
+    tally.unknown += 1;
+    if (!shown.some((each) => isReportOf(each, answer))) tally.unreported.push(answer);
+  } else if (reply.state === 'sent' && times === 1) tally.once += 1;
   else tally.lost.push(`${answer}: ${reply.state}, read ${times} times`);
+}
+
+/** The words with which a gateway says in the chat that an answer may be missing, and how to have it. */
+export function isReportOf(text: string, answer: string): boolean {
+  const words = unescaped(text);
+  return words.includes(`while I sent “${plainLine(answer, 60)}”`) && /\/again \d+/.test(words);
 }
 
 function firstLine(text: string): string {

@@ -111,7 +111,8 @@ function isOfForm(error: unknown): boolean {
   if (!(error instanceof PlatformError)) return false;
   return (
     isUnknownMethod(error) ||
-    (error.status === 400 && /can't parse|rich|text is empty|text must be|too long/i.test(error.message))
+    (error.status === 400 &&
+      /can't parse|rich[ _]message|text is empty|text must be|too long/i.test(error.message))
   );
 }
 

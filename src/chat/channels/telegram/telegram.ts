@@ -97,9 +97,10 @@ class Telegram implements Channel {
     } catch (error) {
       const { edits } = outgoing;
       if (edits !== undefined && isUnchanged(error)) return { outcome: 'sent', platformId: edits };
-      if (error instanceof MovedError && this.#places.placeOf(address).chat !== error.to) {
+      if (error instanceof MovedError) {
+        // An update may have said so while this was on its way.
         this.#places.moved(place.chat, error.to);
-        return this.send(address, outgoing);
+        if (this.#places.placeOf(address).chat !== place.chat) return this.send(address, outgoing);
       }
       // A topic that was removed: what it should say is said beside the topics.
       if (place.topic !== undefined && /thread not found/i.test(reasonOf(error)))

@@ -1,4 +1,5 @@
 import { localUser } from '../../../core/identity.ts';
+import { namedHost } from '../../../ledger/named-host.ts';
 import { type CliCommand, exitCodes, text } from '../../command.ts';
 import { printableLine } from '../../render/printable.ts';
 import { userClient } from '../../user-client.ts';
@@ -19,6 +20,9 @@ export const chatPairCommand: CliCommand = {
     const [code] = positionals;
     if (code === undefined) {
       const pairings = await chats.pairings({ signal });
+      const { state_dir: stateDir } = (await context.loaded()).config.sandbox;
+      if (namedHost(stateDir)?.serves?.as === 'geode host')
+        context.err('No gateway runs, so nobody is heard on a channel. Start it with: geode gateway');
       if (json) out(JSON.stringify({ pairings }));
       else if (pairings.length === 0) out('Nobody waits to be let in.');
       else

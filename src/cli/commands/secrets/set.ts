@@ -3,6 +3,7 @@ import { checkUser, localUser } from '../../../core/identity.ts';
 import { type CliCommand, type CliContext, exitCodes, text } from '../../command.ts';
 import { connectHost } from '../../hosting.ts';
 import { onePositional, wrongUsage } from '../../input/values.ts';
+import { channelForms, secretName } from '../../onboard/channel-fields.ts';
 
 export const userOption = {
   user: { type: 'string', short: 'u', value: 'USER', description: 'whose secret (default: yours)' },
@@ -37,8 +38,20 @@ export const secretsSetCommand: CliCommand = {
     await using host = await connectHost(context);
     await host.client.as(user).secrets.set(name, given.trim(), { signal: context.signal });
     context.out(
-      context.json ? JSON.stringify({ name, user }) : `${name}: stored; use it with --bind ${name}`,
+      context.json ? JSON.stringify({ name, user }) : `${name}: stored; ${await purposeOf(name, context)}`,
     );
     return exitCodes.done;
   },
 };
+
+/** Where a secret of this name is used. */
+async function purposeOf(name: string, { host, loaded }: CliContext): Promise<string> {
+  const channel = channelForms(host).find(({ fields }) =>
+    fields.some((field) => field.asks === 'secret' && secretName(field) === name),
+  );
+  if (channel !== undefined) return `the gateway uses it for ${channel.name} from its next start`;
+  const { services } = (await loaded()).config.providers;
+  const service = Object.entries(services).find(([, each]) => each.secret === name)?.[0];
+  if (service !== undefined) return `it is the key of the provider ${service}`;
+  return `use it with --bind ${name}`;
+}
