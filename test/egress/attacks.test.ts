@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { EgressSpec } from '../../src/core/egress.ts';
 import type { Sandbox } from '../../src/core/sandbox.ts';
-import type { Resolve } from '../../src/egress/resolve.ts';
+import { type Resolve, systemResolve } from '../../src/egress/resolve.ts';
 import { bubblewrapRuntime } from '../../src/runtimes/bubblewrap/bubblewrap.ts';
 import { eventually, type Harness, openHarness } from '../contracts/harness.ts';
 import { greeting, withEncryptedHello } from './client-hellos.ts';
@@ -135,6 +135,21 @@ describe.skipIf(!bubblewrap.available)(
       );
       expect(second.answers[0]).toContain('200 OK');
       expect(asked).toBe(1);
+    });
+
+    it('NET-2: the resolver of the system answers for names, and its answers are judged', async () => {
+      const url = `http://localhost:${plain.port}/by-name`;
+      const allowed = await attack(allowing(toHere('localhost', plain.port)), [get(url)], systemResolve);
+      expect(allowed.answers[0]).toContain('200 OK');
+      expect(plain.seen.at(-1)?.url).toBe('/by-name');
+      const address = expect.stringMatching(/^(127\.\d+\.\d+\.\d+|::1)$/);
+      expect(allowed.opened.audit).toMatchObject([{ host: 'localhost', verdict: 'allowed', address }]);
+      const open = specOf({ mode: 'allow-all', allow: [], deny: [] });
+      const before = plain.connections.size;
+      const { answers } = await attack(open, [get(url), get('http://nowhere.invalid/')], systemResolve);
+      expect(answers[0]).toMatch(/403 Geode: localhost:\d+ leads to .*, which is not public \(loopback\)/);
+      expect(answers[1]).toContain('nowhere.invalid cannot be resolved');
+      expect(plain.connections.size).toBe(before);
     });
 
     it('NET-2: a name that is not allowed is not even looked up, so that names carry nothing out', async () => {
