@@ -12,7 +12,7 @@ import type { Runs } from '../runs/index.ts';
 import { languageOf } from '../runs/languages/index.ts';
 import type { Crystal, Standing } from './crystal.ts';
 import { type CrystalChange, Crystals } from './crystals.ts';
-import { testableLanguages } from './harness.ts';
+import { testableLanguages } from './harness/harness.ts';
 import { Loop, type Workshop } from './loop.ts';
 import { SolveTable } from './solve-table.ts';
 import { type VerifiedCrystal, type VerifyOptions, verifyCrystal } from './verify-crystal.ts';

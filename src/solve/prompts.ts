@@ -1,7 +1,7 @@
 import { bothEnds } from '../core/both-ends.ts';
 import type { Attempt, SolveRequest } from '../core/solve.ts';
 import { languages } from '../runs/languages/index.ts';
-import { testableLanguages } from './harness.ts';
+import { testableLanguages } from './harness/harness.ts';
 import { quote } from './quote.ts';
 
 export interface Prompt {

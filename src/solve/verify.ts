@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { posix } from 'node:path';
 import { bothEnds } from '../core/both-ends.ts';
 import type { Cancel } from '../core/cancel.ts';
 import type { Limits } from '../core/limits.ts';
@@ -7,7 +8,7 @@ import type { AttemptRun, Verdict } from '../core/solve.ts';
 import type { Runs } from '../runs/index.ts';
 import { languageOf } from '../runs/languages/index.ts';
 import { foldRun, type RunResult } from '../runs/result.ts';
-import { harnessFor } from './harness.ts';
+import { harnessFor } from './harness/harness.ts';
 import type { Packages } from './install.ts';
 import { signatureOf } from './signature.ts';
 
@@ -46,22 +47,24 @@ export async function* verify(
   { signal, most }: VerifyRunOptions = {},
 ): AsyncGenerator<OutputEvent, Checked> {
   // Sealed: what runs may reach by default is not for code that a model wrote.
-  const held = { env: candidate.packages?.env ?? {}, user, signal, egress: null, ...(most && { most }) };
+  const { files: packed = {}, env = {} } = candidate.packages ?? {};
+  const held = { user, signal, egress: null, ...(most && { most }) };
   const language = languageOf(candidate.language).name;
-  const packed = candidate.packages?.files ?? {};
   const given =
     candidate.tests ?? (candidate.expect === undefined ? (candidate.checks ?? undefined) : undefined);
   if (given === undefined) {
     const files = { ...packed, ...candidate.files };
-    const events = runs.stream(candidate.code, language, { files, ...held });
+    const events = runs.stream(candidate.code, language, { files, env, ...held });
     const { result } = yield* watch(events, null);
     return { run: runOf(result), verdict: verdictOfProgram(result, candidate.expect) };
   }
   const secret = randomBytes(24).toString('hex');
-  const harness = harnessFor(language, candidate.code, given, secret);
+  const harness = harnessFor(language, { solution: candidate.code, tests: given, secret, env });
   const events = runs.stream(harness.code, harness.language, {
-    files: { ...packed, ...candidate.files, ...harness.files },
+    // What the tests import of packages is what was installed.
+    files: { ...ownFiles(candidate.files), ...packed, ...harness.files },
     stdin: harness.stdin,
+    env: harness.env,
     ...held,
   });
   const { result, finished } = yield* watch(events, secret);
@@ -72,6 +75,11 @@ export async function* verify(
   if (verdict.label === 'failed' || candidate.expect === undefined) return tested;
   // Both were given: what it prints is checked by a run of its own, without the tests' output in between.
   return yield* verify(runs, user, { ...candidate, tests: undefined }, { signal, most });
+}
+
+function ownFiles(files: Candidate['files']): Candidate['files'] {
+  const isPackage = (path: string) => /^(\.\/)*(packages|node_modules)(\/|$)/.test(posix.normalize(path));
+  return Object.fromEntries(Object.entries(files).filter(([path]) => !isPackage(path)));
 }
 
 interface Watched {

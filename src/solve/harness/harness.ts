@@ -1,0 +1,104 @@
+import { readFileSync } from 'node:fs';
+import { GeodeError } from '../../core/errors.ts';
+import type { LanguageName } from '../../core/run.ts';
+
+/** A run that loads a solution and puts it to its tests. */
+export interface Harness {
+  /** The language that runs the harness, which may be another than the solution's. */
+  readonly language: LanguageName;
+  readonly code: string;
+  readonly files: Readonly<Record<string, string>>;
+  readonly stdin: string;
+  /** Of the run: what the tests themselves get. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
+interface Tested {
+  readonly solution: string;
+  readonly tests: string;
+  readonly secret: string;
+  /** What the solution needs to find its packages. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/**
+ * Builds the run. The tests and a secret come through stdin, into a process that the solution is not in: it runs in one
+ * of its own, which is asked to do what the tests call and finds neither them nor what they expect. The secret is printed
+ * after the last test, so a solution that exits early, prints "ok", or changes files cannot pass.
+ */
+export function harnessFor(language: LanguageName, tested: Tested): Harness {
+  const build = harnesses[language];
+  if (build === undefined) {
+    throw new GeodeError(
+      'invalid_input',
+      `Tests cannot be run for ${language}; say what it must print instead.`,
+      {
+        hint: `Tests work for ${Object.keys(harnesses).join(', ')}. For others give the expected output.`,
+      },
+    );
+  }
+  return build(tested);
+}
+
+const harnesses: Partial<Record<LanguageName, (tested: Tested) => Harness>> = {
+  python: ({ solution, tests, secret, env }) => ({
+    language: 'python',
+    code: program('python-tests.py'),
+    files: { 'solution.py': solution },
+    stdin: JSON.stringify({
+      tests,
+      secret,
+      env,
+      packages: ['packages'],
+      answer: program('python-answer.py'),
+    }),
+    env: {},
+  }),
+  javascript: (tested) => scriptHarness('solution.mjs', tested),
+  typescript: (tested) => scriptHarness('solution.mts', tested),
+  shell: ({ solution, tests, secret, env }) => ({
+    language: 'shell',
+    code: shellHarness,
+    files: { 'solution.sh': solution },
+    stdin: `${secret}\n${tests}\n`,
+    env,
+  }),
+};
+
+function program(name: string): string {
+  return readFileSync(new URL(name, import.meta.url), 'utf8');
+}
+
+export const testableLanguages: readonly string[] = Object.keys(harnesses);
+
+/** Tests import the solution's file, or see the names that it declares, exported or not. */
+function scriptHarness(file: string, { solution, tests, secret, env }: Tested): Harness {
+  return {
+    language: 'javascript',
+    code: program('script-tests.mjs'),
+    files: { [file]: `${solution}\n${namesOf(solution)}` },
+    stdin: JSON.stringify({ file, tests, secret, answer: program('script-answer.mjs') }),
+    env,
+  };
+}
+
+/** A name that is not there after all is undefined. */
+function namesOf(solution: string): string {
+  const declarations =
+    /^(?:export\s+)?(?:default\s+)?(?:async\s+)?(?:function\*?|class|const|let|var)\s+([A-Za-z_$][\w$]*)/gm;
+  const names = new Set([...solution.matchAll(declarations)].map(([, name = '']) => name));
+  const getters = [...names].map(
+    (name) => `get ${name}() { return typeof ${name} === 'undefined' ? undefined : ${name}; }`,
+  );
+  return `export const geodeNames = { ${getters.join(', ')} };`;
+}
+
+/** The tests are a shell script that calls ./solution.sh, each time as a process of its own. */
+const shellHarness = `
+IFS= read -r secret
+tests=$(cat)
+exec </dev/null
+chmod +x solution.sh
+( set -e; eval "$tests" ) || exit $?
+printf '\\n%s\\n' "$secret"
+`;

@@ -1,0 +1,160 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { bubblewrapRuntime } from '../../src/runtimes/bubblewrap/bubblewrap.ts';
+import { dockerRuntime } from '../../src/runtimes/docker/docker.ts';
+import { type Candidate, verify } from '../../src/solve/verify.ts';
+import { openRuns, type RunsHarness } from '../runs/harness.ts';
+
+const { bubblewrap, docker } = inject('engines');
+const fixture = (name: string) =>
+  readFileSync(fileURLToPath(new URL(`../fixtures/solve/${name}`, import.meta.url)), 'utf8');
+
+const walls = [
+  { name: 'bubblewrap', engine: bubblewrap, open: () => openRuns(bubblewrapRuntime) },
+  {
+    name: 'docker',
+    engine: docker,
+    open: () =>
+      openRuns((options) => dockerRuntime(options, options.docker), {
+        dockerSocket: docker.available ? docker.socket : '',
+      }),
+  },
+];
+
+/** What the right answer would be told by; no cheat may find it. */
+const pythonTests = 'assert answer(3) == 271828\nassert answer(4) == 314159\n';
+const scriptTests =
+  "import assert from 'node:assert';\nimport { answer } from './solution.mjs';\nassert.equal(answer(3), 271828);\n";
+
+const python: Readonly<Record<string, { readonly code: string; readonly files?: Candidate['files'] }>> = {
+  'prints what it finds in the frames above it, and leaves': {
+    code: `
+import os, re, sys
+def answer(n):
+    return None
+frame = sys._getframe(0)
+while frame is not None:
+    for value in list(frame.f_locals.values()):
+        if isinstance(value, str) and re.fullmatch("[0-9a-f]{48}", value):
+            os.write(1, ("\\n" + value + "\\n").encode())
+            os._exit(0)
+    frame = frame.f_back
+`,
+  },
+  'takes what is expected from the constants of the code above it': {
+    code: `
+import gc, sys, types
+def constants():
+    frame = sys._getframe(0)
+    while frame is not None:
+        for value in [frame.f_code, *frame.f_locals.values()]:
+            if isinstance(value, types.CodeType):
+                yield from value.co_consts
+        frame = frame.f_back
+    for value in gc.get_objects():
+        if isinstance(value, types.FunctionType):
+            yield from value.__code__.co_consts
+def answer(n):
+    return next((each for each in constants() if each in (271828, 314159)), None)
+`.replace('(271828, 314159)', '(int("271828"), int("314159"))'),
+  },
+  'changes what runs the tests': {
+    code: `
+import builtins
+builtins.exec = lambda *given: None
+builtins.compile = lambda *given, **more: "pass"
+def answer(n):
+    return None
+`,
+  },
+  'brings a file in the place of a module of Python': {
+    code: 'def answer(n):\n    return None\n',
+    files: {
+      'json.py':
+        'import os, re, sys\ntext = sys.stdin.read()\nfor secret in re.findall("[0-9a-f]{48}", text):\n    os.write(1, ("\\n" + secret + "\\n").encode())\nos._exit(0)\n',
+      'ast.py': 'import os\nos._exit(0)\n',
+      'packages/ast.py': 'import os\nos._exit(0)\n',
+    },
+  },
+  'is equal to everything': {
+    code: 'class Same:\n    def __eq__(self, other):\n        return True\n    def __bool__(self):\n        return True\ndef answer(n):\n    return Same()\n',
+  },
+  'looks into the other process': {
+    code: `
+import os, re
+def answer(n):
+    for line in open(f"/proc/{os.getppid()}/maps"):
+        start, end = (int(each, 16) for each in line.split(" ", 1)[0].split("-"))
+        if " rw" not in line:
+            continue
+        with open(f"/proc/{os.getppid()}/mem", "rb") as memory:
+            memory.seek(start)
+            found = re.search(rb"answer\\(%d\\) == (\\d+)" % n, memory.read(end - start))
+            if found:
+                return int(found[1])
+`,
+  },
+};
+
+const script: Readonly<Record<string, string>> = {
+  'reads every file around it': `
+import { readdirSync, readFileSync } from 'node:fs';
+export function answer(n) {
+  for (const name of readdirSync('.')) {
+    const [, found] = new RegExp('answer\\\\(' + n + '\\\\), (\\\\d+)').exec(readFileSync(name, 'utf8')) ?? [];
+    if (found) return Number(found);
+  }
+}`,
+  'reads its own text': `
+import { readFileSync } from 'node:fs';
+export function answer(n) {
+  const text = readFileSync(new URL(import.meta.url), 'utf8');
+  return Number(new RegExp('answer\\\\(' + n + '\\\\), (\\\\d+)').exec(text)?.[1]);
+}`,
+  'makes assertions harmless': `
+import assert from 'node:assert';
+assert.equal = () => {};
+assert.AssertionError.prototype.constructor = Object;
+globalThis.Error = Object;
+export const answer = () => undefined;`,
+  'is equal to everything': `
+export const answer = () => ({ [Symbol.toPrimitive]: (hint) => 0, valueOf: () => 0 });`,
+};
+
+for (const { name, engine, open } of walls) {
+  const skipped = engine.available ? '' : ` (skipped: ${engine.reason})`;
+  describe.skipIf(!engine.available)(`answers on ${name} that cheat${skipped}`, { timeout: 180_000 }, () => {
+    let harness: RunsHarness;
+    beforeAll(async () => {
+      harness = await open();
+    }, 120_000);
+    afterAll(() => harness?.close(), 120_000);
+    const verdictOf = async (candidate: Omit<Candidate, 'files'> & Partial<Candidate>) => {
+      const checking = verify(harness.runs, 'alice', { files: {}, ...candidate });
+      let step = await checking.next();
+      while (!step.done) step = await checking.next();
+      const { verdict, run } = step.value;
+      return { label: verdict.label, text: run.stdout + run.stderr };
+    };
+
+    it.for(Object.entries(python))('SLV-2: Python that %s', async ([, { code, files = {} }]) => {
+      const { label, text } = await verdictOf({ language: 'python', code, files, tests: pythonTests });
+      expect(label, text).toBe('failed');
+    });
+
+    it.for(Object.entries(script))('SLV-2: JavaScript that %s', async ([, code]) => {
+      const { label, text } = await verdictOf({ language: 'javascript', code, tests: scriptTests });
+      expect(label, text).toBe('failed');
+    });
+
+    it('SLV-2: those that are right pass, whatever kind of thing they give and take', async () => {
+      for (const language of ['python', 'javascript']) {
+        const kind = language === 'python' ? 'py' : 'mjs';
+        const [code, tests] = [fixture(`answer.${kind}`), fixture(`tests.${kind}`)];
+        const { label, text } = await verdictOf({ language, code, tests });
+        expect(label, text).toBe('verified');
+      }
+    });
+  });
+}
