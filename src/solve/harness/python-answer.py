@@ -91,6 +91,20 @@ class Side:
             return {"a": self.own[id(v)]}
         if kind is Theirs:
             return {"h": v._number}
+        if depth > 100 and kind in (list, tuple, set, frozenset, dict):
+            # As a list of nodes, because neither side could follow it any deeper.
+            nodes, waiting = [], [v]
+            for own in waiting:
+                def child(each):
+                    if type(each) not in (list, tuple, set, frozenset, dict):
+                        return self.pack(each, depth + 1)
+                    waiting.append(each)
+                    return {"n": len(waiting) - 1}
+                if type(own) is dict:
+                    nodes.append({"dict": [[child(key), child(each)] for key, each in own.items()]})
+                else:
+                    nodes.append({type(own).__name__: [child(each) for each in own]})
+            return {"flat": nodes}
         if depth > 200:
             return {"r": self.keep(v), "n": kind.__name__}
         inside = lambda values: [self.pack(each, depth + 1) for each in values]
@@ -126,6 +140,16 @@ class Side:
         if not isinstance(m, dict):
             return m
         (kind, v), *_ = m.items()
+        if kind == "flat":
+            made = [None] * len(v)
+            part = lambda each: made[each["n"]] if isinstance(each, dict) and "n" in each and "r" not in each else self.unpack(each)
+            for number in range(len(v) - 1, -1, -1):
+                (name, parts), = v[number].items()
+                if name == "dict":
+                    made[number] = {part(key): part(each) for key, each in parts}
+                elif name in ("list", "tuple", "set", "frozenset"):
+                    made[number] = getattr(builtins, name)([part(each) for each in parts])
+            return made[0]
         if kind == "h":
             return Theirs(v)
         if kind == "p":

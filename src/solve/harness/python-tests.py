@@ -67,11 +67,25 @@ def main():
                 return {"p": number}
             if v.__module__.partition(".")[0] in sys.stdlib_module_names:
                 return {"type": [v.__module__, v.__qualname__]}
+        if depth > 100 and kind in (list, tuple, set, frozenset, dict):
+            # As a list of nodes, because neither side could follow it any deeper.
+            nodes, waiting = [], [v]
+            for own in waiting:
+                def child(each):
+                    if type(each) not in (list, tuple, set, frozenset, dict):
+                        return pack(each, depth + 1)
+                    waiting.append(each)
+                    return {"n": len(waiting) - 1}
+                if type(own) is dict:
+                    nodes.append({"dict": [[child(key), child(each)] for key, each in own.items()]})
+                else:
+                    nodes.append({type(own).__name__: [child(each) for each in own]})
+            return {"flat": nodes}
         if depth > 200:
             return {"h": keep(v)}
         inside = lambda values: [pack(each, depth + 1) for each in values]
         at = {}
-        if kind in copied:
+        if kind in copied and depth <= 1:
             at = {"at": len(tables[-1])}
             tables[-1][id(v)] = (at["at"], v)
         if kind in (list, tuple, set, frozenset):
@@ -104,6 +118,16 @@ def main():
                 return m
             raise TypeError("the answer gave something that is no value")
         (kind, v), *_ = m.items()
+        if kind == "flat":
+            made = [None] * len(v)
+            part = lambda each: made[each["n"]] if isinstance(each, dict) and "n" in each and "r" not in each else unpack(each)
+            for number in range(len(v) - 1, -1, -1):
+                (name, parts), = v[number].items()
+                if name == "dict":
+                    made[number] = {part(key): part(each) for key, each in parts}
+                elif name in ("list", "tuple", "set", "frozenset"):
+                    made[number] = getattr(builtins, name)([part(each) for each in parts])
+            return made[0]
         if kind in ("list", "tuple", "set", "frozenset"):
             return getattr(builtins, kind)([unpack(each) for each in v])
         if kind == "dict":
