@@ -65,7 +65,7 @@ function compile(dist: string): void {
     const text = readFileSync(path, 'utf8');
     writeFileSync(path, text.replace(/(['"])(\.{1,2}\/[^'"\n]*)\.ts\1/g, '$1$2.js$1'));
   }
-  for (const file of globSync('src/**/*.{py,cjs,wasm,json}', { cwd: root }))
+  for (const file of globSync('src/**/*.{py,cjs,mjs,wasm,json}', { cwd: root }))
     copy(join(root, file), join(dist, file.slice('src/'.length)));
 }
 
