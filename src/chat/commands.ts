@@ -161,6 +161,16 @@ export async function runCommand(
   return command === undefined ? { text: helpText() } : command.run({ ...scene, words });
 }
 
+/** For platforms that show the commands to people who type a slash. */
+export function commandMenu(): readonly { readonly command: string; readonly description: string }[] {
+  return Object.entries(commands)
+    .filter(([, { usage }]) => usage !== '')
+    .map(([command, { help }]) => ({ command, description: help.slice(0, longestDescription) }));
+}
+
+/** Telegram takes no longer one. */
+const longestDescription = 256;
+
 function helpText(): string {
   const lines = Object.values(commands)
     .filter(({ usage }) => usage !== '')

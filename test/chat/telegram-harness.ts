@@ -55,6 +55,17 @@ export async function telegramHarness({ rich = true } = {}): Promise<TelegramHar
       telegram.push({ message: { message_id: 'x', chat: null } });
       telegram.push({ callback_query: { id: 'q', from: { id: ann }, data: 'chat:{{{' } });
       telegram.push({ poll: {} });
+      const from = { id: ann, is_bot: false, first_name: 'Ann' };
+      const chat = { id: ann, type: 'private' };
+      const odd = {
+        message_id: 9_999,
+        date: 1,
+        chat,
+        from,
+        text: 'odd',
+        reply_to_message: { message_id: 1, from, text: 'x' },
+      };
+      telegram.push({ message: odd });
     },
     shown: (to) =>
       at(to).map(({ buttons, ...rest }) => ({ ...rest, buttons: buttons.map(({ text }) => text) })),

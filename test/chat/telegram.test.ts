@@ -57,3 +57,16 @@ it('CH-1: telegram: a message that was changed is heard again as a change', asyn
     .poll(() => world.agents.turns.map((turn) => turn.message.text), soon)
     .toEqual(['wrong', '(edited) right', 'and']);
 });
+
+it('CH-1: telegram: the commands are in the menu of the bot', async () => {
+  await using platform = await telegramHarness();
+  await using _world = await platformScene('telegram', platform, echo);
+  const listed = () => platform.telegram.calls.filter(({ method }) => method === 'setMyCommands');
+  await expect.poll(() => listed().length, soon).toBe(1);
+  const commands = listed()[0]?.payload.commands;
+  expect(commands).toContainEqual({
+    command: 'stop',
+    description: 'stop the run; all: forget the messages that wait, too',
+  });
+  expect(JSON.stringify(commands)).not.toContain('"start"');
+});

@@ -11,6 +11,8 @@ export interface PollerOptions {
   readonly api: BotApi;
   /** How long the platform holds a request when nothing comes. */
   readonly pollMs: number;
+  /** As its clients show them to people who type a slash. */
+  readonly commands: readonly { readonly command: string; readonly description: string }[];
   /** Stores what came in. What it throws is tried again. */
   readonly take: (bot: Bot, update: Update) => Promise<void>;
   readonly changed: (state: ChannelState) => void;
@@ -27,7 +29,8 @@ const slackMs = 15_000;
  * happens only when it is stored: after a crash Telegram sends it again.
  */
 export async function poll(options: PollerOptions, signal: AbortSignal): Promise<void> {
-  const { api, changed, log } = options;
+  const { api, commands, changed, log } = options;
+  let isListed = false;
   let bot: Bot | undefined;
   let offset = 0;
   let failures = 0;
@@ -37,6 +40,12 @@ export async function poll(options: PollerOptions, signal: AbortSignal): Promise
       if (bot === undefined) {
         bot = botSchema.parse(await api.call('getMe', {}, { timeoutMs: slackMs, signal }));
         changed({ state: 'connected' });
+        // Commands work without the list, so a refusal of it changes nothing.
+        if (!isListed)
+          await api.call('setMyCommands', { commands }, { timeoutMs: slackMs, signal }).catch((err) => {
+            log.warn({ err }, `Telegram did not take the list of commands: ${reasonOf(err)}`);
+          });
+        isListed = true;
       }
       const updates = await getUpdates(options, offset, signal);
       failures = 0;

@@ -2,6 +2,7 @@ import type { TelegramAdapter } from '@chat-adapter/telegram';
 import type { Channel, Incoming, Outgoing, SendResult } from '../../../core/channel.ts';
 import { reasonOf } from '../../../core/errors.ts';
 import type { Log } from '../../../core/log.ts';
+import { commandMenu } from '../../commands.ts';
 import { adapterLog } from '../adapter-log.ts';
 import { ChannelHealth } from '../channel-health.ts';
 import type { ChannelMarks } from '../channel-marks.ts';
@@ -87,7 +88,8 @@ class Telegram implements Channel {
     const { pollMs = 25_000, log } = this.#options;
     const take = (bot: Bot, update: Update) => this.#take(bot, update, receive);
     const { changed } = this.#health;
-    this.#polling ??= poll({ api: this.#api, pollMs, take, changed, log }, this.#closing.signal);
+    const commands = commandMenu();
+    this.#polling ??= poll({ api: this.#api, pollMs, commands, take, changed, log }, this.#closing.signal);
   }
 
   async send(address: string, outgoing: Outgoing): Promise<SendResult> {
@@ -131,11 +133,22 @@ class Telegram implements Channel {
     this.#health.changed({ state: 'stopped' });
   }
 
+  /** An update that cannot be read is passed over: Telegram would send it again for ever, and nothing behind it. */
+  #read(bot: Bot, update: Update): Incoming | undefined {
+    try {
+      return incomingOf(this.#adapters.one, this.#places, bot, update);
+    } catch (err) {
+      const { log } = this.#options;
+      log.warn({ err, update: update.update_id }, `An update of Telegram cannot be read: ${reasonOf(err)}`);
+      return undefined;
+    }
+  }
+
   async #take(bot: Bot, update: Update, receive: (incoming: Incoming) => Promise<void>): Promise<void> {
     const moved = movedIn(update);
     if (moved !== undefined) this.#places.moved(moved.from, moved.to);
-    const incoming = incomingOf(this.#adapters.one, this.#places, bot, update);
     const { groups } = this.#options;
+    const incoming = this.#read(bot, update);
     if (incoming !== undefined && !(incoming.isGroup && groups === 'off')) {
       this.#health.heard();
       await receive(groups === 'all' ? { ...incoming, isAddressed: true } : incoming);
