@@ -153,7 +153,7 @@ export const proofs: Readonly<Record<string, readonly string[]>> = {
     (name) => `test/chat/${name}.test.ts`,
   ),
   'GW-4': ['chats', 'sessions'].map((name) => `test/chat/${name}.test.ts`),
-  'GW-5': ['schedules', 'sessions'].map((name) => `test/chat/${name}.test.ts`),
+  'GW-5': ['schedules', 'schedules-killed', 'sessions'].map((name) => `test/chat/${name}.test.ts`),
   'CH-1': ['telegram', 'discord', 'slack', 'whatsapp', 'hostile-input'].map(
     (name) => `test/chat/${name}.test.ts`,
   ),
