@@ -215,7 +215,6 @@ export const proofs: Readonly<Record<string, readonly string[]>> = {
     ...['test/host/host.test.ts', 'test/cli/host.test.ts'],
     ...['ledger', 'event-log'].map((name) => `test/ledger/${name}.test.ts`),
   ],
-  'SEC-1': api('auth', 'origin'),
   'SEC-2': [...api('isolation', 'every-route'), 'test/host/isolation.test.ts'],
   'PKG-1': ['test/package.test.ts', 'test/e2e/start.test.ts'],
   'REL-1': [

@@ -95,7 +95,7 @@ describe.each(scenes)('geode claude at a terminal, $name', patience, (scene) => 
       const asked = server.calls.findLast(({ prompt }) => prompt.includes('and one more'));
       expect(asked?.prompt).toMatch(/the number is 41[\s\S]*It is written\.[\s\S]*and one more/);
       expect(await home.ok(['sandbox', 'exec', 'tui', '--', 'cat', 'copy.txt'])).toBe('41');
-      const remembered = await home.ok(['memory', 'search', 'the number is in number.txt']);
+      const remembered = await home.ok(['memory', 'search', '--chat', 'tui', 'the number is in number.txt']);
       expect(remembered).toContain('number.txt');
       // The key was added outside, and nothing besides the model was tried.
       expect(eachOf(server.calls).every(({ headers }) => headers['x-api-key'] === 'a-key-for-the-test')).toBe(

@@ -59,7 +59,9 @@ export function agentTurns(scene: DriverScene, more: (stage: () => Stage) => voi
       expect(await files.exists('pwned')).toBe(false);
       expect(await files.readText("attachments/a'; touch pwned;.txt")).toBe('EOF\n$(id)\n');
       expect(promptsWith(server, 'write fizz, please')).toContainEqual(expect.stringContaining(hostile));
-      expect((await client.search('fizz was written', {})).results[0]).toMatchObject({
+      // A program in the sandbox writes the memory of its chat, the agent on the host that of the user.
+      const where = scene.needsNoProgram === undefined ? { chat: 'fizz' } : {};
+      expect((await client.search('fizz was written', where)).results[0]).toMatchObject({
         content: 'fizz was written',
       });
       // The key was added outside; inside there is neither it nor a network.
