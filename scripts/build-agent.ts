@@ -6,6 +6,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { globSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { packagesFile, recordPackages } from './bundled-packages.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const folder = join(root, 'bundle');
@@ -32,8 +33,10 @@ export async function buildAgent(): Promise<boolean> {
         rollupOptions: { output: { entryFileNames: name, codeSplitting: false } },
       },
       ssr: { noExternal: true },
+      plugins: [recordPackages()],
     });
     // The folder stays: sandboxes that run show it, and find the new file in it.
+    renameSync(join(made, packagesFile), join(folder, 'packages.json'));
     renameSync(join(made, name), join(folder, name));
     writeFileSync(record, fingerprint);
   } finally {
@@ -45,7 +48,13 @@ export async function buildAgent(): Promise<boolean> {
 function fingerprintOf(): string {
   const sources = globSync('src/{agents,core,config,models,shell}/**/*.ts', { cwd: root });
   const hash = createHash('sha256');
-  for (const file of [...sources, 'package.json', 'package-lock.json', 'scripts/build-agent.ts'].sort())
+  for (const file of [
+    ...sources,
+    'package.json',
+    'package-lock.json',
+    'scripts/build-agent.ts',
+    'scripts/bundled-packages.ts',
+  ].sort())
     hash
       .update(`${file}\0`)
       .update(readFileSync(join(root, file)))

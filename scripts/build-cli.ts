@@ -48,14 +48,22 @@ export async function buildCli(): Promise<boolean> {
   return true;
 }
 
-/** The same for a package, where the modules are compiled and in `dist`. */
-export async function bundlePackage(folder: string): Promise<void> {
-  const { code } = await bundle((source) => source.replace(/^src\//, 'dist/').replace(/\.ts$/, '.js'));
+/**
+ * The same for a package, where the modules are compiled and in `dist`. Returns the sources that it loads from there.
+ */
+export async function bundleCommands(folder: string): Promise<string[]> {
+  const { code, others } = await bundle((source) =>
+    source.replace(/^src\//, 'dist/').replace(/\.ts$/, '.js'),
+  );
   write(join(folder, 'build/cli'), code, { commands: [...answers, ...commands], sources: [] });
+  return others;
 }
 
 /** `placeOf` is where a module of these sources will be found, both from the folder that holds `build`. */
-async function bundle(placeOf: (source: string) => string): Promise<{ code: string; modules: string[] }> {
+async function bundle(
+  placeOf: (source: string) => string,
+): Promise<{ code: string; modules: string[]; others: string[] }> {
+  const outside = new Set<string>();
   const { build } = await import('vite');
   const built = await build({
     configFile: false,
@@ -69,16 +77,16 @@ async function bundle(placeOf: (source: string) => string): Promise<{ code: stri
       rollupOptions: { output: { format: 'cjs', codeSplitting: false } },
     },
     ssr: { noExternal: true },
-    plugins: [otherModulesStay(placeOf)],
+    plugins: [otherModulesStay(placeOf, outside)],
   });
   const [chunk, ...others] = 'output' in built ? built.output : [];
   if (chunk?.type !== 'chunk' || others.length > 0) throw new Error('The command line is not one file.');
   const modules = chunk.moduleIds.filter((id) => id.startsWith(root)).map((id) => relative(root, id));
-  return { code: chunk.code, modules };
+  return { code: chunk.code, modules, others: [...outside] };
 }
 
 /** What is imported later and by few commands is not bundled: it is loaded from where it is, and finds what is beside it. */
-function otherModulesStay(placeOf: (source: string) => string): Plugin {
+function otherModulesStay(placeOf: (source: string) => string, others: Set<string>): Plugin {
   const bundled = new Set(
     commands.map((name) => resolve(dirname(entry), 'commands', name.replace(' ', '/'))),
   );
@@ -90,6 +98,7 @@ function otherModulesStay(placeOf: (source: string) => string): Plugin {
       if (typeof specifier !== 'string' || importer === undefined || !specifier.startsWith('.')) return null;
       const path = resolve(dirname(importer), specifier);
       if (importer === entry || bundled.has(path.replace(/\.ts$/, ''))) return null;
+      others.add(relative(root, path));
       return { id: fromBundle(path), external: true };
     },
     transform(code, id) {

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { z } from 'zod';
+import { recordPackages } from './bundled-packages.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const folder = join(root, 'dashboard');
@@ -47,7 +48,11 @@ export async function buildDashboard(): Promise<boolean> {
   const { NODE_ENV } = process.env;
   process.env.NODE_ENV = 'production';
   try {
-    await build({ configFile: join(folder, 'vite.config.ts'), build: { outDir: made, emptyOutDir: true } });
+    await build({
+      configFile: join(folder, 'vite.config.ts'),
+      build: { outDir: made, emptyOutDir: true },
+      plugins: [recordPackages()],
+    });
     checkBudgets(made);
     writeFileSync(join(made, record), fingerprint);
     replace(made);
@@ -114,7 +119,12 @@ function fingerprintOf(): string {
     cwd: root,
   });
   const hash = createHash('sha256');
-  for (const file of [...sources, 'package-lock.json', 'scripts/build-dashboard.ts'].sort())
+  for (const file of [
+    ...sources,
+    'package-lock.json',
+    'scripts/build-dashboard.ts',
+    'scripts/bundled-packages.ts',
+  ].sort())
     if (/\.\w+$/.test(file))
       hash
         .update(`${file}\0`)

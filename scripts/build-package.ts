@@ -1,7 +1,7 @@
 /**
- * Builds what people install: `npm run build` makes build/package and build/geode-VERSION.tgz, with compiled
- * JavaScript, types, the guest for every architecture, the licences of what it depends on and a list of its parts
- * (SBOM). It runs on Node 20 and newer and needs neither Go nor a compiler.
+ * Builds what people install: `npm run build` makes build/package and its tarball, with the program and all packages
+ * that it uses in one bundle, types, the guest for every architecture, the dashboard, the licences of all parts and a
+ * list of them (SBOM). Nothing is compiled, fetched or run when it is installed. Beside it are the packages of Node 24.
  */
 import { execFileSync } from 'node:child_process';
 import { cpSync, globSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,10 +9,24 @@ import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { buildAgent } from './build-agent.ts';
-import { bundlePackage } from './build-cli.ts';
+import { bundleCommands } from './build-cli.ts';
 import { buildDashboard } from './build-dashboard.ts';
 import { buildGuest } from './build-guest.ts';
-import { dependenciesOf, licencesDocument } from './licences-document.ts';
+import {
+  buildNodePackage,
+  lockedNode,
+  nodeArchitectures,
+  nodePackageName,
+  repository,
+} from './build-node-package.ts';
+import { bundleInto } from './bundle-package.ts';
+import {
+  describePackages,
+  licencesDocument,
+  packagesFile,
+  partsList,
+  readPackages,
+} from './bundled-packages.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
@@ -22,8 +36,7 @@ const manifestSchema = z.object({
   description: z.string(),
   license: z.string(),
   exports: z.record(z.string(), z.string()),
-  dependencies: z.record(z.string(), z.string()),
-  optionalDependencies: z.record(z.string(), z.string()),
+  dependencies: z.looseObject({ zod: z.string() }),
 });
 
 /** Returns the path of the tarball. */
@@ -31,10 +44,18 @@ export async function buildPackage(build = join(root, 'build')): Promise<string>
   const folder = join(build, 'package');
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
-  compile(join(folder, 'dist'));
+  const source = manifestSchema.parse(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')));
   const programs = await buildGuest(['amd64', 'arm64']);
   await buildDashboard();
   await buildAgent();
+  declareTypes(join(folder, 'dist'));
+  const others = await bundleCommands(folder);
+  const entries = [
+    'src/cli/main.ts',
+    'scripts/demo.ts',
+    ...Object.values(source.exports).map((path) => path.slice(2)),
+  ];
+  const bundled = await bundleInto(join(folder, 'dist'), [...new Set([...entries, ...others])]);
   for (const name of ['bin', 'images', 'LICENSE', 'README.md', 'CHANGELOG.md'])
     cpSync(join(root, name), join(folder, name), { recursive: true });
   for (const path of programs) copy(path, join(folder, 'guest/dist', basename(path)));
@@ -43,30 +64,45 @@ export async function buildPackage(build = join(root, 'build')): Promise<string>
     recursive: true,
     filter: (path) => !path.endsWith('.vite'),
   });
-  await bundlePackage(folder);
-  writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest(), null, 2)}\n`);
-  writeFileSync(join(folder, 'LICENCES.md'), licencesDocument(root));
-  writeFileSync(join(folder, 'sbom.json'), `${JSON.stringify(partsList(), null, 2)}\n`);
-  const [packed] = z
-    .array(z.object({ filename: z.string() }))
-    .parse(JSON.parse(npm(['pack', '--json', '--ignore-scripts'], folder)));
+  const packages = describePackages([
+    ...bundled,
+    ...readPackages(join(root, 'bundle/packages.json')),
+    ...readPackages(join(root, 'dashboard/dist', packagesFile)),
+  ]);
+  const go = new Map([
+    ['Go, whose library is in the guest', readFileSync(join(root, 'guest/LICENSE-GO'), 'utf8').trim()],
+  ]);
+  writeFileSync(join(folder, 'LICENCES.md'), licencesDocument(packages, go));
+  writeFileSync(join(folder, 'sbom.json'), `${JSON.stringify(partsList(source, packages), null, 2)}\n`);
+  writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifestOf(source), null, 2)}\n`);
+  return pack(folder, build);
+}
+
+/** Makes the tarball of a folder in another one. */
+export function pack(folder: string, into: string): string {
+  const output = execFileSync('npm', ['pack', '--json', '--ignore-scripts'], {
+    cwd: folder,
+    encoding: 'utf8',
+    maxBuffer: 64 * 1024 ** 2,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const [packed] = z.array(z.object({ filename: z.string() })).parse(JSON.parse(output));
   if (packed === undefined) throw new Error('npm pack made no tarball.');
-  const tarball = join(build, packed.filename);
+  const tarball = join(into, packed.filename);
   renameSync(join(folder, packed.filename), tarball);
   return tarball;
 }
 
-/** Types are taken out, and names of files that only this project has become those of the package. */
-function compile(dist: string): void {
+/** Declarations of all sources. Names of files that only this project has become those of the package. */
+function declareTypes(dist: string): void {
   const tsc = join(root, 'node_modules/.bin/tsc');
-  execFileSync(tsc, ['-p', 'tsconfig.build.json', '--outDir', dist], { cwd: root, stdio: 'inherit' });
-  for (const file of globSync('**/*.{js,d.ts}', { cwd: dist })) {
+  const args = ['-p', 'tsconfig.build.json', '--emitDeclarationOnly', '--outDir', dist];
+  execFileSync(tsc, args, { cwd: root, stdio: 'inherit' });
+  for (const file of globSync('**/*.d.ts', { cwd: dist })) {
     const path = join(dist, file);
     const text = readFileSync(path, 'utf8');
     writeFileSync(path, text.replace(/(['"])(\.{1,2}\/[^'"\n]*)\.ts\1/g, '$1$2.js$1'));
   }
-  for (const file of globSync('src/**/*.{py,cjs,mjs,wasm,json}', { cwd: root }))
-    copy(join(root, file), join(dist, file.slice('src/'.length)));
 }
 
 function copy(from: string, to: string): void {
@@ -74,53 +110,51 @@ function copy(from: string, to: string): void {
   cpSync(from, to);
 }
 
-function manifest() {
-  const parsed: unknown = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-  const { name, version, description, license, exports, ...depends } = manifestSchema.parse(parsed);
-  const compiled = Object.entries(exports).map(([entry, source]) => {
-    const path = source.replace('./src/', './dist/').replace(/\.ts$/, '');
-    return [entry, { types: `${path}.d.ts`, default: `${path}.js` }];
+function manifestOf({
+  name,
+  version,
+  description,
+  license,
+  exports,
+  dependencies,
+}: z.infer<typeof manifestSchema>) {
+  const compiled = Object.entries(exports).map(([entry, path]) => {
+    const place = path.replace('./src/', './dist/').replace(/\.ts$/, '');
+    return [entry, { types: `${place}.d.ts`, default: `${place}.js` }];
   });
+  const nodes = nodeArchitectures.map((each) => [nodePackageName(each), lockedNode(each).version]);
   return {
     name,
     version,
     description,
     license,
     type: 'module',
-    bin: { geode: 'bin/geode.js' },
+    bin: { geode: 'bin/geode.js', 'geode-home': 'bin/geode-home.js' },
     exports: Object.fromEntries(compiled),
+    files: [
+      'bin',
+      'build',
+      'bundle',
+      'dashboard',
+      'dist',
+      'guest',
+      'images',
+      'CHANGELOG.md',
+      'LICENCES.md',
+      'sbom.json',
+    ],
     engines: { node: '>=20' },
-    ...depends,
+    os: ['linux', 'darwin'],
+    // The types name it; what runs is in the bundle.
+    dependencies: { zod: dependencies.zod },
+    optionalDependencies: Object.fromEntries(nodes),
+    ...repository(),
   };
 }
 
-const sbomSchema = z.looseObject({
-  components: z.array(z.looseObject({ 'bom-ref': z.string(), name: z.string(), version: z.string() })),
-  dependencies: z.array(z.looseObject({ ref: z.string(), dependsOn: z.array(z.string()) })),
-});
-
-/** npm's own `--omit=dev` also leaves out what a development tool and Geode both need, so the list is cut here. */
-function partsList(): z.infer<typeof sbomSchema> {
-  const all = sbomSchema.parse(JSON.parse(npm(['sbom', '--sbom-format=cyclonedx'], root)));
-  const shipped = new Set(dependenciesOf(root).map(({ name, version }) => `${name}@${version}`));
-  const components = all.components.filter(({ name, version }) => shipped.has(`${name}@${version}`));
-  const inside = new Set(components.map((component) => component['bom-ref']));
-  const known = new Set(all.components.map((component) => component['bom-ref']));
-  // The root of the list is no component of it.
-  const stays = (ref: string) => inside.has(ref) || !known.has(ref);
-  const dependencies = all.dependencies
-    .filter(({ ref }) => stays(ref))
-    .map((each) => ({ ...each, dependsOn: each.dependsOn.filter(stays) }));
-  return { ...all, components, dependencies };
+if (import.meta.main) {
+  const build = join(root, 'build');
+  console.log(await buildPackage(build));
+  for (const architecture of nodeArchitectures)
+    console.log(pack(buildNodePackage(architecture, build), build));
 }
-
-function npm(args: readonly string[], cwd: string): string {
-  return execFileSync('npm', args, {
-    cwd,
-    encoding: 'utf8',
-    maxBuffer: 64 * 1024 ** 2,
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-}
-
-if (import.meta.main) console.log(await buildPackage());

@@ -29,10 +29,16 @@ const host = thisHost();
 installMissing();
 const loaded = await loadConfig(host);
 const { config } = loaded;
-await using opened = new AsyncDisposableStack();
-const whole = await openWhole();
-await showSandboxes();
-await serve();
+const opened = new AsyncDisposableStack();
+let whole: OpenHost | undefined;
+// Not `await using`: a bundler makes an ordinary variable of that at the top of a module.
+try {
+  whole = await openWhole();
+  await showSandboxes();
+  await serve();
+} finally {
+  await opened.disposeAsync();
+}
 
 /** Every part of a host; undefined where another process is the host of this machine's sandboxes. */
 async function openWhole(): Promise<OpenHost | undefined> {

@@ -4,7 +4,7 @@
  */
 const { spawn } = require('node:child_process');
 const { delimiter, dirname, join } = require('node:path');
-const { findNode } = require('../bin/find-node.js');
+const { findNode } = require('../bin/hand-over.js');
 
 const node = findNode();
 const words = process.argv.slice(2);

@@ -1,115 +1,148 @@
-import { execFile } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { z } from 'zod';
+import { buildNodePackage, nodeArchitectures } from '../scripts/build-node-package.ts';
 import { buildPackage } from '../scripts/build-package.ts';
-import { dependenciesOf } from '../scripts/licences-document.ts';
+import { type Newcomer, openNewcomer } from './engine/newcomer.ts';
+import { type NpmRegistry, startNpmRegistry } from './engine/npm-registry.ts';
 import { type TemporaryFolder, temporaryFolder } from './temporary-folder.ts';
 
-const root = fileURLToPath(new URL('..', import.meta.url));
 const { bubblewrap } = inject('engines');
-const skipped = bubblewrap.available ? '' : ` (skipped: ${bubblewrap.reason})`;
+const reason = !bubblewrap.available
+  ? bubblewrap.reason
+  : process.getuid?.() === 0
+    ? null
+    : 'only root can make a root filesystem';
+const skipped = reason === null ? '' : ` (skipped: ${reason})`;
+const MOST_MEGABYTES = 200;
+const MOST_PACKAGES = 60;
 
-describe.skipIf(!bubblewrap.available)(
-  `the package that people install${skipped}`,
-  { timeout: 900_000 },
-  () => {
-    let folder: TemporaryFolder;
-    let app: string;
-    let tarball: string;
-    const goWasCalled = () => existsSync(join(folder.path, 'go-was-called'));
-    const run = (program: string, args: readonly string[]) =>
-      promisify(execFile)(program, [...args], { cwd: app, env: environment(folder.path), timeout: 600_000 });
+describe.skipIf(reason !== null)(`the package that people install${skipped}`, { timeout: 900_000 }, () => {
+  let folder: TemporaryFolder;
+  let registry: NpmRegistry;
+  let newcomer: Newcomer;
+  let built: string;
 
-    beforeAll(async () => {
-      folder = temporaryFolder();
-      app = join(folder.path, 'app');
-      for (const name of ['app', 'home', 'bin']) mkdirSync(join(folder.path, name));
-      // Nothing of the package may need a compiler.
-      const go = join(folder.path, 'bin/go');
-      writeFileSync(go, `#!/bin/sh\ntouch ${join(folder.path, 'go-was-called')}\nexit 1\n`);
-      chmodSync(go, 0o755);
-      tarball = await buildPackage(join(folder.path, 'build'));
-      writeFileSync(join(app, 'package.json'), '{"name":"app","private":true,"type":"module"}');
-      await run('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', tarball]);
-    }, 900_000);
-    afterAll(async () => {
-      await run('npx', ['--no', 'geode', 'host', 'stop']);
-      folder[Symbol.dispose]();
-    });
+  beforeAll(async () => {
+    folder = temporaryFolder();
+    built = join(folder.path, 'build', 'package');
+    await buildPackage(join(folder.path, 'build'));
+    registry = await startNpmRegistry(join(folder.path, 'registry'));
+    for (const architecture of nodeArchitectures)
+      await registry.publish(buildNodePackage(architecture, join(folder.path, 'build')));
+    await registry.publish(built);
+    newcomer = await openNewcomer(join(folder.path, 'machine'));
+  }, 900_000);
+  afterAll(async () => {
+    await newcomer?.[Symbol.asyncDispose]();
+    await registry?.[Symbol.asyncDispose]();
+    folder?.[Symbol.dispose]();
+  });
 
-    it("PKG-1: runs code with this machine's own Node, an empty home, no compiler and no install script", async () => {
-      const { stdout } = await run('npx', ['--no', 'geode', 'run', 'python', '-c', 'print(6 * 7)']);
-      expect(stdout).toBe('42\n');
-      expect(goWasCalled()).toBe(false);
-    });
-
-    it('PKG-1: holds guests for both architectures, compiled code and no sources', async () => {
-      const installed = join(app, 'node_modules/geode');
-      for (const architecture of ['amd64', 'arm64'])
-        for (const program of ['guest', 'workspace']) {
-          const name = `${program}-linux-${architecture}`;
-          expect(existsSync(join(installed, 'guest/dist', name)), name).toBe(true);
-        }
-      expect(existsSync(join(installed, 'src'))).toBe(false);
-      const main = readFileSync(join(installed, 'dist/index.js'), 'utf8');
-      expect(main).not.toMatch(/from '[^']*\.ts'/);
-    });
-
-    it('PKG-1: can be imported as a library, and its client too', async () => {
-      writeFileSync(
-        join(app, 'use.js'),
-        "import { createApp } from 'geode'; import { createClient } from 'geode/client'; console.log(typeof createApp, typeof createClient);",
-      );
-      const node = join(app, 'node_modules/.bin/node');
-      expect((await run(node, ['use.js'])).stdout).toBe('function function\n');
-    });
-
-    it('SEC-3: comes with a licence list and an SBOM of all that it depends on, and needs no install script', () => {
-      const installed = join(app, 'node_modules/geode');
-      const licences = readFileSync(join(installed, 'LICENCES.md'), 'utf8');
-      const dependencies = dependenciesOf(root);
-      expect(dependencies.length).toBeGreaterThan(20);
-      for (const { name, licence } of dependencies) {
-        expect(licences).toContain(`| ${name} |`);
-        expect(licence, name).toMatch(
-          /MIT|Apache-2\.0|ISC|BSD|BlueOak|0BSD|CC0|Unlicense|Python-2\.0|MPL-2\.0/,
+  for (const as of ['root', 'user'] as const)
+    for (const npm of ['npm10', 'npm11'] as const)
+      it(`PKG-1: installs by name with ${npm} as ${as}, runs code, and is gone after npm uninstall`, async () => {
+        const run = (script: string) => newcomer.run(script, as, npm, registry.url);
+        expect(await run('node --version; command -v go gcc make || echo no compiler')).toBe(
+          'v20.20.2\nno compiler\n',
         );
-      }
-      const sbom = z
-        .object({ bomFormat: z.literal('CycloneDX'), components: z.array(z.object({ name: z.string() })) })
-        .parse(JSON.parse(readFileSync(join(installed, 'sbom.json'), 'utf8')));
-      const listed = new Set(sbom.components.map(({ name }) => name));
-      for (const name of ['hono', 'zod']) expect(listed).toContain(name);
-      for (const name of ['vitest', '@biomejs/biome']) expect(listed).not.toContain(name);
-      // Their scripts only fetch or build what Geode does not use; the installation above ran none of them.
-      const withScripts = dependencies.filter(({ hasInstallScript }) => hasInstallScript);
-      expect(withScripts.map(({ name }) => name)).toEqual([
-        '@scarf/scarf',
-        'cpu-features',
-        'onnxruntime-node',
-        'protobufjs',
-        'ssh2',
-      ]);
-      expect(existsSync(join(root, 'package-lock.json'))).toBe(true);
-    });
-  },
-);
+        const installed = await run('npm install --global geode-home 2>&1');
+        expect(installed).toMatch(/^added \d+ packages? in /m);
+        expect(installed).not.toMatch(/warn|EBADENGINE|error/i);
 
-/** As in a new login: no variable of this run, and none of its programs before the machine's. */
-function environment(folder: string): NodeJS.ProcessEnv {
-  const machine = (process.env.PATH ?? '').split(delimiter).filter((part) => !part.includes('node_modules'));
-  return {
-    HOME: join(folder, 'home'),
-    TMPDIR: process.env.TMPDIR,
-    PATH: [join(folder, 'bin'), ...machine].join(delimiter),
-    GEODE_SANDBOX_RUN_DIR: join(folder, 'run'),
-    GEODE_RUNTIME_NAME: 'bubblewrap',
-    ...(process.env.npm_config_registry === undefined
-      ? {}
-      : { npm_config_registry: process.env.npm_config_registry }),
-  };
+        const where = (await run('npm root --global')).trim();
+        const packages = await run('npm ls --global --all --parseable | grep -c /node_modules/');
+        expect(Number(packages)).toBeLessThanOrEqual(MOST_PACKAGES);
+        expect(Number.parseInt(await run(`du -sm ${where}/geode-home`), 10)).toBeLessThanOrEqual(
+          MOST_MEGABYTES,
+        );
+        expect(await run('geode --version')).toBe(`geode ${versionOf(built)}\n`);
+
+        const code = `geode run --runtime bubblewrap python -c 'print(6*7)' 2>/dev/null; geode doctor || true; geode host stop >/dev/null`;
+        const [answer, ...verdict] = (await run(code)).split('\n');
+        expect(answer).toBe('42');
+        expect(verdict.join('\n')).toContain('bubblewrap');
+
+        expect(await run('npm uninstall --global geode-home 2>&1')).toMatch(/^removed \d+ packages? in /m);
+        expect(await run(`ls ${where} | grep geode || command -v geode || echo gone`)).toBe('gone\n');
+      });
+
+  it('PKG-1: npx geode-home shows the demonstration, and with a command it is geode', async () => {
+    // As a person who never configured npm.
+    const run = (script: string) =>
+      newcomer.run(`unset npm_config_prefix; ${script}`, 'user', 'npm10', registry.url);
+    const shown = await run('GEODE_RUNTIME_NAME=bubblewrap npx --yes geode-home --once');
+    expect(shown).toMatch(/^.*\b42$/m);
+    expect(shown).toContain('http://127.0.0.1:');
+    expect(await run('npx --yes geode-home --version')).toBe(`geode ${versionOf(built)}\n`);
+  });
+
+  it('PKG-1: can be imported as a library with types, and its client too', async () => {
+    const script = `mkdir -p app && cd app && echo '{"private":true,"type":"module"}' >package.json &&
+npm install geode-home >/dev/null 2>&1 &&
+echo "import { createApp } from 'geode-home'; import { createClient } from 'geode-home/client'; import { unixTransport } from 'geode-home/client/unix'; console.log(typeof createApp, typeof createClient, typeof unixTransport)" >use.js &&
+node_modules/geode-home-node-linux-*/bin/node use.js && ls node_modules/geode-home/dist/index.d.ts`;
+    expect(await newcomer.run(script, 'user', 'npm11', registry.url)).toBe(
+      'function function function\nnode_modules/geode-home/dist/index.d.ts\n',
+    );
+  });
+
+  it('PKG-1: holds guests for both architectures, the dashboard and the demonstration; no sources, no scripts', () => {
+    for (const architecture of ['amd64', 'arm64'])
+      for (const program of ['guest', 'workspace', 'images'])
+        expect(existsSync(join(built, 'guest/dist', `${program}-linux-${architecture}`))).toBe(true);
+    for (const file of ['dashboard/dist/index.html', 'dist/demo.js', 'bundle/agent-stdin.mjs'])
+      expect(existsSync(join(built, file)), file).toBe(true);
+    expect(globSync('**/*.ts', { cwd: built }).filter((file) => !file.endsWith('.d.ts'))).toEqual([]);
+    const manifest = z
+      .looseObject({ bin: z.record(z.string(), z.string()) })
+      .parse(JSON.parse(readFileSync(join(built, 'package.json'), 'utf8')));
+    expect(manifest).not.toHaveProperty('private');
+    expect(manifest).not.toHaveProperty('scripts');
+    expect(Object.keys(manifest.bin)).toEqual(['geode', 'geode-home']);
+  });
+
+  it('SEC-3: comes with the licences of all that it holds, their texts, and an SBOM', () => {
+    const licences = readFileSync(join(built, 'LICENCES.md'), 'utf8');
+    const sbom = z
+      .object({
+        bomFormat: z.literal('CycloneDX'),
+        components: z.array(
+          z.object({
+            name: z.string(),
+            version: z.string(),
+            licenses: z.tuple([z.object({ expression: z.string() })]),
+          }),
+        ),
+      })
+      .parse(JSON.parse(readFileSync(join(built, 'sbom.json'), 'utf8')));
+    expect(sbom.components.length).toBeGreaterThan(100);
+    const known =
+      /^\(?(MIT|MIT-0|Apache-2\.0|ISC|0BSD|BSD-[23]-Clause|BlueOak-1\.0\.0|CC0-1\.0|Unlicense|Python-2\.0|MPL-2\.0)( (OR|AND) .+)?\)?$/;
+    for (const { name, version, licenses } of sbom.components) {
+      expect(licences).toContain(`| ${name} | ${version} |`);
+      expect(licenses[0].expression, name).toMatch(known);
+    }
+    const listed = new Set(sbom.components.map(({ name }) => name));
+    for (const name of ['hono', 'zod', 'dockerode', 'discord.js', 'swagger-ui-dist', 'react', 'ai'])
+      expect(listed).toContain(name);
+    for (const name of [
+      'vitest',
+      '@biomejs/biome',
+      '@scarf/scarf',
+      'onnxruntime-node',
+      'ssh2',
+      '@grpc/grpc-js',
+    ])
+      expect(listed).not.toContain(name);
+    expect(licences).toContain('The Go Authors');
+  });
+});
+
+function versionOf(folder: string): string {
+  const { version } = z
+    .object({ version: z.string() })
+    .parse(JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')));
+  return version;
 }

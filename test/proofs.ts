@@ -216,7 +216,8 @@ export const proofs: Readonly<Record<string, readonly string[]>> = {
     ...['ledger', 'event-log'].map((name) => `test/ledger/${name}.test.ts`),
   ],
   'SEC-2': [...api('isolation', 'every-route'), 'test/host/isolation.test.ts'],
-  'PKG-1': ['test/package.test.ts', 'test/e2e/start.test.ts'],
+  'SEC-3': ['test/package.test.ts'],
+  'PKG-1': ['test/package.test.ts', 'test/guest-toolchain.test.ts', 'test/e2e/start.test.ts'],
   'REL-1': [
     ...sandboxes('crash'),
     ...memory('kill'),

@@ -13,11 +13,11 @@ export type ApprovalKind = (typeof approvalKinds)[number];
 export const approvalDecisions = ['allow-once', 'allow-session', 'allow-always', 'deny'] as const;
 export type ApprovalDecision = (typeof approvalDecisions)[number];
 
-/** A question for a person. */
+/** What somebody wants a person to decide. */
 export interface ApprovalRequest {
   /** Only this user is asked. */
   readonly user: User;
-  /** The sandbox in question and the chat it belongs to, if any. */
+  /** The id of the sandbox that it is about, and the chat it belongs to; left out where there is none. */
   readonly sandbox?: string;
   readonly chat?: string;
   readonly kind: ApprovalKind;
@@ -64,13 +64,13 @@ export interface Approval {
   /** Null while it is open. */
   readonly decision: ApprovalDecision | null;
   readonly decidedAt: number | null;
-  /** The person who decided: `socket`, `key 1f2e3d4c5b6a`, or the channel's name for them. Null without a decision. */
+  /** Who said it: `socket`, `key 1f2e3d4c5b6a`, or what a channel calls the person. Null when nobody did. */
   readonly decidedBy: string | null;
-  /** The operator decided: on the host's own socket, or with a key that has the scope `admin`. */
+  /** Whoever runs the host said it: on its own socket, or with a key that has the scope `admin`. */
   readonly byOperator: boolean;
-  /** The person's text, for a question. */
+  /** What the person wrote, for a question. */
   readonly answer: string | null;
-  /** End of `allow-always` in ms since 1970; null for good. */
+  /** Until when `allow-always` holds; null: for good. */
   readonly until: number | null;
 }
 
@@ -78,10 +78,10 @@ export interface DecideApproval {
   readonly decision: ApprovalDecision;
   /** For the record. */
   readonly by: string;
-  /** The operator decides; default false. */
+  /** Whoever runs the host says it; default false. */
   readonly byOperator?: boolean;
   readonly answer?: string;
-  /** Duration of `allow-always` from now on; left out: for good. */
+  /** How long `allow-always` holds from now on; left out: for good. */
   readonly forMs?: number;
 }
 
@@ -114,7 +114,7 @@ export interface Approvals {
   withdraw(sandbox: string): void;
 }
 
-/** Every decision that allows, for callers that do not care which one. */
+/** What was allowed, for an asker that has no use for the difference. */
 export function isAllowed({ decision }: Pick<Approval, 'decision'>): boolean {
   return decision !== null && decision !== 'deny';
 }

@@ -44,9 +44,9 @@ export interface BusMessage extends Required<Omit<NewMessage, 'home'>> {
   readonly tries: number;
   /** Why the last try failed, or null. */
   readonly reason: string | null;
-  /** The result as JSON, in the shape of the worker that finished the message; null before that. */
+  /** JSON of what came of it, in the shape of whoever ended it; null before. */
   readonly record: string | null;
-  /** The platform's id of the growing reply; null without one. */
+  /** What the platform calls the reply that grows while the message is worked on; null: there is none. */
   readonly draft: string | null;
 }
 
@@ -86,7 +86,7 @@ export interface BusReply extends Required<NewReply> {
   readonly at: number;
   readonly tries: number;
   readonly reason: string | null;
-  /** The platform's id; null when it is unknown. */
+  /** What the platform calls it; null when it is not known. */
   readonly platformId: string | null;
   /** Since when an earlier try may have arrived; null: none has. */
   readonly inDoubtSince: number | null;
@@ -122,7 +122,7 @@ export type Delivery =
     }
   | { readonly state: 'unknown' | 'failed'; readonly reason: string };
 
-/** An event of a lane, numbered over all lanes. */
+/** What happened in a lane, numbered over all lanes. */
 export type LaneEntry =
   | { readonly seq: number; readonly at: number; readonly type: 'message'; readonly message: BusMessage }
   | { readonly seq: number; readonly at: number; readonly type: 'reply'; readonly reply: BusReply };
@@ -142,7 +142,7 @@ export interface Bus {
   claim(options: ClaimOptions): Promise<Claim | undefined>;
   /** `lease_lost` when the lease had ended and the message was claimed again or ended. */
   renew(claim: Claim, leaseMs: number): Promise<void>;
-  /** Keeps the platform's id of the reply's draft for the next worker that claims the message. `lease_lost` as for `renew`. */
+  /** Keeps what the platform calls the draft of its reply, for whoever claims the message next. `lease_lost` as for `renew`. */
   keepDraft(claim: Claim, platformId: string): Promise<void>;
   /** Ends the message and stores its replies, both or neither. `lease_lost` as for `renew`. */
   finish(claim: Claim, ending: Ending): Promise<void>;
@@ -152,7 +152,7 @@ export interface Bus {
   amend(key: string, change: (body: string) => string | undefined): Promise<boolean>;
   /** A message that ended as stopped waits again, for this user, behind what is in its lane. False for any other. */
   reopen(id: number, user: string): Promise<boolean>;
-  /** Number of messages before it, in its lane and in all lanes of its kind. Undefined unless it waits. */
+  /** How many messages are before it: in its lane, and in all lanes of its kind. Undefined when it waits no more. */
   place(id: number): Promise<{ readonly lane: number; readonly all: number } | undefined>;
   message(id: number): Promise<BusMessage | undefined>;
   /** Messages of a lane that wait, in their order: at most that many. */
@@ -194,7 +194,7 @@ export interface Bus {
 
   /** Ended messages of a lane after an id, newest last: at most the newest `limit`. */
   history(lane: string, query: LaneQuery): Promise<readonly BusMessage[]>;
-  /** Messages of a lane, oldest first. */
+  /** What was written in a lane, oldest first. */
   read(lane: string, query: LaneQuery): Promise<readonly LaneEntry[]>;
   counts(): Promise<{
     readonly waiting: number;

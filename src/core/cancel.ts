@@ -20,7 +20,7 @@ export interface Deadline extends Cancel {
   readonly ms: number;
   /** Names what is waited for: "The guest", "Pulling alpine:3.22". */
   readonly what: string;
-  /** The next step for a person when the time is up. */
+  /** What a person can do when the time is up. */
   readonly hint?: string;
 }
 

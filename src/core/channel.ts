@@ -34,7 +34,7 @@ export interface Incoming {
   readonly replaces?: string | undefined;
   /** Messages with the same album are one message with several files. */
   readonly album?: string | undefined;
-  /** A kind of message that Geode cannot read, such as a sticker. It has no text and no files. */
+  /** What nobody here can read, such as a sticker; it has no text and no files then. */
   readonly unreadable?: string | undefined;
 }
 
@@ -53,7 +53,7 @@ export interface Outgoing {
   readonly edits?: string | undefined;
   /** The message to edit has buttons, which go. */
   readonly dropsButtons?: boolean | undefined;
-  /** Key of a reply in the outbox: the same at each try. */
+  /** Of a reply from the outbox: the same one at each try. */
   readonly key?: string | undefined;
   /** Since when an earlier try with this key may have arrived. */
   readonly inDoubtSince?: number | undefined;
@@ -74,7 +74,7 @@ export interface ChannelStatus {
   readonly lastMessageAt: number | null;
 }
 
-/** Outcome of a failed send: not delivered and worth a retry, never deliverable, or unknown. */
+/** What a send that failed says of the message: it did not arrive and may be tried again, it never will, or nobody knows. */
 type SendFailure =
   /** `retryAfterMs` where the platform says it; null: later and later. */
   | { readonly outcome: 'not-sent'; readonly retryAfterMs: number | null; readonly error: GeodeError }
@@ -90,7 +90,7 @@ export type SendResult = { readonly outcome: 'sent'; readonly platformId: string
 
 /** For a platform that calls us. Each call is checked here: nothing else stands before it. */
 export interface Webhook {
-  /** The answer that the platform expects when the webhook is set up; `unauthorized` with a wrong token. */
+  /** What the platform wants to hear back when the address is set up there; `unauthorized` with a wrong token. */
   confirm(question: { readonly mode: string; readonly token: string; readonly challenge: string }): string;
   /** Returns when all of it is stored; `unauthorized` when it is not signed by the platform. */
   take(body: Uint8Array, signature: string | undefined): Promise<void>;

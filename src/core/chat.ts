@@ -31,7 +31,7 @@ export interface PostedMessage {
   readonly place: ChatPlace | null;
 }
 
-/** Events with a `seq` are kept and can be read again; the others reach current listeners only. */
+/** Those with a `seq` are kept and can be read again; the others are told to whoever listens in that moment. */
 export type ChatEvent =
   | {
       readonly type: 'message';
@@ -58,12 +58,12 @@ export type ChatEvent =
       readonly file: string | null;
       readonly state: 'waiting' | 'sending' | 'sent' | 'unknown' | 'failed';
     }
-  /** Also when the answer starts again: drop the text so far. */
+  /** Also when the answer begins anew: text that came before is void. */
   | { readonly type: 'turn-start'; readonly message: number }
   | { readonly type: 'text-delta'; readonly message: number; readonly text: string }
   | { readonly type: 'tool-call'; readonly message: number; readonly tool: string };
 
-/** The permanent record of a chat: messages, and what the agent did. */
+/** What is kept of a chat for good: what was said and what the agent did. */
 export type ChatRecord =
   | Extract<ChatEvent, { readonly seq: number }>
   | ({ readonly type: 'turn'; readonly at: number } & AgentTurnRecord);
@@ -91,7 +91,7 @@ export interface NewSchedule {
   readonly catchUp?: CatchUp | undefined;
 }
 
-/** Audit of pairings and schedules. `schedule-skip`: its time passed while no host ran; it is not made up for. */
+/** Who did what to pairings and schedules. `schedule-skip`: its time passed while no host ran, and it makes up for none. */
 export const chatDeeds = [
   'pair',
   'unpair',
@@ -132,7 +132,7 @@ interface UserChats {
     chat: string,
     message: { readonly text: string; readonly key?: string | undefined },
   ): Promise<PostedMessage>;
-  /** Events after a number. With `follow` it waits for more until the signal fires. Empty for a new chat. */
+  /** Those after a number; with `follow` it waits for more until the signal fires. A chat that is new has none. */
   events(
     chat: string,
     options?: { readonly after?: number | undefined; readonly follow?: boolean | undefined } & Cancel,
@@ -156,7 +156,7 @@ export interface PairedSender {
   readonly name: string;
   readonly user: string;
   readonly pairedAt: number;
-  /** The person who let them in. */
+  /** Who let them in. */
   readonly pairedBy: string;
 }
 
@@ -165,13 +165,13 @@ export interface Chats extends AsyncDisposable {
   channels(): readonly ChannelStatus[];
   /** Undefined when no such channel is open, or its platform does not call. */
   webhook(channel: string): Webhook | undefined;
-  /** Codes that have not expired. */
+  /** Those whose time is not up. */
   pairings(): readonly Pairing[];
   /** `pairing_not_found` for a code that is unknown or too old. */
   pair(code: string, options: { readonly user: string; readonly by: string }): Promise<PairedSender>;
   senders(): readonly PairedSender[];
   /** The newest first. */
   audit(options: { readonly limit: number }): readonly ChatAuditRecord[];
-  /** False if it did not exist. */
+  /** False when there was none. */
   unpair(channel: string, sender: string, by: string): boolean;
 }

@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream';
 import type { Cancel } from './cancel.ts';
 import type { Sandbox } from './sandbox.ts';
 
-/** The placeholder that programs in a sandbox find instead of a key. */
+/** What programs in a sandbox find where a key belongs: whoever looks for one finds words. */
 export const placeholderKey = 'geode-placeholder-the-real-key-stays-outside';
 
 /**
@@ -58,16 +58,16 @@ export interface EgressTarget {
 export interface EgressGrant extends EgressTarget {
   /** The id of the sandbox that it is for; null: for all of the user. */
   readonly sandboxId: string | null;
-  /** The operator allowed this private address. */
+  /** Whoever runs the host allowed this private address. */
   readonly private: boolean;
   readonly grantedAt: number;
-  /** Expiry in ms since 1970; null for good. */
+  /** In ms since 1970; null: for good. */
   readonly until: number | null;
   /** The approval that says who allowed it. */
   readonly approval: string;
 }
 
-/** The reason of a refusal, as part of a command's result. */
+/** Why something was refused, for whoever looks at the result of a command. */
 export interface Denial extends EgressTarget {
   readonly at: number;
   /** The rule that refused it, or the mode: `deny *.example.com`, `allow-list`, `private address`. */
@@ -128,15 +128,15 @@ export interface Hatch {
    * with more. One caller at a time; the result ends it. The streams are the caller's to end.
    */
   serve(onConnection: (door: string, stream: Duplex) => void): Disposable;
-  /** Remembers a refusal for the results of commands that run now. The latest are kept. */
+  /** Remembers a refusal for the result of the commands that run meanwhile. The latest are kept. */
   note(denial: Denial): void;
-  /** Refusals since that time. */
+  /** Those from that time on. */
   denials(since: number): readonly Denial[];
 }
 
 /** A binding by its name, with another upstream than its own where that is given. */
 export interface BindingSpec {
-  /** The name of a known binding, or any other name with its own `upstream` and `add`. */
+  /** One that Geode knows, or any other with its own `upstream` and `add`. */
   readonly name: string;
   readonly upstream?: string;
   /** How the credential goes out: `bearer`, `basic` (the secret is user:password), `header:NAME`, `query:NAME`. */
@@ -169,7 +169,7 @@ export interface EgressOwner {
 
 /** The hatch of a sandbox that is in this host's hands. Ending it cuts what is open. */
 export interface OpenHatch extends Disposable {
-  /** Variables that every command needs to find the hatch. */
+  /** What every command needs in its environment to find the way out. */
   readonly env: Readonly<Record<string, string>>;
   readonly spec: EgressSpec;
   /** Nothing holds a sandbox without walls to a policy. */
@@ -190,7 +190,7 @@ export interface Egress {
     spec: EgressSpec,
     options?: Cancel,
   ): Promise<OpenHatch>;
-  /** The last policy that was kept; undefined without one: nothing leads out then. */
+  /** As it was last remembered; undefined where there is none: nothing leads out then. */
   remembered(sandboxId: string): EgressSpec | undefined;
   /** `undefined` forgets it. */
   remember(sandboxId: string, spec: EgressSpec | undefined): void;

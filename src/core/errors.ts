@@ -68,11 +68,11 @@ export const errorCatalogue = {
   },
   host_lost: {
     status: 502,
-    hint: 'The sandboxes keep running. Check the result of the command before you repeat it.',
+    hint: 'What runs in the sandboxes goes on. Look at what became of the command before it is given again.',
   },
   ledger_failed: {
     status: 503,
-    hint: 'Read the message. If you rename the ledger file, Geode rebuilds it from the sandboxes at the next start.',
+    hint: 'Look at the message. Moved aside, the ledger is made anew from what is found of the sandboxes.',
   },
   sandbox_held: {
     status: 409,
@@ -109,7 +109,7 @@ export const errorCatalogue = {
     hint: 'Run `geode secrets ls` to see which there are; `geode secrets set` stores one.',
   },
   // approvals
-  approval_not_found: { status: 404, hint: 'Run `geode approvals ls` to list open approvals.' },
+  approval_not_found: { status: 404, hint: 'Run `geode approvals ls` to see what waits for a decision.' },
   approval_decided: {
     status: 409,
     hint: 'Look at what was decided; what is wanted now has to be asked again.',
@@ -145,7 +145,7 @@ export const errorCatalogue = {
   // snapshots
   snapshot_not_found: { status: 404, hint: 'List the snapshots of the sandbox to see which exist.' },
   snapshot_exists: { status: 409, hint: 'Choose another name, or remove the old snapshot first.' },
-  snapshot_limit: { status: 409, hint: 'Remove a snapshot that you do not need, then try again.' },
+  snapshot_limit: { status: 409, hint: 'Remove a snapshot that is no longer needed, then try again.' },
   snapshot_damaged: {
     status: 500,
     hint: 'The snapshot lost a part of its files on disk. Remove it; others are not affected.',
@@ -168,7 +168,7 @@ export const errorCatalogue = {
   entry_not_found: { status: 404, hint: 'List the entries, or search for it by its words.' },
   too_much_pending: {
     status: 429,
-    hint: 'Wait until indexing has caught up (see `geode memory stats`), or raise `memory.pending_text`.',
+    hint: 'Wait until indexing has caught up (`geode memory stats` shows what waits), or raise `memory.pending_text`.',
   },
   memory_down: { status: 503, hint: 'Run `geode doctor` to see which part of memory is down and why.' },
   embedder_failed: {
@@ -241,7 +241,7 @@ export const errorCatalogue = {
   },
   agent_mismatch: {
     status: 409,
-    hint: 'Use the driver and the model of the conversation, or start a new conversation.',
+    hint: 'Use the driver and the model that the conversation has, or stop it and begin anew.',
   },
   agent_unavailable: {
     status: 422,
@@ -328,7 +328,7 @@ export function isGeodeError(value: unknown, code?: ErrorCode): value is GeodeEr
   return value instanceof GeodeError && (code === undefined || value.code === code);
 }
 
-/** The message of anything thrown, without a stack. */
+/** What anything thrown is worth saying: the message, never a stack. */
 export function reasonOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }

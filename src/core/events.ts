@@ -21,7 +21,7 @@ export type Happening =
   | ({ readonly type: 'sandbox-rename'; readonly from: string } & OfSandbox)
   | ({ readonly type: 'process-start'; readonly process: string; readonly program: string } & OfSandbox)
   | ({ readonly type: 'process-exit'; readonly process: string } & ExitFacts & OfSandbox)
-  /** A sandbox, or a run where `chat` is null, was refused a target. Repeats of one target are limited. */
+  /** A sandbox, or a run where `chat` is null, was kept from a target; each target is told of once in a while. */
   | {
       readonly type: 'egress-denied';
       readonly sandbox: string;
@@ -31,7 +31,7 @@ export type Happening =
       /** The rule that refused it, or the mode. */
       readonly rule: string;
     }
-  /** The user's default network policy; null: back to the config's. */
+  /** What new sandboxes and runs of the user may reach that name nothing; null: what the config says, again. */
   | { readonly type: 'egress-default'; readonly mode: EgressMode | null }
   | { readonly type: 'run-start'; readonly run: string; readonly language: string }
   /** `exitCode` is null for a run that was stopped, or that never got to run. */
@@ -66,7 +66,7 @@ export type Happening =
       readonly key: string;
       readonly outcome: 'created' | 'updated' | 'merged';
     }
-  /** Programs in a sandbox may use the host's tools from now on, until `tools-close`. */
+  /** Programs in a sandbox may use the host's tools from now on; `tools-close`: no more. */
   | ({ readonly type: 'tools-open'; readonly tools: readonly string[] } & OfSandbox)
   | ({ readonly type: 'tools-close' } & OfSandbox)
   /** `outcome` is `ok` or the code of an error. */
@@ -139,7 +139,7 @@ export interface EventGap {
 }
 
 export interface ReadEventsOptions extends Cancel {
-  /** The last sequence number that the reader has; later events come first. Default: new events only. */
+  /** The last sequence number that the reader has; those after it come first. Default: only what comes from now on. */
   readonly after?: number;
   /** False: ends when all that there is was read. Default true: waits for more until the signal fires. */
   readonly follow?: boolean;

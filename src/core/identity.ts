@@ -6,7 +6,7 @@ import { GeodeError } from './errors.ts';
  */
 export type User = string;
 
-/** The user of everyone on this machine who names none: the CLI, the host's socket, the first key, a host without auth. */
+/** Whoever works on this machine without naming a user: the CLI, the host's socket, the first key, a host without auth. */
 export const localUser: User = 'local';
 
 /**

@@ -2,7 +2,7 @@ import type { Cancel } from './cancel.ts';
 import type { GeodeError } from './errors.ts';
 import type { ExitFacts, ProcessEvent } from './process.ts';
 
-/** Facts of a process for later readers of its journal. */
+/** What a process is, for whoever reads its journal later. */
 export interface JournalFacts {
   readonly argv: readonly string[];
   readonly startedAt: number;

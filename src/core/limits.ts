@@ -1,12 +1,12 @@
 import { GeodeError } from './errors.ts';
 
-/** Limits of a sandbox. A field left out takes the default; `null` means "no limit". */
+/** What a sandbox may use. A field left out takes the default; `null` means "no limit". */
 export interface Limits {
   readonly memoryBytes?: number | null;
   readonly cpus?: number | null;
   readonly pids?: number | null;
   readonly openFiles?: number | null;
-  /** Size of the workspace's file system, which needs a little of it for itself. */
+  /** What the workspace may hold, as the size of its file system: a little of it goes to the file system itself. */
   readonly diskBytes?: number | null;
 }
 

@@ -8,7 +8,7 @@ import type { Cancel } from './cancel.ts';
 
 export const categories = ['core', 'project', 'conversation', 'daily', 'scratch'] as const;
 
-/** A name of `categories`, or a custom one: lower case, digits, `-`, `_`, at most 64 characters. */
+/** One of `categories`, or a name of one's own: lower case, digits, `-`, `_`, at most 64 characters. */
 type Category = string;
 
 export interface NewEntry {
@@ -23,7 +23,7 @@ export interface NewEntry {
   /** Where it comes from: a URL, a file, a run, a person. Nothing is stored without provenance. */
   readonly source: string;
   readonly tags?: readonly string[];
-  /** Text that search uses instead of the content, where people ask in other words. */
+  /** What search looks at instead of the content, where the content is not how people ask for it. */
   readonly searchText?: string;
   /** Names that find this entry before anything else: symbols, error signatures, ticket numbers. */
   readonly identifiers?: readonly string[];
@@ -139,7 +139,7 @@ export interface HalfScore {
   readonly rank: number;
   /** Cosine, or BM25. */
   readonly raw: number;
-  /** `raw` on the common scale, before the share. */
+  /** What `raw` is worth on the common scale, before the share. */
   readonly normalised: number;
   /** The half's share in this answer. */
   readonly share: number;
@@ -177,14 +177,14 @@ export interface Memory {
    * this namespace would wait for its vectors than may.
    */
   store(entry: NewEntry, options?: Cancel): Promise<Stored>;
-  /** As `store`, in one transaction: all entries or, when one is refused, none. Reads and searches go on during it. */
+  /** As `store`, in one transaction: all of them or, when one is refused, none. Others read and search meanwhile. */
   storeMany(entries: readonly NewEntry[], options?: Cancel): Promise<readonly Stored[]>;
   /**
    * Best first. One half down: `degraded`. Both down: throws `memory_down`, never an empty answer. Vectors of a
    * few entries that were stored just now are waited for, for a moment; while some are missing, `degraded` says so.
    */
   recall(query: Query, options?: Cancel): Promise<Answer>;
-  /** Null if it does not exist. Superseded and expired entries are included, marked. */
+  /** Null when there is none. Superseded and expired entries are there, marked. */
   get(key: string): Promise<Entry | null>;
   /** Earlier versions, newest first; empty for an unknown key. */
   history(key: string): Promise<readonly EntryVersion[]>;

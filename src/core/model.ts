@@ -16,10 +16,10 @@ export type ProviderKind = (typeof providerKinds)[number];
 export type ModelMessage =
   | { readonly role: 'user'; readonly text: string }
   | { readonly role: 'assistant'; readonly text: string; readonly calls?: readonly ToolCall[] | undefined }
-  /** Results of the calls of the message before; one for every call. */
+  /** What came of the calls of the message before; every call has one. */
   | { readonly role: 'tool'; readonly results: readonly ToolResult[] };
 
-/** A tool that a model may call. The caller of the model runs it and checks the input. */
+/** What a model may ask for. Whoever asks the model does it, and checks the input. */
 export interface ModelTool {
   readonly name: string;
   readonly description: string;
@@ -44,7 +44,7 @@ export interface ToolResult {
 }
 
 export interface ModelRequest {
-  /** The user who pays: budgets and usage are kept by user. */
+  /** Who pays: budgets and usage are kept by user. */
   readonly user: string;
   /** Rules that stand above the messages. */
   readonly instructions?: string;
@@ -70,7 +70,7 @@ export interface ModelAnswer {
 export type ModelEvent =
   | { readonly type: 'text-delta'; readonly text: string }
   | { readonly type: 'thinking-delta'; readonly text: string }
-  /** The connection was cut: drop this answer; it comes again from the start. */
+  /** The connection was cut: all that came of this answer is void, and it comes anew. */
   | { readonly type: 'restart' }
   /** The last event of every answer that was not an error. */
   | ({ readonly type: 'answer' } & ModelAnswer);

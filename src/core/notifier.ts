@@ -1,6 +1,6 @@
 import { type Cancel, cancelled } from './cancel.ts';
 
-/** Wakes all waiters at the next change. A change without waiters is not remembered. */
+/** A notifier wakes everyone who waits for the next change; a change that nobody waits for is not remembered. */
 export class Notifier {
   readonly #waiting = new Set<() => void>();
 

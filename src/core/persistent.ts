@@ -18,7 +18,7 @@ import type { ToolDoor } from './tools.ts';
 export interface Sandboxes extends AsyncDisposable {
   /** Everything of one user, and nothing of another. There is no other way to a sandbox. */
   of(user: string): UserSandboxes;
-  /** For the operator: all sandboxes of all users. */
+  /** For whoever runs this host: all of them, of all users. */
   all(options?: Cancel): Promise<readonly SandboxStatus[]>;
   /** Has that many blank sandboxes ready for chats that are new. */
   warm(count: number, spec?: PersistentSpec, options?: Cancel): Promise<void>;
@@ -30,11 +30,11 @@ export interface Sandboxes extends AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Settings of a persistent sandbox. They apply when it is made; an existing one must agree with them. */
+/** What a sandbox that stays shall be. It counts when the sandbox is made; one that is there must agree with it. */
 export interface PersistentSpec extends Omit<SandboxSpec, 'id' | 'owner'> {
   readonly runtime?: RuntimeName;
   readonly labels?: Readonly<Record<string, string>>;
-  /** Network policy; left out: nothing is allowed. It can be changed at any time, see `UserSandboxes.changeEgress`. */
+  /** What it may reach; left out: nothing. It can be changed at any time, see `UserSandboxes.changeEgress`. */
   readonly egress?: EgressSpec;
 }
 
@@ -42,11 +42,11 @@ export interface UserSandboxes {
   readonly user: string;
   /** The sandbox of the chat, made or started if need be. Any number of calls at once get the same one. */
   getOrCreate(chat: string, spec?: PersistentSpec, options?: Cancel): Promise<PersistentSandbox>;
-  /** The existing sandbox, started if need be; `sandbox_not_found` if it does not exist. */
+  /** As it is there, started if need be; `sandbox_not_found` when there is none. */
   start(chat: string, options?: Cancel): Promise<PersistentSandbox>;
   /** Ends its processes, politely first; the workspace and the journals stay. Stopped already: no error. */
   stop(chat: string, options?: Cancel): Promise<void>;
-  /** Removes it for good, with its workspace. False if it did not exist. */
+  /** For good, with its workspace. False when there was none. */
   remove(chat: string, options?: Cancel): Promise<boolean>;
   /**
    * Another chat's sandbox, made as this one was, with a copy of its files as they are now or in a snapshot;
@@ -70,7 +70,7 @@ export interface UserSandboxes {
   label(chat: string, labels: Readonly<Record<string, string>>): Promise<SandboxStatus>;
   /** It becomes another chat's; `sandbox_exists` when that has one. */
   rename(chat: string, to: string): Promise<SandboxStatus>;
-  /** Network policy; undefined: nothing is allowed. */
+  /** What it may reach; undefined: nothing. */
   egress(chat: string): Promise<EgressSpec | undefined>;
   /**
    * Takes effect at once in one that runs; no other change comes in between. Where there was no policy, the change
@@ -81,7 +81,7 @@ export interface UserSandboxes {
     change: (before: EgressSpec) => EgressSpec,
     options?: Cancel,
   ): Promise<EgressSpec>;
-  /** Journals of its processes, whether or not it runs. */
+  /** What its processes wrote, whether or not it runs. */
   journals(chat: string): Promise<Journals>;
 }
 
@@ -116,7 +116,7 @@ export interface PersistentSandbox extends Omit<Workspace, 'exec' | 'spawn'> {
   signal(processId: string, name: SignalName, options?: { readonly tree?: boolean } & Cancel): Promise<void>;
   tunnel(port: number, options?: Cancel): Promise<Duplex>;
   metrics(options?: Cancel): Promise<Metrics>;
-  /** Refusals since that time; the latest are kept. */
+  /** What it was refused from that time on; the latest are kept. */
   denials(since: number): readonly Denial[];
 }
 
@@ -149,6 +149,6 @@ export interface SandboxStatus {
 export interface SweepReport {
   readonly stopped: readonly string[];
   readonly removed: readonly string[];
-  /** Sandboxes that could not be swept, and why. The next sweep tries again. */
+  /** What could not be swept, and why; the next sweep tries again. */
   readonly failed: readonly { readonly id: string; readonly reason: string }[];
 }

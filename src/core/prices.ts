@@ -1,4 +1,4 @@
-/** Prices of models: one table for every place that counts money. The operator's config adds to it and wins. */
+/** What models cost. One table for every place that counts money; the operator's config adds to it and wins. */
 
 /** Tokens of one call. `cachedTokens` are part of `inputTokens`. */
 export interface TokenUsage {

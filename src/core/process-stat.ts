@@ -2,11 +2,11 @@ export interface ProcessStat {
   /** One letter; `Z` for a zombie: it has ended, and nobody has asked how. */
   readonly state: string;
   readonly parent: number;
-  /** Start time in ticks since boot. With the process id it identifies a process for good. */
+  /** Ticks since the machine started: with the process id it names a process for good. */
   readonly start: string;
 }
 
-/** Parses /proc/PID/stat; undefined for a text that is cut off. The name in parentheses may hold anything. */
+/** What /proc/PID/stat says; undefined for a text that is cut off. The name in parentheses may hold anything. */
 export function parseProcessStat(text: string): ProcessStat | undefined {
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   const [state, parent, start] = [fields[0], fields[1], fields[19]];

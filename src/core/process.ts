@@ -37,7 +37,7 @@ export interface TerminalSize {
   readonly rows: number;
 }
 
-/** A valid name of a shell variable. */
+/** What a shell can use as the name of a variable. */
 export const variableName = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 export const rlimitNames = ['as', 'core', 'cpu', 'data', 'fsize', 'nofile', 'nproc', 'stack'] as const;
@@ -86,7 +86,7 @@ export interface ExecResult extends ExitFacts {
   readonly truncated: boolean;
   /** Bytes that the command wrote beyond the limit of what is stored. */
   readonly dropped: { readonly stdout: number; readonly stderr: number };
-  /** Connections that were refused while the command ran; left out without refusals. */
+  /** What the sandbox was refused while the command ran; left out when nothing was. */
   readonly denied?: readonly Denial[];
 }
 

@@ -37,7 +37,7 @@ export type PullEvent = { readonly type: 'pull-progress'; readonly image: string
 /** Place 1 is next. */
 export type QueueEvent = { readonly type: 'queue-place'; readonly place: number };
 
-/** Events of a run, in this order. Progress, places and output come as often as there is news. */
+/** What happens to a run, in this order. Progress, places and output come as often as there is something new. */
 export type RunEvent =
   | PullEvent
   | QueueEvent
@@ -54,7 +54,7 @@ export type RunEvent =
   | { readonly type: 'stdout'; readonly bytes: Uint8Array }
   | { readonly type: 'stderr'; readonly bytes: Uint8Array }
   | ({ readonly type: 'exit' } & ExitFacts)
-  /** Connections that were refused, after the exit. */
+  /** What the code was refused, after its exit. */
   | { readonly type: 'egress-denied'; readonly denied: readonly Denial[] }
   | { readonly type: 'artifact'; readonly path: string; readonly bytes: Uint8Array }
   /** Asked for and not brought back, with the reason. */

@@ -19,7 +19,7 @@ export interface Capabilities {
     readonly memory: boolean;
     readonly cpus: boolean;
     readonly pids: boolean;
-    /** Disk limit of the workspace. Other writable places are in memory, or the image's with `rootAccess`. */
+    /** Of the workspace. What else is writable in a sandbox is in memory, or the image's with `rootAccess`. */
     readonly disk: boolean;
   };
   /**
@@ -53,7 +53,7 @@ export interface Unavailable {
   readonly fix: string;
 }
 
-/** Facts of a sandbox, asked from the engine or the kernel and not from a record. */
+/** What a runtime knows of a sandbox that it made, read from the truth and not from a book. */
 export interface SandboxFacts {
   readonly id: string;
   readonly owner: string | null;
@@ -68,7 +68,7 @@ export interface HostWorkspaces {
   hold(id: string): Promise<HeldWorkspace>;
 }
 
-/** Stays in place until it is disposed, even if the sandbox is removed. */
+/** It stays where it is until it is disposed of, whatever becomes of the sandbox. */
 export interface HeldWorkspace extends WorkspacePlace, AsyncDisposable {}
 
 /** A place that can open sandboxes. Holds no global state; importing one does nothing. */
@@ -94,11 +94,11 @@ export interface Runtime {
   start(id: string, options?: Cancel): Promise<Sandbox>;
   /** Ends the walls of a sandbox that nobody holds, and keeps the rest. Halted already: no error. */
   halt(id: string, options?: Cancel): Promise<void>;
-  /** Journals of a sandbox, for reading, also while it is halted; `sandbox_gone` if it does not exist. */
+  /** What the processes of a sandbox wrote, to be read, also while it is halted; `sandbox_gone` when there is none. */
   journals(id: string): Promise<Journals>;
   /** Writes down whose a sandbox is from now on. In one step: a host killed half-way leaves the old or the new owner. */
   assign(id: string, owner: string): Promise<void>;
-  /** Records of all sandboxes of this installation. Asks no engine, so it never waits. */
+  /** What is written down of every sandbox of this installation: asks nobody how they are, so it waits for nobody. */
   recorded(): Promise<readonly Pick<SandboxFacts, 'id' | 'owner' | 'createdAt'>[]>;
   /** Every sandbox of this installation, also those that no host holds; or those with the ids that are there. */
   list(options?: { readonly ids?: readonly string[] } & Cancel): Promise<readonly SandboxFacts[]>;
@@ -107,6 +107,6 @@ export interface Runtime {
    * is gone or was never written: folders, containers, volumes, control groups, processes.
    */
   traces(options?: Cancel): Promise<readonly string[]>;
-  /** Removes a sandbox for good, running or not, with every trace of it. Unknown ids are no error. */
+  /** Removes one for good, running or not, with every trace of it; unknown ids are no error. */
   remove(id: string, options?: Cancel): Promise<void>;
 }

@@ -52,7 +52,7 @@ export interface SandboxSpec {
   readonly leaseMs?: number | null;
 }
 
-/** A place to run commands and keep files, without its lifecycle: the view for tools. */
+/** What tools are given: a place to run commands and keep files, without its lifecycle. */
 export interface Workspace {
   readonly id: string;
   /** Where commands start and relative paths begin. */
@@ -65,7 +65,7 @@ export interface Workspace {
   spawn(command: Command, options?: Cancel): Promise<Process>;
 }
 
-/** A sandbox with its lifecycle: the view for owners. `stop` ends every process and frees everything; idempotent. */
+/** What an owner holds. `stop` ends every process and frees everything; it is idempotent. */
 export interface Sandbox extends Workspace, AsyncDisposable {
   readonly runtime: string;
   readonly grade: Grade;
@@ -76,7 +76,7 @@ export interface Sandbox extends Workspace, AsyncDisposable {
   readonly rootFiles: Files;
   /** A folder outside of the workdir whose files go with the sandbox. */
   readonly scratch: string;
-  /** Default environment of commands, the image's variables included. */
+  /** What every command has in its environment, those of the image included, unless it says otherwise. */
   readonly env: Readonly<Record<string, string>>;
   /**
    * Starts a program before its command is known. It has to write a NUL byte to stdout and then to wait for the
@@ -99,7 +99,7 @@ export interface Sandbox extends Workspace, AsyncDisposable {
   readonly hatch?: Hatch;
   /** Where programs in it find the host's tools. Left out of sandboxes that several share. */
   readonly tools?: ToolDoor;
-  /** Journals of its processes, also after they and their host have ended. */
+  /** What its processes wrote, also after they and their host have ended. */
   readonly journals: Journals;
   readonly activity: Activity;
   /** Why it has ended, if it has: asked of the runtime whenever the link is lost. */
@@ -111,7 +111,7 @@ export interface Sandbox extends Workspace, AsyncDisposable {
   stop(): Promise<void>;
 }
 
-/** Activity on the link, as this host sees it. Asking for metrics or for the list of processes is no activity. */
+/** What goes on over the link, as this host sees it. Asking for metrics or for the list of processes is no activity. */
 export interface Activity {
   /** Calls, followed processes, tunnels and streams that are open now. */
   readonly open: number;
@@ -147,6 +147,6 @@ export interface Metrics {
   readonly guestRssBytes: number;
   readonly uptimeMs: number;
   readonly oomKills: number;
-  /** Used and total bytes of the workspace, where it has a file system of its own. */
+  /** Of the workspace, where it has a file system of its own: what is used, and what fits. */
   readonly disk: { readonly usedBytes: number; readonly limitBytes: number } | null;
 }

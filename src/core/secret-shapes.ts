@@ -24,7 +24,7 @@ export function spellingsOf(values: Iterable<string>): string[] {
   return [...new Set(spellings)];
 }
 
-/** A line for a log or an audit, without these values and without anything in the shape of a key. */
+/** A line for a log or an audit: without these values, and without what has the shape of a key. */
 export function withoutSecrets(text: string, values: Iterable<string>): string {
   let clean = text;
   for (const value of spellingsOf(values)) clean = clean.replaceAll(value, '[redacted]');

@@ -8,7 +8,7 @@ export interface WorkspacePlace {
   readonly folder: string;
   /** The workspace program for this host's architecture. */
   readonly program: string;
-  /** Owner of the sandbox's files on the machine's disk. */
+  /** Whose the files of the sandbox's commands are on the host's disk. */
   readonly owner: { readonly uid: number; readonly gid: number };
 }
 
@@ -25,7 +25,7 @@ export interface Snapshot {
   readonly links: number;
   /** Of its files, as they count in the workspace. */
   readonly bytes: number;
-  /** Bytes that it added to the disk; the rest is shared with earlier ones. */
+  /** What it added to the disk; the rest it shares with earlier ones. */
   readonly addedBytes: number;
   /** Entries that are known but not kept: sockets, pipes, devices; what the host's user may not read. */
   readonly leftOut: { readonly special: number; readonly unreadable: number };
@@ -34,11 +34,11 @@ export interface Snapshot {
 export interface SnapshotList {
   /** Oldest first, undo points included. */
   readonly snapshots: readonly Snapshot[];
-  /** Bytes on disk of all snapshots together. */
+  /** What all of them together take on the host's disk. */
   readonly diskBytes: number;
 }
 
-/** Changes of a workspace, in entries. */
+/** What was done to a workspace, in entries. */
 export interface Restored {
   readonly written: number;
   readonly removed: number;

@@ -54,7 +54,7 @@ export class Turns {
     });
   }
 
-  /** Stays taken while another waits: a caller that asks now comes after. */
+  /** It stays taken when another waits: who asks in this moment comes after. */
   #passOn(): void {
     const next = this.#waiting.shift();
     if (next === undefined) this.#taken -= 1;

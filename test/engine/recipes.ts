@@ -11,6 +11,7 @@ import {
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { command } from './command.ts';
+import { installNewcomerPrograms, newcomerPrograms } from './newcomer-programs.ts';
 
 /** How the root filesystem of a test image comes about. Nothing is pulled from a registry. */
 export interface Recipe {
@@ -56,6 +57,13 @@ export const recipes = {
   gcc: { base: 'debian', packages: ['gcc', 'libc6-dev'], command: ['bash'] },
   rust: { base: 'debian', packages: ['rustc', 'gcc', 'libc6-dev'], command: ['bash'] },
   go: { base: 'debian', packages: ['golang-go'], command: ['bash'] },
+  newcomer: {
+    base: 'debian',
+    packages: ['bubblewrap', 'python3-minimal'],
+    version: () => JSON.stringify(newcomerPrograms),
+    files: installNewcomerPrograms,
+    command: ['bash'],
+  },
 } as const satisfies Record<string, Recipe>;
 
 export type ImageName = keyof typeof recipes;

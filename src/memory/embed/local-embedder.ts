@@ -7,6 +7,7 @@ import { GeodeError, reasonOf } from '../../core/errors.ts';
 import type { Embedder } from '../../core/memory.ts';
 import { WorkerCalls } from '../worker-calls.ts';
 import { cachedModel, type FetchOptions, fetchModel, type ModelFiles } from './fetch-model.ts';
+import { cachedLibrary, fetchLibrary } from './inference-library.ts';
 import { type LocalModel, localModels } from './local-models.ts';
 import type { EmbedCalls, EmbedWorkerInput } from './local-worker.ts';
 
@@ -101,7 +102,9 @@ class LocalEmbedder implements Embedder {
     if (this.#worker !== null) return;
     if (this.#failed !== null && Date.now() - this.#failed.at < FETCH_AGAIN_MS) throw this.#failed.reason;
     try {
-      this.#start(await fetchModel(this.#pinned, { ...this.#options, signal: this.#stopping.signal }));
+      const options = { ...this.#options, signal: this.#stopping.signal };
+      const library = await fetchLibrary({ ...options, onProgress: this.#libraryProgress() });
+      this.#start(await fetchModel(this.#pinned, options), library);
     } catch (thrown) {
       this.#failed = { at: Date.now(), reason: thrown };
       throw thrown;
@@ -112,16 +115,24 @@ class LocalEmbedder implements Embedder {
   async #look(): Promise<void> {
     if (this.#worker !== null) return;
     const files = await cachedModel(this.#pinned, this.#options.folder);
-    if (files !== null) this.#start(files);
+    const library = files === null ? null : await cachedLibrary({ folder: this.#options.folder });
+    if (files !== null && library !== null) this.#start(files, library);
   }
 
-  #start(files: ModelFiles): void {
+  #libraryProgress() {
+    const { onProgress } = this.#options;
+    return (receivedBytes: number, totalBytes: number | null) =>
+      onProgress?.({ model: 'ONNX Runtime', source: 'npm onnxruntime-node', receivedBytes, totalBytes });
+  }
+
+  #start(files: ModelFiles, library: string): void {
     if (this.#stopping.signal.aborted) throw new GeodeError('memory_down', 'The embedder has been stopped.');
     // ONNX Runtime reports to its maker unless the environment says otherwise when it is loaded.
     process.env.ORT_DISABLE_TELEMETRY = '1';
     const { dimensions, maxTokens } = this.#pinned;
     const input: EmbedWorkerInput = {
       files,
+      library,
       dimensions,
       maxTokens,
       threads: this.#options.threads ?? defaultThreads(),

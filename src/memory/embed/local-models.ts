@@ -1,3 +1,5 @@
+import type { NpmPackage, PinnedFile } from './npm-package.ts';
+
 /**
  * The embedding models that run on this machine. Each file is pinned by its SHA-256, so that it does not
  * matter which source it comes from or who serves it.
@@ -14,14 +16,9 @@ export interface LocalModel {
   readonly sources: readonly ModelSource[];
 }
 
-export interface PinnedFile {
-  readonly path: string;
-  readonly sha256: string;
-}
-
 export type ModelSource =
   /** A package in an npm registry that holds the files below a folder. */
-  | { readonly kind: 'npm'; readonly name: string; readonly version: string; readonly folder: string }
+  | (NpmPackage & { readonly kind: 'npm' })
   /** A folder on the web. */
   | { readonly kind: 'web'; readonly url: string };
 

@@ -3,9 +3,10 @@ import { readFileSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { workerData } from 'node:worker_threads';
 import { Tokenizer } from '@huggingface/tokenizers';
-import { InferenceSession, Tensor } from 'onnxruntime-node';
+import { Tensor } from 'onnxruntime-common';
 import { serveCalls } from '../worker-calls.ts';
 import type { ModelFiles } from './fetch-model.ts';
+import { OnnxSession } from './onnx-session.ts';
 
 export type EmbedCalls = {
   embed: { input: EmbedCall; output: readonly Float32Array[] };
@@ -18,16 +19,18 @@ interface EmbedCall {
 
 export interface EmbedWorkerInput {
   readonly files: ModelFiles;
+  /** The path of ONNX Runtime's binding. */
+  readonly library: string;
   readonly dimensions: number;
   readonly maxTokens: number;
   readonly threads: number;
 }
 
-const { files, dimensions, maxTokens, threads }: EmbedWorkerInput = workerData;
+const { files, library, dimensions, maxTokens, threads }: EmbedWorkerInput = workerData;
 const tokenizer = new Tokenizer(JSON.parse(readFileSync(files.tokenizer, 'utf8')), {
   tokenizer_class: 'BertTokenizer',
 });
-const session = InferenceSession.create(files.weights, {
+const session = new OnnxSession(library, files.weights, {
   intraOpNumThreads: threads,
   interOpNumThreads: 1,
   // An operator takes less time than waking a thread, so they spin, but only while a window is computed.
@@ -79,18 +82,17 @@ function tokenWindows(ids: readonly number[]): number[][] {
 
 /** A vector for each token, one after the other. */
 async function lastLayer(window: readonly number[]): Promise<Float32Array> {
-  const model = await session;
   const rows: Readonly<Record<string, BigInt64Array>> = {
     input_ids: BigInt64Array.from(window, BigInt),
     attention_mask: new BigInt64Array(window.length).fill(1n),
     token_type_ids: new BigInt64Array(window.length),
   };
   // Not every model asks for all of them.
-  const asked = model.inputNames.map((name) => [
+  const asked = session.inputNames.map((name) => [
     name,
     new Tensor('int64', rows[name] ?? [], [1, window.length]),
   ]);
-  const outputs = await model.run(Object.fromEntries(asked));
+  const outputs = await session.run(Object.fromEntries(asked));
   const layer = outputs.last_hidden_state?.data;
   if (!(layer instanceof Float32Array)) throw new Error('the model has no last_hidden_state');
   return layer;
