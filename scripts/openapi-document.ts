@@ -31,8 +31,16 @@ export async function openApiDocument(): Promise<string> {
     const places = { stateDir: loaded.config.sandbox.state_dir, runDir: loaded.config.sandbox.run_dir };
     await using socket = await serveOnSocket(host.parts, places, { yields: true });
     const answer = await unixTransport(socket.path).fetch('/openapi.json', {});
-    return `${JSON.stringify(JSON.parse(await answer.text()), undefined, 2)}\n`;
+    const document = JSON.parse(await answer.text());
+    // In which order they were declared is nobody's business.
+    document.paths = sorted(document.paths);
+    document.components.schemas = sorted(document.components.schemas);
+    return `${JSON.stringify(document, undefined, 2)}\n`;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+function sorted(fields: object): object {
+  return Object.fromEntries(Object.entries(fields).sort(([one], [other]) => (one < other ? -1 : 1)));
 }

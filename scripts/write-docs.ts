@@ -4,8 +4,10 @@ import { agentSchemaDocument } from './agent-schema-document.ts';
 import { commandsDocument } from './commands-document.ts';
 import { errorsDocument } from './errors-document.ts';
 import { openApiDocument } from './openapi-document.ts';
+import { operationTable } from './operation-table.ts';
 
 writeFileSync(new URL('../docs/errors.md', import.meta.url), errorsDocument());
 writeFileSync(new URL('../docs/commands.md', import.meta.url), await commandsDocument());
 writeFileSync(new URL('../docs/agent-stdin.schema.json', import.meta.url), agentSchemaDocument());
+writeFileSync(new URL('../src/client/operation-table.ts', import.meta.url), operationTable());
 writeFileSync(new URL('../docs/openapi.json', import.meta.url), await openApiDocument());

@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { commandsDocument } from '../scripts/commands-document.ts';
 import { errorsDocument } from '../scripts/errors-document.ts';
 import { openApiDocument } from '../scripts/openapi-document.ts';
+import { operationTable } from '../scripts/operation-table.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
@@ -16,6 +17,11 @@ describe('documents', () => {
 
   it('docs/errors.md is what the catalogue says', () => {
     expect(readFileSync(join(root, 'docs/errors.md'), 'utf8'), 'run npm run docs').toBe(errorsDocument());
+  });
+
+  it('the table of the client is what the declarations say', () => {
+    const written = readFileSync(join(root, 'src/client/operation-table.ts'), 'utf8');
+    expect(written, 'run npm run docs').toBe(operationTable());
   });
 
   it('docs/openapi.json is what a host says: the API changes on purpose only', async () => {

@@ -3,9 +3,9 @@
 import { createClient, GeodeError } from '../../src/client/client.ts';
 import { parseJson, problemError } from '../../src/client/send.ts';
 import { chatSegment } from '../../src/contract/encoding.ts';
+import { socketProtocol } from '../../src/contract/frames.ts';
 import type { WireMachine } from '../../src/contract/server.ts';
 import type { WireSession } from '../../src/contract/session.ts';
-import { socketProtocol } from '../../src/contract/socket-frames.ts';
 
 /** Where this page is: behind a proxy, some path. */
 const basePath = location.pathname.replace(/[^/]*$/, '');

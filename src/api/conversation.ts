@@ -59,8 +59,8 @@ export class Conversation {
     return undefined;
   }
 
-  async say(event: { readonly type: string; readonly [field: string]: unknown }): Promise<void> {
-    await this.#send(JSON.stringify(event));
+  async say(message: unknown): Promise<void> {
+    await this.#send(JSON.stringify(message));
   }
 
   /** Bytes of a stream, with the byte before them that names it. */

@@ -1,13 +1,12 @@
 /** What a caller may let a sandbox reach. */
 import { isDeepStrictEqual } from 'node:util';
-import type { Context } from 'hono';
 import type { BindingSpec, EgressSpec } from '../core/egress.ts';
 import { GeodeError } from '../core/errors.ts';
 import { parseBinding } from '../egress/bindings.ts';
 import { alsoDenying, type PolicyWords, policyFrom } from '../egress/change-policy.ts';
 import type { EgressHost } from '../egress/open-egress.ts';
 import { within } from '../egress/within.ts';
-import type { ApiEnv } from './environment.ts';
+import { type Call, isOperator } from './call.ts';
 
 interface AskedEgress extends PolicyWords {
   readonly bindings?: readonly (string | BindingSpec)[];
@@ -22,15 +21,15 @@ export function egressOf({ bindings = [], ...words }: AskedEgress): EgressSpec {
 
 /** For a sandbox or a run that is to be made. What the operator denies is denied, whoever asks. */
 export function newEgress(
-  context: Context<ApiEnv>,
+  call: Pick<Call, 'caller' | 'reach'>,
   host: EgressHost | undefined,
   asked: AskedEgress,
 ): EgressSpec {
   if (host === undefined) throw new GeodeError('cannot_enforce', 'This server has no way out of a sandbox.');
   const { policy, bindings } = egressOf(asked);
   const spec = { policy: alsoDenying(policy, host.denied), bindings };
-  checkEgressReach(context, spec, undefined);
-  return host.check(context.var.caller.user, spec);
+  checkEgressReach(call, spec, undefined);
+  return host.check(call.caller.user, spec);
 }
 
 /**
@@ -38,28 +37,28 @@ export function newEgress(
  * tool of a sandbox starts reaches what it would reach otherwise, as far as that sandbox may reach it too.
  */
 export function runEgress(
-  context: Context<ApiEnv>,
+  call: Pick<Call, 'caller' | 'reach'>,
   host: EgressHost | undefined,
   asked: AskedEgress | undefined,
 ): EgressSpec | null | undefined {
-  const given = asked && newEgress(context, host, asked);
-  const { reach } = context.env;
+  const given = asked && newEgress(call, host, asked);
+  const { reach } = call;
   if (reach === undefined) return given;
-  const own = given ?? host?.initial(context.var.caller.user);
+  const own = given ?? host?.initial(call.caller.user);
   const bound = host?.remembered(reach.sandboxId);
   return own && bound ? within(own, bound) : null;
 }
 
 /** For a sandbox that is there. What the operator gave it may stay, and what the operator denies stays denied. */
 export function changedEgress(
-  context: Context<ApiEnv>,
+  call: Pick<Call, 'caller' | 'reach'>,
   host: EgressHost,
   before: EgressSpec | undefined,
   next: EgressSpec,
 ): EgressSpec {
-  checkEgressReach(context, next, before);
-  const spec = isOperator(context) ? next : { ...next, policy: alsoDenying(next.policy, host.denied) };
-  return host.check(context.var.caller.user, spec);
+  checkEgressReach(call, next, before);
+  const spec = isOperator(call) ? next : { ...next, policy: alsoDenying(next.policy, host.denied) };
+  return host.check(call.caller.user, spec);
 }
 
 /**
@@ -67,11 +66,11 @@ export function changedEgress(
  * whoever runs the host.
  */
 function checkEgressReach(
-  context: Context<ApiEnv>,
+  call: Pick<Call, 'caller' | 'reach'>,
   { policy, bindings }: EgressSpec,
   before: EgressSpec | undefined,
 ): void {
-  if (isOperator(context)) return;
+  if (isOperator(call)) return;
   const added = policy.allow.find(
     (rule) => rule.private && !before?.policy.allow.some((known) => isDeepStrictEqual(known, rule)),
   );
@@ -83,9 +82,4 @@ function checkEgressReach(
   );
   if (bound !== undefined)
     throw new GeodeError('forbidden', `An upstream for ${bound.name} needs the scope admin`);
-}
-
-/** Whoever runs the host: on its own socket, or with a key that says so. */
-export function isOperator({ var: { caller } }: Context<ApiEnv>): boolean {
-  return caller.actsFor === 'anyone' || caller.scopes.includes('admin');
 }

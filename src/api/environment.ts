@@ -29,7 +29,7 @@ import type { Conversation } from './conversation.ts';
 import type { E2b } from './e2b/open-e2b.ts';
 import type { KeyStore, Scope } from './keys.ts';
 import type { LiveContexts } from './live-contexts.ts';
-import type { McpDoor } from './routes/mcp/mcp.ts';
+import type { McpDoor } from './mcp-door.ts';
 import type { Logins } from './sessions.ts';
 
 /**

@@ -1,23 +1,23 @@
-/** How a route comes to a sandbox of its caller. */
-import type { Context } from 'hono';
+/** How a handler comes to a sandbox of its caller. */
 import { GeodeError } from '../core/errors.ts';
 import { checkLimits, checkMostLimits, type Limits } from '../core/limits.ts';
 import type { PersistentSandbox, PersistentSpec } from '../core/persistent.ts';
 import type { RuntimeName } from '../core/runtime.ts';
-import type { ApiEnv } from './environment.ts';
-import { signalOf } from './events.ts';
+import type { Call } from './call.ts';
 
-/** Started or resumed if need be: for routes that change something. */
-export function startedSandbox(context: Context<ApiEnv>, chat: string): Promise<PersistentSandbox> {
-  return context.var.sandboxes.start(chat, { signal: signalOf(context) });
+type Reaching = Pick<Call, 'sandboxes' | 'signal'>;
+
+/** Started or resumed if need be: for what changes something. */
+export function startedSandbox({ sandboxes, signal }: Reaching, chat: string): Promise<PersistentSandbox> {
+  return sandboxes.start(chat, { signal });
 }
 
 /** As it is: to look at a sandbox is no reason to start or resume it. */
-export async function runningSandbox(context: Context<ApiEnv>, chat: string): Promise<PersistentSandbox> {
-  const { state } = await context.var.sandboxes.inspect(chat, { signal: signalOf(context) });
+export async function runningSandbox(call: Reaching, chat: string): Promise<PersistentSandbox> {
+  const { state } = await call.sandboxes.inspect(chat, { signal: call.signal });
   if (state === 'stopped') throw new GeodeError('sandbox_stopped', `The sandbox of this chat is stopped.`);
   if (state === 'paused') throw new GeodeError('sandbox_paused', `The sandbox of this chat is paused.`);
-  return startedSandbox(context, chat);
+  return startedSandbox(call, chat);
 }
 
 /** A caller's wishes for a new sandbox. Limits and runtime must be passed, so that no door forgets them. */
@@ -35,7 +35,7 @@ interface AskedOfSandbox {
  * unless it has the scope `admin`, as the local user on the host's own socket does.
  */
 export function checkReach(
-  { var: { caller, mostLimits } }: Context<ApiEnv>,
+  { caller, mostLimits }: Pick<Call, 'caller' | 'mostLimits'>,
   { runtime, limits = {}, mounts = [], network = 'none', rootAccess = false }: AskedOfSandbox,
 ): void {
   checkMostLimits(checkLimits(limits), mostLimits);

@@ -8,7 +8,7 @@ import type { Duplex } from 'node:stream';
 import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
 import { WebSocketServer } from 'ws';
-import { socketProtocol } from '../contract/socket-frames.ts';
+import { socketProtocol } from '../contract/frames.ts';
 import { GeodeError } from '../core/errors.ts';
 import { Conversation } from './conversation.ts';
 import type { ApiEnv, Upgrade } from './environment.ts';

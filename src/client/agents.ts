@@ -1,6 +1,6 @@
 /** Conversations with agents, for the user who asks. */
 import { chatSegment, wireBytes } from '../contract/encoding.ts';
-import { fromWire, type Wire } from '../contract/names.ts';
+import { fromWire, type Wire } from '../contract/old-names.ts';
 import type {
   AgentConversation,
   AgentEvent,

@@ -1,17 +1,12 @@
 /** What waits for a decision of the user, and deciding it, over HTTP. Needs the scope `approvals`. */
-import type { WireApproval } from '../contract/approvals.ts';
-import { fromWire, toWire } from '../contract/names.ts';
-import type { Approval, DecideApproval, ListApprovals } from '../core/approval.ts';
+import type { approvals } from '../contract/approvals.ts';
+import type { Approval } from '../core/approval.ts';
 import type { Cancel } from '../core/cancel.ts';
+import { type Calls, callsOf } from './calls.ts';
 import { followEvents } from './events.ts';
-import { ask, type Connection } from './send.ts';
+import type { Connection } from './send.ts';
 
-export interface RemoteApprovals {
-  /** The open ones, oldest first; with `state: 'all'` every one, newest first. */
-  list(options?: ListApprovals & Cancel): Promise<readonly Approval[]>;
-  get(id: string, options?: Cancel): Promise<Approval>;
-  /** `approval_decided` when somebody was faster, or its time was up. */
-  decide(id: string, decided: Omit<DecideApproval, 'by' | 'byOperator'>, options?: Cancel): Promise<Approval>;
+export interface RemoteApprovals extends Calls<typeof approvals> {
   /**
    * Those that are open, then each as it is asked or decided. Goes on when the host is restarted; fails when there is
    * none for longer than `patienceMs` (30 s by default).
@@ -20,20 +15,9 @@ export interface RemoteApprovals {
 }
 
 export function remoteApprovals(connection: Connection): RemoteApprovals {
-  const base = '/api/v1/approvals';
-  const path = (id: string) => `${base}/${encodeURIComponent(id)}`;
+  const calls = callsOf(connection, 'approvals');
   return {
-    async list({ signal, ...query } = {}) {
-      const { approvals } = await ask<{ approvals: WireApproval[] }>(connection, 'GET', base, {
-        query,
-        signal,
-      });
-      return fromWire(approvals);
-    },
-    get: async (id, { signal } = {}) =>
-      fromWire(await ask<WireApproval>(connection, 'GET', path(id), { signal })),
-    decide: async (id, decided, { signal } = {}) =>
-      fromWire(await ask<WireApproval>(connection, 'POST', path(id), { json: toWire(decided), signal })),
+    ...calls,
     async *watch({ patienceMs, signal } = {}) {
       const following = { isLast: () => false, ...(patienceMs !== undefined && { patienceMs }), signal };
       const shown = new Set<string>();
@@ -41,9 +25,9 @@ export function remoteApprovals(connection: Connection): RemoteApprovals {
         // Events follow from here on, so what is asked meanwhile is not missed.
         const changed =
           event.type === 'ready' || event.type === 'gap'
-            ? await this.list({ limit: 1000, signal })
+            ? await calls.list({ limit: 1000, signal })
             : isTold(event)
-              ? [await this.get(event.approval, { signal })]
+              ? [await calls.get(event.approval, { signal })]
               : [];
         for (const approval of changed) {
           if (approval.state === 'open' && shown.has(approval.id)) continue;

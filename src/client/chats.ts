@@ -1,6 +1,6 @@
 /** Chats with agents, and who may speak on the channels, over HTTP. */
 import { chatSegment } from '../contract/encoding.ts';
-import { fromWire, toWire, type Wire } from '../contract/names.ts';
+import { fromWire, toWire, type Wire } from '../contract/old-names.ts';
 import type { Cancel } from '../core/cancel.ts';
 import type { ChannelStatus } from '../core/channel.ts';
 import type {

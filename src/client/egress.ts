@@ -8,7 +8,7 @@ import type {
   WireGrants,
   WireSecrets,
 } from '../contract/egress.ts';
-import { fromWire, type Own, toWire } from '../contract/names.ts';
+import { fromWire, type Own, toWire } from '../contract/old-names.ts';
 import type { Cancel } from '../core/cancel.ts';
 import type {
   AuditRecord,

@@ -1,5 +1,5 @@
 /** Files of a sandbox, as the library's own `Files`, over HTTP. */
-import { fromWire, type Wire } from '../contract/names.ts';
+import { fromWire, type Wire } from '../contract/old-names.ts';
 import type { Cancel } from '../core/cancel.ts';
 import { isGeodeError } from '../core/errors.ts';
 import type { FileFacts, Files, GrepMatch, Listing, Range, WatchEvent } from '../core/files.ts';

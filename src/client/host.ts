@@ -2,7 +2,7 @@
 
 import type { Setting } from '../config/load.ts';
 import type { Scope, WireKey } from '../contract/keys.ts';
-import { fromWire, type Own, type Wire } from '../contract/names.ts';
+import { fromWire, type Own, type Wire } from '../contract/old-names.ts';
 import type { PullEvent as WirePullEvent } from '../contract/sandboxes.ts';
 import type { WireLoginLink } from '../contract/session.ts';
 import type { Cancel } from '../core/cancel.ts';

@@ -1,6 +1,6 @@
 /** Geode's own images, built by the engine of a host. */
 import type { WireBuildEvent, WireBuiltImage } from '../contract/images.ts';
-import { fromWire } from '../contract/names.ts';
+import { fromWire } from '../contract/old-names.ts';
 import type { Cancel } from '../core/cancel.ts';
 import { GeodeError } from '../core/errors.ts';
 import type { BuildEvent, BuildRequest, BuiltImage, BuiltImageName } from '../core/images.ts';

@@ -1,7 +1,7 @@
 /** What processes of a sandbox wrote, as the library's own `JournalReading`, over HTTP. */
 import { bytesOf } from '../contract/encoding.ts';
 import type { JournalEvent, JournalPage } from '../contract/journals.ts';
-import { fromWire, toWire, type Wire } from '../contract/names.ts';
+import { fromWire, toWire, type Wire } from '../contract/old-names.ts';
 import type { Cancel } from '../core/cancel.ts';
 import type { JournalPart, RecordedEvent } from '../journals/journal-events.ts';
 import type { GrepAnswer, GrepOptions } from '../journals/journal-grep.ts';

@@ -1,7 +1,7 @@
 /** A process in a sandbox, over HTTP: its output comes by events from any offset, and again after a lost connection. */
 
 import { bytesOf } from '../contract/encoding.ts';
-import { fromWire } from '../contract/names.ts';
+import { fromWire } from '../contract/old-names.ts';
 import type { OutputEvent } from '../contract/processes.ts';
 import type { Cancel } from '../core/cancel.ts';
 import type { Process, ProcessEvent, SignalName, TerminalSize } from '../core/process.ts';

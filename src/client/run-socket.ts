@@ -1,8 +1,8 @@
 /** Code and commands that run once, each over one connection: input and output as they come. */
 import { bytesOf, wireBytes } from '../contract/encoding.ts';
-import { fromWire, toWire } from '../contract/names.ts';
+import { streamBytes } from '../contract/frames.ts';
+import { fromWire, toWire } from '../contract/old-names.ts';
 import type { WireRunEvent } from '../contract/runs.ts';
-import { streamBytes } from '../contract/socket-frames.ts';
 import type { EgressSpec } from '../core/egress.ts';
 import type { Limits } from '../core/limits.ts';
 import type { RuntimeName } from '../core/runtime.ts';

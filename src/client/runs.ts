@@ -8,7 +8,7 @@ import type {
   WireRich,
 } from '../contract/contexts.ts';
 import { bytesOf, wireBytes } from '../contract/encoding.ts';
-import { fromWire, type Own, toWire } from '../contract/names.ts';
+import { fromWire, type Own, toWire } from '../contract/old-names.ts';
 import type { WireRunEvent, WireRunRecord, WireRunResult, WireRunSummary } from '../contract/runs.ts';
 import type { Cancel } from '../core/cancel.ts';
 import type { EgressSpec } from '../core/egress.ts';

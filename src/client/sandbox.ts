@@ -1,6 +1,6 @@
 /** One sandbox, as the library's own `PersistentSandbox`, over HTTP. Nothing is asked until something is called. */
 import { chatSegment, wireBytes } from '../contract/encoding.ts';
-import { fromWire, toWire, type Wire } from '../contract/names.ts';
+import { fromWire, toWire, type Wire } from '../contract/old-names.ts';
 import type { WireExecResult, WireStarted } from '../contract/processes.ts';
 import type { UsageEvent, WirePreview } from '../contract/sandboxes.ts';
 import type { Cancel } from '../core/cancel.ts';

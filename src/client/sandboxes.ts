@@ -1,5 +1,5 @@
 /** The sandboxes of the user who asks. */
-import { fromWire, toWire, type Wire } from '../contract/names.ts';
+import { fromWire, toWire, type Wire } from '../contract/old-names.ts';
 import type { CreateEvent } from '../contract/sandboxes.ts';
 import type { Cancel } from '../core/cancel.ts';
 import type { EgressSpec } from '../core/egress.ts';

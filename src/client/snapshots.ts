@@ -1,5 +1,5 @@
 /** Workspaces as they were, as the library's own `Snapshots`, over HTTP. */
-import { fromWire, type Wire } from '../contract/names.ts';
+import { fromWire, type Wire } from '../contract/old-names.ts';
 import type { DiffEvent } from '../contract/snapshots.ts';
 import type { Cancel } from '../core/cancel.ts';
 import type { Restored, Snapshot, SnapshotList, Snapshots } from '../core/snapshots.ts';

@@ -1,6 +1,7 @@
 /** A process over a WebSocket: input and output in one connection, and each side waits for the other. */
-import { fromWire } from '../contract/names.ts';
-import { streamBytes } from '../contract/socket-frames.ts';
+
+import { streamBytes } from '../contract/frames.ts';
+import { fromWire } from '../contract/old-names.ts';
 import type { Cancel } from '../core/cancel.ts';
 import type { Denial } from '../core/egress.ts';
 import { GeodeError } from '../core/errors.ts';

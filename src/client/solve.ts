@@ -1,5 +1,5 @@
 /** Solving by trying, and what was kept of it, for the user who asks. */
-import { fromWire, toWire, type Wire } from '../contract/names.ts';
+import { fromWire, toWire, type Wire } from '../contract/old-names.ts';
 import type { Cancel } from '../core/cancel.ts';
 import type { EgressSpec } from '../core/egress.ts';
 import type { KeptSolve, SolveEvent, SolveRequest, Verdict } from '../core/solve.ts';

@@ -1,5 +1,5 @@
 /** Tools of the host for programs in sandboxes, over HTTP. */
-import { fromWire } from '../contract/names.ts';
+import { fromWire } from '../contract/old-names.ts';
 import type {
   WireServedToolSession,
   WireToolCalls,

@@ -1,5 +1,5 @@
 /** How the client reaches a host. This file needs nothing but what every browser has. */
-import { keyProtocol, socketProtocol } from '../contract/socket-frames.ts';
+import { keyProtocol, socketProtocol } from '../contract/frames.ts';
 import type { Cancel } from '../core/cancel.ts';
 
 export interface Target {

@@ -4,7 +4,7 @@
  */
 import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
-import { socketProtocol } from '../contract/socket-frames.ts';
+import { socketProtocol } from '../contract/frames.ts';
 import type { Cancel } from '../core/cancel.ts';
 import { GeodeError } from '../core/errors.ts';
 import { parseJson, problemError } from './send.ts';

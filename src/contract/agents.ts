@@ -1,13 +1,15 @@
 /** Conversations with agents, as they go over the wire. */
+
 import { z } from 'zod';
 import { driverName } from '../config/driver-name.ts';
 import { bytesSchema } from './bytes.ts';
 import { decimal } from './decimal.ts';
+import { family } from './operation.ts';
 import { problemEvent } from './problem.ts';
 import { terminalShape } from './processes.ts';
-import { chatSchema } from './sandboxes.ts';
+import { chatParams, chatSchema } from './sandboxes.ts';
 
-export const agentMessageSchema = z
+const agentMessageSchema = z
   .strictObject({
     text: z.string().max(200_000).meta({ example: 'Write fizzbuzz in Python and run it.' }),
     attachments: z
@@ -26,14 +28,14 @@ export const agentMessageSchema = z
   })
   .meta({ id: 'AgentMessage' });
 
-export const conversationStartSchema = z
+const conversationStartSchema = z
   .strictObject({ driver: agentMessageSchema.shape.driver, model: agentMessageSchema.shape.model })
   .meta({ id: 'ConversationStart' });
 
-export const agentTerminalSchema = z
+const agentTerminalSchema = z
   .strictObject({ ...conversationStartSchema.shape, ...terminalShape })
   .meta({ id: 'AgentTerminal' });
-export const openedTerminalSchema = z
+const openedTerminalSchema = z
   .object({ process: z.string(), is_new: z.boolean().describe('False: it ran already.') })
   .meta({ id: 'OpenedTerminal' });
 
@@ -71,7 +73,7 @@ function happenings<Common extends z.ZodRawShape>(common: Common) {
   ] as const;
 }
 
-export const agentEventSchema = z.union([...happenings(numbered), problemEvent]).meta({ id: 'AgentEvent' });
+const agentEventSchema = z.union([...happenings(numbered), problemEvent]).meta({ id: 'AgentEvent' });
 
 export const turnRecordSchema = z
   .object({
@@ -86,7 +88,7 @@ export const turnRecordSchema = z
   })
   .meta({ id: 'TurnRecord' });
 
-export const conversationSchema = z
+const conversationSchema = z
   .object({
     chat: z.string(),
     driver: driverName,
@@ -100,8 +102,8 @@ export const conversationSchema = z
   })
   .meta({ id: 'Conversation' });
 
-export const conversationsSchema = z.object({ conversations: z.array(conversationSchema) });
-export const agentEventsQuery = z.strictObject({
+const conversationsSchema = z.object({ conversations: z.array(conversationSchema) });
+const agentEventsQuery = z.strictObject({
   after: decimal(z.int().min(0).default(0)).describe('Events after this number.'),
   follow: z
     .enum(['true', 'false'])
@@ -109,7 +111,108 @@ export const agentEventsQuery = z.strictObject({
     .transform((value) => value === 'true')
     .describe('true: waits for more.'),
 });
-export const interruptedSchema = z.object({ interrupted: z.boolean() });
-export const stoppedSchema = z.object({ stopped: z.boolean() });
-export const permissionParams = z.object({ chat: chatSchema, id: z.string().min(1).max(200) });
-export const permissionSchema = z.strictObject({ answer: permissionAnswer }).meta({ id: 'PermissionAnswer' });
+const interruptedSchema = z.object({ interrupted: z.boolean() });
+const stoppedSchema = z.object({ stopped: z.boolean() });
+const permissionParams = z.object({ chat: chatSchema, id: z.string().min(1).max(200) });
+const permissionSchema = z.strictObject({ answer: permissionAnswer }).meta({ id: 'PermissionAnswer' });
+
+export const agents = family({
+  list: {
+    route: 'GET /api/v1/agents',
+    tag: 'agents',
+    scope: 'agents',
+    summary: 'List the conversations with agents, the latest active first',
+    answer: { says: 'Those of the caller.', schema: conversationsSchema, field: 'conversations' },
+    reaches: 'sandbox',
+  },
+  stop: {
+    route: 'DELETE /api/v1/agents/{chat}',
+    tag: 'agents',
+    scope: 'agents',
+    summary: 'End a conversation and forget it',
+    description: 'The sandbox and its files stay.',
+    params: chatParams,
+    answer: { says: 'Whether there was one.', schema: stoppedSchema, field: 'stopped' },
+    reaches: 'sandbox',
+  },
+  get: {
+    route: 'GET /api/v1/agents/{chat}',
+    tag: 'agents',
+    scope: 'agents',
+    summary: 'One conversation',
+    params: chatParams,
+    answer: { says: 'The conversation.', schema: conversationSchema },
+    reaches: 'sandbox',
+  },
+  open: {
+    route: 'POST /api/v1/agents/{chat}',
+    tag: 'agents',
+    scope: 'agents',
+    summary: 'Begin a conversation and its sandbox without a message',
+    description: 'One that is there already is left as it is, if it agrees.',
+    params: chatParams,
+    body: { says: 'Who holds it.', schema: conversationStartSchema },
+    answer: { says: 'The conversation.', schema: conversationSchema },
+    reaches: 'sandbox',
+  },
+  events: {
+    route: 'GET /api/v1/agents/{chat}/events',
+    tag: 'agents',
+    scope: 'agents',
+    summary: 'Read the events of a conversation from any number on',
+    params: chatParams,
+    query: agentEventsQuery,
+    stream: { says: 'Oldest first.', schema: agentEventSchema, resumes: true },
+    reaches: 'sandbox',
+  },
+  interrupt: {
+    route: 'POST /api/v1/agents/{chat}/interrupt',
+    tag: 'agents',
+    scope: 'agents',
+    summary: 'End the turn that runs',
+    description: 'Answers when everything that the turn ran has ended.',
+    params: chatParams,
+    answer: { says: 'Whether one ran.', schema: interruptedSchema, field: 'interrupted' },
+    reaches: 'sandbox',
+  },
+  send: {
+    route: 'POST /api/v1/agents/{chat}/messages',
+    tag: 'agents',
+    scope: 'agents',
+    summary: 'Send a message to the agent of a chat, and follow its turn',
+    description:
+      'Starts the conversation and its sandbox if need be. The id of each event is its number. The turn goes on when the caller leaves: the events are kept, and `GET …/events?after=N&follow=true` goes on reading.',
+    params: chatParams,
+    body: { says: 'The message.', schema: agentMessageSchema, limit: 'many' },
+    stream: {
+      says: 'The turn; its last event is `result` or `error`.',
+      schema: agentEventSchema,
+      resumes: true,
+    },
+    reaches: 'sandbox',
+    refuses: { 402: 'The budget for models is spent.' },
+  },
+  answer: {
+    route: 'POST /api/v1/agents/{chat}/permissions/{id}',
+    tag: 'agents',
+    scope: 'agents',
+    summary: 'Answer what an agent asks permission for',
+    description: 'The same as deciding the approval of that id.',
+    params: permissionParams,
+    body: { says: 'The answer.', schema: permissionSchema },
+    done: 'It is answered.',
+    reaches: 'sandbox',
+  },
+  terminal: {
+    route: 'POST /api/v1/agents/{chat}/terminal',
+    tag: 'agents',
+    scope: 'agents',
+    summary: "Open the agent's own screen for a person at a terminal",
+    description:
+      'A process of the sandbox with a terminal: the one that runs, or a new one in the same conversation. It is joined as any other, at `/sandboxes/{chat}/processes/{process}/socket`. While it runs, messages are refused with `agent_busy`.',
+    params: chatParams,
+    body: { says: 'Its size.', schema: agentTerminalSchema },
+    answer: { says: 'The process.', schema: openedTerminalSchema },
+    reaches: 'sandbox',
+  },
+});

@@ -2,11 +2,12 @@
 import { z } from 'zod';
 import { approvalDecisions, approvalKinds } from '../core/approval.ts';
 import { decimal } from './decimal.ts';
+import { family, notFound } from './operation.ts';
 
 const decision = z.enum(approvalDecisions);
 const ms = 'In ms since 1970.';
 
-export const approvalSchema = z
+const approvalSchema = z
   .object({
     id: z.string(),
     user: z.string(),
@@ -29,17 +30,17 @@ export const approvalSchema = z
   })
   .meta({ id: 'Approval' });
 
-export const approvalsSchema = z.object({ approvals: z.array(approvalSchema) }).meta({ id: 'Approvals' });
+const approvalsSchema = z.object({ approvals: z.array(approvalSchema) }).meta({ id: 'Approvals' });
 
-export const approvalsQuery = z.strictObject({
+const approvalsQuery = z.strictObject({
   state: z.enum(['open', 'all']).default('open').describe('`all`: also what is decided, newest first.'),
   chat: z.string().min(1).max(400).optional(),
   limit: decimal(z.int().min(1).max(1000).default(100)),
 });
 
-export const approvalParams = z.object({ approval: z.string().regex(/^[0-9a-f]{16}$/) });
+const approvalParams = z.object({ approval: z.string().regex(/^[0-9a-f]{16}$/) });
 
-export const decideSchema = z
+const decideSchema = z
   .strictObject({
     decision: decision.describe('`allow-session`: while the sandbox is there. `allow-always`: for good.'),
     answer: z.string().max(16_384).optional().describe('Of a question.'),
@@ -52,4 +53,35 @@ export const decideSchema = z
   })
   .meta({ id: 'DecideApproval' });
 
-export type WireApproval = z.infer<typeof approvalSchema>;
+export const approvals = family({
+  /** The open ones, oldest first; with `state: 'all'` every one, newest first. */
+  list: {
+    route: 'GET /api/v1/approvals',
+    tag: 'approvals',
+    scope: 'approvals',
+    summary: 'What waits for a decision, oldest first',
+    query: approvalsQuery,
+    answer: { says: "The caller's own.", schema: approvalsSchema, field: 'approvals' },
+  },
+  get: {
+    route: 'GET /api/v1/approvals/{approval}',
+    tag: 'approvals',
+    scope: 'approvals',
+    summary: 'One approval, with what was decided and by whom',
+    params: approvalParams,
+    answer: { says: 'The approval.', schema: approvalSchema },
+    refuses: notFound,
+  },
+  /** `approval_decided` when somebody was faster, or its time was up. */
+  decide: {
+    route: 'POST /api/v1/approvals/{approval}',
+    tag: 'approvals',
+    scope: 'approvals',
+    summary: 'Decide an approval',
+    description: 'Whoever waits for it hears it at once. The first decision counts; a second is refused.',
+    params: approvalParams,
+    body: { says: 'What is decided.', schema: decideSchema },
+    answer: { says: 'As it is kept.', schema: approvalSchema },
+    refuses: { ...notFound, 409: 'It is decided already.' },
+  },
+});

@@ -1,14 +1,17 @@
 /** Chats, channels and who may speak on them, as it goes over the wire. */
+
 import { z } from 'zod';
 import { catchUps, chatDeeds } from '../core/chat.ts';
 import { userPattern } from '../core/identity.ts';
 import { turnRecordSchema } from './agents.ts';
 import { decimal } from './decimal.ts';
+import { family } from './operation.ts';
 import { problemEvent } from './problem.ts';
+import { chatParams } from './sandboxes.ts';
 
 const ms = 'In ms since 1970.';
 
-export const chatsSchema = z
+const chatsSchema = z
   .object({
     chats: z.array(
       z.object({
@@ -22,7 +25,7 @@ export const chatsSchema = z
   })
   .meta({ id: 'Chats' });
 
-export const postMessageSchema = z
+const postMessageSchema = z
   .strictObject({
     text: z.string().min(1).max(100_000).describe('What to do, or a command such as `/stop`.'),
     key: z
@@ -34,7 +37,7 @@ export const postMessageSchema = z
   })
   .meta({ id: 'PostMessage' });
 
-export const postedMessageSchema = z
+const postedMessageSchema = z
   .object({
     id: z.int(),
     is_new: z.boolean().describe('false: a message with this key was there already.'),
@@ -45,7 +48,7 @@ export const postedMessageSchema = z
   })
   .meta({ id: 'PostedMessage' });
 
-export const chatEventsQuery = z.strictObject({
+const chatEventsQuery = z.strictObject({
   after: decimal(z.int().min(0).max(Number.MAX_SAFE_INTEGER).optional()).describe(
     'The last number that the caller has; `Last-Event-ID` says the same. Default: from the beginning.',
   ),
@@ -79,7 +82,7 @@ const keptEvents = [
   }),
 ] as const;
 
-export const chatEventSchema = z
+const chatEventSchema = z
   .union([
     ...keptEvents,
     z.object({ type: z.literal('turn-start'), message: z.int() }),
@@ -89,9 +92,7 @@ export const chatEventSchema = z
   ])
   .meta({ id: 'ChatEvent' });
 
-export const chatRecordSchema = z
-  .union([...keptEvents, turnRecordSchema, problemEvent])
-  .meta({ id: 'ChatRecord' });
+const chatRecordSchema = z.union([...keptEvents, turnRecordSchema, problemEvent]).meta({ id: 'ChatRecord' });
 
 const scheduleFields = {
   when: z
@@ -105,7 +106,7 @@ const scheduleFields = {
   text: z.string().min(1).max(10_000).describe('What is said to the agent then.'),
 };
 
-export const newScheduleSchema = z
+const newScheduleSchema = z
   .strictObject({
     ...scheduleFields,
     catch_up: z
@@ -115,7 +116,7 @@ export const newScheduleSchema = z
   })
   .meta({ id: 'NewSchedule' });
 
-export const scheduleSchema = z
+const scheduleSchema = z
   .object({
     id: z.string(),
     chat: z.string(),
@@ -125,16 +126,16 @@ export const scheduleSchema = z
   })
   .meta({ id: 'Schedule' });
 
-export const schedulesSchema = z.object({ schedules: z.array(scheduleSchema) }).meta({ id: 'Schedules' });
-export const schedulesQuery = z.strictObject({
+const schedulesSchema = z.object({ schedules: z.array(scheduleSchema) }).meta({ id: 'Schedules' });
+const schedulesQuery = z.strictObject({
   chat: z.string().min(1).max(512).optional().describe('Of one chat; of all by default.'),
 });
-export const scheduleParams = z.object({ id: z.string().min(1).max(20) });
-export const scheduleRemovedSchema = z
+const scheduleParams = z.object({ id: z.string().min(1).max(20) });
+const scheduleRemovedSchema = z
   .object({ removed: z.boolean().describe('false: there was none.') })
   .meta({ id: 'ScheduleRemoved' });
 
-export const channelsSchema = z
+const channelsSchema = z
   .object({
     channels: z.array(
       z.object({
@@ -212,4 +213,83 @@ export const webhookQuestion = z.object({
   'hub.mode': z.string().max(40).default(''),
   'hub.verify_token': z.string().max(1000).default(''),
   'hub.challenge': z.string().max(1000).default(''),
+});
+
+export const chats = family({
+  list: {
+    route: 'GET /api/v1/chats',
+    tag: 'chats',
+    scope: 'agents',
+    summary: 'List the chats of the caller, on every channel',
+    answer: { says: 'The latest active first.', schema: chatsSchema, field: 'chats' },
+  },
+  channels: {
+    route: 'GET /api/v1/channels',
+    tag: 'chats',
+    scope: 'agents',
+    summary: 'How each channel is doing',
+    answer: { says: 'Connected, or deaf since when and why.', schema: channelsSchema, field: 'channels' },
+  },
+  post: {
+    route: 'POST /api/v1/chats/{chat}/messages',
+    tag: 'chats',
+    scope: 'agents',
+    summary: 'Write a message in a chat',
+    description:
+      'It is stored when this answers. The answer to it is a `reply` among the events of the chat. A chat of a new name begins with its first message.',
+    params: chatParams,
+    body: { says: 'The message.', schema: postMessageSchema },
+    answer: { says: 'Where it stands.', schema: postedMessageSchema, status: 202 },
+  },
+  events: {
+    route: 'GET /api/v1/chats/{chat}/events',
+    tag: 'chats',
+    scope: 'agents',
+    summary: 'What is written in a chat, as it is written',
+    description:
+      'The id of each event that is kept is its number: a caller that was cut off sends the last one back and misses nothing. Text as it grows has no number; the whole of it comes as a `reply`.',
+    params: chatParams,
+    query: chatEventsQuery,
+    stream: { says: 'One event for each thing.', schema: chatEventSchema, resumes: true, again: [] },
+  },
+  export: {
+    route: 'GET /api/v1/chats/{chat}/export',
+    tag: 'chats',
+    scope: 'agents',
+    summary: 'All that is kept of a chat',
+    description:
+      'What was said, and each turn of the agent with its tool calls, oldest first; also of conversations that `/new` ended. Nothing of it is ever deleted.',
+    params: chatParams,
+    stream: { says: 'One event for each record.', schema: chatRecordSchema },
+  },
+});
+
+export const schedules = family({
+  list: {
+    route: 'GET /api/v1/schedules',
+    tag: 'chats',
+    scope: 'agents',
+    summary: 'List what is said in chats at set times',
+    query: schedulesQuery,
+    answer: { says: 'The next one first.', schema: schedulesSchema, field: 'schedules' },
+  },
+  add: {
+    route: 'POST /api/v1/chats/{chat}/schedules',
+    tag: 'chats',
+    scope: 'agents',
+    summary: 'Have something said in a chat at set times',
+    description:
+      'Each time counts once, however often the host is restarted. A chat of a new name begins with it.',
+    params: chatParams,
+    body: { says: 'When and what.', schema: newScheduleSchema },
+    answer: { says: 'With its id and its next time.', schema: scheduleSchema, status: 201 },
+  },
+  remove: {
+    route: 'DELETE /api/v1/schedules/{id}',
+    tag: 'chats',
+    scope: 'agents',
+    summary: 'End a schedule',
+    params: scheduleParams,
+    answer: { says: 'Whether there was one.', schema: scheduleRemovedSchema, field: 'removed' },
+  },
 });

@@ -1,7 +1,9 @@
 /** Entries of memory as they go over the wire. */
+
 import { z } from 'zod';
 import { limits } from '../core/memory.ts';
 import { decimal } from './decimal.ts';
+import { family, notFound } from './operation.ts';
 import { endEvent, problemEvent, progressEvent } from './problem.ts';
 
 const requiredText = z.string({ error: ({ input }) => (input === undefined ? 'is missing' : undefined) });
@@ -20,8 +22,8 @@ export const newIdSchema = idSchema.refine((id) => !reservedIds.includes(id) && 
   error: `An id has no NUL and is none of ${reservedIds.join(', ')}`,
 });
 
-export const idParamSchema = z.object({ id: idSchema });
-export const newIdParamSchema = z.object({ id: newIdSchema });
+const idParamSchema = z.object({ id: idSchema });
+const newIdParamSchema = z.object({ id: newIdSchema });
 
 const categorySchema = requiredText
   .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, 'use lower-case letters, digits, - and _, at most 64')
@@ -65,7 +67,7 @@ const contentShape = {
   date: dateSchema.optional().describe('When it happened or was said; found as day, month and year.'),
 };
 
-export const contentSchema = z.strictObject(contentShape).meta({ id: 'Content' });
+const contentSchema = z.strictObject(contentShape).meta({ id: 'Content' });
 
 export const newEntrySchema = z
   .strictObject({
@@ -74,7 +76,7 @@ export const newEntrySchema = z
   })
   .meta({ id: 'NewEntry' });
 
-export const bulkSchema = z
+const bulkSchema = z
   .strictObject({ entries: z.array(newEntrySchema).min(1).max(limits.entriesPerStore) })
   .meta({ id: 'Bulk' });
 
@@ -144,7 +146,7 @@ const filterShape = {
   offset: decimal(z.number().int().min(0).max(Number.MAX_SAFE_INTEGER).default(0)),
 };
 
-export const removeQuerySchema = z.strictObject(chatShape);
+const removeQuerySchema = z.strictObject(chatShape);
 
 export const listQuerySchema = z.strictObject(filterShape);
 
@@ -174,7 +176,7 @@ export const answerSchema = z
   })
   .meta({ id: 'Answer' });
 
-export const pageSchema = z.object({ entries: z.array(entrySchema), total: z.int() }).meta({ id: 'Page' });
+const pageSchema = z.object({ entries: z.array(entrySchema), total: z.int() }).meta({ id: 'Page' });
 
 const versionSchema = entrySchema
   .pick({
@@ -188,16 +190,16 @@ const versionSchema = entrySchema
   })
   .meta({ id: 'Version' });
 
-export const getQuerySchema = z.strictObject({
+const getQuerySchema = z.strictObject({
   ...chatShape,
   versions: flagSchema.describe('Adds the earlier versions, newest first.'),
 });
 
-export const entryWithVersionsSchema = entrySchema
+const entryWithVersionsSchema = entrySchema
   .extend({ versions: z.array(versionSchema).optional() })
   .meta({ id: 'EntryWithVersions' });
 
-export const storedSchema = z
+const storedSchema = z
   .object({
     id: z.string(),
     outcome: z.enum(['created', 'updated', 'merged']),
@@ -209,10 +211,10 @@ export const storedSchema = z
   })
   .meta({ id: 'Stored' });
 
-export const manyStoredSchema = z.object({ stored: z.array(storedSchema) }).meta({ id: 'ManyStored' });
+const manyStoredSchema = z.object({ stored: z.array(storedSchema) }).meta({ id: 'ManyStored' });
 
 /** The last event is `end` or `problem`. */
-export const ingestEventSchema = z
+const ingestEventSchema = z
   .discriminatedUnion('type', [
     progressEvent.extend({ stored: z.array(storedSchema) }),
     endEvent,
@@ -220,7 +222,7 @@ export const ingestEventSchema = z
   ])
   .meta({ id: 'IngestEvent' });
 
-export const filesSchema = z
+const filesSchema = z
   .strictObject({
     file: z
       .union([z.file(), z.array(z.file()).max(100)])
@@ -234,7 +236,7 @@ export const filesSchema = z
   })
   .meta({ id: 'Files' });
 
-export const categoriesSchema = z
+const categoriesSchema = z
   .object({ categories: z.array(z.object({ name: z.string(), count: z.int() })), total: z.int() })
   .meta({ id: 'Categories' });
 
@@ -249,3 +251,103 @@ export type WireContent = z.infer<typeof contentSchema>;
 export type WireEntryWithVersions = z.infer<typeof entryWithVersionsSchema>;
 export type WireNewEntry = z.infer<typeof newEntrySchema>;
 export type IngestEvent = z.infer<typeof ingestEventSchema>;
+
+export const entries = family({
+  search: {
+    route: 'GET /api/v1/context/search',
+    tag: 'context',
+    scope: 'memory:read',
+    summary: 'Search by meaning and by word',
+    query: searchQuerySchema,
+    answer: { says: 'The best first.', schema: answerSchema },
+    refuses: { 413: 'The query is too long.' },
+  },
+  ingest: {
+    route: 'POST /api/v1/context/ingest',
+    tag: 'context',
+    scope: 'memory:write',
+    summary: 'Store an entry',
+    body: { says: 'The entry.', schema: newEntrySchema },
+    answer: { says: 'It is on disk.', schema: storedSchema, status: 201 },
+    refuses: notFound,
+  },
+  bulk: {
+    route: 'POST /api/v1/context/bulk',
+    tag: 'context',
+    scope: 'memory:write',
+    summary: 'Store many entries',
+    description:
+      'Answers with JSON once all are stored, or with none stored when one is refused. With `Accept: text/event-stream` it stores them in batches and reports each; a refusal ends it and keeps the batches before.',
+    body: { says: 'The entries.', schema: bulkSchema, limit: 'many' },
+    answer: {
+      says: 'All are on disk, in the order of the request.',
+      schema: manyStoredSchema,
+      field: 'stored',
+      status: 201,
+    },
+    stream: { says: 'All are on disk, in the order of the request.', schema: ingestEventSchema },
+    refuses: notFound,
+  },
+  files: {
+    route: 'POST /api/v1/context/files',
+    tag: 'context',
+    scope: 'memory:write',
+    summary: 'Store files: text, Markdown, code, HTML, PDF',
+    description:
+      'Each file becomes one entry. Answers with JSON once all are stored, or with none stored when one is refused; with `Accept: text/event-stream` it stores and reports them one by one.',
+    form: { says: 'The files.', schema: filesSchema },
+    answer: {
+      says: 'All are on disk, in the order of the request.',
+      schema: manyStoredSchema,
+      field: 'stored',
+      status: 201,
+    },
+    stream: { says: 'All are on disk, in the order of the request.', schema: ingestEventSchema },
+    refuses: { 422: 'A file has no text that can be read.' },
+  },
+  categories: {
+    route: 'GET /api/v1/context/categories',
+    tag: 'context',
+    scope: 'memory:read',
+    summary: 'Count the entries of each category',
+    answer: { says: 'The built-in categories and those in use.', schema: categoriesSchema },
+  },
+  list: {
+    route: 'GET /api/v1/context',
+    tag: 'context',
+    scope: 'memory:read',
+    summary: 'List entries, newest first',
+    query: listQuerySchema,
+    answer: { says: 'One page.', schema: pageSchema },
+  },
+  get: {
+    route: 'GET /api/v1/context/{+id}',
+    tag: 'context',
+    scope: 'memory:read',
+    summary: 'Read an entry',
+    params: idParamSchema,
+    query: getQuerySchema,
+    answer: { says: 'The entry.', schema: entryWithVersionsSchema },
+    refuses: notFound,
+  },
+  put: {
+    route: 'PUT /api/v1/context/{+id}',
+    tag: 'context',
+    scope: 'memory:write',
+    summary: 'Write an entry: its first or its next version',
+    params: newIdParamSchema,
+    body: { says: 'All of the new version.', schema: contentSchema },
+    answer: { says: 'The entry has a new version.', schema: storedSchema, or: { 201: 'The entry is new.' } },
+    refuses: notFound,
+  },
+  remove: {
+    route: 'DELETE /api/v1/context/{+id}',
+    tag: 'context',
+    scope: 'memory:write',
+    summary: 'Forget an entry and its versions',
+    params: idParamSchema,
+    query: removeQuerySchema,
+    done: 'It is gone.',
+    refuses: notFound,
+  },
+});

@@ -1,12 +1,14 @@
 /** Interpreters that keep their variables, as they go over the wire. */
+
 import { z } from 'zod';
+import { family } from './operation.ts';
 import { problemEvent } from './problem.ts';
 import { exitSchema } from './processes.ts';
 import { envSchema, gradeSchema, limitsSchema, runtimeSchema } from './sandboxes.ts';
 
 const contextLanguageSchema = z.enum(['python', 'javascript']);
 
-export const newContextSchema = z
+const newContextSchema = z
   .strictObject({
     language: contextLanguageSchema,
     chat: z
@@ -29,7 +31,7 @@ export const newContextSchema = z
   })
   .meta({ id: 'NewContext' });
 
-export const contextSchema = z
+const contextSchema = z
   .object({
     id: z.string(),
     language: contextLanguageSchema,
@@ -40,21 +42,21 @@ export const contextSchema = z
     created_at: z.number(),
   })
   .meta({ id: 'Context' });
-export const contextsSchema = z.object({ contexts: z.array(contextSchema) }).meta({ id: 'Contexts' });
+const contextsSchema = z.object({ contexts: z.array(contextSchema) }).meta({ id: 'Contexts' });
 
-export const contextParams = z.object({ id: z.string().regex(/^[0-9a-f]{24}$/) });
+const contextParams = z.object({ id: z.string().regex(/^[0-9a-f]{24}$/) });
 
-export const contextRunSchema = z
+const contextRunSchema = z
   .strictObject({
     code: z.string(),
     timeout_ms: z.number().positive().nullable().optional(),
   })
   .meta({ id: 'ContextRun' });
-export const contextCheckSchema = z.strictObject({ code: z.string() }).meta({ id: 'ContextCheck' });
-export const checkedSchema = z
+const contextCheckSchema = z.strictObject({ code: z.string() }).meta({ id: 'ContextCheck' });
+const checkedSchema = z
   .object({ state: z.enum(['complete', 'incomplete', 'invalid']) })
   .meta({ id: 'Checked' });
-export const interruptedSchema = z
+const interruptedSchema = z
   .object({ outcome: z.enum(['idle', 'stopped', 'ignored']) })
   .meta({ id: 'Interrupted' });
 
@@ -83,7 +85,7 @@ const errorSchema = z
   .object({ name: z.string(), message: z.string(), traceback: z.string() })
   .meta({ id: 'ContextError' });
 
-export const contextResultSchema = z
+const contextResultSchema = z
   .object({
     status: z.enum(['done', 'failed', 'interrupted', 'timed-out', 'ended']),
     stdout: z.string(),
@@ -105,7 +107,7 @@ const shownShapes = [
   z.object({ type: z.literal('error'), error: errorSchema }),
 ] as const;
 
-export const cellsSchema = z
+const cellsSchema = z
   .object({
     cells: z.array(
       z.object({
@@ -119,7 +121,7 @@ export const cellsSchema = z
   })
   .meta({ id: 'ContextCells' });
 
-export const contextEventSchema = z
+const contextEventSchema = z
   .discriminatedUnion('type', [
     ...shownShapes,
     contextResultSchema.extend({ type: z.literal('end') }),
@@ -132,3 +134,83 @@ export type WireRich = z.infer<typeof richSchema>;
 export type WireCells = z.infer<typeof cellsSchema>;
 export type WireContextEvent = z.infer<typeof contextEventSchema>;
 export type WireContextResult = z.infer<typeof contextResultSchema>;
+
+export const contexts = family({
+  open: {
+    route: 'POST /api/v1/contexts',
+    tag: 'contexts',
+    scope: 'runs',
+    summary: 'Open an interpreter that keeps its variables between runs',
+    body: { says: 'Which, and where.', schema: newContextSchema },
+    answer: { says: 'It is ready.', schema: contextSchema, status: 201 },
+    reaches: 'sandbox',
+  },
+  list: {
+    route: 'GET /api/v1/contexts',
+    tag: 'contexts',
+    scope: 'runs',
+    summary: 'List the open contexts',
+    answer: { says: 'Those of the caller.', schema: contextsSchema, field: 'contexts' },
+    reaches: 'sandbox',
+  },
+  run: {
+    route: 'POST /api/v1/contexts/{id}/runs',
+    tag: 'contexts',
+    scope: 'runs',
+    summary: 'Run code in a context',
+    description:
+      'Answers with the result, or with `Accept: text/event-stream` with what happens, as it happens; the last event is `end` or `problem`. A caller that leaves stops the code; the variables stay.',
+    params: contextParams,
+    body: { says: 'The code.', schema: contextRunSchema, limit: 'many' },
+    answer: { says: 'How it went: code that raises is a result too.', schema: contextResultSchema },
+    stream: { says: 'How it went: code that raises is a result too.', schema: contextEventSchema },
+    reaches: 'sandbox',
+  },
+  cells: {
+    route: 'GET /api/v1/contexts/{id}/cells',
+    tag: 'contexts',
+    scope: 'runs',
+    summary: 'What ran in a context since it was opened, with what it showed',
+    description: 'The oldest are dropped beyond 200, and beyond 8 MiB.',
+    params: contextParams,
+    answer: { says: 'Oldest first.', schema: cellsSchema, field: 'cells' },
+    reaches: 'sandbox',
+  },
+  restart: {
+    route: 'POST /api/v1/contexts/{id}/restart',
+    tag: 'contexts',
+    scope: 'runs',
+    summary: 'Start a fresh interpreter, without the variables',
+    params: contextParams,
+    done: 'It is done.',
+    reaches: 'sandbox',
+  },
+  interrupt: {
+    route: 'POST /api/v1/contexts/{id}/interrupt',
+    tag: 'contexts',
+    scope: 'runs',
+    summary: 'Stop what runs in a context; the variables stay',
+    params: contextParams,
+    answer: { says: 'What became of it.', schema: interruptedSchema, field: 'outcome' },
+    reaches: 'sandbox',
+  },
+  check: {
+    route: 'POST /api/v1/contexts/{id}/check',
+    tag: 'contexts',
+    scope: 'runs',
+    summary: 'Say whether code is whole, for a terminal that reads it line by line',
+    params: contextParams,
+    body: { says: 'The code.', schema: contextCheckSchema },
+    answer: { says: 'Whether it is.', schema: checkedSchema, field: 'state' },
+    reaches: 'sandbox',
+  },
+  close: {
+    route: 'DELETE /api/v1/contexts/{id}',
+    tag: 'contexts',
+    scope: 'runs',
+    summary: 'Close a context, and end everything that it started',
+    params: contextParams,
+    done: 'It is closed.',
+    reaches: 'sandbox',
+  },
+});

@@ -1,7 +1,9 @@
 /** What sandboxes may reach, what they tried, and the names of credentials, as they go over the wire. */
+
 import { z } from 'zod';
 import { egressModes } from '../core/egress.ts';
 import { decimal } from './decimal.ts';
+import { family, notFound } from './operation.ts';
 
 const port = z.int().min(1).max(65_535);
 const hostName = z.string().min(1).max(300);
@@ -82,7 +84,7 @@ export const egressStateSchema = z
   })
   .meta({ id: 'EgressState' });
 
-export const egressDefaultSchema = egressStateSchema
+const egressDefaultSchema = egressStateSchema
   .extend({
     from: z
       .enum(['user', 'config', 'nothing'])
@@ -113,7 +115,7 @@ export const learnedSchema = z
   .meta({ id: 'LearnedEgress' });
 
 const grantTarget = { host: hostName, port };
-export const grantsSchema = z
+const grantsSchema = z
   .object({
     grants: z.array(
       z.object({
@@ -127,10 +129,10 @@ export const grantsSchema = z
     ),
   })
   .meta({ id: 'EgressGrants' });
-export const removedGrantsSchema = z.object({ removed: z.int() }).meta({ id: 'RemovedEgressGrants' });
-export const grantQuery = z.strictObject({ host: hostName, port: decimal(port) });
+const removedGrantsSchema = z.object({ removed: z.int() }).meta({ id: 'RemovedEgressGrants' });
+const grantQuery = z.strictObject({ host: hostName, port: decimal(port) });
 
-export const egressLogQuery = z.strictObject({
+const egressLogQuery = z.strictObject({
   sandbox: z.string().max(200).optional().describe('The id of a sandbox or a run, also of one that is gone.'),
   verdict: z.enum(['allowed', 'denied', 'failed']).optional(),
   since: decimal(z.int().nonnegative().optional()).describe('In ms since 1970.'),
@@ -142,7 +144,7 @@ export const egressLogQuery = z.strictObject({
     .describe("Those of all users: only on the host's own socket, for whoever runs it."),
 });
 
-export const egressLogSchema = z
+const egressLogSchema = z
   .object({
     records: z.array(
       z.object({
@@ -166,11 +168,11 @@ export const egressLogSchema = z
   })
   .meta({ id: 'EgressLog' });
 
-export const egressUsageQuery = z.strictObject({
+const egressUsageQuery = z.strictObject({
   day: z.iso.date().optional().describe('UTC. Left out: today.'),
 });
 
-export const egressUsageSchema = z
+const egressUsageSchema = z
   .object({
     usage: z.array(
       z.object({
@@ -191,7 +193,7 @@ export const egressUsageSchema = z
   })
   .meta({ id: 'EgressUsage' });
 
-export const bindingsSchema = z
+const bindingsSchema = z
   .object({
     bindings: z.array(
       z.object({
@@ -227,3 +229,71 @@ export type WireEgressLog = z.infer<typeof egressLogSchema>;
 export type WireEgressUsage = z.infer<typeof egressUsageSchema>;
 export type WireBindings = z.infer<typeof bindingsSchema>;
 export type WireSecrets = z.infer<typeof secretsSchema>;
+
+export const egress = family({
+  log: {
+    route: 'GET /api/v1/egress/log',
+    tag: 'egress',
+    scope: 'sandboxes:read',
+    summary: 'What crossed and what was refused, newest first',
+    description: "Of the caller's own sandboxes and runs. No bodies, no headers, no queries.",
+    query: egressLogQuery,
+    answer: { says: 'The records.', schema: egressLogSchema, field: 'records' },
+  },
+  usage: {
+    route: 'GET /api/v1/egress/usage',
+    tag: 'egress',
+    scope: 'sandboxes:read',
+    summary: 'What models were used through bindings, and the budget of today',
+    query: egressUsageQuery,
+    answer: { says: 'Tokens and cost by model, dearest first.', schema: egressUsageSchema },
+  },
+  bindings: {
+    route: 'GET /api/v1/egress/bindings',
+    tag: 'egress',
+    scope: 'sandboxes:read',
+    summary: 'Services that a sandbox can be bound to, whose keys stay outside',
+    answer: { says: 'Each with its variables.', schema: bindingsSchema, field: 'bindings' },
+  },
+  default: {
+    route: 'GET /api/v1/egress/default',
+    tag: 'egress',
+    scope: 'sandboxes:read',
+    summary: 'What new sandboxes and runs of the caller may reach that name nothing',
+    answer: { says: 'It, and who said so.', schema: egressDefaultSchema },
+  },
+  setDefault: {
+    route: 'PUT /api/v1/egress/default',
+    tag: 'egress',
+    scope: 'sandboxes:write',
+    summary: 'Say what new sandboxes and runs of the caller may reach that name nothing',
+    description:
+      'Sandboxes that are there keep what they have. Private addresses and the upstream of a binding need the scope `admin`.',
+    body: { says: 'All that they may reach.', schema: egressSchema },
+    answer: { says: 'What holds now.', schema: egressDefaultSchema },
+    refuses: notFound,
+  },
+  clearDefault: {
+    route: 'DELETE /api/v1/egress/default',
+    tag: 'egress',
+    scope: 'sandboxes:write',
+    summary: 'Let what the config says hold again for new sandboxes and runs of the caller',
+    answer: { says: 'What holds now.', schema: egressDefaultSchema },
+  },
+  grants: {
+    route: 'GET /api/v1/egress/grants',
+    tag: 'egress',
+    scope: 'sandboxes:read',
+    summary: 'What the caller allowed when asked, for one sandbox or for good',
+    description: 'Counts where the mode is `ask`.',
+    answer: { says: 'Newest first, without those that are over.', schema: grantsSchema, field: 'grants' },
+  },
+  removeGrant: {
+    route: 'DELETE /api/v1/egress/grants',
+    tag: 'egress',
+    scope: 'sandboxes:write',
+    summary: 'Take back what was allowed; what is open is cut',
+    query: grantQuery,
+    answer: { says: 'How many there were.', schema: removedGrantsSchema, field: 'removed' },
+  },
+});

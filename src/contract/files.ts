@@ -1,8 +1,11 @@
 /** Files of a sandbox, as they go over the wire. */
-import { z } from 'zod';
-import { problemEvent } from './problem.ts';
 
-export const fileSchema = z
+import { z } from 'zod';
+import { family } from './operation.ts';
+import { problemEvent } from './problem.ts';
+import { chatParams, removedSchema } from './sandboxes.ts';
+
+const fileSchema = z
   .object({
     path: z.string(),
     name: z.string(),
@@ -16,7 +19,7 @@ export const fileSchema = z
   })
   .meta({ id: 'File' });
 
-export const listingSchema = z
+const listingSchema = z
   .object({ entries: z.array(fileSchema), truncated: z.boolean() })
   .meta({ id: 'Listing' });
 
@@ -31,27 +34,27 @@ const rootFlag = flag.describe(
 );
 const mode = z.int().min(0).max(0o7777);
 
-export const pathQuery = z.strictObject({ path: pathText, root: rootFlag });
-export const statQuery = pathQuery.extend({
+const pathQuery = z.strictObject({ path: pathText, root: rootFlag });
+const statQuery = pathQuery.extend({
   follow: z
     .enum(['true', 'false'])
     .default('true')
     .transform((value) => value === 'true'),
 });
-export const writeQuery = pathQuery.extend({
+const writeQuery = pathQuery.extend({
   mode: z.coerce.number().int().min(0).max(0o7777).optional().describe('As a decimal number.'),
   exclusive: flag.describe('Refuses a file that is there.'),
 });
-export const listQuery = pathQuery.extend({
+const listQuery = pathQuery.extend({
   depth: z.coerce.number().int().min(1).max(64).optional(),
   limit: z.coerce.number().int().min(1).max(100_000).optional(),
 });
-export const watchQuery = pathQuery.extend({ recursive: flag });
-export const searchQuery = pathQuery.extend({
+const watchQuery = pathQuery.extend({ recursive: flag });
+const searchQuery = pathQuery.extend({
   pattern: z.string().min(1).describe('A glob; `**` crosses folders.'),
   limit: z.coerce.number().int().min(1).max(100_000).optional(),
 });
-export const grepQuery = pathQuery.extend({
+const grepQuery = pathQuery.extend({
   pattern: z.string().min(1),
   regex: flag,
   ignore_case: flag,
@@ -60,12 +63,12 @@ export const grepQuery = pathQuery.extend({
 });
 
 const bodyShape = { path: pathText, root: z.boolean().optional() };
-export const mkdirSchema = z.strictObject({ ...bodyShape, mode: mode.optional() }).meta({ id: 'Mkdir' });
-export const moveSchema = z
+const mkdirSchema = z.strictObject({ ...bodyShape, mode: mode.optional() }).meta({ id: 'Mkdir' });
+const moveSchema = z
   .strictObject({ ...bodyShape, to: pathText, overwrite: z.boolean().optional() })
   .meta({ id: 'Move' });
-export const chmodSchema = z.strictObject({ ...bodyShape, mode }).meta({ id: 'Chmod' });
-export const replaceSchema = z
+const chmodSchema = z.strictObject({ ...bodyShape, mode }).meta({ id: 'Chmod' });
+const replaceSchema = z
   .strictObject({
     ...bodyShape,
     pattern: z.string().min(1),
@@ -75,16 +78,16 @@ export const replaceSchema = z
   })
   .meta({ id: 'Replace' });
 
-export const countSchema = z.object({ count: z.int() }).meta({ id: 'Count' });
+const countSchema = z.object({ count: z.int() }).meta({ id: 'Count' });
 
-export const matchesSchema = z
+const matchesSchema = z
   .object({
     matches: z.array(z.object({ path: z.string(), line: z.int(), column: z.int(), text: z.string() })),
     truncated: z.boolean(),
   })
   .meta({ id: 'Matches' });
 
-export const watchEventSchema = z
+const watchEventSchema = z
   .discriminatedUnion('type', [
     z.object({ type: z.literal('create'), path: z.string() }),
     z.object({ type: z.literal('modify'), path: z.string() }),
@@ -106,12 +109,212 @@ const maxBytes = z
   .nonnegative()
   .optional()
   .describe('Most that it may take there; else the disk limit of the sandbox.');
-export const saveSchema = z
+const saveSchema = z
   .strictObject({ path: pathText, root: rootField, to: hostPath, mode: mode.optional(), max_bytes: maxBytes })
   .meta({ id: 'Save' });
-export const downloadSchema = z
+const downloadSchema = z
   .strictObject({ path: pathText, root: rootField, to: hostPath, max_bytes: maxBytes })
   .meta({ id: 'Download' });
-export const uploadSchema = z
+const uploadSchema = z
   .strictObject({ from: hostPath, path: pathText, root: rootField })
   .meta({ id: 'Upload' });
+
+export const files = family({
+  list: {
+    route: 'GET /api/v1/sandboxes/{chat}/files',
+    tag: 'files',
+    scope: 'sandboxes:read',
+    summary: 'List a folder',
+    params: chatParams,
+    query: listQuery,
+    answer: { says: 'What is in it.', schema: listingSchema },
+    reaches: 'sandbox',
+  },
+  stat: {
+    route: 'GET /api/v1/sandboxes/{chat}/files/stat',
+    tag: 'files',
+    scope: 'sandboxes:read',
+    summary: 'Look at a file, a folder or a link',
+    params: chatParams,
+    query: statQuery,
+    answer: { says: 'What it is.', schema: fileSchema },
+    reaches: 'sandbox',
+  },
+  read: {
+    route: 'GET /api/v1/sandboxes/{chat}/files/content',
+    tag: 'files',
+    scope: 'sandboxes:read',
+    summary: 'Read a file, or a range of it',
+    description: '`Range: bytes=…` with one range is answered with 206.',
+    params: chatParams,
+    query: pathQuery,
+    gives: { says: 'The file.', ranges: true },
+    reaches: 'sandbox',
+  },
+  write: {
+    route: 'PUT /api/v1/sandboxes/{chat}/files/content',
+    tag: 'files',
+    scope: 'sandboxes:write',
+    summary: 'Write a file in one step',
+    description: 'Missing folders are made. A write that is cut off leaves what was there.',
+    params: chatParams,
+    query: writeQuery,
+    takes: { says: 'The content.' },
+    answer: { says: 'The file.', schema: fileSchema },
+    reaches: 'sandbox',
+  },
+  append: {
+    route: 'POST /api/v1/sandboxes/{chat}/files/content',
+    tag: 'files',
+    scope: 'sandboxes:write',
+    summary: 'Append to a file',
+    params: chatParams,
+    query: pathQuery,
+    takes: { says: 'The content.' },
+    answer: { says: 'The file.', schema: fileSchema },
+    reaches: 'sandbox',
+  },
+  archive: {
+    route: 'GET /api/v1/sandboxes/{chat}/files/archive',
+    tag: 'files',
+    scope: 'sandboxes:read',
+    summary: 'Read a folder as a tar; links travel as links',
+    params: chatParams,
+    query: pathQuery,
+    gives: { says: 'The tar.', type: 'application/x-tar' },
+    reaches: 'sandbox',
+  },
+  extract: {
+    route: 'PUT /api/v1/sandboxes/{chat}/files/archive',
+    tag: 'files',
+    scope: 'sandboxes:write',
+    summary: 'Unpack a tar below a folder, whole or not at all',
+    params: chatParams,
+    query: pathQuery,
+    takes: { says: 'The tar.', type: 'application/x-tar' },
+    answer: { says: 'How many entries it had.', schema: countSchema, field: 'count' },
+    reaches: 'sandbox',
+  },
+  search: {
+    route: 'GET /api/v1/sandboxes/{chat}/files/search',
+    tag: 'files',
+    scope: 'sandboxes:read',
+    summary: 'Find files by a glob',
+    params: chatParams,
+    query: searchQuery,
+    answer: { says: 'What matches.', schema: listingSchema },
+    reaches: 'sandbox',
+  },
+  grep: {
+    route: 'GET /api/v1/sandboxes/{chat}/files/grep',
+    tag: 'files',
+    scope: 'sandboxes:read',
+    summary: 'Find lines in files',
+    params: chatParams,
+    query: grepQuery,
+    answer: { says: 'Where it is.', schema: matchesSchema },
+    reaches: 'sandbox',
+  },
+  watch: {
+    route: 'GET /api/v1/sandboxes/{chat}/files/watch',
+    tag: 'files',
+    scope: 'sandboxes:read',
+    summary: 'Watch a file or a folder for changes',
+    params: chatParams,
+    query: watchQuery,
+    stream: { says: 'One event for each change.', schema: watchEventSchema },
+    reaches: 'sandbox',
+  },
+  mkdir: {
+    route: 'POST /api/v1/sandboxes/{chat}/files/mkdir',
+    tag: 'files',
+    scope: 'sandboxes:write',
+    summary: 'Make a folder and those above it',
+    params: chatParams,
+    body: { says: 'The change.', schema: mkdirSchema },
+    done: 'It is done.',
+    reaches: 'sandbox',
+  },
+  move: {
+    route: 'POST /api/v1/sandboxes/{chat}/files/move',
+    tag: 'files',
+    scope: 'sandboxes:write',
+    summary: 'Move a file or a folder',
+    params: chatParams,
+    body: { says: 'The change.', schema: moveSchema },
+    done: 'It is done.',
+    reaches: 'sandbox',
+  },
+  copy: {
+    route: 'POST /api/v1/sandboxes/{chat}/files/copy',
+    tag: 'files',
+    scope: 'sandboxes:write',
+    summary: 'Copy a file or a folder',
+    params: chatParams,
+    body: { says: 'The change.', schema: moveSchema },
+    done: 'It is done.',
+    reaches: 'sandbox',
+  },
+  chmod: {
+    route: 'POST /api/v1/sandboxes/{chat}/files/chmod',
+    tag: 'files',
+    scope: 'sandboxes:write',
+    summary: 'Change the mode of a file',
+    params: chatParams,
+    body: { says: 'The change.', schema: chmodSchema },
+    done: 'It is done.',
+    reaches: 'sandbox',
+  },
+  replace: {
+    route: 'POST /api/v1/sandboxes/{chat}/files/replace',
+    tag: 'files',
+    scope: 'sandboxes:write',
+    summary: 'Replace text in a file, all at once',
+    params: chatParams,
+    body: { says: 'What by what.', schema: replaceSchema },
+    answer: { says: 'How often.', schema: countSchema, field: 'count' },
+    reaches: 'sandbox',
+  },
+  remove: {
+    route: 'DELETE /api/v1/sandboxes/{chat}/files',
+    tag: 'files',
+    scope: 'sandboxes:write',
+    summary: 'Remove a file, or a folder with all that is in it',
+    params: chatParams,
+    query: pathQuery,
+    answer: { says: 'Whether there was something.', schema: removedSchema, field: 'removed' },
+    reaches: 'sandbox',
+  },
+  save: {
+    route: 'POST /api/v1/sandboxes/{chat}/files/save',
+    tag: 'files',
+    scope: 'sandboxes:write',
+    summary: "Copy a file out of a sandbox, to the host's machine; only on its own socket",
+    description: 'A file that is there already is refused. Holes stay holes; a failure leaves nothing.',
+    params: chatParams,
+    body: { says: 'Which, and where to.', schema: saveSchema },
+    answer: { says: 'How many entries.', schema: countSchema, field: 'count' },
+    reaches: 'sandbox',
+  },
+  download: {
+    route: 'POST /api/v1/sandboxes/{chat}/files/download',
+    tag: 'files',
+    scope: 'sandboxes:write',
+    summary: "Copy a folder out of a sandbox, to the host's machine; only on its own socket",
+    description: 'Whole or not at all, into a folder that is not there yet. Holes of files stay holes.',
+    params: chatParams,
+    body: { says: 'Which, and where to.', schema: downloadSchema },
+    answer: { says: 'How many entries.', schema: countSchema, field: 'count' },
+    reaches: 'sandbox',
+  },
+  upload: {
+    route: 'POST /api/v1/sandboxes/{chat}/files/upload',
+    tag: 'files',
+    scope: 'sandboxes:write',
+    summary: "Copy a file or a folder of the host's machine into a sandbox; only on its own socket",
+    params: chatParams,
+    body: { says: 'Which, and where to.', schema: uploadSchema },
+    answer: { says: 'How many entries.', schema: countSchema, field: 'count' },
+    reaches: 'sandbox',
+  },
+});

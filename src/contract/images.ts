@@ -1,13 +1,14 @@
 import { z } from 'zod';
 import { builtImageNames } from '../core/images.ts';
+import { family } from './operation.ts';
 import { problemEvent } from './problem.ts';
-import { pullProgress } from './sandboxes.ts';
+import { pullEventSchema, pullProgress, pullSchema, removedSchema } from './sandboxes.ts';
 
 const nameSchema = z.enum(builtImageNames).describe('Each is built on the one before.');
 
-export const imageParams = z.object({ image: nameSchema });
+const imageParams = z.object({ image: nameSchema });
 
-export const buildSchema = z
+const buildSchema = z
   .strictObject({
     image: nameSchema,
     from: z
@@ -36,9 +37,9 @@ const builtImageSchema = z
   })
   .meta({ id: 'BuiltImage' });
 
-export const builtImagesSchema = z.object({ images: z.array(builtImageSchema) }).meta({ id: 'BuiltImages' });
+const builtImagesSchema = z.object({ images: z.array(builtImageSchema) }).meta({ id: 'BuiltImages' });
 
-export const buildEventSchema = z
+const buildEventSchema = z
   .discriminatedUnion('type', [
     pullProgress,
     z.object({
@@ -56,3 +57,43 @@ export const buildEventSchema = z
 
 export type WireBuildEvent = z.infer<typeof buildEventSchema>;
 export type WireBuiltImage = z.infer<typeof builtImageSchema>;
+
+export const images = family({
+  list: {
+    route: 'GET /api/v1/images',
+    tag: 'images',
+    scope: 'sandboxes:read',
+    summary: "List Geode's own images that were built here",
+    answer: { says: 'Oldest first.', schema: builtImagesSchema, field: 'images' },
+    reaches: 'sandbox',
+  },
+  build: {
+    route: 'POST /api/v1/images/build',
+    tag: 'images',
+    scope: 'admin',
+    summary: "Build one of Geode's images, and those below it",
+    description: 'The build ends when the caller leaves. One build at a time; others wait.',
+    body: { says: 'Which image, and on what.', schema: buildSchema },
+    stream: { says: 'The last event is `image-built` or `problem`.', schema: buildEventSchema },
+    reaches: 'sandbox',
+  },
+  remove: {
+    route: 'DELETE /api/v1/images/{image}',
+    tag: 'images',
+    scope: 'admin',
+    summary: 'Remove an image that was built here',
+    params: imageParams,
+    answer: { says: 'Whether there was one.', schema: removedSchema, field: 'removed' },
+    reaches: 'sandbox',
+  },
+  pull: {
+    route: 'POST /api/v1/images/pull',
+    tag: 'server',
+    scope: 'sandboxes:write',
+    summary: 'Have an image here, and tell how far its pull is',
+    description: 'Any number of callers share one pull; it goes on as long as one of them listens.',
+    body: { says: 'Which image.', schema: pullSchema },
+    stream: { says: 'The last event is `image-ready` or `problem`.', schema: pullEventSchema },
+    reaches: 'sandbox',
+  },
+});

@@ -1,7 +1,10 @@
 /** What processes wrote, as it goes over the wire: without what looks like a secret, unless asked for raw. */
+
 import { z } from 'zod';
+import { family } from './operation.ts';
 import { problemEvent } from './problem.ts';
-import { exitSchema, offsetSchema, outputEvents } from './processes.ts';
+import { exitSchema, offsetSchema, outputEvents, processParams } from './processes.ts';
+import { chatParams } from './sandboxes.ts';
 
 const show = z
   .enum(['redacted', 'raw'])
@@ -17,15 +20,15 @@ const partShape = {
   until: z.coerce.number().min(0).optional(),
 };
 
-export const journalListQuery = z.strictObject({ show });
-export const journalFollowQuery = z.strictObject({
+const journalListQuery = z.strictObject({ show });
+const journalFollowQuery = z.strictObject({
   show,
   from: partShape.from,
   stream: partShape.stream,
   since: partShape.since,
   tail: z.coerce.number().int().min(1).max(10_000).optional().describe('Begin with this many lines.'),
 });
-export const journalPageQuery = z.strictObject({
+const journalPageQuery = z.strictObject({
   ...partShape,
   limit_bytes: z.coerce
     .number()
@@ -34,11 +37,11 @@ export const journalPageQuery = z.strictObject({
     .max(8 * 1024 ** 2)
     .default(1024 ** 2),
 });
-export const journalTailQuery = z.strictObject({
+const journalTailQuery = z.strictObject({
   ...partShape,
   lines: z.coerce.number().int().min(1).max(10_000).default(100),
 });
-export const journalGrepQuery = z.strictObject({
+const journalGrepQuery = z.strictObject({
   ...partShape,
   pattern: z.string().min(1).max(1000),
   regex: z
@@ -54,7 +57,7 @@ export const journalGrepQuery = z.strictObject({
   after: z.coerce.number().int().min(0).max(100).optional(),
 });
 
-export const journalsSchema = z
+const journalsSchema = z
   .object({
     journals: z.array(
       z.object({
@@ -79,11 +82,11 @@ const recordedEvents = [
   exit.extend({ at }),
 ] as const;
 
-export const journalEventSchema = z
+const journalEventSchema = z
   .discriminatedUnion('type', [...recordedEvents, problemEvent])
   .meta({ id: 'JournalEvent' });
 
-export const journalPageSchema = z
+const journalPageSchema = z
   .object({
     events: z.array(z.discriminatedUnion('type', recordedEvents)),
     next: z.number().describe('Where the next page begins.'),
@@ -92,12 +95,69 @@ export const journalPageSchema = z
   .meta({ id: 'JournalPage' });
 
 const lineShape = { stream: z.enum(['stdout', 'stderr']), offset: z.number(), at, text: z.string() };
-export const journalLinesSchema = z
-  .object({ lines: z.array(z.object(lineShape)) })
-  .meta({ id: 'JournalLines' });
-export const journalGrepSchema = z
+const journalLinesSchema = z.object({ lines: z.array(z.object(lineShape)) }).meta({ id: 'JournalLines' });
+const journalGrepSchema = z
   .object({ lines: z.array(z.object({ ...lineShape, is_match: z.boolean() })), truncated: z.boolean() })
   .meta({ id: 'JournalMatches' });
 
 export type JournalEvent = z.infer<typeof journalEventSchema>;
 export type JournalPage = z.infer<typeof journalPageSchema>;
+
+export const journals = family({
+  list: {
+    route: 'GET /api/v1/sandboxes/{chat}/journals',
+    tag: 'journals',
+    scope: 'sandboxes:read',
+    summary: 'List the journals of a sandbox, the newest first',
+    params: chatParams,
+    query: journalListQuery,
+    answer: { says: 'One for each process.', schema: journalsSchema, field: 'journals' },
+    reaches: 'sandbox',
+  },
+  page: {
+    route: 'GET /api/v1/sandboxes/{chat}/journals/{process}/page',
+    tag: 'journals',
+    scope: 'sandboxes:read',
+    summary: 'Read a journal page by page, from any offset or time',
+    params: processParams,
+    query: journalPageQuery,
+    answer: { says: 'The page.', schema: journalPageSchema },
+    reaches: 'sandbox',
+  },
+  tail: {
+    route: 'GET /api/v1/sandboxes/{chat}/journals/{process}/tail',
+    tag: 'journals',
+    scope: 'sandboxes:read',
+    summary: 'Read the last lines of a journal',
+    params: processParams,
+    query: journalTailQuery,
+    answer: { says: 'The lines, oldest first.', schema: journalLinesSchema, field: 'lines' },
+    reaches: 'sandbox',
+  },
+  grep: {
+    route: 'GET /api/v1/sandboxes/{chat}/journals/{process}/grep',
+    tag: 'journals',
+    scope: 'sandboxes:read',
+    summary: 'Find lines in a journal',
+    params: processParams,
+    query: journalGrepQuery,
+    answer: { says: 'The lines, and those around them.', schema: journalGrepSchema },
+    reaches: 'sandbox',
+  },
+  follow: {
+    route: 'GET /api/v1/sandboxes/{chat}/journals/{process}/follow',
+    tag: 'journals',
+    scope: 'sandboxes:read',
+    summary: 'Read a journal, and what is added to it, to the exit',
+    description: 'The id of each event is the offset of the next byte.',
+    params: processParams,
+    query: journalFollowQuery,
+    stream: {
+      says: 'The last event is `exit` or `problem`.',
+      schema: journalEventSchema,
+      resumes: true,
+      again: ['exit'],
+    },
+    reaches: 'sandbox',
+  },
+});

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { userPattern } from '../core/identity.ts';
+import { family, notFound } from './operation.ts';
 
 /**
  * What a key may do. `agents` talks to agents, which use the sandboxes, the memory and the models of its user. `secrets` sets and removes the credentials of its user, and reads none. `approvals` sees what
@@ -31,11 +32,11 @@ const keySchema = z
   })
   .meta({ id: 'Key' });
 
-export const keysSchema = z.object({ keys: z.array(keySchema) }).meta({ id: 'Keys' });
+const keysSchema = z.object({ keys: z.array(keySchema) }).meta({ id: 'Keys' });
 
-export const createdKeySchema = keySchema.extend({ secret: z.string() }).meta({ id: 'CreatedKey' });
+const createdKeySchema = keySchema.extend({ secret: z.string() }).meta({ id: 'CreatedKey' });
 
-export const newKeySchema = z
+const newKeySchema = z
   .strictObject({
     user: z.string().regex(userPattern),
     scopes: z.array(z.enum(scopes)).min(1),
@@ -43,8 +44,35 @@ export const newKeySchema = z
   })
   .meta({ id: 'NewKey' });
 
-export const keyParamSchema = z.object({
+const keyParamSchema = z.object({
   id: z.string().regex(/^[0-9a-f]{12}$/),
 });
 
 export type WireKey = z.infer<typeof keySchema>;
+
+export const keys = family({
+  list: {
+    route: 'GET /api/v1/keys',
+    tag: 'keys',
+    scope: 'admin',
+    summary: 'List the API keys',
+    answer: { says: 'Oldest first, revoked ones too.', schema: keysSchema, field: 'keys' },
+  },
+  create: {
+    route: 'POST /api/v1/keys',
+    tag: 'keys',
+    scope: 'admin',
+    summary: 'Make an API key for a user',
+    body: { says: 'Whose key, and what it may do.', schema: newKeySchema },
+    answer: { says: 'The only answer that holds the secret.', schema: createdKeySchema, status: 201 },
+  },
+  revoke: {
+    route: 'DELETE /api/v1/keys/{id}',
+    tag: 'keys',
+    scope: 'admin',
+    summary: 'Revoke an API key',
+    params: keyParamSchema,
+    done: 'It is refused from now on.',
+    refuses: notFound,
+  },
+});

@@ -1,56 +1,29 @@
-/**
- * Names on the wire are written snake_case, names in code camelCase. Whatever goes out or comes in is renamed here, so
- * that nothing is copied field by field.
- */
+/** Names on the wire are written snake_case, names in code camelCase. `rename.ts` translates them. */
 
-/** What is below these keys has names that belong to the caller, or is not ours: it stays as it is. */
-const opaque = ['labels', 'env', 'details', 'json', 'files', 'input'] as const;
-type Opaque = (typeof opaque)[number];
-
-type SnakeName<S extends string> = S extends `${infer First}${infer Rest}`
-  ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${SnakeName<Rest>}`
-  : S;
 type CamelName<S extends string> = S extends `${infer Head}_${infer Tail}`
   ? `${Head}${Capitalize<CamelName<Tail>>}`
   : S;
 
-/** As it is written on the wire. */
-export type Wire<T> = T extends readonly (infer Item)[]
-  ? Wire<Item>[]
+/** What a schema allows, as it is written in code. What may be left out may be undefined: it is left out then. */
+export type Given<T> = T extends readonly (infer Item)[]
+  ? readonly Given<Item>[]
   : T extends object
-    ? { [K in keyof T as K extends string ? SnakeName<K> : never]: K extends Opaque ? T[K] : Wire<T[K]> }
+    ? { readonly [K in keyof T as K extends string ? CamelName<K> : never]: Given<T[K]> }
     : T;
 
-/** As it is written in code: what is undefined is not there. */
+/** The same as it arrives: what is undefined is not there. */
 export type Own<T> = T extends readonly (infer Item)[]
-  ? Own<Item>[]
+  ? readonly Own<Item>[]
   : T extends object
     ? {
-        [K in keyof T as K extends string ? CamelName<K> : never]: K extends Opaque
-          ? Exclude<T[K], undefined>
-          : Own<Exclude<T[K], undefined>>;
+        readonly [K in keyof T as K extends string ? CamelName<K> : never]: Own<Exclude<T[K], undefined>>;
       }
     : T;
 
-export function toWire<T>(value: T): Wire<T>;
-export function toWire(value: unknown): unknown {
-  return renamed(value, (name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
+export function camelName(name: string): string {
+  return name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-export function fromWire<T>(value: T): Own<T>;
-export function fromWire(value: unknown): unknown {
-  return renamed(value, (name) => name.replace(/_([a-z0-9])/g, (_, letter) => letter.toUpperCase()));
-}
-
-function renamed(value: unknown, rename: (name: string) => string): unknown {
-  if (Array.isArray(value)) return value.map((item) => renamed(item, rename));
-  if (typeof value !== 'object' || value === null) return value;
-  const kept = Object.entries(value).filter(([, content]) => content !== undefined);
-  return Object.fromEntries(
-    kept.map(([name, content]) => [rename(name), isOpaque(name) ? content : renamed(content, rename)]),
-  );
-}
-
-function isOpaque(name: string): boolean {
-  return opaque.some((each) => each === name);
+export function snakeName(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

@@ -1,9 +1,11 @@
 /** Commands in a sandbox, as they go over the wire. */
+
 import { z } from 'zod';
 import { rlimitNames, signalNames } from '../core/process.ts';
 import { bytesSchema, bytesShape } from './bytes.ts';
+import { family } from './operation.ts';
 import { problemEvent } from './problem.ts';
-import { chatSchema, envSchema } from './sandboxes.ts';
+import { chatParams, chatSchema, envSchema } from './sandboxes.ts';
 
 export const processParams = z.object({
   chat: chatSchema,
@@ -40,7 +42,7 @@ const commandShape = {
     .describe('Keeps the files as they are now, so that an undo takes back what it changes.'),
 };
 
-export const execSchema = z
+const execSchema = z
   .strictObject({
     ...commandShape,
     output_limit_bytes: z
@@ -68,7 +70,7 @@ const exitShape = {
 };
 export const exitSchema = z.object(exitShape).meta({ id: 'Exit' });
 
-export const execResultSchema = z
+const execResultSchema = z
   .object({
     ...exitShape,
     process_id: z.string(),
@@ -81,7 +83,7 @@ export const execResultSchema = z
   })
   .meta({ id: 'ExecResult' });
 
-export const startedSchema = z
+const startedSchema = z
   .object({ id: z.string(), pid: z.int(), sandbox: z.string().describe('The id of the sandbox.') })
   .meta({ id: 'Started' });
 
@@ -101,7 +103,7 @@ const processSchema = z
   })
   .meta({ id: 'Process' });
 
-export const processesSchema = z
+const processesSchema = z
   .object({
     processes: z.array(processSchema),
     disowned: z.array(childSchema).describe('Children that outlived the command which started them.'),
@@ -110,7 +112,7 @@ export const processesSchema = z
 
 export const offsetSchema = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 
-export const outputQuery = z.strictObject({
+const outputQuery = z.strictObject({
   from: offsetSchema
     .optional()
     .describe('The first byte that is wanted; `Last-Event-ID` says the same after a lost connection.'),
@@ -125,11 +127,11 @@ export const outputEvents = [
 ] as const;
 
 /** The id of an event is the offset of the next byte. The last event is `exit` or `problem`. */
-export const outputEventSchema = z
+const outputEventSchema = z
   .discriminatedUnion('type', [...outputEvents, problemEvent])
   .meta({ id: 'OutputEvent' });
 
-export const signalSchema = z
+const signalSchema = z
   .strictObject({
     signal: z.enum(signalNames),
     tree: z.boolean().optional().describe('To everything below it too.'),
@@ -139,3 +141,93 @@ export const signalSchema = z
 export type OutputEvent = z.infer<typeof outputEventSchema>;
 export type WireStarted = z.infer<typeof startedSchema>;
 export type WireExecResult = z.infer<typeof execResultSchema>;
+
+export const processes = family({
+  exec: {
+    route: 'POST /api/v1/sandboxes/{chat}/exec',
+    tag: 'processes',
+    scope: 'sandboxes:write',
+    summary: 'Run a command and wait for its end',
+    description:
+      'A command that fails is a result. A caller that leaves ends the command and everything that it started.',
+    params: chatParams,
+    body: { says: 'The command.', schema: execSchema, limit: 'command' },
+    answer: { says: 'How it ended.', schema: execResultSchema },
+    reaches: 'sandbox',
+  },
+  spawn: {
+    route: 'POST /api/v1/sandboxes/{chat}/processes',
+    tag: 'processes',
+    scope: 'sandboxes:write',
+    summary: 'Start a process that goes on without its caller',
+    params: chatParams,
+    body: { says: 'The command.', schema: spawnSchema, limit: 'command' },
+    answer: { says: 'It has started.', schema: startedSchema, status: 201 },
+    reaches: 'sandbox',
+  },
+  list: {
+    route: 'GET /api/v1/sandboxes/{chat}/processes',
+    tag: 'processes',
+    scope: 'sandboxes:read',
+    summary: 'List the processes of a running sandbox',
+    params: chatParams,
+    answer: { says: 'Running ones, and those that ended lately.', schema: processesSchema },
+    reaches: 'sandbox',
+  },
+  output: {
+    route: 'GET /api/v1/sandboxes/{chat}/processes/{process}/output',
+    tag: 'processes',
+    scope: 'sandboxes:read',
+    summary: 'Read what a process writes, from any offset to its exit',
+    description:
+      'Bytes as the process wrote them, secrets included. The id of each event is the offset of the next byte, so that a caller which was cut off goes on where it was.',
+    params: processParams,
+    query: outputQuery,
+    stream: {
+      says: 'The last event is `exit` or `problem`.',
+      schema: outputEventSchema,
+      resumes: true,
+      again: ['exit'],
+    },
+    reaches: 'sandbox',
+  },
+  write: {
+    route: 'POST /api/v1/sandboxes/{chat}/processes/{process}/stdin',
+    tag: 'processes',
+    scope: 'sandboxes:write',
+    summary: 'Write to the stdin of a process',
+    params: processParams,
+    takes: { says: 'The bytes.' },
+    done: 'The process has been given them.',
+    reaches: 'sandbox',
+  },
+  closeStdin: {
+    route: 'DELETE /api/v1/sandboxes/{chat}/processes/{process}/stdin',
+    tag: 'processes',
+    scope: 'sandboxes:write',
+    summary: 'Close the stdin of a process',
+    params: processParams,
+    done: 'It reads the end.',
+    reaches: 'sandbox',
+  },
+  signal: {
+    route: 'POST /api/v1/sandboxes/{chat}/processes/{process}/signal',
+    tag: 'processes',
+    scope: 'sandboxes:write',
+    summary: 'Send a signal to a process, or to everything below it',
+    params: processParams,
+    body: { says: 'The signal.', schema: signalSchema },
+    done: 'It was sent.',
+    reaches: 'sandbox',
+  },
+  resize: {
+    route: 'POST /api/v1/sandboxes/{chat}/processes/{process}/resize',
+    tag: 'processes',
+    scope: 'sandboxes:write',
+    summary: 'Give the terminal of a process another size',
+    params: processParams,
+    body: { says: 'The size.', schema: terminalSizeSchema },
+    done: 'The process was told.',
+    reaches: 'sandbox',
+  },
+});

@@ -1,7 +1,9 @@
 /** Code executed once, as it goes over the wire. */
+
 import { z } from 'zod';
 import { bytesSchema, bytesShape } from './bytes.ts';
 import { egressSchema } from './egress.ts';
+import { family } from './operation.ts';
 import { problemEvent } from './problem.ts';
 import { exitSchema } from './processes.ts';
 import { envSchema, gradeSchema, limitsSchema, pullProgress, runtimeSchema } from './sandboxes.ts';
@@ -43,7 +45,7 @@ const timings = z.object({
   total_ms: z.number(),
 });
 
-const denialSchema = z
+export const denialSchema = z
   .object({
     host: z.string(),
     port: z.int(),
@@ -82,7 +84,7 @@ const endedShape = {
   dropped: z.object({ stdout: z.int(), stderr: z.int() }),
 };
 
-export const runResultSchema = z
+const runResultSchema = z
   .object({
     ...endedShape,
     stdout_base64: z.base64().optional().describe('The bytes of stdout, where they are not UTF-8.'),
@@ -100,7 +102,7 @@ export const runResultSchema = z
   })
   .meta({ id: 'RunResult' });
 
-export const runListQuery = z.strictObject({
+const runListQuery = z.strictObject({
   limit: z.coerce.number().int().min(1).max(200).default(50),
   before: z.coerce
     .number()
@@ -112,7 +114,7 @@ export const runListQuery = z.strictObject({
     ),
 });
 
-export const runParams = z.object({ id: z.string().min(1).max(100) });
+const runParams = z.object({ id: z.string().min(1).max(100) });
 
 const runSummarySchema = z
   .object({
@@ -131,9 +133,9 @@ const runSummarySchema = z
   })
   .meta({ id: 'RunSummary' });
 
-export const runListSchema = z.object({ runs: z.array(runSummarySchema) }).meta({ id: 'RunList' });
+const runListSchema = z.object({ runs: z.array(runSummarySchema) }).meta({ id: 'RunList' });
 
-export const runRecordSchema = runSummarySchema
+const runRecordSchema = runSummarySchema
   .extend({
     code: z.string().describe('Without what looks like a secret; 64 kB at most.'),
     output: z
@@ -147,6 +149,36 @@ export const runRecordSchema = runSummarySchema
 
 export type WireRunSummary = z.infer<typeof runSummarySchema>;
 export type WireRunRecord = z.infer<typeof runRecordSchema>;
-export type WireRun = z.infer<typeof runSchema>;
 export type WireRunEvent = z.infer<typeof runEventSchema>;
 export type WireRunResult = z.infer<typeof runResultSchema>;
+
+export const runs = family({
+  run: {
+    route: 'POST /api/v1/runs',
+    tag: 'runs',
+    scope: 'runs',
+    summary: 'Run code once, in a sandbox that nothing used before',
+    description:
+      'Answers with the result, or with `Accept: text/event-stream` with everything that happens, as it happens; the last event is `end` or `problem`. A caller that leaves ends the run.',
+    body: { says: 'The code, and what it gets.', schema: runSchema, limit: 'many' },
+    answer: { says: 'How it went: a program that fails is a result too.', schema: runResultSchema },
+    stream: { says: 'How it went: a program that fails is a result too.', schema: runEventSchema },
+    reaches: 'sandbox',
+  },
+  list: {
+    route: 'GET /api/v1/runs',
+    tag: 'runs',
+    scope: 'runs',
+    summary: 'List the runs of the caller that are over, the newest first',
+    query: runListQuery,
+    answer: { says: 'As many as are kept: `runs.keep`.', schema: runListSchema, field: 'runs' },
+  },
+  get: {
+    route: 'GET /api/v1/runs/{id}',
+    tag: 'runs',
+    scope: 'runs',
+    summary: 'Read a run that is over: its code, its output and how it ended',
+    params: runParams,
+    answer: { says: 'The run.', schema: runRecordSchema },
+  },
+});

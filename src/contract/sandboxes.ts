@@ -1,9 +1,11 @@
 /** Sandboxes that stay, as they go over the wire. */
+
 import { z } from 'zod';
 import { runtimeNames } from '../core/runtime.ts';
 import { grades, networks } from '../core/sandbox.ts';
 import { egressSchema } from './egress.ts';
 import { chatOf } from './encoding.ts';
+import { family } from './operation.ts';
 import { endEvent, problemEvent } from './problem.ts';
 
 /**
@@ -67,11 +69,11 @@ const specShape = {
   egress: egressSchema.optional(),
 };
 
-export const newSandboxSchema = z
+const newSandboxSchema = z
   .strictObject({ chat: z.string().min(1).meta({ example: 'demo' }), ...specShape })
   .meta({ id: 'NewSandbox' });
 
-export const sandboxSchema = z
+const sandboxSchema = z
   .object({
     id: z.string(),
     user: z.string(),
@@ -88,9 +90,9 @@ export const sandboxSchema = z
   })
   .meta({ id: 'Sandbox' });
 
-export const sandboxesSchema = z.object({ sandboxes: z.array(sandboxSchema) }).meta({ id: 'Sandboxes' });
+const sandboxesSchema = z.object({ sandboxes: z.array(sandboxSchema) }).meta({ id: 'Sandboxes' });
 
-export const sandboxListQuery = z.strictObject({
+const sandboxListQuery = z.strictObject({
   users: z
     .enum(['all'])
     .optional()
@@ -105,7 +107,7 @@ const pullProgress = z.object({
   status: z.string(),
 });
 
-export const createEventSchema = z
+const createEventSchema = z
   .discriminatedUnion('type', [
     pullProgress,
     sandboxSchema.extend({ type: z.literal('sandbox-ready') }),
@@ -128,21 +130,21 @@ export const pullEventSchema = z
   .meta({ id: 'PullEvent' });
 export { pullProgress };
 
-export const extendSchema = z
+const extendSchema = z
   .strictObject({ ms: z.int().nonnegative().describe('From now. Less than it has already changes nothing.') })
   .meta({ id: 'Extend' });
-export const thinkingSchema = z
+const thinkingSchema = z
   .strictObject({ until: z.int().nonnegative().describe('In ms since 1970; 0 takes it back.') })
   .meta({ id: 'Thinking' });
-export const renameSchema = z.strictObject({ to: z.string().min(1) }).meta({ id: 'Rename' });
-export const newLabelsSchema = z.strictObject({ labels: labelsSchema }).meta({ id: 'NewLabels' });
-export const forkSchema = z
+const renameSchema = z.strictObject({ to: z.string().min(1) }).meta({ id: 'Rename' });
+const newLabelsSchema = z.strictObject({ labels: labelsSchema }).meta({ id: 'NewLabels' });
+const forkSchema = z
   .strictObject({ to: z.string().min(1), snapshot: z.string().optional() })
   .meta({ id: 'Fork' });
-export const newPreviewSchema = z
+const newPreviewSchema = z
   .strictObject({ port: z.int().min(1).max(65_535).meta({ example: 8000 }) })
   .meta({ id: 'NewPreview' });
-export const previewSchema = z
+const previewSchema = z
   .object({
     port: z.int(),
     url: z.string().describe('With its token: whoever has it sees the port.'),
@@ -162,7 +164,7 @@ const counted = part.extend({
   soft: z.boolean().describe('The guest holds the limit by counting: it may be exceeded for a moment.'),
 });
 
-const usageSchema = z
+export const usageSchema = z
   .object({
     at: z.number(),
     cpus: part.describe('Processors in use since the usage before: 1.5 is one and a half.'),
@@ -174,14 +176,164 @@ const usageSchema = z
   })
   .meta({ id: 'Usage' });
 
-export const usageQuery = z.strictObject({
+const usageQuery = z.strictObject({
   every_ms: z.coerce.number().int().min(100).max(3_600_000).default(1000),
 });
 
-export const usageEventSchema = z
+const usageEventSchema = z
   .discriminatedUnion('type', [usageSchema.extend({ type: z.literal('usage') }), endEvent, problemEvent])
   .meta({ id: 'UsageEvent' });
 
 export type CreateEvent = z.infer<typeof createEventSchema>;
 export type PullEvent = z.infer<typeof pullEventSchema>;
 export type UsageEvent = z.infer<typeof usageEventSchema>;
+
+export const sandboxes = family({
+  create: {
+    route: 'POST /api/v1/sandboxes',
+    tag: 'sandboxes',
+    scope: 'sandboxes:write',
+    summary: 'Get the sandbox of a chat, made or started if need be',
+    description:
+      'One that is there must agree with what is asked for. With `Accept: text/event-stream` a pull of its image is reported.',
+    body: { says: 'Which chat, and what the sandbox shall be.', schema: newSandboxSchema },
+    answer: { says: 'It runs.', schema: sandboxSchema },
+    stream: { says: 'It runs.', schema: createEventSchema },
+    reaches: 'sandbox',
+  },
+  list: {
+    route: 'GET /api/v1/sandboxes',
+    tag: 'sandboxes',
+    scope: 'sandboxes:read',
+    summary: 'List the sandboxes',
+    query: sandboxListQuery,
+    answer: { says: 'Running or not.', schema: sandboxesSchema, field: 'sandboxes' },
+  },
+  inspect: {
+    route: 'GET /api/v1/sandboxes/{chat}',
+    tag: 'sandboxes',
+    scope: 'sandboxes:read',
+    summary: 'Look at a sandbox',
+    params: chatParams,
+    answer: { says: 'As it is now.', schema: sandboxSchema },
+    reaches: 'sandbox',
+  },
+  remove: {
+    route: 'DELETE /api/v1/sandboxes/{chat}',
+    tag: 'sandboxes',
+    scope: 'sandboxes:write',
+    summary: 'Remove a sandbox for good, with its workspace',
+    params: chatParams,
+    answer: { says: 'Whether there was one.', schema: removedSchema, field: 'removed' },
+    reaches: 'sandbox',
+  },
+  start: {
+    route: 'POST /api/v1/sandboxes/{chat}/start',
+    tag: 'sandboxes',
+    scope: 'sandboxes:write',
+    summary: 'Start a sandbox',
+    params: chatParams,
+    answer: { says: 'As it is now.', schema: sandboxSchema },
+    reaches: 'sandbox',
+  },
+  stop: {
+    route: 'POST /api/v1/sandboxes/{chat}/stop',
+    tag: 'sandboxes',
+    scope: 'sandboxes:write',
+    summary: 'Stop a sandbox; its files stay',
+    params: chatParams,
+    answer: { says: 'As it is now.', schema: sandboxSchema },
+    reaches: 'sandbox',
+  },
+  pause: {
+    route: 'POST /api/v1/sandboxes/{chat}/pause',
+    tag: 'sandboxes',
+    scope: 'sandboxes:write',
+    summary: 'Stop the time of everything in a sandbox',
+    params: chatParams,
+    answer: { says: 'As it is now.', schema: sandboxSchema },
+    reaches: 'sandbox',
+  },
+  resume: {
+    route: 'POST /api/v1/sandboxes/{chat}/resume',
+    tag: 'sandboxes',
+    scope: 'sandboxes:write',
+    summary: 'Let a paused sandbox go on',
+    params: chatParams,
+    answer: { says: 'As it is now.', schema: sandboxSchema },
+    reaches: 'sandbox',
+  },
+  extend: {
+    route: 'POST /api/v1/sandboxes/{chat}/extend',
+    tag: 'sandboxes',
+    scope: 'sandboxes:write',
+    summary: 'Keep a sandbox from being stopped for a time',
+    params: chatParams,
+    body: { says: 'The change.', schema: extendSchema },
+    answer: { says: 'As it is now.', schema: sandboxSchema },
+    reaches: 'sandbox',
+  },
+  thinking: {
+    route: 'POST /api/v1/sandboxes/{chat}/thinking',
+    tag: 'sandboxes',
+    scope: 'sandboxes:write',
+    summary: 'Say that the caller will come back by then',
+    params: chatParams,
+    body: { says: 'The change.', schema: thinkingSchema },
+    answer: { says: 'As it is now.', schema: sandboxSchema },
+    reaches: 'sandbox',
+  },
+  rename: {
+    route: 'POST /api/v1/sandboxes/{chat}/rename',
+    tag: 'sandboxes',
+    scope: 'sandboxes:write',
+    summary: 'Give a sandbox to another chat',
+    params: chatParams,
+    body: { says: 'The change.', schema: renameSchema },
+    answer: { says: 'As it is now.', schema: sandboxSchema },
+    reaches: 'sandbox',
+  },
+  label: {
+    route: 'POST /api/v1/sandboxes/{chat}/labels',
+    tag: 'sandboxes',
+    scope: 'sandboxes:write',
+    summary: 'Replace the labels of a sandbox',
+    params: chatParams,
+    body: { says: 'The change.', schema: newLabelsSchema },
+    answer: { says: 'As it is now.', schema: sandboxSchema },
+    reaches: 'sandbox',
+  },
+  fork: {
+    route: 'POST /api/v1/sandboxes/{chat}/fork',
+    tag: 'sandboxes',
+    scope: 'sandboxes:write',
+    summary: 'Make another sandbox with a copy of the files, as they are or were in a snapshot',
+    params: chatParams,
+    body: { says: 'The change.', schema: forkSchema },
+    answer: { says: 'As it is now.', schema: sandboxSchema },
+    reaches: 'sandbox',
+  },
+  usage: {
+    route: 'GET /api/v1/sandboxes/{chat}/usage',
+    tag: 'sandboxes',
+    scope: 'sandboxes:read',
+    summary: 'Watch what a sandbox uses of CPU, memory, processes and disk',
+    description: 'Ends with the sandbox. One that is paused is left out until it goes on.',
+    params: chatParams,
+    query: usageQuery,
+    stream: { says: 'One event for each look.', schema: usageEventSchema, again: ['end'] },
+    reaches: 'sandbox',
+  },
+  preview: {
+    route: 'POST /api/v1/sandboxes/{chat}/ports',
+    tag: 'sandboxes',
+    scope: 'sandboxes:write',
+    summary: 'Show a server in the sandbox on the machine of the host',
+    description:
+      'The URL leads there until the sandbox stops, for whoever has it: its token becomes a cookie. HTTP, streams and WebSockets pass.',
+    params: chatParams,
+    body: { says: 'The port that the server listens on.', schema: newPreviewSchema },
+    answer: { says: 'Where it is seen.', schema: previewSchema },
+    reaches: 'sandbox',
+  },
+});

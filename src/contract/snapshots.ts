@@ -1,14 +1,16 @@
 /** Workspaces as they were, as they go over the wire. */
+
 import { z } from 'zod';
+import { family } from './operation.ts';
 import { endEvent, problemEvent } from './problem.ts';
-import { chatSchema } from './sandboxes.ts';
+import { chatParams, chatSchema, removedSchema } from './sandboxes.ts';
 
 const name = z.string().min(1).max(64).meta({ example: 'before' });
-export const snapshotParams = z.object({ chat: chatSchema, snapshot: name });
+const snapshotParams = z.object({ chat: chatSchema, snapshot: name });
 
-export const takeSchema = z.strictObject({ name: name.optional() }).meta({ id: 'Take' });
+const takeSchema = z.strictObject({ name: name.optional() }).meta({ id: 'Take' });
 
-export const snapshotSchema = z
+const snapshotSchema = z
   .object({
     name: z.string(),
     kind: z.enum(['kept', 'undo']),
@@ -22,22 +24,22 @@ export const snapshotSchema = z
   })
   .meta({ id: 'Snapshot' });
 
-export const snapshotsSchema = z
+const snapshotsSchema = z
   .object({ snapshots: z.array(snapshotSchema), disk_bytes: z.number() })
   .meta({ id: 'Snapshots' });
 
-export const restoredSchema = z
+const restoredSchema = z
   .object({ written: z.int(), removed: z.int(), changed: z.int(), left: z.int() })
   .meta({ id: 'Restored' });
 
-export const diffQuery = z.strictObject({
+const diffQuery = z.strictObject({
   to: name.optional().describe('A later snapshot; else the workspace as it is now.'),
 });
-export const textDiffQuery = diffQuery.extend({
+const textDiffQuery = diffQuery.extend({
   path: z.string().min(1),
   path_base64: z.base64().optional().describe('The bytes of a path that is not UTF-8.'),
 });
-export const textDiffSchema = z
+const textDiffSchema = z
   .object({ diff: z.string().describe('A unified diff; empty when nothing differs.') })
   .meta({ id: 'TextDiff' });
 
@@ -49,7 +51,7 @@ const entry = z
   })
   .optional();
 
-export const diffEventSchema = z
+const diffEventSchema = z
   .discriminatedUnion('type', [
     z.object({
       type: z.literal('change'),
@@ -65,3 +67,72 @@ export const diffEventSchema = z
   .meta({ id: 'DiffEvent' });
 
 export type DiffEvent = z.infer<typeof diffEventSchema>;
+
+export const snapshots = family({
+  take: {
+    route: 'POST /api/v1/sandboxes/{chat}/snapshots',
+    tag: 'snapshots',
+    scope: 'sandboxes:write',
+    summary: 'Keep the workspace as it is now',
+    params: chatParams,
+    body: { says: 'Without a name it gets a number.', schema: takeSchema },
+    answer: { says: 'The snapshot.', schema: snapshotSchema, status: 201 },
+    reaches: 'sandbox',
+  },
+  list: {
+    route: 'GET /api/v1/sandboxes/{chat}/snapshots',
+    tag: 'snapshots',
+    scope: 'sandboxes:write',
+    summary: 'List the snapshots, undo points included',
+    params: chatParams,
+    answer: { says: 'Oldest first.', schema: snapshotsSchema },
+    reaches: 'sandbox',
+  },
+  remove: {
+    route: 'DELETE /api/v1/sandboxes/{chat}/snapshots/{snapshot}',
+    tag: 'snapshots',
+    scope: 'sandboxes:write',
+    summary: 'Remove a snapshot',
+    params: snapshotParams,
+    answer: { says: 'Whether there was one.', schema: removedSchema, field: 'removed' },
+    reaches: 'sandbox',
+  },
+  restore: {
+    route: 'POST /api/v1/sandboxes/{chat}/snapshots/{snapshot}/restore',
+    tag: 'snapshots',
+    scope: 'sandboxes:write',
+    summary: 'Make the workspace equal to a snapshot',
+    params: snapshotParams,
+    answer: { says: 'What was done.', schema: restoredSchema },
+    reaches: 'sandbox',
+  },
+  diff: {
+    route: 'GET /api/v1/sandboxes/{chat}/snapshots/{snapshot}/diff',
+    tag: 'snapshots',
+    scope: 'sandboxes:write',
+    summary: 'Compare a snapshot with a later one, or with the workspace as it is',
+    params: snapshotParams,
+    query: diffQuery,
+    stream: { says: 'One event for each change.', schema: diffEventSchema },
+    reaches: 'sandbox',
+  },
+  textDiff: {
+    route: 'GET /api/v1/sandboxes/{chat}/snapshots/{snapshot}/text-diff',
+    tag: 'snapshots',
+    scope: 'sandboxes:write',
+    summary: 'Show the change of one file',
+    params: snapshotParams,
+    query: textDiffQuery,
+    answer: { says: 'As a unified diff.', schema: textDiffSchema, field: 'diff' },
+    reaches: 'sandbox',
+  },
+  undo: {
+    route: 'POST /api/v1/sandboxes/{chat}/undo',
+    tag: 'snapshots',
+    scope: 'sandboxes:write',
+    summary: 'Take back what the last undoable command changed',
+    params: chatParams,
+    answer: { says: 'What was done.', schema: restoredSchema },
+    reaches: 'sandbox',
+  },
+});

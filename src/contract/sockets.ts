@@ -2,16 +2,26 @@
  * What is said over a WebSocket. Text messages are JSON with a `type`. Binary messages are bytes: from the client they
  * are stdin; from the server their first byte says which stream the rest belongs to.
  */
+
 import { z } from 'zod';
 import { signalNames } from '../core/process.ts';
 import { bytesSchema } from './bytes.ts';
 import { egressSchema } from './egress.ts';
-import { spawnSchema, terminalSizeSchema } from './processes.ts';
-import { runSchema } from './runs.ts';
-import { envSchema, gradeSchema, limitsSchema, runtimeSchema } from './sandboxes.ts';
+import { family } from './operation.ts';
+import { problemEvent } from './problem.ts';
+import { exitSchema, processParams, spawnSchema, terminalSizeSchema } from './processes.ts';
+import { denialSchema, runEventSchema, runSchema } from './runs.ts';
+import {
+  chatParams,
+  envSchema,
+  gradeSchema,
+  limitsSchema,
+  pullProgress,
+  runtimeSchema,
+} from './sandboxes.ts';
 
 /** What a client may say about a process while it runs. */
-export const processMessageSchema = z
+const processMessageSchema = z
   .discriminatedUnion('type', [
     z.strictObject({ type: z.literal('stdin-close') }),
     z.strictObject({
@@ -24,7 +34,7 @@ export const processMessageSchema = z
   .meta({ id: 'ProcessMessage' });
 
 /** The first message on the socket that runs a command. */
-export const execMessageSchema = spawnSchema
+const execMessageSchema = spawnSchema
   .extend({
     type: z.literal('exec'),
     on_disconnect: z
@@ -35,7 +45,7 @@ export const execMessageSchema = spawnSchema
   .meta({ id: 'ExecMessage' });
 
 /** The first message on the socket that runs a command in a fresh sandbox, which ends with it. */
-export const freshExecMessageSchema = spawnSchema
+const freshExecMessageSchema = spawnSchema
   .omit({ undoable: true })
   .extend({
     type: z.literal('exec'),
@@ -54,7 +64,7 @@ export const freshExecMessageSchema = spawnSchema
   .meta({ id: 'FreshExecMessage' });
 
 /** The first message on the socket that runs code. */
-export const runMessageSchema = runSchema
+const runMessageSchema = runSchema
   .omit({ output_limit_bytes: true, stdin: true })
   .extend({
     type: z.literal('run'),
@@ -64,12 +74,79 @@ export const runMessageSchema = runSchema
   .meta({ id: 'RunMessage' });
 
 /** What a client may say while code runs. */
-export const runStdinMessageSchema = z
+const runStdinMessageSchema = z
   .strictObject({ type: z.literal('stdin-close') })
   .meta({ id: 'RunStdinMessage' });
 
-export const joinQuery = z.strictObject({
+const joinQuery = z.strictObject({
   from: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).optional(),
   columns: z.coerce.number().int().min(1).max(10_000).optional(),
   rows: z.coerce.number().int().min(1).max(10_000).optional(),
+});
+
+/** What the server says of a process, apart from the bytes that it writes. */
+const processSaidSchema = z.discriminatedUnion('type', [
+  pullProgress,
+  z.object({
+    type: z.literal('process'),
+    id: z.string(),
+    pid: z.int(),
+    offset: z.number(),
+    sandbox: z.object({
+      id: z.string(),
+      runtime: z.string(),
+      grade: gradeSchema,
+      hatch: z.enum(['enforced', 'advice']).optional().describe('Left out where there is no policy.'),
+    }),
+  }),
+  z.object({ type: z.literal('screen'), columns: z.int(), rows: z.int(), offset: z.number() }),
+  z.object({ type: z.literal('output-lost'), offset: z.number(), length: z.number() }),
+  exitSchema.extend({ type: z.literal('exit'), denied: z.array(denialSchema).optional() }),
+  problemEvent,
+]);
+
+export const sockets = family({
+  exec: {
+    route: 'GET /api/v1/sandboxes/{chat}/exec',
+    tag: 'processes',
+    scope: 'sandboxes:write',
+    summary: 'Run a command over a WebSocket, with its stdin and output as they come',
+    description:
+      'The first message is an `ExecMessage`. Then binary messages are stdin, and text messages are each a `ProcessMessage`. The server answers `process`, which names the process and its sandbox, then binary messages (a byte that is 1 for stdout or 2 for stderr, and the output), `output-lost`, and `exit` (with what was `denied` to the sandbox meanwhile) or `problem` last. The command waits for a reader that is slow.',
+    params: chatParams,
+    socket: { first: execMessageSchema, hears: processMessageSchema, says: processSaidSchema },
+    reaches: 'sandbox',
+  },
+  join: {
+    route: 'GET /api/v1/sandboxes/{chat}/processes/{process}/socket',
+    tag: 'processes',
+    scope: 'sandboxes:write',
+    summary: 'Join a process over a WebSocket, from any offset or with its screen',
+    description:
+      'With `columns` and `rows` the terminal gets this size and its screen is sent first, as a `screen` message and the text that draws it on an empty terminal. Messages are those of the socket that runs a command. The process goes on when the connection ends.',
+    params: processParams,
+    query: joinQuery,
+    socket: { hears: processMessageSchema, says: processSaidSchema },
+    reaches: 'sandbox',
+  },
+  freshExec: {
+    route: 'GET /api/v1/exec',
+    tag: 'processes',
+    scope: 'runs',
+    summary: 'Run a command in a fresh sandbox over a WebSocket',
+    description:
+      'The first message is a `FreshExecMessage`. Then messages are those of the socket that runs a command in a sandbox that stays; before them may come `pull-progress`. The sandbox ends with the command, and with the connection.',
+    socket: { first: freshExecMessageSchema, hears: processMessageSchema, says: processSaidSchema },
+    reaches: 'sandbox',
+  },
+  run: {
+    route: 'GET /api/v1/runs/socket',
+    tag: 'runs',
+    scope: 'runs',
+    summary: 'Run code over a WebSocket, with its stdin and output as they come',
+    description:
+      'The first message is a `RunMessage`. Binary messages are stdin then, until a `RunStdinMessage` ends it. The server answers with binary messages (a byte that is 1 for stdout or 2 for stderr, and the output) and with text messages that are each a `RunEvent`; the last is `end` or `problem`. A caller that leaves ends the run.',
+    socket: { first: runMessageSchema, hears: runStdinMessageSchema, says: runEventSchema },
+    reaches: 'sandbox',
+  },
 });

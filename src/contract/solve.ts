@@ -1,13 +1,15 @@
 /** Solves and crystals, as they go over the wire. */
+
 import { z } from 'zod';
 import { solveOutcomes } from '../core/solve.ts';
 import { decimal } from './decimal.ts';
 import { egressSchema } from './egress.ts';
+import { family, notFound } from './operation.ts';
 import { problemEvent } from './problem.ts';
 
 const filesSchema = z.record(z.string(), z.string());
 
-export const solveRequestSchema = z
+const solveRequestSchema = z
   .strictObject({
     problem: z.string().min(1).meta({ example: 'Print the first ten prime numbers, one on a line.' }),
     language: z.string().optional().describe('Left out: the model chooses.'),
@@ -92,7 +94,7 @@ const resultSchema = z
   })
   .meta({ id: 'SolveResult' });
 
-export const solveSchema = z
+const solveSchema = z
   .object({
     id: z.string(),
     problem: z.string(),
@@ -103,11 +105,11 @@ export const solveSchema = z
   })
   .meta({ id: 'Solve' });
 
-export const solvesSchema = z.object({ solves: z.array(solveSchema) });
-export const solveParams = z.object({ id: z.string().min(1).max(200) });
-export const solveListQuery = z.strictObject({ limit: decimal(z.int().min(1).max(200).default(50)) });
+const solvesSchema = z.object({ solves: z.array(solveSchema) });
+const solveParams = z.object({ id: z.string().min(1).max(200) });
+const solveListQuery = z.strictObject({ limit: decimal(z.int().min(1).max(200).default(50)) });
 
-export const solveEventSchema = z
+const solveEventSchema = z
   .union([
     z.object({ type: z.literal('solve-start'), id: z.string() }),
     z.object({
@@ -137,7 +139,7 @@ export const solveEventSchema = z
   ])
   .meta({ id: 'SolveEvent' });
 
-export const crystalSchema = z
+const crystalSchema = z
   .object({
     key: z.string(),
     problem: z.string(),
@@ -172,18 +174,112 @@ export const crystalSchema = z
   })
   .meta({ id: 'Crystal' });
 
-export const crystalsSchema = z.object({ crystals: z.array(crystalSchema) });
-export const crystalParams = z.object({ key: z.string().min(1).max(512) });
-export const crystalChangeSchema = z.strictObject({
+const crystalsSchema = z.object({ crystals: z.array(crystalSchema) });
+const crystalParams = z.object({ key: z.string().min(1).max(512) });
+const crystalChangeSchema = z.strictObject({
   pinned: z.boolean().optional(),
   problem: z.string().min(1).max(4_000).optional(),
   solution: z.string().min(1).max(20_000).optional(),
   tests: z.string().max(20_000).nullable().optional(),
   expect: z.string().max(20_000).nullable().optional(),
 });
-export const crystalVerifySchema = z.strictObject({
+const crystalVerifySchema = z.strictObject({
   egress: egressSchema.optional().describe('Where its packages may be installed from.'),
 });
-export const verifiedCrystalSchema = z
+const verifiedCrystalSchema = z
   .object({ crystal: crystalSchema, verdict: verdictSchema })
   .meta({ id: 'VerifiedCrystal' });
+
+export const solves = family({
+  solve: {
+    route: 'POST /api/v1/solve',
+    tag: 'solve',
+    scope: 'runs',
+    summary: 'Solve a problem by trying',
+    description: 'A caller who leaves ends it; it can be resumed.',
+    body: { says: 'The problem, and how its solution is checked.', schema: solveRequestSchema },
+    stream: {
+      says: 'What happens, as it happens; the last event is `result` or `problem`.',
+      schema: solveEventSchema,
+    },
+    refuses: { 402: 'The budget for models is spent.', 409: 'No model is configured.' },
+  },
+  resume: {
+    route: 'POST /api/v1/solve/{id}/resume',
+    tag: 'solve',
+    scope: 'runs',
+    summary: 'Go on with a solve that was interrupted',
+    params: solveParams,
+    stream: {
+      says: 'What happens, as it happens; the last event is `result` or `problem`.',
+      schema: solveEventSchema,
+    },
+    refuses: { 402: 'The budget for models is spent.', ...notFound, 409: 'No model is configured.' },
+  },
+  list: {
+    route: 'GET /api/v1/solve',
+    tag: 'solve',
+    scope: 'runs',
+    summary: 'List the solves, newest first',
+    query: solveListQuery,
+    answer: { says: 'Without their attempts.', schema: solvesSchema, field: 'solves' },
+  },
+  get: {
+    route: 'GET /api/v1/solve/{id}',
+    tag: 'solve',
+    scope: 'runs',
+    summary: 'One solve with its attempts',
+    params: solveParams,
+    answer: { says: 'The solve.', schema: solveSchema },
+    refuses: notFound,
+  },
+});
+
+export const crystals = family({
+  list: {
+    route: 'GET /api/v1/crystals',
+    tag: 'solve',
+    scope: 'memory:read',
+    summary: 'List the crystals, newest first',
+    answer: { says: 'What was kept of solved problems.', schema: crystalsSchema, field: 'crystals' },
+  },
+  get: {
+    route: 'GET /api/v1/crystals/{key}',
+    tag: 'solve',
+    scope: 'memory:read',
+    summary: 'One crystal',
+    params: crystalParams,
+    answer: { says: 'The crystal.', schema: crystalSchema },
+    refuses: notFound,
+  },
+  change: {
+    route: 'PATCH /api/v1/crystals/{key}',
+    tag: 'solve',
+    scope: 'memory:write',
+    summary: 'Pin or edit a crystal',
+    params: crystalParams,
+    body: { says: 'What to change.', schema: crystalChangeSchema },
+    answer: { says: 'As it is now.', schema: crystalSchema },
+    refuses: notFound,
+  },
+  verify: {
+    route: 'POST /api/v1/crystals/{key}/verify',
+    tag: 'solve',
+    scope: ['memory:write', 'runs'],
+    summary: 'Run a crystal again on the check that it was kept with',
+    description: 'Its trust follows the verdict: passing brings a faded one back into recall.',
+    params: crystalParams,
+    body: { says: 'Where its packages may come from, if it needs any.', schema: crystalVerifySchema },
+    answer: { says: 'How it went.', schema: verifiedCrystalSchema },
+    reaches: 'sandbox',
+  },
+  remove: {
+    route: 'DELETE /api/v1/crystals/{key}',
+    tag: 'solve',
+    scope: 'memory:write',
+    summary: 'Remove a crystal',
+    params: crystalParams,
+    done: 'It is gone.',
+    refuses: notFound,
+  },
+});

@@ -1,10 +1,13 @@
 /** Tools of the host for programs in sandboxes, as they go over the wire. */
+
 import { z } from 'zod';
 import { decimal } from './decimal.ts';
+import { family } from './operation.ts';
+import { chatParams } from './sandboxes.ts';
 
 const names = z.array(z.string().min(1).max(128)).max(200);
 
-export const newToolSessionSchema = z
+const newToolSessionSchema = z
   .strictObject({
     tools: names
       .optional()
@@ -22,9 +25,9 @@ const shape = {
   created_at: z.number().describe('In ms since 1970.'),
 };
 
-export const toolSessionSchema = z.object(shape).meta({ id: 'ToolSession' });
+const toolSessionSchema = z.object(shape).meta({ id: 'ToolSession' });
 
-export const servedToolSessionSchema = z
+const servedToolSessionSchema = z
   .object({
     ...shape,
     place: z.object({
@@ -38,11 +41,11 @@ export const servedToolSessionSchema = z
   })
   .meta({ id: 'ServedToolSession' });
 
-export const toolSessionsSchema = z
+const toolSessionsSchema = z
   .object({ sessions: z.array(toolSessionSchema), available: names })
   .meta({ id: 'ToolSessions' });
 
-export const toolServersSchema = z
+const toolServersSchema = z
   .object({
     servers: z.array(
       z.object({
@@ -55,16 +58,16 @@ export const toolServersSchema = z
   })
   .meta({ id: 'ToolServers' });
 
-export const closedSchema = z
+const closedSchema = z
   .object({ closed: z.int().describe('How many sessions there were.') })
   .meta({ id: 'ClosedTools' });
 
-export const toolCallsQuery = z.strictObject({
+const toolCallsQuery = z.strictObject({
   chat: z.string().min(1).max(8192).optional(),
   limit: decimal(z.int().min(1).max(1000).default(100)),
 });
 
-export const toolCallsSchema = z
+const toolCallsSchema = z
   .object({
     calls: z.array(
       z.object({
@@ -86,3 +89,65 @@ export type WireToolSession = z.infer<typeof toolSessionSchema>;
 export type WireServedToolSession = z.infer<typeof servedToolSessionSchema>;
 export type WireToolSessions = z.infer<typeof toolSessionsSchema>;
 export type WireToolCalls = z.infer<typeof toolCallsSchema>;
+
+export const tools = family({
+  open: {
+    route: 'POST /api/v1/sandboxes/{chat}/tools',
+    tag: 'tools',
+    scope: 'sandboxes:write',
+    summary: "Let programs in the sandbox use the host's tools",
+    description:
+      'Gives the session that is there, with other tools if some are named. A key can give only what its own scopes allow; a session that names no tools has those of the config that they allow.',
+    params: chatParams,
+    body: { says: 'Which tools.', schema: newToolSessionSchema },
+    answer: { says: 'The session, and how programs inside find it.', schema: servedToolSessionSchema },
+    reaches: 'sandbox',
+  },
+  get: {
+    route: 'GET /api/v1/sandboxes/{chat}/tools',
+    tag: 'tools',
+    scope: 'sandboxes:read',
+    summary: 'The tool session of a sandbox',
+    params: chatParams,
+    answer: { says: 'The session.', schema: toolSessionSchema },
+    reaches: 'sandbox',
+  },
+  close: {
+    route: 'DELETE /api/v1/sandboxes/{chat}/tools',
+    tag: 'tools',
+    scope: 'sandboxes:write',
+    summary: 'End the tool session of a sandbox; none is no error',
+    params: chatParams,
+    answer: { says: 'How many there were.', schema: closedSchema, field: 'closed' },
+    reaches: 'sandbox',
+  },
+  list: {
+    route: 'GET /api/v1/tools',
+    tag: 'tools',
+    scope: 'sandboxes:read',
+    summary: "The caller's tool sessions, oldest first, and which tools there are",
+    answer: { says: 'The sessions.', schema: toolSessionsSchema },
+  },
+  closeAll: {
+    route: 'DELETE /api/v1/tools',
+    tag: 'tools',
+    scope: 'sandboxes:write',
+    summary: 'End all tool sessions of the caller',
+    answer: { says: 'How many there were.', schema: closedSchema, field: 'closed' },
+  },
+  servers: {
+    route: 'GET /api/v1/tools/servers',
+    tag: 'tools',
+    scope: 'admin',
+    summary: 'The MCP servers of the config, their state and their tools',
+    answer: { says: 'In the order of the config.', schema: toolServersSchema, field: 'servers' },
+  },
+  calls: {
+    route: 'GET /api/v1/tools/calls',
+    tag: 'tools',
+    scope: 'sandboxes:read',
+    summary: 'What programs in sandboxes called, newest first',
+    query: toolCallsQuery,
+    answer: { says: 'The audit of calls.', schema: toolCallsSchema, field: 'calls' },
+  },
+});

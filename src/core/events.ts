@@ -103,6 +103,8 @@ export type Happening =
     }
   /** `interrupted`: it ended without a result and can be resumed. */
   | { readonly type: 'solve-end'; readonly solve: string; readonly outcome: SolveOutcome | 'interrupted' }
+  /** A key of the user was made, or is refused from now on. */
+  | { readonly type: 'key-create' | 'key-revoke'; readonly key: string }
   | {
       readonly type: 'crystal-change';
       readonly key: string;

@@ -3,7 +3,7 @@
  * the next; a client of an older one may hold a session.
  */
 import { createMcpHandler, type McpServer } from '@modelcontextprotocol/server';
-import type { McpDoor } from '../api/routes/mcp/mcp.ts';
+import type { McpDoor } from '../api/mcp-door.ts';
 import { createClient, type GeodeClient } from '../client/client.ts';
 import { GeodeError } from '../core/errors.ts';
 import { openMcpSessions } from './http-sessions.ts';

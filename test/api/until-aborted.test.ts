@@ -6,7 +6,7 @@ import { Hono } from 'hono';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import type { ApiEnv } from '../../src/api/environment.ts';
-import { streamEvents } from '../../src/api/events.ts';
+import { sendEvents } from '../../src/api/streams.ts';
 import { untilAborted } from '../../src/api/until-aborted.ts';
 
 it('keeps nothing of what it has given', async () => {
@@ -60,7 +60,9 @@ it('a stream of events leaves its source at once when the caller leaves, also on
     },
   };
   const app = new Hono<ApiEnv>();
-  app.get('/', (context) => streamEvents(context, 200, { [Symbol.asyncIterator]: () => waiting }));
+  app.get('/', (context) =>
+    sendEvents(context, 200, { [Symbol.asyncIterator]: () => waiting }, (event) => ({ event })),
+  );
   const server = createServer(getRequestListener(app.fetch)).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = z.object({ port: z.number() }).parse(server.address());

@@ -275,8 +275,8 @@ it.skipIf(!bubblewrap.available)(
     await opened.host.tools.open(sandbox);
     const client = new Client({ name: 'bob', version: '0' });
     await client.connect(new ProcessTransport(sandbox));
-    // These two wait for a person.
-    const called = await callEachTool(client, ['ask_person', 'egress_request']);
+    // These wait for a person.
+    const called = await callEachTool(client, ['ask_person', 'egress_request', 'schedule_add']);
     expect(called).toEqual(expect.arrayContaining(['memory_search', 'read_resource', 'schedule_remove']));
     await expect(client.readResource({ uri: 'memory://entry/fact' })).rejects.toThrow(/fact/);
     await client.close();

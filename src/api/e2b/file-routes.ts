@@ -5,7 +5,7 @@ import { bodyLimit } from 'hono/body-limit';
 import { GeodeError } from '../../core/errors.ts';
 import type { PersistentSandbox } from '../../core/persistent.ts';
 import type { ApiEnv } from '../environment.ts';
-import { signalOf } from '../events.ts';
+import { signalOf } from '../streams.ts';
 import { placeOf } from './paths.ts';
 import { checkFileUser, type Reach } from './reach.ts';
 

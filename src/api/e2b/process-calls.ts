@@ -5,7 +5,7 @@ import { GeodeError } from '../../core/errors.ts';
 import type { PersistentSandbox } from '../../core/persistent.ts';
 import type { Process, ProcessEvent, ProcessFacts } from '../../core/process.ts';
 import type { ApiEnv } from '../environment.ts';
-import { signalOf } from '../events.ts';
+import { signalOf } from '../streams.ts';
 import { untilAborted } from '../until-aborted.ts';
 import { streaming, unary } from './connect-protocol.ts';
 import { placeOf } from './paths.ts';

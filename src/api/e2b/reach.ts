@@ -1,9 +1,10 @@
 import type { Context } from 'hono';
 import { GeodeError } from '../../core/errors.ts';
 import type { PersistentSandbox } from '../../core/persistent.ts';
+import { callOf } from '../call.ts';
 import type { ApiEnv, Caller } from '../environment.ts';
-import { signalOf } from '../events.ts';
 import { startedSandbox } from '../sandbox-of.ts';
+import { signalOf } from '../streams.ts';
 import type { E2bSandbox } from './e2b-table.ts';
 import { defaultTimeoutMs } from './lifetimes.ts';
 import type { E2b } from './open-e2b.ts';
@@ -53,7 +54,7 @@ export function reachIn(e2b: E2b): Reach {
       throw new GeodeError('sandbox_paused', 'The sandbox is paused.', {
         hint: 'Connect to it to resume it.',
       });
-    const sandbox = await startedSandbox(context, id);
+    const sandbox = await startedSandbox(callOf(context), id);
     if (isPaused) await e2b.lifetimes.set(known, defaultTimeoutMs);
     return sandbox;
   };

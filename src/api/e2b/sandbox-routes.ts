@@ -5,10 +5,11 @@ import { z } from 'zod';
 import type { EgressSpec } from '../../core/egress.ts';
 import { GeodeError, isGeodeError, reasonOf } from '../../core/errors.ts';
 import type { PersistentSpec, SandboxStatus } from '../../core/persistent.ts';
+import { callOf } from '../call.ts';
 import { changedEgress, egressOf, newEgress } from '../egress-reach.ts';
 import type { ApiEnv, ApiParts } from '../environment.ts';
-import { signalOf } from '../events.ts';
 import { startedSandbox } from '../sandbox-of.ts';
+import { signalOf } from '../streams.ts';
 
 import type { E2bSandbox } from './e2b-table.ts';
 import { bodyOf } from './json-body.ts';
@@ -85,7 +86,10 @@ export function sandboxRoutes(door: Hono<ApiEnv>, e2b: E2b, egress: ApiParts['eg
   door.get('/sandboxes/:id/metrics', async (context) => {
     const known = find(context, e2b);
     if (stateOf(await inspected(context, known)) === 'paused') return context.json([], 200);
-    return context.json(await metricsOf(await startedSandbox(context, known.id), signalOf(context)), 200);
+    return context.json(
+      await metricsOf(await startedSandbox(callOf(context), known.id), signalOf(context)),
+      200,
+    );
   });
   door.put('/sandboxes/:id/network', async (context) => {
     const words = wordsOf(await bodyOf(context, networkSchema)) ?? { mode: 'deny-all' };
@@ -93,7 +97,7 @@ export function sandboxRoutes(door: Hono<ApiEnv>, e2b: E2b, egress: ApiParts['eg
       throw new GeodeError('cannot_enforce', 'This server has no way out of a sandbox.');
     const change = (before: EgressSpec) => {
       const next = { ...egressOf(words), bindings: before.bindings };
-      return changedEgress(context, egress, before, next);
+      return changedEgress(callOf(context), egress, before, next);
     };
     await context.var.sandboxes.changeEgress(find(context, e2b).id, change, { signal: signalOf(context) });
     return context.body(null, 204);
@@ -110,7 +114,7 @@ async function create(
   const words = wordsOf({ ...network, ...(internet != null && { allow_internet_access: internet }) });
   const spec: PersistentSpec = {
     ...(envVars && { env: envVars }),
-    ...(words && { egress: newEgress(context, egress, words) }),
+    ...(words && { egress: newEgress(callOf(context), egress, words) }),
   };
   const made = newRow(context, template, {
     metadata: metadata ?? {},
@@ -207,7 +211,7 @@ async function connect(context: Context<ApiEnv>, e2b: E2b): Promise<Response> {
   const { timeout, memory } = await bodyOf(context, timed.extend({ memory: z.boolean().nullish() }));
   const wasRunning = stateOf(await inspected(context, known)) === 'running';
   if (memory === false && !wasRunning) await context.var.sandboxes.stop(known.id);
-  await startedSandbox(context, known.id);
+  await startedSandbox(callOf(context), known.id);
   const ms = msOf(timeout);
   if (!wasRunning || (known.endAt ?? 0) < Date.now() + ms) await e2b.lifetimes.set(known, ms);
   return context.json(openedAnswer(e2b, known), wasRunning ? 200 : 201);

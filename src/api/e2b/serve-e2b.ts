@@ -6,10 +6,10 @@ import type { OpenAPIHono } from '@hono/zod-openapi';
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { createMiddleware } from 'hono/factory';
 import { errorCatalogue, GeodeError } from '../../core/errors.ts';
+import { bodyLimits } from '../body-limits.ts';
 import type { ApiEnv, ApiParts } from '../environment.ts';
 import { requireScope } from '../guards/auth.ts';
 import { errorOf, problemFor } from '../problems.ts';
-import { limitCommandBody } from '../route.ts';
 import { codeRoutes } from './code-routes.ts';
 import { connectError } from './connect-protocol.ts';
 import { fileRoutes } from './file-routes.ts';
@@ -33,7 +33,7 @@ export function serveE2b(
   door.onError(answer);
   door.use(authenticated);
   door.use((context, next) =>
-    context.req.path.endsWith('/files') ? next() : limitCommandBody(context, next),
+    context.req.path.endsWith('/files') ? next() : bodyLimits.command(context, next),
   );
   for (const path of inside) door.use(path, requireScope('sandboxes:write'));
   const reach = reachIn(e2b);

@@ -3,7 +3,7 @@ import type { Hono } from 'hono';
 import { z } from 'zod';
 import { GeodeError } from '../../core/errors.ts';
 import type { ApiEnv } from '../environment.ts';
-import { signalOf } from '../events.ts';
+import { signalOf } from '../streams.ts';
 
 import type { E2bSandbox } from './e2b-table.ts';
 import { bodyOf } from './json-body.ts';

@@ -4,7 +4,7 @@
  */
 import type { Context } from 'hono';
 import { createMiddleware } from 'hono/factory';
-import { keyProtocol } from '../../contract/socket-frames.ts';
+import { keyProtocol } from '../../contract/frames.ts';
 import { chatMemory, chatNamespace } from '../../core/chat-memory.ts';
 import { GeodeError } from '../../core/errors.ts';
 import { checkUser, localUser } from '../../core/identity.ts';

@@ -3,7 +3,7 @@ import type { NewKey } from '../../api/keys.ts';
 import { wireKey } from '../../api/wire.ts';
 import type { GeodeClient } from '../../client/client.ts';
 import type { WireKey } from '../../contract/keys.ts';
-import { toWire } from '../../contract/names.ts';
+import { toWire } from '../../contract/old-names.ts';
 import { localUser } from '../../core/identity.ts';
 import type { CliContext } from '../command.ts';
 import { localKeys, openLocalKeys } from '../input/local-files.ts';

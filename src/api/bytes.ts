@@ -1,0 +1,43 @@
+/** Bytes that go out as they are: whole, or the one range that was asked for. */
+import type { Context } from 'hono';
+import type { Operation } from '../contract/operation.ts';
+import { GeodeError } from '../core/errors.ts';
+import type { ApiEnv } from './environment.ts';
+
+export const anyBytes = 'application/octet-stream';
+
+export interface Bytes {
+  /** Left out where it shows only with the last byte. */
+  readonly size?: number;
+  /** Pulled by the reader; leaving it ends the source. */
+  read(range: { readonly offset?: number; readonly length?: number }): AsyncIterable<Uint8Array>;
+}
+
+export function giveBytes(
+  context: Context<ApiEnv>,
+  { type, ranges }: NonNullable<Operation['gives']>,
+  { size, read }: Bytes,
+): Response {
+  context.header('Content-Type', type ?? anyBytes);
+  if (size === undefined) return context.body(ReadableStream.from(read({})), 200);
+  const range = ranges ? rangeOf(context.req.header('range'), size) : undefined;
+  if (ranges) context.header('Accept-Ranges', 'bytes');
+  if (range === undefined) {
+    context.header('Content-Length', String(size));
+    return context.body(ReadableStream.from(read({ length: size })), 200);
+  }
+  const { offset, length } = range;
+  context.header('Content-Range', `bytes ${offset}-${offset + length - 1}/${size}`);
+  context.header('Content-Length', String(length));
+  return context.body(ReadableStream.from(read({ offset, length })), 206);
+}
+
+/** Undefined where there is none, or one that this server need not know: then the whole file is the answer. */
+function rangeOf(header: string | undefined, size: number): { offset: number; length: number } | undefined {
+  const [, first = '', last = ''] = /^bytes=(\d*)-(\d*)$/.exec(header ?? '') ?? [];
+  if (first === '' && last === '') return undefined;
+  const offset = first === '' ? Math.max(size - Number(last), 0) : Number(first);
+  const end = first === '' || last === '' ? size - 1 : Math.min(Number(last), size - 1);
+  if (offset <= end) return { offset, length: end - offset + 1 };
+  throw new GeodeError('invalid_range', `The file has ${size} bytes`);
+}

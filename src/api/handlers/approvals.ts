@@ -1,0 +1,18 @@
+/** What waits for a decision of the caller, and the decision. */
+import type { approvals } from '../../contract/approvals.ts';
+import type { Approvals } from '../../core/approval.ts';
+import { isOperator, nameOf } from '../call.ts';
+import type { Handlers } from '../serve.ts';
+
+export function approvalHandlers(store: Approvals): Handlers<typeof approvals> {
+  return {
+    list: (which, { caller }) => store.list(caller.user, which),
+    get: ({ approval }, { caller }) => store.get(caller.user, approval),
+    decide: ({ approval, ...said }, call) =>
+      store.decide(call.caller.user, approval, {
+        ...said,
+        by: nameOf(call.caller),
+        byOperator: isOperator(call),
+      }),
+  };
+}

@@ -1,0 +1,59 @@
+import { scopeOf } from '../../chat/commands.ts';
+import type { chats, schedules } from '../../contract/chats.ts';
+import type { senders } from '../../contract/senders.ts';
+import type { ToldOf } from '../../contract/types.ts';
+import type { ChatEvent, Chats } from '../../core/chat.ts';
+import { GeodeError } from '../../core/errors.ts';
+import { nameOf } from '../call.ts';
+import type { Handlers } from '../serve.ts';
+import { untilAborted } from '../until-aborted.ts';
+
+export function chatHandlers(all: Chats): Handlers<typeof chats> {
+  return {
+    list: (_, { caller }) => all.of(caller.user).list(),
+    channels: () => all.channels(),
+    post({ chat, ...message }, call) {
+      // Deciding an approval needs the scope for that in a chat too.
+      const scope = scopeOf(message.text);
+      if (scope !== undefined) call.require(scope);
+      return all.of(call.caller.user).post(chat, message);
+    },
+    events({ chat, after: asked, follow }, { caller, signal, resumeAfter }) {
+      const after = resumeAfter ?? asked;
+      const events = all.of(caller.user).events(chat, { after, follow, signal });
+      return numbered(untilAborted(events, signal));
+    },
+    export: ({ chat }, { caller, signal }) => all.of(caller.user).export(chat, { signal }),
+  };
+}
+
+async function* numbered(events: AsyncIterable<ChatEvent>): AsyncGenerator<ToldOf<typeof chats.events>> {
+  for await (const event of events) yield { event, next: 'seq' in event ? event.seq : undefined };
+}
+
+/** What is said in chats at set times. */
+export function scheduleHandlers(all: Chats): Handlers<typeof schedules> {
+  return {
+    list: ({ chat }, { caller }) => all.of(caller.user).schedules.list(chat),
+    add({ chat, ...given }, { caller, reach }) {
+      if (reach !== undefined && reach.chat !== chat)
+        throw new GeodeError('forbidden', 'A tool of a sandbox schedules for its own chat only');
+      return all.of(caller.user).schedules.add(chat, given, nameOf(caller), reach?.mostSchedules);
+    },
+    remove: ({ id }, { caller }) => all.of(caller.user).schedules.remove(id, nameOf(caller)),
+  };
+}
+
+/** Who may speak on the channels, and as whom: for whoever runs the host. */
+export function senderHandlers(all: Chats): Handlers<typeof senders> {
+  return {
+    pairings: () => all.pairings(),
+    pair: ({ code, user }, { caller }) => all.pair(code, { user, by: nameOf(caller) }),
+    list: () => all.senders(),
+    remove({ channel, sender }, { caller }) {
+      all.unpair(channel, sender, nameOf(caller));
+      return all.senders();
+    },
+    audit: (which) => all.audit(which),
+  };
+}

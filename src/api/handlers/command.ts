@@ -1,0 +1,29 @@
+/** A command as it is asked for, and as a sandbox takes it. */
+import { bytesOf } from '../../contract/encoding.ts';
+import type { Own } from '../../contract/names.ts';
+import type { spawnSchema } from '../../contract/processes.ts';
+import { GeodeError } from '../../core/errors.ts';
+import type { PersistentSandbox } from '../../core/persistent.ts';
+import type { Command } from '../../core/process.ts';
+
+type Asked = Own<(typeof spawnSchema)['_zod']['output']>;
+
+export function commandOf({ argv, stdin, undoable: _, ...rest }: Asked): Command {
+  const [program = '', ...words] = argv;
+  return { ...rest, argv: [program, ...words], ...(stdin !== undefined && { stdin: bytesOf(stdin) }) };
+}
+
+/** Takes the undo point of a command that may be taken back. */
+export async function markBefore(
+  { id, snapshots }: PersistentSandbox,
+  undoable: boolean | undefined,
+  signal: AbortSignal,
+): Promise<void> {
+  if (undoable !== true) return;
+  if (snapshots !== undefined) await snapshots.mark({ signal });
+  else
+    throw new GeodeError(
+      'cannot_enforce',
+      `The files of sandbox ${id} are not on this host: nothing can be undone.`,
+    );
+}

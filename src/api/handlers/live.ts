@@ -1,0 +1,55 @@
+/** Everything that a page shows as it changes, over one WebSocket: a browser opens few other connections to a server. */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { events as declared } from '../../contract/events.ts';
+import type { ToldOf } from '../../contract/types.ts';
+import type { UserSandboxes } from '../../core/persistent.ts';
+import { watchMetrics } from '../../sandboxes/metrics.ts';
+import type { Talk } from '../sockets.ts';
+
+type Live = Talk<typeof declared.read>;
+
+export async function tellLive(
+  talk: Live,
+  events: AsyncIterable<ToldOf<typeof declared.read>>,
+  usage: { readonly of: UserSandboxes; readonly everyMs: number } | undefined,
+  signal: AbortSignal,
+): Promise<void> {
+  // Either reader may find that the other side has left.
+  const over = new AbortController();
+  const ends = AbortSignal.any([signal, talk.signal, over.signal]);
+  const measuring = usage && tellUsage(talk, usage.of, usage.everyMs, ends);
+  try {
+    for await (const { event } of events) await talk.say(event);
+  } finally {
+    over.abort();
+    await measuring;
+  }
+}
+
+/** Sandboxes that run, and those that come to run later; a failure to look at one is no end of the rest. */
+async function tellUsage(
+  talk: Live,
+  sandboxes: UserSandboxes,
+  everyMs: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const watched = new Map<string, Promise<void>>();
+  const watch = async (chat: string) => {
+    try {
+      const sandbox = await sandboxes.start(chat, { signal });
+      for await (const usage of watchMetrics(sandbox, everyMs, { signal }))
+        await talk.say({ type: 'usage', chat, ...usage });
+    } catch {
+      // It has ended, or this conversation has; the next look finds out.
+    } finally {
+      watched.delete(chat);
+    }
+  };
+  while (!signal.aborted) {
+    const found = await sandboxes.list({ signal }).catch(() => []);
+    for (const { chat, state } of found)
+      if (state === 'running' && !watched.has(chat)) watched.set(chat, watch(chat));
+    await delay(everyMs, undefined, { signal }).catch(() => {});
+  }
+  await Promise.all(watched.values());
+}

@@ -1,0 +1,50 @@
+/** What a process writes, from its journal. */
+import { wireBytes } from '../../contract/encoding.ts';
+import type { processes } from '../../contract/processes.ts';
+import type { ToldOf } from '../../contract/types.ts';
+import { GeodeError } from '../../core/errors.ts';
+import type { Journal } from '../../core/journal.ts';
+import type { ProcessEvent } from '../../core/process.ts';
+import type { Call } from '../call.ts';
+
+type Told = ToldOf<typeof processes.output>;
+
+/** From an offset to its exit. */
+export async function outputOf(call: Call, chat: string, process: string, from: number) {
+  const { journal, isLive } = await journalOf(call, chat, process);
+  return told(isLive ? journal.follow(from, { signal: call.signal }) : recorded(journal, from, process));
+}
+
+/** The journal of a process of the caller, and whether anything may be added to it. */
+export async function journalOf(
+  { sandboxes, signal }: Call,
+  chat: string,
+  process: string,
+): Promise<{ readonly journal: Journal; readonly isLive: boolean }> {
+  const { state } = await sandboxes.inspect(chat, { signal });
+  const journals = await sandboxes.journals(chat);
+  if (!journals.has(process))
+    throw new GeodeError('process_not_found', `There is no process ${process} in this sandbox`);
+  return { journal: journals.open(process), isLive: state !== 'stopped' };
+}
+
+/** Nothing comes any more, also where no exit is on record. */
+function* recorded(journal: Journal, from: number, process: string): Generator<ProcessEvent> {
+  yield* journal.read(from);
+  if (journal.exit === undefined)
+    throw new GeodeError(
+      'sandbox_stopped',
+      `The sandbox ended before the exit of process ${process} was known`,
+    );
+}
+
+async function* told(events: AsyncIterable<ProcessEvent> | Iterable<ProcessEvent>): AsyncGenerator<Told> {
+  for await (const event of events) {
+    if (event.type === 'exit') yield { event };
+    else if (event.type === 'output-lost') yield { event, next: event.offset + event.length };
+    else {
+      const { type, offset, bytes } = event;
+      yield { event: { type, offset, ...wireBytes(bytes) }, next: offset + bytes.length };
+    }
+  }
+}

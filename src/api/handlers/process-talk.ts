@@ -1,0 +1,66 @@
+/** A conversation with a process: output one way, input the other. */
+import { streamBytes } from '../../contract/frames.ts';
+import type { sockets } from '../../contract/sockets.ts';
+import type { Denial } from '../../core/egress.ts';
+import { GeodeError, isGeodeError } from '../../core/errors.ts';
+import type { PersistentSandbox } from '../../core/persistent.ts';
+import type { Process, ProcessEvent } from '../../core/process.ts';
+import type { Talk } from '../sockets.ts';
+
+type ProcessTalk = Pick<Talk<typeof sockets.join>, 'signal' | 'say' | 'write' | 'heard'>;
+type Reached = Pick<Process, 'write' | 'closeStdin' | 'signal' | 'kill' | 'resize'>;
+
+/** Where a process is, as it is said before its output. */
+export function placeOf({ id, runtime, grade }: Pick<PersistentSandbox, 'id' | 'runtime' | 'grade'>) {
+  return { id, runtime, grade };
+}
+
+/** Until the process ends or the caller leaves. */
+export async function talkOf(
+  talk: ProcessTalk,
+  process: Reached,
+  events: AsyncIterable<ProcessEvent>,
+  denials: () => readonly Denial[] = () => [],
+): Promise<'ended' | 'left'> {
+  const hearing = Promise.withResolvers<never>();
+  void hear(talk, process).catch(hearing.reject);
+  hearing.promise.catch(() => {});
+  return Promise.race([tell(talk, events, denials), hearing.promise]);
+}
+
+async function tell(
+  talk: ProcessTalk,
+  events: AsyncIterable<ProcessEvent>,
+  denials: () => readonly Denial[],
+): Promise<'ended' | 'left'> {
+  try {
+    for await (const event of events) {
+      if (event.type === 'stdout' || event.type === 'stderr')
+        await talk.write(streamBytes[event.type], event.bytes);
+      else if (event.type === 'exit') {
+        const denied = denials();
+        await talk.say(denied.length === 0 ? event : { ...event, denied });
+        return 'ended';
+      } else await talk.say(event);
+    }
+  } catch (error) {
+    if (!talk.signal.aborted) throw error;
+  }
+  if (talk.signal.aborted) return 'left';
+  throw new GeodeError('internal', 'The process ended without an exit record.');
+}
+
+async function hear(talk: ProcessTalk, process: Reached): Promise<void> {
+  for await (const heard of talk.heard()) {
+    if (heard instanceof Uint8Array) await process.write(heard).catch(ignoreEnd);
+    else if (heard.type === 'stdin-close') await process.closeStdin().catch(ignoreEnd);
+    else if (heard.type === 'resize') await process.resize(heard).catch(ignoreEnd);
+    else if (heard.tree === true && heard.signal === 'SIGKILL') await process.kill();
+    else await process.signal(heard.signal).catch(ignoreEnd);
+  }
+}
+
+/** What is said to a process that ends at the same time is no mistake: its exit tells. */
+export function ignoreEnd(error: unknown): void {
+  if (!isGeodeError(error, 'process_not_found')) throw error;
+}

@@ -1,0 +1,57 @@
+/** Where platforms call. No key: what they send is signed, and the channel checks it before anything else. */
+import type { OpenAPIHono } from '@hono/zod-openapi';
+import type { Context } from 'hono';
+import { webhooks } from '../../contract/webhooks.ts';
+import type { Webhook } from '../../core/channel.ts';
+import type { Chats } from '../../core/chat.ts';
+import { GeodeError, isGeodeError } from '../../core/errors.ts';
+import { createRateLimiter, type RateLimit } from '../../core/rate-limit.ts';
+import type { ApiEnv } from '../environment.ts';
+import { serveByHand } from '../serve.ts';
+
+export function serveWebhooks(app: OpenAPIHono<ApiEnv>, chats: Chats, failureRate: RateLimit): void {
+  const failures = createRateLimiter(failureRate);
+  const of = (channel: string): Webhook => {
+    const webhook = chats.webhook(channel);
+    if (webhook !== undefined) return webhook;
+    throw new GeodeError('route_not_found', `No platform calls ${JSON.stringify(channel)} here`, {
+      hint: 'Set the channel up in the config; `geode status` shows those that are open.',
+    });
+  };
+  serveByHand(app, webhooks.confirm, async ({ channel, ...question }, context) => {
+    const webhook = of(channel);
+    const answer = await counted(failures, context, async () =>
+      webhook.confirm({
+        mode: question['hub.mode'],
+        token: question['hub.verifyToken'],
+        challenge: question['hub.challenge'],
+      }),
+    );
+    return context.text(answer, 200);
+  });
+  serveByHand(app, webhooks.take, async ({ channel }, context) => {
+    const webhook = of(channel);
+    const body = new Uint8Array(await context.req.arrayBuffer());
+    const signature = context.req.header('x-hub-signature-256');
+    await counted(failures, context, () => webhook.take(body, signature));
+    return context.text('stored', 200);
+  });
+}
+
+/** Whoever guesses is slowed down; the platform itself never fails. */
+async function counted<T>(
+  failures: ReturnType<typeof createRateLimiter>,
+  { env }: Context<ApiEnv>,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!isGeodeError(error, 'unauthorized')) throw error;
+    const waitMs = failures.take(env.incoming.socket.remoteAddress ?? '');
+    if (waitMs === 0) throw error;
+    throw new GeodeError('rate_limited', 'Too many calls that no platform signed', {
+      details: { retry_after_s: Math.ceil(waitMs / 1000) },
+    });
+  }
+}

@@ -1,0 +1,15 @@
+import { isUtf8 } from 'node:buffer';
+
+interface Written {
+  readonly stdout: Uint8Array;
+  readonly stderr: Uint8Array;
+}
+
+/** Text, and the bytes beside it where the text is not all of them. */
+export function withBase64<T extends { readonly bytes: Written }>({ bytes, ...result }: T) {
+  return {
+    ...result,
+    ...(!isUtf8(bytes.stdout) && { stdoutBase64: Buffer.from(bytes.stdout).toString('base64') }),
+    ...(!isUtf8(bytes.stderr) && { stderrBase64: Buffer.from(bytes.stderr).toString('base64') }),
+  };
+}

@@ -1,0 +1,40 @@
+/** A conversation with its names translated: handlers say and hear them as they are written in code. */
+
+import { freeNames } from '../contract/free-names.ts';
+import type { Operation } from '../contract/operation.ts';
+import { fromWire, toWire } from '../contract/rename.ts';
+import type { FirstOf, HeardOf, SaidOf } from '../contract/types.ts';
+import { type Conversation, parseMessage } from './conversation.ts';
+import { zodOf } from './zod-of.ts';
+
+export interface Talk<O> {
+  /** Fires when the peer has gone. */
+  readonly signal: AbortSignal;
+  /** The first message; undefined when the peer leaves before it. */
+  first(): Promise<FirstOf<O> | undefined>;
+  /** What comes behind it, until the peer leaves. One reader at a time. */
+  heard(): AsyncGenerator<HeardOf<O> | Uint8Array>;
+  say(message: SaidOf<O>): Promise<void>;
+  /** Bytes of a stream, with the byte before them that names it. */
+  write(stream: number, bytes: Uint8Array): Promise<void>;
+}
+
+export function talkIn<O extends Operation>(conversation: Conversation, operation: O): Talk<O>;
+export function talkIn(conversation: Conversation, { socket }: Operation) {
+  const { first, hears, says } = socket ?? {};
+  return {
+    signal: conversation.signal,
+    async first() {
+      const said = first && (await conversation.first(zodOf(first)));
+      return said && fromWire(said, freeNames(first));
+    },
+    async *heard() {
+      for await (const message of conversation.messages()) {
+        if (message.type === 'bytes') yield message.bytes;
+        else if (hears !== undefined) yield fromWire(parseMessage(zodOf(hears), message), freeNames(hears));
+      }
+    },
+    say: (message: object) => conversation.say(toWire(message, freeNames(says))),
+    write: (stream: number, bytes: Uint8Array) => conversation.write(stream, bytes),
+  };
+}

@@ -1,0 +1,84 @@
+/** Server-sent events: how work that takes long reports. */
+import type { Context } from 'hono';
+import { streamSSE } from 'hono/streaming';
+import { GeodeError } from '../core/errors.ts';
+import type { ApiEnv } from './environment.ts';
+import { errorOf, problemFor } from './problems.ts';
+import { untilAborted } from './until-aborted.ts';
+
+export function wantsEvents(context: Context): boolean {
+  return context.req.header('accept')?.includes('text/event-stream') ?? false;
+}
+
+/** Fires when the caller leaves or the server stops: whatever is under way for a request ends then. */
+export function signalOf(context: Context<ApiEnv>): AbortSignal {
+  return AbortSignal.any([context.req.raw.signal, context.var.stopping]);
+}
+
+interface Told {
+  readonly event: unknown;
+  /** Where a caller that reconnects goes on: it sends it back as `Last-Event-ID`. */
+  readonly next?: number | undefined;
+}
+
+/**
+ * After the first byte no status is left to say a refusal with: it is the last event, `problem`. A slow reader holds
+ * the events up; the source is left as soon as the caller leaves, also while it waits. Comments between the events keep
+ * proxies from taking the stream for dead.
+ */
+export function sendEvents(
+  context: Context<ApiEnv>,
+  status: number,
+  source: AsyncIterable<object>,
+  toldOf: (item: object) => Told,
+): Response {
+  context.status(status === 201 ? 201 : 200);
+  return streamSSE(context, async (stream) => {
+    const send = ({ event, next }: Told) =>
+      stream.writeSSE({
+        event: typeOf(event),
+        data: JSON.stringify(event),
+        ...(next !== undefined && { id: String(next) }),
+      });
+    const beat = setInterval(() => void stream.write(': alive\n\n'), beatMs);
+    try {
+      for await (const item of untilAborted(source, context.req.raw.signal)) await send(toldOf(item));
+    } catch (thrown) {
+      const error = errorOf(thrown, context);
+      context.var.log[error.status >= 500 ? 'error' : 'info']({ err: error }, 'stream ended');
+      await send({ event: { type: 'problem', ...problemFor(context, error) } });
+    } finally {
+      clearInterval(beat);
+    }
+  });
+}
+
+function typeOf(event: unknown): string {
+  return typeof event === 'object' && event !== null && 'type' in event ? String(event.type) : 'message';
+}
+
+const beatMs = 15_000;
+
+/** The same events, once the first is there: a refusal before it has a status of its own. */
+export async function begun<T>(events: AsyncGenerator<T>): Promise<AsyncGenerator<T>> {
+  const first = await events.next();
+  if (first.done) throw new GeodeError('internal', 'A stream without events.');
+  return following(first.value, events);
+}
+
+async function* following<T>(first: T, rest: AsyncGenerator<T>): AsyncGenerator<T> {
+  try {
+    yield first;
+    yield* rest;
+  } finally {
+    await rest.return(undefined);
+  }
+}
+
+/** Where a caller that was cut off goes on. */
+export function lastEventId(context: Context<ApiEnv>): number | undefined {
+  const id = context.req.header('last-event-id');
+  if (id === undefined || id === '') return undefined;
+  if (/^\d{1,15}$/.test(id)) return Number(id);
+  throw new GeodeError('invalid_input', 'Last-Event-ID is not one that this server gave');
+}

@@ -1,0 +1,13 @@
+import { z } from 'zod';
+import type { Schema } from '../contract/operation.ts';
+
+/** A schema as what it is: declarations know only its types. */
+export function zodOf(schema: Schema): z.ZodType {
+  if (schema instanceof z.ZodType) return schema;
+  throw new TypeError('A declaration has something that is no schema of zod');
+}
+
+export function zodObjectOf(schema: Schema): z.ZodObject {
+  if (schema instanceof z.ZodObject) return schema;
+  throw new TypeError('Names in a path or a query are fields of an object');
+}

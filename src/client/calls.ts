@@ -1,0 +1,172 @@
+/** The calls of a host's operations, made from their table: paths, bodies, names, events and refusals. */
+import type { Contract } from '../contract/contract.ts';
+import { chatSegment } from '../contract/encoding.ts';
+import type { Family, Operation } from '../contract/operation.ts';
+import { type Free, fromWire, toWire } from '../contract/rename.ts';
+import type { GivenBodyOf, GivenQueryOf, ReadEventOf, ResultOf } from '../contract/types.ts';
+import type { Cancel } from '../core/cancel.ts';
+import { followEvents, streamEvents } from './events.ts';
+import { operationTable } from './operation-table.ts';
+import { ask, type Connection, type Query, type Sending, send } from './send.ts';
+import type { Answer } from './transport.ts';
+
+/** What the client knows of an operation: the rest of its declaration is types. */
+export interface OperationEntry {
+  readonly route: string;
+  /** `form` and bytes are sent as they are given. */
+  readonly sends?: 'json' | 'form' | 'application/octet-stream' | 'application/x-tar' | '*/*';
+  readonly gives:
+    | 'json'
+    | 'nothing'
+    | 'text'
+    | 'events'
+    | 'json-or-events'
+    | 'bytes'
+    | 'socket'
+    | 'events-or-socket';
+  readonly field?: string;
+  /** A lost stream is opened again, until one of these events. */
+  readonly again?: readonly string[];
+  /** Statuses that are an answer although they look like a failure. */
+  readonly accepted?: readonly number[];
+  readonly bodyFree?: Free;
+  readonly answerFree?: Free;
+  readonly eventFree?: Free;
+}
+
+type Path<R> = R extends `${string}{${string}}${infer Rest}` ? [name: string, ...Path<Rest>] : [];
+
+type Sent<O> = O extends { readonly body: object }
+  ? [body: GivenBodyOf<O>]
+  : O extends { readonly form: object }
+    ? [form: FormData]
+    : O extends { readonly takes: object }
+      ? [bytes: NonNullable<Sending['body']>]
+      : [];
+
+type Again<O> = O extends { readonly stream: { readonly again: object } }
+  ? {
+      /** How long a host may be away before the reading fails; default 30 s. */
+      readonly patienceMs?: number | undefined;
+    }
+  : unknown;
+
+type Options<O> = GivenQueryOf<O> & Cancel & Again<O>;
+type OptionsLast<O> =
+  Record<never, never> extends Options<O> ? [options?: Options<O>] : [options: Options<O>];
+type Arguments<O extends Operation> = [...Path<O['route']>, ...Sent<O>, ...OptionsLast<O>];
+
+/** Names of the path first, then the body, then the query together with the signal. */
+export type Calls<F extends Family> = {
+  readonly [K in keyof F as F[K] extends { readonly answer: object } | { readonly done: string }
+    ? K
+    : never]: (...given: Arguments<F[K]>) => Promise<ResultOf<F[K]>>;
+} & {
+  /** Where there is an answer too, the events have a name of their own. */
+  readonly [K in keyof F as F[K] extends { readonly stream: object }
+    ? F[K] extends { readonly answer: object }
+      ? `${K & string}Events`
+      : K
+    : never]: (...given: Arguments<F[K]>) => AsyncGenerator<ReadEventOf<F[K]>>;
+} & {
+  readonly [K in keyof F as F[K] extends { readonly gives: object } ? K : never]: (
+    ...given: [...Path<F[K]['route']>, options: Options<F[K]> & { readonly range?: string | undefined }]
+  ) => Promise<Answer>;
+};
+
+export function callsOf<N extends keyof Contract>(connection: Connection, name: N): Calls<Contract[N]>;
+export function callsOf(connection: Connection, name: keyof Contract): object {
+  const entries: Readonly<Record<string, OperationEntry>> = operationTable[name];
+  return Object.fromEntries(
+    Object.entries(entries).flatMap(([each, entry]) => callsFor(connection, each, entry)),
+  );
+}
+
+function callsFor(connection: Connection, name: string, entry: OperationEntry): [string, unknown][] {
+  const { gives } = entry;
+  const answered = (...given: unknown[]) => answerOf(connection, entry, given);
+  const told = (...given: unknown[]) => eventsOf(connection, entry, given);
+  if (gives === 'socket') return [];
+  if (gives === 'events' || gives === 'events-or-socket') return [[name, told]];
+  if (gives === 'json-or-events')
+    return [
+      [name, answered],
+      [`${name}Events`, told],
+    ];
+  return [[name, answered]];
+}
+
+async function answerOf(connection: Connection, entry: OperationEntry, given: readonly unknown[]) {
+  const { gives, field, answerFree, accepted } = entry;
+  const { method, path, sending, range } = requestOf(entry, given);
+  const asking = accepted === undefined ? sending : { ...sending, accepted };
+  if (gives === 'bytes') {
+    const headers = range === undefined ? {} : { headers: { range } };
+    return send(connection, method, path, { ...asking, ...headers, accept: '*/*', accepted: [416] });
+  }
+  if (gives === 'nothing') {
+    await send(connection, method, path, asking);
+    return undefined;
+  }
+  const answer = fromWire(await ask(connection, method, path, asking), answerFree);
+  return field === undefined ? answer : Object(answer)[field];
+}
+
+async function* eventsOf(connection: Connection, entry: OperationEntry, given: readonly unknown[]) {
+  const { again, eventFree } = entry;
+  const { method, path, sending, patienceMs } = requestOf(entry, given);
+  const { query, signal } = sending;
+  const events =
+    again === undefined || query?.follow === false
+      ? streamEvents<{ readonly type: string }>(connection, method, path, sending)
+      : followEvents<{ readonly type: string }>(connection, path, {
+          ...(query && { query }),
+          isLast: (type) => again.includes(type),
+          ...(patienceMs !== undefined && { patienceMs }),
+          signal,
+        });
+  for await (const event of events) yield fromWire(event, eventFree);
+}
+
+interface AnyOptions extends Cancel {
+  readonly range?: string;
+  readonly patienceMs?: number;
+}
+
+function requestOf({ route, sends, bodyFree }: OperationEntry, given: readonly unknown[]) {
+  const [method = 'GET', template = ''] = route.split(' ');
+  const { path, count } = pathOf(template, given);
+  const { signal, range, patienceMs, ...query }: AnyOptions = Object(
+    given[count + (sends === undefined ? 0 : 1)],
+  );
+  const sending: Sending = {
+    query: queryOf(query),
+    ...(sends !== undefined && sent(sends, given[count], bodyFree)),
+    signal,
+  };
+  return { method, path, sending, range, patienceMs };
+}
+
+function sent(sends: NonNullable<OperationEntry['sends']>, body: unknown, free: Free | undefined): Sending {
+  if (sends === 'json') return { json: toWire(body, free) };
+  if (body instanceof FormData) return { form: body };
+  return { body: Object(body), headers: { 'content-type': sends } };
+}
+
+function queryOf(query: object): Query {
+  return Object(toWire(query));
+}
+
+/** Each name of the template is one of what is given, in order. */
+function pathOf(
+  template: string,
+  given: readonly unknown[],
+): { readonly path: string; readonly count: number } {
+  let count = 0;
+  const path = template.replace(/\{\+?(\w+)\}/g, (_, name: string) => {
+    const value = String(given[count]);
+    count += 1;
+    return name === 'chat' ? chatSegment(value) : encodeURIComponent(value);
+  });
+  return { path, count };
+}

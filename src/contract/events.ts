@@ -1,0 +1,161 @@
+/** What happens on a host, as it goes over the wire. */
+import { z } from 'zod';
+import { approvalDecisions, approvalKinds } from '../core/approval.ts';
+import { egressModes } from '../core/egress.ts';
+import { solveOutcomes } from '../core/solve.ts';
+import { family } from './operation.ts';
+import { problemEvent } from './problem.ts';
+import { exitSchema } from './processes.ts';
+import { usageSchema } from './sandboxes.ts';
+
+const eventsQuery = z.strictObject({
+  after: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(Number.MAX_SAFE_INTEGER)
+    .optional()
+    .describe(
+      'The last number that the caller has; `Last-Event-ID` says the same. Default: what comes from now on.',
+    ),
+  last: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(1000)
+    .optional()
+    .describe('Without `after`: begins so many numbers before the newest.'),
+  follow: z
+    .enum(['true', 'false'])
+    .default('true')
+    .transform((value) => value === 'true')
+    .describe('false: ends when all that there is was read.'),
+  usage_ms: z.coerce
+    .number()
+    .int()
+    .min(250)
+    .max(60_000)
+    .optional()
+    .describe('Over a WebSocket: how often to say what each sandbox uses; left out: not at all.'),
+  users: z
+    .enum(['all'])
+    .optional()
+    .describe("Of all users: only on the host's own socket, for whoever runs it."),
+});
+
+const ofSandbox = { sandbox: z.string(), chat: z.string() };
+const approval = {
+  approval: z.string(),
+  kind: z.enum(approvalKinds),
+  sandbox: z.string().nullable(),
+  chat: z.string().nullable(),
+};
+const schedule = { schedule: z.string(), chat: z.string() };
+const numbered = { seq: z.int(), at: z.number(), user: z.string() };
+const event = <T extends string, Shape extends z.ZodRawShape>(type: T, shape: Shape) =>
+  z.object({ type: z.literal(type), ...numbered, ...shape });
+
+const hostEventSchema = z
+  .union([
+    event('sandbox-start', { ...ofSandbox, made: z.boolean() }),
+    event('sandbox-stop', { ...ofSandbox, cause: z.enum(['asked', 'idle', 'ended']) }),
+    event('sandbox-pause', ofSandbox),
+    event('sandbox-resume', ofSandbox),
+    event('sandbox-remove', ofSandbox),
+    event('sandbox-rename', { ...ofSandbox, from: z.string() }),
+    event('process-start', { ...ofSandbox, process: z.string(), program: z.string() }),
+    event('process-exit', { ...ofSandbox, process: z.string(), ...exitSchema.shape }),
+    event('egress-denied', {
+      sandbox: z.string(),
+      chat: z.string().nullable().describe('null: of a run.'),
+      host: z.string(),
+      port: z.int(),
+      rule: z.string().describe('That refused it, or the mode.'),
+    }),
+    event('run-start', { run: z.string(), language: z.string() }),
+    event('run-end', {
+      run: z.string(),
+      language: z.string(),
+      exit_code: z.int().nullable(),
+      duration_ms: z.number(),
+    }),
+    event('cell-end', { context: z.string(), status: z.string() }),
+    event('turn-start', { chat: z.string(), turn: z.string(), driver: z.string() }),
+    event('turn-end', {
+      chat: z.string(),
+      turn: z.string(),
+      driver: z.string(),
+      outcome: z.enum(['done', 'interrupted', 'limit', 'error']),
+    }),
+    event('tools-open', { ...ofSandbox, tools: z.array(z.string()) }),
+    event('tools-close', ofSandbox),
+    event('tool-call', {
+      ...ofSandbox,
+      tool: z.string(),
+      outcome: z.string().describe('ok, or the code of an error.'),
+      duration_ms: z.number(),
+      calls: z.int().optional().describe('How many calls it stands for, where there were several at once.'),
+    }),
+    event('image-build', {
+      image: z.string(),
+      outcome: z.string().describe('ok, or the code of an error.'),
+      digest: z.string().nullable(),
+    }),
+    event('image-remove', { image: z.string() }),
+    event('entry-stored', { key: z.string(), outcome: z.enum(['created', 'updated', 'merged']) }),
+    event('entries-stored', { count: z.int() }),
+    event('entry-removed', { key: z.string() }),
+    event('egress-default', {
+      mode: z.enum(egressModes).nullable().describe('null: what the config says holds again.'),
+    }),
+    event('sender-paired', { channel: z.string(), sender: z.string() }),
+    event('schedule-add', schedule),
+    event('schedule-remove', schedule),
+    event('schedule-run', { ...schedule, is_skipped: z.boolean() }),
+    event('approval-asked', approval),
+    event('approval-decided', {
+      ...approval,
+      state: z.enum(['decided', 'expired', 'withdrawn']),
+      decision: z.enum(approvalDecisions),
+    }),
+    event('solve-start', { solve: z.string() }),
+    event('attempt-end', { solve: z.string(), attempt: z.int(), state: z.enum(['passed', 'failed']) }),
+    event('solve-end', {
+      solve: z.string(),
+      outcome: z.enum([...solveOutcomes, 'interrupted']).describe('interrupted: it can be resumed.'),
+    }),
+    event('crystal-change', {
+      key: z.string(),
+      change: z.enum(['created', 'confirmed', 'doubted', 'edited', 'removed']),
+    }),
+    event('key-create', { key: z.string() }),
+    event('key-revoke', { key: z.string() }),
+    z
+      .object({ type: z.literal('ready'), seq: z.int() })
+      .describe('Comes first: events after this number follow.'),
+    z
+      .object({ type: z.literal('gap'), seq: z.int() })
+      .describe('Events before this number are gone: ask anew for everything that is shown.'),
+    problemEvent,
+  ])
+  .meta({ id: 'HostEvent' });
+
+/** Over a WebSocket the same events, and what each sandbox uses. */
+const liveSchema = z.union([
+  hostEventSchema,
+  usageSchema.extend({ type: z.literal('usage'), chat: z.string() }),
+]);
+
+export const events = family({
+  read: {
+    route: 'GET /api/v1/events',
+    tag: 'server',
+    scope: 'any',
+    summary: 'What happens to the things of the caller, as it happens',
+    description:
+      'The id of each event is its number. A caller that was cut off sends the last one back and misses nothing that is still kept; what is not is told by a `gap`. A key hears only of what its scopes can read. Over a WebSocket the same events come as messages, and with `usage_ms` a `usage` of each sandbox that runs as well.',
+    query: eventsQuery,
+    stream: { says: 'One event for each change.', schema: hostEventSchema, resumes: true, again: [] },
+    socket: { says: liveSchema },
+  },
+});
