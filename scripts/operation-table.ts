@@ -1,6 +1,6 @@
 import type { OperationEntry } from '../src/client/calls.ts';
 import { contract } from '../src/contract/contract.ts';
-import { freeNames } from '../src/contract/free-names.ts';
+import { fieldNames, freeNames } from '../src/contract/free-names.ts';
 import type { Operation } from '../src/contract/operation.ts';
 
 /** `src/client/operation-table.ts`: what the client needs of the declarations, which it would load zod with. */
@@ -22,7 +22,7 @@ export function operationTable(): string {
 }
 
 function entryOf(operation: Operation): OperationEntry {
-  const { route, answer, stream, body, form, takes } = operation;
+  const { route, query, answer, stream, body, form, takes } = operation;
   const accepted = Object.keys(answer?.or ?? {})
     .map(Number)
     .filter((status) => status >= 400);
@@ -31,6 +31,7 @@ function entryOf(operation: Operation): OperationEntry {
   const eventFree = freeNames(stream?.schema);
   return {
     route,
+    ...(query && { query: fieldNames(query) }),
     ...(body && { sends: 'json' }),
     ...(form && { sends: 'form' }),
     ...(takes && { sends: takes.type ?? 'application/octet-stream' }),

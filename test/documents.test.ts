@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { commandList } from '../scripts/command-list.ts';
 import { commandsDocument } from '../scripts/commands-document.ts';
 import { errorsDocument } from '../scripts/errors-document.ts';
 import { openApiDocument } from '../scripts/openapi-document.ts';
@@ -14,6 +15,11 @@ describe('documents', () => {
     const written = readFileSync(join(root, 'docs/commands.md'), 'utf8');
     expect(written, 'run npm run docs').toBe(await commandsDocument());
   });
+
+  it('the list of commands is what the files of the commands say', async () => {
+    const written = readFileSync(join(root, 'src/cli/command-list.ts'), 'utf8');
+    expect(written, 'run npm run docs').toBe(await commandList());
+  }, 60_000);
 
   it('docs/errors.md is what the catalogue says', () => {
     expect(readFileSync(join(root, 'docs/errors.md'), 'utf8'), 'run npm run docs').toBe(errorsDocument());

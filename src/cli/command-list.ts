@@ -1,4 +1,4 @@
-/** Every command, in the order of `geode --help`. One is loaded when it is called. */
+/** Every command, in the order of `geode --help`. Made of the files in `commands` by `npm run docs`. */
 import type { CommandEntry } from './command.ts';
 
 export const commands: readonly CommandEntry[] = [

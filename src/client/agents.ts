@@ -1,6 +1,5 @@
 /** Conversations with agents, for the user who asks. */
-import { chatSegment, wireBytes } from '../contract/encoding.ts';
-import { fromWire, type Wire } from '../contract/old-names.ts';
+import { wireBytes } from '../contract/encoding.ts';
 import type {
   AgentConversation,
   AgentEvent,
@@ -12,8 +11,8 @@ import type {
 } from '../core/agent.ts';
 import { refuseLargeAttachments } from '../core/attachment-limit.ts';
 import type { Cancel } from '../core/cancel.ts';
-import { streamEvents } from './events.ts';
-import { ask, type Connection, send } from './send.ts';
+import { callsOf } from './calls.ts';
+import type { Connection } from './send.ts';
 
 export interface RemoteAgents {
   /** Leaving the loop does not end the turn. */
@@ -33,53 +32,23 @@ export interface RemoteAgents {
   get(chat: string, options?: Cancel): Promise<AgentConversation>;
 }
 
-const root = '/api/v1/agents';
-const pathOf = (chat: string, rest = '') => `${root}/${chatSegment(chat)}${rest}`;
-
 export function remoteAgents(connection: Connection): RemoteAgents {
-  async function* read(
-    method: string,
-    path: string,
-    sending: Parameters<typeof streamEvents>[3],
-  ): AsyncGenerator<AgentEvent> {
-    for await (const event of streamEvents<Wire<AgentEvent>>(connection, method, path, sending))
-      yield fromWire(event) as AgentEvent;
-  }
+  const calls = callsOf(connection, 'agents');
   return {
-    async *send(chat, { text, mark, attachments = [] }, { driver, model, signal } = {}) {
+    send(chat, { text, mark, attachments = [] }, { driver, model, signal } = {}) {
       refuseLargeAttachments(attachments);
       const files = attachments.map(({ name, bytes }) => ({ name, content: wireBytes(bytes) }));
-      const json = { text, mark, driver, model, ...(files.length > 0 && { attachments: files }) };
-      yield* read('POST', pathOf(chat, '/messages'), { json, signal });
+      const message = { text, mark, driver, model, ...(files.length > 0 && { attachments: files }) };
+      return calls.send(chat, message, { signal });
     },
-    async open(chat, { driver, model, signal } = {}) {
-      const json = { driver, model };
-      return fromWire(await ask<Wire<AgentConversation>>(connection, 'POST', pathOf(chat), { json, signal }));
-    },
-    async terminal(chat, { driver, model, size, signal }) {
-      const json = { driver, model, ...size };
-      const path = pathOf(chat, '/terminal');
-      return fromWire(await ask<Wire<AgentTerminal>>(connection, 'POST', path, { json, signal }));
-    },
-    events: (chat, { after = 0, follow = false, signal } = {}) =>
-      read('GET', pathOf(chat, '/events'), { query: { after, follow }, signal }),
-    async interrupt(chat, { signal } = {}) {
-      const path = pathOf(chat, '/interrupt');
-      return (await ask<{ interrupted: boolean }>(connection, 'POST', path, { signal })).interrupted;
-    },
-    async answer(chat, id, answer, { signal } = {}) {
-      const path = pathOf(chat, `/permissions/${encodeURIComponent(id)}`);
-      await send(connection, 'POST', path, { json: { answer }, signal });
-    },
-    async stop(chat, { signal } = {}) {
-      return (await ask<{ stopped: boolean }>(connection, 'DELETE', pathOf(chat), { signal })).stopped;
-    },
-    async list({ signal } = {}) {
-      type Answer = { conversations: Wire<AgentConversation>[] };
-      const { conversations } = await ask<Answer>(connection, 'GET', root, { signal });
-      return conversations.map((each) => fromWire(each));
-    },
-    get: async (chat, { signal } = {}) =>
-      fromWire(await ask<Wire<AgentConversation>>(connection, 'GET', pathOf(chat), { signal })),
+    open: (chat, { driver, model, signal } = {}) => calls.open(chat, { driver, model }, { signal }),
+    terminal: (chat, { driver, model, size, signal }) =>
+      calls.terminal(chat, { driver, model, ...size }, { signal }),
+    events: calls.events,
+    interrupt: calls.interrupt,
+    answer: (chat, id, answer, cancel) => calls.answer(chat, id, { answer }, cancel),
+    stop: calls.stop,
+    list: calls.list,
+    get: calls.get,
   };
 }

@@ -1,6 +1,7 @@
 /** The calls of a host's operations, made from their table: paths, bodies, names, events and refusals. */
 import type { Contract } from '../contract/contract.ts';
 import { chatSegment } from '../contract/encoding.ts';
+import { camelName } from '../contract/names.ts';
 import type { Family, Operation } from '../contract/operation.ts';
 import { type Free, fromWire, toWire } from '../contract/rename.ts';
 import type { GivenBodyOf, GivenQueryOf, ReadEventOf, ResultOf } from '../contract/types.ts';
@@ -13,6 +14,8 @@ import type { Answer } from './transport.ts';
 /** What the client knows of an operation: the rest of its declaration is types. */
 export interface OperationEntry {
   readonly route: string;
+  /** What is asked by the query, by its names on the wire: a caller may give an object that has more. */
+  readonly query?: readonly string[];
   /** `form` and bytes are sent as they are given. */
   readonly sends?: 'json' | 'form' | 'application/octet-stream' | 'application/x-tar' | '*/*';
   readonly gives:
@@ -133,14 +136,13 @@ interface AnyOptions extends Cancel {
   readonly patienceMs?: number;
 }
 
-function requestOf({ route, sends, bodyFree }: OperationEntry, given: readonly unknown[]) {
+function requestOf({ route, query, sends, bodyFree }: OperationEntry, given: readonly unknown[]) {
   const [method = 'GET', template = ''] = route.split(' ');
   const { path, count } = pathOf(template, given);
-  const { signal, range, patienceMs, ...query }: AnyOptions = Object(
-    given[count + (sends === undefined ? 0 : 1)],
-  );
+  const options: AnyOptions = Object(given[count + (sends === undefined ? 0 : 1)]);
+  const { signal, range, patienceMs } = options;
   const sending: Sending = {
-    query: queryOf(query),
+    query: queryOf(options, query),
     ...(sends !== undefined && sent(sends, given[count], bodyFree)),
     signal,
   };
@@ -153,8 +155,9 @@ function sent(sends: NonNullable<OperationEntry['sends']>, body: unknown, free: 
   return { body: Object(body), headers: { 'content-type': sends } };
 }
 
-function queryOf(query: object): Query {
-  return Object(toWire(query));
+function queryOf(options: object, names: readonly string[] = []): Query {
+  const given = new Map(Object.entries(options));
+  return Object.fromEntries(names.map((name) => [name, given.get(camelName(name))]));
 }
 
 /** Each name of the template is one of what is given, in order. */

@@ -8,7 +8,8 @@ import type {
   WireGrants,
   WireSecrets,
 } from '../contract/egress.ts';
-import { fromWire, type Own, toWire } from '../contract/old-names.ts';
+import type { Own } from '../contract/names.ts';
+import { fromWire, toWire } from '../contract/old-names.ts';
 import type { Cancel } from '../core/cancel.ts';
 import type {
   AuditRecord,
@@ -20,7 +21,8 @@ import type {
   EgressSpec,
   EgressTarget,
 } from '../core/egress.ts';
-import { ask, type Connection, send } from './send.ts';
+import { callsOf } from './calls.ts';
+import { ask, type Connection } from './send.ts';
 
 /** As people write it: `{ allow: ['npm', '*.example.com:8443'], bindings: ['anthropic'] }`. */
 export interface EgressRequest {
@@ -97,8 +99,12 @@ export interface RemoteSecrets {
   rotate(options?: Cancel): Promise<number>;
 }
 
+export function egressBody(egress: EgressSpec | EgressRequest) {
+  return 'policy' in egress ? { ...egress.policy, bindings: egress.bindings } : egress;
+}
+
 export function wireEgress(egress: EgressSpec | EgressRequest) {
-  return toWire('policy' in egress ? { ...egress.policy, bindings: egress.bindings } : egress);
+  return toWire(egressBody(egress));
 }
 
 export function remoteSandboxEgress(connection: Connection, sandbox: string): RemoteSandboxEgress {
@@ -161,22 +167,8 @@ export function remoteEgress(connection: Connection): RemoteEgress {
 }
 
 export function remoteSecrets(connection: Connection): RemoteSecrets {
-  const base = '/api/v1/secrets';
-  const path = (name: string) => `${base}/${encodeURIComponent(name)}`;
-  return {
-    async list({ signal } = {}) {
-      return fromWire((await ask<WireSecrets>(connection, 'GET', base, { signal })).secrets);
-    },
-    async set(name, value, { signal } = {}) {
-      await send(connection, 'PUT', path(name), { json: { value }, signal });
-    },
-    async remove(name, { signal } = {}) {
-      return (await ask<{ removed: boolean }>(connection, 'DELETE', path(name), { signal })).removed;
-    },
-    async rotate({ signal } = {}) {
-      return (await ask<{ sealed: number }>(connection, 'POST', `${base}/rotate`, { signal })).sealed;
-    },
-  };
+  const { list, set, remove, rotate } = callsOf(connection, 'secrets');
+  return { list, set: (name, value, cancel) => set(name, { value }, cancel), remove, rotate };
 }
 
 function specOf(wire: WireEgressState): EgressSpec {

@@ -1,7 +1,7 @@
 /** What a host can do, how it is set, who may ask, and what happens on it. */
 
 import type { Setting } from '../config/load.ts';
-import type { Scope, WireKey } from '../contract/keys.ts';
+import type { keys } from '../contract/keys.ts';
 import { fromWire, type Own, type Wire } from '../contract/old-names.ts';
 import type { PullEvent as WirePullEvent } from '../contract/sandboxes.ts';
 import type { WireLoginLink } from '../contract/session.ts';
@@ -12,20 +12,13 @@ import type { EventGap, HostEvent } from '../core/events.ts';
 import type { ImageFacts } from '../core/images.ts';
 import type { PullEvent } from '../core/run.ts';
 import type { Available, RuntimeName, Unavailable } from '../core/runtime.ts';
+import { type Calls, callsOf } from './calls.ts';
 import { followEvents, streamEvents } from './events.ts';
-import { ask, type Connection, send } from './send.ts';
+import { ask, type Connection } from './send.ts';
 
 export type RemoteRuntime = { readonly name: RuntimeName } & (Available | Unavailable);
 
-export interface RemoteKeys {
-  list(options?: Cancel): Promise<readonly Own<WireKey>[]>;
-  /** The only answer that holds the secret. */
-  create(
-    key: { readonly user: string; readonly scopes: readonly Scope[]; readonly label?: string },
-    options?: Cancel,
-  ): Promise<Own<WireKey> & { readonly secret: string }>;
-  revoke(id: string, options?: Cancel): Promise<void>;
-}
+export type RemoteKeys = Calls<typeof keys>;
 
 export interface RemoteHost {
   health(options?: Cancel): Promise<{ readonly status: 'up'; readonly version: string }>;
@@ -80,7 +73,7 @@ export function remoteHost(connection: Connection): RemoteHost {
       }
       throw new GeodeError('pull_failed', `The pull of ${image} ended without the image`);
     },
-    keys: remoteKeys(connection),
+    keys: callsOf(connection, 'keys'),
     async loginLink({ user, signal } = {}) {
       const sending = { json: { user }, signal };
       return fromWire(await ask<WireLoginLink>(connection, 'POST', '/api/v1/login-links', sending));
@@ -97,23 +90,6 @@ export function remoteHost(connection: Connection): RemoteHost {
           })
         : streamEvents<Told>(connection, 'GET', path, { query: { ...query, follow }, signal });
       for await (const event of events) if (event.type !== 'ready') yield fromWire(event);
-    },
-  };
-}
-
-function remoteKeys(connection: Connection): RemoteKeys {
-  const base = '/api/v1/keys';
-  return {
-    async list({ signal } = {}) {
-      const { keys } = await ask<{ keys: WireKey[] }>(connection, 'GET', base, { signal });
-      return keys.map((each) => fromWire(each));
-    },
-    async create(key, { signal } = {}) {
-      const made = await ask<WireKey & { secret: string }>(connection, 'POST', base, { json: key, signal });
-      return fromWire(made);
-    },
-    async revoke(id, { signal } = {}) {
-      await send(connection, 'DELETE', `${base}/${encodeURIComponent(id)}`, { signal });
     },
   };
 }

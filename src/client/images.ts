@@ -1,11 +1,9 @@
 /** Geode's own images, built by the engine of a host. */
-import type { WireBuildEvent, WireBuiltImage } from '../contract/images.ts';
-import { fromWire } from '../contract/old-names.ts';
 import type { Cancel } from '../core/cancel.ts';
 import { GeodeError } from '../core/errors.ts';
 import type { BuildEvent, BuildRequest, BuiltImage, BuiltImageName } from '../core/images.ts';
-import { streamEvents } from './events.ts';
-import { ask, type Connection } from './send.ts';
+import { callsOf } from './calls.ts';
+import type { Connection } from './send.ts';
 
 export interface RemoteImages {
   /** Needs the scope `admin`. A cancel ends the build. */
@@ -19,26 +17,19 @@ export interface RemoteImages {
 }
 
 export function remoteImages(connection: Connection): RemoteImages {
-  const base = '/api/v1/images';
+  const calls = callsOf(connection, 'images');
   return {
     async build(name, { signal, onProgress = () => {}, ...asked } = {}) {
-      type Step = Exclude<WireBuildEvent, { type: 'problem' }>;
-      const sending = { json: { image: name, ...asked }, signal };
-      for await (const event of streamEvents<Step>(connection, 'POST', `${base}/build`, sending)) {
-        if (event.type !== 'image-built') onProgress(fromWire(event));
+      for await (const event of calls.build({ image: name, ...asked }, { signal })) {
+        if (event.type !== 'image-built') onProgress(event);
         else {
           const { type: _, ...built } = event;
-          return fromWire(built);
+          return built;
         }
       }
       throw new GeodeError('build_failed', `The build of ${name} ended without the image`);
     },
-    async list({ signal } = {}) {
-      const { images } = await ask<{ images: WireBuiltImage[] }>(connection, 'GET', base, { signal });
-      return images.map((each) => fromWire(each));
-    },
-    async remove(name, { signal } = {}) {
-      return (await ask<{ removed: boolean }>(connection, 'DELETE', `${base}/${name}`, { signal })).removed;
-    },
+    list: calls.list,
+    remove: calls.remove,
   };
 }

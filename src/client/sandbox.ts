@@ -2,7 +2,6 @@
 import { chatSegment, wireBytes } from '../contract/encoding.ts';
 import { fromWire, toWire, type Wire } from '../contract/old-names.ts';
 import type { WireExecResult, WireStarted } from '../contract/processes.ts';
-import type { UsageEvent, WirePreview } from '../contract/sandboxes.ts';
 import type { Cancel } from '../core/cancel.ts';
 import type {
   Command,
@@ -13,8 +12,8 @@ import type {
   TerminalSize,
 } from '../core/process.ts';
 import type { Usage } from '../sandboxes/metrics.ts';
+import { callsOf } from './calls.ts';
 import { type RemoteSandboxEgress, remoteSandboxEgress } from './egress.ts';
-import { followEvents } from './events.ts';
 import { type RemoteFiles, remoteFiles } from './files.ts';
 import { type RemoteJournals, remoteJournals } from './journals.ts';
 import { type RemoteProcess, remoteProcess } from './process.ts';
@@ -71,14 +70,15 @@ export function sandboxPath(chat: string): string {
 
 export function remoteSandbox(connection: Connection, chat: string): RemoteSandbox {
   const path = sandboxPath(chat);
+  const calls = callsOf(connection, 'sandboxes');
   return {
     chat,
     files: remoteFiles(connection, path, 'workspace'),
     rootFiles: remoteFiles(connection, path, 'root'),
-    snapshots: remoteSnapshots(connection, path),
+    snapshots: remoteSnapshots(connection, chat),
     journals: remoteJournals(connection, path),
     egress: remoteSandboxEgress(connection, path),
-    tools: remoteSandboxTools(connection, path),
+    tools: remoteSandboxTools(connection, chat),
     async exec(command, { outputLimitBytes, signal } = {}) {
       const json = { ...wireCommand(command), output_limit_bytes: outputLimitBytes };
       return execResult(await ask<WireExecResult>(connection, 'POST', `${path}/exec`, { json, signal }));
@@ -99,9 +99,8 @@ export function remoteSandbox(connection: Connection, chat: string): RemoteSandb
         opening,
       ),
     async preview(port, { form = 'name', signal } = {}) {
-      const json = { port };
-      const made = await ask<WirePreview>(connection, 'POST', `${path}/ports`, { json, signal });
-      return form === 'path' ? made.path_url : made.url;
+      const made = await calls.preview(chat, { port }, { signal });
+      return form === 'path' ? made.pathUrl : made.url;
     },
     async processes({ signal } = {}) {
       return fromWire(await ask<Wire<ProcessList>>(connection, 'GET', `${path}/processes`, { signal }));
@@ -121,13 +120,10 @@ export function remoteSandbox(connection: Connection, chat: string): RemoteSandb
       await send(connection, 'POST', where, { json: { signal: name, tree }, signal });
     },
     async *usage({ everyMs = 1000, signal } = {}) {
-      type Seen = Exclude<UsageEvent, { type: 'problem' }>;
-      const isLast = (type: string) => type === 'end';
-      const query = { every_ms: everyMs };
-      for await (const event of followEvents<Seen>(connection, `${path}/usage`, { query, isLast, signal })) {
+      for await (const event of calls.usage(chat, { everyMs, signal })) {
         if (event.type === 'end') return;
         const { type: _, ...usage } = event;
-        yield fromWire(usage);
+        yield usage;
       }
     },
   };

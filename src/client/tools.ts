@@ -1,14 +1,8 @@
 /** Tools of the host for programs in sandboxes, over HTTP. */
-import { fromWire } from '../contract/old-names.ts';
-import type {
-  WireServedToolSession,
-  WireToolCalls,
-  WireToolSession,
-  WireToolSessions,
-} from '../contract/tools.ts';
 import type { Cancel } from '../core/cancel.ts';
 import type { ServedToolSession, ToolCallRecord, ToolServerStatus, ToolSession } from '../core/tools.ts';
-import { ask, type Connection } from './send.ts';
+import { callsOf } from './calls.ts';
+import type { Connection } from './send.ts';
 
 /** The session of one sandbox. */
 export interface RemoteSandboxTools {
@@ -38,39 +32,22 @@ export interface RemoteTools {
   ): Promise<readonly ToolCallRecord[]>;
 }
 
-export function remoteSandboxTools(connection: Connection, sandbox: string): RemoteSandboxTools {
-  const path = `${sandbox}/tools`;
+export function remoteSandboxTools(connection: Connection, chat: string): RemoteSandboxTools {
+  const calls = callsOf(connection, 'tools');
   return {
-    async open({ signal, ...json } = {}) {
-      return fromWire(await ask<WireServedToolSession>(connection, 'POST', path, { json, signal }));
-    },
-    async get({ signal } = {}) {
-      return fromWire(await ask<WireToolSession>(connection, 'GET', path, { signal }));
-    },
-    async close({ signal } = {}) {
-      return (await ask<{ closed: number }>(connection, 'DELETE', path, { signal })).closed > 0;
-    },
+    open: ({ tools, replace, ...cancel } = {}) => calls.open(chat, { tools, replace }, cancel),
+    get: (cancel) => calls.get(chat, cancel),
+    close: async (cancel) => (await calls.close(chat, cancel)) > 0,
   };
 }
 
 export function remoteTools(connection: Connection): RemoteTools {
-  const path = '/api/v1/tools';
+  const { list, servers, closeAll, calls } = callsOf(connection, 'tools');
   return {
-    async list({ signal } = {}) {
-      return fromWire(await ask<WireToolSessions>(connection, 'GET', path, { signal })).sessions;
-    },
-    async available({ signal } = {}) {
-      return (await ask<WireToolSessions>(connection, 'GET', path, { signal })).available;
-    },
-    async servers({ signal } = {}) {
-      type Answer = { servers: ToolServerStatus[] };
-      return (await ask<Answer>(connection, 'GET', `${path}/servers`, { signal })).servers;
-    },
-    async closeAll({ signal } = {}) {
-      return (await ask<{ closed: number }>(connection, 'DELETE', path, { signal })).closed;
-    },
-    async calls({ signal, ...query } = {}) {
-      return fromWire(await ask<WireToolCalls>(connection, 'GET', `${path}/calls`, { query, signal })).calls;
-    },
+    list: async (cancel) => (await list(cancel)).sessions,
+    available: async (cancel) => (await list(cancel)).available,
+    servers,
+    closeAll,
+    calls,
   };
 }

@@ -15,6 +15,13 @@ export function freeNames(schema: Schema | undefined): Free | undefined {
   return known.get(schema);
 }
 
+/** The names of an object's fields. */
+export function fieldNames(schema: Schema): readonly string[] {
+  const def = defOf(schema);
+  if (def.type !== 'object') throw new Error('Only an object has fields that can be listed');
+  return Object.keys(def.shape);
+}
+
 type Def = z.core.$ZodTypes['_zod']['def'];
 
 function defOf(schema: Schema): Def;

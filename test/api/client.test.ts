@@ -1,6 +1,12 @@
 import { createServer } from 'node:http';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { approvalChapter } from '../../src/approvals/approval-table.ts';
+import { openApprovals } from '../../src/approvals/open-approvals.ts';
 import { createClient } from '../../src/client/client.ts';
+import { noEvents } from '../../src/core/events.ts';
+import { Ledger } from '../../src/ledger/ledger.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 import { collect, startTestServer } from './server-fixture.ts';
 
 const entry = { content: 'a fact', category: 'core', source: 'test' };
@@ -76,4 +82,16 @@ test('an admin sees the size of the store and indexes it again', async () => {
   const events = await collect(client.reindex());
   expect(events.at(-1)).toEqual({ type: 'end', done: 2 });
   expect((await client.search('fact')).total).toBe(2);
+});
+
+test('a call sends the names of its own query and nothing else of what it is given', async () => {
+  using folder = temporaryFolder();
+  using ledger = new Ledger(join(folder.path, 'ledger.db'), [approvalChapter]);
+  using approvals = openApprovals({ ledger, events: noEvents });
+  await using server = await startTestServer({ parts: { approvals } });
+  // The server refuses a name that the query does not have.
+  const refused = await server.caller('alice')('/api/v1/approvals?cwd=/tmp');
+  expect(refused).toMatchObject({ status: 400, body: { code: 'invalid_input' } });
+  const context = { limit: 1, cwd: '/tmp', signal: new AbortController().signal };
+  expect(await server.client('alice').approvals.list(context)).toEqual([]);
 });
