@@ -64,7 +64,7 @@ export interface RemoteSandbox {
   usage(options?: { readonly everyMs?: number } & Cancel): AsyncGenerator<Usage>;
 }
 
-export function sandboxPath(chat: string): string {
+function sandboxPath(chat: string): string {
   return `/api/v1/sandboxes/${chatSegment(chat)}`;
 }
 

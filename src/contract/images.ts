@@ -55,9 +55,6 @@ const buildEventSchema = z
   ])
   .meta({ id: 'BuildEvent' });
 
-export type WireBuildEvent = z.infer<typeof buildEventSchema>;
-export type WireBuiltImage = z.infer<typeof builtImageSchema>;
-
 export const images = family({
   list: {
     route: 'GET /api/v1/images',

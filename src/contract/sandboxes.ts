@@ -153,7 +153,6 @@ const previewSchema = z
       .describe('The same without a name of its own; its pages have no origin and no cookies.'),
   })
   .meta({ id: 'Preview' });
-export type WirePreview = z.infer<typeof previewSchema>;
 export const removedSchema = z
   .object({ removed: z.boolean().describe('False: there was none.') })
   .meta({ id: 'Removed' });
@@ -184,9 +183,7 @@ const usageEventSchema = z
   .discriminatedUnion('type', [usageSchema.extend({ type: z.literal('usage') }), endEvent, problemEvent])
   .meta({ id: 'UsageEvent' });
 
-export type CreateEvent = z.infer<typeof createEventSchema>;
 export type PullEvent = z.infer<typeof pullEventSchema>;
-export type UsageEvent = z.infer<typeof usageEventSchema>;
 
 export const sandboxes = family({
   create: {

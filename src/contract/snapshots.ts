@@ -66,8 +66,6 @@ const diffEventSchema = z
   ])
   .meta({ id: 'DiffEvent' });
 
-export type DiffEvent = z.infer<typeof diffEventSchema>;
-
 export const snapshots = family({
   take: {
     route: 'POST /api/v1/sandboxes/{chat}/snapshots',

@@ -85,11 +85,6 @@ const toolCallsSchema = z
   })
   .meta({ id: 'ToolCalls' });
 
-export type WireToolSession = z.infer<typeof toolSessionSchema>;
-export type WireServedToolSession = z.infer<typeof servedToolSessionSchema>;
-export type WireToolSessions = z.infer<typeof toolSessionsSchema>;
-export type WireToolCalls = z.infer<typeof toolCallsSchema>;
-
 export const tools = family({
   open: {
     route: 'POST /api/v1/sandboxes/{chat}/tools',
