@@ -201,6 +201,8 @@ z.close()`,
 mkdir -p ${name}/src && cd ${name} && touch src/lib.rs && chmod +x ../cargo
 printf '[package]\nname = "mine"\nversion = "0.1.0"\n[dependencies]\ntiny = { version = "1", registry = "own" }\n' > Cargo.toml
 export CARGO_HOME=$PWD/home CARGO_REGISTRIES_OWN_INDEX=sparse+${url}/${name}/ CARGO_NET_RETRY=0
+# Cargo before 1.68 knows sparse indexes as an unstable feature.
+export RUSTC_BOOTSTRAP=1 CARGO_UNSTABLE_SPARSE_REGISTRY=true
 ../cargo vendor -q > /dev/null && cat vendor/tiny/src/lib.rs`);
         };
         for (const [name, url] of [
