@@ -2,14 +2,14 @@ import type { CliCommand, CliOption, CommandEntry } from './command.ts';
 
 export const exitCodeLines = [
   '0 done; 1 refused or failed, with the reason; 2 wrong usage; 130 interrupted.',
-  'run, exec, sandbox exec and shell pass on the exit code of what they run: 124 it timed out, 125 it could not be run or the host was lost, 128+N it was killed by signal N.',
-  'doctor ends with 1 when something stands in the way, doctor --attack when something got through.',
+  'run, exec, sandbox exec and shell pass on the exit code of what they run: 124 timed out, 125 could not be run or the host was lost, 128+N killed by signal N.',
+  'doctor exits with 1 when a check failed, doctor --attack when an attack succeeded.',
 ] as const;
 
 export function overviewHelp(commands: readonly CommandEntry[]): string {
   const width = Math.max(...commands.map(({ name }) => name.length));
   return [
-    'Geode: a sealed room for each AI agent, on your own machine.',
+    'Geode: sealed sandboxes for AI agents on your machine.',
     '',
     'Usage: geode COMMAND [OPTION …]',
     '',
@@ -20,7 +20,7 @@ export function overviewHelp(commands: readonly CommandEntry[]): string {
     'Exit codes:',
     ...exitCodeLines.map((line) => `  ${line}`),
     '',
-    'Most commands ask a host in the background, which starts by itself and ends when it is not needed: see host, status.',
+    'Most commands use a host in the background. It starts and stops by itself: see host, status.',
   ].join('\n');
 }
 

@@ -15,12 +15,12 @@ import type { showStatus } from './render/show-status.ts';
 export const lockOptions = {
   'take-over': {
     type: 'boolean',
-    description: 'end the process that holds the sandboxes first; what runs in them goes on',
+    description: 'stop the running host first; sandboxes keep running',
   },
   wait: {
     type: 'string',
     value: 'SECONDS',
-    description: 'how long to wait for a process that holds the sandboxes for itself (default 5)',
+    description: 'how long to wait for another host to exit (default 5)',
   },
 } as const satisfies Record<string, CliOption>;
 
@@ -97,7 +97,7 @@ export function connectRuns(context: CliContext): { readonly client: GeodeClient
 
 function noSandboxes(): GeodeError {
   return new GeodeError('sandbox_not_found', 'There are no sandboxes yet.', {
-    hint: 'geode sandbox create CHAT makes one.',
+    hint: 'Create one: geode sandbox create NAME',
   });
 }
 

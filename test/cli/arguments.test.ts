@@ -46,7 +46,7 @@ describe('arguments', patience, () => {
     });
     expect(await run('run', ...native, 'shell', '-c', 'true', '--timeout', '3')).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('--timeout stands after the code'),
+      stderr: expect.stringContaining('--timeout comes after the code'),
     });
   });
 
@@ -66,7 +66,7 @@ describe('arguments', patience, () => {
     [['python', '--timeout'], { before: ['--timeout'], after: ['python'] }],
   ])('of geode run %j are never swallowed', (argv, expected) => {
     const { options } = runCommand;
-    if (expected === undefined) expect(() => atCode(argv, options)).toThrow('stands after the code');
+    if (expected === undefined) expect(() => atCode(argv, options)).toThrow('comes after the code');
     else expect(atCode(argv, options)).toEqual(expected);
   });
 
@@ -102,7 +102,7 @@ describe('arguments', patience, () => {
       stdout: expect.stringMatching(/^geode \d+\.\d/),
     });
     const file = join(folder.path, '.config/geode/geode.json');
-    expect((await run('config')).stdout).toContain(`Config file: ${file} (not there`);
+    expect((await run('config')).stdout).toContain(`Config file: ${file} (does not exist`);
   });
 
   it('of a query are numbers only as people write them', () => {

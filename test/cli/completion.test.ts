@@ -72,7 +72,7 @@ describe('CLI-1: completion', patience, () => {
       );
       await person.sees(/^done$/m);
       person.type('geode sandbox re\t\t');
-      await person.sees(/rename .*-- give a sandbox to another chat/);
+      await person.sees(/rename .*-- Rename a sandbox/);
       person.type('\x15geode sandbox undo ki\t');
       await person.sees('geode sandbox undo kitchen');
       person.type('\x15geode status --js\t');

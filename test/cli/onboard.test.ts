@@ -63,7 +63,7 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: geode onboard${reason}`, patience
     person.type(`${'\x7f'.repeat(5)}2.5\r`);
     await person.sees('Start the gateway now?');
     person.type(`${down}\r`);
-    await person.sees('Start the gateway with: geode gateway');
+    await person.sees('Start the gateway: geode gateway');
     expect(await person.over).toBe(0);
     expect(person.written()).not.toContain(key);
 
@@ -185,7 +185,7 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: geode onboard${reason}`, patience
       expect.objectContaining({ channel: 'telegram', state: 'connected' }),
     );
     const again = await home.ok(['onboard', '--yes', '--budget', 'none']);
-    expect(again).toContain(`process ${gateway.pid}, goes on with the settings from before`);
+    expect(again).toContain(`(pid ${gateway.pid}) still uses the old settings`);
     expect(await readFile(fileOf(home), 'utf8')).toContain('"daily_budget": null');
   });
 

@@ -130,11 +130,11 @@ describe.skipIf(!bubblewrap.available)(
       const fetched = async (path: string) =>
         (await home.run(['run', 'python', '-c', get, `http://${own}${path}`])).stdout;
       expect(await home.ok(['egress', 'default'])).toBe(
-        'New sandboxes and runs that name nothing may reach nothing (nobody said anything).\n',
+        'New sandboxes and runs may reach nothing unless they name a policy (not set).\n',
       );
       const said = await home.ok(['egress', 'default', '--allow', own]);
       expect(said).toBe(
-        `New sandboxes and runs that name nothing may reach this (you said so).\nmode allow-list\nallow ${own} (private address)\n`,
+        `New sandboxes and runs may reach this unless they name a policy (set by you).\nmode allow-list\nallow ${own} (private address)\n`,
       );
       expect(await home.ok(['egress', 'ls'])).toBe(said);
       expect(await fetched('/by-default')).toBe(`hello from ${own}/by-default\n`);
@@ -142,10 +142,12 @@ describe.skipIf(!bubblewrap.available)(
       expect(await home.ok(['egress', 'ls', 'after'])).toContain(`allow ${own} (private address)`);
       await home.ok(['host', 'stop']);
       expect(await fetched('/after-a-stop')).toBe(`hello from ${own}/after-a-stop\n`);
-      expect(await home.ok(['egress', 'default', '--nothing'])).toContain('may reach nothing (you said so)');
+      expect(await home.ok(['egress', 'default', '--nothing'])).toContain(
+        'may reach nothing unless they name a policy (set by you)',
+      );
       expect(await fetched('/nothing')).not.toContain('hello');
       expect(await home.ok(['egress', 'ls', 'after'])).toContain(`allow ${own} (private address)`);
-      expect(await home.ok(['egress', 'default', '--clear'])).toContain('(nobody said anything)');
+      expect(await home.ok(['egress', 'default', '--clear'])).toContain('(not set)');
       const refused = await home.run(['egress', 'default', '--clear', '--nothing']);
       expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('--nothing, or --clear')]);
       await home.ok(['sandbox', 'rm', 'after']);
@@ -242,7 +244,7 @@ describe.skipIf(!bubblewrap.available)(
       watching.kill('SIGINT');
       expect(await home.ok(['approvals', 'ls', '--all'])).toContain('deny by socket: not today');
 
-      expect(await home.ok(['egress', 'ask'])).toBe('You allowed nothing when asked.\n');
+      expect(await home.ok(['egress', 'ask'])).toBe('No permissions from answered requests.\n');
       expect(await home.ok(['egress', 'ask', '--off', 'asks'])).toBe('mode deny-all\n');
       await home.ok(['egress', 'allow', 'asks', own, 'never-used.example']);
       expect(await home.ok(['egress', 'learn', 'asks'])).toContain('mode learn');
@@ -291,7 +293,7 @@ describe.skipIf(!bubblewrap.available)(
       const shown = await home.ok(['sandbox', 'exec', 'bound', '--', 'python3', '-c', code]);
       expect(shown).toBe('200 geode-placeholder-the-real-key-stays-outside\n');
       expect(server.seen.at(-1)).toMatchObject({ url: '/v1/models', headers: { 'x-api-key': value } });
-      expect(await home.ok(['secrets', 'rotate'])).toBe('1 sealed with a new key\n');
+      expect(await home.ok(['secrets', 'rotate'])).toBe('Encrypted 1 secrets with a new key\n');
       await home.ok(['secrets', 'rm', 'anthropic']);
       expect((await home.run(['secrets', 'rm', 'anthropic'])).code).toBe(1);
     });

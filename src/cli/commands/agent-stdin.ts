@@ -6,11 +6,14 @@ import { parseValues } from '../input/values.ts';
 
 export const agentStdinCommand: CliCommand = {
   name: 'agent-stdin',
-  summary: 'answer one request on stdin with the built-in agent, in the place where this runs',
+  summary: 'Answer one request on stdin with the built-in agent',
   usage: '[--response-fd FD] [--events]',
   examples: [
-    ['geode agent-stdin < request.json', 'the response stands between markers on stdout'],
-    ['geode agent-stdin --response-fd 3 < request.json 3> response.json', 'and nothing but it in a file'],
+    ['geode agent-stdin < request.json', 'prints the response between markers on stdout'],
+    [
+      'geode agent-stdin --response-fd 3 < request.json 3> response.json',
+      'writes only the response to a file',
+    ],
   ],
   options: {
     'response-fd': {
@@ -18,7 +21,7 @@ export const agentStdinCommand: CliCommand = {
       value: 'FD',
       description: 'write the response to this descriptor instead, one line of JSON without markers',
     },
-    events: { type: 'boolean', description: 'tell each step on stdout, one line of JSON each' },
+    events: { type: 'boolean', description: 'print each step on stdout as one line of JSON' },
   },
   async run(context) {
     const { streams, host, cwd, err, signal } = context;

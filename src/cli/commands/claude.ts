@@ -12,25 +12,36 @@ import { forUserOption, userClient } from '../user-client.ts';
 
 export const claudeCommand: CliCommand = {
   name: 'claude',
-  summary: 'Claude Code in a sandbox that has no network and no key: at your terminal, or for one prompt',
+  summary: 'Run Claude Code in a sandbox',
   usage: '[OPTION …] [PROMPT …]',
   examples: [
-    ['geode claude', 'its own screen, in the chat called claude; Ctrl-P Ctrl-Q leaves it running'],
-    ['geode claude "write fizzbuzz and run it"', 'one turn of the same conversation, as text'],
-    ['geode claude --chat demo "and now in Go"', 'goes on with another conversation'],
-    ['geode claude -C . "fix the tests"', 'on a copy of this folder; what it changed is brought back'],
-    ['geode secrets set anthropic', 'once before: the key stays outside of the sandbox'],
+    ['geode claude', 'opens its screen in the chat "claude"; Ctrl-P Ctrl-Q detaches'],
+    [
+      'geode claude "write fizzbuzz and run it"',
+      'runs one turn of the same conversation and prints the answer',
+    ],
+    ['geode claude --chat demo "and now in Go"', 'continues another conversation'],
+    ['geode claude -C . "fix the tests"', 'works on a copy of this folder and brings the changes back'],
+    ['geode secrets set anthropic', 'needed once before; the key stays outside the sandbox'],
   ],
   options: {
-    chat: { type: 'string', value: 'CHAT', description: 'which conversation and sandbox (default: claude)' },
+    chat: {
+      type: 'string',
+      value: 'CHAT',
+      description: 'the conversation and its sandbox (default: claude)',
+    },
     folder: {
       type: 'string',
       short: 'C',
       value: 'FOLDER',
-      description: 'copy it into a sandbox of its own, and bring back what the agent changed',
+      description: 'copy the folder into its own sandbox and bring the changes back',
     },
-    model: { type: 'string', value: 'NAME', description: 'for a new conversation, instead of the usual one' },
-    quiet: { type: 'boolean', short: 'q', description: 'only the answer' },
+    model: {
+      type: 'string',
+      value: 'NAME',
+      description: 'the model of a new conversation (default: the configured one)',
+    },
+    quiet: { type: 'boolean', short: 'q', description: 'print only the answer' },
     ...forUserOption,
   },
   async run(context) {
@@ -41,7 +52,7 @@ export const claudeCommand: CliCommand = {
     const folder = text(values, 'folder');
     const named = text(values, 'chat');
     if (folder !== undefined && named !== undefined)
-      throw wrongUsage('-C has a conversation of its own for each folder; leave --chat out');
+      throw wrongUsage('-C uses one conversation for each folder; leave out --chat');
     const work = (chat: string) =>
       prompt === '' ? atTerminal(client, chat, context) : oneTurn(client, chat, prompt, context);
     if (folder === undefined) return work(named ?? 'claude');
@@ -87,13 +98,17 @@ async function atTerminal(
     explainExit(left.exit, context);
     return exitCodeOf(left.exit);
   }
-  err(`\ndetached; ${printableLine(back)} comes back to it`);
+  err(`\ndetached; ${printableLine(back)} attaches again`);
   return left.type === 'detached' ? exitCodes.done : interruptedCode(left.reason);
 }
 
 function noTerminal(): GeodeError {
-  return new GeodeError('invalid_input', 'geode claude without a prompt needs a terminal; here is none.', {
-    hint: 'Say in words what to do: geode claude "write fizzbuzz and run it".',
-    details: { usage: true },
-  });
+  return new GeodeError(
+    'invalid_input',
+    'geode claude without a prompt needs a terminal, and stdin or stdout is not one.',
+    {
+      hint: 'Give a prompt: geode claude "write fizzbuzz and run it".',
+      details: { usage: true },
+    },
+  );
 }

@@ -7,14 +7,14 @@ const shells = ['bash', 'zsh', 'fish'] as const;
 
 export const completionCommand: CliCommand = {
   name: 'completion',
-  summary: 'print what makes a shell complete the commands, options and sandboxes of geode',
+  summary: 'Print shell completion for bash, zsh or fish',
   usage: `${shells.join('|')}|names`,
   words: [...shells, 'names'],
   examples: [
     ['source <(geode completion bash)', 'in ~/.bashrc'],
-    ['source <(geode completion zsh)', 'in ~/.zshrc, behind compinit'],
-    ['geode completion fish > ~/.config/fish/completions/geode.fish', 'once'],
-    ['geode completion names', 'the sandboxes that there are, one a line; what the shells ask for'],
+    ['source <(geode completion zsh)', 'in ~/.zshrc, after compinit'],
+    ['geode completion fish > ~/.config/fish/completions/geode.fish', 'run it once'],
+    ['geode completion names', 'prints the names of all sandboxes, one a line; used by the shells'],
   ],
   options: {},
   async run(context) {
@@ -35,7 +35,7 @@ async function script(shell: string): Promise<string> {
   if (shell === 'bash') return (await import('../completion/bash.ts')).bashScript(await table());
   if (shell === 'zsh') return (await import('../completion/zsh.ts')).zshScript(await table());
   if (shell === 'fish') return (await import('../completion/fish.ts')).fishScript(await table());
-  throw wrongUsage(`There is no completion for ${shell}; there is: ${shells.join(', ')}`);
+  throw wrongUsage(`There is no completion for ${shell}. Choose one of: ${shells.join(', ')}`);
 }
 
 async function names(context: CliContext): Promise<string> {

@@ -7,11 +7,11 @@ const longestShown = 60;
 
 export const configCommand: CliCommand = {
   name: 'config',
-  summary: 'show every setting, its value and where it came from',
+  summary: 'Show every setting, its value and its source',
   usage: '[--json]',
   examples: [
-    ['geode config', 'all settings as they are in force'],
-    ['GEODE_RUNTIME_NAME=docker geode config', 'an environment variable wins over the file'],
+    ['geode config', 'all settings with the values in use'],
+    ['GEODE_RUNTIME_NAME=docker geode config', 'an environment variable overrides the file'],
   ],
   options: {},
   async run({ loaded, json, out }) {
@@ -26,7 +26,9 @@ export const configCommand: CliCommand = {
         meaning,
       ]);
       for (const line of table([['SETTING', 'VALUE', 'FROM', 'MEANING'], ...rows])) out(line);
-      out(`\nConfig file: ${file.path}${file.found ? '' : ' (not there: make it to change a setting)'}`);
+      out(
+        `\nConfig file: ${file.path}${file.found ? '' : ' (does not exist; create it to change a setting)'}`,
+      );
     }
     return exitCodes.done;
   },

@@ -9,14 +9,14 @@ import { gatewayCommand } from './gateway.ts';
 
 export const dashboardCommand: CliCommand = {
   name: 'dashboard',
-  summary: 'print a link that opens the dashboard once; be the gateway where none runs',
+  summary: 'Open the dashboard (one-time link)',
   usage: '',
   examples: [
-    ['geode dashboard', 'a link for this browser; it is good for 15 minutes, and for once'],
-    ['geode dashboard --user alice', 'a link for alice, who sees only what is hers'],
+    ['geode dashboard', 'prints a link that works once, within 15 minutes'],
+    ['geode dashboard --user alice', 'a link for alice, who sees only her own sandboxes and chats'],
   ],
   options: {
-    user: { type: 'string', value: 'USER', description: `whose dashboard; ${localUser} by default` },
+    user: { type: 'string', value: 'USER', description: `the user who logs in (default: ${localUser})` },
     ...gatewayCommand.options,
   },
   async run(context) {

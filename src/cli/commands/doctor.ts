@@ -6,17 +6,16 @@ import { wrongUsage } from '../input/values.ts';
 
 export const doctorCommand: CliCommand = {
   name: 'doctor',
-  summary:
-    'check this machine and say how to fix what is missing; with --attack, try to break out of sandboxes',
+  summary: 'Check this machine and show how to fix problems',
   usage: '[--attack [--runtime NAME]] [--json]',
   examples: [
-    ['geode doctor', 'each check with its result; exit code 1 when something stands in the way'],
-    ['geode doctor --attack', 'real attempts to break out, exhaust and phone home, and what stopped each'],
-    ['geode doctor --attack --runtime native', 'what gets through where there are no walls'],
+    ['geode doctor', 'all checks; exit code 1 if one failed'],
+    ['geode doctor --attack', 'real attacks on a sandbox, and what stopped each'],
+    ['geode doctor --attack --runtime native', 'shows which attacks succeed without isolation'],
   ],
   options: {
-    attack: { type: 'boolean', description: 'attack a live sandbox of each runtime; does no harm outside' },
-    runtime: { type: 'string', value: 'NAME', description: 'with --attack: this runtime only' },
+    attack: { type: 'boolean', description: 'attack a live sandbox of each runtime; harmless outside it' },
+    runtime: { type: 'string', value: 'NAME', description: 'with --attack: only this runtime' },
   },
   async run(context) {
     const { json, out, values } = context;
@@ -41,10 +40,10 @@ async function checksOf(context: CliContext): Promise<readonly MachineCheck[]> {
   const { signal } = context;
   const asked = await askRunningHost(context, localUser, (client) => client.doctor({ signal }), 'anything');
   if (asked !== undefined)
-    return [{ name: 'host', state: 'ok', found: 'answers; it checked the rest' }, ...asked.answer];
+    return [{ name: 'host', state: 'ok', found: 'running; it made the other checks' }, ...asked.answer];
   const { config } = await context.loaded();
   const { checkMachine } = await import('../../host/doctor.ts');
-  const found = 'none runs; a command that needs one starts it';
+  const found = 'not running; commands start it when they need it';
   return [
     { name: 'host', state: 'ok', found },
     ...(await checkMachine(config, await context.app(), { signal })),

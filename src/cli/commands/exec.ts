@@ -13,26 +13,30 @@ import { orNotRun, passThrough, stdinOf } from '../run-command.ts';
 
 export const execCommand: CliCommand = {
   name: 'exec',
-  summary: 'run a command in a fresh sandbox',
+  summary: 'Run one command in a fresh sandbox',
   usage: '[OPTION …] [--] COMMAND [ARGUMENT …]',
   examples: [
-    ['geode exec -- uname -a', 'in the strongest runtime that works here'],
-    ['echo 1 2 | geode exec --runtime bubblewrap -- wc -w', 'stdin is passed on'],
+    ['geode exec -- uname -a', 'uses the strongest runtime that works here'],
+    ['echo 1 2 | geode exec --runtime bubblewrap -- wc -w', 'passes stdin on'],
     [
       'geode exec --runtime docker --image python:3.12-slim --memory 256m -- python3 -c "print(6*7)"',
-      'in an image, with a limit',
+      'uses an image and a memory limit',
     ],
   ],
   options: {
     ...sandboxOptions,
     ...egressOptions,
-    image: { type: 'string', value: 'IMAGE', description: 'image to run in, where the runtime has images' },
+    image: {
+      type: 'string',
+      value: 'IMAGE',
+      description: 'image to run in, where the runtime supports images',
+    },
     timeout: {
       type: 'string',
       value: 'SECONDS',
-      description: 'kill it after that long (default 60; 0: never)',
+      description: 'kill the command after this time (default 60; 0: never)',
     },
-    quiet: { type: 'boolean', short: 'q', description: 'do not name the sandbox on stderr' },
+    quiet: { type: 'boolean', short: 'q', description: "do not print the sandbox's name on stderr" },
   },
   split: atProgram,
   async run(context) {

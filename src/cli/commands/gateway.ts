@@ -12,27 +12,27 @@ import { program, version } from '../version.ts';
 
 export const gatewayCommand: CliCommand = {
   name: 'gateway',
-  summary: 'be the host and serve the HTTP API on a port until it is told to stop',
+  summary: 'Run the host and serve the API on a port',
   usage: '',
   examples: [
     ['geode gateway', 'on 127.0.0.1:4430, with API keys'],
-    ['geode gateway --containerized', 'each agent inside the sandbox of its chat'],
-    ['geode gateway --no-auth', 'let everyone on this machine in'],
+    ['geode gateway --containerized', 'runs each agent inside the sandbox of its chat'],
+    ['geode gateway --no-auth', 'lets everyone on this machine in'],
   ],
   options: {
     host: { type: 'string', value: 'ADDRESS', description: 'the address to listen on; 127.0.0.1 by default' },
     port: { type: 'string', value: 'PORT', description: 'the port; 4430 by default, 0 for a free one' },
     'no-auth': {
       type: 'boolean',
-      description: 'let everyone on this machine in; refused on a public address',
+      description: 'accept everyone on this machine; refused on a public address',
     },
     'no-sandboxes': {
       type: 'boolean',
-      description: 'serve memory and keys only, and leave the sandboxes to another host',
+      description: 'serve only memory and keys; another host keeps the sandboxes',
     },
     containerized: {
       type: 'boolean',
-      description: 'run each chat’s agent inside its own sandbox; the gateway stays outside',
+      description: "run each chat's agent inside its sandbox; the gateway stays outside",
     },
     ...lockOptions,
   },
@@ -81,7 +81,7 @@ export const gatewayCommand: CliCommand = {
     if (host !== undefined) await host.over(signal);
     else if (!signal.aborted) await once(signal, 'abort');
     if (signal.aborted) return exitCodes.done;
-    err('geode: The folders of this host are gone, or are held by another process.');
+    err('geode: the folders of this host were removed or taken over by another process.');
     return exitCodes.failed;
   },
 };
@@ -101,12 +101,12 @@ function withContainers(loaded: LoadedConfig): LoadedConfig {
 }
 
 function waitsFor(pid: number): string {
-  return `Waiting for the commands that run in process ${pid}, the host in the background; --take-over ends it.`;
+  return `Waiting for the commands of the background host (pid ${pid}); --take-over stops it now.`;
 }
 
 function greeting({ url, secret, link }: Gateway): string {
-  const lines = [`Geode listens on ${url}, and explains itself on ${url}/reference`];
+  const lines = [`Geode listens on ${url}. API reference: ${url}/reference`];
   if (secret) lines.push(`API key, shown only now: ${secret}`);
-  if (link) lines.push(`Dashboard, with a link that is good for once: ${link}`);
+  if (link) lines.push(`Dashboard (link works once): ${link}`);
   return lines.join('\n');
 }

@@ -7,17 +7,17 @@ import { version } from '../version.ts';
 
 export const mcpCommand: CliCommand = {
   name: 'mcp',
-  summary: 'offer sandboxes, code and memory to an agent as MCP tools, over stdio',
+  summary: "Serve Geode's tools over MCP (stdio)",
   usage: '[--user USER]',
   examples: [
-    ['claude mcp add geode -- geode mcp', 'gives Claude Code the tools'],
-    ['geode mcp --user alice', 'works on what is alice’s'],
+    ['claude mcp add geode -- geode mcp', 'adds the tools to Claude Code'],
+    ['geode mcp --user alice', 'uses the sandboxes and memory of alice'],
   ],
   options: {
     user: {
       type: 'string',
       value: 'USER',
-      description: `whose sandboxes and memory; ${localUser} by default`,
+      description: `the user who owns the sandboxes and memory (default: ${localUser})`,
     },
   },
   async run(context) {

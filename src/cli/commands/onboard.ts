@@ -8,22 +8,25 @@ import { answerOptions } from '../onboard/unattended.ts';
 
 export const onboardCommand: CliCommand = {
   name: 'onboard',
-  summary: 'set up provider, runtime, channels and budget; asks, tries each answer, and writes the config',
+  summary: 'Set up providers, runtime, channels and budget',
   usage: `[OPTION …] [${steps.join('|')} …]`,
   words: steps,
   examples: [
-    ['geode onboard', 'the first time: everything; later: choose what to change'],
-    ['geode onboard channels', 'one thing only; the rest of the config and its comments stay'],
+    ['geode onboard', 'asks for everything the first time, later for what to change'],
+    ['geode onboard channels', 'sets up one part; keeps the rest of the config and its comments'],
     [
       'geode onboard --yes --provider anthropic --key-from ANTHROPIC_API_KEY --model claude-sonnet-4-5 --budget 5',
       'asks nothing',
     ],
-    ['geode onboard --yes --answers answers.json --start', 'the same from a file; then be the gateway'],
+    [
+      'geode onboard --yes --answers answers.json --start',
+      'takes the answers from a file, then starts the gateway',
+    ],
   ],
   options: {
-    yes: { type: 'boolean', short: 'y', description: 'ask nothing: the answers are flags or a file' },
-    unchecked: { type: 'boolean', description: 'with --yes: keep the answers without trying them' },
-    start: { type: 'boolean', description: 'start the gateway afterwards, in this terminal' },
+    yes: { type: 'boolean', short: 'y', description: 'ask nothing; take the answers from flags or a file' },
+    unchecked: { type: 'boolean', description: 'with --yes: save the answers without testing them' },
+    start: { type: 'boolean', description: 'start the gateway in this terminal afterwards' },
     ...answerOptions,
   },
   async run(context) {
@@ -46,7 +49,7 @@ interface Onboarded {
 function stepsFrom({ positionals }: CliContext): readonly Step[] {
   return positionals.map((word) => {
     const step = steps.find((each) => each === word);
-    if (step === undefined) throw wrongUsage(`There is no step ${word}; there are: ${steps.join(', ')}`);
+    if (step === undefined) throw wrongUsage(`There is no step ${word}. Choose from: ${steps.join(', ')}`);
     return step;
   });
 }
@@ -65,7 +68,7 @@ async function unattended(context: CliContext): Promise<Onboarded> {
 async function attended(wanted: readonly Step[], context: CliContext): Promise<Onboarded> {
   const { streams, values, loaded } = context;
   if (streams.stdin.isTTY !== true || streams.stdout.isTTY !== true)
-    throw wrongUsage('geode onboard asks at a terminal; without one give --yes and the answers as flags');
+    throw wrongUsage('geode onboard needs a terminal; without one, give --yes and the answers as flags');
   const [{ terminalAsk }, { askPlan }, { keepPlan }] = await Promise.all([
     import('../onboard/ask.ts'),
     import('../onboard/questions.ts'),
@@ -95,10 +98,8 @@ function ending(kept: Kept, checked: readonly Checked[], starts: boolean): reado
     ...(secrets.length === 0 ? [] : [`Stored as secrets: ${secrets.join(', ')}.`]),
     ...(outdated === null
       ? []
-      : [
-          `The gateway, process ${outdated}, goes on with the settings from before: end it and start it again.`,
-        ]),
-    ...(starts ? [] : ['Start the gateway with: geode gateway']),
+      : [`The running gateway (pid ${outdated}) still uses the old settings. Restart it.`]),
+    ...(starts ? [] : ['Start the gateway: geode gateway']),
   ];
 }
 

@@ -8,22 +8,26 @@ import { envFrom, limitsFrom, runtimeFrom, sandboxOptions, timeoutFrom } from '.
 
 export const replCommand: CliCommand = {
   name: 'repl',
-  summary: 'talk with an interpreter in a fresh sandbox, line by line',
+  summary: 'Start an interpreter that keeps its variables',
   usage: '[OPTION …] python|javascript',
   examples: [
-    ['geode repl python', 'variables live on; Ctrl-C interrupts, Ctrl-D ends'],
-    ['geode repl --runtime bubblewrap javascript', 'with the node of this machine'],
-    ['geode repl --json python < lines.py', 'one JSON result per statement'],
+    ['geode repl python', 'keeps variables; Ctrl-C interrupts, Ctrl-D exits'],
+    ['geode repl --runtime bubblewrap javascript', 'uses the node of this machine'],
+    ['geode repl --json python < lines.py', 'prints one JSON result per statement'],
   ],
   options: {
     ...sandboxOptions,
-    image: { type: 'string', value: 'IMAGE', description: "instead of the language's own" },
+    image: {
+      type: 'string',
+      value: 'IMAGE',
+      description: "use this image instead of the language's default",
+    },
     timeout: {
       type: 'string',
       value: 'SECONDS',
-      description: 'interrupt a statement after that long (default 0: never)',
+      description: 'interrupt a statement after this time (default 0: never)',
     },
-    quiet: { type: 'boolean', short: 'q', description: 'do not name the sandbox on stderr' },
+    quiet: { type: 'boolean', short: 'q', description: "do not print the sandbox's name on stderr" },
   },
   async run(context) {
     const language = languageFrom(context.positionals);
@@ -44,7 +48,7 @@ export const replCommand: CliCommand = {
     if (!quiet) {
       const { sandbox, runtime: chosen, grade } = interpreter;
       context.err(`sandbox ${sandbox}: runtime ${chosen}, isolation grade ${grade}`);
-      if (terminal) context.err(`${language}; Ctrl-C interrupts, Ctrl-D ends`);
+      if (terminal) context.err(`${language}; Ctrl-C interrupts, Ctrl-D exits`);
     }
     return await converse(interpreter, {
       input: streams.stdin,
@@ -66,7 +70,7 @@ function languageFrom(positionals: readonly string[]): ContextLanguage {
   if (known !== undefined && more.length === 0) return known;
   throw new GeodeError(
     'invalid_input',
-    name === '' ? 'There is no language to talk in.' : `geode repl does not take ${positionals.join(' ')}.`,
+    name === '' ? 'Name a language.' : `geode repl does not take ${positionals.join(' ')}.`,
     { hint: `geode repl ${contextLanguages.join('|')}`, details: { usage: true } },
   );
 }

@@ -25,26 +25,30 @@ import type { Streams } from '../streams.ts';
 
 export const runCommand: CliCommand = {
   name: 'run',
-  summary: 'run code in a fresh sandbox and leave nothing behind',
+  summary: 'Run code in a fresh sandbox',
   usage: '[OPTION …] FILE|LANGUAGE [OPTION …] [-c CODE | -] [[--] ARGUMENT …]',
   examples: [
     ["geode run python -c 'print(6*7)'", `languages: ${languages.map(({ name }) => name).join(', ')}`],
     [
       'geode run --file data.csv --artifact plot.png script.py',
-      'the language by the extension; files in and out',
+      'language from the file extension; files in and out',
     ],
-    ['echo "echo hi" | geode run shell -', 'code from stdin'],
-    ['geode run script.py -- --timeout 3', 'what follows -- is for the code, options included'],
-    ['geode run --allow pypi,example.com fetch.py', 'it may reach these hosts and no others'],
+    ['echo "echo hi" | geode run shell -', 'reads the code from stdin'],
+    ['geode run script.py -- --timeout 3', 'passes everything after -- to the code'],
+    ['geode run --allow pypi,example.com fetch.py', 'allows only these hosts'],
   ],
   options: {
     ...sandboxOptions,
     ...egressOptions,
-    image: { type: 'string', value: 'IMAGE', description: "instead of the language's own" },
+    image: {
+      type: 'string',
+      value: 'IMAGE',
+      description: "use this image instead of the language's default",
+    },
     timeout: {
       type: 'string',
       value: 'SECONDS',
-      description: 'stop it after that long (default 60; 0: never)',
+      description: 'stop the code after this time (default 60; 0: never)',
     },
     cpus: { type: 'string', value: 'NUMBER', description: 'processors: 0.5, 2, or none (default 1)' },
     file: {
@@ -52,22 +56,22 @@ export const runCommand: CliCommand = {
       short: 'f',
       multiple: true,
       value: 'PATH[=NAME]',
-      description: 'bring a file in, beside the code; may be repeated',
+      description: 'copy a file next to the code; may be repeated',
     },
     artifact: {
       type: 'string',
       short: 'a',
       multiple: true,
       value: 'PATTERN',
-      description: 'bring files, folders or globs back; may be repeated',
+      description: 'copy files, folders or globs back; may be repeated',
     },
     output: {
       type: 'string',
       short: 'o',
       value: 'FOLDER',
-      description: 'where artifacts go (default ./artifacts)',
+      description: 'folder for artifacts (default ./artifacts)',
     },
-    quiet: { type: 'boolean', short: 'q', description: 'nothing on stderr but what the code says' },
+    quiet: { type: 'boolean', short: 'q', description: 'print only what the code prints' },
   },
   split: atCode,
   async run(context) {
@@ -112,9 +116,9 @@ async function showToEnd(events: AsyncIterable<RunEvent>, context: CliContext): 
     for (const { path, reason } of result.missedArtifacts) err(`geode: ${path} was not saved: ${reason}`);
     showDenied(result.denied ?? [], { err });
     if (result.denied !== undefined) warnIfAdvice(result.sandbox.runtime !== 'native', { err });
-    if (result.timedOut) err('geode: timed out; everything it started was killed');
+    if (result.timedOut) err('geode: timed out; killed the code and everything that it started');
     if (result.oomKilled) err('geode: the memory limit was reached');
-    if (result.outcome === 'compile-failed') err('geode: it does not compile');
+    if (result.outcome === 'compile-failed') err('geode: the code does not compile');
   }
   return exitCodeOf(result);
 }
@@ -135,7 +139,7 @@ interface Source {
 async function codeFrom([first, ...rest]: readonly string[], streams: Streams): Promise<Source> {
   const piped = stdinOf(streams);
   const stdin = piped === undefined ? {} : { stdin: piped };
-  if (first === undefined) throw usage('There is nothing to run.');
+  if (first === undefined) throw usage('Name a file or a language to run.');
   const language = languageOfFile(first);
   if (language !== undefined) {
     const code = await promises.readFile(first).catch((cause) => {
@@ -150,7 +154,7 @@ async function codeFrom([first, ...rest]: readonly string[], streams: Streams): 
     const { buffer } = await import('node:stream/consumers');
     return { code: await buffer(streams.stdin), language: name, argv: rest.slice(1), stdin: {} };
   }
-  throw usage(`There is no code to run: say geode run ${first} -c CODE, or - to read it from stdin.`);
+  throw usage(`No code given: geode run ${first} -c CODE, or - to read it from stdin.`);
 }
 
 function usage(message: string): GeodeError {

@@ -24,23 +24,23 @@ const terminalKind = 'xterm-256color';
 
 export const shellCommand: CliCommand = {
   name: 'shell',
-  summary: 'a terminal in a sandbox that stays: leave it, come back, and find it as it was',
+  summary: 'Open a terminal in a sandbox',
   usage: '[OPTION …] [[USER/]CHAT] [-- COMMAND [ARGUMENT …]]',
   examples: [
-    ['geode shell demo', 'joins the shell that runs there, or starts one; makes the sandbox if need be'],
-    ['(keys) Ctrl-P Ctrl-Q', 'leaves it running; every other key goes inside, Ctrl-C too'],
-    ['geode shell --new demo -- python3', 'another one, with a program of your choice'],
-    ['geode shell --list demo', 'those that run'],
+    ['geode shell demo', 'joins the running shell or starts one; creates the sandbox if needed'],
+    ['(keys) Ctrl-P Ctrl-Q', 'detaches; every other key goes to the shell, Ctrl-C too'],
+    ['geode shell --new demo -- python3', 'starts another terminal with another program'],
+    ['geode shell --list demo', 'lists running terminals'],
   ],
   options: {
     ...hostingOptions,
-    new: { type: 'boolean', short: 'n', description: 'start another one, whatever runs already' },
-    list: { type: 'boolean', short: 'l', description: 'list the terminals that run in the sandbox' },
+    new: { type: 'boolean', short: 'n', description: 'start another terminal' },
+    list: { type: 'boolean', short: 'l', description: 'list the running terminals' },
     process: {
       type: 'string',
       short: 'p',
       value: 'ID',
-      description: 'join this one (default: the newest that runs)',
+      description: 'join this terminal (default: the newest)',
     },
     env: { ...creationOptions.env, description: 'a variable of the new shell; may be repeated' },
     ...making,
@@ -51,8 +51,8 @@ export const shellCommand: CliCommand = {
     if (values.list === true) return list(word, context);
     if (json) throw wrongUsage('--json goes with --list only');
     if (!hasTerminal(context.streams)) {
-      throw new GeodeError('invalid_input', 'geode shell needs a terminal; here is none.', {
-        hint: 'geode sandbox exec CHAT -- COMMAND runs a command without one.',
+      throw new GeodeError('invalid_input', 'geode shell needs a terminal, and stdin or stdout is not one.', {
+        hint: 'Run a command without a terminal: geode sandbox exec CHAT -- COMMAND',
         details: { usage: true },
       });
     }
@@ -74,7 +74,7 @@ async function list(word: string, context: CliContext): Promise<number> {
   const { state } = await chat.ask((own, name) => own.inspect(name));
   const terminals = state === 'stopped' || state === 'paused' ? [] : await chat.within(terminalsIn);
   if (json) out(JSON.stringify({ terminals }));
-  else if (terminals.length === 0) out(`No terminal runs in ${shownName(chat.name)}.`);
+  else if (terminals.length === 0) out(`No terminal is running in ${shownName(chat.name)}.`);
   else
     for (const line of table([
       ['PROCESS', 'STARTED', 'SIZE', 'COMMAND'],
@@ -110,8 +110,8 @@ async function terminalIn(
   const found = known.find(({ id }) => wanted === undefined || id === wanted);
   if (found !== undefined) return sandbox.join(found.id, { size: terminalSize(streams), opening: signal });
   if (wanted !== undefined) {
-    throw new GeodeError('process_not_found', `No terminal ${wanted} runs in this sandbox.`, {
-      hint: 'geode shell --list CHAT shows those that run.',
+    throw new GeodeError('process_not_found', `There is no running terminal ${wanted} in this sandbox.`, {
+      hint: 'List the running terminals: geode shell --list CHAT',
     });
   }
   return start(sandbox, status, argv, context);
@@ -124,7 +124,7 @@ async function start(
   { values, host, signal, err, streams }: CliContext,
 ): Promise<SocketProcess> {
   err(
-    `sandbox ${shownName(status)}: runtime ${status.runtime}, isolation grade ${status.grade}; Ctrl-P Ctrl-Q leaves it running`,
+    `sandbox ${shownName(status)}: runtime ${status.runtime}, isolation grade ${status.grade}; Ctrl-P Ctrl-Q detaches`,
   );
   const { id } = await sandbox.spawn(
     {
@@ -149,6 +149,6 @@ function tell(left: Left, { name }: HostedChat, context: CliContext): number {
     explainExit(left.exit, context);
     return exitCodeOf(left.exit);
   }
-  context.err(`\ndetached; geode shell ${shownName(name)} comes back to it`);
+  context.err(`\ndetached; geode shell ${shownName(name)} attaches again`);
   return left.type === 'detached' ? exitCodes.done : interruptedCode(left.reason);
 }

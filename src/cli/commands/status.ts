@@ -7,9 +7,9 @@ import { overviewLines, type ShownLimits } from '../render/show-overview.ts';
 
 export const statusCommand: CliCommand = {
   name: 'status',
-  summary: 'show runtimes, limits, host, providers, budget, channels, approvals and sandboxes',
+  summary: 'Show runtimes, host, budget, approvals and sandboxes',
   usage: '[--json]',
-  examples: [['geode status', 'what can run here, what is running, and what waits for you']],
+  examples: [['geode status', 'shows runtimes, running sandboxes and waiting approvals']],
   options: {},
   async run(context) {
     const { config } = await context.loaded();

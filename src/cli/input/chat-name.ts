@@ -15,7 +15,7 @@ export const chatOptions = {
     type: 'string',
     short: 'u',
     value: 'USER',
-    description: 'whose sandbox; the whole name is then the chat, "/" included (default: local)',
+    description: 'owner of the sandbox (default: local); a "/" in the name is then part of the chat',
   },
 } as const satisfies Record<string, CliOption>;
 
@@ -54,6 +54,6 @@ export function shownName({ user, chat }: ChatName): string {
 
 export function notFound(name: ChatName): GeodeError {
   return new GeodeError('sandbox_not_found', `There is no sandbox ${shownName(name)}.`, {
-    hint: `geode sandbox ls shows which there are; geode sandbox create ${shownName(name)} makes it.`,
+    hint: `List sandboxes: geode sandbox ls. Create it: geode sandbox create ${shownName(name)}`,
   });
 }

@@ -12,30 +12,30 @@ export const egressOptions = {
     type: 'string',
     multiple: true,
     value: 'HOST,…',
-    description: `what it may reach: example.com, *.example.com:8443, an address with its port, "inspect:GET https://example.com/v1/*", or ${presetNames.join(', ')}; * for everything public`,
+    description: `allow a host: example.com, *.example.com:8443, an address with its port, "inspect:GET https://example.com/v1/*", or ${presetNames.join(', ')}; * for all public addresses`,
   },
   deny: {
     type: 'string',
     multiple: true,
     value: 'HOST,…',
-    description: 'what it may not, whatever else is allowed',
+    description: 'deny a host, even if another rule allows it',
   },
   ask: {
     type: 'boolean',
-    description: 'hold what no rule decides until you have answered: geode approvals',
+    description: 'ask you about hosts that no rule covers: geode approvals',
   },
   bridge: {
     type: 'string',
     multiple: true,
     value: 'PORT=HOST:PORT',
-    description: 'a port inside that leads to an allowed host, for programs that know no proxy',
+    description: 'connect a port inside to an allowed host, for programs without proxy support',
   },
   bind: {
     type: 'string',
     multiple: true,
     value: 'NAME[=URL …]',
     description:
-      'a service whose key stays outside: anthropic, openai, github, …, or "NAME=URL add=bearer methods=GET paths=/v1/* inspect"',
+      'use a service whose key stays outside the sandbox: anthropic, openai, github, …, or "NAME=URL add=bearer methods=GET paths=/v1/* inspect"',
   },
 } as const satisfies Record<string, CliOption>;
 
@@ -74,6 +74,5 @@ export function showDenied(denied: readonly Denial[], { err }: Pick<CliContext, 
 
 /** A sandbox without walls sees its policy as advice. */
 export function warnIfAdvice(enforced: boolean, { err }: Pick<CliContext, 'err'>): void {
-  if (!enforced)
-    err('geode: native has no walls: programs find the proxy, but nothing holds them to the policy');
+  if (!enforced) err('geode: native does not isolate: programs can bypass the proxy and the policy');
 }

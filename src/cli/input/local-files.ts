@@ -58,7 +58,7 @@ export async function openSearchableMemory({ loaded, app, signal, err }: CliCont
       await local[Symbol.asyncDispose]();
       throw thrown;
     }
-    err(`warning: ${thrown.message} Memory works by words until then.`);
+    err(`warning: ${thrown.message} Until then, memory searches by words only.`);
     return local;
   } finally {
     progress.end();

@@ -4,7 +4,7 @@ import { localUser } from '../../core/identity.ts';
 import type { CliOption } from '../command.ts';
 
 export const userOption = {
-  user: { type: 'string', value: 'USER', description: `whose memory; ${localUser} by default` },
+  user: { type: 'string', value: 'USER', description: `owner of the memory (default: ${localUser})` },
 } as const satisfies Record<string, CliOption>;
 
 export const memoryOptions = {
@@ -12,7 +12,7 @@ export const memoryOptions = {
   chat: {
     type: 'string',
     value: 'CHAT',
-    description: 'only what programs in the sandbox of this chat stored',
+    description: 'only entries stored by programs in the sandbox of this chat',
   },
 } as const satisfies Record<string, CliOption>;
 
@@ -32,10 +32,10 @@ export const filterOptions = {
     description: 'only entries with this tag; repeatable',
   },
   source: { type: 'string', description: 'only entries from this source' },
-  strict: { type: 'boolean', description: 'leave expired entries out' },
+  strict: { type: 'boolean', description: 'leave out expired entries' },
 } as const satisfies Record<string, CliOption>;
 
 export const pagingOptions = {
-  limit: { type: 'string', value: 'N', short: 'n', description: 'how many, 1 to 100; 10 by default' },
-  offset: { type: 'string', value: 'N', description: 'how many to skip' },
+  limit: { type: 'string', value: 'N', short: 'n', description: 'number of entries, 1 to 100 (default 10)' },
+  offset: { type: 'string', value: 'N', description: 'number of entries to skip' },
 } as const satisfies Record<string, CliOption>;

@@ -11,7 +11,7 @@ export const sandboxOptions = {
   runtime: {
     type: 'string',
     value: 'NAME',
-    description: `one of ${runtimeNames.join(', ')}; default: the config's`,
+    description: `one of ${runtimeNames.join(', ')}; default: from the config`,
   },
   memory: { type: 'string', value: 'SIZE', description: 'memory limit: 256m, 1g, or none' },
   disk: { type: 'string', value: 'SIZE', description: 'disk limit of the workspace: 500m, 10g, or none' },
@@ -20,7 +20,7 @@ export const sandboxOptions = {
     short: 'e',
     multiple: true,
     value: 'NAME[=VALUE]',
-    description: 'set a variable, or pass one on by its name; may be repeated',
+    description: 'set a variable, or pass on one of yours by name; may be repeated',
   },
 } as const satisfies Readonly<Record<string, CliOption>>;
 
@@ -87,7 +87,7 @@ function pair(setting: string, host: Host): readonly [string, string] {
   if (value !== undefined) return [setting, value];
   throw new GeodeError(
     'invalid_input',
-    `--env ${setting} is neither NAME=VALUE nor a variable that is set here.`,
+    `--env ${setting} is neither NAME=VALUE nor the name of a variable that is set.`,
     {
       details: { usage: true },
     },

@@ -35,7 +35,7 @@ export function atCode(argv: readonly string[], options: Options): SplitArgument
   const misplaced = own.find((word) => optionOf(word, options) !== undefined);
   if (misplaced !== undefined)
     throw wrongUsage(
-      `${misplaced} stands after the code: write it before, or write -- first if it is for the code`,
+      `${misplaced} comes after the code: put it before, or put -- first if it is for the code`,
     );
   const args = dashes === -1 ? words : words.toSpliced(dashes, 1);
   return { before: [...before, ...rest.slice(0, more)], after: [...source, ...args] };

@@ -21,7 +21,7 @@ export function onePositional({ positionals }: CliContext, what: string): string
 export function chosen<T extends string>(word: string, words: readonly T[], what: string): T {
   const found = words.find((each) => each === word);
   if (found !== undefined) return found;
-  throw wrongUsage(`${JSON.stringify(word)} is not ${what}: there are ${words.join(', ')}`);
+  throw wrongUsage(`${JSON.stringify(word)} is not ${what}. Choose one of: ${words.join(', ')}`);
 }
 
 export function somePositionals({ positionals }: CliContext, what: string): readonly string[] {

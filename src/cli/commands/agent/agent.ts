@@ -10,22 +10,26 @@ import { forUserOption, userClient } from '../../user-client.ts';
 
 export const agentCommand: CliCommand = {
   name: 'agent',
-  summary: 'send a message to an agent that lives in a sandbox',
+  summary: 'Send a message to an agent that works in a sandbox',
   usage: '-m MESSAGE [OPTION …]',
   examples: [
     ['geode agent -m "write fizzbuzz in Python and run it"', 'in the chat called agent'],
-    ['geode agent --chat demo -m "and now in Go"', 'goes on with another conversation'],
+    ['geode agent --chat demo -m "and now in Go"', 'continues another conversation'],
     ['geode agent --chat demo --file data.csv -m "what is in it?"', 'with a file'],
   ],
   options: {
-    message: { type: 'string', short: 'm', value: 'TEXT', description: 'what to say; - reads it from stdin' },
-    chat: { type: 'string', value: 'CHAT', description: 'which conversation and sandbox (default: agent)' },
+    message: { type: 'string', short: 'm', value: 'TEXT', description: 'the message; - reads it from stdin' },
+    chat: { type: 'string', value: 'CHAT', description: 'the conversation and its sandbox (default: agent)' },
     driver: {
       type: 'string',
       value: 'NAME',
-      description: 'who holds a new conversation: builtin, claude, codex or acp:NAME',
+      description: 'the agent of a new conversation: builtin, claude, codex or acp:NAME',
     },
-    model: { type: 'string', value: 'NAME', description: 'for a new conversation, instead of the usual one' },
+    model: {
+      type: 'string',
+      value: 'NAME',
+      description: 'the model of a new conversation (default: the configured one)',
+    },
     file: {
       type: 'string',
       short: 'f',
@@ -33,7 +37,7 @@ export const agentCommand: CliCommand = {
       value: 'PATH',
       description: 'a file for the agent; may be repeated',
     },
-    quiet: { type: 'boolean', short: 'q', description: 'only the answer' },
+    quiet: { type: 'boolean', short: 'q', description: 'print only the answer' },
     ...forUserOption,
   },
   async run(context) {

@@ -5,9 +5,9 @@ import { forUserOption, userClient } from '../../user-client.ts';
 
 export const agentInterruptCommand: CliCommand = {
   name: 'agent interrupt',
-  summary: 'end what an agent is doing; the conversation stays',
+  summary: 'Stop the current turn',
   usage: 'CHAT',
-  examples: [['geode agent interrupt demo', 'its commands have ended when this returns']],
+  examples: [['geode agent interrupt demo', 'returns after its commands have ended']],
   options: { ...forUserOption },
   async run(context) {
     const chat = onePositional(context, 'CHAT');

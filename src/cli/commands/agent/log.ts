@@ -7,16 +7,19 @@ import { forUserOption, userClient } from '../../user-client.ts';
 
 export const agentLogCommand: CliCommand = {
   name: 'agent log',
-  summary: 'show what an agent did and said',
+  summary: 'Show what an agent wrote and did',
   usage: 'CHAT [OPTION …]',
   examples: [
-    ['geode agent log demo', 'all that is kept'],
-    ['geode agent log demo --follow --after 120 --json', 'events after number 120, and those to come'],
+    ['geode agent log demo', 'every stored event'],
+    [
+      'geode agent log demo --follow --after 120 --json',
+      'events after number 120, then new ones as they happen',
+    ],
   ],
   options: {
     after: { type: 'string', value: 'NUMBER', description: 'only events after this number' },
-    follow: { type: 'boolean', short: 'f', description: 'wait for more' },
-    quiet: { type: 'boolean', short: 'q', description: 'only what the agent said' },
+    follow: { type: 'boolean', short: 'f', description: 'wait for new events' },
+    quiet: { type: 'boolean', short: 'q', description: 'print only the text of the agent' },
     ...forUserOption,
   },
   async run(context) {

@@ -7,16 +7,16 @@ import { forUserOption, userClient } from '../../user-client.ts';
 
 export const agentLsCommand: CliCommand = {
   name: 'agent ls',
-  summary: 'list the conversations with agents, the latest active first',
+  summary: 'List conversations with agents',
   usage: '[OPTION …]',
-  examples: [['geode agent ls', 'who holds each, and what it cost']],
+  examples: [['geode agent ls', 'with the agent and the cost of each']],
   options: { ...forUserOption },
   async run(context) {
     const { positionals, json, out, signal } = context;
     if (positionals.length > 0) throw wrongUsage(`geode agent ls takes no ${positionals.join(' ')}`);
     const conversations = await userClient(context).agents.list({ signal });
     if (json) out(JSON.stringify({ conversations }));
-    else if (conversations.length === 0) out('No conversations yet. geode agent -m "…" begins one.');
+    else if (conversations.length === 0) out('No conversations yet. Start one: geode agent -m "…"');
     else {
       const rows = conversations.map(({ chat, driver, state, turns, cost, activeAt }) => [
         printableLine(chat),

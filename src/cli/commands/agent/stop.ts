@@ -5,16 +5,16 @@ import { forUserOption, userClient } from '../../user-client.ts';
 
 export const agentStopCommand: CliCommand = {
   name: 'agent stop',
-  summary: 'end a conversation and forget it; the sandbox and its files stay',
+  summary: 'End and delete a conversation; keep the files',
   usage: 'CHAT',
-  examples: [['geode agent stop demo', 'the next message begins anew']],
+  examples: [['geode agent stop demo', 'the next message starts a new conversation']],
   options: { ...forUserOption },
   async run(context) {
     const chat = onePositional(context, 'CHAT');
     const stopped = await userClient(context).agents.stop(chat, { signal: context.signal });
     const name = printableLine(chat);
     if (context.json) context.out(JSON.stringify({ stopped }));
-    else context.out(stopped ? `${name}: forgotten` : `${name}: there was no conversation`);
+    else context.out(stopped ? `${name}: forgotten` : `${name}: there is no such conversation`);
     return exitCodes.done;
   },
 };

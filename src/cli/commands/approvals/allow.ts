@@ -7,20 +7,20 @@ import { forUserOption } from '../../user-client.ts';
 
 export const approvalsAllowCommand: CliCommand = {
   name: 'approvals allow',
-  summary: 'allow what waits for your decision',
+  summary: 'Allow a request',
   usage: 'ID … [OPTION …]',
   examples: [
-    ['geode approvals allow 1f2e3d4c5b6a7980', 'this once'],
-    ['geode approvals allow 1f2e3d4c5b6a7980 --session', 'for as long as the sandbox is there'],
-    ['geode approvals allow 1f2e3d4c5b6a7980 --always --for 7d', 'for a week; without --for, for good'],
+    ['geode approvals allow 1f2e3d4c5b6a7980', 'once'],
+    ['geode approvals allow 1f2e3d4c5b6a7980 --session', 'until the sandbox is removed'],
+    ['geode approvals allow 1f2e3d4c5b6a7980 --always --for 7d', 'for a week; without --for, permanently'],
     ['geode approvals allow 1f2e3d4c5b6a7980 --answer "use port 8080"', 'answers a question'],
   ],
   options: {
     ...forUserOption,
-    session: { type: 'boolean', description: 'for as long as the sandbox is there' },
-    always: { type: 'boolean', description: 'for good, or for the time that --for gives' },
+    session: { type: 'boolean', description: 'allow until the sandbox is removed' },
+    always: { type: 'boolean', description: 'allow permanently, or for the time in --for' },
     for: { type: 'string', value: 'TIME', description: 'with --always: 90s, 30m, 2h, 7d' },
-    answer: { type: 'string', value: 'TEXT', description: 'what to say to a question' },
+    answer: { type: 'string', value: 'TEXT', description: 'the answer to a question' },
   },
   async run(context) {
     await decideEach(context, decisionFrom(context.values));

@@ -4,12 +4,16 @@ import { forUserOption } from '../../user-client.ts';
 
 export const approvalsDenyCommand: CliCommand = {
   name: 'approvals deny',
-  summary: 'deny what waits for your decision',
+  summary: 'Deny a request',
   usage: 'ID … [OPTION …]',
-  examples: [['geode approvals deny 1f2e3d4c5b6a7980', 'whoever waits for it hears it at once']],
+  examples: [['geode approvals deny 1f2e3d4c5b6a7980', 'the program that waits gets the refusal at once']],
   options: {
     ...forUserOption,
-    answer: { type: 'string', value: 'TEXT', description: 'why, for whoever asked' },
+    answer: {
+      type: 'string',
+      value: 'TEXT',
+      description: 'the reason, sent to the agent or program that asked',
+    },
   },
   async run(context) {
     const answer = text(context.values, 'answer');

@@ -4,16 +4,16 @@ import { forUserOption, userClient } from '../../user-client.ts';
 
 export const approvalsLsCommand: CliCommand = {
   name: 'approvals ls',
-  summary: 'list what waits for your decision',
+  summary: 'List requests that wait for your decision',
   usage: '[OPTION …]',
   examples: [
-    ['geode approvals ls', 'what is open, with exactly what would happen'],
-    ['geode approvals ls --all', 'also what was decided, and by whom'],
+    ['geode approvals ls', 'open requests, with exactly what would happen'],
+    ['geode approvals ls --all', 'decided requests too, with who decided'],
   ],
   options: {
     ...forUserOption,
-    all: { type: 'boolean', description: 'also what is decided, newest first' },
-    chat: { type: 'string', value: 'CHAT', description: 'of one chat alone' },
+    all: { type: 'boolean', description: 'include decided requests, newest first' },
+    chat: { type: 'string', value: 'CHAT', description: 'only requests of this chat' },
   },
   async run(context) {
     const { values, json, out, signal } = context;
@@ -24,7 +24,7 @@ export const approvalsLsCommand: CliCommand = {
       signal,
     });
     if (json) out(JSON.stringify({ approvals }));
-    else if (approvals.length === 0) out('Nothing waits for a decision.');
+    else if (approvals.length === 0) out('No request waits for a decision.');
     else for (const approval of approvals) for (const line of shownApproval(approval)) out(line);
     return exitCodes.done;
   },

@@ -10,7 +10,7 @@ const patienceMs = 24 * 3_600_000;
 
 export const approvalsWatchCommand: CliCommand = {
   name: 'approvals watch',
-  summary: 'show what waits for your decision as it comes, until Ctrl-C',
+  summary: 'Show new requests until Ctrl-C',
   usage: '[OPTION …]',
   examples: [['geode approvals watch', 'decide in another terminal with geode approvals allow']],
   options: forUserOption,

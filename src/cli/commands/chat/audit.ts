@@ -9,11 +9,11 @@ const mostRecords = 1000;
 
 export const chatAuditCommand: CliCommand = {
   name: 'chat audit',
-  summary: 'show who let whom in and who scheduled what, newest first',
+  summary: 'Show the log of pairings and schedules',
   usage: '[OPTION …]',
-  examples: [['geode chat audit -n 20', 'the last 20 deeds, with the chat, key or agent that did them']],
+  examples: [['geode chat audit -n 20', 'the last 20 changes, with the chat, key or agent that made them']],
   options: {
-    limit: { type: 'string', short: 'n', value: 'NUMBER', description: 'how many (default 100)' },
+    limit: { type: 'string', short: 'n', value: 'NUMBER', description: 'number of records (default 100)' },
   },
   async run(context) {
     const { values, json, out, signal, positionals } = context;
@@ -24,7 +24,7 @@ export const chatAuditCommand: CliCommand = {
       throw wrongUsage(`--limit ${given} is not a number from 1 to ${mostRecords}`);
     const records = await userClient(context).chats.audit({ limit, signal });
     if (json) out(JSON.stringify({ records }));
-    else if (records.length === 0) out('Nobody was let in and nothing was scheduled yet.');
+    else if (records.length === 0) out('Nobody was paired and nothing was scheduled yet.');
     else
       for (const line of table(
         records.map(({ at, by, deed, detail }) => [

@@ -9,30 +9,33 @@ const usualChat = 'chat';
 
 export const chatCommand: CliCommand = {
   name: 'chat',
-  summary: 'talk to the agent of a chat, which works in its own sandbox',
+  summary: 'Talk to an agent, here or on a channel',
   usage: '[CHAT] [OPTION …]',
   examples: [
-    ['geode chat', 'a conversation; /help shows what else can be said, Ctrl-D leaves'],
+    ['geode chat', 'a conversation; /help lists the commands, Ctrl-D leaves'],
     ['geode chat plans -m "sum up notes.txt"', 'one message, one answer'],
-    ['git diff | geode chat review -m "what is wrong here?"', 'with what a pipe says behind the message'],
+    ['git diff | geode chat review -m "what is wrong here?"', 'adds the piped text after the message'],
   ],
   options: {
-    message: { type: 'string', short: 'm', value: 'TEXT', description: 'say this, print the answer, leave' },
+    message: {
+      type: 'string',
+      short: 'm',
+      value: 'TEXT',
+      description: 'send this message, print the answer and exit',
+    },
     ...forUserOption,
   },
   async run(context) {
     const { positionals, values, streams } = context;
     const [chat = usualChat, ...more] = positionals;
     if (more.length > 0)
-      throw wrongUsage(
-        `geode chat takes one CHAT; put what you want to say behind -m, not ${more.join(' ')}`,
-      );
+      throw wrongUsage(`geode chat takes one CHAT; put the message after -m, not ${more.join(' ')}`);
     const client = userClient(context);
     const message = text(values, 'message');
     if (streams.stdin.isTTY && message === undefined) return talk(client.chats, chat, context);
     const piped = streams.stdin.isTTY ? '' : (await readAll(streams.stdin)).trim();
     const said = [message, piped].filter((each) => each !== undefined && each !== '').join('\n\n');
-    if (said === '') throw wrongUsage('geode chat has nothing to say: give -m TEXT or a pipe');
+    if (said === '') throw wrongUsage('geode chat needs a message: give -m TEXT or pipe text in');
     return tellOnce(client.chats, chat, said, context);
   },
 };

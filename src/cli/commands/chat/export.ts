@@ -4,7 +4,7 @@ import { forUserOption, userClient } from '../../user-client.ts';
 
 export const chatExportCommand: CliCommand = {
   name: 'chat export',
-  summary: 'write all that is kept of a chat as lines of JSON',
+  summary: 'Export a chat as lines of JSON',
   usage: 'CHAT [OPTION …]',
   examples: [
     ['geode chat export plans > plans.ndjson', 'messages, replies, and every turn with its tool calls'],

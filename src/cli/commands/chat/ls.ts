@@ -6,15 +6,15 @@ import { forUserOption, userClient } from '../../user-client.ts';
 
 export const chatLsCommand: CliCommand = {
   name: 'chat ls',
-  summary: 'list the chats on every channel, the latest active first',
+  summary: 'List chats on all channels',
   usage: '[OPTION …]',
-  examples: [['geode chat ls', 'where people talk to agents']],
+  examples: [['geode chat ls', 'with the latest active first']],
   options: { ...forUserOption },
   async run(context) {
     const { json, out, signal } = context;
     const chats = await userClient(context).chats.list({ signal });
     if (json) out(JSON.stringify({ chats }));
-    else if (chats.length === 0) out('No chats yet. geode chat begins one.');
+    else if (chats.length === 0) out('No chats yet. Start one: geode chat');
     else {
       const rows = chats.map(({ name, channel, model, activeAt }) => [
         printableLine(name),

@@ -6,14 +6,20 @@ import { userClient } from '../../user-client.ts';
 
 export const chatPairCommand: CliCommand = {
   name: 'chat pair',
-  summary: 'let somebody who got a code on a channel in; without a code, show who waits',
+  summary: 'Pair a person by code, or list who is waiting',
   usage: '[CODE] [OPTION …]',
   examples: [
-    ['geode chat pair', 'who asked, and with which code'],
-    ['geode chat pair K7QM2XRA', 'they speak as you from now on'],
-    ['geode chat pair K7QM2XRA --as ann', 'as the user ann, with sandboxes and memory of their own'],
+    ['geode chat pair', 'people who are waiting, with their codes'],
+    ['geode chat pair K7QM2XRA', 'from now on this person acts as you'],
+    ['geode chat pair K7QM2XRA --as ann', 'as the user ann, with her own sandboxes and memory'],
   ],
-  options: { as: { type: 'string', value: 'USER', description: 'as whom they speak; you by default' } },
+  options: {
+    as: {
+      type: 'string',
+      value: 'USER',
+      description: 'the Geode user that this person acts as (default: you)',
+    },
+  },
   async run(context) {
     const { positionals, values, json, out, signal } = context;
     const { chats } = userClient(context);
@@ -22,9 +28,9 @@ export const chatPairCommand: CliCommand = {
       const pairings = await chats.pairings({ signal });
       const { state_dir: stateDir } = (await context.loaded()).config.sandbox;
       if (namedHost(stateDir)?.serves?.as === 'geode host')
-        context.err('No gateway runs, so nobody is heard on a channel. Start it with: geode gateway');
+        context.err('No gateway runs, so no channel receives messages. Start it: geode gateway');
       if (json) out(JSON.stringify({ pairings }));
-      else if (pairings.length === 0) out('Nobody waits to be let in.');
+      else if (pairings.length === 0) out('Nobody is waiting to be paired.');
       else
         for (const { code: open, channel, sender, name } of pairings)
           out(`${open}  ${channel}  ${printableLine(name)} (${printableLine(sender)})`);
@@ -33,7 +39,7 @@ export const chatPairCommand: CliCommand = {
     const paired = await chats.pair(code, text(values, 'as') ?? localUser, { signal });
     const { channel, name, user } = paired;
     if (json) out(JSON.stringify(paired));
-    else out(`${printableLine(name)} on ${channel} speaks as ${user} from now on.`);
+    else out(`${printableLine(name)} on ${channel} now acts as ${user}.`);
     return exitCodes.done;
   },
 };

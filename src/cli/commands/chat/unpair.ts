@@ -5,11 +5,11 @@ import { userClient } from '../../user-client.ts';
 
 export const chatUnpairCommand: CliCommand = {
   name: 'chat unpair',
-  summary: 'let somebody on a channel in no more; without arguments, show who is let in',
+  summary: 'Unpair a person, or list paired people',
   usage: '[CHANNEL SENDER]',
   examples: [
-    ['geode chat unpair', 'who was let in, by whom'],
-    ['geode chat unpair telegram 5512345', 'what they write is not answered any more'],
+    ['geode chat unpair', 'paired people, and who paired them'],
+    ['geode chat unpair telegram 5512345', 'messages of this person are no longer answered'],
   ],
   options: {},
   async run(context) {
@@ -23,7 +23,7 @@ export const chatUnpairCommand: CliCommand = {
         ? await chats.senders({ signal })
         : await chats.unpair(channel, sender, { signal });
     if (json) out(JSON.stringify({ senders }));
-    else if (senders.length === 0) out('Nobody is let in by pairing.');
+    else if (senders.length === 0) out('Nobody is paired.');
     else
       for (const { channel: where, sender: who, name, user, pairedBy } of senders)
         out(`${where}  ${printableLine(who)}  ${printableLine(name)}  as ${user}, by ${pairedBy}`);

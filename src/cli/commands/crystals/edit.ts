@@ -9,12 +9,12 @@ import { wrongUsage } from '../../input/values.ts';
 
 export const crystalsEditCommand: CliCommand = {
   name: 'crystals edit',
-  summary: 'correct a crystal: its problem, its solution, or what it is checked with',
+  summary: 'Change the problem, solution or checks of a crystal',
   usage: '[OPTION …] ID',
   examples: [
-    ['geode crystals edit --solution better.py 9a1b…', 'its trust is to be earned anew'],
-    ['geode crystals edit --problem "Twice a number" 9a1b…', 'found by these words from now on'],
-    ['geode crystals edit --tests test.py 9a1b…', 'what geode crystals verify runs it on'],
+    ['geode crystals edit --solution better.py 9a1b…', 'its trust starts from zero again'],
+    ['geode crystals edit --problem "Twice a number" 9a1b…', 'changes the words that find it'],
+    ['geode crystals edit --tests test.py 9a1b…', 'sets the tests for geode crystals verify'],
   ],
   options: {
     problem: { type: 'string', value: 'TEXT', description: 'what it solves' },

@@ -6,9 +6,9 @@ import { table } from '../../render/table.ts';
 
 export const crystalsLsCommand: CliCommand = {
   name: 'crystals ls',
-  summary: 'list what was kept of solved problems, newest first',
+  summary: 'List saved solutions (crystals), newest first',
   usage: '[OPTION …]',
-  examples: [['geode crystals ls', 'with how far each is trusted']],
+  examples: [['geode crystals ls', 'with the trust of each']],
   options: {},
   async run(context) {
     const { positionals, json, out } = context;
@@ -16,7 +16,7 @@ export const crystalsLsCommand: CliCommand = {
     await using host = await connectHost(context);
     const crystals = await host.client.solves.crystals({ signal: context.signal });
     if (json) out(JSON.stringify({ crystals }));
-    else if (crystals.length === 0) out('No crystals yet. A solve whose result was verified leaves one.');
+    else if (crystals.length === 0) out('No crystals yet. A solve with a verified result saves one.');
     else {
       const rows = crystals.map((crystal) => [
         crystal.key.replace('crystallized:', ''),

@@ -4,13 +4,13 @@ import { wrongUsage } from '../../input/values.ts';
 
 export const crystalsPinCommand: CliCommand = {
   name: 'crystals pin',
-  summary: 'vouch for a crystal: it is neither replaced nor left out',
+  summary: 'Pin a crystal',
   usage: '[OPTION …] ID',
   examples: [
-    ['geode crystals pin 9a1b…', 'keep it whatever happens'],
-    ['geode crystals pin --off 9a1b…', 'treat it like any other again'],
+    ['geode crystals pin 9a1b…', 'Geode neither replaces it nor leaves it out'],
+    ['geode crystals pin --off 9a1b…', 'unpins it'],
   ],
-  options: { off: { type: 'boolean', description: 'take the pin off' } },
+  options: { off: { type: 'boolean', description: 'unpin it' } },
   async run(context) {
     const { positionals, values, json, out } = context;
     const [id, ...more] = positionals;

@@ -4,9 +4,9 @@ import { wrongUsage } from '../../input/values.ts';
 
 export const crystalsRmCommand: CliCommand = {
   name: 'crystals rm',
-  summary: 'remove crystals',
+  summary: 'Remove crystals',
   usage: 'ID …',
-  examples: [['geode crystals rm 9a1b…', 'the next solve of its problem begins anew']],
+  examples: [['geode crystals rm 9a1b…', 'the next solve of its problem starts from scratch']],
   options: {},
   async run(context) {
     const { positionals, json, out } = context;

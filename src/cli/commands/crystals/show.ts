@@ -5,9 +5,9 @@ import { visible } from '../../render/printable.ts';
 
 export const crystalsShowCommand: CliCommand = {
   name: 'crystals show',
-  summary: 'show a crystal: problem, errors met, solution, trust',
+  summary: 'Show a crystal',
   usage: '[OPTION …] ID',
-  examples: [['geode crystals show 9a1b…', 'the id stands in geode crystals ls']],
+  examples: [['geode crystals show 9a1b…', 'geode crystals ls lists the ids']],
   options: {},
   async run(context) {
     const { positionals, json, out, paint } = context;

@@ -9,16 +9,16 @@ import { visible } from '../../render/printable.ts';
 
 export const crystalsVerifyCommand: CliCommand = {
   name: 'crystals verify',
-  summary: 'run crystals again on what they were checked with; their trust follows',
+  summary: 'Run crystals against their checks again',
   usage: '[OPTION …] ID … | --all',
   examples: [
-    ['geode crystals verify 9a1b…', 'passing brings one that has faded back into recall'],
-    ['geode crystals verify --all', 'each in a fresh sandbox, one after the other'],
-    ['geode crystals verify --allow pypi 9a1b…', 'one that needs packages'],
+    ['geode crystals verify 9a1b…', 'a crystal that passes is used again, even if its trust had faded'],
+    ['geode crystals verify --all', 'all, each in a fresh sandbox, one after the other'],
+    ['geode crystals verify --allow pypi 9a1b…', 'a crystal that needs packages'],
   ],
   options: {
-    all: { type: 'boolean', description: 'every crystal that there is' },
-    allow: { ...egressOptions.allow, description: 'where packages may be installed from: pypi, npm, …' },
+    all: { type: 'boolean', description: 'verify every crystal' },
+    allow: { ...egressOptions.allow, description: 'registries to install packages from: pypi, npm, …' },
     bind: egressOptions.bind,
   },
   async run(context) {

@@ -10,18 +10,22 @@ import { userClient } from '../../user-client.ts';
 
 export const egressAskCommand: CliCommand = {
   name: 'egress ask',
-  summary: 'hold what no rule decides until you have answered',
+  summary: 'Ask you about hosts that no rule covers',
   usage: '[OPTION …] [[USER/]CHAT]',
   examples: [
-    ['geode egress ask demo', 'from now on; geode approvals shows what waits, and answers'],
-    ['geode egress ask --off demo', 'what no rule names is denied at once again'],
-    ['geode egress ask', 'what you allowed when asked, for a sandbox or for good'],
-    ['geode egress ask --forget example.com:443', 'takes that back; what is open is cut'],
+    ['geode egress ask demo', 'asks from now on; answer with geode approvals'],
+    ['geode egress ask --off demo', 'denies such hosts at once again'],
+    ['geode egress ask', 'lists what you allowed when asked'],
+    ['geode egress ask --forget example.com:443', 'removes such a permission and closes its connections'],
   ],
   options: {
     ...chatOptions,
-    off: { type: 'boolean', description: 'ask no more' },
-    forget: { type: 'string', value: 'HOST:PORT', description: 'take back what you allowed' },
+    off: { type: 'boolean', description: 'stop asking; deny instead' },
+    forget: {
+      type: 'string',
+      value: 'HOST:PORT',
+      description: 'remove a permission that you gave when asked',
+    },
   },
   async run(context) {
     const { positionals, values, json, out, signal } = context;
@@ -45,12 +49,12 @@ async function showGrants(context: CliContext): Promise<number> {
   const { json, out, signal } = context;
   const grants = await userClient(context).egress.grants({ signal });
   if (json) out(JSON.stringify({ grants }));
-  else if (grants.length === 0) out('You allowed nothing when asked.');
+  else if (grants.length === 0) out('No permissions from answered requests.');
   else {
     const rows = grants.map(({ host, port, sandboxId, until, private: isPrivate }) => [
       `${host}:${port}${isPrivate ? ' (private address)' : ''}`,
       sandboxId === null ? 'everywhere' : `in ${sandboxId}`,
-      until === null ? 'for good' : `for ${spanText(until - Date.now())}`,
+      until === null ? 'permanently' : `for ${spanText(until - Date.now())}`,
     ]);
     for (const line of table(rows)) out(line);
   }
@@ -62,6 +66,12 @@ async function takeBack(word: string, context: CliContext): Promise<number> {
   const target = targetOf(word);
   if (target === undefined) throw wrongUsage(`--forget ${word} is not HOST:PORT`);
   const removed = await userClient(context).egress.removeGrant(target, { signal });
-  out(json ? JSON.stringify({ removed }) : removed === 0 ? `${word} was not allowed.` : `Forgot ${word}.`);
+  out(
+    json
+      ? JSON.stringify({ removed })
+      : removed === 0
+        ? `${word} had no permission.`
+        : `Removed the permission for ${word}.`,
+  );
   return removed === 0 ? exitCodes.failed : exitCodes.done;
 }

@@ -8,32 +8,34 @@ import { forUserOption, userClient } from '../../user-client.ts';
 
 export const egressDefaultCommand: CliCommand = {
   name: 'egress default',
-  summary: 'show or say what your new sandboxes and runs may reach that name nothing',
+  summary: 'Show or set the default network policy',
   usage: '[OPTION …]',
   examples: [
-    ['geode egress default', 'what holds, and who said so'],
-    ['geode egress default --allow npm,pypi', 'from now on; sandboxes that are there keep what they have'],
-    ['geode egress default --nothing', 'nothing, whatever the config says'],
-    ['geode egress default --clear', 'what the config says, again'],
+    ['geode egress default', 'the policy, and where it was set'],
+    ['geode egress default --allow npm,pypi', 'for new sandboxes; existing ones keep their policy'],
+    ['geode egress default --nothing', 'no network, regardless of the config'],
+    ['geode egress default --clear', 'uses the config again'],
   ],
   options: {
     ...egressOptions,
     ...forUserOption,
-    nothing: { type: 'boolean', description: 'they may reach nothing' },
+    nothing: { type: 'boolean', description: 'allow nothing' },
     clear: {
       type: 'boolean',
-      description: 'let egress.allow, egress.deny and egress.ask of the config hold',
+      description: 'use egress.allow, egress.deny and egress.ask of the config',
     },
   },
   async run(context) {
     const { positionals, values, signal } = context;
     if (positionals.length > 0)
-      throw wrongUsage('This is about all of your new sandboxes; geode egress allow CHAT HOST is about one');
+      throw wrongUsage(
+        'geode egress default is for all new sandboxes; use geode egress allow CHAT HOST for one',
+      );
     const spec = await egressFrom(values);
     const ways = [spec !== undefined, values.nothing === true, values.clear === true].filter(Boolean);
     if (ways.length > 1) throw wrongUsage('Give rules, or --nothing, or --clear');
     if (spec === undefined && texts(values, 'deny').length > 0)
-      throw wrongUsage('--deny needs an --allow from which it takes something away');
+      throw wrongUsage('--deny needs an --allow that it narrows');
     const { egress } = userClient(context);
     const given = values.nothing === true ? reachesNothing : spec;
     if (values.clear === true) show(await egress.clearDefault({ signal }), context);
@@ -49,12 +51,10 @@ function show(holds: RemoteEgressDefault, { json, out }: CliContext): void {
 }
 
 function shownDefault(holds: RemoteEgressDefault): readonly string[] {
-  const who = { user: 'you said so', config: 'the config says so', nothing: 'nobody said anything' }[
-    holds.from
-  ];
+  const who = { user: 'set by you', config: 'set in the config', nothing: 'not set' }[holds.from];
   const what = holds.policy.mode === 'deny-all' && holds.bindings.length === 0 ? 'nothing' : 'this';
   return [
-    `New sandboxes and runs that name nothing may reach ${what} (${who}).`,
+    `New sandboxes and runs may reach ${what} unless they name a policy (${who}).`,
     ...(what === 'this' ? shownEgress(holds) : []),
   ];
 }

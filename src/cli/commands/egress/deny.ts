@@ -4,15 +4,15 @@ import { hostingOptions } from '../../hosting.ts';
 
 export const egressDenyCommand: CliCommand = {
   name: 'egress deny',
-  summary: 'keep a sandbox from a host, at once; deny always wins',
+  summary: 'Deny a sandbox access to a host',
   usage: '[OPTION …] [USER/]CHAT HOST|PRESET …',
   examples: [
-    ['geode egress deny demo example.com', 'connections that are open are cut'],
+    ['geode egress deny demo example.com', 'closes open connections too'],
     [
       'geode egress deny --inspect --method POST,PUT,DELETE demo api.example.com',
-      'reading is left as it is: the host opens its TLS',
+      'denies writing, not reading; the host decrypts the TLS',
     ],
-    ['geode egress deny demo "*"', 'it may reach nothing any more'],
+    ['geode egress deny demo "*"', 'denies everything'],
   ],
   options: { ...hostingOptions, ...inspectOptions },
   run: (context) => changeEgress(context, (egress, words) => egress.deny(words, { signal: context.signal })),

@@ -7,17 +7,17 @@ import { shownEgress } from '../../render/egress.ts';
 
 export const egressLearnCommand: CliCommand = {
   name: 'egress learn',
-  summary: 'write down what a sandbox reaches, and make it a policy',
+  summary: 'Record what a sandbox reaches and make it a policy',
   usage: '[OPTION …] [USER/]CHAT',
   examples: [
-    ['geode egress learn demo', 'every public address passes from now on, and is written down'],
-    ['geode egress learn --show demo', 'the policy that this comes to so far'],
-    ['geode egress learn --stop demo', 'from now on exactly that passes'],
+    ['geode egress learn demo', 'allows and records every public address from now on'],
+    ['geode egress learn --show demo', 'prints the policy learned so far'],
+    ['geode egress learn --stop demo', 'allows exactly the recorded addresses from now on'],
   ],
   options: {
     ...chatOptions,
-    show: { type: 'boolean', description: 'only say what the policy would be' },
-    stop: { type: 'boolean', description: 'set the smallest policy that would have passed' },
+    show: { type: 'boolean', description: 'print the policy learned so far' },
+    stop: { type: 'boolean', description: 'stop recording and set the smallest policy that allows it all' },
   },
   async run(context) {
     const { values, json, out, err, signal } = context;

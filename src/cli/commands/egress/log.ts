@@ -12,24 +12,24 @@ import { table } from '../../render/table.ts';
 
 export const egressLogCommand: CliCommand = {
   name: 'egress log',
-  summary: 'show what crossed and what was refused, newest first',
+  summary: 'Show network requests, newest first',
   usage: '[OPTION …] [[USER/]CHAT]',
   examples: [
-    ['geode egress log', 'of all sandboxes and runs'],
-    ['geode egress log --denied --since 1h demo', 'what one was refused in the last hour'],
+    ['geode egress log', 'requests of all sandboxes and runs'],
+    ['geode egress log --denied --since 1h demo', 'refused requests of one sandbox in the last hour'],
     ['geode egress log --search pypi --json', 'for programs'],
   ],
   options: {
-    user: { type: 'string', short: 'u', value: 'USER', description: 'only of this user' },
-    denied: { type: 'boolean', description: 'only what was refused' },
-    since: { type: 'string', value: 'TIME', description: 'not longer ago: 90s, 30m, 2h, 1d' },
+    user: { type: 'string', short: 'u', value: 'USER', description: 'only requests of this user' },
+    denied: { type: 'boolean', description: 'only refused requests' },
+    since: { type: 'string', value: 'TIME', description: 'only newer than: 90s, 30m, 2h, 1d' },
     search: { type: 'string', value: 'TEXT', description: 'a part of the host, the path or the rule' },
-    limit: { type: 'string', short: 'n', value: 'NUMBER', description: 'how many (default 100)' },
+    limit: { type: 'string', short: 'n', value: 'NUMBER', description: 'number of records (default 100)' },
   },
   async run(context) {
     const records = await recordsFor(context);
     if (context.json) context.out(JSON.stringify({ records }));
-    else if (records.length === 0) context.out('Nothing crossed.');
+    else if (records.length === 0) context.out('No network requests yet.');
     else for (const line of table(records.map(rowOf))) context.out(line);
     return exitCodes.done;
   },

@@ -7,11 +7,11 @@ import { egressDefaultCommand } from './default.ts';
 
 export const egressLsCommand: CliCommand = {
   name: 'egress ls',
-  summary: 'show what a sandbox may reach, or new ones that name nothing',
+  summary: 'Show the network policy of a sandbox',
   usage: '[OPTION …] [[USER/]CHAT]',
   examples: [
     ['geode egress ls demo', 'its mode, its rules, its bridges and bindings'],
-    ['geode egress ls', 'what your new sandboxes and runs may reach that name nothing'],
+    ['geode egress ls', 'the default policy of new sandboxes and runs'],
   ],
   options: hostingOptions,
   async run(context) {
@@ -21,7 +21,7 @@ export const egressLsCommand: CliCommand = {
     const chat = await host.chat(word);
     const spec = await chat.within(({ egress }) => egress.get({ signal: context.signal }));
     if (context.json) context.out(JSON.stringify(spec));
-    else if (isNothing(spec)) context.out('It may reach nothing. geode egress allow CHAT HOST changes that.');
+    else if (isNothing(spec)) context.out('No network. Allow a host: geode egress allow CHAT HOST');
     else for (const line of shownEgress(spec)) context.out(line);
     return exitCodes.done;
   },

@@ -5,9 +5,9 @@ import { userFrom, userOption } from '../secrets/set.ts';
 
 export const egressUsageCommand: CliCommand = {
   name: 'egress usage',
-  summary: 'show what models were used through bindings, with tokens and cost',
+  summary: 'Show model use through bindings: tokens and cost',
   usage: '[OPTION …]',
-  examples: [['geode egress usage --day 2026-01-31', 'of one day, UTC (default: today)']],
+  examples: [['geode egress usage --day 2026-01-31', 'use on one day, UTC (default: today)']],
   options: { ...userOption, day: { type: 'string', value: 'DAY', description: 'YYYY-MM-DD' } },
   async run(context) {
     const { values, json, out, signal } = context;
@@ -17,7 +17,7 @@ export const egressUsageCommand: CliCommand = {
       .as(userFrom(context))
       .egress.usage({ ...(day !== undefined && { day }), signal });
     if (json) out(JSON.stringify({ usage }));
-    else if (usage.length === 0) out('No model was called.');
+    else if (usage.length === 0) out('No model calls.');
     else {
       const rows = usage.map(
         ({ binding, model, calls, inputTokens, outputTokens, cachedTokens, costUsd }) => [

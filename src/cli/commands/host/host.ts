@@ -7,18 +7,18 @@ import { program, version } from '../../version.ts';
 
 export const hostCommand: CliCommand = {
   name: 'host',
-  summary: 'hold the sandboxes that stay, stop those that are idle, and serve the commands of others',
+  summary: 'Run the host without a port',
   usage: '[OPTION …]',
   examples: [
-    ['geode host', 'until Ctrl-C; geode gateway does the same'],
-    ['geode host --linger 10m', 'until there was no command for that long, as one that a command starts'],
+    ['geode host', 'runs until Ctrl-C; geode gateway also serves a port'],
+    ['geode host --linger 10m', 'exits after ten minutes without a command'],
   ],
   options: {
     ...lockOptions,
     linger: {
       type: 'string',
       value: 'TIME',
-      description: 'end that long after the last command: 90s, 10m (default: never)',
+      description: 'exit this long after the last command: 90s, 10m (default: never)',
     },
   },
   async run(context) {
@@ -41,14 +41,14 @@ export const hostCommand: CliCommand = {
     });
     const { pid } = process;
     if (json) out(JSON.stringify({ pid, socket: host.socket }));
-    else out(`Process ${pid} is the host of the sandboxes${ending(lingerMs)}.`);
+    else out(`Host running (pid ${pid})${ending(lingerMs)}.`);
     await host.over(signal);
     return exitCodes.done;
   },
 };
 
 function ending(lingerMs: number | null): string {
-  return lingerMs === null ? '' : ` until there was no command for ${spanText(lingerMs)}`;
+  return lingerMs === null ? '' : ` , exits after ${spanText(lingerMs)} without a command`;
 }
 
 function lingerFrom({ values }: CliContext): number | null {

@@ -4,23 +4,23 @@ import { type CliCommand, exitCodes } from '../../command.ts';
 
 export const hostStopCommand: CliCommand = {
   name: 'host stop',
-  summary: 'end the host of the sandboxes that a command started; what runs in them goes on',
+  summary: 'Stop the background host; keep sandboxes running',
   usage: '[--json]',
-  examples: [['geode host stop', 'the next command starts another; geode status shows whether there is one']],
+  examples: [['geode host stop', 'the next command that needs a host starts one']],
   options: {},
   async run({ loaded, json, out }) {
     const { state_dir: stateDir } = (await loaded()).config.sandbox;
     const host = currentHost(stateDir);
     if (host !== undefined && host.serves?.as !== 'geode host') {
-      const what = host.serves?.as ?? 'a command or a program of its own';
-      throw new GeodeError('ledger_held', `The sandboxes are held by process ${host.pid}, ${what}.`, {
-        hint: `End it with: kill ${host.pid}`,
+      const what = host.serves?.as ?? 'a command or another program';
+      throw new GeodeError('ledger_held', `Another host is running (pid ${host.pid}): ${what}.`, {
+        hint: `Stop it: kill ${host.pid}`,
         details: { pid: host.pid },
       });
     }
     if (host !== undefined) await endHost(host, stateDir);
     if (json) out(JSON.stringify({ stopped: host?.pid ?? null }));
-    else out(host === undefined ? 'No host runs.' : `Process ${host.pid} is no longer the host.`);
+    else out(host === undefined ? 'No host is running.' : `Stopped the host (pid ${host.pid}).`);
     return exitCodes.done;
   },
 };

@@ -7,20 +7,20 @@ import { userClient } from '../../user-client.ts';
 
 export const imageBuildCommand: CliCommand = {
   name: 'image build',
-  summary: "build one of Geode's images with Docker or Podman, and those below it",
+  summary: "Build one of Geode's images with Docker or Podman",
   usage: `[OPTION …] ${builtImageNames.join('|')}`,
   examples: [
-    ['geode image build agent', 'Node, Python, git, Claude Code, Codex; on Debian, which is pulled'],
-    ['geode image build full --from my-debian:1', 'on an image that is here already: no registry is asked'],
+    ['geode image build agent', 'Node, Python, git, Claude Code and Codex on Debian; pulls Debian'],
+    ['geode image build full --from my-debian:1', 'on a local image; contacts no registry for the base'],
   ],
   options: {
     from: {
       type: 'string',
       value: 'IMAGE',
-      description: 'Debian, or what is made of it; images.from by default',
+      description: 'base image: Debian or built on it (default: images.from)',
     },
-    fresh: { type: 'boolean', description: 'do every step again, also those that the engine remembers' },
-    verbose: { type: 'boolean', short: 'v', description: 'show what the steps say' },
+    fresh: { type: 'boolean', description: "repeat every step; ignore the engine's cache" },
+    verbose: { type: 'boolean', short: 'v', description: 'show the output of the steps' },
   },
   async run(context) {
     const { values, json, out, signal } = context;

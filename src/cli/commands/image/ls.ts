@@ -6,15 +6,15 @@ import { userClient } from '../../user-client.ts';
 
 export const imageLsCommand: CliCommand = {
   name: 'image ls',
-  summary: "list Geode's images that were built here, with their digests",
+  summary: 'List the images that Geode built',
   usage: '',
-  examples: [['geode image ls', 'what each was built on, and whether the engine still has it']],
+  examples: [['geode image ls', 'with the base of each, and whether the engine still has it']],
   options: {},
   async run(context) {
     const { json, out, signal } = context;
     const images = await userClient(context).images.list({ signal });
     if (json) out(JSON.stringify({ images }));
-    else if (images.length === 0) out('No image was built here. geode image build agent builds one.');
+    else if (images.length === 0) out('No images built here. Build one: geode image build agent');
     else
       for (const line of table(
         images.map(({ image, id, sizeBytes, builtAt, from }) => [

@@ -5,9 +5,9 @@ import { userClient } from '../../user-client.ts';
 
 export const imageRmCommand: CliCommand = {
   name: 'image rm',
-  summary: "remove one of Geode's images that was built here",
+  summary: 'Remove an image that Geode built',
   usage: builtImageNames.join('|'),
-  examples: [['geode image rm full', 'one that was not built is no error']],
+  examples: [['geode image rm full', 'succeeds if there is no such image']],
   options: {},
   async run(context) {
     const { json, out, signal } = context;

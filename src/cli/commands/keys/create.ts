@@ -7,26 +7,26 @@ import { parseValues } from '../../input/values.ts';
 
 export const keysCreateCommand: CliCommand = {
   name: 'keys create',
-  summary: 'make an API key; it is shown once',
+  summary: 'Create an API key; it is shown once',
   usage: '',
   examples: [
-    ['geode keys create --user alice', 'a key that reads and writes the memory of alice'],
-    ['geode keys create --user bot --scope memory:read --label search', 'one that only reads'],
+    ['geode keys create --user alice', "a key that reads and writes alice's memory"],
+    ['geode keys create --user bot --scope memory:read --label search', 'a read-only key'],
   ],
   options: {
     user: {
       type: 'string',
       value: 'USER',
-      description: `whose memory the key opens; ${localUser} by default`,
+      description: `the user that the key acts as (default: ${localUser})`,
     },
     scope: {
       type: 'string',
       value: 'SCOPE',
       multiple: true,
-      description: `what it may do: ${scopes.join(', ')}; memory:read and memory:write by default`,
+      description: `permissions: ${scopes.join(', ')}; default memory:read and memory:write`,
     },
-    label: { type: 'string', description: 'what it is for' },
-    e2b: { type: 'boolean', description: "in the form that E2B's SDKs want" },
+    label: { type: 'string', description: 'a note on its purpose' },
+    e2b: { type: 'boolean', description: "use the key format of E2B's SDKs" },
   },
   async run(context) {
     const { json, out } = context;

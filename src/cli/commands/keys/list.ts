@@ -3,9 +3,9 @@ import { listKeys } from '../../connect/api-keys.ts';
 
 export const keysListCommand: CliCommand = {
   name: 'keys list',
-  summary: 'list the API keys',
+  summary: 'List API keys',
   usage: '',
-  examples: [['geode keys list', 'who has which key']],
+  examples: [['geode keys list', 'with user, scopes and state of each']],
   options: {},
   async run(context) {
     const { json, out } = context;
@@ -18,7 +18,7 @@ export const keysListCommand: CliCommand = {
       const state = revoked ? `revoked ${revoked}` : `created ${created}`;
       out([id, user, scopes.join(','), state, label].join('  ').trimEnd());
     }
-    if (all.length === 0) out('There are no keys. Make one with `geode keys create`.');
+    if (all.length === 0) out('No keys yet. Create one: geode keys create');
     return exitCodes.done;
   },
 };

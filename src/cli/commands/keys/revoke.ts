@@ -4,7 +4,7 @@ import { onePositional } from '../../input/values.ts';
 
 export const keysRevokeCommand: CliCommand = {
   name: 'keys revoke',
-  summary: 'revoke an API key; a running server refuses it at once',
+  summary: 'Revoke an API key',
   usage: 'ID',
   examples: [['geode keys revoke 1f2e3d4c5b6a', 'the id is the middle part of the key']],
   options: {},

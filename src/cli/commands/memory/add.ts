@@ -11,50 +11,54 @@ import { parseValues } from '../../input/values.ts';
 
 export const memoryAddCommand: CliCommand = {
   name: 'memory add',
-  summary: 'store an entry',
+  summary: 'Store an entry',
   usage: '[TEXT …]',
   examples: [
-    ['geode memory add "Deploys run from the release branch" -c project -t deploy', 'store a fact'],
-    ['geode memory add --id notes/deploy --source notes.md < notes.md', 'store what comes in under a name'],
+    ['geode memory add "Deploys run from the release branch" -c project -t deploy', 'stores a fact'],
+    ['geode memory add --id notes/deploy --source notes.md < notes.md', 'stores stdin under a name'],
   ],
   options: {
     ...userOption,
     id: {
       type: 'string',
       value: 'ID',
-      description: 'its name; storing under it again makes the next version',
+      description: 'its name; storing under the same name makes a new version',
     },
     category: {
       type: 'string',
       value: 'NAME',
       short: 'c',
-      description: 'core (default), project, conversation, daily, scratch or your own',
+      description: 'core (default), project, conversation, daily, scratch or your own name',
     },
     tag: { type: 'string', value: 'TAG', short: 't', multiple: true, description: 'a tag; repeatable' },
-    source: { type: 'string', description: 'where it comes from; the command line by default' },
+    source: { type: 'string', description: 'the source (default: command line)' },
     'valid-until': {
       type: 'string',
       value: 'DATE',
-      description: 'a date; from then on the entry is marked as expired',
+      description: 'mark the entry as expired from this date on',
     },
     supersedes: {
       type: 'string',
       value: 'ID',
       multiple: true,
-      description: 'the id of an entry that this one replaces; repeatable',
+      description: 'id of an entry that this one replaces; repeatable',
     },
     thread: {
       type: 'string',
       value: 'NAME',
-      description: 'what it belongs to, such as a chat; entries that follow each other there find each other',
+      description: 'the thread, such as a chat; a search also finds the neighbours in it',
     },
-    order: { type: 'string', value: 'N', description: 'its place in the thread; after the last by default' },
+    order: { type: 'string', value: 'N', description: 'its position in the thread (default: last)' },
     context: {
       type: 'string',
       value: 'TEXT',
-      description: 'text around it, such as the question it answers',
+      description: 'surrounding text, such as the question that it answers',
     },
-    date: { type: 'string', value: 'DATE', description: 'when it happened; found as day, month and year' },
+    date: {
+      type: 'string',
+      value: 'DATE',
+      description: 'when it happened; searchable by day, month and year',
+    },
   },
   async run(context) {
     const { positionals, json, out } = context;

@@ -9,10 +9,10 @@ import { lineOf } from '../../render/kept-lines.ts';
 
 export const memoryExportCommand: CliCommand = {
   name: 'memory export',
-  summary: 'write entries with their history as lines of JSON',
+  summary: 'Export entries and their history as lines of JSON',
   usage: '',
   examples: [
-    ['geode memory export > memory.ndjson', 'everything, to be put back by `memory import`'],
+    ['geode memory export > memory.ndjson', 'everything; `memory import` reads it back'],
     ['geode memory export -c project > project.ndjson', 'one category'],
   ],
   options: filterOptions,

@@ -10,13 +10,13 @@ import { renderEntry, renderVersion } from '../../render/render-entries.ts';
 
 export const memoryGetCommand: CliCommand = {
   name: 'memory get',
-  summary: 'read an entry',
+  summary: 'Show an entry',
   usage: 'ID',
   examples: [
-    ['geode memory get notes/deploy', 'the present version'],
-    ['geode memory get notes/deploy --versions', 'the earlier ones too'],
+    ['geode memory get notes/deploy', 'the current version'],
+    ['geode memory get notes/deploy --versions', 'earlier versions too'],
   ],
-  options: { ...memoryOptions, versions: { type: 'boolean', description: 'show the earlier versions too' } },
+  options: { ...memoryOptions, versions: { type: 'boolean', description: 'show earlier versions too' } },
   async run(context) {
     const { versions, ...place } = parseValues(getValues, context);
     const id = onePositional(context, 'id');

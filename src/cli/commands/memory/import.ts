@@ -11,11 +11,11 @@ import type { Line } from '../../render/kept-lines.ts';
 
 export const memoryImportCommand: CliCommand = {
   name: 'memory import',
-  summary: 'store files and folders, or the lines of an export',
+  summary: 'Import files, folders or an export',
   usage: 'PATH …',
   examples: [
     ['geode memory import docs/ README.md -t docs', 'text, Markdown, code, HTML and PDF'],
-    ['geode memory import memory.ndjson', 'what `memory export` wrote'],
+    ['geode memory import memory.ndjson', 'the output of `memory export`'],
   ],
   options: {
     ...userOption,
@@ -23,7 +23,7 @@ export const memoryImportCommand: CliCommand = {
       type: 'string',
       value: 'NAME',
       short: 'c',
-      description: 'the category of the files; project by default',
+      description: 'category of the files (default: project)',
     },
     tag: {
       type: 'string',
@@ -32,7 +32,7 @@ export const memoryImportCommand: CliCommand = {
       multiple: true,
       description: 'a tag for each file; repeatable',
     },
-    prefix: { type: 'string', description: 'put before each path to make the id' },
+    prefix: { type: 'string', description: 'text before each path in the ids' },
   },
   async run(context) {
     const { json, out, signal } = context;

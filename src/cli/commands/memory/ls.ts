@@ -8,11 +8,11 @@ import { renderPage } from '../../render/render-entries.ts';
 
 export const memoryLsCommand: CliCommand = {
   name: 'memory ls',
-  summary: 'list entries, newest first',
+  summary: 'List entries, newest first',
   usage: '',
   examples: [
     ['geode memory ls -c project', 'one category'],
-    ['geode memory ls -n 100 --offset 100', 'the second hundred'],
+    ['geode memory ls -n 100 --offset 100', 'entries 101 to 200'],
   ],
   options: { ...filterOptions, ...pagingOptions },
   async run(context) {

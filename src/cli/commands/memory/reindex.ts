@@ -4,9 +4,9 @@ import { showProgress } from '../../render/progress.ts';
 
 export const memoryReindexCommand: CliCommand = {
   name: 'memory reindex',
-  summary: 'embed and index everything again',
+  summary: 'Embed and index all entries again',
   usage: '',
-  examples: [['geode memory reindex', 'after a change of the embedding model']],
+  examples: [['geode memory reindex', 'needed after a change of the embedding model']],
   options: {},
   async run(context) {
     const { json, out, signal } = context;

@@ -7,9 +7,9 @@ import { parseValues, somePositionals } from '../../input/values.ts';
 
 export const memoryRmCommand: CliCommand = {
   name: 'memory rm',
-  summary: 'forget entries and their versions',
+  summary: 'Delete entries and their versions',
   usage: 'ID …',
-  examples: [['geode memory rm notes/deploy', 'forget it for good']],
+  examples: [['geode memory rm notes/deploy', 'deletes it permanently']],
   options: memoryOptions,
   async run(context) {
     const { json, out } = context;

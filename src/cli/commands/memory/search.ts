@@ -11,12 +11,12 @@ import { renderAnswer } from '../../render/render-entries.ts';
 
 export const memorySearchCommand: CliCommand = {
   name: 'memory search',
-  summary: 'search memory by meaning and by word',
+  summary: 'Search memory by meaning and by words',
   usage: 'TEXT …',
   examples: [
-    ['geode memory search how do we deploy', 'the ten best, and why they rank so'],
-    ['geode memory search ECONNREFUSED 5432 -c project --json', 'in one category, for a program'],
-    ['geode memory search --tokens 500 how do we deploy', 'one text for the prompt of a model'],
+    ['geode memory search how do we deploy', 'the ten best, with the reason for each rank'],
+    ['geode memory search ECONNREFUSED 5432 -c project --json', 'in one category, as JSON'],
+    ['geode memory search --tokens 500 how do we deploy', "one text for a model's prompt"],
   ],
   options: {
     ...filterOptions,
@@ -24,17 +24,17 @@ export const memorySearchCommand: CliCommand = {
     fusion: {
       type: 'string',
       value: 'NAME',
-      description: 'how the halves are joined: weighted (default) or rrf',
+      description: 'how to combine meaning and words: weighted (default) or rrf',
     },
     dense: {
       type: 'string',
       value: 'SHARE',
-      description: 'the share of meaning in a weighted search, 0 to 1',
+      description: 'weight of meaning in a weighted search, 0 to 1',
     },
     tokens: {
       type: 'string',
       value: 'N',
-      description: 'only a text for the prompt of a model: what was found, quoted, of about N tokens at most',
+      description: "print the results as one text of at most about N tokens, for a model's prompt",
     },
   },
   async run(context) {

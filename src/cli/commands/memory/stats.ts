@@ -6,9 +6,9 @@ import { parseValues } from '../../input/values.ts';
 
 export const memoryStatsCommand: CliCommand = {
   name: 'memory stats',
-  summary: 'count entries, and say how memory is doing',
+  summary: 'Show counts and the state of memory',
   usage: '',
-  examples: [['geode memory stats', 'counts, sizes, the model, and the state of each part']],
+  examples: [['geode memory stats', 'shows counts, sizes, the model and the state of each part']],
   options: userOption,
   async run(context) {
     const { json, out } = context;

@@ -7,16 +7,16 @@ import { forUserOption, userClient } from '../../user-client.ts';
 
 export const runsLsCommand: CliCommand = {
   name: 'runs ls',
-  summary: 'list the runs that are over, newest first',
+  summary: 'List finished runs, newest first',
   usage: '[OPTION …]',
-  examples: [['geode runs ls', 'the last 50, with how each ended']],
+  examples: [['geode runs ls', 'the last 50, with the outcome of each']],
   options: { ...forUserOption },
   async run(context) {
     const { positionals, json, out, signal } = context;
     if (positionals.length > 0) throw wrongUsage(`geode runs ls takes no ${positionals.join(' ')}`);
     const runs = await userClient(context).runs.list({ signal });
     if (json) out(JSON.stringify({ runs }));
-    else if (runs.length === 0) out('Nothing ran yet. geode run FILE begins.');
+    else if (runs.length === 0) out('No runs yet. Start one: geode run FILE');
     else {
       const rows = runs.map(({ id, at, language, outcome, title }) => [
         id,

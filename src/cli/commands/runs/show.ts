@@ -5,9 +5,9 @@ import { forUserOption, userClient } from '../../user-client.ts';
 
 export const runsShowCommand: CliCommand = {
   name: 'runs show',
-  summary: 'show a run that is over: its code, the beginning of its output, how it ended',
+  summary: 'Show a finished run: code, output, exit',
   usage: '[OPTION …] ID',
-  examples: [['geode runs show 3f6c…', 'the id stands in geode runs ls']],
+  examples: [['geode runs show 3f6c…', 'geode runs ls lists the ids']],
   options: { ...forUserOption },
   async run(context) {
     const { positionals, json, out, signal } = context;
@@ -21,7 +21,7 @@ export const runsShowCommand: CliCommand = {
     const lines = (words: string) => words.replace(/\n$/, '').split('\n').map(visible);
     for (const line of lines(run.code)) out(`  | ${line}`);
     for (const { text } of run.output) for (const line of lines(text)) out(line);
-    if (run.droppedBytes > 0) out(`… and ${run.droppedBytes} bytes of output that were not kept`);
+    if (run.droppedBytes > 0) out(`… ${run.droppedBytes} more bytes of output were not kept`);
     if (run.artifacts.length > 0) out(`Files: ${run.artifacts.map(visible).join(', ')}`);
     if (run.denied.length > 0) out(`Refused: ${run.denied.map(visible).join(', ')}`);
     const how = run.signal ?? run.exitCode;

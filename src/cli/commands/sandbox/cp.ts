@@ -8,25 +8,21 @@ import { printableLine } from '../../render/printable.ts';
 
 export const sandboxCpCommand: CliCommand = {
   name: 'sandbox cp',
-  summary: 'copy a file or a folder into a sandbox, or out of it',
+  summary: 'Copy files into or out of a sandbox',
   usage: '[OPTION …] SOURCE TARGET',
   examples: [
-    ['geode sandbox cp src demo:app', 'a folder; into app, if there is a folder app already, else as app'],
-    ['geode sandbox cp alice/demo:out/report.pdf .', 'a path in a sandbox starts at its workspace'],
+    ['geode sandbox cp src demo:app', 'copies a folder into app if that exists, else as app'],
+    ['geode sandbox cp alice/demo:out/report.pdf .', 'sandbox paths start at the workspace'],
     ['geode sandbox cp demo:data.csv - | head', '- is stdout or stdin'],
-    [
-      'geode sandbox cp --max 50g demo:/ root',
-      'all files of the sandbox, up to that size; holes take no room',
-    ],
-    ['geode sandbox cp ./a:b demo:', 'a local path with a colon begins with . or /'],
+    ['geode sandbox cp --max 50g demo:/ root', 'copies all files of the sandbox, at most this size'],
+    ['geode sandbox cp ./a:b demo:', 'start a local path that has a colon with . or /'],
   ],
   options: {
     ...hostingOptions,
     max: {
       type: 'string',
       value: 'SIZE',
-      description:
-        "most that a copy out may take of this machine's disk; default: the disk limit of the sandbox",
+      description: 'maximum bytes that a copy out may write here (default: the disk limit of the sandbox)',
     },
   },
   async run(context) {
@@ -35,7 +31,7 @@ export const sandboxCpCommand: CliCommand = {
     if (from === undefined || to === undefined || more.length > 0)
       throw wrongUsage('Give one SOURCE and one TARGET');
     if ((from.word === undefined) === (to.word === undefined))
-      throw wrongUsage('One side is [USER/]CHAT:PATH, and the other a path here');
+      throw wrongUsage('Give [USER/]CHAT:PATH as SOURCE or TARGET, and a local path as the other');
     const isOut = from.word !== undefined;
     const max = text(values, 'max');
     const asked = max === undefined ? undefined : sizeFrom(max, '--max');

@@ -17,7 +17,7 @@ export const creationOptions = {
   image: {
     type: 'string',
     value: 'IMAGE',
-    description: 'image to make it from, where the runtime has images',
+    description: 'image to create it from, where the runtime supports images',
   },
   cpus: { type: 'string', value: 'N', description: 'CPU limit: 0.5, 2, or none' },
   network: { type: 'string', value: 'NAME', description: `one of ${networks.join(', ')} (default none)` },
@@ -26,14 +26,14 @@ export const creationOptions = {
 
 export const sandboxCreateCommand: CliCommand = {
   name: 'sandbox create',
-  summary: 'make a sandbox that stays, one for each user and chat',
+  summary: 'Create a sandbox that stays',
   usage: '[OPTION …] [USER/]CHAT',
   examples: [
-    ['geode sandbox create demo', 'yours, in the strongest runtime that works here'],
-    ['geode sandbox create --allow npm,pypi demo', 'it may reach these registries and nothing else'],
+    ['geode sandbox create demo', 'uses the strongest runtime that works here'],
+    ['geode sandbox create --allow npm,pypi demo', 'allows only these registries'],
     [
       'geode sandbox create --runtime docker --image python:3.12-slim --memory 1g alice/demo',
-      'for the user alice; what is there already is left as it is, if it agrees',
+      'for the user alice; an existing sandbox with the same settings is kept',
     ],
   ],
   options: { ...hostingOptions, ...creationOptions },

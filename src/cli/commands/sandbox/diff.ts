@@ -18,16 +18,19 @@ const colours = {
 
 export const sandboxDiffCommand: CliCommand = {
   name: 'sandbox diff',
-  summary: 'show what changed in the files of a sandbox since a snapshot',
+  summary: 'Show which files changed since a snapshot',
   usage: '[OPTION …] [USER/]CHAT [FROM [TO]]',
   examples: [
-    ['geode sandbox diff demo', 'since the newest snapshot: A added, D removed, M modified, m mode, T type'],
-    ['geode sandbox diff --text demo before', 'line by line; undo is the last undo point'],
-    ['geode sandbox diff demo before after', 'between two snapshots'],
+    [
+      'geode sandbox diff demo',
+      'compares with the newest snapshot: A added, D removed, M modified, m mode, T type',
+    ],
+    ['geode sandbox diff --text demo before', 'shows changed lines; the name undo means the last undo point'],
+    ['geode sandbox diff demo before after', 'compares two snapshots'],
   ],
   options: {
     ...hostingOptions,
-    text: { type: 'boolean', short: 't', description: 'show the lines that changed' },
+    text: { type: 'boolean', short: 't', description: 'show changed lines' },
   },
   async run(context) {
     const { positionals, values, json, out, signal } = context;

@@ -13,45 +13,46 @@ const { env } = sandboxOptions;
 
 export const sandboxExecCommand: CliCommand = {
   name: 'sandbox exec',
-  summary: 'run a command in a sandbox that stays',
+  summary: 'Run a command in a sandbox',
   usage: '[OPTION …] [USER/]CHAT -- COMMAND [ARGUMENT …]',
   examples: [
-    ['geode sandbox exec demo -- ls -l', 'stdin, output and exit code pass through; Ctrl-C ends it'],
+    ['geode sandbox exec demo -- ls -l', 'passes stdin, output and exit code through; Ctrl-C stops it'],
     [
       'geode sandbox exec --background demo -- python3 -m http.server',
-      'prints its id and goes on; see geode sandbox logs and ps',
+      'prints its id and returns; see geode sandbox logs and ps',
     ],
-    ['geode sandbox exec --pty demo -- top', 'in a terminal; Ctrl-P Ctrl-Q leaves it running'],
+    ['geode sandbox exec --pty demo -- top', 'runs in a terminal; Ctrl-P Ctrl-Q detaches'],
   ],
   options: {
     ...hostingOptions,
     background: {
       type: 'boolean',
       short: 'b',
-      description: 'print the id of the process and leave it running',
+      description: 'run in the background and print the process id',
     },
-    pty: { type: 'boolean', short: 't', description: 'give it a terminal' },
+    pty: { type: 'boolean', short: 't', description: 'run in a terminal' },
     interactive: {
       type: 'boolean',
       short: 'i',
-      description: 'pass on what is typed here too; a pipe always is',
+      description: 'pass the keyboard to the command (a pipe is always passed)',
     },
     undoable: {
       type: 'boolean',
-      description: 'keep its files as they are now, for geode sandbox undo',
+      description: 'save the files first, for geode sandbox undo',
     },
     env,
-    cwd: { type: 'string', value: 'FOLDER', description: 'where it starts; default: the workspace' },
+    cwd: { type: 'string', value: 'FOLDER', description: 'working directory (default: the workspace)' },
     timeout: {
       type: 'string',
       value: 'SECONDS',
-      description: 'kill it after that long (default 60; never with --background or --pty; 0: never)',
+      description:
+        'kill the command after this time (default 60; with --background or --pty never; 0: never)',
     },
   },
   async run(context) {
     const [word, program, ...rest] = context.positionals;
     if (word === undefined || program === undefined)
-      throw wrongUsage('Give one [USER/]CHAT, and the command after --');
+      throw wrongUsage('Name one sandbox, and give the command after --');
     const command = commandFrom([program, ...rest], context);
     return orNotRun(context, async () => {
       await using host = await connectHost(context);
@@ -120,7 +121,7 @@ async function runInTerminal(
   const left = await joinTerminal(await sandbox.join(id, { opening: context.signal }), context);
   if (left.type === 'interrupted') return interruptedCode(left.reason);
   if (left.type === 'detached') {
-    context.err(`detached from ${id}, which goes on`);
+    context.err(`detached from ${id}; it keeps running`);
     return exitCodes.done;
   }
   explainExit(left.exit, context);

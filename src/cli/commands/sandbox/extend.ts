@@ -6,11 +6,11 @@ import { parseSpan, spanText } from '../../render/ages.ts';
 
 export const sandboxExtendCommand: CliCommand = {
   name: 'sandbox extend',
-  summary: 'keep an idle sandbox from being stopped for some time from now',
+  summary: 'Keep an idle sandbox running for some time',
   usage: '[OPTION …] [USER/]CHAT TIME',
   examples: [
     ['geode sandbox extend demo 2h', 'TIME is 90s, 30m, 2h, 1d or a number of seconds'],
-    ['geode sandbox extend alice/demo 1d --json', 'a shorter time than it has already changes nothing'],
+    ['geode sandbox extend alice/demo 1d --json', 'never shortens the time that it already has'],
   ],
   options: hostingOptions,
   async run(context) {
@@ -22,7 +22,7 @@ export const sandboxExtendCommand: CliCommand = {
     await using host = await connectHost(context);
     const status = await (await host.chat(word)).ask((own, chat) => own.extend(chat, ms));
     if (json) out(JSON.stringify(status));
-    else out(`${shownName(status)}: kept for ${spanText(status.keptUntil - Date.now())} more`);
+    else out(`${shownName(status)}: kept running for ${spanText(status.keptUntil - Date.now())} more`);
     return exitCodes.done;
   },
 };

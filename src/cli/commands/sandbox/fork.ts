@@ -5,15 +5,15 @@ import { showStatus } from '../../render/show-status.ts';
 
 export const sandboxForkCommand: CliCommand = {
   name: 'sandbox fork',
-  summary: 'make another sandbox of the same user with a copy of the files',
+  summary: 'Copy a sandbox with its files',
   usage: '[OPTION …] [USER/]CHAT NEW-CHAT',
   examples: [
-    ['geode sandbox fork demo try', 'from the files as they are now; what runs in demo goes on'],
-    ['geode sandbox fork --snapshot before demo try', 'from a snapshot'],
+    ['geode sandbox fork demo try', 'copies the current files; demo keeps running'],
+    ['geode sandbox fork --snapshot before demo try', 'copies the files of a snapshot'],
   ],
   options: {
     ...hostingOptions,
-    snapshot: { type: 'string', value: 'NAME', description: 'the files of this snapshot' },
+    snapshot: { type: 'string', value: 'NAME', description: 'copy the files of this snapshot' },
   },
   async run(context) {
     const [word, to, ...more] = context.positionals;

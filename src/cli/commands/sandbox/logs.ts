@@ -16,30 +16,34 @@ import { untilInterrupt } from '../../until-interrupt.ts';
 
 export const sandboxLogsCommand: CliCommand = {
   name: 'sandbox logs',
-  summary: 'read what the processes of a sandbox wrote, running or ended',
+  summary: "Show the output of a sandbox's commands",
   usage: '[OPTION …] [USER/]CHAT [PROCESS]',
   examples: [
-    ['geode sandbox logs demo', 'lists the journals, the newest first'],
-    ['geode sandbox logs demo 0mRVS7Gs_d04 -f --tail 20', 'its last lines, and what comes'],
+    ['geode sandbox logs demo', 'lists commands that left output, newest first'],
+    ['geode sandbox logs demo 0mRVS7Gs_d04 -f --tail 20', 'shows the last lines and follows'],
     [
       'geode sandbox logs demo 0mRVS7Gs_d04 --grep Error --since 10m',
-      'lines with a word, of the last ten minutes',
+      'shows lines with this word from the last ten minutes',
     ],
-    ['geode sandbox logs demo 0mRVS7Gs_d04 --from 4096', 'from a byte of the journal on'],
+    ['geode sandbox logs demo 0mRVS7Gs_d04 --from 4096', 'starts at this byte of the journal'],
   ],
   options: {
     ...chatOptions,
     follow: {
       type: 'boolean',
       short: 'f',
-      description: 'go on with what is written, until the process ends',
+      description: 'follow the output until the process ends',
     },
-    tail: { type: 'string', short: 'n', value: 'N', description: 'only the last N lines' },
-    from: { type: 'string', value: 'OFFSET', description: 'from this byte on' },
-    since: { type: 'string', value: 'TIME', description: 'of the last 90s, 30m, 2h, 1d, or since a date' },
-    grep: { type: 'string', short: 'g', value: 'TEXT', description: 'only lines that hold it' },
+    tail: { type: 'string', short: 'n', value: 'N', description: 'show only the last N lines' },
+    from: { type: 'string', value: 'OFFSET', description: 'start at this byte' },
+    since: {
+      type: 'string',
+      value: 'TIME',
+      description: 'show only the last 90s, 30m, 2h, 1d, or since a date',
+    },
+    grep: { type: 'string', short: 'g', value: 'TEXT', description: 'show only lines that contain TEXT' },
     regex: { type: 'boolean', description: 'TEXT is a regular expression' },
-    raw: { type: 'boolean', description: 'as it was written: what looks like a secret is shown too' },
+    raw: { type: 'boolean', description: 'show the output unchanged, secrets included' },
   },
   async run(context) {
     const { positionals, signal } = context;
@@ -112,7 +116,7 @@ function timeFrom(text: string): number {
 async function list(reading: JournalReader, title: string, { json, out }: CliContext): Promise<void> {
   const journals = await reading.list();
   if (json) out(JSON.stringify({ journals }));
-  else if (journals.length === 0) out(`Nothing was run in ${title}.`);
+  else if (journals.length === 0) out(`No commands have run in ${title}.`);
   else for (const line of table([header, ...journals.map(rowOf)])) out(line);
 }
 
@@ -122,7 +126,7 @@ function rowOf({ processId, facts, exit, bytes, changedAt }: JournalSummary): re
   return [
     processId,
     facts === undefined ? '?' : agoText(facts.startedAt),
-    exit === undefined ? 'not ended' : (exit.signal ?? `exit ${exit.exitCode}`),
+    exit === undefined ? 'running' : (exit.signal ?? `exit ${exit.exitCode}`),
     sizeText(bytes),
     agoText(changedAt),
     printableLine(facts?.argv.join(' ') ?? '?'),

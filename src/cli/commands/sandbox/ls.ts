@@ -5,14 +5,14 @@ import { statusTable } from '../../render/show-status.ts';
 
 export const sandboxLsCommand: CliCommand = {
   name: 'sandbox ls',
-  summary: 'list the sandboxes that stay, with their states and isolation grades',
+  summary: 'List sandboxes with state and isolation',
   usage: '[OPTION …]',
   examples: [
-    ['geode sandbox ls', 'of all users; also while another command works in one'],
-    ['geode sandbox ls --user alice --json', 'of one user, for programs'],
+    ['geode sandbox ls', 'sandboxes of all users'],
+    ['geode sandbox ls --user alice --json', 'sandboxes of one user, as JSON'],
   ],
   options: {
-    user: { type: 'string', short: 'u', value: 'USER', description: 'only of this user' },
+    user: { type: 'string', short: 'u', value: 'USER', description: 'list only sandboxes of this user' },
   },
   async run(context) {
     const { values, positionals, json, out } = context;
@@ -21,7 +21,7 @@ export const sandboxLsCommand: CliCommand = {
     const all = await sandboxStates(context);
     const sandboxes = all.filter(({ user }) => wanted === undefined || user === wanted);
     if (json) out(JSON.stringify({ sandboxes }));
-    else if (sandboxes.length === 0) out('No sandboxes. geode sandbox create CHAT makes one.');
+    else if (sandboxes.length === 0) out('No sandboxes. Create one: geode sandbox create NAME');
     else for (const line of statusTable(sandboxes)) out(line);
     return exitCodes.done;
   },

@@ -8,20 +8,23 @@ import { wrongUsage } from '../../input/values.ts';
 
 export const sandboxOpenCommand: CliCommand = {
   name: 'sandbox open',
-  summary: 'show a server in a sandbox on this machine, under a URL with a token',
+  summary: 'Open a port of a sandbox at a local URL',
   usage: '[OPTION …] [USER/]CHAT PORT',
   examples: [
-    ['geode sandbox open demo 8000', 'prints the URL, which leads there until the sandbox stops'],
-    ['geode sandbox open --path demo 8000', 'by a path; its pages have no origin and no cookies'],
-    ['geode sandbox open --browser demo 8000', 'and opens it in your browser'],
+    ['geode sandbox open demo 8000', 'prints a URL that works until the sandbox stops'],
+    [
+      'geode sandbox open --path demo 8000',
+      'uses a path instead of a host name; pages get no origin or cookies',
+    ],
+    ['geode sandbox open --browser demo 8000', 'also opens the URL in your browser'],
   ],
   options: {
     ...chatOptions,
     path: {
       type: 'boolean',
-      description: 'without a name of its own, for browsers that know none below localhost, and tunnels',
+      description: 'use a path instead of a name below localhost (for tunnels and some browsers)',
     },
-    browser: { type: 'boolean', short: 'b', description: 'open it in the browser of this machine' },
+    browser: { type: 'boolean', short: 'b', description: "open the URL in this machine's browser" },
   },
   async run(context) {
     const { positionals, values, json, out, signal } = context;

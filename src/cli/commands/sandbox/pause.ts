@@ -3,9 +3,9 @@ import { hostingOptions, toEach } from '../../hosting.ts';
 
 export const sandboxPauseCommand: CliCommand = {
   name: 'sandbox pause',
-  summary: 'stop the time of everything in sandboxes, where the runtime can',
+  summary: 'Pause sandboxes',
   usage: '[OPTION …] [USER/]CHAT …',
-  examples: [['geode sandbox pause demo', 'it uses no CPU; its memory and its processes stay as they are']],
+  examples: [['geode sandbox pause demo', 'freezes its processes; they keep their memory and use no CPU']],
   options: hostingOptions,
   run: (context) => toEach(context, (own, chat) => own.pause(chat, { signal: context.signal })),
 };

@@ -9,11 +9,11 @@ import { table } from '../../render/table.ts';
 
 export const sandboxPsCommand: CliCommand = {
   name: 'sandbox ps',
-  summary: 'list what runs in a sandbox, with every child, and those that were disowned',
+  summary: 'List the processes of a sandbox',
   usage: '[OPTION …] [USER/]CHAT',
   examples: [
-    ['geode sandbox ps demo', 'the ids are what geode sandbox logs takes'],
-    ['geode sandbox ps --json alice/demo', 'for programs'],
+    ['geode sandbox ps demo', 'lists the ids for geode sandbox logs'],
+    ['geode sandbox ps --json alice/demo', 'as JSON'],
   ],
   options: hostingOptions,
   async run(context) {
@@ -26,7 +26,7 @@ export const sandboxPsCommand: CliCommand = {
     const isRunning = state !== 'stopped' && state !== 'paused';
     const list = isRunning ? await chat.within((sandbox) => sandbox.processes({ signal })) : nothing;
     if (json) out(JSON.stringify(list));
-    else if (!isRunning) out(`${shownName(chat.name)} is ${state}; nothing runs in it.`);
+    else if (!isRunning) out(`${shownName(chat.name)} is ${state}; it has no processes.`);
     else for (const line of tree(list)) out(line);
     return exitCodes.done;
   },

@@ -5,9 +5,9 @@ import { showStatus } from '../../render/show-status.ts';
 
 export const sandboxRenameCommand: CliCommand = {
   name: 'sandbox rename',
-  summary: 'give a sandbox to another chat of the same user',
+  summary: 'Rename a sandbox',
   usage: '[OPTION …] [USER/]CHAT NEW-CHAT',
-  examples: [['geode sandbox rename alice/demo final', 'it is alice/final then; what runs in it goes on']],
+  examples: [['geode sandbox rename alice/demo final', 'becomes alice/final; its processes keep running']],
   options: hostingOptions,
   async run(context) {
     const [word, to, ...more] = context.positionals;

@@ -6,9 +6,9 @@ import { restoredText } from '../../snapshots.ts';
 
 export const sandboxRestoreCommand: CliCommand = {
   name: 'sandbox restore',
-  summary: 'make the files of a sandbox what they were in a snapshot',
+  summary: 'Restore files from a snapshot',
   usage: '[OPTION …] [USER/]CHAT NAME',
-  examples: [['geode sandbox restore demo before', 'what came since is removed; what runs goes on']],
+  examples: [['geode sandbox restore demo before', 'removes newer files; processes keep running']],
   options: hostingOptions,
   async run(context) {
     const { positionals, json, out, signal } = context;

@@ -4,6 +4,6 @@ import { sandboxStartCommand } from './start.ts';
 export const sandboxResumeCommand: CliCommand = {
   ...sandboxStartCommand,
   name: 'sandbox resume',
-  summary: 'let paused sandboxes go on where they were',
-  examples: [['geode sandbox resume demo', 'any command that works in it does the same']],
+  summary: 'Resume paused sandboxes',
+  examples: [['geode sandbox resume demo', 'any command that uses the sandbox resumes it too']],
 };

@@ -5,9 +5,9 @@ import { somePositionals } from '../../input/values.ts';
 
 export const sandboxRmCommand: CliCommand = {
   name: 'sandbox rm',
-  summary: 'remove sandboxes for good, with their files and journals',
+  summary: 'Remove sandboxes with their files and journals',
   usage: '[OPTION …] [USER/]CHAT …',
-  examples: [['geode sandbox rm demo', 'running or not; nothing is left of it']],
+  examples: [['geode sandbox rm demo', 'removes it even if it is running']],
   options: hostingOptions,
   async run(context) {
     const { json, out, signal } = context;

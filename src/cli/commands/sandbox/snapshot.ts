@@ -9,12 +9,12 @@ import { table } from '../../render/table.ts';
 
 export const sandboxSnapshotCommand: CliCommand = {
   name: 'sandbox snapshot',
-  summary: 'keep the files of a sandbox as they are now, or list what is kept',
+  summary: 'Save the files of a sandbox, or list its snapshots',
   usage: '[OPTION …] [USER/]CHAT [NAME]',
   examples: [
-    ['geode sandbox snapshot demo before', 'without a name it gets a number'],
-    ['geode sandbox snapshot --list demo', 'what is kept; see restore, diff and fork'],
-    ['geode sandbox snapshot --rm before demo', 'frees what only it kept'],
+    ['geode sandbox snapshot demo before', 'without a name, Geode gives it a number'],
+    ['geode sandbox snapshot --list demo', 'lists snapshots; see restore, diff and fork'],
+    ['geode sandbox snapshot --rm before demo', 'removes one and frees its disk space'],
   ],
   options: {
     ...hostingOptions,
@@ -37,7 +37,7 @@ export const sandboxSnapshotCommand: CliCommand = {
       out(
         json
           ? JSON.stringify({ name: unwanted, removed })
-          : `${unwanted}: ${removed ? 'removed' : 'was not there'}`,
+          : `${unwanted}: ${removed ? 'removed' : 'there is no such snapshot'}`,
       );
     } else {
       const named = name === undefined ? {} : { name };

@@ -3,9 +3,9 @@ import { hostingOptions, toEach } from '../../hosting.ts';
 
 export const sandboxStartCommand: CliCommand = {
   name: 'sandbox start',
-  summary: 'start sandboxes that were stopped, with their files',
+  summary: 'Start stopped sandboxes',
   usage: '[OPTION …] [USER/]CHAT …',
-  examples: [['geode sandbox start demo', 'one that runs already is left as it is']],
+  examples: [['geode sandbox start demo', 'does nothing if it is already running']],
   options: hostingOptions,
   run: (context) => toEach(context, (own, chat) => own.start(chat, { signal: context.signal })),
 };

@@ -10,17 +10,17 @@ import { untilInterrupt } from '../../until-interrupt.ts';
 
 export const sandboxStatsCommand: CliCommand = {
   name: 'sandbox stats',
-  summary: 'show what sandboxes use of CPU, memory, processes and disk',
+  summary: 'Show CPU, memory, process and disk use of sandboxes',
   usage: '[OPTION …] [[USER/]CHAT …]',
   examples: [
-    ['geode sandbox stats', 'all that run'],
-    ['geode sandbox stats --watch demo', 'again and again, until Ctrl-C'],
-    ['geode sandbox stats --json --watch demo', 'one line of JSON for each look'],
+    ['geode sandbox stats', 'all running sandboxes'],
+    ['geode sandbox stats --watch demo', 'repeats until Ctrl-C'],
+    ['geode sandbox stats --json --watch demo', 'one line of JSON for each measurement'],
   ],
   options: {
     ...hostingOptions,
-    watch: { type: 'boolean', short: 'w', description: 'go on until Ctrl-C' },
-    every: { type: 'string', value: 'SECONDS', description: 'between two looks (default 1)' },
+    watch: { type: 'boolean', short: 'w', description: 'repeat until Ctrl-C' },
+    every: { type: 'string', value: 'SECONDS', description: 'time between two measurements (default 1)' },
   },
   async run(context) {
     const everyMs = periodFrom(context);
@@ -90,7 +90,7 @@ function show(seen: readonly Seen[], { json, values, out, streams }: CliContext)
     return;
   }
   if (values.watch === true && streams.stdout.isTTY) streams.stdout.write('\x1b[H\x1b[2J');
-  if (seen.length === 0) out('Nothing runs.');
+  if (seen.length === 0) out('No sandbox is running.');
   else for (const line of table([header, ...seen.map(rowOf)])) out(line);
 }
 

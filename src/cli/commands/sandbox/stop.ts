@@ -3,9 +3,9 @@ import { hostingOptions, toEach } from '../../hosting.ts';
 
 export const sandboxStopCommand: CliCommand = {
   name: 'sandbox stop',
-  summary: 'end what runs in sandboxes and keep their files',
+  summary: 'Stop sandboxes and keep their files',
   usage: '[OPTION …] [USER/]CHAT …',
-  examples: [['geode sandbox stop demo alice/demo', 'processes are asked to end first, then made to']],
+  examples: [['geode sandbox stop demo alice/demo', 'asks processes to exit, then kills them']],
   options: hostingOptions,
   run: (context) => toEach(context, (own, chat) => own.stop(chat, { signal: context.signal })),
 };

@@ -6,11 +6,11 @@ import { restoredText } from '../../snapshots.ts';
 
 export const sandboxUndoCommand: CliCommand = {
   name: 'sandbox undo',
-  summary: 'take back what the last undoable command did to the files',
+  summary: 'Undo the file changes of the last undoable command',
   usage: '[OPTION …] [USER/]CHAT',
   examples: [
-    ["geode sandbox exec --undoable demo -- sh -c 'rm -r src'", 'a command that can be undone'],
-    ['geode sandbox undo demo', 'again goes one further back'],
+    ["geode sandbox exec --undoable demo -- sh -c 'rm -r src'", 'runs a command that can be undone'],
+    ['geode sandbox undo demo', 'undoes it; repeat to go further back'],
   ],
   options: hostingOptions,
   async run(context) {

@@ -5,11 +5,11 @@ import { forUserOption, userClient } from '../../user-client.ts';
 
 export const scheduleLsCommand: CliCommand = {
   name: 'schedule ls',
-  summary: 'list what is said in chats at set times, the next one first',
+  summary: 'List scheduled messages',
   usage: '[CHAT] [OPTION …]',
   examples: [
-    ['geode schedule ls', 'of every chat'],
-    ['geode schedule ls plans', 'of one'],
+    ['geode schedule ls', 'schedules of every chat'],
+    ['geode schedule ls plans', 'schedules of one chat'],
   ],
   options: { ...forUserOption },
   async run(context) {
@@ -20,7 +20,7 @@ export const scheduleLsCommand: CliCommand = {
       ...(chat !== undefined && { chat }),
     });
     if (json) out(JSON.stringify({ schedules }));
-    else if (schedules.length === 0) out('No schedules yet. geode schedule add makes one.');
+    else if (schedules.length === 0) out('No schedules yet. Add one: geode schedule add CHAT WHEN TEXT');
     else {
       const rows = schedules.map(({ id, chat: where, when, next, text }) => [
         id,

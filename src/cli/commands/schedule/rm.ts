@@ -5,9 +5,9 @@ import { forUserOption, userClient } from '../../user-client.ts';
 
 export const scheduleRmCommand: CliCommand = {
   name: 'schedule rm',
-  summary: 'end a schedule',
+  summary: 'Remove a schedule',
   usage: 'ID [OPTION …]',
-  examples: [['geode schedule rm 4f2k', 'nothing is said by it any more']],
+  examples: [['geode schedule rm 4f2k', 'stops its messages']],
   options: { ...forUserOption },
   async run(context) {
     const { positionals, json, out, signal } = context;
@@ -16,7 +16,7 @@ export const scheduleRmCommand: CliCommand = {
     const removed = await userClient(context).chats.unschedule(id, { signal });
     if (!removed) throw new GeodeError('schedule_not_found', `There is no schedule ${id}.`);
     if (json) out(JSON.stringify({ removed }));
-    else out(`Schedule ${id} is ended.`);
+    else out(`Removed schedule ${id}.`);
     return exitCodes.done;
   },
 };

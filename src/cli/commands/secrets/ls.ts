@@ -6,7 +6,7 @@ import { userFrom, userOption } from './set.ts';
 
 export const secretsLsCommand: CliCommand = {
   name: 'secrets ls',
-  summary: 'list the names of your secrets, never their values',
+  summary: 'List the names of your secrets',
   usage: '[OPTION …]',
   examples: [['geode secrets ls', 'with the time of their last change']],
   options: userOption,
@@ -15,7 +15,7 @@ export const secretsLsCommand: CliCommand = {
     await using host = await connectHost(context);
     const secrets = await host.client.as(userFrom(context)).secrets.list({ signal });
     if (json) out(JSON.stringify({ secrets }));
-    else if (secrets.length === 0) out('No secrets. geode secrets set NAME < FILE stores one.');
+    else if (secrets.length === 0) out('No secrets. Store one: geode secrets set NAME < FILE');
     else
       for (const line of table(secrets.map(({ name, changedAt }) => [name, agoText(changedAt)]))) out(line);
     return exitCodes.done;

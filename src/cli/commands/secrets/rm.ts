@@ -6,9 +6,9 @@ import { userFrom, userOption } from './set.ts';
 
 export const secretsRmCommand: CliCommand = {
   name: 'secrets rm',
-  summary: 'remove a secret; bindings that need it refuse from then on',
+  summary: 'Remove a secret',
   usage: '[OPTION …] NAME',
-  examples: [['geode secrets rm openai', 'calls that are under way finish']],
+  examples: [['geode secrets rm openai', 'calls in progress finish; later ones are refused']],
   options: userOption,
   async run(context) {
     const name = onePositional(context, 'NAME');

@@ -3,15 +3,15 @@ import { connectHost } from '../../hosting.ts';
 
 export const secretsRotateCommand: CliCommand = {
   name: 'secrets rotate',
-  summary: 'seal all secrets with a new key',
+  summary: 'Encrypt all secrets with a new key',
   usage: '',
-  examples: [['geode secrets rotate', 'the old key opens nothing any more; the secrets stay what they are']],
+  examples: [['geode secrets rotate', 'the secrets do not change; the old key no longer decrypts them']],
   options: {},
   async run(context) {
     const { json, out, signal } = context;
     await using host = await connectHost(context);
     const count = await host.client.secrets.rotate({ signal });
-    out(json ? JSON.stringify({ resealed: count }) : `${count} sealed with a new key`);
+    out(json ? JSON.stringify({ resealed: count }) : `Encrypted ${count} secrets with a new key`);
     return exitCodes.done;
   },
 };

@@ -6,7 +6,7 @@ import { onePositional, wrongUsage } from '../../input/values.ts';
 import { channelForms, secretName } from '../../onboard/channel-fields.ts';
 
 export const userOption = {
-  user: { type: 'string', short: 'u', value: 'USER', description: 'whose secret (default: yours)' },
+  user: { type: 'string', short: 'u', value: 'USER', description: 'the owner of the secret (default: you)' },
 } as const;
 
 /** Whose secrets and costs a command is about. */
@@ -16,24 +16,24 @@ export function userFrom({ values }: Pick<CliContext, 'values'>): string {
 
 export const secretsSetCommand: CliCommand = {
   name: 'secrets set',
-  summary: 'store a credential for a binding; it never enters a sandbox and is never shown again',
+  summary: 'Store a credential that never enters a sandbox',
   usage: '[OPTION …] NAME',
   examples: [
-    ['geode secrets set anthropic < key.txt', 'from stdin, so that it stands on no command line'],
-    ['geode secrets set openai --from OPENAI_API_KEY', 'from a variable that is set here'],
+    ['geode secrets set anthropic < key.txt', 'reads stdin, so that no command line shows the secret'],
+    ['geode secrets set openai --from OPENAI_API_KEY', 'reads an environment variable'],
   ],
   options: {
     ...userOption,
-    from: { type: 'string', value: 'VARIABLE', description: 'take it from this variable instead of stdin' },
+    from: { type: 'string', value: 'VARIABLE', description: 'read it from this variable instead of stdin' },
   },
   async run(context) {
     const name = onePositional(context, 'NAME');
     const variable = text(context.values, 'from');
     if (variable === undefined && context.streams.stdin.isTTY)
-      throw wrongUsage(`Give the secret through stdin (geode secrets set ${name} < FILE) or --from VARIABLE`);
+      throw wrongUsage(`Give the secret on stdin (geode secrets set ${name} < FILE) or with --from VARIABLE`);
     const given =
       variable === undefined ? await readAll(context.streams.stdin) : context.host.variable(variable);
-    if (given === undefined) throw wrongUsage(`--from ${variable}: this variable is not set here`);
+    if (given === undefined) throw wrongUsage(`--from ${variable}: this variable is not set`);
     const user = userFrom(context);
     await using host = await connectHost(context);
     await host.client.as(user).secrets.set(name, given.trim(), { signal: context.signal });

@@ -6,9 +6,9 @@ import { table } from '../../render/table.ts';
 
 export const solveLsCommand: CliCommand = {
   name: 'solve ls',
-  summary: 'list the problems that were solved or tried, newest first',
+  summary: 'List solves, newest first',
   usage: '[OPTION …]',
-  examples: [['geode solve ls', 'with how each ended']],
+  examples: [['geode solve ls', 'with the outcome of each']],
   options: {},
   async run(context) {
     const { positionals, json, out } = context;
@@ -16,7 +16,7 @@ export const solveLsCommand: CliCommand = {
     await using host = await connectHost(context);
     const solves = await host.client.solves.list({ signal: context.signal });
     if (json) out(JSON.stringify({ solves }));
-    else if (solves.length === 0) out('Nothing was solved yet. geode solve PROBLEM begins.');
+    else if (solves.length === 0) out('No solves yet. Start one: geode solve PROBLEM');
     else {
       const rows = solves.map(({ id, createdAt, state, result, problem }) => [
         id,

@@ -5,10 +5,10 @@ import { showSolve } from '../../render/show-solve.ts';
 
 export const solveResumeCommand: CliCommand = {
   name: 'solve resume',
-  summary: 'go on with a solve that was interrupted; nothing is paid for twice',
+  summary: 'Resume an interrupted solve',
   usage: '[OPTION …] ID',
-  examples: [['geode solve resume 3f6c…', 'the id stands in geode solve ls']],
-  options: { quiet: { type: 'boolean', short: 'q', description: 'only the solution, on stdout' } },
+  examples: [['geode solve resume 3f6c…', 'geode solve ls lists the ids; nothing is paid for twice']],
+  options: { quiet: { type: 'boolean', short: 'q', description: 'print only the solution' } },
   async run(context) {
     const [id, ...more] = context.positionals;
     if (id === undefined || more.length > 0) throw wrongUsage('geode solve resume takes one id');

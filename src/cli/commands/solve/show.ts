@@ -6,9 +6,9 @@ import { visible } from '../../render/printable.ts';
 
 export const solveShowCommand: CliCommand = {
   name: 'solve show',
-  summary: 'show the attempts of a solve: code, output, verdict, reflection, cost',
+  summary: 'Show the attempts of a solve',
   usage: '[OPTION …] ID',
-  examples: [['geode solve show 3f6c…', 'the id stands in geode solve ls']],
+  examples: [['geode solve show 3f6c…', 'geode solve ls lists the ids']],
   options: {},
   async run(context) {
     const { positionals, json, out } = context;

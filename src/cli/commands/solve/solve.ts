@@ -12,32 +12,37 @@ import { showSolve } from '../../render/show-solve.ts';
 
 export const solveCommand: CliCommand = {
   name: 'solve',
-  summary: 'solve a problem: a model writes code, a sandbox runs it, failures are learned from',
+  summary: 'Solve a problem by writing and running code',
   usage: '[OPTION …] PROBLEM …',
   examples: [
-    ['geode solve --language python --tests test.py write a function that …', 'the tests decide'],
-    ['geode solve --expect output.txt print the first ten primes', 'what it prints decides'],
-    ['geode solve --allow pypi plot …', 'packages may be installed; the program still has no network'],
-    ['geode solve resume ID', 'go on with one that was interrupted'],
+    ['geode solve --language python --tests test.py write a function that …', 'succeeds when the tests pass'],
+    ['geode solve --expect output.txt print the first ten primes', 'succeeds when the output matches'],
+    ['geode solve --allow pypi plot …', 'may install packages; the program itself has no network'],
+    ['geode solve resume ID', 'resumes an interrupted solve'],
   ],
   options: {
     language: { type: 'string', short: 'l', value: 'NAME', description: 'python, javascript, shell, …' },
     tests: { type: 'string', value: 'FILE', description: 'a program that fails when the solution is wrong' },
-    expect: { type: 'string', value: 'FILE', description: 'what the solution must print' },
+    expect: { type: 'string', value: 'FILE', description: 'the output that the solution must print' },
     file: {
       type: 'string',
       short: 'f',
       multiple: true,
       value: 'PATH',
-      description: 'a text file beside the code; may be repeated',
+      description: 'copy a text file next to the code; may be repeated',
     },
-    allow: { ...egressOptions.allow, description: 'where packages may be installed from: pypi, npm, …' },
+    allow: { ...egressOptions.allow, description: 'registries to install packages from: pypi, npm, …' },
     bind: egressOptions.bind,
-    judge: { type: 'boolean', description: 'let a model look at what nothing else has checked' },
-    attempts: { type: 'string', short: 'n', value: 'N', description: 'at most; 3 by default' },
-    budget: { type: 'string', value: 'DOLLARS', description: 'for this problem' },
-    model: { type: 'string', short: 'm', value: 'SERVICE/MODEL', description: 'instead of the usual one' },
-    quiet: { type: 'boolean', short: 'q', description: 'only the solution, on stdout' },
+    judge: { type: 'boolean', description: 'let a model judge results that no test checks' },
+    attempts: { type: 'string', short: 'n', value: 'N', description: 'maximum attempts (default 3)' },
+    budget: { type: 'string', value: 'DOLLARS', description: 'maximum cost of this problem' },
+    model: {
+      type: 'string',
+      short: 'm',
+      value: 'SERVICE/MODEL',
+      description: 'use this model instead of the configured one',
+    },
+    quiet: { type: 'boolean', short: 'q', description: 'print only the solution' },
   },
   async run(context) {
     const request = await requestFrom(context);
@@ -59,7 +64,7 @@ const values = z.object({
 async function requestFrom(context: CliContext): Promise<SolveRequest> {
   const { tests, expect, ...rest } = parseValues(values, context);
   const problem = context.positionals.join(' ').trim();
-  if (problem === '') throw wrongUsage('geode solve needs a problem: say in words what the program shall do');
+  if (problem === '') throw wrongUsage('geode solve needs a problem: describe what the program shall do');
   const read = (path: string) =>
     readFile(resolve(context.cwd, path), 'utf8').catch((cause) => {
       throw new GeodeError('invalid_input', `${path} cannot be read: ${cause.message}.`, { cause });

@@ -5,13 +5,16 @@ import { forUserOption, userClient } from '../../user-client.ts';
 
 export const toolsCloseCommand: CliCommand = {
   name: 'tools close',
-  summary: "take the host's tools away from the programs in a sandbox",
+  summary: "Take the host's tools from a sandbox",
   usage: '[OPTION …] [USER/]CHAT',
   examples: [
-    ['geode tools close demo', 'ends its connections and takes the socket away; none is no error'],
-    ['geode tools close --all', 'of all your sandboxes'],
+    ['geode tools close demo', 'closes its connections and removes the socket, if there are any'],
+    ['geode tools close --all', 'closes the sessions of all your sandboxes'],
   ],
-  options: { ...forUserOption, all: { type: 'boolean', description: 'of all sandboxes of the user' } },
+  options: {
+    ...forUserOption,
+    all: { type: 'boolean', description: 'close the sessions of all sandboxes of the user' },
+  },
   async run(context) {
     const { values, json, out, signal, positionals } = context;
     const client = userClient(context);

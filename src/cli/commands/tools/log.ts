@@ -10,15 +10,15 @@ const mostCalls = 1000;
 
 export const toolsLogCommand: CliCommand = {
   name: 'tools log',
-  summary: "show which of the host's tools programs in sandboxes called, newest first",
+  summary: 'Show tool calls from sandboxes, newest first',
   usage: '[OPTION …] [[USER/]CHAT]',
   examples: [
-    ['geode tools log', 'of all your sandboxes; arguments are cut and without secrets'],
-    ['geode tools log demo -n 20', 'the last 20 of one'],
+    ['geode tools log', 'calls of all your sandboxes; arguments are shortened, secrets removed'],
+    ['geode tools log demo -n 20', 'the last 20 calls of one sandbox'],
   ],
   options: {
     ...forUserOption,
-    limit: { type: 'string', short: 'n', value: 'NUMBER', description: 'how many (default 100)' },
+    limit: { type: 'string', short: 'n', value: 'NUMBER', description: 'number of calls (default 100)' },
   },
   async run(context) {
     const { values, json, out, signal, positionals } = context;
@@ -36,7 +36,7 @@ export const toolsLogCommand: CliCommand = {
       signal,
     });
     if (json) out(JSON.stringify({ calls }));
-    else if (calls.length === 0) out('No tool was called.');
+    else if (calls.length === 0) out('No tool calls yet.');
     else
       for (const line of table(
         calls.map((call) => [

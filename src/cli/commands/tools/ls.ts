@@ -6,16 +6,16 @@ import { forUserOption, userClient } from '../../user-client.ts';
 
 export const toolsLsCommand: CliCommand = {
   name: 'tools ls',
-  summary: "list the sandboxes whose programs may use the host's tools",
+  summary: "List the sandboxes that have the host's tools",
   usage: '[OPTION …]',
-  examples: [['geode tools ls', 'each with the tools that it may use']],
+  examples: [['geode tools ls', 'with the tools of each']],
   options: forUserOption,
   async run(context) {
     const { json, out, signal } = context;
     const client = userClient(context);
     const sessions = await client.tools.list({ signal });
     if (json) out(JSON.stringify({ sessions, available: await client.tools.available({ signal }) }));
-    else if (sessions.length === 0) out('No sandbox has tools. geode tools open CHAT gives it some.');
+    else if (sessions.length === 0) out('No sandbox has tools. Give it some: geode tools open CHAT');
     else
       for (const line of table(
         sessions.map((session) => [shownName(session), agoText(session.createdAt), session.tools.join(', ')]),

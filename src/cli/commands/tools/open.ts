@@ -5,16 +5,16 @@ import { forUserOption, userClient } from '../../user-client.ts';
 
 export const toolsOpenCommand: CliCommand = {
   name: 'tools open',
-  summary: "let programs in a sandbox use the host's tools, over MCP",
+  summary: "Give programs in a sandbox the host's tools (MCP)",
   usage: '[OPTION …] [USER/]CHAT',
   examples: [
-    ['geode tools open demo', 'prints what an MCP client in the sandbox needs in its configuration'],
-    ['geode tools open demo --tools memory_search,run_code', 'with these tools and no others'],
+    ['geode tools open demo', 'prints the configuration for an MCP client in the sandbox'],
+    ['geode tools open demo --tools memory_search,run_code', 'gives only these tools'],
   ],
   options: {
     ...forUserOption,
-    tools: { type: 'string', value: 'NAMES', description: 'which, divided by commas; mcp.tools by default' },
-    replace: { type: 'boolean', description: 'end the session that is there, and make another' },
+    tools: { type: 'string', value: 'NAMES', description: 'tools, separated by commas (default: mcp.tools)' },
+    replace: { type: 'boolean', description: 'replace an existing session' },
   },
   async run(context) {
     const { values, json, out, signal } = context;

@@ -5,15 +5,15 @@ import { userClient } from '../../user-client.ts';
 
 export const toolsServersCommand: CliCommand = {
   name: 'tools servers',
-  summary: 'list the MCP servers of the config, their state and what they offer',
+  summary: 'List the configured MCP servers and their tools',
   usage: '',
-  examples: [['geode tools servers', 'each is started when a session first needs it']],
+  examples: [['geode tools servers', 'each starts when a session first needs it']],
   options: {},
   async run(context) {
     const { json, out, signal } = context;
     const servers = await userClient(context).tools.servers({ signal });
     if (json) out(JSON.stringify({ servers }));
-    else if (servers.length === 0) out('The config names no MCP server: see mcp.servers in docs/mcp.md.');
+    else if (servers.length === 0) out('No MCP servers are configured: see mcp.servers in docs/mcp.md.');
     else
       for (const line of table(
         servers.map(({ name, state, tools, reason }) => [
