@@ -7,7 +7,7 @@ import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 export class Sql {
   readonly db: DatabaseSync;
   /** There is one text for each place in the code. */
-  readonly #statements = new Map<TemplateStringsArray, StatementSync>();
+  readonly #statements = new Map<TemplateStringsArray | string, StatementSync>();
 
   constructor(db: DatabaseSync) {
     this.db = db;
@@ -25,11 +25,20 @@ export class Sql {
     return this.#statement(text).run(...values);
   }
 
+  /** For a text that is put together of parts of the code; its values are `?`. */
+  prepared(text: string): StatementSync {
+    return this.#made(text, () => text);
+  }
+
   #statement(text: TemplateStringsArray): StatementSync {
-    const known = this.#statements.get(text);
+    return this.#made(text, () => text.join('?'));
+  }
+
+  #made(key: TemplateStringsArray | string, textOf: () => string): StatementSync {
+    const known = this.#statements.get(key);
     if (known !== undefined) return known;
-    const made = this.db.prepare(text.join('?'));
-    this.#statements.set(text, made);
+    const made = this.db.prepare(textOf());
+    this.#statements.set(key, made);
     return made;
   }
 }

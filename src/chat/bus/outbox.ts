@@ -1,132 +1,140 @@
 import type { BusReply, Delivery, NewReply, ReplyClaim } from '../../core/bus.ts';
 import { GeodeError } from '../../core/errors.ts';
-import type { Sql } from '../../ledger/connection.ts';
+import type { Dialect } from './dialect.ts';
 import { claimedReply, replyOf } from './rows.ts';
+import { all, type Fragment, get, run, sql, type Work } from './statements.ts';
 
 /**
  * The outbox's statements, each for a transaction that its caller has begun. SQLite takes an index of some rows only
- * where a statement repeats the words that chose them, so that the cost of none grows with what was sent before.
+ * where a statement repeats the words that chose them, so that no cost grows with what was sent before.
  */
+const unsent = sql`state IN ('waiting', 'sending')`;
+const undelivered = sql`state IN ('unknown', 'failed')`;
 
 /** False for a key that is known. */
-export function storeReply(sql: Sql, reply: NewReply, now: number): boolean {
+export function* storeReply(reply: NewReply, now: number): Work<boolean> {
   const { channel, lane, key, body, isRepeatable = false } = reply;
-  const row = sql.get`INSERT INTO bus_outbox (channel, lane, key, body, state, due, at, repeatable)
+  const row = yield* get`INSERT INTO bus_outbox (channel, lane, key, body, state, due, at, repeatable)
     VALUES (${channel}, ${lane}, ${key}, ${body}, 'waiting', ${now}, ${now}, ${isRepeatable ? 1 : 0})
     ON CONFLICT (key) DO NOTHING RETURNING id`;
   if (row === undefined) return false;
-  sql.run`INSERT INTO bus_log (lane, at, reply) VALUES (${lane}, ${now}, ${Number(row.id)})`;
+  yield* run`INSERT INTO bus_log (lane, at, reply) VALUES (${lane}, ${now}, ${Number(row.id)})`;
   return true;
 }
 
-export function claimNextReply(
-  sql: Sql,
+/** For one host at a time, as the claim of a message is. */
+export function* claimNextReply(
   channel: string,
   { leaseMs, repeatMs }: { readonly leaseMs: number; readonly repeatMs: number },
   now: number,
-): ReplyClaim | undefined {
-  const cutOff = 'The process that sent it did not say how it ended.';
-  sql.run`UPDATE bus_outbox
-    SET state = iif(repeatable OR doubt_since + repeat_ms > ${now}, 'waiting', 'unknown'), reason = ${cutOff}
-    WHERE channel = ${channel} AND state IN ('waiting', 'sending') AND state = 'sending' AND lease_until <= ${now}`;
-  const head = sql.get`SELECT id, epoch, doubt_since FROM bus_outbox AS reply
-    WHERE channel = ${channel} AND state IN ('waiting', 'sending') AND state = 'waiting' AND due <= ${now}
+): Work<ReplyClaim | undefined> {
+  const reason = 'The process that sent it did not say how it ended.';
+  yield* endCutOff(sql`channel = ${channel} AND lease_until <= ${now}`, reason, now);
+  const head = yield* get`SELECT id, doubt_since FROM bus_outbox AS reply
+    WHERE channel = ${channel} AND ${unsent} AND state = 'waiting' AND due <= ${now}
       AND NOT EXISTS (SELECT 1 FROM bus_outbox AS older
         WHERE older.channel = reply.channel AND older.lane = reply.lane
           AND older.state IN ('waiting', 'sending') AND older.id < reply.id)
     ORDER BY id LIMIT 1`;
   if (head === undefined) return undefined;
-  const epoch = Number(head.epoch) + 1;
-  const row = sql.get`UPDATE bus_outbox
-    SET state = 'sending', epoch = ${epoch}, tries = tries + 1, lease_until = ${now + leaseMs},
+  const row = yield* get`UPDATE bus_outbox
+    SET state = 'sending', epoch = epoch + 1, tries = tries + 1, lease_until = ${now + leaseMs},
       repeat_ms = ${repeatMs}, doubt_since = coalesce(doubt_since, ${now})
     WHERE id = ${Number(head.id)} RETURNING *`;
-  return { reply: claimedReply(row, head.doubt_since), epoch };
+  return { reply: claimedReply(row, head.doubt_since), epoch: Number(row?.epoch) };
 }
 
-export function recordDelivery(sql: Sql, { reply, epoch }: ReplyClaim, delivery: Delivery): void {
+/** Replies whose sending was cut off wait again where that does no harm. Gives how many there were. */
+function endCutOff(which: Fragment, reason: string, now: number): Work<number> {
+  return run`UPDATE bus_outbox
+    SET state = CASE WHEN repeatable = 1 OR doubt_since + repeat_ms > ${now} THEN 'waiting' ELSE 'unknown' END,
+      reason = ${reason}
+    WHERE ${unsent} AND state = 'sending' AND ${which}`;
+}
+
+/** Ends what an earlier host was sending. */
+export const endAllCutOff = (reason: string, now: number) => endCutOff(sql`1 = 1`, reason, now);
+
+export function recordDelivery(claim: ReplyClaim, delivery: Delivery): Work<void> {
   const due = delivery.state === 'waiting' ? delivery.due : 0;
   const reason = delivery.state === 'sent' ? null : delivery.reason;
   const platformId = delivery.state === 'sent' ? delivery.platformId : null;
   const isCertain = delivery.state === 'waiting' && delivery.isInDoubt !== true;
-  const { changes } = sql.run`UPDATE bus_outbox
-    SET state = ${delivery.state}, due = ${due}, reason = ${reason}, platform_id = ${platformId},
-      doubt_since = iif(${isCertain ? 1 : 0}, ${reply.inDoubtSince}, doubt_since)
+  const doubtSince = isCertain ? sql`${claim.reply.inDoubtSince}` : sql`doubt_since`;
+  return ofClaim(
+    claim,
+    sql`state = ${delivery.state}, due = ${due}, reason = ${reason}, platform_id = ${platformId},
+      doubt_since = ${doubtSince}`,
+  );
+}
+
+export const renewSending = (claim: ReplyClaim, leaseUntil: number) =>
+  ofClaim(claim, sql`lease_until = ${leaseUntil}`);
+
+function* ofClaim({ reply, epoch }: ReplyClaim, change: Fragment): Work<void> {
+  const changes = yield* run`UPDATE bus_outbox SET ${change}
     WHERE id = ${reply.id} AND epoch = ${epoch} AND state = 'sending'`;
-  checkHeld(changes, reply);
+  if (changes === 0)
+    throw new GeodeError('lease_lost', `The lease of reply ${reply.id} ended before it was sent.`);
 }
 
-export function renewSending(sql: Sql, { reply, epoch }: ReplyClaim, leaseUntil: number): void {
-  const { changes } = sql.run`UPDATE bus_outbox SET lease_until = ${leaseUntil}
-    WHERE id = ${reply.id} AND epoch = ${epoch} AND state = 'sending'`;
-  checkHeld(changes, reply);
-}
-
-function checkHeld(changes: number | bigint, { id }: BusReply): void {
-  if (Number(changes) === 0)
-    throw new GeodeError('lease_lost', `The lease of reply ${id} ended before it was sent.`);
-}
-
-export function hasUnsent(sql: Sql, channel: string, lane: string): boolean {
-  const row = sql.get`SELECT 1 FROM bus_outbox
-    WHERE channel = ${channel} AND lane = ${lane} AND state IN ('waiting', 'sending') LIMIT 1`;
+export function* hasUnsent(channel: string, lane: string): Work<boolean> {
+  const row = yield* get`SELECT 1 FROM bus_outbox
+    WHERE channel = ${channel} AND lane = ${lane} AND ${unsent} LIMIT 1`;
   return row !== undefined;
 }
 
 const longPauseMs = 10_000;
 
-export function hurryReplies(sql: Sql, channel: string, lane: string, now: number): void {
-  sql.run`UPDATE bus_outbox SET due = ${now}
-    WHERE channel = ${channel} AND lane = ${lane} AND state IN ('waiting', 'sending') AND state = 'waiting'
+export function* hurryReplies(channel: string, lane: string, now: number): Work<void> {
+  yield* run`UPDATE bus_outbox SET due = ${now}
+    WHERE channel = ${channel} AND lane = ${lane} AND ${unsent} AND state = 'waiting'
       AND due > ${now + longPauseMs}`;
 }
 
 /** False when no reply that was sent goes by that id. */
-export function takeBackReply(
-  sql: Sql,
+export function* takeBackReply(
   { channel, platformId }: { readonly channel: string; readonly platformId: string },
   { due, reason }: { readonly due: number; readonly reason: string },
-): boolean {
-  const { changes } = sql.run`UPDATE bus_outbox
+): Work<boolean> {
+  const changes = yield* run`UPDATE bus_outbox
     SET state = 'waiting', due = ${due}, reason = ${reason}, platform_id = NULL, doubt_since = NULL
     WHERE channel = ${channel} AND platform_id = ${platformId} AND state = 'sent'`;
-  return Number(changes) > 0;
+  return changes > 0;
 }
 
 /** False for any state that is not final. */
-export function sendAgain(sql: Sql, id: number, now: number): boolean {
-  const { changes } = sql.run`UPDATE bus_outbox
+export function* sendAgain(id: number, now: number): Work<boolean> {
+  const changes = yield* run`UPDATE bus_outbox
     SET state = 'waiting', due = ${now}, at = ${now}, reported = 0, doubt_since = NULL
-    WHERE id = ${id} AND state IN ('unknown', 'failed')`;
-  return Number(changes) > 0;
+    WHERE id = ${id} AND ${undelivered}`;
+  return changes > 0;
 }
 
-export function unreportedReplies(sql: Sql, channel: string, limit: number): readonly BusReply[] {
-  return sql.all`SELECT * FROM bus_outbox
-    WHERE channel = ${channel} AND state IN ('unknown', 'failed') AND reported = 0 ORDER BY id LIMIT ${limit}`.map(
-    replyOf,
-  );
+export function* unreportedReplies(channel: string, limit: number): Work<readonly BusReply[]> {
+  const rows = yield* all`SELECT * FROM bus_outbox
+    WHERE channel = ${channel} AND ${undelivered} AND reported = 0 ORDER BY id LIMIT ${limit}`;
+  return rows.map(replyOf);
 }
 
 /** False when it was settled before. */
-export function markReported(sql: Sql, id: number): boolean {
-  const { changes } = sql.run`UPDATE bus_outbox SET reported = 1
-    WHERE id = ${id} AND state IN ('unknown', 'failed') AND reported = 0`;
-  return Number(changes) > 0;
+export function* markReported(id: number): Work<boolean> {
+  const changes = yield* run`UPDATE bus_outbox SET reported = 1
+    WHERE id = ${id} AND ${undelivered} AND reported = 0`;
+  return changes > 0;
 }
 
-export function undeliveredReplies(sql: Sql, lane: string, limit: number): readonly BusReply[] {
-  return sql.all`SELECT * FROM bus_outbox
-    WHERE lane = ${lane} AND state IN ('unknown', 'failed') ORDER BY id DESC LIMIT ${limit}`.map(replyOf);
+export function* undeliveredReplies(lane: string, limit: number): Work<readonly BusReply[]> {
+  const rows = yield* all`SELECT * FROM bus_outbox
+    WHERE lane = ${lane} AND ${undelivered} ORDER BY id DESC LIMIT ${limit}`;
+  return rows.map(replyOf);
 }
 
-/** Keys are looked up in their index. */
-export function lastReplyOf(sql: Sql, keyStart: string): BusReply | undefined {
-  const row = sql.get`SELECT * FROM bus_outbox
-    WHERE key >= ${keyStart} AND key < ${`${keyStart}\u{10ffff}`} ORDER BY id DESC LIMIT 1`;
+export function* lastReplyOf({ keyBegins }: Dialect, start: string): Work<BusReply | undefined> {
+  const row = yield* get`SELECT * FROM bus_outbox WHERE ${keyBegins(start)} ORDER BY id DESC LIMIT 1`;
   return row && replyOf(row);
 }
 
-export function replyRow(sql: Sql, id: number): BusReply {
-  return replyOf(sql.get`SELECT * FROM bus_outbox WHERE id = ${id}`);
+export function* replyRow(id: number): Work<BusReply> {
+  return replyOf(yield* get`SELECT * FROM bus_outbox WHERE id = ${id}`);
 }

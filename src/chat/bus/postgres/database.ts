@@ -1,18 +1,7 @@
 import pg from 'pg';
 import { GeodeError, isGeodeError, reasonOf } from '../../../core/errors.ts';
-import { changes } from './tables.ts';
-
-export type Row = Readonly<Record<string, unknown>>;
-
-/** One transaction. Values are never part of the text. */
-export interface Transaction {
-  all(text: TemplateStringsArray, ...values: readonly Value[]): Promise<readonly Row[]>;
-  get(text: TemplateStringsArray, ...values: readonly Value[]): Promise<Row | undefined>;
-  /** Gives how many rows it changed. */
-  run(text: TemplateStringsArray, ...values: readonly Value[]): Promise<number>;
-}
-
-type Value = string | number | null | readonly string[];
+import { get, run, type Statement, type Work } from '../statements.ts';
+import { postgresChanges as changes } from '../tables.ts';
 
 const bigints = 20;
 /** Of all hosts: two that begin at once must not both make the tables, nor claim in the same moment. */
@@ -42,29 +31,29 @@ export class Database implements AsyncDisposable {
 
   /** Brings the tables up to date; hosts that begin at once do it one after the other. */
   async prepare(): Promise<void> {
-    await this.write(async (sql) => {
-      await sql.run`SELECT pg_advisory_xact_lock(${locks.tables})`;
-      await sql.run`CREATE TABLE IF NOT EXISTS bus_version (version INTEGER NOT NULL)`;
-      const version = Number((await sql.get`SELECT version FROM bus_version`)?.version ?? 0);
+    await this.write(function* () {
+      yield* run`SELECT pg_advisory_xact_lock(${locks.tables})`;
+      yield* run`CREATE TABLE IF NOT EXISTS bus_version (version INTEGER NOT NULL)`;
+      const version = Number((yield* get`SELECT version FROM bus_version`)?.version ?? 0);
       if (version > changes.length)
         throw new GeodeError('bus_failed', 'The tables of the bus were made by a newer Geode.', {
           hint: 'Update Geode on every machine that uses this PostgreSQL.',
         });
-      for (const change of changes.slice(version)) await sql.run([change] as unknown as TemplateStringsArray);
-      await sql.run`DELETE FROM bus_version`;
-      await sql.run`INSERT INTO bus_version VALUES (${changes.length})`;
+      for (const change of changes.slice(version)) yield { parts: [change], values: [], gives: 'changes' };
+      yield* run`DELETE FROM bus_version`;
+      yield* run`INSERT INTO bus_version VALUES (${changes.length})`;
     });
   }
 
   /** All of the work or none of it. With a lock, one such work at a time over all hosts. */
-  async write<T>(work: (sql: Transaction) => Promise<T>, lock?: 'claim' | 'reply'): Promise<T> {
+  async write<T>(work: () => Work<T>, lock?: 'claim' | 'reply'): Promise<T> {
     let client: pg.PoolClient | undefined;
     let broken: Error | undefined;
     try {
       client = await this.#pool.connect();
       await client.query('BEGIN');
       if (lock !== undefined) await client.query('SELECT pg_advisory_xact_lock($1)', [locks[lock]]);
-      const result = await work(transaction(client));
+      const result = await perform(client, work());
       await client.query('COMMIT');
       return result;
     } catch (thrown) {
@@ -77,9 +66,9 @@ export class Database implements AsyncDisposable {
     }
   }
 
-  async read<T>(work: (sql: Transaction) => Promise<T>): Promise<T> {
+  async read<T>(work: Work<T>): Promise<T> {
     try {
-      return await work(transaction(this.#pool));
+      return await perform(this.#pool, work);
     } catch (thrown) {
       throw failure(thrown);
     }
@@ -101,17 +90,17 @@ export class Database implements AsyncDisposable {
   }
 }
 
-function transaction(client: Pick<pg.PoolClient, 'query'>): Transaction {
-  const query = async (text: TemplateStringsArray, values: readonly Value[]) =>
-    client.query<Record<string, unknown>>(
-      text.reduce((all, part, index) => (index === 0 ? part : `${all}$${index}${part}`), ''),
-      [...values],
-    );
-  return {
-    all: async (text, ...values) => (await query(text, values)).rows,
-    get: async (text, ...values) => (await query(text, values)).rows[0],
-    run: async (text, ...values) => (await query(text, values)).rowCount ?? 0,
-  };
+async function perform<T>(client: Pick<pg.PoolClient, 'query'>, work: Work<T>): Promise<T> {
+  let step = work.next();
+  while (!step.done) {
+    const { rows, rowCount } = await client.query<Record<string, unknown>>(...query(step.value));
+    step = work.next({ rows, changes: rowCount ?? 0 });
+  }
+  return step.value;
+}
+
+function query({ parts, values }: Statement): [text: string, values: unknown[]] {
+  return [parts.reduce((text, part, index) => `${text}$${index}${part}`), [...values]];
 }
 
 function failure(thrown: unknown): GeodeError {

@@ -1,0 +1,58 @@
+export type Value = string | number | null;
+export type Row = Readonly<Record<string, unknown>>;
+
+/** SQL with gaps for values, which are never part of the text: there is one part more than values. */
+export interface Fragment {
+  readonly parts: readonly string[];
+  readonly values: readonly Value[];
+}
+
+export interface Statement extends Fragment {
+  readonly gives: 'rows' | 'changes';
+}
+
+export interface Answer {
+  readonly rows: readonly Row[];
+  readonly changes: number;
+}
+
+/**
+ * Statements one after the other, each chosen by the answers before it. A database runs them: SQLite at once, so that
+ * nothing comes between them, PostgreSQL over its connection.
+ */
+export type Work<T> = Generator<Statement, T, Answer>;
+
+/** A fragment as it stands in the code; fragments in its gaps become part of it. */
+export function sql(text: TemplateStringsArray, ...gaps: readonly (Value | Fragment)[]): Fragment {
+  const parts = [text[0] ?? ''];
+  const values: Value[] = [];
+  const append = (part: string) => parts.push(`${parts.pop()}${part}`);
+  for (const [index, gap] of gaps.entries()) {
+    if (typeof gap === 'object' && gap !== null) {
+      const [first = '', ...rest] = gap.parts;
+      append(first);
+      parts.push(...rest);
+      values.push(...gap.values);
+      append(text[index + 1] ?? '');
+    } else {
+      values.push(gap);
+      parts.push(text[index + 1] ?? '');
+    }
+  }
+  return { parts, values };
+}
+
+type Gaps = readonly (Value | Fragment)[];
+
+export function* all(text: TemplateStringsArray, ...gaps: Gaps): Work<readonly Row[]> {
+  return (yield { ...sql(text, ...gaps), gives: 'rows' }).rows;
+}
+
+export function* get(text: TemplateStringsArray, ...gaps: Gaps): Work<Row | undefined> {
+  return (yield* all(text, ...gaps))[0];
+}
+
+/** Gives how many rows it changed. */
+export function* run(text: TemplateStringsArray, ...gaps: Gaps): Work<number> {
+  return (yield { ...sql(text, ...gaps), gives: 'changes' }).changes;
+}
