@@ -8,16 +8,16 @@ import { accessSync, constants } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type KeyStore, scopes } from '../src/api/keys.ts';
-import { createApp } from '../src/app.ts';
+import { isGeodeError } from '../src/base/errors.ts';
+import { localUser } from '../src/base/identity.ts';
 import { program, version } from '../src/cli/version.ts';
-import { thisHost } from '../src/config/host.ts';
 import { loadConfig } from '../src/config/load.ts';
-import { isGeodeError } from '../src/core/errors.ts';
-import { localUser } from '../src/core/identity.ts';
-import type { RuntimeName } from '../src/core/runtime.ts';
 import { openWithoutSandboxes, startGateway } from '../src/host/gateway.ts';
+import { createGeode } from '../src/host/geode.ts';
 import type { OpenHost } from '../src/host/open-host.ts';
 import { openServingHost } from '../src/host/serving-host.ts';
+import { thisMachine } from '../src/machine/machine.ts';
+import type { RuntimeName } from '../src/seams/runtime.ts';
 import { formatResult } from '../src/shell/format.ts';
 
 const { values } = parseArgs({
@@ -25,7 +25,7 @@ const { values } = parseArgs({
 });
 /** Of the key that each start makes. */
 const KEY_LABEL = 'made by npm start';
-const host = thisHost();
+const host = thisMachine();
 installMissing();
 const loaded = await loadConfig(host);
 const { config } = loaded;
@@ -53,7 +53,7 @@ async function openWhole(): Promise<OpenHost | undefined> {
 }
 
 async function showSandboxes(): Promise<void> {
-  const app = createApp(config, host, (message) => console.error(`warning: ${message}`));
+  const app = createGeode(config, host, (message) => console.error(`warning: ${message}`));
   const runs = whole?.runs ?? opened.use(app.runs({ pool: 'off' }));
   const show = async (code: string, where?: RuntimeName): Promise<void> => {
     const result = await runs.run(code, 'python', { timeoutMs: 10_000, ...(where && { runtime: where }) });

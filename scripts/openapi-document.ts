@@ -3,16 +3,16 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { unixTransport } from '../src/client/unix-transport.ts';
-import { thisHost } from '../src/config/host.ts';
 import { loadConfig } from '../src/config/load.ts';
 import { openHost } from '../src/host/open-host.ts';
 import { serveOnSocket } from '../src/host/serve.ts';
+import { thisMachine } from '../src/machine/machine.ts';
 
 export async function openApiDocument(): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'geode-openapi-'));
   try {
     // No sandbox is opened and no model is asked.
-    const machine = thisHost({
+    const machine = thisMachine({
       PATH: process.env.PATH ?? '',
       HOME: folder,
       GEODE_RUNTIME_NAME: 'native',

@@ -1,14 +1,16 @@
-/** Geode as a library: `createApp` opens sandboxes; the types are the seams. */
-export { type App, createApp } from './app.ts';
-export { type Host, thisHost } from './config/host.ts';
+/** Geode as a library: `createGeode` opens sandboxes; the types are the seams. */
+
+export { type ErrorCode, errorCatalogue, GeodeError, isGeodeError } from './base/errors.ts';
 export { type LoadedConfig, loadConfig } from './config/load.ts';
 export type { Config } from './config/schema.ts';
-export { type ErrorCode, errorCatalogue, GeodeError, isGeodeError } from './core/errors.ts';
-export type * from './core/files.ts';
-export type { Limits } from './core/limits.ts';
-export type * from './core/persistent.ts';
-export type * from './core/process.ts';
-export type * from './core/runtime.ts';
+export { createGeode, type Geode } from './host/geode.ts';
+export { type Machine, thisMachine } from './machine/machine.ts';
+export { type Usage, watchMetrics } from './sandboxes/metrics.ts';
+export type * from './seams/files.ts';
+export type { Limits } from './seams/limits.ts';
+export type * from './seams/persistent.ts';
+export type * from './seams/process.ts';
+export type * from './seams/runtime.ts';
 export type {
   Freezer,
   Grade,
@@ -18,10 +20,9 @@ export type {
   Sandbox,
   SandboxSpec,
   Workspace,
-} from './core/sandbox.ts';
-export { defaultShellPolicy, type ShellPolicy } from './core/shell-policy.ts';
-export type * from './core/snapshots.ts';
-export { type Usage, watchMetrics } from './sandboxes/metrics.ts';
+} from './seams/sandbox.ts';
+export { defaultShellPolicy, type ShellPolicy } from './seams/shell-policy.ts';
+export type * from './seams/snapshots.ts';
 export { formatResult } from './shell/format.ts';
 export { judge } from './shell/policy.ts';
 export { shellTool } from './shell/tool.ts';

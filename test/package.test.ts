@@ -81,7 +81,7 @@ describe.skipIf(reason !== null)(`the package that people install${skipped}`, { 
   it('PKG-1: can be imported as a library with types, and its client too', async () => {
     const script = `mkdir -p app && cd app && echo '{"private":true,"type":"module"}' >package.json &&
 npm install geode-home >/dev/null 2>&1 &&
-echo "import { createApp } from 'geode-home'; import { createClient } from 'geode-home/client'; import { unixTransport } from 'geode-home/client/unix'; console.log(typeof createApp, typeof createClient, typeof unixTransport)" >use.js &&
+echo "import { createGeode } from 'geode-home'; import { createClient } from 'geode-home/client'; import { unixTransport } from 'geode-home/client/unix'; console.log(typeof createGeode, typeof createClient, typeof unixTransport)" >use.js &&
 node_modules/geode-home-node-linux-*/bin/node use.js && ls node_modules/geode-home/dist/index.d.ts`;
     expect(await newcomer.run(script, 'user', 'npm11', registry.url)).toBe(
       'function function function\nnode_modules/geode-home/dist/index.d.ts\n',

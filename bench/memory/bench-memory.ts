@@ -3,10 +3,10 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import type { Embedder } from '../../src/core/memory.ts';
 import { EmbedQueue } from '../../src/memory/embed/embed-queue.ts';
 import { modelFolder } from '../../src/memory/embed/fetch-model.ts';
 import { openLocalEmbedder } from '../../src/memory/embed/local-embedder.ts';
+import type { Embedder } from '../../src/seams/memory.ts';
 
 const SLICE = 200;
 

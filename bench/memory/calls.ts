@@ -1,8 +1,8 @@
 /** Whole calls over 100,000 entries: recall with the embedding of the query, store, and what an entry costs. */
 import { QdrantClient } from '@qdrant/js-client-rest';
-import type { Embedder, Memory, MemoryStore } from '../../src/core/memory.ts';
 import type { QdrantOptions } from '../../src/memory/index/qdrant/qdrant-index.ts';
 import { openMemory } from '../../src/memory/open-memory.ts';
+import type { Embedder, Memory, MemoryStore } from '../../src/seams/memory.ts';
 import { qdrantMissing, startQdrant } from '../../test/memory/qdrant-server.ts';
 import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { knowing, openModel } from './bench-memory.ts';

@@ -2,7 +2,7 @@
  * As many entries as wanted from a few thousand real sentences: each is made of two of them, in text and in
  * vector, with some noise, so that words and meanings are spread as in real text and nothing is a copy.
  */
-import type { Embedder } from '../../src/core/memory.ts';
+import type { Embedder } from '../../src/seams/memory.ts';
 import { keptVectors } from './bench-memory.ts';
 import { seeded } from './measure.ts';
 import type { SciFact } from './scifact.ts';

@@ -2,9 +2,10 @@
  * How well recall finds: nDCG@10, hybrid, by each half alone, and by RRF-60. Fixed shares are compared on SciFact's
  * train claims, never on its test claims. Dialogues are measured twice: as loose turns, and with their threads declared.
  */
-import type { Embedder, Memory } from '../../src/core/memory.ts';
+
 import { openMemory } from '../../src/memory/open-memory.ts';
 import { chunks } from '../../src/memory/text/chunks.ts';
+import type { Embedder, Memory } from '../../src/seams/memory.ts';
 import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { keptVectors, knowing, openModel } from './bench-memory.ts';
 import type { BenchData } from './data.ts';

@@ -1,5 +1,5 @@
 /** Retrieval sets, and how well a memory does on one: nDCG@10, whole, by each half alone, and by RRF-60. */
-import type { Fusion, Memory } from '../../src/core/memory.ts';
+import type { Fusion, Memory } from '../../src/seams/memory.ts';
 import { ndcg10, round } from './measure.ts';
 
 export interface RetrievalSet {

@@ -1,12 +1,12 @@
 /** The vector index alone against exact search: recall@10 and time, with and without a filter, beside Qdrant. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { QdrantClient } from '@qdrant/js-client-rest';
-import { type Embedder, limits } from '../../src/core/memory.ts';
 import { NamespaceIndex } from '../../src/memory/index/embedded/namespace-index.ts';
 import { PLAIN_ANSWERS } from '../../src/memory/index/qdrant/qdrant-index.ts';
 import { type Model, registerModel } from '../../src/memory/truth/models.ts';
 import { Truth } from '../../src/memory/truth/truth.ts';
 import { packVector } from '../../src/memory/truth/vector-blob.ts';
+import { type Embedder, limits } from '../../src/seams/memory.ts';
 import { qdrantMissing, startQdrant } from '../../test/memory/qdrant-server.ts';
 import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { openModel } from './bench-memory.ts';

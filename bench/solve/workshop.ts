@@ -1,13 +1,13 @@
 /** All that solving needs, with a model that says what its task tells it to, and what each solve took. */
 import { join } from 'node:path';
-import { isGeodeError } from '../../src/core/errors.ts';
-import type { Embedder } from '../../src/core/memory.ts';
-import type { SolveRequest, SolveResult, Solves } from '../../src/core/solve.ts';
+import { isGeodeError } from '../../src/base/errors.ts';
 import { Ledger } from '../../src/ledger/ledger.ts';
 import { openMemory } from '../../src/memory/open-memory.ts';
 import { Accounting, modelChapter } from '../../src/models/accounting.ts';
 import { openModels } from '../../src/models/open-models.ts';
 import { bubblewrapRuntime } from '../../src/runtimes/bubblewrap/bubblewrap.ts';
+import type { Embedder } from '../../src/seams/memory.ts';
+import type { SolveRequest, SolveResult, Solves } from '../../src/seams/solve.ts';
 import { openSolves } from '../../src/solve/open-solves.ts';
 import { solveChapter } from '../../src/solve/solve-table.ts';
 import { startModelServer } from '../../test/fixtures/model-server/model-server.ts';

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { loadConfig } from '../../src/config/load.ts';
-import type { ChatEvent } from '../../src/core/chat.ts';
 import { containerPlace } from '../../src/host/container-agent.ts';
 import { openHost } from '../../src/host/open-host.ts';
+import type { ChatEvent } from '../../src/seams/chat.ts';
 import { type GatewayWorld, gatewayWorld, lastSaid } from '../../test/chat/gateway-world.ts';
 import { dockerSettings } from '../../test/fixtures/docker-settings.ts';
 import { type Reply, startModelServer } from '../../test/fixtures/model-server/model-server.ts';

@@ -1,4 +1,4 @@
-import type { Sandbox } from '../../src/core/sandbox.ts';
+import type { Sandbox } from '../../src/seams/sandbox.ts';
 import { type Contender, contender, type LeftOut } from '../measure.ts';
 import type { Bench } from '../section.ts';
 import type { DockerApi } from './docker-api.ts';

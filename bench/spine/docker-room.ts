@@ -1,4 +1,4 @@
-import type { Sandbox } from '../../src/core/sandbox.ts';
+import type { Sandbox } from '../../src/seams/sandbox.ts';
 import { type Bench, type Findings, nothingBecause } from '../section.ts';
 import { type DockerApi, dockerApi } from './docker-api.ts';
 import { type DockerCli, dockerCli } from './docker-cli.ts';

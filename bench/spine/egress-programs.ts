@@ -10,8 +10,8 @@ import type { Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
-import type { ProcessEvent } from '../../src/core/process.ts';
-import type { Sandbox } from '../../src/core/sandbox.ts';
+import type { ProcessEvent } from '../../src/seams/process.ts';
+import type { Sandbox } from '../../src/seams/sandbox.ts';
 import type { LeftOut } from '../measure.ts';
 
 const program = (name: string) => fileURLToPath(new URL(name, import.meta.url));

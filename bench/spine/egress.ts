@@ -1,8 +1,8 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { z } from 'zod';
-import type { EgressSpec } from '../../src/core/egress.ts';
-import type { Sandbox } from '../../src/core/sandbox.ts';
+import type { EgressSpec } from '../../src/seams/egress.ts';
+import type { Sandbox } from '../../src/seams/sandbox.ts';
 import { allowing, hatchOf, specOf, toHere } from '../../test/egress/hatch-fixture.ts';
 import { type Comparison, compare, contender, type LeftOut, observed } from '../measure.ts';
 import { atLeast, atMost, type Bench, type Findings, type Section, together } from '../section.ts';

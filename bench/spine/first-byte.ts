@@ -1,4 +1,4 @@
-import type { Sandbox } from '../../src/core/sandbox.ts';
+import type { Sandbox } from '../../src/seams/sandbox.ts';
 import { type Contender, compare, contender } from '../measure.ts';
 import { atMost, type Section } from '../section.ts';
 import { type Argv, apiExec, dockerExec, plainProcess } from './contenders.ts';

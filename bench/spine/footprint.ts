@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Sandbox } from '../../src/core/sandbox.ts';
+import type { Sandbox } from '../../src/seams/sandbox.ts';
 import { type Comparison, observed } from '../measure.ts';
 import { atMost, type Bench, type Section } from '../section.ts';
 import { type DockerRoom, inDocker } from './docker-room.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Sandbox } from '../../src/core/sandbox.ts';
+import type { Sandbox } from '../../src/seams/sandbox.ts';
 import { type Comparison, type Contender, compare, contender, observed } from '../measure.ts';
 import { atLeast, type Findings, nothingBecause, type Section } from '../section.ts';
 import { plainProcess, sandboxExec } from './contenders.ts';

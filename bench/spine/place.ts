@@ -1,10 +1,10 @@
-import type { Runtime } from '../../src/core/runtime.ts';
-import type { Sandbox } from '../../src/core/sandbox.ts';
 import { bubblewrapRuntime } from '../../src/runtimes/bubblewrap/bubblewrap.ts';
 import { dockerRuntime } from '../../src/runtimes/docker/docker.ts';
 import { containerName } from '../../src/runtimes/home.ts';
 import type { RuntimesOptions } from '../../src/runtimes/index.ts';
 import { nativeRuntime } from '../../src/runtimes/native/native.ts';
+import type { Runtime } from '../../src/seams/runtime.ts';
+import type { Sandbox } from '../../src/seams/sandbox.ts';
 import { openHarness, type World } from '../../test/contracts/harness.ts';
 import type { Bench } from '../section.ts';
 

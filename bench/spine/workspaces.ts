@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { programPath } from '../../scripts/build-guest.ts';
-import type { WorkspacePlace } from '../../src/core/snapshots.ts';
 import { forkWorkspace } from '../../src/sandboxes/snapshots/fork-workspace.ts';
 import { snapshotsOf } from '../../src/sandboxes/snapshots/snapshots-of.ts';
+import type { WorkspacePlace } from '../../src/seams/snapshots.ts';
 import { type Contender, compare, contender, millisecondsOf, observed } from '../measure.ts';
 import { atLeast, atMost, type Bench, type Findings, type Section } from '../section.ts';
 

@@ -1,4 +1,4 @@
-import type { AgentEvent, DriverName } from '../../src/core/agent.ts';
+import type { AgentEvent, DriverName } from '../../src/seams/agent.ts';
 
 export type { AgentEvent };
 

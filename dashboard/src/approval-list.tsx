@@ -1,4 +1,4 @@
-import type { Approval, ApprovalDecision } from '../../src/core/approval.ts';
+import type { Approval, ApprovalDecision } from '../../src/seams/approval.ts';
 import { client } from './api.ts';
 import { pathTo } from './route.ts';
 import { agoText, nameText, plainText } from './shown.ts';

@@ -1,4 +1,4 @@
-import type { HostEvent } from '../../src/core/events.ts';
+import type { HostEvent } from '../../src/seams/events.ts';
 
 /** Which answers an event makes old. */
 export function keysToAskAgain(event: HostEvent): readonly (readonly string[])[] {

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import type { Verdict } from '../../src/core/solve.ts';
+import type { Verdict } from '../../src/seams/solve.ts';
 import { client } from './api.ts';
 import { pathTo } from './route.ts';
 import { nameText, plainText, timeText } from './shown.ts';

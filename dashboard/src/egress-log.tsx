@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import type { AuditRecord } from '../../src/core/egress.ts';
+import type { AuditRecord } from '../../src/seams/egress.ts';
 import { client } from './api.ts';
 import { nameText, timeText } from './shown.ts';
 import { text } from './text.ts';

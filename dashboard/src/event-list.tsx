@@ -1,4 +1,4 @@
-import type { HostEvent } from '../../src/core/events.ts';
+import type { HostEvent } from '../../src/seams/events.ts';
 import { pathTo } from './route.ts';
 import { agoText, durationText, nameText } from './shown.ts';
 import { Empty } from './ui/card.tsx';

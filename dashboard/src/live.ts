@@ -4,8 +4,8 @@
  */
 import { useSyncExternalStore } from 'react';
 import { fromWire } from '../../src/contract/old-names.ts';
-import type { HostEvent } from '../../src/core/events.ts';
 import type { Usage } from '../../src/sandboxes/metrics.ts';
+import type { HostEvent } from '../../src/seams/events.ts';
 import { connect } from './api.ts';
 
 type LiveState = 'connecting' | 'live' | 'reconnecting';

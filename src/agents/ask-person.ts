@@ -1,6 +1,6 @@
-import type { PermissionAnswer, PermissionClass } from '../core/agent.ts';
-import type { ApprovalDecision, Approvals } from '../core/approval.ts';
-import type { Cancel } from '../core/cancel.ts';
+import type { Cancel } from '../base/cancel.ts';
+import type { PermissionAnswer, PermissionClass } from '../seams/agent.ts';
+import type { ApprovalDecision, Approvals } from '../seams/approval.ts';
 import type { ConversationTable } from './conversation-table.ts';
 import { type PermissionRequest, stopReason } from './driver.ts';
 import { isAllowedAhead, leadsThroughLink } from './permission-policy.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { AgentConversation, Audience, DriverName } from '../core/agent.ts';
-import { GeodeError } from '../core/errors.ts';
+import { GeodeError } from '../base/errors.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import type { AgentConversation, Audience, DriverName } from '../seams/agent.ts';
 
 export interface ConversationRow extends AgentConversation {
   readonly id: number;

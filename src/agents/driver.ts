@@ -1,8 +1,9 @@
 /** What a driver is given for one turn, and what it owes. The host keeps everything else. */
-import type { AgentHappening, AgentResult, Audience, DriverName, PermissionAnswer } from '../core/agent.ts';
-import type { Cancel } from '../core/cancel.ts';
-import type { PersistentSandbox, UserSandboxes } from '../core/persistent.ts';
-import type { TerminalSize } from '../core/process.ts';
+
+import type { Cancel } from '../base/cancel.ts';
+import type { AgentHappening, AgentResult, Audience, DriverName, PermissionAnswer } from '../seams/agent.ts';
+import type { PersistentSandbox, UserSandboxes } from '../seams/persistent.ts';
+import type { TerminalSize } from '../seams/process.ts';
 import type { Act } from './permission-policy.ts';
 
 /** What a driver says; the host adds the first, the last and those about files. */

@@ -1,7 +1,7 @@
 import { EventEmitter, once } from 'node:events';
-import type { AgentEvent } from '../core/agent.ts';
-import { type Cancel, throwIfCancelled } from '../core/cancel.ts';
-import { GeodeError } from '../core/errors.ts';
+import { type Cancel, throwIfCancelled } from '../base/cancel.ts';
+import { GeodeError } from '../base/errors.ts';
+import type { AgentEvent } from '../seams/agent.ts';
 import type { ConversationTable } from './conversation-table.ts';
 import type { TurnTable } from './turn-table.ts';
 

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { AgentMessage, Attachment } from '../core/agent.ts';
-import { refuseLargeAttachments } from '../core/attachment-limit.ts';
-import { GeodeError } from '../core/errors.ts';
-import type { Files } from '../core/files.ts';
+import { GeodeError } from '../base/errors.ts';
+import type { AgentMessage, Attachment } from '../seams/agent.ts';
+import { refuseLargeAttachments } from '../seams/attachment-limit.ts';
+import type { Files } from '../seams/files.ts';
 
 const longestText = 200_000;
 const mostAttachments = 20;

@@ -1,3 +1,7 @@
+import { type Cancel, throwIfCancelled } from '../base/cancel.ts';
+import { GeodeError } from '../base/errors.ts';
+import { type Log, noLog } from '../base/log.ts';
+import type { Ledger } from '../ledger/ledger.ts';
 import type {
   AgentConversation,
   AgentEvent,
@@ -9,12 +13,8 @@ import type {
   SendOptions,
   TerminalOptions,
   UserAgents,
-} from '../core/agent.ts';
-import { type Cancel, throwIfCancelled } from '../core/cancel.ts';
-import { GeodeError } from '../core/errors.ts';
-import { type Log, noLog } from '../core/log.ts';
-import type { PersistentSandbox } from '../core/persistent.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+} from '../seams/agent.ts';
+import type { PersistentSandbox } from '../seams/persistent.ts';
 import { decisionOf } from './ask-person.ts';
 import { type ConversationRow, ConversationTable } from './conversation-table.ts';
 import type { AgentDriver } from './driver.ts';

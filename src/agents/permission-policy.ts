@@ -1,7 +1,7 @@
 import { isAbsolute, join, normalize, relative } from 'node:path/posix';
-import type { PermissionClass } from '../core/agent.ts';
-import { isGeodeError } from '../core/errors.ts';
-import type { Files } from '../core/files.ts';
+import { isGeodeError } from '../base/errors.ts';
+import type { PermissionClass } from '../seams/agent.ts';
+import type { Files } from '../seams/files.ts';
 
 /** What a call that needs permission does, as far as its driver can tell. */
 export type Act =

@@ -1,9 +1,9 @@
-import type { AgentHappening, AgentResult, PermissionClass } from '../core/agent.ts';
-import type { Approvals } from '../core/approval.ts';
-import { GeodeError, isGeodeError, reasonOf } from '../core/errors.ts';
-import type { Log } from '../core/log.ts';
-import type { PersistentSandbox } from '../core/persistent.ts';
-import { addUsage, noUsage } from '../core/prices.ts';
+import { GeodeError, isGeodeError, reasonOf } from '../base/errors.ts';
+import type { Log } from '../base/log.ts';
+import { addUsage, noUsage } from '../base/prices.ts';
+import type { AgentHappening, AgentResult, PermissionClass } from '../seams/agent.ts';
+import type { Approvals } from '../seams/approval.ts';
+import type { PersistentSandbox } from '../seams/persistent.ts';
 import { askPerson } from './ask-person.ts';
 import type { ConversationRow, ConversationTable } from './conversation-table.ts';
 import { type AgentDriver, type DriverTurn, stopReason } from './driver.ts';

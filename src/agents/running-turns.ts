@@ -1,8 +1,8 @@
-import type { PermissionClass } from '../core/agent.ts';
-import type { Approvals } from '../core/approval.ts';
-import { type EventSink, noEvents } from '../core/events.ts';
-import { type Log, noLog } from '../core/log.ts';
-import type { PersistentSandbox, Sandboxes } from '../core/persistent.ts';
+import { type Log, noLog } from '../base/log.ts';
+import type { PermissionClass } from '../seams/agent.ts';
+import type { Approvals } from '../seams/approval.ts';
+import { type EventSink, noEvents } from '../seams/events.ts';
+import type { PersistentSandbox, Sandboxes } from '../seams/persistent.ts';
 import type { ConversationRow, ConversationTable } from './conversation-table.ts';
 import type { AgentDriver, TurnStop } from './driver.ts';
 import type { EventFeed } from './event-feed.ts';

@@ -1,4 +1,4 @@
-import type { ServedToolSession, ToolSessions } from '../core/tools.ts';
+import type { ServedToolSession, ToolSessions } from '../seams/tools.ts';
 import type { DriverTurn } from './driver.ts';
 
 /** Tools that know what the user told in private; entries of memory are resources too. */

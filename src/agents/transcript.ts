@@ -1,6 +1,6 @@
-import type { AgentHappening, AgentTurnRecord, DriverName } from '../core/agent.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Sql } from '../ledger/sql.ts';
+import type { AgentHappening, AgentTurnRecord, DriverName } from '../seams/agent.ts';
 import type { TurnRow } from './turn-table.ts';
 
 const pageSize = 50;

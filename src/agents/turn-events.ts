@@ -1,6 +1,6 @@
-import type { AgentHappening } from '../core/agent.ts';
 import { redactedText } from '../journals/redacted.ts';
 import { Redactor } from '../journals/redactor.ts';
+import type { AgentHappening } from '../seams/agent.ts';
 
 type Keep = (happenings: readonly AgentHappening[], state?: unknown) => void;
 

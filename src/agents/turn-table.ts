@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import type { AgentEvent, AgentHappening } from '../core/agent.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Sql } from '../ledger/sql.ts';
+import type { AgentEvent, AgentHappening } from '../seams/agent.ts';
 import type { ConversationRow } from './conversation-table.ts';
 import { recordTurn } from './transcript.ts';
 

@@ -3,7 +3,7 @@ import { OpenAPIHono } from '@hono/zod-openapi';
 import { createMiddleware } from 'hono/factory';
 import { requestId } from 'hono/request-id';
 import { secureHeaders } from 'hono/secure-headers';
-import { GeodeError } from '../core/errors.ts';
+import { GeodeError } from '../base/errors.ts';
 import { serveDashboard } from './dashboard-files.ts';
 import { tokenCaller } from './e2b/reach.ts';
 import { serveE2b } from './e2b/serve-e2b.ts';

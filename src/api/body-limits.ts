@@ -1,6 +1,6 @@
 import { bodyLimit } from 'hono/body-limit';
+import { GeodeError } from '../base/errors.ts';
 import type { BodyLimit } from '../contract/operation.ts';
-import { GeodeError } from '../core/errors.ts';
 
 const mebibyte = 1024 ** 2;
 export const bodyLimits: Readonly<Record<BodyLimit, ReturnType<typeof limitBody>>> = {

@@ -1,7 +1,7 @@
 /** Bytes that go out as they are: whole, or the one range that was asked for. */
 import type { Context } from 'hono';
+import { GeodeError } from '../base/errors.ts';
 import type { Operation } from '../contract/operation.ts';
-import { GeodeError } from '../core/errors.ts';
 import type { ApiEnv } from './environment.ts';
 
 export const anyBytes = 'application/octet-stream';

@@ -1,11 +1,11 @@
 /** What a handler knows of the request that it answers, apart from its input. */
 import type { Context } from 'hono';
+import { GeodeError } from '../base/errors.ts';
 import type { Scope } from '../contract/keys.ts';
-import { GeodeError } from '../core/errors.ts';
-import type { Limits } from '../core/limits.ts';
-import type { Memory } from '../core/memory.ts';
-import type { UserSandboxes } from '../core/persistent.ts';
-import type { ToolReach } from '../core/tools.ts';
+import type { Limits } from '../seams/limits.ts';
+import type { Memory } from '../seams/memory.ts';
+import type { UserSandboxes } from '../seams/persistent.ts';
+import type { ToolReach } from '../seams/tools.ts';
 import type { ApiEnv, Caller } from './environment.ts';
 import { refuseWithout } from './guards/auth.ts';
 import { lastEventId, signalOf, wantsEvents } from './streams.ts';

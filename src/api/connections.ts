@@ -5,7 +5,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { GeodeError } from '../core/errors.ts';
+import { GeodeError } from '../base/errors.ts';
 
 export interface ConnectionLimits {
   /** In all. */

@@ -5,7 +5,7 @@
 import { EventEmitter, once } from 'node:events';
 import { WebSocket } from 'ws';
 import type { ZodType } from 'zod';
-import { GeodeError } from '../core/errors.ts';
+import { GeodeError } from '../base/errors.ts';
 
 export type Message =
   | { readonly type: 'text'; readonly text: string }

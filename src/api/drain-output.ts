@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Cancel, within } from '../core/cancel.ts';
-import { isGeodeError } from '../core/errors.ts';
-import type { UserSandboxes } from '../core/persistent.ts';
+import { type Cancel, within } from '../base/cancel.ts';
+import { isGeodeError } from '../base/errors.ts';
+import type { UserSandboxes } from '../seams/persistent.ts';
 
 const pauseMs = 10;
 const longestMs = 5_000;

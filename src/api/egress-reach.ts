@@ -1,11 +1,11 @@
 /** What a caller may let a sandbox reach. */
 import { isDeepStrictEqual } from 'node:util';
-import type { BindingSpec, EgressSpec } from '../core/egress.ts';
-import { GeodeError } from '../core/errors.ts';
-import { parseBinding } from '../egress/bindings.ts';
-import { alsoDenying, type PolicyWords, policyFrom } from '../egress/change-policy.ts';
+import { GeodeError } from '../base/errors.ts';
+import { parseBinding } from '../egress/bindings/bindings.ts';
 import type { EgressHost } from '../egress/open-egress.ts';
-import { within } from '../egress/within.ts';
+import { alsoDenying, type PolicyWords, policyFrom } from '../egress/policy/change-policy.ts';
+import { within } from '../egress/policy/within.ts';
+import type { BindingSpec, EgressSpec } from '../seams/egress.ts';
 import { type Call, isOperator } from './call.ts';
 
 interface AskedEgress extends PolicyWords {

@@ -7,9 +7,9 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { GeodeError } from '../base/errors.ts';
+import { checkUser } from '../base/identity.ts';
 import { type Scope, scopes } from '../contract/keys.ts';
-import { GeodeError } from '../core/errors.ts';
-import { checkUser } from '../core/identity.ts';
 import { Connection } from '../ledger/connection.ts';
 import { type Chapter, migrate } from '../ledger/migrate.ts';
 

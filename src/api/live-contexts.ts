@@ -1,12 +1,8 @@
 /** The contexts that callers opened, each its user's own. One that nobody uses for long is closed. */
 import { randomBytes } from 'node:crypto';
-import type { Cancel } from '../core/cancel.ts';
-import { GeodeError } from '../core/errors.ts';
-import { type EventSink, noEvents } from '../core/events.ts';
-import type { User } from '../core/identity.ts';
-import type { Sandboxes } from '../core/persistent.ts';
-import type { RuntimeName } from '../core/runtime.ts';
-import type { Grade, Sandbox, SandboxSpec, Workspace } from '../core/sandbox.ts';
+import type { Cancel } from '../base/cancel.ts';
+import { GeodeError } from '../base/errors.ts';
+import type { User } from '../base/identity.ts';
 import { type ContextCell, ContextCells } from '../runs/contexts/cells.ts';
 import {
   type Context,
@@ -16,6 +12,10 @@ import {
 } from '../runs/contexts/context.ts';
 import type { ContextLanguage } from '../runs/contexts/languages.ts';
 import type { ContextResult } from '../runs/contexts/result.ts';
+import { type EventSink, noEvents } from '../seams/events.ts';
+import type { Sandboxes } from '../seams/persistent.ts';
+import type { RuntimeName } from '../seams/runtime.ts';
+import type { Grade, Sandbox, SandboxSpec, Workspace } from '../seams/sandbox.ts';
 import type { ApiParts } from './environment.ts';
 
 interface NewContext extends Omit<ContextOptions, 'signal'> {

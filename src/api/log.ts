@@ -5,8 +5,8 @@
 import { createMiddleware } from 'hono/factory';
 import { type Logger, pino, stdSerializers } from 'pino';
 import { z } from 'zod';
-import { isGeodeError } from '../core/errors.ts';
-import { withoutSecrets } from '../core/secret-shapes.ts';
+import { isGeodeError } from '../base/errors.ts';
+import { withoutSecrets } from '../base/secret-shapes.ts';
 import type { ApiEnv } from './environment.ts';
 import { keysInText } from './keys.ts';
 

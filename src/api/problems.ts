@@ -2,8 +2,8 @@
 import type { Hook } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { HTTPException } from 'hono/http-exception';
+import { type ErrorCode, errorCatalogue, GeodeError, isGeodeError, reasonOf } from '../base/errors.ts';
 import type { Problem } from '../contract/problem.ts';
-import { type ErrorCode, errorCatalogue, GeodeError, isGeodeError, reasonOf } from '../core/errors.ts';
 import type { ApiEnv, Caller } from './environment.ts';
 
 export function answerProblem(thrown: unknown, context: Context<ApiEnv>): Response {

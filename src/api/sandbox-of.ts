@@ -1,8 +1,8 @@
 /** How a handler comes to a sandbox of its caller. */
-import { GeodeError } from '../core/errors.ts';
-import { checkLimits, checkMostLimits, type Limits } from '../core/limits.ts';
-import type { PersistentSandbox, PersistentSpec } from '../core/persistent.ts';
-import type { RuntimeName } from '../core/runtime.ts';
+import { GeodeError } from '../base/errors.ts';
+import { checkLimits, checkMostLimits, type Limits } from '../seams/limits.ts';
+import type { PersistentSandbox, PersistentSpec } from '../seams/persistent.ts';
+import type { RuntimeName } from '../seams/runtime.ts';
 import type { Call } from './call.ts';
 
 type Reaching = Pick<Call, 'sandboxes' | 'signal'>;

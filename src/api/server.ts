@@ -2,7 +2,7 @@
 import { createServer, type Server } from 'node:http';
 import { BlockList, isIP } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
-import { GeodeError, reasonOf } from '../core/errors.ts';
+import { GeodeError, reasonOf } from '../base/errors.ts';
 import { createApp } from './app.ts';
 import { Connections, shareOf } from './connections.ts';
 import { type ApiOptions, type ApiParts, defaultApiOptions } from './environment.ts';

@@ -3,8 +3,8 @@
  * are kept, in the file of the API keys, so that both outlive a host that is killed.
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { GeodeError } from '../core/errors.ts';
-import { checkUser } from '../core/identity.ts';
+import { GeodeError } from '../base/errors.ts';
+import { checkUser } from '../base/identity.ts';
 import type { Connection } from '../ledger/connection.ts';
 import type { Chapter } from '../ledger/migrate.ts';
 import { openPrivate } from './keys.ts';

@@ -1,7 +1,7 @@
 /** Server-sent events: how work that takes long reports. */
 import type { Context } from 'hono';
 import { streamSSE } from 'hono/streaming';
-import { GeodeError } from '../core/errors.ts';
+import { GeodeError } from '../base/errors.ts';
 import type { ApiEnv } from './environment.ts';
 import { errorOf, problemFor } from './problems.ts';
 import { untilAborted } from './until-aborted.ts';

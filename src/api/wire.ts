@@ -1,5 +1,6 @@
 /** Between what is said on the wire or the command line and what memory takes and gives. */
 
+import type { WireKey } from '../contract/keys.ts';
 import type {
   Answer as WireAnswer,
   WireEntry,
@@ -7,8 +8,7 @@ import type {
   WireResult,
   WireStored,
   WireVersion,
-} from '../contract/context.ts';
-import type { WireKey } from '../contract/keys.ts';
+} from '../contract/memory.ts';
 import type {
   Answer,
   Entry,
@@ -18,7 +18,7 @@ import type {
   NewEntry,
   Paging,
   Stored,
-} from '../core/memory.ts';
+} from '../seams/memory.ts';
 import type { ApiKey } from './keys.ts';
 
 export function newEntryOf(wire: WireNewEntry): NewEntry {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Chapter, Ledger } from '../ledger/ledger.ts';
 import {
   type Approval,
   type ApprovalRequest,
@@ -7,8 +8,7 @@ import {
   approvalKinds,
   type DecideApproval,
   type ListApprovals,
-} from '../core/approval.ts';
-import type { Chapter, Ledger } from '../ledger/ledger.ts';
+} from '../seams/approval.ts';
 
 export const approvalChapter: Chapter = {
   name: 'approvals',

@@ -1,4 +1,9 @@
 import { randomBytes } from 'node:crypto';
+import { type Cancel, cancelled, throwIfCancelled } from '../base/cancel.ts';
+import { GeodeError, reasonOf } from '../base/errors.ts';
+import { checkUser } from '../base/identity.ts';
+import { type Log, noLog } from '../base/log.ts';
+import type { Ledger } from '../ledger/ledger.ts';
 import {
   type Approval,
   type ApprovalRequest,
@@ -6,13 +11,8 @@ import {
   type Approvals,
   approvalDecisions,
   type DecideApproval,
-} from '../core/approval.ts';
-import { type Cancel, cancelled, throwIfCancelled } from '../core/cancel.ts';
-import { GeodeError, reasonOf } from '../core/errors.ts';
-import type { EventSink } from '../core/events.ts';
-import { checkUser } from '../core/identity.ts';
-import { type Log, noLog } from '../core/log.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+} from '../seams/approval.ts';
+import type { EventSink } from '../seams/events.ts';
 import { ApprovalTable, type NewApproval } from './approval-table.ts';
 
 /** Open ones of one sandbox; a sandbox that asks for more than that asks for nothing a person can read. */

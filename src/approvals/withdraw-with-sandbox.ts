@@ -1,5 +1,5 @@
-import type { Approvals } from '../core/approval.ts';
-import type { EventSink } from '../core/events.ts';
+import type { Approvals } from '../seams/approval.ts';
+import type { EventSink } from '../seams/events.ts';
 
 /** Passes events on. What waits for a decision about a sandbox is over when that sandbox is removed. */
 export function withdrawWithSandbox(events: EventSink, approvals: Pick<Approvals, 'withdraw'>): EventSink {

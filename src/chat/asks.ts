@@ -1,10 +1,10 @@
 import { randomInt } from 'node:crypto';
-import type { Approval, ApprovalDecision, Approvals } from '../core/approval.ts';
-import type { Bus } from '../core/bus.ts';
-import { isGeodeError, reasonOf } from '../core/errors.ts';
-import { type Events, everyone, type HostEvent } from '../core/events.ts';
-import type { Log } from '../core/log.ts';
+import { isGeodeError, reasonOf } from '../base/errors.ts';
+import type { Log } from '../base/log.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import type { Approval, ApprovalDecision, Approvals } from '../seams/approval.ts';
+import type { Bus } from '../seams/bus.ts';
+import { type Events, everyone, type HostEvent } from '../seams/events.ts';
 import { newReply, replyBody } from './bodies.ts';
 import type { ChatTable, KnownChat } from './chat-table.ts';
 import type { CommandAnswer, CommandScene } from './commands.ts';

@@ -1,5 +1,5 @@
-import type { ChatAuditRecord, ChatDeed } from '../core/chat.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import type { ChatAuditRecord, ChatDeed } from '../seams/chat.ts';
 
 type Sql = Parameters<Parameters<Ledger['write']>[0]>[0];
 

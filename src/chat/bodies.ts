@@ -1,6 +1,6 @@
 /** What the chat part keeps in the bodies of messages and replies. */
 import { z } from 'zod';
-import type { BusMessage, BusReply, NewReply } from '../core/bus.ts';
+import type { BusMessage, BusReply, NewReply } from '../seams/bus.ts';
 import { type KnownChat, webChannel } from './chat-table.ts';
 
 const fileSchema = z.object({ name: z.string(), sizeBytes: z.number().nullable(), reference: z.string() });

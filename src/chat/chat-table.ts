@@ -1,5 +1,5 @@
-import type { Chat } from '../core/chat.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import type { Chat } from '../seams/chat.ts';
 
 export const webChannel = 'web';
 

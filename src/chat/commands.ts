@@ -1,7 +1,7 @@
 /** What a person says to the gateway itself, in any chat. */
-import type { UserAgents } from '../core/agent.ts';
-import type { Bus } from '../core/bus.ts';
-import type { UserSandboxes } from '../core/persistent.ts';
+import type { UserAgents } from '../seams/agent.ts';
+import type { Bus } from '../seams/bus.ts';
+import type { UserSandboxes } from '../seams/persistent.ts';
 import type { Asks } from './asks.ts';
 import type { MessageBody } from './bodies.ts';
 import type { ChatTable, DuringTurn, KnownChat } from './chat-table.ts';

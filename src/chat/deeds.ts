@@ -1,6 +1,7 @@
 /** What each command does that needs more than a line. */
-import type { ChatSchedule } from '../core/chat.ts';
-import { isGeodeError } from '../core/errors.ts';
+
+import { isGeodeError } from '../base/errors.ts';
+import type { ChatSchedule } from '../seams/chat.ts';
 import { type CommandScene, commandIn } from './commands.ts';
 
 export async function status({ chat, agents, bus, sandboxes, spending, during, signal }: CommandScene) {

@@ -1,7 +1,7 @@
-import type { Bus, BusReply, Delivery, ReplyClaim } from '../core/bus.ts';
-import type { Channel, Outgoing, SendResult } from '../core/channel.ts';
-import { isGeodeError, reasonOf } from '../core/errors.ts';
-import type { Log } from '../core/log.ts';
+import { isGeodeError, reasonOf } from '../base/errors.ts';
+import type { Log } from '../base/log.ts';
+import type { Bus, BusReply, Delivery, ReplyClaim } from '../seams/bus.ts';
+import type { Channel, Outgoing, SendResult } from '../seams/channel.ts';
 import { replyBody } from './bodies.ts';
 import { reportUndelivered } from './undelivered.ts';
 

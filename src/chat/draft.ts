@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Channel } from '../core/channel.ts';
+import type { Channel } from '../seams/channel.ts';
 
 export interface DraftOptions {
   readonly channel: Channel;

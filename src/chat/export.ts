@@ -1,6 +1,6 @@
-import type { AgentTurnRecord } from '../core/agent.ts';
-import type { Cancel } from '../core/cancel.ts';
-import type { ChatRecord } from '../core/chat.ts';
+import type { Cancel } from '../base/cancel.ts';
+import type { AgentTurnRecord } from '../seams/agent.ts';
+import type { ChatRecord } from '../seams/chat.ts';
 import type { Feed } from './feed.ts';
 
 /** What was said in a lane and what the agent did in each turn, in the order of time. */

@@ -1,7 +1,7 @@
 import { EventEmitter, on } from 'node:events';
-import type { Bus, LaneEntry } from '../core/bus.ts';
-import type { Cancel } from '../core/cancel.ts';
-import type { ChatEvent } from '../core/chat.ts';
+import type { Cancel } from '../base/cancel.ts';
+import type { Bus, LaneEntry } from '../seams/bus.ts';
+import type { ChatEvent } from '../seams/chat.ts';
 import { messageBody, replyBody } from './bodies.ts';
 
 const pageSize = 256;

@@ -1,6 +1,6 @@
-import type { Bus, Claim, MessageKind } from '../core/bus.ts';
-import { isGeodeError, reasonOf } from '../core/errors.ts';
-import type { Log } from '../core/log.ts';
+import { isGeodeError, reasonOf } from '../base/errors.ts';
+import type { Log } from '../base/log.ts';
+import type { Bus, Claim, MessageKind } from '../seams/bus.ts';
 
 export interface LanesOptions {
   readonly bus: Bus;

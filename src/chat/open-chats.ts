@@ -1,16 +1,16 @@
 /** Chats put together: channels, the bus, lanes that let agents answer, and the outbox. */
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import type { Agents } from '../core/agent.ts';
-import type { Approvals } from '../core/approval.ts';
-import type { Channel } from '../core/channel.ts';
-import type { Chats } from '../core/chat.ts';
-import { GeodeError } from '../core/errors.ts';
-import type { Events } from '../core/events.ts';
-import type { Log } from '../core/log.ts';
-import type { Sandboxes } from '../core/persistent.ts';
+import { GeodeError } from '../base/errors.ts';
+import type { Log } from '../base/log.ts';
 import { Ledger } from '../ledger/ledger.ts';
 import { budgetRefusal, type DailyBudget, dayOf, spentOn } from '../ledger/spending.ts';
+import type { Agents } from '../seams/agent.ts';
+import type { Approvals } from '../seams/approval.ts';
+import type { Channel } from '../seams/channel.ts';
+import type { Chats } from '../seams/chat.ts';
+import type { Events } from '../seams/events.ts';
+import type { Sandboxes } from '../seams/persistent.ts';
 import { Asks } from './asks.ts';
 import { ChatAudit } from './audit.ts';
 import { LedgerBus } from './bus/ledger-bus.ts';

@@ -1,8 +1,8 @@
-import type { Bus } from '../core/bus.ts';
-import type { PairedSender, Pairing } from '../core/chat.ts';
-import { isGeodeError } from '../core/errors.ts';
-import type { EventSink } from '../core/events.ts';
-import { localUser, userPattern } from '../core/identity.ts';
+import { isGeodeError } from '../base/errors.ts';
+import { localUser, userPattern } from '../base/identity.ts';
+import type { Bus } from '../seams/bus.ts';
+import type { PairedSender, Pairing } from '../seams/chat.ts';
+import type { EventSink } from '../seams/events.ts';
 import { newReply } from './bodies.ts';
 import { type ChatTable, laneOf, webChannel } from './chat-table.ts';
 import type { CommandAnswer, CommandScene } from './commands.ts';

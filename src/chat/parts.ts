@@ -1,8 +1,8 @@
-import type { Agents } from '../core/agent.ts';
-import type { Bus } from '../core/bus.ts';
-import type { EventSink } from '../core/events.ts';
-import type { Log } from '../core/log.ts';
-import type { Sandboxes } from '../core/persistent.ts';
+import type { Log } from '../base/log.ts';
+import type { Agents } from '../seams/agent.ts';
+import type { Bus } from '../seams/bus.ts';
+import type { EventSink } from '../seams/events.ts';
+import type { Sandboxes } from '../seams/persistent.ts';
 import type { Asks } from './asks.ts';
 import type { ChatTable, DuringTurn } from './chat-table.ts';
 import type { Pairings } from './pairings.ts';

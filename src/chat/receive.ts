@@ -1,5 +1,5 @@
-import type { Bus } from '../core/bus.ts';
-import type { Incoming } from '../core/channel.ts';
+import type { Bus } from '../seams/bus.ts';
+import type { Incoming } from '../seams/channel.ts';
 import { type MessageBody, messageBody, type NewMessageBody, newReply } from './bodies.ts';
 import { controlLane, type DuringTurn, laneOf } from './chat-table.ts';
 import { commandOf, isControl } from './commands.ts';

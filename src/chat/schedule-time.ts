@@ -1,5 +1,5 @@
 import { Cron } from 'croner';
-import { GeodeError } from '../core/errors.ts';
+import { GeodeError } from '../base/errors.ts';
 import { spokenTime } from './spoken-time.ts';
 
 /** When a schedule runs: by cron text in a time zone, every so often, or once. */

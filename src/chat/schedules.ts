@@ -1,10 +1,10 @@
 import { randomInt } from 'node:crypto';
-import type { Bus } from '../core/bus.ts';
-import type { CatchUp, ChatSchedule, NewSchedule } from '../core/chat.ts';
-import { GeodeError, reasonOf } from '../core/errors.ts';
-import type { EventSink } from '../core/events.ts';
-import type { Log } from '../core/log.ts';
+import { GeodeError, reasonOf } from '../base/errors.ts';
+import type { Log } from '../base/log.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import type { Bus } from '../seams/bus.ts';
+import type { CatchUp, ChatSchedule, NewSchedule } from '../seams/chat.ts';
+import type { EventSink } from '../seams/events.ts';
 import { ChatAudit } from './audit.ts';
 import type { NewMessageBody } from './bodies.ts';
 import { type KnownChat, webChannel } from './chat-table.ts';

@@ -1,9 +1,9 @@
 import { randomInt } from 'node:crypto';
-import type { Incoming } from '../core/channel.ts';
-import type { PairedSender, Pairing } from '../core/chat.ts';
-import { GeodeError } from '../core/errors.ts';
-import { checkUser } from '../core/identity.ts';
+import { GeodeError } from '../base/errors.ts';
+import { checkUser } from '../base/identity.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import type { Incoming } from '../seams/channel.ts';
+import type { PairedSender, Pairing } from '../seams/chat.ts';
 import { ChatAudit } from './audit.ts';
 import { webChannel } from './chat-table.ts';
 

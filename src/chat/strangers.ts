@@ -1,4 +1,4 @@
-import type { Claim, Ending } from '../core/bus.ts';
+import type { Claim, Ending } from '../seams/bus.ts';
 import { type MessageBody, messageBody, newReply } from './bodies.ts';
 import { laneOf } from './chat-table.ts';
 import { commandOf } from './commands.ts';

@@ -1,8 +1,8 @@
-import type { AgentEvent, Attachment } from '../core/agent.ts';
-import type { Claim } from '../core/bus.ts';
-import type { Channel } from '../core/channel.ts';
-import type { ChatEvent } from '../core/chat.ts';
-import { type GeodeError, isGeodeError, reasonOf } from '../core/errors.ts';
+import { type GeodeError, isGeodeError, reasonOf } from '../base/errors.ts';
+import type { AgentEvent, Attachment } from '../seams/agent.ts';
+import type { Claim } from '../seams/bus.ts';
+import type { Channel } from '../seams/channel.ts';
+import type { ChatEvent } from '../seams/chat.ts';
 import { type MessageBody, newReply, textFor } from './bodies.ts';
 import type { KnownChat } from './chat-table.ts';
 import { Draft } from './draft.ts';

@@ -1,4 +1,4 @@
-import type { Bus, BusReply } from '../core/bus.ts';
+import type { Bus, BusReply } from '../seams/bus.ts';
 import { newReply, replyBody } from './bodies.ts';
 import type { CommandAnswer, CommandScene } from './commands.ts';
 import { plainLine } from './plain-text.ts';

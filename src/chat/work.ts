@@ -1,7 +1,7 @@
-import type { Claim, NewReply } from '../core/bus.ts';
-import type { Channel } from '../core/channel.ts';
-import type { ChatEvent } from '../core/chat.ts';
-import { GeodeError, isGeodeError, reasonOf } from '../core/errors.ts';
+import { GeodeError, isGeodeError, reasonOf } from '../base/errors.ts';
+import type { Claim, NewReply } from '../seams/bus.ts';
+import type { Channel } from '../seams/channel.ts';
+import type { ChatEvent } from '../seams/chat.ts';
 import { type MessageBody, messageBody, newReply } from './bodies.ts';
 import { type KnownChat, laneOf } from './chat-table.ts';
 import { commandOf, type GivenCommand, isHarmless, runCommand } from './commands.ts';

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { reasonOf } from '../core/errors.ts';
+import { reasonOf } from '../base/errors.ts';
 
 /** In a clone the dashboard is built when it is missing or old; a package has it built already. Never throws. */
 export function bringDashboard(warn: (line: string) => void): Promise<void> {

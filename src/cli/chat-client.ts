@@ -1,7 +1,7 @@
+import { isGeodeError } from '../base/errors.ts';
+import { localUser } from '../base/identity.ts';
 import type { GeodeClient, RemoteSandbox } from '../client/client.ts';
 import { createClient } from '../client/client.ts';
-import { isGeodeError } from '../core/errors.ts';
-import { localUser } from '../core/identity.ts';
 import type { CliContext } from './command.ts';
 import { hostTransport } from './connect/host-transport.ts';
 import { among, type ChatName, chatNamed, notFound } from './input/chat-name.ts';

@@ -1,8 +1,8 @@
 import { constants } from 'node:os';
 import type { styleText } from 'node:util';
-import type { App } from '../app.ts';
-import type { Host } from '../config/host.ts';
 import type { LoadedConfig } from '../config/load.ts';
+import type { Geode } from '../host/geode.ts';
+import type { Machine } from '../machine/machine.ts';
 import type { SplitArguments } from './input/split-arguments.ts';
 import type { Streams } from './streams.ts';
 
@@ -24,14 +24,14 @@ export interface CliContext {
   readonly argv: readonly string[];
   readonly values: CliValues;
   readonly positionals: readonly string[];
-  readonly host: Host;
+  readonly host: Machine;
   /** Where local paths start. */
   readonly cwd: string;
   readonly streams: Streams;
   readonly json: boolean;
   readonly signal: AbortSignal;
   readonly loaded: () => Promise<LoadedConfig>;
-  readonly app: () => Promise<App>;
+  readonly app: () => Promise<Geode>;
   /** A line on stdout. */
   readonly out: (line: string) => void;
   /** A line on stderr. */

@@ -2,11 +2,11 @@ import { chmod, lstat, stat } from 'node:fs/promises';
 import { basename, join, posix, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import type { Cancel } from '../base/cancel.ts';
+import { GeodeError, isGeodeError } from '../base/errors.ts';
+import { replaceFile } from '../base/replace-file.ts';
 import type { RemoteSandbox } from '../client/sandbox.ts';
-import type { Cancel } from '../core/cancel.ts';
-import { GeodeError, isGeodeError } from '../core/errors.ts';
-import type { FileFacts } from '../core/files.ts';
-import { replaceFile } from '../core/replace-file.ts';
+import type { FileFacts } from '../seams/files.ts';
 import type { CliContext } from './command.ts';
 
 /** One side of a copy: a path in a sandbox, whose word comes before the first colon, or one here. */

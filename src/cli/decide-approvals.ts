@@ -1,4 +1,4 @@
-import type { DecideApproval } from '../core/approval.ts';
+import type { DecideApproval } from '../seams/approval.ts';
 import type { CliContext } from './command.ts';
 import { somePositionals } from './input/values.ts';
 import { visible } from './render/printable.ts';

@@ -1,10 +1,10 @@
 /** How commands come to the sandboxes that stay: as clients of their host. */
 import { existsSync } from 'node:fs';
+import { GeodeError, isGeodeError } from '../base/errors.ts';
+import { localUser } from '../base/identity.ts';
 import { createClient, type GeodeClient } from '../client/client.ts';
 import type { RemoteSandbox } from '../client/sandbox.ts';
 import type { RemoteSandboxes } from '../client/sandboxes.ts';
-import { GeodeError, isGeodeError } from '../core/errors.ts';
-import { localUser } from '../core/identity.ts';
 import { type CliContext, type CliOption, exitCodes, text } from './command.ts';
 import { HostTransport } from './connect/host-transport.ts';
 import { reachSettings } from './connect/reach-settings.ts';

@@ -1,5 +1,5 @@
 import { styleText } from 'node:util';
-import { thisHost } from '../config/host.ts';
+import { thisMachine } from '../machine/machine.ts';
 import { type CommandEntry, exitCodes } from './command.ts';
 import { commands } from './command-list.ts';
 import { watchForEnd } from './ending.ts';
@@ -31,7 +31,7 @@ async function main(argv: readonly string[]): Promise<number> {
   const [{ perform }, command] = await Promise.all([import('./perform.ts'), found.load()]);
   return perform(command, argv.slice(command.name.split(' ').length), {
     streams: ownStreams(() => ending.hangUp()),
-    host: thisHost(),
+    host: thisMachine(),
     cwd: thisFolder(),
     colours: styleText('bold', 'x') !== 'x',
     signal: ending.signal,

@@ -1,6 +1,6 @@
 import { parseArgs, styleText } from 'node:util';
-import type { Host } from '../config/host.ts';
-import { errorCatalogue, GeodeError, isGeodeError, reasonOf } from '../core/errors.ts';
+import { errorCatalogue, GeodeError, isGeodeError, reasonOf } from '../base/errors.ts';
+import type { Machine } from '../machine/machine.ts';
 import {
   type CliCommand,
   type CliContext,
@@ -17,7 +17,7 @@ import type { Streams } from './streams.ts';
 /** Where a command was typed, and in what process it runs. */
 export interface Around {
   readonly streams: Streams;
-  readonly host: Host;
+  readonly host: Machine;
   readonly cwd: string;
   readonly colours: boolean;
   readonly signal: AbortSignal;
@@ -68,8 +68,8 @@ function contextOf(
     signal,
     loaded,
     app: once(async () => {
-      const { createApp } = await import('../app.ts');
-      return createApp((await loaded()).config, host, warn);
+      const { createGeode } = await import('../host/geode.ts');
+      return createGeode((await loaded()).config, host, warn);
     }),
     out: (line) => streams.stdout.write(`${line}\n`),
     err,

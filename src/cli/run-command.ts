@@ -1,7 +1,7 @@
+import { GeodeError, isGeodeError } from '../base/errors.ts';
 import type { SocketProcess } from '../client/socket-process.ts';
-import { GeodeError, isGeodeError } from '../core/errors.ts';
-import type { ExitFacts } from '../core/process.ts';
 import { OutputCollector } from '../link/collect-output.ts';
+import type { ExitFacts } from '../seams/process.ts';
 import { type CliContext, exitCodes, interruptedCode } from './command.ts';
 import { showDenied } from './input/egress-options.ts';
 import { exitCodeOf } from './input/sandbox-options.ts';

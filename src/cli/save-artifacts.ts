@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { replaceFile } from '../core/replace-file.ts';
+import { replaceFile } from '../base/replace-file.ts';
 import type { Artifact } from '../runs/result.ts';
 
 /** Writes artifacts below a folder and returns their paths. One that is there is replaced, a link never followed. */

@@ -1,6 +1,6 @@
+import { GeodeError } from '../base/errors.ts';
 import type { RemoteSnapshots } from '../client/snapshots.ts';
-import { GeodeError } from '../core/errors.ts';
-import type { Restored } from '../core/snapshots.ts';
+import type { Restored } from '../seams/snapshots.ts';
 
 /** The newest of all, undo points included. */
 export async function newestOf(snapshots: Pick<RemoteSnapshots, 'list'>): Promise<string> {

@@ -1,7 +1,7 @@
 import { fstatSync, statSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { isatty } from 'node:tty';
-import type { TerminalSize } from '../core/process.ts';
+import type { TerminalSize } from '../seams/process.ts';
 
 /** The streams of whoever typed a command: those of this process, or of another that asks this one to run it. */
 export interface Streams {

@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline/promises';
+import { isGeodeError } from '../base/errors.ts';
 import type { RemoteChats } from '../client/chats.ts';
-import { isGeodeError } from '../core/errors.ts';
 import { type CliContext, exitCodes, interruptedCode } from './command.ts';
 import { printable } from './render/printable.ts';
 

@@ -1,4 +1,4 @@
-import { isGeodeError } from '../core/errors.ts';
+import { isGeodeError } from '../base/errors.ts';
 import { exitCodes, interruptedCode } from './command.ts';
 
 /** For work that goes on until someone has seen enough: an interrupt is its end, and no failure to tell of. */

@@ -1,4 +1,6 @@
 /** Conversations with agents, for the user who asks. */
+
+import type { Cancel } from '../base/cancel.ts';
 import { wireBytes } from '../contract/encoding.ts';
 import type {
   AgentConversation,
@@ -8,9 +10,8 @@ import type {
   PermissionAnswer,
   SendOptions,
   TerminalOptions,
-} from '../core/agent.ts';
-import { refuseLargeAttachments } from '../core/attachment-limit.ts';
-import type { Cancel } from '../core/cancel.ts';
+} from '../seams/agent.ts';
+import { refuseLargeAttachments } from '../seams/attachment-limit.ts';
 import { callsOf } from './calls.ts';
 import type { Connection } from './send.ts';
 

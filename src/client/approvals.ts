@@ -1,7 +1,8 @@
 /** What waits for a decision of the user, and deciding it, over HTTP. Needs the scope `approvals`. */
+
+import type { Cancel } from '../base/cancel.ts';
 import type { approvals } from '../contract/approvals.ts';
-import type { Approval } from '../core/approval.ts';
-import type { Cancel } from '../core/cancel.ts';
+import type { Approval } from '../seams/approval.ts';
 import { type Calls, callsOf } from './calls.ts';
 import { followEvents } from './events.ts';
 import type { Connection } from './send.ts';

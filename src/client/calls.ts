@@ -1,11 +1,12 @@
 /** The calls of a host's operations, made from their table: paths, bodies, names, events and refusals. */
+
+import type { Cancel } from '../base/cancel.ts';
 import type { Contract } from '../contract/contract.ts';
 import { chatSegment } from '../contract/encoding.ts';
 import { camelName } from '../contract/names.ts';
 import type { Family, Operation } from '../contract/operation.ts';
 import { type Free, fromWire, toWire } from '../contract/rename.ts';
 import type { GivenBodyOf, GivenQueryOf, ReadEventOf, ResultOf } from '../contract/types.ts';
-import type { Cancel } from '../core/cancel.ts';
 import { followEvents, streamEvents } from './events.ts';
 import { operationTable } from './operation-table.ts';
 import { ask, type Connection, type Query, type Sending, send } from './send.ts';

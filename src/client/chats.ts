@@ -1,6 +1,6 @@
 /** Chats with agents, and who may speak on the channels, over HTTP. */
-import type { Cancel } from '../core/cancel.ts';
-import type { ChannelStatus } from '../core/channel.ts';
+import type { Cancel } from '../base/cancel.ts';
+import type { ChannelStatus } from '../seams/channel.ts';
 import type {
   Chat,
   ChatAuditRecord,
@@ -11,7 +11,7 @@ import type {
   PairedSender,
   Pairing,
   PostedMessage,
-} from '../core/chat.ts';
+} from '../seams/chat.ts';
 import { callsOf } from './calls.ts';
 import type { Connection } from './send.ts';
 

@@ -16,7 +16,7 @@ import { type RemoteSolves, remoteSolves } from './solve.ts';
 import { type RemoteTools, remoteTools } from './tools.ts';
 import { httpTransport, type Target, type Transport } from './transport.ts';
 
-export { GeodeError, isGeodeError } from '../core/errors.ts';
+export { GeodeError, isGeodeError } from '../base/errors.ts';
 export type { RemoteAgents } from './agents.ts';
 export type { RemoteApprovals } from './approvals.ts';
 export type {

@@ -1,4 +1,6 @@
 /** What sandboxes may reach, what they tried, and the credentials of bindings, over HTTP. */
+
+import type { Cancel } from '../base/cancel.ts';
 import type {
   WireBindings,
   WireEgressDefault,
@@ -10,7 +12,6 @@ import type {
 } from '../contract/egress.ts';
 import type { Own } from '../contract/names.ts';
 import { fromWire, toWire } from '../contract/old-names.ts';
-import type { Cancel } from '../core/cancel.ts';
 import type {
   AuditRecord,
   BindingSpec,
@@ -20,7 +21,7 @@ import type {
   EgressRule,
   EgressSpec,
   EgressTarget,
-} from '../core/egress.ts';
+} from '../seams/egress.ts';
 import { callsOf } from './calls.ts';
 import { ask, type Connection } from './send.ts';
 

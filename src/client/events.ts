@@ -1,6 +1,6 @@
 /** Server-sent events, read once or for as long as it takes. */
-import type { Cancel } from '../core/cancel.ts';
-import { GeodeError, isGeodeError } from '../core/errors.ts';
+import type { Cancel } from '../base/cancel.ts';
+import { GeodeError, isGeodeError } from '../base/errors.ts';
 import { type Connection, problemError, type Query, type Sending, send, unreachable } from './send.ts';
 import type { Answer } from './transport.ts';
 

@@ -1,8 +1,9 @@
 /** Files of a sandbox, as the library's own `Files`, over HTTP. */
+
+import type { Cancel } from '../base/cancel.ts';
+import { isGeodeError } from '../base/errors.ts';
 import { fromWire, type Wire } from '../contract/old-names.ts';
-import type { Cancel } from '../core/cancel.ts';
-import { isGeodeError } from '../core/errors.ts';
-import type { FileFacts, Files, GrepMatch, Listing, Range, WatchEvent } from '../core/files.ts';
+import type { FileFacts, Files, GrepMatch, Listing, Range, WatchEvent } from '../seams/files.ts';
 import { streamEvents } from './events.ts';
 import { ask, type Connection, send } from './send.ts';
 import type { Answer } from './transport.ts';

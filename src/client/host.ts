@@ -1,17 +1,17 @@
 /** What a host can do, how it is set, who may ask, and what happens on it. */
 
+import type { Cancel } from '../base/cancel.ts';
+import { GeodeError } from '../base/errors.ts';
 import type { Setting } from '../config/load.ts';
 import type { keys } from '../contract/keys.ts';
 import { fromWire, type Own, type Wire } from '../contract/old-names.ts';
 import type { PullEvent as WirePullEvent } from '../contract/sandboxes.ts';
 import type { WireLoginLink } from '../contract/session.ts';
-import type { Cancel } from '../core/cancel.ts';
-import type { MachineCheck } from '../core/doctor.ts';
-import { GeodeError } from '../core/errors.ts';
-import type { EventGap, HostEvent } from '../core/events.ts';
-import type { ImageFacts } from '../core/images.ts';
-import type { PullEvent } from '../core/run.ts';
-import type { Available, RuntimeName, Unavailable } from '../core/runtime.ts';
+import type { MachineCheck } from '../seams/doctor.ts';
+import type { EventGap, HostEvent } from '../seams/events.ts';
+import type { ImageFacts } from '../seams/images.ts';
+import type { PullEvent } from '../seams/run.ts';
+import type { Available, RuntimeName, Unavailable } from '../seams/runtime.ts';
 import { type Calls, callsOf } from './calls.ts';
 import { followEvents, streamEvents } from './events.ts';
 import { ask, type Connection } from './send.ts';

@@ -1,7 +1,7 @@
 /** Geode's own images, built by the engine of a host. */
-import type { Cancel } from '../core/cancel.ts';
-import { GeodeError } from '../core/errors.ts';
-import type { BuildEvent, BuildRequest, BuiltImage, BuiltImageName } from '../core/images.ts';
+import type { Cancel } from '../base/cancel.ts';
+import { GeodeError } from '../base/errors.ts';
+import type { BuildEvent, BuildRequest, BuiltImage, BuiltImageName } from '../seams/images.ts';
 import { callsOf } from './calls.ts';
 import type { Connection } from './send.ts';
 

@@ -1,8 +1,9 @@
 /** What processes of a sandbox wrote, as the library's own `JournalReading`, over HTTP. */
+
+import type { Cancel } from '../base/cancel.ts';
 import { bytesOf } from '../contract/encoding.ts';
 import type { JournalEvent, JournalPage } from '../contract/journals.ts';
 import { fromWire, toWire, type Wire } from '../contract/old-names.ts';
-import type { Cancel } from '../core/cancel.ts';
 import type { JournalPart, RecordedEvent } from '../journals/journal-events.ts';
 import type { GrepAnswer, GrepOptions } from '../journals/journal-grep.ts';
 import type { JournalLine } from '../journals/journal-lines.ts';

@@ -1,3 +1,4 @@
+import type { Cancel } from '../base/cancel.ts';
 import type {
   Answer,
   Categories,
@@ -7,9 +8,8 @@ import type {
   WireEntryWithVersions,
   WireNewEntry,
   WireStored,
-} from '../contract/context.ts';
+} from '../contract/memory.ts';
 import type { Readiness, ReindexEvent, Stats } from '../contract/server.ts';
-import type { Cancel } from '../core/cancel.ts';
 import { readEvents } from './events.ts';
 import { ask, type Connection, type Sending, send } from './send.ts';
 

@@ -1,10 +1,10 @@
 /** A process in a sandbox, over HTTP: its output comes by events from any offset, and again after a lost connection. */
 
+import type { Cancel } from '../base/cancel.ts';
 import { bytesOf } from '../contract/encoding.ts';
 import { fromWire } from '../contract/old-names.ts';
 import type { OutputEvent } from '../contract/processes.ts';
-import type { Cancel } from '../core/cancel.ts';
-import type { Process, ProcessEvent, SignalName, TerminalSize } from '../core/process.ts';
+import type { Process, ProcessEvent, SignalName, TerminalSize } from '../seams/process.ts';
 import { followEvents } from './events.ts';
 import { type Connection, send } from './send.ts';
 

@@ -1,5 +1,6 @@
 /** Runs of code, and interpreters that keep their variables, over HTTP. */
 
+import type { Cancel } from '../base/cancel.ts';
 import type {
   WireCells,
   WireContext,
@@ -10,18 +11,17 @@ import type {
 import { bytesOf, wireBytes } from '../contract/encoding.ts';
 import { fromWire, type Own, toWire } from '../contract/old-names.ts';
 import type { WireRunEvent, WireRunRecord, WireRunResult, WireRunSummary } from '../contract/runs.ts';
-import type { Cancel } from '../core/cancel.ts';
-import type { EgressSpec } from '../core/egress.ts';
-import type { Limits } from '../core/limits.ts';
-import type { RunEvent } from '../core/run.ts';
-import type { RuntimeName } from '../core/runtime.ts';
-import type { Grade } from '../core/sandbox.ts';
 import type { ContextCell } from '../runs/contexts/cells.ts';
 import type { ContextError, ContextEvent, ContextResult } from '../runs/contexts/result.ts';
 import type { Rich } from '../runs/contexts/rich.ts';
 import type { RunRecord, RunSummary } from '../runs/history/run-record.ts';
 import type { RunOptions } from '../runs/options.ts';
 import type { Artifact, RunResult } from '../runs/result.ts';
+import type { EgressSpec } from '../seams/egress.ts';
+import type { Limits } from '../seams/limits.ts';
+import type { RunEvent } from '../seams/run.ts';
+import type { RuntimeName } from '../seams/runtime.ts';
+import type { Grade } from '../seams/sandbox.ts';
 import { type EgressRequest, wireEgress } from './egress.ts';
 import { streamEvents } from './events.ts';
 import { execFresh, type FreshSandbox, type LiveRunOptions, runLive } from './run-socket.ts';

@@ -1,8 +1,10 @@
 /** One sandbox, as the library's own `PersistentSandbox`, over HTTP. Nothing is asked until something is called. */
+
+import type { Cancel } from '../base/cancel.ts';
 import { chatSegment, wireBytes } from '../contract/encoding.ts';
 import { fromWire, toWire, type Wire } from '../contract/old-names.ts';
 import type { WireExecResult, WireStarted } from '../contract/processes.ts';
-import type { Cancel } from '../core/cancel.ts';
+import type { Usage } from '../sandboxes/metrics.ts';
 import type {
   Command,
   ExecOptions,
@@ -10,8 +12,7 @@ import type {
   ProcessList,
   SignalName,
   TerminalSize,
-} from '../core/process.ts';
-import type { Usage } from '../sandboxes/metrics.ts';
+} from '../seams/process.ts';
 import { callsOf } from './calls.ts';
 import { type RemoteSandboxEgress, remoteSandboxEgress } from './egress.ts';
 import { type RemoteFiles, remoteFiles } from './files.ts';

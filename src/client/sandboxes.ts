@@ -1,9 +1,10 @@
 /** The sandboxes of the user who asks. */
+
+import type { Cancel } from '../base/cancel.ts';
 import type { sandboxes } from '../contract/sandboxes.ts';
-import type { Cancel } from '../core/cancel.ts';
-import type { EgressSpec } from '../core/egress.ts';
-import type { PersistentSpec, SandboxStatus } from '../core/persistent.ts';
-import type { PullEvent } from '../core/run.ts';
+import type { EgressSpec } from '../seams/egress.ts';
+import type { PersistentSpec, SandboxStatus } from '../seams/persistent.ts';
+import type { PullEvent } from '../seams/run.ts';
 import { type Calls, callsOf } from './calls.ts';
 import { type EgressRequest, egressBody } from './egress.ts';
 import { type RemoteSandbox, remoteSandbox } from './sandbox.ts';

@@ -1,5 +1,5 @@
 /** One request, and its refusal as a `GeodeError`. */
-import { type ErrorCode, errorCatalogue, GeodeError, isGeodeError, reasonOf } from '../core/errors.ts';
+import { type ErrorCode, errorCatalogue, GeodeError, isGeodeError, reasonOf } from '../base/errors.ts';
 import type { Answer, Transport } from './transport.ts';
 
 /** A host, and for whom it is asked. */

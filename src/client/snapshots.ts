@@ -1,6 +1,6 @@
 /** Workspaces as they were, as the library's own `Snapshots`, over HTTP. */
-import type { Cancel } from '../core/cancel.ts';
-import type { Restored, Snapshot, Snapshots } from '../core/snapshots.ts';
+import type { Cancel } from '../base/cancel.ts';
+import type { Restored, Snapshot, Snapshots } from '../seams/snapshots.ts';
 import { callsOf } from './calls.ts';
 import type { Connection } from './send.ts';
 

@@ -1,13 +1,13 @@
 /** A process over a WebSocket: input and output in one connection, and each side waits for the other. */
 
+import type { Cancel } from '../base/cancel.ts';
+import { GeodeError } from '../base/errors.ts';
 import { streamBytes } from '../contract/frames.ts';
 import { fromWire } from '../contract/old-names.ts';
-import type { Cancel } from '../core/cancel.ts';
-import type { Denial } from '../core/egress.ts';
-import { GeodeError } from '../core/errors.ts';
-import type { ExitFacts, Process, ProcessEvent, TerminalSize } from '../core/process.ts';
-import type { PullEvent } from '../core/run.ts';
-import type { Grade } from '../core/sandbox.ts';
+import type { Denial } from '../seams/egress.ts';
+import type { ExitFacts, Process, ProcessEvent, TerminalSize } from '../seams/process.ts';
+import type { PullEvent } from '../seams/run.ts';
+import type { Grade } from '../seams/sandbox.ts';
 import { pause } from './events.ts';
 import { type Connection, parseJson, problemError } from './send.ts';
 import type { ClientSocket } from './transport.ts';

@@ -1,8 +1,9 @@
 /** Solving by trying, and what was kept of it, for the user who asks. */
+
+import type { Cancel } from '../base/cancel.ts';
 import { fromWire, toWire, type Wire } from '../contract/old-names.ts';
-import type { Cancel } from '../core/cancel.ts';
-import type { EgressSpec } from '../core/egress.ts';
-import type { KeptSolve, SolveEvent, SolveRequest, Verdict } from '../core/solve.ts';
+import type { EgressSpec } from '../seams/egress.ts';
+import type { KeptSolve, SolveEvent, SolveRequest, Verdict } from '../seams/solve.ts';
 import { type EgressRequest, wireEgress } from './egress.ts';
 import { streamEvents } from './events.ts';
 import { ask, type Connection, send } from './send.ts';

@@ -1,6 +1,6 @@
 /** Tools of the host for programs in sandboxes, over HTTP. */
-import type { Cancel } from '../core/cancel.ts';
-import type { ServedToolSession, ToolCallRecord, ToolServerStatus, ToolSession } from '../core/tools.ts';
+import type { Cancel } from '../base/cancel.ts';
+import type { ServedToolSession, ToolCallRecord, ToolServerStatus, ToolSession } from '../seams/tools.ts';
 import { callsOf } from './calls.ts';
 import type { Connection } from './send.ts';
 

@@ -1,6 +1,7 @@
 /** How the client reaches a host. This file needs nothing but what every browser has. */
+
+import type { Cancel } from '../base/cancel.ts';
 import { keyProtocol, socketProtocol } from '../contract/frames.ts';
-import type { Cancel } from '../core/cancel.ts';
 
 export interface Target {
   /** Such as `http://127.0.0.1:4430`; a path in it comes before every path, for a host behind a proxy. */

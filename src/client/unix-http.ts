@@ -4,7 +4,7 @@
  */
 
 import { connect, type Socket } from 'node:net';
-import { drained } from '../core/drained.ts';
+import { drained } from '../base/drained.ts';
 import { chunkedBody, cutOff, plainBody } from './unix-body.ts';
 
 export interface UnixRequest {

@@ -4,9 +4,9 @@
  */
 import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
+import type { Cancel } from '../base/cancel.ts';
+import { GeodeError } from '../base/errors.ts';
 import { socketProtocol } from '../contract/frames.ts';
-import type { Cancel } from '../core/cancel.ts';
-import { GeodeError } from '../core/errors.ts';
 import { parseJson, problemError } from './send.ts';
 import type { ClientSocket } from './transport.ts';
 import { requestOver, type UnixAnswer } from './unix-http.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { driverNames } from '../core/agent.ts';
+import { driverNames } from '../seams/agent.ts';
 
 /** The name of an ACP agent in the config. */
 export const acpName = z.string().regex(/^[a-z0-9][a-z0-9-]{0,39}$/, 'use a-z, 0-9 and -');

@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import { type ParseError, parse, printParseErrorCode } from 'jsonc-parser';
 import type { z } from 'zod';
-import { GeodeError, reasonOf } from '../core/errors.ts';
-import type { Host } from './host.ts';
+import { GeodeError, reasonOf } from '../base/errors.ts';
+import type { Machine } from '../machine/machine.ts';
 import { nearest } from './nearest.ts';
 import { type Config, configError, configSchema } from './schema.ts';
 
@@ -32,7 +32,7 @@ export interface LoadedConfig {
 const reserved = ['GEODE_CONFIG'];
 
 /** Defaults, then the file, then the environment; the whole is checked once. */
-export async function loadConfig(host: Host, given?: string): Promise<LoadedConfig> {
+export async function loadConfig(host: Machine, given?: string): Promise<LoadedConfig> {
   const path = given ?? host.overrides.GEODE_CONFIG ?? join(host.configDir, 'geode.json');
   const mustExist = given !== undefined || host.overrides.GEODE_CONFIG !== undefined;
   const schema = configSchema(host);
@@ -65,7 +65,7 @@ export async function loadConfig(host: Host, given?: string): Promise<LoadedConf
 }
 
 /** A relative home would make folders below wherever a command happens to be typed. */
-function checkHome({ home, variable }: Host): void {
+function checkHome({ home, variable }: Machine): void {
   if (isAbsolute(home)) return;
   const given = variable('HOME');
   throw new GeodeError(
@@ -127,7 +127,7 @@ interface VariableValue {
   readonly value: unknown;
 }
 
-function readVariables(host: Host, leaves: readonly Leaf[]): readonly VariableValue[] {
+function readVariables(host: Machine, leaves: readonly Leaf[]): readonly VariableValue[] {
   const names = Object.keys(host.overrides).filter((name) => !reserved.includes(name));
   return names.map((variable) => {
     const leaf = leaves.find((candidate) => candidate.variable === variable);

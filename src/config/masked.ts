@@ -1,4 +1,4 @@
-import { scrub } from '../core/scrub.ts';
+import { scrub } from '../base/scrub.ts';
 import type { Setting } from './load.ts';
 
 const secret = /(key|token|secret|password|postgres)$/i;

@@ -1,4 +1,4 @@
-import type { Limits } from '../core/limits.ts';
+import type { Limits } from '../seams/limits.ts';
 import type { Config } from './schema.ts';
 
 /** Only the limits that the config sets; the runtime fills in the rest. */

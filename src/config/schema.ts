@@ -1,16 +1,16 @@
 import { isAbsolute, join } from 'node:path';
 import { z } from 'zod';
-import { permissionClasses, unaskedPermissions } from '../core/agent.ts';
-import { GeodeError, reasonOf } from '../core/errors.ts';
-import { defaultLimits, defaultMostLimits, parseSize } from '../core/limits.ts';
-import { providerKinds } from '../core/model.ts';
-import { languageNames } from '../core/run.ts';
-import { runtimeNames } from '../core/runtime.ts';
-import { networks } from '../core/sandbox.ts';
-import { defaultStrictPrograms } from '../core/shell-policy.ts';
+import { GeodeError, reasonOf } from '../base/errors.ts';
+import type { Machine } from '../machine/machine.ts';
+import { permissionClasses, unaskedPermissions } from '../seams/agent.ts';
+import { defaultLimits, defaultMostLimits, parseSize } from '../seams/limits.ts';
+import { providerKinds } from '../seams/model.ts';
+import { languageNames } from '../seams/run.ts';
+import { runtimeNames } from '../seams/runtime.ts';
+import { networks } from '../seams/sandbox.ts';
+import { defaultStrictPrograms } from '../seams/shell-policy.ts';
 import { channelsSchema } from './channels-schema.ts';
 import { acpName, driverName } from './driver-name.ts';
-import type { Host } from './host.ts';
 import { nearest } from './nearest.ts';
 
 const size = z.union([z.string(), z.number()]).transform((value, context) => {
@@ -95,7 +95,7 @@ function refuseMaximaBelowDefaults(
 }
 
 /** The whole config: one section a part, every key with its meaning and default. Unknown keys are refused. */
-export function configSchema(host: Host) {
+export function configSchema(host: Machine) {
   return z.strictObject({
     runtime: z
       .strictObject({

@@ -1,6 +1,6 @@
 /** What waits for a person's decision, as it goes over the wire. */
 import { z } from 'zod';
-import { approvalDecisions, approvalKinds } from '../core/approval.ts';
+import { approvalDecisions, approvalKinds } from '../seams/approval.ts';
 import { decimal } from './decimal.ts';
 import { family, notFound } from './operation.ts';
 

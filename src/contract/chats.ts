@@ -1,8 +1,8 @@
 /** Chats, channels and who may speak on them, as it goes over the wire. */
 
 import { z } from 'zod';
-import { catchUps, chatDeeds } from '../core/chat.ts';
-import { userPattern } from '../core/identity.ts';
+import { userPattern } from '../base/identity.ts';
+import { catchUps, chatDeeds } from '../seams/chat.ts';
 import { turnRecordSchema } from './agents.ts';
 import { decimal } from './decimal.ts';
 import { family } from './operation.ts';

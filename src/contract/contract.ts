@@ -2,7 +2,6 @@
 import { agents } from './agents.ts';
 import { approvals } from './approvals.ts';
 import { chats, schedules } from './chats.ts';
-import { entries } from './context.ts';
 import { contexts } from './contexts.ts';
 import { egress } from './egress.ts';
 import { egressPolicy } from './egress-policy.ts';
@@ -11,6 +10,7 @@ import { files } from './files.ts';
 import { images } from './images.ts';
 import { journals } from './journals.ts';
 import { keys } from './keys.ts';
+import { entries } from './memory.ts';
 import { processes } from './processes.ts';
 import { runs } from './runs.ts';
 import { sandboxes } from './sandboxes.ts';

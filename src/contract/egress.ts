@@ -1,7 +1,7 @@
 /** What sandboxes may reach, what they tried, and the names of credentials, as they go over the wire. */
 
 import { z } from 'zod';
-import { egressModes } from '../core/egress.ts';
+import { egressModes } from '../seams/egress.ts';
 import { decimal } from './decimal.ts';
 import { family, notFound } from './operation.ts';
 

@@ -1,8 +1,8 @@
 /** What happens on a host, as it goes over the wire. */
 import { z } from 'zod';
-import { approvalDecisions, approvalKinds } from '../core/approval.ts';
-import { egressModes } from '../core/egress.ts';
-import { solveOutcomes } from '../core/solve.ts';
+import { approvalDecisions, approvalKinds } from '../seams/approval.ts';
+import { egressModes } from '../seams/egress.ts';
+import { solveOutcomes } from '../seams/solve.ts';
 import { family } from './operation.ts';
 import { problemEvent } from './problem.ts';
 import { exitSchema } from './processes.ts';

@@ -1,6 +1,6 @@
 /** What a host can do and how it is set, as it goes over the wire. */
 import { z } from 'zod';
-import { softLimitNames } from '../core/limits.ts';
+import { softLimitNames } from '../seams/limits.ts';
 import { gradeSchema, runtimeSchema } from './sandboxes.ts';
 
 const capabilitiesSchema = z.object({

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { builtImageNames } from '../core/images.ts';
+import { builtImageNames } from '../seams/images.ts';
 import { family } from './operation.ts';
 import { problemEvent } from './problem.ts';
 import { pullEventSchema, pullProgress, pullSchema, removedSchema } from './sandboxes.ts';

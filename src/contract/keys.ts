@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { userPattern } from '../core/identity.ts';
+import { userPattern } from '../base/identity.ts';
 import { family, notFound } from './operation.ts';
 
 /**

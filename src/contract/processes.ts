@@ -1,7 +1,7 @@
 /** Commands in a sandbox, as they go over the wire. */
 
 import { z } from 'zod';
-import { rlimitNames, signalNames } from '../core/process.ts';
+import { rlimitNames, signalNames } from '../seams/process.ts';
 import { bytesSchema, bytesShape } from './bytes.ts';
 import { family } from './operation.ts';
 import { problemEvent } from './problem.ts';

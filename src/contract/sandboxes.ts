@@ -1,8 +1,8 @@
 /** Sandboxes that stay, as they go over the wire. */
 
 import { z } from 'zod';
-import { runtimeNames } from '../core/runtime.ts';
-import { grades, networks } from '../core/sandbox.ts';
+import { runtimeNames } from '../seams/runtime.ts';
+import { grades, networks } from '../seams/sandbox.ts';
 import { egressSchema } from './egress.ts';
 import { chatOf } from './encoding.ts';
 import { family } from './operation.ts';

@@ -1,7 +1,7 @@
 /** Logging in to the dashboard, as it goes over the wire. */
 
 import { z } from 'zod';
-import { userPattern } from '../core/identity.ts';
+import { userPattern } from '../base/identity.ts';
 import { scopes } from './keys.ts';
 import { family, usualRefusals } from './operation.ts';
 

@@ -4,7 +4,7 @@
  */
 
 import { z } from 'zod';
-import { signalNames } from '../core/process.ts';
+import { signalNames } from '../seams/process.ts';
 import { bytesSchema } from './bytes.ts';
 import { egressSchema } from './egress.ts';
 import { family } from './operation.ts';

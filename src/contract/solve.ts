@@ -1,7 +1,7 @@
 /** Solves and crystals, as they go over the wire. */
 
 import { z } from 'zod';
-import { solveOutcomes } from '../core/solve.ts';
+import { solveOutcomes } from '../seams/solve.ts';
 import { decimal } from './decimal.ts';
 import { egressSchema } from './egress.ts';
 import { family, notFound } from './operation.ts';

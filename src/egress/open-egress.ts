@@ -1,5 +1,8 @@
 import { existsSync } from 'node:fs';
-import type { Approvals } from '../core/approval.ts';
+import { isGeodeError } from '../base/errors.ts';
+import { withoutSecrets } from '../base/secret-shapes.ts';
+import { Ledger } from '../ledger/ledger.ts';
+import type { Approvals } from '../seams/approval.ts';
 import type {
   AuditRecord,
   Egress,
@@ -9,28 +12,31 @@ import type {
   EgressRule,
   EgressSpec,
   EgressTarget,
-} from '../core/egress.ts';
-import { isGeodeError } from '../core/errors.ts';
-import { type EventSink, noEvents } from '../core/events.ts';
-import { withoutSecrets } from '../core/secret-shapes.ts';
-import { Ledger } from '../ledger/ledger.ts';
-import { Audit, type AuditLimits, type AuditQuery } from './audit.ts';
-import { missingSecret } from './binding-server.ts';
-import type { Binding } from './bindings.ts';
-import { alsoDenying } from './change-policy.ts';
-import { denialTeller } from './denial-events.ts';
-import { Grants } from './grants.ts';
-import { type HostBinding, openHostBinding } from './host-binding.ts';
+} from '../seams/egress.ts';
+import { type EventSink, noEvents } from '../seams/events.ts';
+import { Audit, type AuditLimits, type AuditQuery } from './audit/audit.ts';
+import { denialTeller } from './audit/denial-events.ts';
+import {
+  type BudgetFacts,
+  type UsageOptions,
+  type UsageRecord,
+  type UsageSum,
+  UsageTable,
+} from './audit/usage.ts';
+import { missingSecret } from './bindings/binding-server.ts';
+import type { Binding } from './bindings/bindings.ts';
+import { type HostBinding, openHostBinding } from './bindings/host-binding.ts';
+import { KnownSecrets } from './bindings/known-secrets.ts';
+import { Secrets } from './bindings/secrets.ts';
 import { UpstreamTls } from './inspection/upstream-tls.ts';
-import { KnownSecrets } from './known-secrets.ts';
-import { Learned, type Seen, smallestPolicy } from './learned.ts';
 import { checkSpec, openHatch } from './open-hatch.ts';
-import { personFor } from './person.ts';
-import { type Resolve, systemResolve } from './resolve.ts';
-import { checkPaths } from './rules.ts';
-import { Secrets } from './secrets.ts';
+import { alsoDenying } from './policy/change-policy.ts';
+import { Grants } from './policy/grants.ts';
+import { Learned, type Seen, smallestPolicy } from './policy/learned.ts';
+import { personFor } from './policy/person.ts';
+import { checkPaths } from './policy/rules.ts';
+import { type Resolve, systemResolve } from './proxy/resolve.ts';
 import { DefaultTable, egressChapter, PolicyTable } from './tables.ts';
-import { type BudgetFacts, type UsageOptions, type UsageRecord, type UsageSum, UsageTable } from './usage.ts';
 
 const defaultAskMs = 60_000;
 /** The authorities of sandboxes are sealed beside the secrets of users, under a name that no user can have. */

@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream';
-import type { Cancel } from '../core/cancel.ts';
+import type { Cancel } from '../base/cancel.ts';
+import { GeodeError, isGeodeError } from '../base/errors.ts';
 import type {
   AuditRecord,
   Denial,
@@ -9,25 +10,24 @@ import type {
   EgressTarget,
   Hatch,
   OpenHatch,
-} from '../core/egress.ts';
-import { GeodeError, isGeodeError } from '../core/errors.ts';
-import type { Sandbox } from '../core/sandbox.ts';
-import { BindingServer, type BindingServerOptions, missingSecret } from './binding-server.ts';
-import { bindingOf } from './bindings.ts';
-import { Broker } from './broker.ts';
-import { hostOf, shownTarget } from './host-name.ts';
-import { HttpProxy } from './http.ts';
+} from '../seams/egress.ts';
+import type { Sandbox } from '../seams/sandbox.ts';
+import { BindingServer, type BindingServerOptions, missingSecret } from './bindings/binding-server.ts';
+import { bindingOf } from './bindings/bindings.ts';
 import { type AuthorityStore, SandboxTrust } from './inspection/sandbox-trust.ts';
 import { UpstreamTls } from './inspection/upstream-tls.ts';
-import type { Seen } from './learned.ts';
-import { peek } from './peek.ts';
-import type { Person } from './person.ts';
-import type { Request } from './policy.ts';
-import { type Resolve, systemResolve } from './resolve.ts';
-import { checkPolicy } from './rules.ts';
-import { serveSocks } from './socks.ts';
-import { carry } from './tunnel.ts';
-import { bindingVariables, proxyVariables, trustVariables } from './variables.ts';
+import { hostOf, shownTarget } from './policy/host-name.ts';
+import type { Seen } from './policy/learned.ts';
+import type { Person } from './policy/person.ts';
+import type { Request } from './policy/policy.ts';
+import { checkPolicy } from './policy/rules.ts';
+import { Broker } from './proxy/broker.ts';
+import { HttpProxy } from './proxy/http.ts';
+import { peek } from './proxy/peek.ts';
+import { type Resolve, systemResolve } from './proxy/resolve.ts';
+import { serveSocks } from './proxy/socks.ts';
+import { carry } from './proxy/tunnel.ts';
+import { bindingVariables, proxyVariables, trustVariables } from './proxy/variables.ts';
 
 const proxyDoor = 'proxy';
 /** Where proxies are looked for; any other port where it is taken. */

@@ -6,21 +6,21 @@ import { containerDriver } from '../agents/container/container.ts';
 import type { ContainerPlace } from '../agents/container/place.ts';
 import type { AgentDriver } from '../agents/driver.ts';
 import { openAgents } from '../agents/open-agents.ts';
-import type { App } from '../app.ts';
+import type { Cancel } from '../base/cancel.ts';
+import type { Log } from '../base/log.ts';
+import { knownPrices, type PriceTable } from '../base/prices.ts';
 import { agentLimits } from '../config/sandbox-limits.ts';
 import type { Config } from '../config/schema.ts';
-import type { Agents } from '../core/agent.ts';
-import type { Approvals } from '../core/approval.ts';
-import type { Cancel } from '../core/cancel.ts';
-import type { UserSchedules } from '../core/chat.ts';
-import type { EventSink } from '../core/events.ts';
-import type { Log } from '../core/log.ts';
-import type { MemoryStore } from '../core/memory.ts';
-import type { Models } from '../core/model.ts';
-import type { Sandboxes } from '../core/persistent.ts';
-import { knownPrices, type PriceTable } from '../core/prices.ts';
-import type { ToolSessions } from '../core/tools.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import type { Agents } from '../seams/agent.ts';
+import type { Approvals } from '../seams/approval.ts';
+import type { UserSchedules } from '../seams/chat.ts';
+import type { EventSink } from '../seams/events.ts';
+import type { MemoryStore } from '../seams/memory.ts';
+import type { Models } from '../seams/model.ts';
+import type { Sandboxes } from '../seams/persistent.ts';
+import type { ToolSessions } from '../seams/tools.ts';
+import type { Geode } from './geode.ts';
 
 interface AgentParts {
   readonly ledger: Ledger;
@@ -30,7 +30,7 @@ interface AgentParts {
   readonly approvals: Approvals;
   readonly events: EventSink;
   readonly log: Log;
-  readonly app: App;
+  readonly app: Geode;
   readonly tools: ToolSessions;
   readonly place: (options: Cancel) => Promise<ContainerPlace>;
   /** Of the chats, which are opened later. */

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
+import { GeodeError } from '../base/errors.ts';
+import type { Log } from '../base/log.ts';
 import { openChannelMarks } from '../chat/channels/channel-marks.ts';
 import type { Config } from '../config/schema.ts';
-import type { Channel } from '../core/channel.ts';
-import { GeodeError } from '../core/errors.ts';
-import type { Log } from '../core/log.ts';
+import type { Channel } from '../seams/channel.ts';
 import { storedSecret } from './stored-secret.ts';
 
 /** The platforms of the config. The code of each is loaded only where it is configured. */

@@ -1,9 +1,9 @@
+import { reasonOf } from '../base/errors.ts';
+import { costOf, knownPrices, noUsage } from '../base/prices.ts';
 import { type OpenChatsOptions, openChats } from '../chat/open-chats.ts';
 import type { Config } from '../config/schema.ts';
-import type { Chats } from '../core/chat.ts';
-import { reasonOf } from '../core/errors.ts';
-import type { Models } from '../core/model.ts';
-import { costOf, knownPrices, noUsage } from '../core/prices.ts';
+import type { Chats } from '../seams/chat.ts';
+import type { Models } from '../seams/model.ts';
 import { openChannels } from './channels.ts';
 
 interface ChatHostParts

@@ -1,12 +1,12 @@
 /** Tries the credentials of a channel with real calls before its settings are kept. */
 import { createHmac } from 'node:crypto';
 import { z } from 'zod';
+import { GeodeError, reasonOf } from '../base/errors.ts';
 import { discordRest } from '../chat/channels/discord/rest.ts';
 import { slackApi } from '../chat/channels/slack/web-api.ts';
 import { botApi } from '../chat/channels/telegram/bot-api.ts';
 import { graph } from '../chat/channels/whatsapp/graph.ts';
 import type { Config } from '../config/schema.ts';
-import { GeodeError, reasonOf } from '../core/errors.ts';
 
 type Channels = Config['channels'];
 /** What was stored under the settings that name a secret: `{ secret: '110201543:AAH…' }`. */

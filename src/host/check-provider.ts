@@ -1,8 +1,8 @@
 /** Tries a provider with one real call before its settings are kept. */
-import type { Cancel } from '../core/cancel.ts';
-import { localUser } from '../core/identity.ts';
-import type { ProviderKind } from '../core/model.ts';
+import type { Cancel } from '../base/cancel.ts';
+import { localUser } from '../base/identity.ts';
 import { openModels } from '../models/open-models.ts';
+import type { ProviderKind } from '../seams/model.ts';
 
 export interface ProviderTrial {
   /** The name of the service. */

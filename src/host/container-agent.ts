@@ -1,16 +1,16 @@
 import { fileURLToPath } from 'node:url';
 import { type ContainerPlace, checkPlace } from '../agents/container/place.ts';
-import type { App } from '../app.ts';
+import type { Cancel } from '../base/cancel.ts';
+import { reasonOf } from '../base/errors.ts';
+import type { Log } from '../base/log.ts';
 import type { Config } from '../config/schema.ts';
-import type { Cancel } from '../core/cancel.ts';
-import { reasonOf } from '../core/errors.ts';
-import type { Log } from '../core/log.ts';
-import type { Sandboxes } from '../core/persistent.ts';
+import type { Sandboxes } from '../seams/persistent.ts';
+import type { Geode } from './geode.ts';
 
 /** The place of agents that run inside sandboxes. It is looked at once; after a failure the next caller looks again. */
 export function containerPlace(
   { container_agent: agent }: Config,
-  app: App,
+  app: Geode,
 ): (options: Cancel) => Promise<ContainerPlace> {
   let checked: Promise<ContainerPlace> | undefined;
   return async ({ signal } = {}) => {

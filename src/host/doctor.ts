@@ -1,18 +1,18 @@
 /** What works on this machine, found out by trying it. */
 import { access, constants, mkdir, statfs } from 'node:fs/promises';
-import type { App } from '../app.ts';
+import type { Cancel } from '../base/cancel.ts';
+import { isGeodeError, reasonOf } from '../base/errors.ts';
 import type { Config } from '../config/schema.ts';
-import type { Cancel } from '../core/cancel.ts';
-import type { MachineCheck } from '../core/doctor.ts';
-import { isGeodeError, reasonOf } from '../core/errors.ts';
 import type { ProbedRuntime } from '../runtimes/index.ts';
+import type { MachineCheck } from '../seams/doctor.ts';
+import type { Geode } from './geode.ts';
 
 const leastFreeBytes = 1024 ** 3;
 
 /** Never throws: what fails is a check that failed. */
 export async function checkMachine(
   { sandbox }: Config,
-  app: App,
+  app: Geode,
   cancel: Cancel = {},
 ): Promise<readonly MachineCheck[]> {
   const probed = await app.probe();
@@ -52,7 +52,7 @@ async function folderCheck(name: string, folder: string, leastFree: number): Pro
 
 /** Available is what the probe says; a command that ran is what counts. */
 async function runtimeCheck(
-  app: App,
+  app: Geode,
   { runtime: { name }, found }: ProbedRuntime,
   { signal }: Cancel,
 ): Promise<MachineCheck> {

@@ -6,13 +6,13 @@ import { type KeyStore, openKeys, scopes } from '../api/keys.ts';
 import { createLog } from '../api/log.ts';
 import { startApi } from '../api/server.ts';
 import { Logins } from '../api/sessions.ts';
-import { openConfiguredMemory } from '../app.ts';
+import { isGeodeError } from '../base/errors.ts';
+import { localUser } from '../base/identity.ts';
 import type { Config } from '../config/schema.ts';
-import { isGeodeError } from '../core/errors.ts';
-import { noEvents } from '../core/events.ts';
-import { localUser } from '../core/identity.ts';
 import type { EgressHost } from '../egress/open-egress.ts';
 import { mcpOverHttp } from '../mcp/http.ts';
+import { noEvents } from '../seams/events.ts';
+import { openConfiguredMemory } from './geode.ts';
 import { type HostMemory, hostMemory } from './host-memory.ts';
 import { ratesOf } from './rates.ts';
 

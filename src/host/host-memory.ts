@@ -1,7 +1,7 @@
-import type { OpenedMemory } from '../app.ts';
-import { userOfNamespace } from '../core/chat-memory.ts';
-import type { EventSink } from '../core/events.ts';
-import type { Memory, MemoryHealth, MemoryStore, Stored } from '../core/memory.ts';
+import { userOfNamespace } from '../seams/chat-memory.ts';
+import type { EventSink } from '../seams/events.ts';
+import type { Memory, MemoryHealth, MemoryStore, Stored } from '../seams/memory.ts';
+import type { OpenedMemory } from './geode.ts';
 
 /** From here on one event stands for a whole batch. */
 const mostTold = 50;

@@ -1,14 +1,15 @@
 /** Geode's own images, as the config and this machine say how to reach what they are made of. */
-import type { App } from '../app.ts';
-import type { Host as Machine } from '../config/host.ts';
+
 import type { Config } from '../config/schema.ts';
-import type { BuiltImages } from '../core/images.ts';
 import { type BuiltImagesOptions, openBuiltImages } from '../images/open-images.ts';
+import type { Machine } from '../machine/machine.ts';
+import type { BuiltImages } from '../seams/images.ts';
+import type { Geode } from './geode.ts';
 
 const proxyNames = ['http_proxy', 'https_proxy', 'no_proxy'] as const;
 
 interface Parts extends Pick<BuiltImagesOptions, 'ledger' | 'events' | 'log' | 'version'> {
-  readonly app: Pick<App, 'runtime' | 'image'>;
+  readonly app: Pick<Geode, 'runtime' | 'image'>;
   readonly machine: Machine;
 }
 

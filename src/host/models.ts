@@ -1,8 +1,8 @@
 import type { Config } from '../config/schema.ts';
-import type { Models } from '../core/model.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { Accounting } from '../models/accounting.ts';
 import { openModels } from '../models/open-models.ts';
+import type { Models } from '../seams/model.ts';
 import { storedSecret } from './stored-secret.ts';
 
 /** The models of the config. Nothing is asked of a provider until a model is used. */

@@ -1,6 +1,6 @@
 import { lstatSync, type Stats } from 'node:fs';
 import { dirname } from 'node:path';
-import { GeodeError } from '../core/errors.ts';
+import { GeodeError } from '../base/errors.ts';
 
 /** False when there is none; `invalid_config` when it may be another user's. */
 export function isOwnSocket(path: string): boolean {

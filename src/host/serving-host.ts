@@ -1,7 +1,7 @@
 import { lstat } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
+import { isGeodeError, reasonOf } from '../base/errors.ts';
 import { marksOf } from '../config/marks.ts';
-import { isGeodeError, reasonOf } from '../core/errors.ts';
 import { announceHost, currentHost } from '../ledger/host-lock.ts';
 import { namedHost } from '../ledger/named-host.ts';
 import { askToLeave } from './host-client.ts';

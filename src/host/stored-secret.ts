@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { localUser } from '../base/identity.ts';
 import type { Config } from '../config/schema.ts';
-import { localUser } from '../core/identity.ts';
-import { Secrets } from '../egress/secrets.ts';
+import { Secrets } from '../egress/bindings/secrets.ts';
 import { egressChapter } from '../egress/tables.ts';
 import { Ledger } from '../ledger/ledger.ts';
 

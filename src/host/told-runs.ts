@@ -1,13 +1,13 @@
-import { reasonOf } from '../core/errors.ts';
-import type { EventSink } from '../core/events.ts';
-import { localUser } from '../core/identity.ts';
-import type { Log } from '../core/log.ts';
-import type { RunEvent } from '../core/run.ts';
+import { reasonOf } from '../base/errors.ts';
+import { localUser } from '../base/identity.ts';
+import type { Log } from '../base/log.ts';
 import { RunRecorder } from '../runs/history/run-recorder.ts';
 import type { RunTable } from '../runs/history/run-table.ts';
 import type { Runs } from '../runs/index.ts';
 import type { RunOptions } from '../runs/options.ts';
 import { foldRun } from '../runs/result.ts';
+import type { EventSink } from '../seams/events.ts';
+import type { RunEvent } from '../seams/run.ts';
 
 export interface ToldRuns {
   readonly events: EventSink;

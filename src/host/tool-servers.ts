@@ -1,21 +1,22 @@
 /** The MCP servers of the config: where each runs, and what it may reach. */
-import type { App } from '../app.ts';
+
+import type { Cancel } from '../base/cancel.ts';
+import { GeodeError, isGeodeError } from '../base/errors.ts';
+import { localUser } from '../base/identity.ts';
+import type { Log } from '../base/log.ts';
 import type { Config } from '../config/schema.ts';
-import type { Cancel } from '../core/cancel.ts';
-import { GeodeError, isGeodeError } from '../core/errors.ts';
-import { localUser } from '../core/identity.ts';
-import type { Log } from '../core/log.ts';
-import { type Binding, bindingOf, parseBinding } from '../egress/bindings.ts';
-import { policyOf } from '../egress/rules.ts';
+import { type Binding, bindingOf, parseBinding } from '../egress/bindings/bindings.ts';
+import { policyOf } from '../egress/policy/rules.ts';
 import { openHttp } from '../mcp/servers/http-server.ts';
 import { type ExternalServers, openServers, type ServerSpec } from '../mcp/servers/open-servers.ts';
 import { openSandboxed } from '../mcp/servers/sandboxed-server.ts';
 import { newMarkedId } from '../pool/host-mark.ts';
+import type { Geode } from './geode.ts';
 
 type ServerConfig = Config['mcp']['servers'][string];
 
 interface Parts {
-  readonly app: Pick<App, 'open' | 'egress'>;
+  readonly app: Pick<Geode, 'open' | 'egress'>;
   readonly version: string;
   readonly log: Log;
 }

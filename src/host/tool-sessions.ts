@@ -3,17 +3,17 @@ import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { createApp } from '../api/app.ts';
 import { type ApiParts, defaultApiOptions } from '../api/environment.ts';
+import { GeodeError } from '../base/errors.ts';
+import type { Log } from '../base/log.ts';
 import { createClient, type GeodeClient } from '../client/client.ts';
 import type { Config } from '../config/schema.ts';
-import type { Approvals } from '../core/approval.ts';
-import { GeodeError } from '../core/errors.ts';
-import type { Events } from '../core/events.ts';
-import type { Log } from '../core/log.ts';
-import type { ToolReach, ToolSessions } from '../core/tools.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { ExternalServers } from '../mcp/servers/open-servers.ts';
 import { openToolSessions } from '../mcp/sessions/open-sessions.ts';
 import { sessionTools } from '../mcp/sessions/tools.ts';
+import type { Approvals } from '../seams/approval.ts';
+import type { Events } from '../seams/events.ts';
+import type { ToolReach, ToolSessions } from '../seams/tools.ts';
 
 /** Sessions have a rate of their own. */
 const unlimited = { perMinute: 1e9, burst: 1e9 };

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { type BuiltImage, type BuiltImageName, builtImageNames } from '../core/images.ts';
 import type { Chapter, Ledger } from '../ledger/ledger.ts';
+import { type BuiltImage, type BuiltImageName, builtImageNames } from '../seams/images.ts';
 
 export const imageChapter: Chapter = {
   name: 'images',

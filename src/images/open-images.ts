@@ -1,7 +1,10 @@
-/** Geode's own images, as `core/images.ts` promises them: built by the engine, remembered in the ledger. */
-import type { Cancel } from '../core/cancel.ts';
-import { GeodeError, isGeodeError } from '../core/errors.ts';
-import type { EventSink } from '../core/events.ts';
+/** Geode's own images, as `seams/images.ts` promises them: built by the engine, remembered in the ledger. */
+import type { Cancel } from '../base/cancel.ts';
+import { GeodeError, isGeodeError } from '../base/errors.ts';
+import type { Log } from '../base/log.ts';
+import { Turns } from '../base/turns.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { EventSink } from '../seams/events.ts';
 import type {
   BuildContext,
   BuildEvent,
@@ -12,12 +15,9 @@ import type {
   ImageBuilds,
   ImageFacts,
   Images,
-} from '../core/images.ts';
-import type { Log } from '../core/log.ts';
-import type { PullEvent } from '../core/run.ts';
-import type { Runtime } from '../core/runtime.ts';
-import { Turns } from '../core/turns.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+} from '../seams/images.ts';
+import type { PullEvent } from '../seams/run.ts';
+import type { Runtime } from '../seams/runtime.ts';
 import { ImageTable } from './image-table.ts';
 import { chainOf, contextOf, type Mirrors } from './recipes.ts';
 

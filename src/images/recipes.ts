@@ -2,8 +2,8 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { GeodeError, reasonOf } from '../core/errors.ts';
-import { type BuildContext, type BuiltImageName, builtImageNames } from '../core/images.ts';
+import { GeodeError, reasonOf } from '../base/errors.ts';
+import { type BuildContext, type BuiltImageName, builtImageNames } from '../seams/images.ts';
 
 const ownFolder = fileURLToPath(new URL('../../images', import.meta.url));
 

@@ -1,4 +1,4 @@
-import { Notifier } from '../core/notifier.ts';
+import { Notifier } from '../base/notifier.ts';
 
 /** Maximum bytes that the writer may be ahead of the reader: well below the size of a journal. */
 const leadBytes = 4 * 1024 ** 2;

@@ -1,4 +1,4 @@
-import type { ProcessEvent } from '../core/process.ts';
+import type { ProcessEvent } from '../seams/process.ts';
 import { frameAt, type JournalFrame } from './journal-frames.ts';
 import type { Segment, SegmentSource } from './journal-segments.ts';
 

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type Cancel, throwIfCancelled } from '../core/cancel.ts';
-import { GeodeError } from '../core/errors.ts';
-import type { ProcessEvent } from '../core/process.ts';
+import { type Cancel, throwIfCancelled } from '../base/cancel.ts';
+import { GeodeError } from '../base/errors.ts';
+import type { ProcessEvent } from '../seams/process.ts';
 import { JournalCursor, JournalTeller } from './journal-cursor.ts';
 import { markEveryMs } from './journal-frames.ts';
 import { type SegmentSource, segmentsOnDisk } from './journal-segments.ts';

@@ -1,5 +1,5 @@
 import { chmodSync, closeSync, openSync, readSync, statSync, utimesSync } from 'node:fs';
-import type { ExitFacts } from '../core/process.ts';
+import type { ExitFacts } from '../seams/process.ts';
 import { exitFrameBytes, frameAt } from './journal-frames.ts';
 
 /** A journal that has its exit is read-only: so a glance at the folder tells the finished from the running. */

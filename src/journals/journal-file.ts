@@ -1,11 +1,11 @@
 import { statSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type Cancel, throwIfCancelled } from '../core/cancel.ts';
-import type { GeodeError } from '../core/errors.ts';
-import type { Journal, JournalFacts } from '../core/journal.ts';
-import { Notifier } from '../core/notifier.ts';
-import type { ExitFacts, ProcessEvent } from '../core/process.ts';
+import { type Cancel, throwIfCancelled } from '../base/cancel.ts';
+import type { GeodeError } from '../base/errors.ts';
+import { Notifier } from '../base/notifier.ts';
 import { headerBytes, largestPayload } from '../link/frames.ts';
+import type { Journal, JournalFacts } from '../seams/journal.ts';
+import type { ExitFacts, ProcessEvent } from '../seams/process.ts';
 import { JournalCursor, JournalTeller } from './journal-cursor.ts';
 import { exitAtEnd, isFinishedMode, markFinished } from './journal-exit.ts';
 import {

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, statSync } from 'node:fs';
-import { GeodeError } from '../core/errors.ts';
-import type { Journals } from '../core/journal.ts';
+import { GeodeError } from '../base/errors.ts';
+import type { Journals } from '../seams/journal.ts';
 import { isFinishedMode } from './journal-exit.ts';
 import { JournalFile, type JournalFolder } from './journal-file.ts';
 import { headOf, journalsIn, removeJournal, type Segment } from './journal-segments.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { JournalFacts } from '../core/journal.ts';
-import type { ExitFacts } from '../core/process.ts';
 import { encodeHeader, frameTypes, headerBytes, largestPayload } from '../link/frames.ts';
 import { exitSchema } from '../link/schemas.ts';
+import type { JournalFacts } from '../seams/journal.ts';
+import type { ExitFacts } from '../seams/process.ts';
 
 /** Frames of the file format alone, see docs/journals.md. */
 const fileTypes = {

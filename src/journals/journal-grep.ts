@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
-import { type Cancel, throwIfCancelled, within } from '../core/cancel.ts';
-import { GeodeError, reasonOf } from '../core/errors.ts';
+import { type Cancel, throwIfCancelled, within } from '../base/cancel.ts';
+import { GeodeError, reasonOf } from '../base/errors.ts';
 import { type JournalPart, type JournalPlace, journalSource } from './journal-events.ts';
 import {
   type JournalLine,

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
-import type { JournalFacts } from '../core/journal.ts';
-import type { ExitFacts } from '../core/process.ts';
+import type { JournalFacts } from '../seams/journal.ts';
+import type { ExitFacts } from '../seams/process.ts';
 import { JournalCursor } from './journal-cursor.ts';
 import { exitAtEnd, isFinishedMode } from './journal-exit.ts';
 import { frameAt, largestFrame } from './journal-frames.ts';

@@ -1,4 +1,4 @@
-import { GeodeError } from '../core/errors.ts';
+import { GeodeError } from '../base/errors.ts';
 import { type JournalPart, type JournalPlace, journalEvents, type RecordedEvent } from './journal-events.ts';
 import { type GrepAnswer, type GrepOptions, grepJournal } from './journal-grep.ts';
 import { type JournalLine, lastLines, mostAnswerBytes, mostLines } from './journal-lines.ts';

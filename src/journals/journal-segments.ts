@@ -1,6 +1,6 @@
 import { closeSync, existsSync, openSync, readdirSync, readSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { GeodeError } from '../core/errors.ts';
+import { GeodeError } from '../base/errors.ts';
 import { largestFrame } from './journal-frames.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { ExecResult } from '../core/process.ts';
+import type { ExecResult } from '../seams/process.ts';
 import type { RecordedEvent } from './journal-events.ts';
 import { Redactor } from './redactor.ts';
 

@@ -1,4 +1,4 @@
-import { mayHoldSecret, openShapeAt, secretShapes, spellingsOf } from '../core/secret-shapes.ts';
+import { mayHoldSecret, openShapeAt, secretShapes, spellingsOf } from '../base/secret-shapes.ts';
 
 /** Some output as it may be shown. `offset` is where it began before redaction. */
 export interface ShownPiece {

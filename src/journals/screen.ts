@@ -1,7 +1,7 @@
-import type { Cancel } from '../core/cancel.ts';
-import { throwIfCancelled } from '../core/cancel.ts';
-import type { Journal } from '../core/journal.ts';
-import type { TerminalSize } from '../core/process.ts';
+import type { Cancel } from '../base/cancel.ts';
+import { throwIfCancelled } from '../base/cancel.ts';
+import type { Journal } from '../seams/journal.ts';
+import type { TerminalSize } from '../seams/process.ts';
 
 /** The screen of a terminal after the whole output of a process. */
 export interface Screen {

@@ -8,7 +8,7 @@ import {
   truncateSync,
   writeSync,
 } from 'node:fs';
-import { GeodeError } from '../core/errors.ts';
+import { GeodeError } from '../base/errors.ts';
 import {
   headOf,
   readChunk,

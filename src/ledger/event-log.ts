@@ -1,5 +1,7 @@
 import { EventEmitter, once } from 'node:events';
-import { reasonOf } from '../core/errors.ts';
+import { reasonOf } from '../base/errors.ts';
+import type { User } from '../base/identity.ts';
+import { type Log, noLog } from '../base/log.ts';
 import {
   type EventGap,
   type Events,
@@ -7,9 +9,7 @@ import {
   type Happening,
   type HostEvent,
   type ReadEventsOptions,
-} from '../core/events.ts';
-import type { User } from '../core/identity.ts';
-import { type Log, noLog } from '../core/log.ts';
+} from '../seams/events.ts';
 import type { Chapter, Ledger } from './ledger.ts';
 
 /** AUTOINCREMENT never reuses the number of a deleted event. */

@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { GeodeError, isGeodeError, reasonOf } from '../core/errors.ts';
+import { GeodeError, isGeodeError, reasonOf } from '../base/errors.ts';
 import { Connection, type ConnectionOptions, isDiskFull, type Sql } from './connection.ts';
 import { type Chapter, migrate, versionOf } from './migrate.ts';
 

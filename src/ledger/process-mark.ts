@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { parseProcessStat } from '../core/process-stat.ts';
+import { parseProcessStat } from '../base/process-stat.ts';
 
 /** Identifies a process for good: the kernel reuses process ids. */
 export interface ProcessMark {

@@ -1,4 +1,4 @@
-import type { Activity } from '../core/sandbox.ts';
+import type { Activity } from '../seams/sandbox.ts';
 
 /** Knows how much goes on, and since when nothing does. */
 export class ActivityMeter implements Activity {

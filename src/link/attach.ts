@@ -1,7 +1,7 @@
-import type { Cancel } from '../core/cancel.ts';
-import { GeodeError, isGeodeError } from '../core/errors.ts';
-import type { Journal, Journals } from '../core/journal.ts';
-import type { Process, ProcessEvent } from '../core/process.ts';
+import type { Cancel } from '../base/cancel.ts';
+import { GeodeError, isGeodeError } from '../base/errors.ts';
+import type { Journal, Journals } from '../seams/journal.ts';
+import type { Process, ProcessEvent } from '../seams/process.ts';
 import type { Link } from './link.ts';
 import { ProcessStream } from './process-stream.ts';
 import { processListSchema } from './schemas.ts';

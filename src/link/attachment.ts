@@ -1,7 +1,7 @@
 import type { ClientHttp2Stream } from 'node:http2';
 import { z } from 'zod';
-import { type Cancel, within } from '../core/cancel.ts';
-import { isGeodeError } from '../core/errors.ts';
+import { type Cancel, within } from '../base/cancel.ts';
+import { isGeodeError } from '../base/errors.ts';
 import { encodeJson, type Frame, FrameReader, frameTypes, protocolError } from './frames.ts';
 import type { Link } from './link.ts';
 import { chunksOf, parseJson, responseOf } from './request.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { GeodeError } from '../core/errors.ts';
-import { type Command, rlimitNames, variableName } from '../core/process.ts';
+import { GeodeError } from '../base/errors.ts';
+import { type Command, rlimitNames, variableName } from '../seams/process.ts';
 import type { GuestCommand } from './attachment.ts';
 
 const defaultTimeoutMs = 60_000;

@@ -2,7 +2,7 @@ import { chmod, rm } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
-import { GeodeError } from '../core/errors.ts';
+import { GeodeError } from '../base/errors.ts';
 
 /**
  * Where connections to a guest come from. A dialer offers each one it gets, again and again as they are

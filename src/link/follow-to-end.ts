@@ -1,7 +1,7 @@
-import type { Cancel } from '../core/cancel.ts';
-import { within } from '../core/cancel.ts';
-import { GeodeError } from '../core/errors.ts';
-import type { ProcessEvent } from '../core/process.ts';
+import type { Cancel } from '../base/cancel.ts';
+import { within } from '../base/cancel.ts';
+import { GeodeError } from '../base/errors.ts';
+import type { ProcessEvent } from '../seams/process.ts';
 import type { ProcessStream } from './process-stream.ts';
 
 /** Extra time, beyond the command's timeout, for a busy guest to report the end. */

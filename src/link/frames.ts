@@ -1,4 +1,4 @@
-import { GeodeError } from '../core/errors.ts';
+import { GeodeError } from '../base/errors.ts';
 
 /** The frames of a process stream, see docs/protocol.md. The journal on disk is made of the same frames. */
 export const frameTypes = {

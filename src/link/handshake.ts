@@ -1,7 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { ClientHttp2Session } from 'node:http2';
 import { z } from 'zod';
-import { GeodeError } from '../core/errors.ts';
+import { GeodeError } from '../base/errors.ts';
 import { requestJson } from './request.ts';
 
 const protocolVersion = 1;

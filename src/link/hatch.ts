@@ -1,8 +1,8 @@
 import type { Duplex } from 'node:stream';
 import { z } from 'zod';
-import type { Cancel } from '../core/cancel.ts';
-import type { Denial, Door, DoorSpec, Hatch } from '../core/egress.ts';
-import { GeodeError } from '../core/errors.ts';
+import type { Cancel } from '../base/cancel.ts';
+import { GeodeError } from '../base/errors.ts';
+import type { Denial, Door, DoorSpec, Hatch } from '../seams/egress.ts';
 import type { Link } from './link.ts';
 import { connectionId, pickUp, type Waiting } from './pick-up.ts';
 

@@ -1,9 +1,9 @@
 import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders } from 'node:http2';
 import type { Duplex } from 'node:stream';
 import type { z } from 'zod';
-import { type Cancel, within } from '../core/cancel.ts';
-import { GeodeError, isGeodeError } from '../core/errors.ts';
-import type { Activity } from '../core/sandbox.ts';
+import { type Cancel, within } from '../base/cancel.ts';
+import { GeodeError, isGeodeError } from '../base/errors.ts';
+import type { Activity } from '../seams/sandbox.ts';
 import { ActivityMeter } from './activity-meter.ts';
 import type { Dialer } from './dial.ts';
 import { type Claim, shakeHands } from './handshake.ts';

@@ -1,4 +1,4 @@
-import { GeodeError } from '../core/errors.ts';
+import { GeodeError } from '../base/errors.ts';
 
 interface PausesOptions {
   readonly paused: boolean;

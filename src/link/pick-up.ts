@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
 import { z } from 'zod';
-import type { Cancel } from '../core/cancel.ts';
+import type { Cancel } from '../base/cancel.ts';
 import { followAnnouncements } from './announcements.ts';
 import { ConnectionStream } from './connection-stream.ts';
 import type { Link } from './link.ts';

@@ -1,10 +1,10 @@
 import { constants } from 'node:http2';
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
-import type { Cancel } from '../core/cancel.ts';
-import { GeodeError, isGeodeError } from '../core/errors.ts';
-import type { Journal } from '../core/journal.ts';
-import type { Process, ProcessEvent, SignalName, TerminalSize } from '../core/process.ts';
+import type { Cancel } from '../base/cancel.ts';
+import { GeodeError, isGeodeError } from '../base/errors.ts';
+import type { Journal } from '../seams/journal.ts';
+import type { Process, ProcessEvent, SignalName, TerminalSize } from '../seams/process.ts';
 import { type Attachment, type GuestCommand, joinAttachment, startAttachment } from './attachment.ts';
 import { encodeFrame, encodeJson, frameTypes, largestPayload, protocolError } from './frames.ts';
 import type { Link } from './link.ts';

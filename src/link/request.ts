@@ -1,8 +1,8 @@
 import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders } from 'node:http2';
 import { constants } from 'node:http2';
 import { z } from 'zod';
-import { type Cancel, within } from '../core/cancel.ts';
-import { type ErrorCode, errorCatalogue, GeodeError } from '../core/errors.ts';
+import { type Cancel, within } from '../base/cancel.ts';
+import { type ErrorCode, errorCatalogue, GeodeError } from '../base/errors.ts';
 import { protocolError } from './frames.ts';
 
 const largestJson = 16 * 1024 ** 2;

@@ -1,5 +1,5 @@
 import { type FileHandle, open } from 'node:fs/promises';
-import { GeodeError } from '../core/errors.ts';
+import { GeodeError } from '../base/errors.ts';
 import { protocolError } from './frames.ts';
 
 /** A map of more bytes than any that a guest makes. */

@@ -1,8 +1,8 @@
 import type { Duplex } from 'node:stream';
 import { z } from 'zod';
-import type { Cancel } from '../core/cancel.ts';
-import { GeodeError } from '../core/errors.ts';
-import type { ToolDoor, ToolPlace } from '../core/tools.ts';
+import type { Cancel } from '../base/cancel.ts';
+import { GeodeError } from '../base/errors.ts';
+import type { ToolDoor, ToolPlace } from '../seams/tools.ts';
 import type { Link } from './link.ts';
 import { connectionId, pickUp, type Waiting } from './pick-up.ts';
 

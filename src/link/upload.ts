@@ -1,7 +1,7 @@
 import type { ClientHttp2Stream } from 'node:http2';
-import { throwIfCancelled } from '../core/cancel.ts';
-import { drained } from '../core/drained.ts';
-import { isGeodeError } from '../core/errors.ts';
+import { throwIfCancelled } from '../base/cancel.ts';
+import { drained } from '../base/drained.ts';
+import { isGeodeError } from '../base/errors.ts';
 import type { Link } from './link.ts';
 import { collect, linkLost, responseOf } from './request.ts';
 

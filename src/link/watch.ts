@@ -1,5 +1,5 @@
 import type { ClientHttp2Session } from 'node:http2';
-import { within } from '../core/cancel.ts';
+import { within } from '../base/cancel.ts';
 import type { Pauses } from './pauses.ts';
 import { checkPulse } from './session.ts';
 

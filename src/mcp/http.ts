@@ -4,8 +4,8 @@
  */
 import { createMcpHandler, type McpServer } from '@modelcontextprotocol/server';
 import type { McpDoor } from '../api/mcp-door.ts';
+import { GeodeError } from '../base/errors.ts';
 import { createClient, type GeodeClient } from '../client/client.ts';
-import { GeodeError } from '../core/errors.ts';
 import { openMcpSessions } from './http-sessions.ts';
 import { createMcpServer } from './server.ts';
 

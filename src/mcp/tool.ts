@@ -1,8 +1,8 @@
 /** What all tools have in common: how one is written, how it answers, how it fails and how much it may say. */
 import type { CallToolResult, McpServer, StandardSchemaWithJSON } from '@modelcontextprotocol/server';
 import type { z } from 'zod';
+import { GeodeError, isGeodeError, reasonOf } from '../base/errors.ts';
 import type { GeodeClient } from '../client/client.ts';
-import { GeodeError, isGeodeError, reasonOf } from '../core/errors.ts';
 
 /** Whom a call is for, and when it is no longer wanted. */
 export interface ToolCall {

@@ -6,7 +6,7 @@
  * makes words count too little where entries are short, the best hit alone too much where all hits are poor. The share
  * of each half is fixed; docs/decisions/0110-fusion-by-best-hit-and-ceiling.md has the measurements.
  */
-import type { Explanation, Fusion } from '../core/memory.ts';
+import type { Explanation, Fusion } from '../seams/memory.ts';
 import type { Hits } from './index/search-index.ts';
 
 export interface Ranked {

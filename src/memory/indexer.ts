@@ -7,9 +7,9 @@
  * user who stores a library does not hold up one who stores a sentence.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Cancel } from '../core/cancel.ts';
-import { throwIfCancelled } from '../core/cancel.ts';
-import type { ReindexProgress } from '../core/memory.ts';
+import type { Cancel } from '../base/cancel.ts';
+import { throwIfCancelled } from '../base/cancel.ts';
+import type { ReindexProgress } from '../seams/memory.ts';
 import type { EmbedQueue } from './embed/embed-queue.ts';
 import type { SearchIndex } from './index/search-index.ts';
 import { chunks } from './text/chunks.ts';

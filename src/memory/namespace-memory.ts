@@ -1,8 +1,8 @@
 /** Memory as everyone but its owner sees it: one namespace. */
 
-import type { Cancel } from '../core/cancel.ts';
-import { GeodeError } from '../core/errors.ts';
-import type { KeyedTurns } from '../core/keyed-turns.ts';
+import type { Cancel } from '../base/cancel.ts';
+import { GeodeError } from '../base/errors.ts';
+import type { KeyedTurns } from '../base/keyed-turns.ts';
 import {
   type Answer,
   type Entry,
@@ -16,7 +16,7 @@ import {
   type Paging,
   type Query,
   type Stored,
-} from '../core/memory.ts';
+} from '../seams/memory.ts';
 import { checkedFilter, checkedKey, checkedPaging } from './prepare.ts';
 import { checkCategory, type RecallParts, recall } from './recall.ts';
 import { caughtUp, lanes, restoring, storeAll, storing } from './store-all.ts';

@@ -1,8 +1,8 @@
 /** Opens memory: the truth, an index over it, and an embedder between them. */
 
-import type { Cancel } from '../core/cancel.ts';
-import { reasonOf } from '../core/errors.ts';
-import { KeyedTurns } from '../core/keyed-turns.ts';
+import type { Cancel } from '../base/cancel.ts';
+import { reasonOf } from '../base/errors.ts';
+import { KeyedTurns } from '../base/keyed-turns.ts';
 import type {
   Embedder,
   Memory,
@@ -11,7 +11,7 @@ import type {
   MemoryStore,
   PartHealth,
   ReindexProgress,
-} from '../core/memory.ts';
+} from '../seams/memory.ts';
 import { EmbedQueue } from './embed/embed-queue.ts';
 import { EmbeddedIndex } from './index/embedded/embedded-index.ts';
 import { QdrantIndex, type QdrantOptions } from './index/qdrant/qdrant-index.ts';

@@ -1,6 +1,7 @@
 /** From what a caller gives to what is written: checked, scrubbed, and with its words counted. */
 import { createHash } from 'node:crypto';
-import { GeodeError } from '../core/errors.ts';
+import { GeodeError } from '../base/errors.ts';
+import { scrub } from '../base/scrub.ts';
 import {
   type EntryVersion,
   type Filter,
@@ -9,8 +10,7 @@ import {
   type NewEntry,
   type Paging,
   type Query,
-} from '../core/memory.ts';
-import { scrub } from '../core/scrub.ts';
+} from '../seams/memory.ts';
 import { errorSignatures } from './text/error-signature.ts';
 import { wordCounts } from './text/words.ts';
 

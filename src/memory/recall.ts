@@ -1,10 +1,10 @@
 /** One recall: both halves at the same time, exact names beside them, one ranking, one page of it. */
 
 import { setImmediate as othersFirst } from 'node:timers/promises';
-import type { Cancel } from '../core/cancel.ts';
-import { throwIfCancelled } from '../core/cancel.ts';
-import { GeodeError, reasonOf } from '../core/errors.ts';
-import { type Answer, type Half, limits, type Query, type Result } from '../core/memory.ts';
+import type { Cancel } from '../base/cancel.ts';
+import { throwIfCancelled } from '../base/cancel.ts';
+import { GeodeError, reasonOf } from '../base/errors.ts';
+import { type Answer, type Half, limits, type Query, type Result } from '../seams/memory.ts';
 import type { EmbedQueue } from './embed/embed-queue.ts';
 import { explained, fuse, type Ranked } from './fuse.ts';
 import type { Hits, Search, SearchIndex } from './index/search-index.ts';

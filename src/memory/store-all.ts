@@ -2,10 +2,10 @@
  * Writes entries, all or none: what is on disk when this ends is the truth, the words and the debt of vectors.
  * Preparing and writing go in steps, so that a thousand long texts do not stop those who search.
  */
-import type { Cancel } from '../core/cancel.ts';
-import { throwIfCancelled } from '../core/cancel.ts';
-import { GeodeError } from '../core/errors.ts';
-import { type Entry, type KeptEntry, limits, type NewEntry, type Stored } from '../core/memory.ts';
+import type { Cancel } from '../base/cancel.ts';
+import { throwIfCancelled } from '../base/cancel.ts';
+import { GeodeError } from '../base/errors.ts';
+import { type Entry, type KeptEntry, limits, type NewEntry, type Stored } from '../seams/memory.ts';
 import { breather } from './breather.ts';
 import type { MemoryParts } from './namespace-memory.ts';
 import { prepareEntry, prepareKept } from './prepare.ts';

@@ -1,5 +1,5 @@
 /** Why a result was found, in one sentence for a model or a person. */
-import type { Explanation } from '../core/memory.ts';
+import type { Explanation } from '../seams/memory.ts';
 import { words } from './text/words.ts';
 
 const exactly = {

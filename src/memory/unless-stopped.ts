@@ -1,5 +1,5 @@
 /** Waits for work that may take minutes, but not after a stop. Its own late end is nobody's business then. */
-import { GeodeError } from '../core/errors.ts';
+import { GeodeError } from '../base/errors.ts';
 
 export async function unlessStopped<T>(stopping: AbortSignal, work: () => Promise<T>): Promise<T> {
   const stopped = Promise.withResolvers<never>();

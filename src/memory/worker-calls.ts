@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parentPort, Worker } from 'node:worker_threads';
-import { GeodeError, reasonOf } from '../core/errors.ts';
+import { GeodeError, reasonOf } from '../base/errors.ts';
 
 /** What a worker can be asked: for each name what goes in and what comes out. */
 export type CallTypes = Record<string, { input: unknown; output: unknown }>;

@@ -1,5 +1,5 @@
-import { GeodeError } from '../core/errors.ts';
-import type { TokenUsage } from '../core/prices.ts';
+import { GeodeError } from '../base/errors.ts';
+import type { TokenUsage } from '../base/prices.ts';
 import type { Chapter, Ledger } from '../ledger/ledger.ts';
 import { budgetRefusal, type DailyBudget, dayOf, spentOn } from '../ledger/spending.ts';
 

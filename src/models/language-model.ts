@@ -8,8 +8,9 @@ import type {
   ToolSet,
 } from 'ai';
 import { ZodType, z } from 'zod';
-import { type Cancel, cancelled, throwIfCancelled } from '../core/cancel.ts';
-import { GeodeError } from '../core/errors.ts';
+import { type Cancel, cancelled, throwIfCancelled } from '../base/cancel.ts';
+import { GeodeError } from '../base/errors.ts';
+import { costOf, noUsage, type PriceTable, type TokenUsage } from '../base/prices.ts';
 import type {
   JsonSchema,
   Model,
@@ -19,8 +20,7 @@ import type {
   ModelMessage,
   ModelRequest,
   ToolCall,
-} from '../core/model.ts';
-import { costOf, noUsage, type PriceTable, type TokenUsage } from '../core/prices.ts';
+} from '../seams/model.ts';
 import type { Accounting } from './accounting.ts';
 import { CutAnswer, providerError, wasCut } from './provider-errors.ts';
 

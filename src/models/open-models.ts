@@ -1,7 +1,7 @@
 import type { LanguageModel } from 'ai';
-import { GeodeError } from '../core/errors.ts';
-import type { Model, Models, ProviderKind } from '../core/model.ts';
-import { knownPrices, type Price } from '../core/prices.ts';
+import { GeodeError } from '../base/errors.ts';
+import { knownPrices, type Price } from '../base/prices.ts';
+import type { Model, Models, ProviderKind } from '../seams/model.ts';
 import { type Books, SdkModel } from './language-model.ts';
 
 /** One place to get models from. */

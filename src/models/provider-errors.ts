@@ -1,4 +1,4 @@
-import { GeodeError, isGeodeError, reasonOf } from '../core/errors.ts';
+import { GeodeError, isGeodeError, reasonOf } from '../base/errors.ts';
 
 /** The connection ended before the answer did. */
 export class CutAnswer extends Error {

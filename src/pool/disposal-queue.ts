@@ -1,4 +1,4 @@
-import type { Sandbox } from '../core/sandbox.ts';
+import type { Sandbox } from '../seams/sandbox.ts';
 
 /** Removing is work for an engine as making is. */
 const atOnce = { quiet: 4, busy: 2 } as const;

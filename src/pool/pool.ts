@@ -1,7 +1,7 @@
-import { type Cancel, throwIfCancelled, within } from '../core/cancel.ts';
-import { GeodeError } from '../core/errors.ts';
-import { Notifier } from '../core/notifier.ts';
-import type { Sandbox } from '../core/sandbox.ts';
+import { type Cancel, throwIfCancelled, within } from '../base/cancel.ts';
+import { GeodeError } from '../base/errors.ts';
+import { Notifier } from '../base/notifier.ts';
+import type { Sandbox } from '../seams/sandbox.ts';
 import { DisposalQueue } from './disposal-queue.ts';
 import { IdleGate } from './idle-gate.ts';
 import { type Kind, Stock, type StockMetrics } from './stock.ts';

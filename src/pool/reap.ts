@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Cancel } from '../core/cancel.ts';
-import type { Runtime } from '../core/runtime.ts';
+import type { Cancel } from '../base/cancel.ts';
+import type { Runtime } from '../seams/runtime.ts';
 
 /** An engine finishes what a host asked of it, also when the host has died since. */
 const latestArrivalMs = 10_000;

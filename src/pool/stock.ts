@@ -1,6 +1,6 @@
-import { type Cancel, cancelled } from '../core/cancel.ts';
-import { reasonOf } from '../core/errors.ts';
-import type { Sandbox } from '../core/sandbox.ts';
+import { type Cancel, cancelled } from '../base/cancel.ts';
+import { reasonOf } from '../base/errors.ts';
+import type { Sandbox } from '../seams/sandbox.ts';
 
 /** Demand is what was claimed within about the time that it takes to make a sandbox. */
 const demandMs = 1_000;

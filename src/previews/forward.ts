@@ -7,7 +7,7 @@ import {
 } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { reasonOf } from '../core/errors.ts';
+import { reasonOf } from '../base/errors.ts';
 import {
   type AnswerMessage,
   answerFields,
@@ -20,8 +20,8 @@ import {
   writeClosingAnswer,
   writeSwitch,
   writtenAs,
-} from '../egress/http-message.ts';
-import { readTarget } from '../egress/request-target.ts';
+} from '../egress/proxy/http-message.ts';
+import { readTarget } from '../egress/proxy/request-target.ts';
 import type { Form } from './forms.ts';
 
 type Dial = () => Promise<Duplex>;

@@ -6,9 +6,9 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { Cancel } from '../core/cancel.ts';
-import { GeodeError, isGeodeError } from '../core/errors.ts';
-import type { PersistentSandbox } from '../core/persistent.ts';
+import type { Cancel } from '../base/cancel.ts';
+import { GeodeError, isGeodeError } from '../base/errors.ts';
+import type { PersistentSandbox } from '../seams/persistent.ts';
 import { type Form, isOwnOrigin, nameForm, pathForm, pathParts, preflightAnswer } from './forms.ts';
 import { forward, forwardUpgrade } from './forward.ts';
 import { cookieOf, tokenCookie, tokenQuery } from './token.ts';

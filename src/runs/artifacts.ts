@@ -1,9 +1,9 @@
 import { posix } from 'node:path';
-import type { Cancel } from '../core/cancel.ts';
-import { isGeodeError, reasonOf } from '../core/errors.ts';
-import type { FileFacts, Files } from '../core/files.ts';
-import type { RunEvent } from '../core/run.ts';
-import type { Workspace } from '../core/sandbox.ts';
+import type { Cancel } from '../base/cancel.ts';
+import { isGeodeError, reasonOf } from '../base/errors.ts';
+import type { FileFacts, Files } from '../seams/files.ts';
+import type { RunEvent } from '../seams/run.ts';
+import type { Workspace } from '../seams/sandbox.ts';
 import { buildFolder } from './languages/language.ts';
 import { isBelow } from './options.ts';
 

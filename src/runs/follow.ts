@@ -1,7 +1,7 @@
-import { type Cancel, cancelled } from '../core/cancel.ts';
-import { isGeodeError } from '../core/errors.ts';
-import type { Command, ProcessEvent } from '../core/process.ts';
-import type { Sandbox } from '../core/sandbox.ts';
+import { type Cancel, cancelled } from '../base/cancel.ts';
+import { isGeodeError } from '../base/errors.ts';
+import type { Command, ProcessEvent } from '../seams/process.ts';
+import type { Sandbox } from '../seams/sandbox.ts';
 
 /** How much later than its timeout a guest may say that it has killed the command, before the walls come down. */
 const graceMs = 5_000;

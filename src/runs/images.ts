@@ -1,8 +1,8 @@
-import { type Cancel, within } from '../core/cancel.ts';
-import { GeodeError } from '../core/errors.ts';
-import type { ImageFacts, Images, PullProgress } from '../core/images.ts';
-import { Notifier } from '../core/notifier.ts';
-import type { PullEvent } from '../core/run.ts';
+import { type Cancel, within } from '../base/cancel.ts';
+import { GeodeError } from '../base/errors.ts';
+import { Notifier } from '../base/notifier.ts';
+import type { ImageFacts, Images, PullProgress } from '../seams/images.ts';
+import type { PullEvent } from '../seams/run.ts';
 import type { CountedPull, PullAllowance } from './pull-rules.ts';
 
 /** A tag may be moved to another image by anyone with the engine: what it meant is looked up again after that. */

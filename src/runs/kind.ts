@@ -1,10 +1,10 @@
-import type { Cancel } from '../core/cancel.ts';
-import { atMost, type Limits } from '../core/limits.ts';
-import type { PullEvent, RunImage } from '../core/run.ts';
-import type { Available, Runtime, RuntimeName } from '../core/runtime.ts';
-import type { Sandbox, SandboxSpec } from '../core/sandbox.ts';
+import type { Cancel } from '../base/cancel.ts';
 import { newMarkedId } from '../pool/host-mark.ts';
 import type { Kind } from '../pool/stock.ts';
+import { atMost, type Limits } from '../seams/limits.ts';
+import type { PullEvent, RunImage } from '../seams/run.ts';
+import type { Available, Runtime, RuntimeName } from '../seams/runtime.ts';
+import type { Sandbox, SandboxSpec } from '../seams/sandbox.ts';
 import { rlimits } from './follow.ts';
 import { checkImageName, type RunImages } from './images.ts';
 import { type Language, placesIn } from './languages/language.ts';

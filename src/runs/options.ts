@@ -1,13 +1,13 @@
 import { posix } from 'node:path';
 import { z } from 'zod';
-import type { Cancel } from '../core/cancel.ts';
-import type { EgressSpec } from '../core/egress.ts';
-import { GeodeError } from '../core/errors.ts';
-import { checkLimits, type Limits } from '../core/limits.ts';
-import type { Command } from '../core/process.ts';
-import type { RuntimeName } from '../core/runtime.ts';
-import type { Grade } from '../core/sandbox.ts';
+import type { Cancel } from '../base/cancel.ts';
+import { GeodeError } from '../base/errors.ts';
 import { envSchema, textSchema } from '../link/command.ts';
+import type { EgressSpec } from '../seams/egress.ts';
+import { checkLimits, type Limits } from '../seams/limits.ts';
+import type { Command } from '../seams/process.ts';
+import type { RuntimeName } from '../seams/runtime.ts';
+import type { Grade } from '../seams/sandbox.ts';
 
 /** What a run may be given besides its code. Everything is checked before anything is made. */
 export interface RunOptions extends Cancel {

@@ -3,7 +3,7 @@
  * server that this registry names for its tokens, on the network of the host; and what it fetches stays on its disk.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { GeodeError } from '../core/errors.ts';
+import { GeodeError } from '../base/errors.ts';
 
 /** The caller whose request leads to a pull; none for those who may fetch everything, and for the host itself. */
 export const pullCaller = new AsyncLocalStorage<{ readonly user: string } | undefined>();

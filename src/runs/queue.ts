@@ -1,7 +1,7 @@
-import { type Cancel, throwIfCancelled } from '../core/cancel.ts';
-import { GeodeError } from '../core/errors.ts';
-import { Notifier } from '../core/notifier.ts';
-import type { QueueEvent } from '../core/run.ts';
+import { type Cancel, throwIfCancelled } from '../base/cancel.ts';
+import { GeodeError } from '../base/errors.ts';
+import { Notifier } from '../base/notifier.ts';
+import type { QueueEvent } from '../seams/run.ts';
 
 export interface QueueOptions {
   /** Runs at once. */

@@ -1,6 +1,6 @@
-import { localUser } from '../core/identity.ts';
-import type { RunEvent } from '../core/run.ts';
+import { localUser } from '../base/identity.ts';
 import { Redactor } from '../journals/redactor.ts';
+import type { RunEvent } from '../seams/run.ts';
 import type { Runs } from './index.ts';
 import type { RunOptions } from './options.ts';
 import { foldRun } from './result.ts';

@@ -1,8 +1,8 @@
-import type { Denial } from '../core/egress.ts';
-import { GeodeError } from '../core/errors.ts';
-import type { ExecResult, ExitFacts } from '../core/process.ts';
-import type { LanguageName, RunEvent, RunImage, RunSandbox, RunTimings } from '../core/run.ts';
+import { GeodeError } from '../base/errors.ts';
 import { OutputCollector } from '../link/collect-output.ts';
+import type { Denial } from '../seams/egress.ts';
+import type { ExecResult, ExitFacts } from '../seams/process.ts';
+import type { LanguageName, RunEvent, RunImage, RunSandbox, RunTimings } from '../seams/run.ts';
 
 /** Why a run ended as it did, in one word. */
 export type Outcome = 'succeeded' | 'failed' | 'killed' | 'timed-out' | 'out-of-memory' | 'compile-failed';

@@ -1,10 +1,10 @@
-import { type Cancel, throwIfCancelled } from '../core/cancel.ts';
-import type { Egress, OpenHatch } from '../core/egress.ts';
-import { GeodeError } from '../core/errors.ts';
-import type { Command, ExitFacts } from '../core/process.ts';
-import type { RunEvent } from '../core/run.ts';
-import type { Sandbox } from '../core/sandbox.ts';
+import { type Cancel, throwIfCancelled } from '../base/cancel.ts';
+import { GeodeError } from '../base/errors.ts';
 import type { Pool } from '../pool/pool.ts';
+import type { Egress, OpenHatch } from '../seams/egress.ts';
+import type { Command, ExitFacts } from '../seams/process.ts';
+import type { RunEvent } from '../seams/run.ts';
+import type { Sandbox } from '../seams/sandbox.ts';
 import { collectArtifacts } from './artifacts.ts';
 import { follow } from './follow.ts';
 import { kindFor, type Supply } from './kind.ts';

@@ -1,7 +1,7 @@
-import { type Cancel, within } from '../core/cancel.ts';
-import { GeodeError } from '../core/errors.ts';
-import type { Runtime, SandboxFacts } from '../core/runtime.ts';
+import { type Cancel, within } from '../base/cancel.ts';
+import { GeodeError } from '../base/errors.ts';
 import type { Vital } from '../link/watch.ts';
+import type { Runtime, SandboxFacts } from '../seams/runtime.ts';
 import type { RuntimeOptions } from './options.ts';
 import { pauseMarkOf } from './pause-mark.ts';
 import {

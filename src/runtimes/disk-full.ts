@@ -1,4 +1,4 @@
-import { GeodeError } from '../core/errors.ts';
+import { GeodeError } from '../base/errors.ts';
 
 /** Runs work that writes below the state folder; a disk that has no room left is `disk_full`. */
 export async function orDiskFull<T>(work: () => Promise<T>): Promise<T> {

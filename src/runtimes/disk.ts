@@ -14,7 +14,7 @@ import {
 } from 'node:fs/promises';
 import { basename, delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
-import { GeodeError, reasonOf } from '../core/errors.ts';
+import { GeodeError, reasonOf } from '../base/errors.ts';
 import { absent } from './absent.ts';
 import type { RuntimeOptions } from './options.ts';
 import { ownFolder, type Room } from './rooms.ts';

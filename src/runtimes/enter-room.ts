@@ -1,8 +1,8 @@
-import type { Cancel } from '../core/cancel.ts';
-import type { Journals } from '../core/journal.ts';
-import type { Sandbox } from '../core/sandbox.ts';
+import type { Cancel } from '../base/cancel.ts';
 import { Link } from '../link/link.ts';
 import { metricsSchema } from '../link/schemas.ts';
+import type { Journals } from '../seams/journal.ts';
+import type { Sandbox } from '../seams/sandbox.ts';
 import { checkDevice } from './disk.ts';
 import { freezerOf } from './freezer.ts';
 import { GuestSandbox } from './guest-sandbox.ts';

@@ -1,7 +1,7 @@
-import { finishing } from '../core/cancel.ts';
-import type { Freezer } from '../core/sandbox.ts';
-import { Turns } from '../core/turns.ts';
+import { finishing } from '../base/cancel.ts';
+import { Turns } from '../base/turns.ts';
 import type { Link } from '../link/link.ts';
+import type { Freezer } from '../seams/sandbox.ts';
 import type { PauseMark } from './pause-mark.ts';
 
 const changeDeadlineMs = 15_000;

@@ -5,8 +5,8 @@ import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
-import { GeodeError, reasonOf } from '../core/errors.ts';
-import { parseProcessStat } from '../core/process-stat.ts';
+import { GeodeError, reasonOf } from '../base/errors.ts';
+import { parseProcessStat } from '../base/process-stat.ts';
 import type { Vital } from '../link/watch.ts';
 import { absent } from './absent.ts';
 

@@ -1,5 +1,5 @@
-import { GeodeError } from '../core/errors.ts';
-import type { Available, Runtime, RuntimeName, Unavailable } from '../core/runtime.ts';
+import { GeodeError } from '../base/errors.ts';
+import type { Available, Runtime, RuntimeName, Unavailable } from '../seams/runtime.ts';
 import { type AppleOptions, appleRuntime } from './apple/apple.ts';
 import { bubblewrapRuntime } from './bubblewrap/bubblewrap.ts';
 import { dockerRuntime } from './docker/docker.ts';

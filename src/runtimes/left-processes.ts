@@ -1,7 +1,7 @@
 import { readdir, readFile, readlink, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { parseProcessStat } from '../core/process-stat.ts';
+import { parseProcessStat } from '../base/process-stat.ts';
 import { kill, startTime } from './host-process.ts';
 import type { Room } from './rooms.ts';
 

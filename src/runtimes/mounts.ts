@@ -1,7 +1,7 @@
 import { lstat, realpath } from 'node:fs/promises';
 import { isAbsolute, join, normalize, sep } from 'node:path';
-import { GeodeError } from '../core/errors.ts';
-import type { Mount } from '../core/sandbox.ts';
+import { GeodeError } from '../base/errors.ts';
+import type { Mount } from '../seams/sandbox.ts';
 import { swappableIn } from './steady-path.ts';
 
 export interface MountPolicy {

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import { GeodeError } from '../core/errors.ts';
-import type { RuntimeName } from '../core/runtime.ts';
+import { GeodeError } from '../base/errors.ts';
+import type { RuntimeName } from '../seams/runtime.ts';
 import type { RuntimeOptions } from './options.ts';
 import type { CheckedSpec } from './spec.ts';
 

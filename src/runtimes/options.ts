@@ -1,4 +1,4 @@
-import type { Journals } from '../core/journal.ts';
+import type { Journals } from '../seams/journal.ts';
 import type { MountPolicy } from './mounts.ts';
 import type { UidRange } from './own-users.ts';
 

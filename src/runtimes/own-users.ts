@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile, readlink, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { GeodeError } from '../core/errors.ts';
+import { GeodeError } from '../base/errors.ts';
 import { absent } from './absent.ts';
 import type { SandboxUser } from './accounts.ts';
 import type { RuntimeOptions } from './options.ts';

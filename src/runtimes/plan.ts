@@ -1,6 +1,6 @@
-import type { RuntimeName } from '../core/runtime.ts';
-import type { Grade } from '../core/sandbox.ts';
 import { newSecret } from '../link/handshake.ts';
+import type { RuntimeName } from '../seams/runtime.ts';
+import type { Grade } from '../seams/sandbox.ts';
 import type { SandboxUser } from './accounts.ts';
 import type { Room, RoomRecord } from './rooms.ts';
 import type { CheckedSpec } from './spec.ts';

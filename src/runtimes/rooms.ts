@@ -4,11 +4,11 @@ import { chmod, chown, lstat, mkdir, readdir, readFile, rm, writeFile } from 'no
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { z } from 'zod';
-import { GeodeError, reasonOf } from '../core/errors.ts';
-import { type Limits, softLimitNames } from '../core/limits.ts';
-import { replaceFile } from '../core/replace-file.ts';
-import { runtimeNames } from '../core/runtime.ts';
-import { grades, networks, type SandboxSpec } from '../core/sandbox.ts';
+import { GeodeError, reasonOf } from '../base/errors.ts';
+import { replaceFile } from '../base/replace-file.ts';
+import { type Limits, softLimitNames } from '../seams/limits.ts';
+import { runtimeNames } from '../seams/runtime.ts';
+import { grades, networks, type SandboxSpec } from '../seams/sandbox.ts';
 import { absent } from './absent.ts';
 
 const limit = z.number().nullable().optional();

@@ -1,8 +1,8 @@
-import { type Cancel, finishing, throwIfCancelled, within } from '../core/cancel.ts';
-import { GeodeError, reasonOf } from '../core/errors.ts';
-import type { Available, HostWorkspaces, Runtime, Unavailable } from '../core/runtime.ts';
-import type { Sandbox, SandboxSpec } from '../core/sandbox.ts';
+import { type Cancel, finishing, throwIfCancelled, within } from '../base/cancel.ts';
+import { GeodeError, reasonOf } from '../base/errors.ts';
 import type { Vital } from '../link/watch.ts';
+import type { Available, HostWorkspaces, Runtime, Unavailable } from '../seams/runtime.ts';
+import type { Sandbox, SandboxSpec } from '../seams/sandbox.ts';
 import type { SandboxUser } from './accounts.ts';
 import { censusOf } from './census.ts';
 import { orDiskFull } from './disk-full.ts';

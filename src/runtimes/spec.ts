@@ -1,8 +1,8 @@
-import { GeodeError } from '../core/errors.ts';
-import { checkLimits, defaultLimits, type Limits, type SoftLimit } from '../core/limits.ts';
-import { variableName } from '../core/process.ts';
-import type { Available, RuntimeName } from '../core/runtime.ts';
-import { type Grade, isAtLeast, type SandboxSpec } from '../core/sandbox.ts';
+import { GeodeError } from '../base/errors.ts';
+import { checkLimits, defaultLimits, type Limits, type SoftLimit } from '../seams/limits.ts';
+import { variableName } from '../seams/process.ts';
+import type { Available, RuntimeName } from '../seams/runtime.ts';
+import { type Grade, isAtLeast, type SandboxSpec } from '../seams/sandbox.ts';
 
 const defaultLeaseMs = 60_000;
 const longestEnvName = 256;

@@ -1,6 +1,6 @@
-import type { Available, RuntimeName, Unavailable } from '../core/runtime.ts';
 import type { Dialer } from '../link/dial.ts';
 import type { Vital } from '../link/watch.ts';
+import type { Available, RuntimeName, Unavailable } from '../seams/runtime.ts';
 import type { Frost } from './freezer.ts';
 import type { Plan } from './plan.ts';
 import type { Room } from './rooms.ts';

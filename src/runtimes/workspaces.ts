@@ -1,8 +1,8 @@
 import { lstat, mkdir, rmdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { KeyedTurns } from '../core/keyed-turns.ts';
-import type { Limits } from '../core/limits.ts';
-import type { HeldWorkspace } from '../core/runtime.ts';
+import { KeyedTurns } from '../base/keyed-turns.ts';
+import type { Limits } from '../seams/limits.ts';
+import type { HeldWorkspace } from '../seams/runtime.ts';
 import { hasDisk, isMounted, makeDisk, mountDisk, unmountDisk } from './disk.ts';
 import { workspaceProgram } from './guest-binary.ts';
 import type { RuntimeOptions } from './options.ts';

@@ -1,5 +1,5 @@
-import type { Cancel } from '../core/cancel.ts';
-import { GeodeError } from '../core/errors.ts';
+import type { Cancel } from '../base/cancel.ts';
+import { GeodeError } from '../base/errors.ts';
 
 /** How many sandboxes may run at once. */
 export interface AdmissionLimits {

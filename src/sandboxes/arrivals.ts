@@ -1,6 +1,6 @@
-import { type Cancel, throwIfCancelled } from '../core/cancel.ts';
-import { isGeodeError } from '../core/errors.ts';
-import { Notifier } from '../core/notifier.ts';
+import { type Cancel, throwIfCancelled } from '../base/cancel.ts';
+import { isGeodeError } from '../base/errors.ts';
+import { Notifier } from '../base/notifier.ts';
 import type { SandboxRow } from './sandbox-table.ts';
 
 type Settle = (entry: SandboxRow, cancel: Cancel) => Promise<void>;

@@ -1,16 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Cancel, throwIfCancelled, within } from '../core/cancel.ts';
-import type { OpenHatch } from '../core/egress.ts';
-import { GeodeError, isGeodeError } from '../core/errors.ts';
-import type { EventSink } from '../core/events.ts';
-import type { Log } from '../core/log.ts';
-import type { SpawnOptions } from '../core/persistent.ts';
-import type { Command, ExecOptions, ExecResult, ExitFacts, Process } from '../core/process.ts';
-import type { Runtime } from '../core/runtime.ts';
-import type { Activity, Sandbox } from '../core/sandbox.ts';
-import type { Snapshots } from '../core/snapshots.ts';
-import type { SandboxTools } from '../core/tools.ts';
+import { type Cancel, throwIfCancelled, within } from '../base/cancel.ts';
+import { GeodeError, isGeodeError } from '../base/errors.ts';
+import type { Log } from '../base/log.ts';
 import { Backpressure } from '../journals/backpressure.ts';
+import type { OpenHatch } from '../seams/egress.ts';
+import type { EventSink } from '../seams/events.ts';
+import type { SpawnOptions } from '../seams/persistent.ts';
+import type { Command, ExecOptions, ExecResult, ExitFacts, Process } from '../seams/process.ts';
+import type { Runtime } from '../seams/runtime.ts';
+import type { Activity, Sandbox } from '../seams/sandbox.ts';
+import type { Snapshots } from '../seams/snapshots.ts';
+import type { SandboxTools } from '../seams/tools.ts';
 import { FollowedProcess } from './followed-process.ts';
 import { heldSnapshots } from './snapshots/held-snapshots.ts';
 

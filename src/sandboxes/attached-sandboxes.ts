@@ -1,6 +1,6 @@
-import type { Cancel } from '../core/cancel.ts';
-import type { Runtime } from '../core/runtime.ts';
-import type { Sandbox } from '../core/sandbox.ts';
+import type { Cancel } from '../base/cancel.ts';
+import type { Runtime } from '../seams/runtime.ts';
+import type { Sandbox } from '../seams/sandbox.ts';
 import { type AttachedOptions, AttachedSandbox } from './attached-sandbox.ts';
 import type { SandboxRow } from './sandbox-table.ts';
 

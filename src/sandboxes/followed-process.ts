@@ -1,7 +1,7 @@
-import { GeodeError } from '../core/errors.ts';
-import type { Journal } from '../core/journal.ts';
-import type { Process, ProcessEvent } from '../core/process.ts';
+import { GeodeError } from '../base/errors.ts';
 import type { Backpressure } from '../journals/backpressure.ts';
+import type { Journal } from '../seams/journal.ts';
+import type { Process, ProcessEvent } from '../seams/process.ts';
 
 export interface Followed {
   readonly id: string;

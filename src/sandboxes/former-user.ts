@@ -1,6 +1,6 @@
-import type { Cancel } from '../core/cancel.ts';
-import { reasonOf } from '../core/errors.ts';
-import { localUser } from '../core/identity.ts';
+import type { Cancel } from '../base/cancel.ts';
+import { reasonOf } from '../base/errors.ts';
+import { localUser } from '../base/identity.ts';
 import { ownerText } from './owner.ts';
 import type { Sides } from './reconcile.ts';
 import type { SandboxRow } from './sandbox-table.ts';

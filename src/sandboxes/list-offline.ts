@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Cancel } from '../core/cancel.ts';
-import type { SandboxStatus } from '../core/persistent.ts';
-import type { Runtime } from '../core/runtime.ts';
+import type { Cancel } from '../base/cancel.ts';
 import { Ledger } from '../ledger/ledger.ts';
+import type { SandboxStatus } from '../seams/persistent.ts';
+import type { Runtime } from '../seams/runtime.ts';
 import { readStates } from './read-states.ts';
 import { SandboxTable, sandboxChapter } from './sandbox-table.ts';
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Cancel, throwIfCancelled } from '../core/cancel.ts';
-import { isGeodeError } from '../core/errors.ts';
-import type { Metrics, Sandbox } from '../core/sandbox.ts';
+import { type Cancel, throwIfCancelled } from '../base/cancel.ts';
+import { isGeodeError } from '../base/errors.ts';
+import type { Metrics, Sandbox } from '../seams/sandbox.ts';
 
 /** What a sandbox uses at a moment, beside what it may use. */
 export interface Usage {

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import { GeodeError } from '../core/errors.ts';
-import type { PersistentSpec } from '../core/persistent.ts';
-import type { RuntimeName } from '../core/runtime.ts';
+import { GeodeError } from '../base/errors.ts';
+import type { PersistentSpec } from '../seams/persistent.ts';
+import type { RuntimeName } from '../seams/runtime.ts';
 
 const longestName = 8 * 1024;
 const mostLabels = 64;

@@ -1,6 +1,6 @@
-import type { Cancel } from '../core/cancel.ts';
-import type { SandboxStatus } from '../core/persistent.ts';
-import type { Runtime } from '../core/runtime.ts';
+import type { Cancel } from '../base/cancel.ts';
+import type { SandboxStatus } from '../seams/persistent.ts';
+import type { Runtime } from '../seams/runtime.ts';
 import type { AttachedSandbox } from './attached-sandbox.ts';
 import type { SandboxRow } from './sandbox-table.ts';
 import { statusOf } from './status.ts';

@@ -1,8 +1,8 @@
-import type { Cancel } from '../core/cancel.ts';
-import { isGeodeError, reasonOf } from '../core/errors.ts';
-import type { Runtime } from '../core/runtime.ts';
+import type { Cancel } from '../base/cancel.ts';
+import { isGeodeError, reasonOf } from '../base/errors.ts';
 import { isOrphan } from '../pool/host-mark.ts';
 import { reap } from '../pool/reap.ts';
+import type { Runtime } from '../seams/runtime.ts';
 import { type Owner, parseOwner } from './owner.ts';
 import type { Registry } from './registry.ts';
 import type { SandboxRow, SandboxTable } from './sandbox-table.ts';

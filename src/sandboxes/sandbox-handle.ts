@@ -1,7 +1,7 @@
-import type { Cancel } from '../core/cancel.ts';
-import { GeodeError } from '../core/errors.ts';
-import type { PersistentSandbox } from '../core/persistent.ts';
-import type { Command } from '../core/process.ts';
+import type { Cancel } from '../base/cancel.ts';
+import { GeodeError } from '../base/errors.ts';
+import type { PersistentSandbox } from '../seams/persistent.ts';
+import type { Command } from '../seams/process.ts';
 import type { AttachedSandbox } from './attached-sandbox.ts';
 import type { SandboxRow } from './sandbox-table.ts';
 

@@ -1,13 +1,13 @@
-import type { Cancel } from '../core/cancel.ts';
-import { GeodeError } from '../core/errors.ts';
-import type { Limits } from '../core/limits.ts';
-import type { PersistentSpec } from '../core/persistent.ts';
-import type { Runtime, RuntimeName } from '../core/runtime.ts';
-import type { Sandbox } from '../core/sandbox.ts';
+import type { Cancel } from '../base/cancel.ts';
+import { GeodeError } from '../base/errors.ts';
 import { newMarkedId } from '../pool/host-mark.ts';
 import { Pool } from '../pool/pool.ts';
 import type { Kind } from '../pool/stock.ts';
 import { checkEnv } from '../runtimes/spec.ts';
+import type { Limits } from '../seams/limits.ts';
+import type { PersistentSpec } from '../seams/persistent.ts';
+import type { Runtime, RuntimeName } from '../seams/runtime.ts';
+import type { Sandbox } from '../seams/sandbox.ts';
 
 export interface SandboxSourceOptions {
   readonly runtimes: readonly Runtime[];

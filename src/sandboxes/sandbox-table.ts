@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { PersistentSpec } from '../core/persistent.ts';
-import { type RuntimeName, runtimeNames } from '../core/runtime.ts';
 import type { Chapter, Ledger } from '../ledger/ledger.ts';
+import type { PersistentSpec } from '../seams/persistent.ts';
+import { type RuntimeName, runtimeNames } from '../seams/runtime.ts';
 
 /** What the ledger knows of a sandbox: whose it is and what it shall be. Whether it runs, only reality knows. */
 export interface SandboxRow {

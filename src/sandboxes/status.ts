@@ -1,5 +1,5 @@
-import type { SandboxStatus } from '../core/persistent.ts';
-import type { SandboxFacts } from '../core/runtime.ts';
+import type { SandboxStatus } from '../seams/persistent.ts';
+import type { SandboxFacts } from '../seams/runtime.ts';
 import type { AttachedSandbox } from './attached-sandbox.ts';
 import type { SandboxRow } from './sandbox-table.ts';
 

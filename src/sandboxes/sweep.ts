@@ -1,6 +1,6 @@
-import { type Cancel, throwIfCancelled } from '../core/cancel.ts';
-import { reasonOf } from '../core/errors.ts';
-import type { SweepReport } from '../core/persistent.ts';
+import { type Cancel, throwIfCancelled } from '../base/cancel.ts';
+import { reasonOf } from '../base/errors.ts';
+import type { SweepReport } from '../seams/persistent.ts';
 import { type Standing, type SweepPolicy, type Verdict, verdictOn } from './idle.ts';
 import type { Registry } from './registry.ts';
 import type { SandboxRow } from './sandbox-table.ts';

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Cancel } from '../core/cancel.ts';
-import { reachesNothing } from '../core/egress.ts';
-import { GeodeError } from '../core/errors.ts';
-import type { SandboxStatus, UserSandboxes } from '../core/persistent.ts';
+import type { Cancel } from '../base/cancel.ts';
+import { GeodeError } from '../base/errors.ts';
+import { reachesNothing } from '../seams/egress.ts';
+import type { SandboxStatus, UserSandboxes } from '../seams/persistent.ts';
 import { checkAgreement, checkLabels, checkName, checkPersistentSpec, ownerText } from './owner.ts';
 import type { Registry } from './registry.ts';
 import type { SandboxRow, SandboxTable } from './sandbox-table.ts';

@@ -1,4 +1,4 @@
-import type { ShellPolicy } from '../core/shell-policy.ts';
+import type { ShellPolicy } from '../seams/shell-policy.ts';
 import { type Budget, limits } from './limits.ts';
 import { excerpt, Refusal, type RuleName } from './verdict.ts';
 

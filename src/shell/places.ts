@@ -1,4 +1,4 @@
-import type { ShellPolicy } from '../core/shell-policy.ts';
+import type { ShellPolicy } from '../seams/shell-policy.ts';
 import { isGlob, matchesGlob } from './glob.ts';
 import type { Path } from './paths.ts';
 import { covers, isAt, isBelow, mentions, type Place, readPlace, readPlaces } from './place.ts';

@@ -1,4 +1,4 @@
-import { defaultShellPolicy, type ShellPolicy } from '../core/shell-policy.ts';
+import { defaultShellPolicy, type ShellPolicy } from '../seams/shell-policy.ts';
 import { unknown } from './frame.ts';
 import { Budget, limits } from './limits.ts';
 import { excerpt, Refusal, type RuleName, ruleHints, type Verdict } from './verdict.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { throwIfCancelled } from '../core/cancel.ts';
-import { GeodeError } from '../core/errors.ts';
-import type { ShellPolicy } from '../core/shell-policy.ts';
+import { throwIfCancelled } from '../base/cancel.ts';
+import { GeodeError } from '../base/errors.ts';
+import type { ShellPolicy } from '../seams/shell-policy.ts';
 import { type FinishedCommand, formatResult } from './format.ts';
 import { judge } from './policy.ts';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { GeodeError } from '../core/errors.ts';
-import type { Model, ModelAnswer, ModelRequest } from '../core/model.ts';
-import { addUsage, type TokenUsage } from '../core/prices.ts';
+import { GeodeError } from '../base/errors.ts';
+import { addUsage, type TokenUsage } from '../base/prices.ts';
+import type { Model, ModelAnswer, ModelRequest } from '../seams/model.ts';
 
 /** A package by its name in a registry, with a version if need be: no option, no path and no URL. */
 const packageName = z

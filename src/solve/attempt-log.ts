@@ -1,6 +1,6 @@
-import type { EventSink } from '../core/events.ts';
-import { noUsage } from '../core/prices.ts';
-import type { Attempt } from '../core/solve.ts';
+import { noUsage } from '../base/prices.ts';
+import type { EventSink } from '../seams/events.ts';
+import type { Attempt } from '../seams/solve.ts';
 import { addSpent, type Spent } from './answers.ts';
 import { likeness } from './likeness.ts';
 import { newAttempt, type SolveTable } from './solve-table.ts';

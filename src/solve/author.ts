@@ -1,7 +1,7 @@
-import type { Cancel } from '../core/cancel.ts';
-import { isGeodeError, reasonOf } from '../core/errors.ts';
-import type { Model, Models } from '../core/model.ts';
-import type { Attempt, SolveEvent, SolveRequest, Verdict } from '../core/solve.ts';
+import type { Cancel } from '../base/cancel.ts';
+import { isGeodeError, reasonOf } from '../base/errors.ts';
+import type { Model, Models } from '../seams/model.ts';
+import type { Attempt, SolveEvent, SolveRequest, Verdict } from '../seams/solve.ts';
 import { addSpent, askFor, judgementShape, reflectionShape, type Spent, solutionShape } from './answers.ts';
 import type { AttemptLog } from './attempt-log.ts';
 import { judgePrompt, type Prompt, reflectionPrompt, solutionPrompt } from './prompts.ts';

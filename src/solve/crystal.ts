@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { bothEnds } from '../core/both-ends.ts';
-import type { Entry, NewEntry } from '../core/memory.ts';
-import type { Attempt, SolveRequest } from '../core/solve.ts';
+import { bothEnds } from '../base/both-ends.ts';
+import type { Entry, NewEntry } from '../seams/memory.ts';
+import type { Attempt, SolveRequest } from '../seams/solve.ts';
 import { errorTypesOf } from './signature.ts';
 
 export const crystalPrefix = 'crystallized:';

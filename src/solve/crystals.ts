@@ -1,8 +1,8 @@
-import { bothEnds } from '../core/both-ends.ts';
-import { GeodeError } from '../core/errors.ts';
-import type { Happening } from '../core/events.ts';
-import type { Memory } from '../core/memory.ts';
-import type { Attempt, SolveRequest } from '../core/solve.ts';
+import { bothEnds } from '../base/both-ends.ts';
+import { GeodeError } from '../base/errors.ts';
+import type { Happening } from '../seams/events.ts';
+import type { Memory } from '../seams/memory.ts';
+import type { Attempt, SolveRequest } from '../seams/solve.ts';
 import {
   type Crystal,
   crystalKey,

@@ -1,8 +1,8 @@
-import { bothEnds } from '../core/both-ends.ts';
-import type { Cancel } from '../core/cancel.ts';
-import { isGeodeError } from '../core/errors.ts';
-import type { Memory } from '../core/memory.ts';
-import type { SolveEvent } from '../core/solve.ts';
+import { bothEnds } from '../base/both-ends.ts';
+import type { Cancel } from '../base/cancel.ts';
+import { isGeodeError } from '../base/errors.ts';
+import type { Memory } from '../seams/memory.ts';
+import type { SolveEvent } from '../seams/solve.ts';
 import { type Crystal, crystalPrefix } from './crystal.ts';
 import type { Crystals } from './crystals.ts';
 import { type Note, type RecallBlock, recallBlock } from './recall-block.ts';

@@ -1,14 +1,14 @@
 import { buffer } from 'node:stream/consumers';
 import { extract } from 'tar-stream';
-import { bothEnds } from '../core/both-ends.ts';
-import type { Cancel } from '../core/cancel.ts';
-import type { EgressSpec } from '../core/egress.ts';
-import { GeodeError } from '../core/errors.ts';
-import type { Limits } from '../core/limits.ts';
-import type { LanguageName } from '../core/run.ts';
-import type { Installation } from '../core/solve.ts';
+import { bothEnds } from '../base/both-ends.ts';
+import type { Cancel } from '../base/cancel.ts';
+import { GeodeError } from '../base/errors.ts';
 import type { Runs } from '../runs/index.ts';
 import { languageOf } from '../runs/languages/index.ts';
+import type { EgressSpec } from '../seams/egress.ts';
+import type { Limits } from '../seams/limits.ts';
+import type { LanguageName } from '../seams/run.ts';
+import type { Installation } from '../seams/solve.ts';
 
 const timeoutMs = 180_000;
 const mostFiles = 9_000;

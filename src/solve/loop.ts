@@ -1,9 +1,9 @@
-import { throwIfCancelled } from '../core/cancel.ts';
-import type { EventSink } from '../core/events.ts';
-import type { Memory } from '../core/memory.ts';
-import type { Models } from '../core/model.ts';
-import type { Attempt, SolveEvent, SolveOutcome, SolveRequest, SolveResult } from '../core/solve.ts';
+import { throwIfCancelled } from '../base/cancel.ts';
 import type { Runs } from '../runs/index.ts';
+import type { EventSink } from '../seams/events.ts';
+import type { Memory } from '../seams/memory.ts';
+import type { Models } from '../seams/model.ts';
+import type { Attempt, SolveEvent, SolveOutcome, SolveRequest, SolveResult } from '../seams/solve.ts';
 import { AttemptLog } from './attempt-log.ts';
 import { Author } from './author.ts';
 import type { Crystal } from './crystal.ts';

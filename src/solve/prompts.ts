@@ -1,6 +1,6 @@
-import { bothEnds } from '../core/both-ends.ts';
-import type { Attempt, SolveRequest } from '../core/solve.ts';
+import { bothEnds } from '../base/both-ends.ts';
 import { languages } from '../runs/languages/index.ts';
+import type { Attempt, SolveRequest } from '../seams/solve.ts';
 import { testableLanguages } from './harness/harness.ts';
 import { quote } from './quote.ts';
 

@@ -1,6 +1,6 @@
-import { bothEnds } from '../core/both-ends.ts';
-import type { Entry } from '../core/memory.ts';
-import { estimateTokens } from '../core/tokens.ts';
+import { bothEnds } from '../base/both-ends.ts';
+import { estimateTokens } from '../base/tokens.ts';
+import type { Entry } from '../seams/memory.ts';
 import type { Crystal } from './crystal.ts';
 import { quote } from './quote.ts';
 

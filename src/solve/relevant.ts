@@ -1,4 +1,4 @@
-import type { Result } from '../core/memory.ts';
+import type { Result } from '../seams/memory.ts';
 
 /** With fewer results there is no telling which of them stands out. */
 const fewest = 6;

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { GeodeError } from '../core/errors.ts';
-import { noUsage } from '../core/prices.ts';
-import type { Attempt, KeptSolve, SolveRequest, SolveResult } from '../core/solve.ts';
+import { GeodeError } from '../base/errors.ts';
+import { noUsage } from '../base/prices.ts';
 import type { Chapter, Ledger } from '../ledger/ledger.ts';
+import type { Attempt, KeptSolve, SolveRequest, SolveResult } from '../seams/solve.ts';
 
 export const solveChapter: Chapter = {
   name: 'solve',

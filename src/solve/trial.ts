@@ -1,7 +1,7 @@
-import type { Cancel } from '../core/cancel.ts';
-import { GeodeError, isGeodeError } from '../core/errors.ts';
-import type { Attempt, SolveEvent, SolveRequest } from '../core/solve.ts';
+import type { Cancel } from '../base/cancel.ts';
+import { GeodeError, isGeodeError } from '../base/errors.ts';
 import type { Runs } from '../runs/index.ts';
+import type { Attempt, SolveEvent, SolveRequest } from '../seams/solve.ts';
 import type { AttemptLog } from './attempt-log.ts';
 import type { Author } from './author.ts';
 import { install, type Packages } from './install.ts';

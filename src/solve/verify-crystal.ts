@@ -1,8 +1,8 @@
-import type { Cancel } from '../core/cancel.ts';
-import type { EgressSpec } from '../core/egress.ts';
-import { GeodeError } from '../core/errors.ts';
-import type { Verdict } from '../core/solve.ts';
+import type { Cancel } from '../base/cancel.ts';
+import { GeodeError } from '../base/errors.ts';
 import type { Runs } from '../runs/index.ts';
+import type { EgressSpec } from '../seams/egress.ts';
+import type { Verdict } from '../seams/solve.ts';
 import type { Crystal } from './crystal.ts';
 import type { Crystals } from './crystals.ts';
 import { install } from './install.ts';

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { posix } from 'node:path';
-import { bothEnds } from '../core/both-ends.ts';
-import type { Cancel } from '../core/cancel.ts';
-import type { Limits } from '../core/limits.ts';
-import type { RunEvent } from '../core/run.ts';
-import type { AttemptRun, Verdict } from '../core/solve.ts';
+import { bothEnds } from '../base/both-ends.ts';
+import type { Cancel } from '../base/cancel.ts';
 import type { Runs } from '../runs/index.ts';
 import { languageOf } from '../runs/languages/index.ts';
 import { foldRun, type RunResult } from '../runs/result.ts';
+import type { Limits } from '../seams/limits.ts';
+import type { RunEvent } from '../seams/run.ts';
+import type { AttemptRun, Verdict } from '../seams/solve.ts';
 import { harnessFor } from './harness/harness.ts';
 import type { Packages } from './install.ts';
 import { signatureOf } from './signature.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { createClient, type GeodeClient } from '../../src/client/client.ts';
 import { unixTransport } from '../../src/client/unix-transport.ts';
-import type { AgentEvent } from '../../src/core/agent.ts';
+import type { AgentEvent } from '../../src/seams/agent.ts';
 import { agentFailures, agentTurns } from '../contracts/agent-driver.ts';
 import { eventually } from '../contracts/harness.ts';
 import { type ModelServer, type Reply, startModelServer } from '../fixtures/model-server/model-server.ts';

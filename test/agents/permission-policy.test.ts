@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { actOf } from '../../src/agents/acp/acp-acts.ts';
 import { claudeAct } from '../../src/agents/claude/claude-acts.ts';
 import { type Act, isAllowedAhead, leadsThroughLink } from '../../src/agents/permission-policy.ts';
-import { type PermissionClass, permissionClasses } from '../../src/core/agent.ts';
 import { nativeRuntime } from '../../src/runtimes/native/native.ts';
+import { type PermissionClass, permissionClasses } from '../../src/seams/agent.ts';
 import { openHarness } from '../contracts/harness.ts';
 
 const place = { workdir: '/workspace' };

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { createClient, type GeodeClient } from '../../src/client/client.ts';
 import { unixTransport } from '../../src/client/unix-transport.ts';
-import type { AgentEvent, Attachment, DriverName, PermissionAnswer } from '../../src/core/agent.ts';
+import type { AgentEvent, Attachment, DriverName, PermissionAnswer } from '../../src/seams/agent.ts';
 import { type AgentSteps, agentScript } from '../fixtures/model-server/agent-script.ts';
 import { type ModelServer, startModelServer } from '../fixtures/model-server/model-server.ts';
 import { type HostWorld, hostWorld, type OpenedHost } from '../host/world.ts';

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { access, constants, readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { type Browser, chromium } from 'playwright-core';
-import { reasonOf } from '../../src/core/errors.ts';
+import { reasonOf } from '../../src/base/errors.ts';
 
 const run = promisify(execFile);
 const executablePath = '/usr/bin/chromium';

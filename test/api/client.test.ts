@@ -4,8 +4,8 @@ import { expect, test } from 'vitest';
 import { approvalChapter } from '../../src/approvals/approval-table.ts';
 import { openApprovals } from '../../src/approvals/open-approvals.ts';
 import { createClient } from '../../src/client/client.ts';
-import { noEvents } from '../../src/core/events.ts';
 import { Ledger } from '../../src/ledger/ledger.ts';
+import { noEvents } from '../../src/seams/events.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { collect, startTestServer } from './server-fixture.ts';
 

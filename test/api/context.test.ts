@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { SearchOptions } from '../../src/client/memory.ts';
-import { limits } from '../../src/core/memory.ts';
+import { limits } from '../../src/seams/memory.ts';
 import { type Caller, collect, startTestServer, type TestServer } from './server-fixture.ts';
 
 let server: TestServer;

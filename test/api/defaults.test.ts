@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { thisHost } from '../../src/config/host.ts';
 import { loadConfig } from '../../src/config/load.ts';
+import { thisMachine } from '../../src/machine/machine.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { startTestServer } from './server-fixture.ts';
 
@@ -20,7 +20,7 @@ test('CTX-1: without a limit a search gives ten results of all that there are', 
 
 test('CTX-1: the port is 4430 where nobody chose another', async () => {
   using home = temporaryFolder();
-  const { settings } = await loadConfig(thisHost({ HOME: home.path, PATH: '/usr/bin' }));
+  const { settings } = await loadConfig(thisMachine({ HOME: home.path, PATH: '/usr/bin' }));
   const ports = settings.filter(({ name }) => name.endsWith('.port'));
   expect(ports).toContainEqual(expect.objectContaining({ value: 4430, source: { from: 'default' } }));
 });

@@ -1,7 +1,7 @@
 /** What sandboxes and runs may reach, over the API: in real walls, to real servers. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { isGeodeError } from '../../src/base/errors.ts';
 import type { GeodeClient } from '../../src/client/client.ts';
-import { isGeodeError } from '../../src/core/errors.ts';
 import { createRuns } from '../../src/runs/index.ts';
 import { getUrl, testNames } from '../egress/hatch-fixture.ts';
 import { httpUpstream, type Upstream } from '../egress/upstreams.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
-import type { MemoryStore } from '../../src/core/memory.ts';
+import type { MemoryStore } from '../../src/seams/memory.ts';
 import { qdrantMissing, startQdrant } from '../memory/qdrant-server.ts';
 import { openMemoryWithoutMeaning, openTestMemory } from './memory-fixture.ts';
 import { startTestServer } from './server-fixture.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { limits } from '../../src/core/memory.ts';
+import { limits } from '../../src/seams/memory.ts';
 import { pdfOf } from './pdf.ts';
 import { startTestServer, type TestServer } from './server-fixture.ts';
 

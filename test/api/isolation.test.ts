@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { limits } from '../../src/core/memory.ts';
+import { limits } from '../../src/seams/memory.ts';
 import { callerWith, startTestServer } from './server-fixture.ts';
 
 const context = '/api/v1/context';

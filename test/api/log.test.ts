@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createLog, plainLine } from '../../src/api/log.ts';
-import { GeodeError } from '../../src/core/errors.ts';
+import { GeodeError } from '../../src/base/errors.ts';
 
 function logged(work: (log: ReturnType<typeof createLog>) => void): string {
   const lines: string[] = [];

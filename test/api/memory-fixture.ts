@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import { GeodeError } from '../../src/core/errors.ts';
-import type { Embedder, MemoryStore } from '../../src/core/memory.ts';
+import { GeodeError } from '../../src/base/errors.ts';
 import type { QdrantOptions } from '../../src/memory/index/qdrant/qdrant-index.ts';
 import { openMemory } from '../../src/memory/open-memory.ts';
 import { words } from '../../src/memory/text/words.ts';
+import type { Embedder, MemoryStore } from '../../src/seams/memory.ts';
 
 /** The real memory in its own file. Texts are alike as far as they share words, so that no model is needed. */
 export async function openTestMemory(dir: string, qdrant?: QdrantOptions): Promise<MemoryStore> {

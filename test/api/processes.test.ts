@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import type { GeodeClient } from '../../src/client/client.ts';
 import type { RemoteSandbox } from '../../src/client/sandbox.ts';
-import type { Process, ProcessEvent } from '../../src/core/process.ts';
+import type { Process, ProcessEvent } from '../../src/seams/process.ts';
 import { startTestHost, type TestHost } from './host-fixture.ts';
 import { type Caller, collect } from './server-fixture.ts';
 

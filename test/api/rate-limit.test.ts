@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createRateLimiter } from '../../src/core/rate-limit.ts';
+import { createRateLimiter } from '../../src/base/rate-limit.ts';
 
 test('a burst is let through, then one request for each share of a minute', () => {
   let nowMs = 0;

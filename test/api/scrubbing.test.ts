@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import type { MemoryStore } from '../../src/core/memory.ts';
+import type { MemoryStore } from '../../src/seams/memory.ts';
 import { openTestMemory } from './memory-fixture.ts';
 import { pdfOf } from './pdf.ts';
 import { type Caller, startTestServer } from './server-fixture.ts';

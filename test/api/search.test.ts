@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { thisHost } from '../../src/config/host.ts';
+import { estimateTokens } from '../../src/base/tokens.ts';
 import { configSchema } from '../../src/config/schema.ts';
-import { answerSchema } from '../../src/contract/context.ts';
-import { limits } from '../../src/core/memory.ts';
-import { estimateTokens } from '../../src/core/tokens.ts';
+import { answerSchema } from '../../src/contract/memory.ts';
+import { thisMachine } from '../../src/machine/machine.ts';
+import { limits } from '../../src/seams/memory.ts';
 import { type Caller, startTestServer, type TestServer } from './server-fixture.ts';
 
 let server: TestServer;
@@ -20,7 +20,7 @@ function ingest(call: Caller, extra: object = {}) {
 }
 
 test('CTX-1: the gateway listens on port 4430 unless it is told otherwise', () => {
-  const { gateway } = configSchema(thisHost({ HOME: '/nowhere', PATH: '' })).parse({});
+  const { gateway } = configSchema(thisMachine({ HOME: '/nowhere', PATH: '' })).parse({});
   expect(gateway.port).toBe(4430);
 });
 

@@ -6,7 +6,7 @@ import { type KeyStore, openKeys, type Scope, scopes } from '../../src/api/keys.
 import { createLog } from '../../src/api/log.ts';
 import { type ApiServer, startApi } from '../../src/api/server.ts';
 import { createClient, type GeodeClient } from '../../src/client/client.ts';
-import type { MemoryStore } from '../../src/core/memory.ts';
+import type { MemoryStore } from '../../src/seams/memory.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { openTestMemory } from './memory-fixture.ts';
 

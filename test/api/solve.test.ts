@@ -1,6 +1,6 @@
 /** Solving and crystals over HTTP, with a scripted model and real sandboxes. */
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
-import type { SolveEvent } from '../../src/core/solve.ts';
+import type { SolveEvent } from '../../src/seams/solve.ts';
 import { eventually } from '../contracts/harness.ts';
 import { egressIn } from '../sandboxes/world.ts';
 import { answers, openShop, reflection, type Shop, solution } from '../solve/shop.ts';

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { expect, it } from 'vitest';
-import { GeodeError, isGeodeError } from '../../src/core/errors.ts';
+import { GeodeError, isGeodeError } from '../../src/base/errors.ts';
 import { type AgentScript, resultOf } from '../fixtures/scripted-agents.ts';
 import { chatScene } from './scene.ts';
 

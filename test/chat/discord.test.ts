@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { noLog } from '../../src/base/log.ts';
 import { openChannelMarks } from '../../src/chat/channels/channel-marks.ts';
 import { openDiscord } from '../../src/chat/channels/discord/discord.ts';
-import { noLog } from '../../src/core/log.ts';
 import { channelContract, type PlatformHarness, platformScene } from '../contracts/channel.ts';
 import { type DiscordServer, discordToken, startDiscord } from '../fixtures/discord-server.ts';
 import { type AgentScript, resultOf } from '../fixtures/scripted-agents.ts';

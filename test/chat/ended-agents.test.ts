@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import type { ChatEvent } from '../../src/core/chat.ts';
+import type { ChatEvent } from '../../src/seams/chat.ts';
 import { geodeProgram } from '../cli/sandbox-home.ts';
 import { type AgentWorld, agentWorld, answerOf, running } from '../contracts/chat-agents.ts';
 import { dockerSettings } from '../fixtures/docker-settings.ts';

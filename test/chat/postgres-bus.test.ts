@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { noLog } from '../../src/base/log.ts';
 import { PostgresBus } from '../../src/chat/bus/postgres/postgres-bus.ts';
-import { noLog } from '../../src/core/log.ts';
 import { busContract } from '../contracts/bus.ts';
 import { type Postgres, startPostgres } from '../engine/index.ts';
 

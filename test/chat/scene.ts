@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import { approvalChapter } from '../../src/approvals/approval-table.ts';
 import { openApprovals } from '../../src/approvals/open-approvals.ts';
+import { noLog } from '../../src/base/log.ts';
 import { type OpenChatsOptions, openChats } from '../../src/chat/open-chats.ts';
-import type { Channel } from '../../src/core/channel.ts';
-import type { Chats } from '../../src/core/chat.ts';
-import { noLog } from '../../src/core/log.ts';
-import type { Sandboxes } from '../../src/core/persistent.ts';
 import { EventLog, eventChapter } from '../../src/ledger/event-log.ts';
 import { Ledger } from '../../src/ledger/ledger.ts';
+import type { Channel } from '../../src/seams/channel.ts';
+import type { Chats } from '../../src/seams/chat.ts';
+import type { Sandboxes } from '../../src/seams/persistent.ts';
 import { type AgentScript, type ScriptedAgents, scriptedAgents } from '../fixtures/scripted-agents.ts';
 import { type TestChannel, testChannel } from '../fixtures/test-channel.ts';
 import { sandboxWorld } from '../sandboxes/world.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { ChatAuditRecord, ChatEvent } from '../../src/core/chat.ts';
+import type { ChatAuditRecord, ChatEvent } from '../../src/seams/chat.ts';
 import { ended, gatewayWorld, lastSaid } from './gateway-world.ts';
 
 const kills = 4;

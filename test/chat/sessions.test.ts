@@ -2,9 +2,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createClient, type GeodeClient } from '../../src/client/client.ts';
 import { unixTransport } from '../../src/client/unix-transport.ts';
-import type { AgentEvent } from '../../src/core/agent.ts';
-import type { ChatRecord } from '../../src/core/chat.ts';
 import { Ledger } from '../../src/ledger/ledger.ts';
+import type { AgentEvent } from '../../src/seams/agent.ts';
+import type { ChatRecord } from '../../src/seams/chat.ts';
 import { eventually } from '../contracts/harness.ts';
 import { eachOf } from '../each-of.ts';
 import {

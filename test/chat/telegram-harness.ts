@@ -1,7 +1,7 @@
 import { join } from 'node:path';
+import { noLog } from '../../src/base/log.ts';
 import { openChannelMarks } from '../../src/chat/channels/channel-marks.ts';
 import { openTelegram } from '../../src/chat/channels/telegram/telegram.ts';
-import { noLog } from '../../src/core/log.ts';
 import type { PlatformHarness } from '../contracts/channel.ts';
 import { startTelegram, type TelegramServer, telegramToken } from '../fixtures/telegram-server.ts';
 import { temporaryFolder } from '../temporary-folder.ts';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { noLog } from '../../src/base/log.ts';
 import { messageBody, replyBody } from '../../src/chat/bodies.ts';
 import { PostgresBus } from '../../src/chat/bus/postgres/postgres-bus.ts';
-import type { LaneEntry } from '../../src/core/bus.ts';
-import { noLog } from '../../src/core/log.ts';
+import type { LaneEntry } from '../../src/seams/bus.ts';
 import { type Postgres, startPostgres } from '../engine/index.ts';
 import { checkRan, longestRunMs, run, sizeFrom } from './reliability/run.ts';
 import type { Entry } from './reliability/tally.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
+import { noLog } from '../../src/base/log.ts';
 import { openWhatsApp } from '../../src/chat/channels/whatsapp/whatsapp.ts';
-import { noLog } from '../../src/core/log.ts';
 import { startTestServer } from '../api/server-fixture.ts';
 import { channelContract, type PlatformHarness, platformScene } from '../contracts/channel.ts';
 import { type AgentScript, resultOf } from '../fixtures/scripted-agents.ts';

@@ -3,7 +3,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import type { AgentEvent } from '../../src/core/agent.ts';
+import type { AgentEvent } from '../../src/seams/agent.ts';
 import { type ModelServer, type Reply, startModelServer } from '../fixtures/model-server/model-server.ts';
 import { geodeProgram, patience, patiently, type SandboxHome, sandboxHome } from './sandbox-home.ts';
 

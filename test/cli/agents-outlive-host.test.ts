@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import type { AgentEvent } from '../../src/core/agent.ts';
+import type { AgentEvent } from '../../src/seams/agent.ts';
 import { acpScene, claudeScene, codexScene } from '../agents/scenes.ts';
 import { textOf } from '../agents/stage.ts';
 import { claudeAcp, claudeCode, codex } from '../fixtures/agent-programs.ts';

@@ -1,7 +1,7 @@
 /** What goes on beside a command. */
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
-import type { ProcessList } from '../../src/core/process.ts';
+import type { ProcessList } from '../../src/seams/process.ts';
 import { patiently, type SandboxHome } from './sandbox-home.ts';
 
 /** A command that has said its first word. */

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import type { AgentEvent } from '../../src/core/agent.ts';
+import type { AgentEvent } from '../../src/seams/agent.ts';
 import { claudeScene } from '../agents/scenes.ts';
 import { claudeCode } from '../fixtures/agent-programs.ts';
 import { agentScript } from '../fixtures/model-server/agent-script.ts';

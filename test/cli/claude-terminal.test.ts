@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { mkdir, readdir, readFile, readlink, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import type { ProcessList } from '../../src/core/process.ts';
+import type { ProcessList } from '../../src/seams/process.ts';
 import { claudeScene } from '../agents/scenes.ts';
 import { eachOf } from '../each-of.ts';
 import { claudeCode } from '../fixtures/agent-programs.ts';

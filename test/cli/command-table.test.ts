@@ -8,7 +8,7 @@ import type { CliCommand } from '../../src/cli/command.ts';
 import { commands } from '../../src/cli/command-list.ts';
 import { overviewHelp } from '../../src/cli/help.ts';
 import { perform } from '../../src/cli/perform.ts';
-import { thisHost } from '../../src/config/host.ts';
+import { thisMachine } from '../../src/machine/machine.ts';
 import { linesOfJson, withoutJson } from './without-json.ts';
 
 const cli = fileURLToPath(new URL('../../src/cli/', import.meta.url));
@@ -24,7 +24,7 @@ async function typed(command: CliCommand, argv: readonly string[]) {
     setRaw: () => {},
   };
   const signal = new AbortController().signal;
-  const around = { streams, host: thisHost(), cwd: '/', colours: false, signal };
+  const around = { streams, host: thisMachine(), cwd: '/', colours: false, signal };
   const code = await perform(command, argv, around);
   stdout.end();
   stderr.end();

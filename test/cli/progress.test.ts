@@ -2,7 +2,7 @@
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { buildDisplay } from '../../src/cli/render/show-build.ts';
-import type { BuildEvent } from '../../src/core/images.ts';
+import type { BuildEvent } from '../../src/seams/images.ts';
 
 const image = 'geode/base';
 const events: readonly BuildEvent[] = [

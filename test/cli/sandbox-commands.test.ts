@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { mkdir, readFile, readlink, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
-import type { SandboxStatus } from '../../src/core/persistent.ts';
-import type { ProcessList } from '../../src/core/process.ts';
 import type { JournalSummary } from '../../src/journals/journal-list.ts';
 import type { Usage } from '../../src/sandboxes/metrics.ts';
+import type { SandboxStatus } from '../../src/seams/persistent.ts';
+import type { ProcessList } from '../../src/seams/process.ts';
 import { patience, patiently, type SandboxHome, sandboxHome } from './sandbox-home.ts';
 
 const { bubblewrap, docker } = inject('engines');

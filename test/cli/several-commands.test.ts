@@ -4,7 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
-import type { ProcessList } from '../../src/core/process.ts';
+import type { ProcessList } from '../../src/seams/process.ts';
 import { running, started } from './beside.ts';
 import { geodeProgram, patience, patiently, type SandboxHome, sandboxHome } from './sandbox-home.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
-import type { ProcessFacts } from '../../src/core/process.ts';
+import type { ProcessFacts } from '../../src/seams/process.ts';
 import { patience, type SandboxHome, sandboxHome } from './sandbox-home.ts';
 
 const { bubblewrap, docker } = inject('engines');

@@ -2,10 +2,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Host, thisHost } from '../../src/config/host.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { masked } from '../../src/config/masked.ts';
 import { mostLimits } from '../../src/config/sandbox-limits.ts';
+import { type Machine, thisMachine } from '../../src/machine/machine.ts';
 import { eachOf } from '../each-of.ts';
 
 describe('config', () => {
@@ -14,8 +14,8 @@ describe('config', () => {
     folder = await mkdtemp(join(tmpdir(), 'geode-config-'));
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
-  const host = (overrides: Record<string, string> = {}): Host =>
-    thisHost({ HOME: folder, PATH: '/usr/bin', ...overrides });
+  const host = (overrides: Record<string, string> = {}): Machine =>
+    thisMachine({ HOME: folder, PATH: '/usr/bin', ...overrides });
   const load = async (text: string, overrides?: Record<string, string>) => {
     const path = join(folder, 'geode.json');
     await writeFile(path, text);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseSize } from '../../src/core/limits.ts';
+import { parseSize } from '../../src/seams/limits.ts';
 
 describe('sizes', () => {
   it.for([

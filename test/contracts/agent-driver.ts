@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { AgentEvent, PermissionAnswer } from '../../src/core/agent.ts';
+import type { AgentEvent, PermissionAnswer } from '../../src/seams/agent.ts';
 import { Stage, type StageOptions, textOf } from '../agents/stage.ts';
 import type { ModelServer, Reply } from '../fixtures/model-server/model-server.ts';
 import type { ScriptedCall } from '../fixtures/model-server/wires.ts';

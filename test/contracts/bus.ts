@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Bus, Claim, ClaimOptions, MessageKind, NewMessage } from '../../src/core/bus.ts';
+import type { Bus, Claim, ClaimOptions, MessageKind, NewMessage } from '../../src/seams/bus.ts';
 import { generator } from '../fixtures/random.ts';
 
 export interface BusScene extends AsyncDisposable {

@@ -1,7 +1,7 @@
 /** What every channel to a platform keeps, shown against a server that speaks the platform's wire. */
 import { expect, it } from 'vitest';
-import type { Channel } from '../../src/core/channel.ts';
-import type { Chats } from '../../src/core/chat.ts';
+import type { Channel } from '../../src/seams/channel.ts';
+import type { Chats } from '../../src/seams/chat.ts';
 import { type ChatScene, chatScene } from '../chat/scene.ts';
 import { type AgentScript, resultOf } from '../fixtures/scripted-agents.ts';
 

@@ -4,8 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { createClient, type GeodeClient } from '../../src/client/client.ts';
 import { unixTransport } from '../../src/client/unix-transport.ts';
-import type { ChatEvent } from '../../src/core/chat.ts';
 import { Ledger } from '../../src/ledger/ledger.ts';
+import type { ChatEvent } from '../../src/seams/chat.ts';
 import {
   type ModelServer,
   type Reply,

@@ -2,10 +2,10 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { defaultLimits } from '../../src/core/limits.ts';
-import type { Sandbox } from '../../src/core/sandbox.ts';
 import { homeOf } from '../../src/runtimes/home.ts';
 import { roomOf } from '../../src/runtimes/rooms.ts';
+import { defaultLimits } from '../../src/seams/limits.ts';
+import type { Sandbox } from '../../src/seams/sandbox.ts';
 import { loopDevices, mounts } from '../engine/leftovers.ts';
 import { eventually, fixtureText, type Harness } from './harness.ts';
 

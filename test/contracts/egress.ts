@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { isGeodeError } from '../../src/core/errors.ts';
+import { isGeodeError } from '../../src/base/errors.ts';
 import { allowing, getUrl, hatchOf, python, testNames, toHere, trusting } from '../egress/hatch-fixture.ts';
 import {
   echoUpstream,

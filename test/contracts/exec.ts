@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { isGeodeError } from '../../src/core/errors.ts';
-import type { ProcessEvent } from '../../src/core/process.ts';
-import type { Sandbox } from '../../src/core/sandbox.ts';
+import { isGeodeError } from '../../src/base/errors.ts';
+import type { ProcessEvent } from '../../src/seams/process.ts';
+import type { Sandbox } from '../../src/seams/sandbox.ts';
 import { eachOf } from '../each-of.ts';
 import { eventually, fixtureText, type Harness } from './harness.ts';
 

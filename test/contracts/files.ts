@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pack } from 'tar-stream';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { WatchEvent } from '../../src/core/files.ts';
-import type { Sandbox } from '../../src/core/sandbox.ts';
+import type { WatchEvent } from '../../src/seams/files.ts';
+import type { Sandbox } from '../../src/seams/sandbox.ts';
 import { eventually, type Harness } from './harness.ts';
 
 const namesFromHell = [

@@ -2,10 +2,10 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Capabilities, Runtime } from '../../src/core/runtime.ts';
-import type { Sandbox, SandboxSpec } from '../../src/core/sandbox.ts';
 import { journalFiles } from '../../src/journals/journal-files.ts';
 import type { RuntimesOptions } from '../../src/runtimes/index.ts';
+import type { Capabilities, Runtime } from '../../src/seams/runtime.ts';
+import type { Sandbox, SandboxSpec } from '../../src/seams/sandbox.ts';
 
 /** What a suite is given: a runtime in a world of its own, and what it promises. */
 export interface Harness {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe } from 'vitest';
-import type { MemoryStore } from '../../src/core/memory.ts';
+import type { MemoryStore } from '../../src/seams/memory.ts';
 import { keepingContract } from './memory/keeping.ts';
 import { recallContract } from './memory/recall.ts';
 import { type MemoryScene, memoryScene, type OpenForTest } from './memory/scene.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Sandbox } from '../../src/core/sandbox.ts';
 import { type Usage, watchMetrics } from '../../src/sandboxes/metrics.ts';
+import type { Sandbox } from '../../src/seams/sandbox.ts';
 import type { Harness } from './harness.ts';
 
 const everyMs = 100;

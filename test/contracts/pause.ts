@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Freezer, Sandbox, SandboxSpec } from '../../src/core/sandbox.ts';
+import type { Freezer, Sandbox, SandboxSpec } from '../../src/seams/sandbox.ts';
 import { events } from './exec.ts';
 import { eventually, type Harness } from './harness.ts';
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { chatNamespace } from '../../src/core/chat-memory.ts';
-import { isGeodeError } from '../../src/core/errors.ts';
-import type { PersistentSandbox } from '../../src/core/persistent.ts';
+import { isGeodeError } from '../../src/base/errors.ts';
 import { longestLine } from '../../src/mcp/sessions/line-transport.ts';
+import { chatNamespace } from '../../src/seams/chat-memory.ts';
+import type { PersistentSandbox } from '../../src/seams/persistent.ts';
 import { type HostWorld, hostWorld, type OpenedHost } from '../host/world.ts';
 import { call, done } from '../mcp/call.ts';
 import { bridge, connectIn, ProcessTransport } from '../mcp/in-sandbox.ts';

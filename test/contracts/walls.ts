@@ -2,7 +2,7 @@ import { createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import type { Network, Sandbox, SandboxSpec } from '../../src/core/sandbox.ts';
+import type { Network, Sandbox, SandboxSpec } from '../../src/seams/sandbox.ts';
 import { fixtureText, type Harness } from './harness.ts';
 
 const megabyte = 1024 ** 2;

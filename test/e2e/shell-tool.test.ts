@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import type { Sandbox } from '../../src/core/sandbox.ts';
-import { defaultShellPolicy } from '../../src/core/shell-policy.ts';
 import { bubblewrapRuntime } from '../../src/runtimes/bubblewrap/bubblewrap.ts';
+import type { Sandbox } from '../../src/seams/sandbox.ts';
+import { defaultShellPolicy } from '../../src/seams/shell-policy.ts';
 import { shellTool } from '../../src/shell/tool.ts';
 import { type Harness, openHarness } from '../contracts/harness.ts';
 

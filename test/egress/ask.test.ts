@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { createClient, type GeodeClient } from '../../src/client/client.ts';
 import { unixTransport } from '../../src/client/unix-transport.ts';
-import type { Approval, ApprovalDecision } from '../../src/core/approval.ts';
+import type { Approval, ApprovalDecision } from '../../src/seams/approval.ts';
 import { eventually } from '../contracts/harness.ts';
 import { type HostWorld, hostWorld, type OpenedHost } from '../host/world.ts';
 import { echoUpstream, httpUpstream, type Upstream } from './upstreams.ts';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import type { EgressSpec } from '../../src/core/egress.ts';
-import type { Sandbox } from '../../src/core/sandbox.ts';
-import { type Resolve, systemResolve } from '../../src/egress/resolve.ts';
+import { type Resolve, systemResolve } from '../../src/egress/proxy/resolve.ts';
 import { bubblewrapRuntime } from '../../src/runtimes/bubblewrap/bubblewrap.ts';
+import type { EgressSpec } from '../../src/seams/egress.ts';
+import type { Sandbox } from '../../src/seams/sandbox.ts';
 import { eventually, type Harness, openHarness } from '../contracts/harness.ts';
 import { greeting, withEncryptedHello } from './client-hellos.ts';
 import {

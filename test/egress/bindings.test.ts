@@ -2,13 +2,13 @@ import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import type { EgressSpec } from '../../src/core/egress.ts';
-import { knownPrices } from '../../src/core/prices.ts';
-import type { Sandbox } from '../../src/core/sandbox.ts';
-import { parseBinding } from '../../src/egress/bindings.ts';
+import { knownPrices } from '../../src/base/prices.ts';
+import { parseBinding } from '../../src/egress/bindings/bindings.ts';
 import { type EgressHost, openEgress } from '../../src/egress/open-egress.ts';
-import { policyOf } from '../../src/egress/rules.ts';
+import { policyOf } from '../../src/egress/policy/rules.ts';
 import { bubblewrapRuntime } from '../../src/runtimes/bubblewrap/bubblewrap.ts';
+import type { EgressSpec } from '../../src/seams/egress.ts';
+import type { Sandbox } from '../../src/seams/sandbox.ts';
 import { eventually, type Harness, openHarness } from '../contracts/harness.ts';
 import { httpUpstream, type Upstream } from './upstreams.ts';
 

@@ -2,8 +2,8 @@ import { stat } from 'node:fs/promises';
 import { type IncomingMessage, request } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
-import type { Approval } from '../../src/core/approval.ts';
-import type { AuditRecord, Denial } from '../../src/core/egress.ts';
+import type { Approval } from '../../src/seams/approval.ts';
+import type { AuditRecord, Denial } from '../../src/seams/egress.ts';
 import { patience, patiently, type SandboxHome, sandboxHome } from '../cli/sandbox-home.ts';
 import { certificateFile, httpUpstream, tlsUpstream, type Upstream } from './upstreams.ts';
 

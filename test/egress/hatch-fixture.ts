@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
-import type { AuditRecord, EgressPolicy, EgressRule, EgressSpec, OpenHatch } from '../../src/core/egress.ts';
-import type { Sandbox } from '../../src/core/sandbox.ts';
 import { type HatchOptions, openHatch } from '../../src/egress/open-hatch.ts';
-import type { Resolve } from '../../src/egress/resolve.ts';
+import type { Resolve } from '../../src/egress/proxy/resolve.ts';
+import type { AuditRecord, EgressPolicy, EgressRule, EgressSpec, OpenHatch } from '../../src/seams/egress.ts';
+import type { Sandbox } from '../../src/seams/sandbox.ts';
 import { certificateFile } from './upstreams.ts';
 
 /** Names that lead to this machine, and one that does not say so. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { allowsHttp, deniesHttp } from '../../src/egress/path-rules.ts';
+import { allowsHttp, deniesHttp } from '../../src/egress/policy/path-rules.ts';
 import { toHere } from './hatch-fixture.ts';
 import { httpUpstream, type Upstream } from './upstreams.ts';
 import { exchange, openWire, tunnelTo, type Wire } from './wire-fixture.ts';

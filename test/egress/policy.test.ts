@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { EgressPolicy } from '../../src/core/egress.ts';
-import { closedRangeOf } from '../../src/egress/addresses.ts';
-import { allowing } from '../../src/egress/change-policy.ts';
-import { readClientHello } from '../../src/egress/client-hello.ts';
-import { hostOf, targetOf } from '../../src/egress/host-name.ts';
-import { type Seen, smallestPolicy } from '../../src/egress/learned.ts';
-import { decide, inspects } from '../../src/egress/policy.ts';
-import { checkPolicy, parseRules, policyOf, ruleWords, shownRule } from '../../src/egress/rules.ts';
+import { closedRangeOf } from '../../src/egress/policy/addresses.ts';
+import { allowing } from '../../src/egress/policy/change-policy.ts';
+import { hostOf, targetOf } from '../../src/egress/policy/host-name.ts';
+import { type Seen, smallestPolicy } from '../../src/egress/policy/learned.ts';
+import { decide, inspects } from '../../src/egress/policy/policy.ts';
+import { checkPolicy, parseRules, policyOf, ruleWords, shownRule } from '../../src/egress/policy/rules.ts';
+import { readClientHello } from '../../src/egress/proxy/client-hello.ts';
+import type { EgressPolicy } from '../../src/seams/egress.ts';
 import { greeting, withEncryptedHello } from './client-hellos.ts';
 
 const web = (host: string, port = 443) => ({ host, port });

@@ -2,9 +2,9 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
+import { spellingsOf } from '../../src/base/secret-shapes.ts';
 import { createClient, type GeodeClient } from '../../src/client/client.ts';
 import { unixTransport } from '../../src/client/unix-transport.ts';
-import { spellingsOf } from '../../src/core/secret-shapes.ts';
 import { type HostWorld, hostWorld, type OpenedHost } from '../host/world.ts';
 import { httpUpstream, type Upstream } from './upstreams.ts';
 

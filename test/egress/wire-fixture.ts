@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { createServer as createTlsServer, type TLSSocket, connect as tlsConnect } from 'node:tls';
-import type { BindingSpec, Denial, EgressPolicy, Hatch } from '../../src/core/egress.ts';
 import { openHatch } from '../../src/egress/open-hatch.ts';
+import type { BindingSpec, Denial, EgressPolicy, Hatch } from '../../src/seams/egress.ts';
 import { fixture } from '../contracts/harness.ts';
 import { testNames, trusting } from './hatch-fixture.ts';
 

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type BindingSpec, type EgressPolicy, type EgressRule, egressModes } from '../../src/core/egress.ts';
-import { allowsHttp } from '../../src/egress/path-rules.ts';
-import { decide } from '../../src/egress/policy.ts';
-import { checkPolicy, policyOf } from '../../src/egress/rules.ts';
-import { within } from '../../src/egress/within.ts';
+import { allowsHttp } from '../../src/egress/policy/path-rules.ts';
+import { decide } from '../../src/egress/policy/policy.ts';
+import { checkPolicy, policyOf } from '../../src/egress/policy/rules.ts';
+import { within } from '../../src/egress/policy/within.ts';
+import { type BindingSpec, type EgressPolicy, type EgressRule, egressModes } from '../../src/seams/egress.ts';
 import { eachOf } from '../each-of.ts';
 
 const hosts = ['a.test', 'b.test', 'x.a.test', '*.a.test', '*.test', '10.0.0.1'];

@@ -4,10 +4,10 @@ import { approvalChapter } from '../../src/approvals/approval-table.ts';
 import { createClient } from '../../src/client/client.ts';
 import { unixTransport } from '../../src/client/unix-transport.ts';
 import { loadConfig } from '../../src/config/load.ts';
-import type { ApprovalRequest } from '../../src/core/approval.ts';
-import type { HostEvent } from '../../src/core/events.ts';
 import type { OpenHost } from '../../src/host/open-host.ts';
 import { Ledger } from '../../src/ledger/ledger.ts';
+import type { ApprovalRequest } from '../../src/seams/approval.ts';
+import type { HostEvent } from '../../src/seams/events.ts';
 import { hostWorld, type OpenedHost } from './world.ts';
 
 const request: ApprovalRequest = {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { createClient } from '../../src/client/client.ts';
 import { unixTransport } from '../../src/client/unix-transport.ts';
-import type { EgressOwner } from '../../src/core/egress.ts';
-import type { EventGap, Happening, HostEvent } from '../../src/core/events.ts';
-import { denialTeller } from '../../src/egress/denial-events.ts';
+import { denialTeller } from '../../src/egress/audit/denial-events.ts';
+import type { EgressOwner } from '../../src/seams/egress.ts';
+import type { EventGap, Happening, HostEvent } from '../../src/seams/events.ts';
 import { getUrl } from '../egress/hatch-fixture.ts';
 import { hostWorld } from './world.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkUser } from '../../src/core/identity.ts';
+import { checkUser } from '../../src/base/identity.ts';
 import { sandboxWorld } from '../sandboxes/world.ts';
 
 describe('one identity', () => {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, inject, it } from 'vitest';
-import { isGeodeError } from '../../src/core/errors.ts';
+import { isGeodeError } from '../../src/base/errors.ts';
 import { clientOfHost } from '../../src/host/host-client.ts';
 import { namedHost } from '../../src/ledger/named-host.ts';
 import { geodeProgram } from '../cli/sandbox-home.ts';

@@ -2,7 +2,7 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { describe, expect, it } from 'vitest';
-import { isGeodeError } from '../../src/core/errors.ts';
+import { isGeodeError } from '../../src/base/errors.ts';
 import { clientOfHost } from '../../src/host/host-client.ts';
 import { namedHost } from '../../src/ledger/named-host.ts';
 import { geodeProgram } from '../cli/sandbox-home.ts';

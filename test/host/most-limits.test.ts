@@ -4,7 +4,7 @@ import { Sandbox } from 'e2b';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { createClient, type GeodeClient } from '../../src/client/client.ts';
 import { unixTransport } from '../../src/client/unix-transport.ts';
-import type { Limits } from '../../src/core/limits.ts';
+import type { Limits } from '../../src/seams/limits.ts';
 import { type Caller, callerWith, collect } from '../api/server-fixture.ts';
 import { onWall, type Wall } from '../fixtures/walls.ts';
 import { call as callTool } from '../mcp/call.ts';

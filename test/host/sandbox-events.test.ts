@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Happening } from '../../src/core/events.ts';
+import type { Happening } from '../../src/seams/events.ts';
 import { eventually } from '../contracts/harness.ts';
 import { sandboxWorld } from '../sandboxes/world.ts';
 

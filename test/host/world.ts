@@ -1,10 +1,10 @@
 /** A machine of its own in a folder, and hosts on it. */
 import { join } from 'node:path';
-import { type Host as Machine, thisHost } from '../../src/config/host.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { type Gateway, startGateway } from '../../src/host/gateway.ts';
 import { type OpenHost, openHost } from '../../src/host/open-host.ts';
 import { type SocketServer, serveOnSocket } from '../../src/host/serve.ts';
+import { type Machine, thisMachine } from '../../src/machine/machine.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 
 export interface HostWorld extends AsyncDisposable {
@@ -44,7 +44,7 @@ export function hostWorld(more: Readonly<Record<string, string>> = {}): HostWorl
     ...settings,
     ...more,
   };
-  const machine = thisHost(env);
+  const machine = thisMachine(env);
   const opened: OpenedHost[] = [];
   const warnings: string[] = [];
   const openParts = async () =>

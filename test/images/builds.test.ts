@@ -2,19 +2,19 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, inject, it } from 'vitest';
-import {
-  type BuildEvent,
-  type BuiltImage,
-  type BuiltImages,
-  builtImageNames,
-} from '../../src/core/images.ts';
-import { noLog } from '../../src/core/log.ts';
+import { noLog } from '../../src/base/log.ts';
 import { imageChapter } from '../../src/images/image-table.ts';
 import { openBuiltImages } from '../../src/images/open-images.ts';
 import { EventLog, eventChapter } from '../../src/ledger/event-log.ts';
 import { Ledger } from '../../src/ledger/ledger.ts';
 import { RunImages } from '../../src/runs/images.ts';
 import { dockerRuntime } from '../../src/runtimes/docker/docker.ts';
+import {
+  type BuildEvent,
+  type BuiltImage,
+  type BuiltImages,
+  builtImageNames,
+} from '../../src/seams/images.ts';
 import { eventually, testOptions } from '../contracts/harness.ts';
 import { EngineApi } from '../engine/engine-api.ts';
 import { imageTag } from '../engine/images.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { version as own } from '../../src/cli/version.ts';
-import type { BuiltImage } from '../../src/core/images.ts';
+import type { BuiltImage } from '../../src/seams/images.ts';
 import { type SandboxHome, sandboxHome } from '../cli/sandbox-home.ts';
 import { imageTag } from '../engine/images.ts';
 import { mirrorSettings } from './reach.ts';

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { isGeodeError } from '../../src/base/errors.ts';
 import { createClient, type GeodeClient } from '../../src/client/client.ts';
 import { httpTransport } from '../../src/client/transport.ts';
 import { unixTransport } from '../../src/client/unix-transport.ts';
-import { isGeodeError } from '../../src/core/errors.ts';
 import { RunImages } from '../../src/runs/images.ts';
 import { PullAllowance, pullCaller, registryOf } from '../../src/runs/pull-rules.ts';
 import { EngineApi } from '../engine/engine-api.ts';

@@ -9,9 +9,9 @@ import { buffer } from 'node:stream/consumers';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { pack } from 'tar-stream';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
-import type { ImageStore } from '../../src/core/image-store.ts';
-import type { PullProgress } from '../../src/core/images.ts';
 import { parseReference } from '../../src/images/store/reference.ts';
+import type { ImageStore } from '../../src/seams/image-store.ts';
+import type { PullProgress } from '../../src/seams/images.ts';
 import { startRegistry } from '../engine/index.ts';
 import { loadFrom, storeIn } from '../runtimes/oci-store.ts';
 

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type EventGap, everyone, type HostEvent } from '../../src/core/events.ts';
 import { EventLog, eventChapter } from '../../src/ledger/event-log.ts';
 import { Ledger } from '../../src/ledger/ledger.ts';
+import { type EventGap, everyone, type HostEvent } from '../../src/seams/events.ts';
 import { eachOf } from '../each-of.ts';
 import { type TemporaryFolder, temporaryFolder } from '../temporary-folder.ts';
 

@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { isGeodeError } from '../../src/core/errors.ts';
+import { isGeodeError } from '../../src/base/errors.ts';
 import { guestCommand } from '../../src/link/command.ts';
 import { socketDialer } from '../../src/link/dial.ts';
 import { guestFiles } from '../../src/link/files.ts';

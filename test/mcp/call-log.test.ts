@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import { type Duplex, duplexPair } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { noLog } from '../../src/core/log.ts';
-import type { ToolCallRecord } from '../../src/core/tools.ts';
+import { noLog } from '../../src/base/log.ts';
 import { EventLog, eventChapter } from '../../src/ledger/event-log.ts';
 import { Ledger } from '../../src/ledger/ledger.ts';
 import { CallLog } from '../../src/mcp/sessions/call-log.ts';
 import { LineTransport } from '../../src/mcp/sessions/line-transport.ts';
 import { CallAudit, toolChapter } from '../../src/mcp/sessions/tables.ts';
+import type { ToolCallRecord } from '../../src/seams/tools.ts';
 import { type TemporaryFolder, temporaryFolder } from '../temporary-folder.ts';
 
 let folder: TemporaryFolder;

@@ -1,7 +1,7 @@
 /** The SDK's own client, joined to a program in a sandbox by that program's stdin and stdout. */
 import { Client, type JSONRPCMessage, type Transport } from '@modelcontextprotocol/client';
-import type { PersistentSandbox } from '../../src/core/persistent.ts';
-import type { Command, Process } from '../../src/core/process.ts';
+import type { PersistentSandbox } from '../../src/seams/persistent.ts';
+import type { Command, Process } from '../../src/seams/process.ts';
 
 type Place = Pick<PersistentSandbox, 'spawn'>;
 

@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { z } from 'zod';
 import { createClient, type GeodeClient } from '../../src/client/client.ts';
 import { unixTransport } from '../../src/client/unix-transport.ts';
-import type { PersistentSandbox } from '../../src/core/persistent.ts';
+import type { PersistentSandbox } from '../../src/seams/persistent.ts';
 import { eventually } from '../contracts/harness.ts';
 import { type ModelServer, type Reply, startModelServer } from '../fixtures/model-server/model-server.ts';
 import { npmPackage } from '../fixtures/npm-package.ts';

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createClient } from '../../src/client/client.ts';
 import { unixTransport } from '../../src/client/unix-transport.ts';
-import type { ApprovalDecision } from '../../src/core/approval.ts';
-import { chatNamespace } from '../../src/core/chat-memory.ts';
-import type { PersistentSandbox } from '../../src/core/persistent.ts';
 import { shownArguments } from '../../src/mcp/sessions/session-call.ts';
+import type { ApprovalDecision } from '../../src/seams/approval.ts';
+import { chatNamespace } from '../../src/seams/chat-memory.ts';
+import type { PersistentSandbox } from '../../src/seams/persistent.ts';
 import { eventually } from '../contracts/harness.ts';
 import { eachOf } from '../each-of.ts';
 import { startModelServer } from '../fixtures/model-server/model-server.ts';

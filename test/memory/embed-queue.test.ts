@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Embedder } from '../../src/core/memory.ts';
 import { EmbedQueue } from '../../src/memory/embed/embed-queue.ts';
+import type { Embedder } from '../../src/seams/memory.ts';
 import { wordEmbedder } from './word-embedder.ts';
 
 /** An embedder that keeps each of its calls, and waits before the first until it is let go. */

@@ -1,6 +1,6 @@
 import { homedir } from 'node:os';
 import type { TestContext } from 'vitest';
-import { isGeodeError } from '../../src/core/errors.ts';
+import { isGeodeError } from '../../src/base/errors.ts';
 import { fetchModel, modelFolder } from '../../src/memory/embed/fetch-model.ts';
 import { localModels } from '../../src/memory/embed/local-models.ts';
 

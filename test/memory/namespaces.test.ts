@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { NewEntry } from '../../src/core/memory.ts';
 import { openMemory } from '../../src/memory/open-memory.ts';
+import type { NewEntry } from '../../src/seams/memory.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { wordEmbedder } from './word-embedder.ts';
 

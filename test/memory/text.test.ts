@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { openKeys } from '../../src/api/keys.ts';
-import { scrub } from '../../src/core/scrub.ts';
-import { withoutSecrets } from '../../src/core/secret-shapes.ts';
+import { scrub } from '../../src/base/scrub.ts';
+import { withoutSecrets } from '../../src/base/secret-shapes.ts';
 import { chunks } from '../../src/memory/text/chunks.ts';
 import { errorSignatures } from '../../src/memory/text/error-signature.ts';
 import { words } from '../../src/memory/text/words.ts';

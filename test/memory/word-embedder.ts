@@ -1,8 +1,8 @@
 /** An embedder without a model: texts that share words are near each other. Fast, and the same everywhere. */
 import { setImmediate } from 'node:timers/promises';
-import { GeodeError } from '../../src/core/errors.ts';
-import type { Embedder } from '../../src/core/memory.ts';
+import { GeodeError } from '../../src/base/errors.ts';
 import { wordHash, words } from '../../src/memory/text/words.ts';
+import type { Embedder } from '../../src/seams/memory.ts';
 
 export interface WordEmbedder extends Embedder {
   /** Makes every call fail until it is set to null again. */

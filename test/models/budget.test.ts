@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { UsageTable } from '../../src/egress/audit/usage.ts';
 import { egressChapter } from '../../src/egress/tables.ts';
-import { UsageTable } from '../../src/egress/usage.ts';
 import { Ledger } from '../../src/ledger/ledger.ts';
 import { Accounting, modelChapter } from '../../src/models/accounting.ts';
 import { temporaryFolder } from '../temporary-folder.ts';

@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import type { ErrorCode } from '../../src/core/errors.ts';
-import type { Model, ProviderKind } from '../../src/core/model.ts';
+import type { ErrorCode } from '../../src/base/errors.ts';
 import { Ledger } from '../../src/ledger/ledger.ts';
 import { Accounting, modelChapter } from '../../src/models/accounting.ts';
 import { openModels } from '../../src/models/open-models.ts';
+import type { Model, ProviderKind } from '../../src/seams/model.ts';
 import { type ModelServer, type Script, startModelServer } from '../fixtures/model-server/model-server.ts';
 
 const wires: readonly (readonly [ProviderKind, path: string])[] = [

@@ -1,6 +1,6 @@
 import { inject } from 'vitest';
-import { type LanguageName, languageNames } from '../../src/core/run.ts';
 import { bubblewrapRuntime } from '../../src/runtimes/bubblewrap/bubblewrap.ts';
+import { type LanguageName, languageNames } from '../../src/seams/run.ts';
 import { openRuns } from './harness.ts';
 import { type LanguageSuite, languageSuite } from './language-suite.ts';
 import { withOwnNode } from './own-node.ts';

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import type { Workspace } from '../../src/core/sandbox.ts';
 import { type Context, openContext } from '../../src/runs/contexts/context.ts';
 import { type ContextLanguage, contextLanguages } from '../../src/runs/contexts/languages.ts';
+import type { Workspace } from '../../src/seams/sandbox.ts';
 import { inEveryPlace } from './contexts-places.ts';
 
 /** Code that never ends by itself, each of its kind in another part of an interpreter. */

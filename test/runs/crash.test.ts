@@ -5,13 +5,13 @@ import { rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, inject, it } from 'vitest';
-import type { RuntimeName } from '../../src/core/runtime.ts';
 import { isOrphan } from '../../src/pool/host-mark.ts';
 import { reap } from '../../src/pool/reap.ts';
 import { findCgroups } from '../../src/runtimes/bubblewrap/cgroup-home.ts';
 import { cgroupIds } from '../../src/runtimes/bubblewrap/cgroups.ts';
 import { allRuntimes } from '../../src/runtimes/index.ts';
 import { roomOf } from '../../src/runtimes/rooms.ts';
+import type { RuntimeName } from '../../src/seams/runtime.ts';
 import { fixture, optionsIn, testOptions, type World } from '../contracts/harness.ts';
 import { generator } from '../fixtures/random.ts';
 

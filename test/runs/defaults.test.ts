@@ -1,10 +1,10 @@
 import { describe, expect, inject, it } from 'vitest';
-import type { Runtime } from '../../src/core/runtime.ts';
-import type { Sandbox } from '../../src/core/sandbox.ts';
 import { defaultImages } from '../../src/runs/languages/index.ts';
 import { bubblewrapRuntime } from '../../src/runtimes/bubblewrap/bubblewrap.ts';
 import { dockerRuntime } from '../../src/runtimes/docker/docker.ts';
 import { nativeRuntime } from '../../src/runtimes/native/native.ts';
+import type { Runtime } from '../../src/seams/runtime.ts';
+import type { Sandbox } from '../../src/seams/sandbox.ts';
 import { EngineApi } from '../engine/engine-api.ts';
 import { openRuns } from './harness.ts';
 

@@ -1,6 +1,6 @@
 import { beforeAll, inject } from 'vitest';
-import { languageNames } from '../../src/core/run.ts';
 import { dockerRuntime } from '../../src/runtimes/docker/docker.ts';
+import { languageNames } from '../../src/seams/run.ts';
 import { ensureImages } from '../engine/index.ts';
 import { openRuns } from './harness.ts';
 import { languageSuite } from './language-suite.ts';

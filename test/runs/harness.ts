@@ -1,8 +1,8 @@
 import { rm } from 'node:fs/promises';
-import type { LanguageName } from '../../src/core/run.ts';
-import type { Capabilities, Runtime } from '../../src/core/runtime.ts';
 import { createRuns, type Runs, type RunsOptions } from '../../src/runs/index.ts';
 import type { RuntimesOptions } from '../../src/runtimes/index.ts';
+import type { LanguageName } from '../../src/seams/run.ts';
+import type { Capabilities, Runtime } from '../../src/seams/runtime.ts';
 import { testOptions, type World } from '../contracts/harness.ts';
 
 /** Images that hold the languages' toolchains here, where none can be pulled. */

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { RunEvent } from '../../src/core/run.ts';
 import { Ledger } from '../../src/ledger/ledger.ts';
 import { RunRecorder } from '../../src/runs/history/run-recorder.ts';
 import { RunTable, runChapter } from '../../src/runs/history/run-table.ts';
+import type { RunEvent } from '../../src/seams/run.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 
 const exit = { exitCode: 3, signal: null, timedOut: false, oomKilled: false, durationMs: 5 };

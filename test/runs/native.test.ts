@@ -1,5 +1,5 @@
-import { languageNames } from '../../src/core/run.ts';
 import { nativeRuntime } from '../../src/runtimes/native/native.ts';
+import { languageNames } from '../../src/seams/run.ts';
 import { openRuns } from './harness.ts';
 import { languageSuite } from './language-suite.ts';
 import { withOwnNode } from './own-node.ts';

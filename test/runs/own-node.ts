@@ -1,7 +1,7 @@
 import { realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { Runtime } from '../../src/core/runtime.ts';
 import type { RuntimesOptions } from '../../src/runtimes/index.ts';
+import type { Runtime } from '../../src/seams/runtime.ts';
 
 const usualPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 const mountedAt = '/opt/node';

@@ -4,9 +4,9 @@ import { createServer as createSilentServer, type Server as SocketServer } from 
 import { Readable } from 'node:stream';
 import { pack } from 'tar-stream';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import type { Images } from '../../src/core/images.ts';
 import { checkImageName, RunImages } from '../../src/runs/images.ts';
 import { dockerRuntime } from '../../src/runtimes/docker/docker.ts';
+import type { Images } from '../../src/seams/images.ts';
 import { eventually } from '../contracts/harness.ts';
 import { EngineApi } from '../engine/engine-api.ts';
 import { imageTag, type Registry, startRegistry } from '../engine/index.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { RunEvent } from '../../src/core/run.ts';
 import { nativeRuntime } from '../../src/runtimes/native/native.ts';
+import type { RunEvent } from '../../src/seams/run.ts';
 import { eventually } from '../contracts/harness.ts';
 import { openRuns, type RunsHarness } from './harness.ts';
 

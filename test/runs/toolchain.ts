@@ -1,6 +1,6 @@
-import { type LanguageName, languageNames } from '../../src/core/run.ts';
-import type { Runtime } from '../../src/core/runtime.ts';
 import type { RuntimesOptions } from '../../src/runtimes/index.ts';
+import { type LanguageName, languageNames } from '../../src/seams/run.ts';
+import type { Runtime } from '../../src/seams/runtime.ts';
 import { openRuns } from './harness.ts';
 
 const programs: Readonly<Record<LanguageName, string>> = {

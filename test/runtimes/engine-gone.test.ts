@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import type { Sandbox } from '../../src/core/sandbox.ts';
 import { dockerRuntime } from '../../src/runtimes/docker/docker.ts';
+import type { Sandbox } from '../../src/seams/sandbox.ts';
 import { eventually, type TestOptions, testOptions } from '../contracts/harness.ts';
 import { EngineRelay } from '../fixtures/engine-relay.ts';
 

@@ -2,10 +2,10 @@ import { existsSync } from 'node:fs';
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, inject, it } from 'vitest';
-import type { Runtime } from '../../src/core/runtime.ts';
 import { bubblewrapRuntime } from '../../src/runtimes/bubblewrap/bubblewrap.ts';
 import { dockerRuntime } from '../../src/runtimes/docker/docker.ts';
 import type { RuntimesOptions } from '../../src/runtimes/index.ts';
+import type { Runtime } from '../../src/seams/runtime.ts';
 import { eventually, type TestOptions, testOptions } from '../contracts/harness.ts';
 
 const { docker, podman, bubblewrap } = inject('engines');

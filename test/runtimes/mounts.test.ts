@@ -3,9 +3,9 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Mount } from '../../src/core/sandbox.ts';
 import { checkMounts } from '../../src/runtimes/mounts.ts';
 import { swappableIn } from '../../src/runtimes/steady-path.ts';
+import type { Mount } from '../../src/seams/sandbox.ts';
 
 describe('mounts', () => {
   let root = '';

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { ImageStore } from '../../src/core/image-store.ts';
 import { openImageStore } from '../../src/images/store/store.ts';
+import type { ImageStore } from '../../src/seams/image-store.ts';
 
 const program = fileURLToPath(
   new URL(`../../guest/dist/images-linux-${process.arch === 'arm64' ? 'arm64' : 'amd64'}`, import.meta.url),

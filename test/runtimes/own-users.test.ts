@@ -2,9 +2,9 @@ import { readdirSync } from 'node:fs';
 import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, inject, it } from 'vitest';
-import type { Workspace } from '../../src/core/sandbox.ts';
 import { giveBackUser, hasUsers, takeUser } from '../../src/runtimes/own-users.ts';
 import { roomOf } from '../../src/runtimes/rooms.ts';
+import type { Workspace } from '../../src/seams/sandbox.ts';
 import { eventually, fixtureText, type TestOptions, testOptions } from '../contracts/harness.ts';
 import { sandboxWorld } from '../sandboxes/world.ts';
 

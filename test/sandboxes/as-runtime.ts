@@ -1,8 +1,8 @@
-import { GeodeError } from '../../src/core/errors.ts';
-import type { PersistentSandbox, Sandboxes, SandboxStatus } from '../../src/core/persistent.ts';
-import type { RuntimeName } from '../../src/core/runtime.ts';
-import type { Sandbox } from '../../src/core/sandbox.ts';
+import { GeodeError } from '../../src/base/errors.ts';
 import { roomOf } from '../../src/runtimes/rooms.ts';
+import type { PersistentSandbox, Sandboxes, SandboxStatus } from '../../src/seams/persistent.ts';
+import type { RuntimeName } from '../../src/seams/runtime.ts';
+import type { Sandbox } from '../../src/seams/sandbox.ts';
 import type { Harness, World } from '../contracts/harness.ts';
 import { sandboxWorld } from './world.ts';
 

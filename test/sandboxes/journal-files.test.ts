@@ -14,13 +14,13 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Journal, Journals } from '../../src/core/journal.ts';
-import type { ProcessEvent } from '../../src/core/process.ts';
 import { journalFiles } from '../../src/journals/journal-files.ts';
 import { attachProcess } from '../../src/link/attach.ts';
 import { guestCommand } from '../../src/link/command.ts';
 import { headerBytes } from '../../src/link/frames.ts';
 import { ProcessStream } from '../../src/link/process-stream.ts';
+import type { Journal, Journals } from '../../src/seams/journal.ts';
+import type { ProcessEvent } from '../../src/seams/process.ts';
 import { eventually } from '../contracts/harness.ts';
 import { startGuest } from '../link/guest-process.ts';
 

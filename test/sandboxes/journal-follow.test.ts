@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { ProcessEvent } from '../../src/core/process.ts';
 import { journalFiles } from '../../src/journals/journal-files.ts';
+import type { ProcessEvent } from '../../src/seams/process.ts';
 import { eventually } from '../contracts/harness.ts';
 
 const exit = { exitCode: 0, signal: null, timedOut: false, oomKilled: false, durationMs: 1 };

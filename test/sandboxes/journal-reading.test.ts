@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Journal } from '../../src/core/journal.ts';
 import { journalFiles } from '../../src/journals/journal-files.ts';
 import { journalReading } from '../../src/journals/journal-reading.ts';
+import type { Journal } from '../../src/seams/journal.ts';
 
 const exit = { exitCode: 3, signal: null, timedOut: false, oomKilled: false, durationMs: 1 };
 const secret = 'hunter2hunter2';

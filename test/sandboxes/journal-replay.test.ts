@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Journal } from '../../src/core/journal.ts';
-import type { ProcessEvent } from '../../src/core/process.ts';
 import { type JournalPolicy, journalFiles } from '../../src/journals/journal-files.ts';
+import type { Journal } from '../../src/seams/journal.ts';
+import type { ProcessEvent } from '../../src/seams/process.ts';
 
 const exit = { exitCode: 0, signal: null, timedOut: false, oomKilled: false, durationMs: 1 };
 

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import type { Journals } from '../../src/core/journal.ts';
 import { journalFiles } from '../../src/journals/journal-files.ts';
 import { journalReading } from '../../src/journals/journal-reading.ts';
 import { redacted } from '../../src/journals/redacted.ts';
 import { nativeRuntime } from '../../src/runtimes/native/native.ts';
+import type { Journals } from '../../src/seams/journal.ts';
 import { testOptions } from '../contracts/harness.ts';
 import { eachOf } from '../each-of.ts';
 

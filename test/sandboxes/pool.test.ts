@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Sandbox } from '../../src/core/sandbox.ts';
 import { Pool, type PoolOptions } from '../../src/pool/pool.ts';
 import type { Kind } from '../../src/pool/stock.ts';
 import { nativeRuntime } from '../../src/runtimes/native/native.ts';
+import type { Sandbox } from '../../src/seams/sandbox.ts';
 import { eventually } from '../contracts/harness.ts';
 import { openRuns, type RunsHarness } from '../runs/harness.ts';
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import type { Runtime } from '../../src/core/runtime.ts';
 import { reap } from '../../src/pool/reap.ts';
 import { nativeRuntime } from '../../src/runtimes/native/native.ts';
+import type { Runtime } from '../../src/seams/runtime.ts';
 import { openHarness } from '../contracts/harness.ts';
 
 it('RUN-6: what many crashes left is removed a few at a time, and one that resists keeps no other', async () => {

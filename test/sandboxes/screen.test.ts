@@ -1,7 +1,7 @@
 import headless from '@xterm/headless';
 import { describe, expect, it } from 'vitest';
-import type { ProcessEvent } from '../../src/core/process.ts';
 import { screenOf } from '../../src/journals/screen.ts';
+import type { ProcessEvent } from '../../src/seams/process.ts';
 
 const size = { columns: 40, rows: 6 };
 

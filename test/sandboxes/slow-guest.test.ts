@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, inject, it } from 'vitest';
-import { isGeodeError } from '../../src/core/errors.ts';
-import type { RuntimeName } from '../../src/core/runtime.ts';
+import { isGeodeError } from '../../src/base/errors.ts';
 import { connectEngine } from '../../src/runtimes/docker/engine.ts';
 import { containerName } from '../../src/runtimes/home.ts';
 import { readRecord, roomOf } from '../../src/runtimes/rooms.ts';
+import type { RuntimeName } from '../../src/seams/runtime.ts';
 import { events } from '../contracts/exec.ts';
 import { eventually, fixtureText, type TestOptions } from '../contracts/harness.ts';
 import { type SandboxWorld, sandboxWorld } from './world.ts';

@@ -1,10 +1,10 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Sandboxes } from '../../src/core/persistent.ts';
-import type { Runtime, RuntimeName } from '../../src/core/runtime.ts';
 import { type EgressHost, type EgressOptions, openEgress } from '../../src/egress/open-egress.ts';
 import { allRuntimes } from '../../src/runtimes/index.ts';
 import { openSandboxes, type SandboxesOptions } from '../../src/sandboxes/open-sandboxes.ts';
+import type { Sandboxes } from '../../src/seams/persistent.ts';
+import type { Runtime, RuntimeName } from '../../src/seams/runtime.ts';
 import { optionsIn, type TestOptions, testOptions, type World } from '../contracts/harness.ts';
 
 /** A folder with a ledger, and hosts that come and go over it. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { defaultShellPolicy, defaultStrictPrograms, type ShellPolicy } from '../../src/core/shell-policy.ts';
+import { defaultShellPolicy, defaultStrictPrograms, type ShellPolicy } from '../../src/seams/shell-policy.ts';
 import { describePolicy, judge } from '../../src/shell/policy.ts';
 
 const strict: ShellPolicy = { mode: 'strict', programs: defaultStrictPrograms };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { defaultShellPolicy } from '../../src/core/shell-policy.ts';
+import { defaultShellPolicy } from '../../src/seams/shell-policy.ts';
 import { judge } from '../../src/shell/policy.ts';
 import type { RuleName } from '../../src/shell/verdict.ts';
 

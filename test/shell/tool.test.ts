@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, describe, expect, it } from 'vitest';
-import { GeodeError } from '../../src/core/errors.ts';
-import { defaultShellPolicy } from '../../src/core/shell-policy.ts';
+import { GeodeError } from '../../src/base/errors.ts';
+import { defaultShellPolicy } from '../../src/seams/shell-policy.ts';
 import { type ShellWorkspace, shellTool } from '../../src/shell/tool.ts';
 
 const folder = realpathSync(mkdtempSync(join(tmpdir(), 'geode-shell-')));

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Happening } from '../../src/core/events.ts';
-import { noUsage } from '../../src/core/prices.ts';
-import type { Attempt } from '../../src/core/solve.ts';
+import { noUsage } from '../../src/base/prices.ts';
 import { openMemory } from '../../src/memory/open-memory.ts';
+import type { Happening } from '../../src/seams/events.ts';
+import type { Attempt } from '../../src/seams/solve.ts';
 import { Crystals } from '../../src/solve/crystals.ts';
 import { eachOf } from '../each-of.ts';
 import { wordEmbedder } from '../memory/word-embedder.ts';

@@ -1,6 +1,6 @@
 import { array, assert, integer, property, record, string } from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { estimateTokens } from '../../src/core/tokens.ts';
+import { estimateTokens } from '../../src/base/tokens.ts';
 import { type Crystal, newCrystal } from '../../src/solve/crystal.ts';
 import { recallBlock } from '../../src/solve/recall-block.ts';
 import { newAttempt } from '../../src/solve/solve-table.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Explanation, Result } from '../../src/core/memory.ts';
+import type { Explanation, Result } from '../../src/seams/memory.ts';
 import { relevant } from '../../src/solve/relevant.ts';
 
 describe('what counts of what was recalled', () => {

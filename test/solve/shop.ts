@@ -1,12 +1,12 @@
 import { join } from 'node:path';
-import type { Egress } from '../../src/core/egress.ts';
-import type { EventSink } from '../../src/core/events.ts';
-import type { SolveEvent, SolveRequest, SolveResult } from '../../src/core/solve.ts';
 import { Ledger } from '../../src/ledger/ledger.ts';
 import { openMemory } from '../../src/memory/open-memory.ts';
 import { Accounting, modelChapter } from '../../src/models/accounting.ts';
 import { openModels } from '../../src/models/open-models.ts';
 import { bubblewrapRuntime } from '../../src/runtimes/bubblewrap/bubblewrap.ts';
+import type { Egress } from '../../src/seams/egress.ts';
+import type { EventSink } from '../../src/seams/events.ts';
+import type { SolveEvent, SolveRequest, SolveResult } from '../../src/seams/solve.ts';
 import { type OpenedSolves, openSolves } from '../../src/solve/open-solves.ts';
 import { solveChapter } from '../../src/solve/solve-table.ts';
 import {

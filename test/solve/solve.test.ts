@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
-import type { SolveEvent } from '../../src/core/solve.ts';
+import type { SolveEvent } from '../../src/seams/solve.ts';
 import type { Script } from '../fixtures/model-server/model-server.ts';
 import { type TemporaryFolder, temporaryFolder } from '../temporary-folder.ts';
 import { answers, openShop, reflection, resultOf, solution } from './shop.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
-import type { Happening } from '../../src/core/events.ts';
+import type { Happening } from '../../src/seams/events.ts';
 import { type TemporaryFolder, temporaryFolder } from '../temporary-folder.ts';
 import { answers, openShop, reflection, solution } from './shop.ts';
 

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'react';
-import type { ChatEvent } from '../../../src/core/chat.ts';
+import type { ChatEvent } from '../../../src/seams/chat.ts';
 import { client } from '../api.ts';
 import { keepFollowing } from '../keep-following.ts';
 

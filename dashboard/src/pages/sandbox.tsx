@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import type { SandboxStatus } from '../../../src/core/persistent.ts';
+import type { SandboxStatus } from '../../../src/seams/persistent.ts';
 import { client } from '../api.ts';
 import { EventList } from '../event-list.tsx';
 import { useLive } from '../live.ts';

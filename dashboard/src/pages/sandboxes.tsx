@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useRef, useState } from 'react';
-import type { SandboxStatus } from '../../../src/core/persistent.ts';
+import type { SandboxStatus } from '../../../src/seams/persistent.ts';
 import { client } from '../api.ts';
 import { goTo, pathTo } from '../route.ts';
 import { agoText, nameText } from '../shown.ts';

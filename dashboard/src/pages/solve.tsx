@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import type { SolveEvent } from '../../../src/core/solve.ts';
+import type { SolveEvent } from '../../../src/seams/solve.ts';
 import { client } from '../api.ts';
 import { Crystals } from '../crystals.tsx';
 import { goTo, pathTo } from '../route.ts';

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
-import type { EgressPolicy, EgressRule } from '../../../src/core/egress.ts';
-import type { SandboxStatus } from '../../../src/core/persistent.ts';
+import type { EgressPolicy, EgressRule } from '../../../src/seams/egress.ts';
+import type { SandboxStatus } from '../../../src/seams/persistent.ts';
 import { client } from '../api.ts';
 import { EgressLog } from '../egress-log.tsx';
 import { nameText, timeText } from '../shown.ts';

@@ -1,6 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type DragEvent, useState } from 'react';
-import type { FileFacts } from '../../../src/core/files.ts';
+import type { FileFacts } from '../../../src/seams/files.ts';
 import { client } from '../api.ts';
 import { goTo, pathTo } from '../route.ts';
 import { bytesText, nameText } from '../shown.ts';

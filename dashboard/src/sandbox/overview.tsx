@@ -1,5 +1,5 @@
 import { lazy, Suspense } from 'react';
-import type { SandboxStatus } from '../../../src/core/persistent.ts';
+import type { SandboxStatus } from '../../../src/seams/persistent.ts';
 import { EventList } from '../event-list.tsx';
 import { useLive } from '../live.ts';
 import { nameText, timeText } from '../shown.ts';

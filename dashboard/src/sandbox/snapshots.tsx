@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import type { Change } from '../../../src/core/snapshots.ts';
+import type { Change } from '../../../src/seams/snapshots.ts';
 import { client } from '../api.ts';
 import { goTo } from '../route.ts';
 import { bytesText, nameText, timeText } from '../shown.ts';

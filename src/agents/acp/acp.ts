@@ -1,8 +1,8 @@
 import type { McpServer } from '@agentclientprotocol/sdk';
-import { GeodeError, isGeodeError } from '../../core/errors.ts';
-import type { Limits } from '../../core/limits.ts';
-import type { Process } from '../../core/process.ts';
-import type { ToolSessions } from '../../core/tools.ts';
+import { GeodeError, isGeodeError } from '../../base/errors.ts';
+import type { Limits } from '../../seams/limits.ts';
+import type { Process } from '../../seams/process.ts';
+import type { ToolSessions } from '../../seams/tools.ts';
 import { type AgentDriver, type DriverTurn, stopReason } from '../driver.ts';
 import { openBound } from '../programs/bound-sandbox.ts';
 import { endProgram } from '../programs/end-program.ts';

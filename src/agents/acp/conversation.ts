@@ -9,9 +9,9 @@ import {
   type RequestPermissionResponse,
 } from '@agentclientprotocol/sdk';
 import { z } from 'zod';
-import { cancelled } from '../../core/cancel.ts';
-import { GeodeError, reasonOf } from '../../core/errors.ts';
-import type { Process } from '../../core/process.ts';
+import { cancelled } from '../../base/cancel.ts';
+import { GeodeError, reasonOf } from '../../base/errors.ts';
+import type { Process } from '../../seams/process.ts';
 import { type DriverHappening, type DriverTurn, stopReason, type TurnEnd } from '../driver.ts';
 import { messageText } from '../programs/message-text.ts';
 import { unlessStopped } from '../programs/unless-stopped.ts';

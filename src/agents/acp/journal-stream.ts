@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 import type { AnyMessage, JsonRpcId, Stream } from '@agentclientprotocol/sdk';
 import { z } from 'zod';
-import { GeodeError } from '../../core/errors.ts';
-import type { Limits } from '../../core/limits.ts';
-import type { Process } from '../../core/process.ts';
+import { GeodeError } from '../../base/errors.ts';
+import type { Limits } from '../../seams/limits.ts';
+import type { Process } from '../../seams/process.ts';
 import { endedEarly } from '../programs/ended-early.ts';
 import { type ExitEvent, journalLines, type LineEvent } from '../programs/journal-lines.ts';
 

@@ -1,11 +1,11 @@
 /** What a tool of the built-in agent is, and what it has to work with. */
 import type { z } from 'zod';
-import type { UserSchedules } from '../../core/chat.ts';
-import type { Files } from '../../core/files.ts';
-import type { Memory } from '../../core/memory.ts';
-import type { ModelTool } from '../../core/model.ts';
-import type { ShellPolicy } from '../../core/shell-policy.ts';
-import type { ToolConnection } from '../../core/tools.ts';
+import type { UserSchedules } from '../../seams/chat.ts';
+import type { Files } from '../../seams/files.ts';
+import type { Memory } from '../../seams/memory.ts';
+import type { ModelTool } from '../../seams/model.ts';
+import type { ShellPolicy } from '../../seams/shell-policy.ts';
+import type { ToolConnection } from '../../seams/tools.ts';
 import type { ShellWorkspace } from '../../shell/tool.ts';
 
 /** Where the agent works: its sandbox, as the host sees it or as a program in it does. */

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import type { UserSchedules } from '../../core/chat.ts';
-import type { MemoryStore } from '../../core/memory.ts';
-import type { Model, ModelMessage, Models } from '../../core/model.ts';
-import type { ShellPolicy } from '../../core/shell-policy.ts';
-import type { ToolConnection, ToolSessions } from '../../core/tools.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
+import type { UserSchedules } from '../../seams/chat.ts';
+import type { MemoryStore } from '../../seams/memory.ts';
+import type { Model, ModelMessage, Models } from '../../seams/model.ts';
+import type { ShellPolicy } from '../../seams/shell-policy.ts';
+import type { ToolConnection, ToolSessions } from '../../seams/tools.ts';
 import type { AgentDriver, DriverTurn, TurnEnd } from '../driver.ts';
 import { openSessionTools } from '../session-tools.ts';
 import type { PermitRequest } from './agent-tool.ts';

@@ -1,8 +1,8 @@
 /** What a model is told of a conversation that is too long to be told whole. Nothing is taken out of the history. */
 
-import { bothEnds } from '../../core/both-ends.ts';
-import type { Model, ModelMessage } from '../../core/model.ts';
-import { estimateTokens } from '../../core/tokens.ts';
+import { bothEnds } from '../../base/both-ends.ts';
+import { estimateTokens } from '../../base/tokens.ts';
+import type { Model, ModelMessage } from '../../seams/model.ts';
 import type { DriverTurn } from '../driver.ts';
 import type { History, KeptMessage } from './history.ts';
 

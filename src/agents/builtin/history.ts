@@ -1,6 +1,6 @@
-import type { ModelMessage } from '../../core/model.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { Sql } from '../../ledger/sql.ts';
+import type { ModelMessage } from '../../seams/model.ts';
 import { takeSteers } from '../steers.ts';
 
 export interface KeptMessage {

@@ -1,5 +1,5 @@
-import { GeodeError } from '../../core/errors.ts';
-import type { Model, ModelAnswer, ModelMessage, ModelTool, ToolCall, ToolResult } from '../../core/model.ts';
+import { GeodeError } from '../../base/errors.ts';
+import type { Model, ModelAnswer, ModelMessage, ModelTool, ToolCall, ToolResult } from '../../seams/model.ts';
 import type { TurnEnd } from '../driver.ts';
 
 /** What one turn of the tool loop works with, wherever the loop runs. */

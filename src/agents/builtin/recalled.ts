@@ -1,4 +1,4 @@
-import type { Memory } from '../../core/memory.ts';
+import type { Memory } from '../../seams/memory.ts';
 import { recallBlock } from '../../solve/recall-block.ts';
 import type { DriverTurn } from '../driver.ts';
 

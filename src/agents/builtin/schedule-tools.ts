@@ -1,7 +1,7 @@
 /** What the agent has said in its own chat at set times. */
 import { z } from 'zod';
-import { catchUps, type UserSchedules } from '../../core/chat.ts';
-import { GeodeError } from '../../core/errors.ts';
+import { GeodeError } from '../../base/errors.ts';
+import { catchUps, type UserSchedules } from '../../seams/chat.ts';
 import { type AgentTool, type HostPlace, onHost } from './agent-tool.ts';
 
 export const scheduleTools: readonly AgentTool<HostPlace>[] = [

@@ -1,9 +1,9 @@
 /** What the built-in agent can do: commands and files in its own sandbox, and the user's memory. */
 import { z } from 'zod';
-import { GeodeError, isGeodeError, reasonOf } from '../../core/errors.ts';
-import type { ModelTool, ToolCall, ToolResult } from '../../core/model.ts';
-import type { ShellPolicy } from '../../core/shell-policy.ts';
-import type { ToolConnection } from '../../core/tools.ts';
+import { GeodeError, isGeodeError, reasonOf } from '../../base/errors.ts';
+import type { ModelTool, ToolCall, ToolResult } from '../../seams/model.ts';
+import type { ShellPolicy } from '../../seams/shell-policy.ts';
+import type { ToolConnection } from '../../seams/tools.ts';
 import { judge } from '../../shell/policy.ts';
 import { shellInput, shellTool } from '../../shell/tool.ts';
 import { shortened } from '../programs/tool-output.ts';

@@ -1,4 +1,4 @@
-import type { ModelMessage, ToolResult } from '../../core/model.ts';
+import type { ModelMessage, ToolResult } from '../../seams/model.ts';
 
 /** Every call must have a result before a model is asked again. */
 export function unanswered(last: ModelMessage | undefined, why: string): readonly ToolResult[] {

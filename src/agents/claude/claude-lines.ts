@@ -1,6 +1,6 @@
 /** What Claude Code says on stdout with `--output-format stream-json`, one JSON object a line. */
 import { z } from 'zod';
-import type { TokenUsage } from '../../core/prices.ts';
+import type { TokenUsage } from '../../base/prices.ts';
 import { shortened } from '../programs/tool-output.ts';
 
 const block = z.union([

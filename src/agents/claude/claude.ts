@@ -1,10 +1,10 @@
-import type { UnaskedPermission } from '../../core/agent.ts';
-import { GeodeError, isGeodeError } from '../../core/errors.ts';
-import type { Limits } from '../../core/limits.ts';
-import type { PersistentSandbox, UserSandboxes } from '../../core/persistent.ts';
-import type { PriceTable } from '../../core/prices.ts';
-import type { Process } from '../../core/process.ts';
-import type { ToolSessions } from '../../core/tools.ts';
+import { GeodeError, isGeodeError } from '../../base/errors.ts';
+import type { PriceTable } from '../../base/prices.ts';
+import type { UnaskedPermission } from '../../seams/agent.ts';
+import type { Limits } from '../../seams/limits.ts';
+import type { PersistentSandbox, UserSandboxes } from '../../seams/persistent.ts';
+import type { Process } from '../../seams/process.ts';
+import type { ToolSessions } from '../../seams/tools.ts';
 import { type AgentDriver, type DriverTurn, stopReason } from '../driver.ts';
 import { openBound } from '../programs/bound-sandbox.ts';
 import { endProgram } from '../programs/end-program.ts';

@@ -1,6 +1,6 @@
-import type { UnaskedPermission } from '../../core/agent.ts';
-import type { Command, TerminalSize } from '../../core/process.ts';
-import type { ServedToolSession } from '../../core/tools.ts';
+import type { UnaskedPermission } from '../../seams/agent.ts';
+import type { Command, TerminalSize } from '../../seams/process.ts';
+import type { ServedToolSession } from '../../seams/tools.ts';
 
 const modes: Readonly<Record<UnaskedPermission, string>> = {
   ask: 'manual',

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { cancelled } from '../../core/cancel.ts';
-import { GeodeError } from '../../core/errors.ts';
-import { costOf, type PriceTable } from '../../core/prices.ts';
-import type { Process } from '../../core/process.ts';
+import { cancelled } from '../../base/cancel.ts';
+import { GeodeError } from '../../base/errors.ts';
+import { costOf, type PriceTable } from '../../base/prices.ts';
+import type { Process } from '../../seams/process.ts';
 import { type DriverHappening, type DriverTurn, stopReason, type TurnEnd } from '../driver.ts';
 import { endedEarly } from '../programs/ended-early.ts';
 import { type ExitEvent, journalLines, type LineEvent } from '../programs/journal-lines.ts';

@@ -1,10 +1,10 @@
 /** Claude Code's own screen in the sandbox of a chat, for a person at a terminal. */
 import { z } from 'zod';
-import type { Cancel } from '../../core/cancel.ts';
-import { placeholderKey } from '../../core/egress.ts';
-import { isGeodeError } from '../../core/errors.ts';
-import type { PersistentSandbox } from '../../core/persistent.ts';
-import type { ProcessFacts } from '../../core/process.ts';
+import type { Cancel } from '../../base/cancel.ts';
+import { isGeodeError } from '../../base/errors.ts';
+import { placeholderKey } from '../../seams/egress.ts';
+import type { PersistentSandbox } from '../../seams/persistent.ts';
+import type { ProcessFacts } from '../../seams/process.ts';
 import type { DriverTerminal } from '../driver.ts';
 import { type ClaudeState, claudeState } from './claude-state.ts';
 import { type ClaudeCommand, claudeFolder, claudeTerminal } from './command.ts';

@@ -1,6 +1,6 @@
 /** What Codex says on stdout with `exec --json`, one JSON object a line. */
 import { z } from 'zod';
-import type { TokenUsage } from '../../core/prices.ts';
+import type { TokenUsage } from '../../base/prices.ts';
 import type { DriverHappening } from '../driver.ts';
 import { shortened } from '../programs/tool-output.ts';
 

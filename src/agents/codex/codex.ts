@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { cancelled } from '../../core/cancel.ts';
-import { GeodeError, isGeodeError } from '../../core/errors.ts';
-import type { Limits } from '../../core/limits.ts';
-import type { PersistentSandbox } from '../../core/persistent.ts';
-import { costOf, noUsage, type PriceTable, type TokenUsage } from '../../core/prices.ts';
-import type { Command, Process } from '../../core/process.ts';
-import type { ServedToolSession, ToolSessions } from '../../core/tools.ts';
+import { cancelled } from '../../base/cancel.ts';
+import { GeodeError, isGeodeError } from '../../base/errors.ts';
+import { costOf, noUsage, type PriceTable, type TokenUsage } from '../../base/prices.ts';
+import type { Limits } from '../../seams/limits.ts';
+import type { PersistentSandbox } from '../../seams/persistent.ts';
+import type { Command, Process } from '../../seams/process.ts';
+import type { ServedToolSession, ToolSessions } from '../../seams/tools.ts';
 import { type AgentDriver, type DriverTurn, stopReason, type TurnEnd } from '../driver.ts';
 import { openBound } from '../programs/bound-sandbox.ts';
 import { endedEarly } from '../programs/ended-early.ts';

@@ -1,8 +1,8 @@
 import { join } from 'node:path/posix';
-import type { Cancel } from '../../core/cancel.ts';
-import { GeodeError } from '../../core/errors.ts';
-import type { PersistentSandbox, UserSandboxes } from '../../core/persistent.ts';
-import type { PriceTable } from '../../core/prices.ts';
+import type { Cancel } from '../../base/cancel.ts';
+import { GeodeError } from '../../base/errors.ts';
+import type { PriceTable } from '../../base/prices.ts';
+import type { PersistentSandbox, UserSandboxes } from '../../seams/persistent.ts';
 import { type BuiltinOptions, beginOrGoOn, connectTools, namespaceOf, permitIn } from '../builtin/builtin.ts';
 import { toldMessages } from '../builtin/compaction.ts';
 import { History } from '../builtin/history.ts';

@@ -1,5 +1,5 @@
-import { GeodeError } from '../../core/errors.ts';
-import type { ExitFacts } from '../../core/process.ts';
+import { GeodeError } from '../../base/errors.ts';
+import type { ExitFacts } from '../../seams/process.ts';
 
 /** The agent is gone before it answered. Whoever sent the message may send it again. */
 export function agentEnded(message: string, cause?: unknown): GeodeError {

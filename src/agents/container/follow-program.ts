@@ -1,7 +1,7 @@
-import { cancelled } from '../../core/cancel.ts';
-import { type ErrorCode, errorCatalogue, GeodeError } from '../../core/errors.ts';
-import type { Memory } from '../../core/memory.ts';
-import { costOf, type PriceTable } from '../../core/prices.ts';
+import { cancelled } from '../../base/cancel.ts';
+import { type ErrorCode, errorCatalogue, GeodeError } from '../../base/errors.ts';
+import { costOf, type PriceTable } from '../../base/prices.ts';
+import type { Memory } from '../../seams/memory.ts';
 import type { HostPlace, WorkPlace } from '../builtin/agent-tool.ts';
 import { noteStep } from '../builtin/builtin.ts';
 import type { History } from '../builtin/history.ts';

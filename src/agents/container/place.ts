@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { Cancel } from '../../core/cancel.ts';
-import { GeodeError, isGeodeError } from '../../core/errors.ts';
-import type { PersistentSpec } from '../../core/persistent.ts';
-import type { Runtime } from '../../core/runtime.ts';
-import type { Mount, Network, Sandbox, SandboxSpec } from '../../core/sandbox.ts';
+import type { Cancel } from '../../base/cancel.ts';
+import { GeodeError, isGeodeError } from '../../base/errors.ts';
+import type { PersistentSpec } from '../../seams/persistent.ts';
+import type { Runtime } from '../../seams/runtime.ts';
+import type { Mount, Network, Sandbox, SandboxSpec } from '../../seams/sandbox.ts';
 import { agentVersion } from '../stdin/version.ts';
 
 /** The sandboxes of agents whose loop runs inside: what they are, and how the program in them is started. */

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
-import type { Cancel } from '../../core/cancel.ts';
-import { isGeodeError } from '../../core/errors.ts';
-import type { ModelMessage, ProviderKind } from '../../core/model.ts';
-import type { Process } from '../../core/process.ts';
-import type { ShellPolicy } from '../../core/shell-policy.ts';
-import type { ToolConnection } from '../../core/tools.ts';
+import type { Cancel } from '../../base/cancel.ts';
+import { isGeodeError } from '../../base/errors.ts';
+import type { ModelMessage, ProviderKind } from '../../seams/model.ts';
+import type { Process } from '../../seams/process.ts';
+import type { ShellPolicy } from '../../seams/shell-policy.ts';
+import type { ToolConnection } from '../../seams/tools.ts';
 import type { History } from '../builtin/history.ts';
 import { builtinTools } from '../builtin/tools.ts';
 import type { DriverTurn } from '../driver.ts';

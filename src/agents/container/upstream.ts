@@ -1,5 +1,5 @@
-import { GeodeError } from '../../core/errors.ts';
-import type { ProviderKind } from '../../core/model.ts';
+import { GeodeError } from '../../base/errors.ts';
+import type { ProviderKind } from '../../seams/model.ts';
 
 export interface ModelService {
   readonly kind: ProviderKind;

@@ -1,8 +1,8 @@
-import { type BindingSpec, type EgressSpec, reachesNothing } from '../../core/egress.ts';
-import { isGeodeError } from '../../core/errors.ts';
-import type { Limits } from '../../core/limits.ts';
-import type { PersistentSandbox, PersistentSpec, UserSandboxes } from '../../core/persistent.ts';
-import type { Mount } from '../../core/sandbox.ts';
+import { isGeodeError } from '../../base/errors.ts';
+import { type BindingSpec, type EgressSpec, reachesNothing } from '../../seams/egress.ts';
+import type { Limits } from '../../seams/limits.ts';
+import type { PersistentSandbox, PersistentSpec, UserSandboxes } from '../../seams/persistent.ts';
+import type { Mount } from '../../seams/sandbox.ts';
 
 interface Needs {
   /** Where its model is. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { UserSandboxes } from '../../core/persistent.ts';
-import type { SignalName } from '../../core/process.ts';
+import type { UserSandboxes } from '../../seams/persistent.ts';
+import type { SignalName } from '../../seams/process.ts';
 
 const stateSchema = z.object({ process: z.object({ id: z.string() }) });
 

@@ -1,5 +1,5 @@
-import { GeodeError } from '../../core/errors.ts';
-import type { Limits } from '../../core/limits.ts';
+import { GeodeError } from '../../base/errors.ts';
+import type { Limits } from '../../seams/limits.ts';
 import type { ExitEvent } from './journal-lines.ts';
 
 /** What programs say of an option that they do not know: theirs is another version than the one that Geode speaks to. */

@@ -1,4 +1,4 @@
-import type { ExitFacts, Process } from '../../core/process.ts';
+import type { ExitFacts, Process } from '../../seams/process.ts';
 
 /** One line that a program wrote, and the place in its journal behind it, where another reader goes on. */
 interface JournalLine {

@@ -1,4 +1,4 @@
-import { bothEnds } from '../../core/both-ends.ts';
+import { bothEnds } from '../../base/both-ends.ts';
 
 /** Characters of one result of a tool. */
 const longestOutput = 30_000;

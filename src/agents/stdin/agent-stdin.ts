@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { z } from 'zod';
-import { GeodeError, isGeodeError, reasonOf } from '../../core/errors.ts';
+import { GeodeError, isGeodeError, reasonOf } from '../../base/errors.ts';
 import { hostTools } from '../builtin/tools.ts';
 import { answerRequest } from './answer-request.ts';
 import { hostOn } from './host-on-stdin.ts';

@@ -1,6 +1,6 @@
-import type { ModelMessage, ModelTool, ToolCall, ToolResult } from '../../core/model.ts';
-import { addUsage, noUsage } from '../../core/prices.ts';
+import { addUsage, noUsage } from '../../base/prices.ts';
 import { openModels } from '../../models/open-models.ts';
+import type { ModelMessage, ModelTool, ToolCall, ToolResult } from '../../seams/model.ts';
 import { instructionsWith, type LoopEvent, leadLoop } from '../builtin/loop.ts';
 import { builtinTools, runToolOf, workspaceTools } from '../builtin/tools.ts';
 import { unanswered } from '../builtin/unanswered.ts';

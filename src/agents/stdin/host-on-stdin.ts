@@ -1,5 +1,5 @@
-import { GeodeError } from '../../core/errors.ts';
-import type { ToolCall, ToolResult } from '../../core/model.ts';
+import { GeodeError } from '../../base/errors.ts';
+import type { ToolCall, ToolResult } from '../../seams/model.ts';
 import type { PermitRequest } from '../builtin/agent-tool.ts';
 import type { RequestLines } from './request-lines.ts';
 import { type AgentLine, type HostLine, hostLine } from './schemas.ts';

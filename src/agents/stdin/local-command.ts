@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Readable } from 'node:stream';
-import { cancelled, throwIfCancelled } from '../../core/cancel.ts';
-import { GeodeError } from '../../core/errors.ts';
+import { cancelled, throwIfCancelled } from '../../base/cancel.ts';
+import { GeodeError } from '../../base/errors.ts';
 import type { FinishedCommand } from '../../shell/format.ts';
 
 const defaultTimeoutMs = 60_000;

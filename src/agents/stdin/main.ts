@@ -1,6 +1,6 @@
 /** The program that runs in a sandbox: one file, made of this one by scripts/build-agent.ts. */
 import { parseArgs } from 'node:util';
-import { thisHost } from '../../config/host.ts';
+import { thisMachine } from '../../machine/machine.ts';
 import { agentStdin } from './agent-stdin.ts';
 import { agentVersion } from './version.ts';
 
@@ -22,7 +22,7 @@ else {
     stdin: process.stdin,
     log: (line) => console.error(line),
     folder: process.cwd(),
-    variable: thisHost().variable,
+    variable: thisMachine().variable,
     responseFd: fd === undefined ? null : Number(fd),
     events: values.events,
     signal: new AbortController().signal,

@@ -3,7 +3,7 @@
  * published as docs/agent-stdin.schema.json.
  */
 import { z } from 'zod';
-import { type ModelMessage, providerKinds } from '../../core/model.ts';
+import { type ModelMessage, providerKinds } from '../../seams/model.ts';
 import { hostTools, workspaceTools } from '../builtin/tools.ts';
 
 /** Bytes of a request line, and of a response. */

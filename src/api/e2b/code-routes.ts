@@ -1,12 +1,12 @@
 /** `/execute` and `/contexts`: the code interpreter, on Geode's own contexts in the same sandbox. */
 import type { Context, Hono } from 'hono';
 import { z } from 'zod';
-import { GeodeError } from '../../core/errors.ts';
-import type { User } from '../../core/identity.ts';
-import type { PersistentSandbox } from '../../core/persistent.ts';
+import { GeodeError } from '../../base/errors.ts';
+import type { User } from '../../base/identity.ts';
 import type { ContextLanguage } from '../../runs/contexts/languages.ts';
 import type { ContextEvent } from '../../runs/contexts/result.ts';
 import type { Rich } from '../../runs/contexts/rich.ts';
+import type { PersistentSandbox } from '../../seams/persistent.ts';
 import type { ApiEnv } from '../environment.ts';
 import type { LiveContexts } from '../live-contexts.ts';
 import { errorOf, problemFor } from '../problems.ts';

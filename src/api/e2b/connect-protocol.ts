@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import type { Context } from 'hono';
 import type { z } from 'zod';
-import { type ErrorCode, errorCatalogue, GeodeError } from '../../core/errors.ts';
+import { type ErrorCode, errorCatalogue, GeodeError } from '../../base/errors.ts';
 import type { ApiEnv } from '../environment.ts';
 import { errorOf, problemFor } from '../problems.ts';
 import { jsonOf } from './json-body.ts';

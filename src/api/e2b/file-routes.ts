@@ -2,8 +2,8 @@
 import { basename } from 'node:path/posix';
 import type { Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
-import { GeodeError } from '../../core/errors.ts';
-import type { PersistentSandbox } from '../../core/persistent.ts';
+import { GeodeError } from '../../base/errors.ts';
+import type { PersistentSandbox } from '../../seams/persistent.ts';
 import type { ApiEnv } from '../environment.ts';
 import { signalOf } from '../streams.ts';
 import { placeOf } from './paths.ts';

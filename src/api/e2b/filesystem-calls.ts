@@ -1,9 +1,9 @@
 /** `filesystem.Filesystem`: files of a sandbox, but for their content. */
 import type { Context, Hono } from 'hono';
 import { z } from 'zod';
-import { GeodeError } from '../../core/errors.ts';
-import type { FileFacts, FileType } from '../../core/files.ts';
-import type { PersistentSandbox } from '../../core/persistent.ts';
+import { GeodeError } from '../../base/errors.ts';
+import type { FileFacts, FileType } from '../../seams/files.ts';
+import type { PersistentSandbox } from '../../seams/persistent.ts';
 import type { ApiEnv } from '../environment.ts';
 import { signalOf } from '../streams.ts';
 import { streaming, unary } from './connect-protocol.ts';

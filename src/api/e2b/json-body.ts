@@ -1,6 +1,6 @@
 import type { Context } from 'hono';
 import { z } from 'zod';
-import { GeodeError } from '../../core/errors.ts';
+import { GeodeError } from '../../base/errors.ts';
 import type { ApiEnv } from '../environment.ts';
 
 /** JSON of this shape, or a refusal that says what is wrong with it. */

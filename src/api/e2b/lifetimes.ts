@@ -1,6 +1,6 @@
-import { isGeodeError } from '../../core/errors.ts';
-import type { Log } from '../../core/log.ts';
-import type { Sandboxes } from '../../core/persistent.ts';
+import { isGeodeError } from '../../base/errors.ts';
+import type { Log } from '../../base/log.ts';
+import type { Sandboxes } from '../../seams/persistent.ts';
 import type { E2bSandbox, E2bTable } from './e2b-table.ts';
 
 /** Of a caller who names none. */

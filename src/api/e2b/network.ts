@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { GeodeError } from '../../core/errors.ts';
-import type { PolicyWords } from '../../egress/change-policy.ts';
+import { GeodeError } from '../../base/errors.ts';
+import type { PolicyWords } from '../../egress/policy/change-policy.ts';
 
 export const networkSchema = z.strictObject({
   allow_internet_access: z.boolean().nullish(),

@@ -1,7 +1,7 @@
-import type { Limits } from '../../core/limits.ts';
-import type { Log } from '../../core/log.ts';
-import type { Sandboxes } from '../../core/persistent.ts';
+import type { Log } from '../../base/log.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
+import type { Limits } from '../../seams/limits.ts';
+import type { Sandboxes } from '../../seams/persistent.ts';
 import { E2bTable } from './e2b-table.ts';
 import { Lifetimes } from './lifetimes.ts';
 import { SandboxTokens } from './sandbox-tokens.ts';

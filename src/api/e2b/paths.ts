@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import type { PersistentSandbox } from '../../core/persistent.ts';
+import type { PersistentSandbox } from '../../seams/persistent.ts';
 
 /** Where programs that were written for E2B keep their files: here that is the workspace. */
 const home = '/home/user';

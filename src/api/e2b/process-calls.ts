@@ -1,9 +1,9 @@
 /** `process.Process`: commands in a sandbox. Each is a process with a journal, as any other of Geode. */
 import type { Context, Hono } from 'hono';
 import { z } from 'zod';
-import { GeodeError } from '../../core/errors.ts';
-import type { PersistentSandbox } from '../../core/persistent.ts';
-import type { Process, ProcessEvent, ProcessFacts } from '../../core/process.ts';
+import { GeodeError } from '../../base/errors.ts';
+import type { PersistentSandbox } from '../../seams/persistent.ts';
+import type { Process, ProcessEvent, ProcessFacts } from '../../seams/process.ts';
 import type { ApiEnv } from '../environment.ts';
 import { signalOf } from '../streams.ts';
 import { untilAborted } from '../until-aborted.ts';

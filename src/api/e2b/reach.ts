@@ -1,6 +1,6 @@
 import type { Context } from 'hono';
-import { GeodeError } from '../../core/errors.ts';
-import type { PersistentSandbox } from '../../core/persistent.ts';
+import { GeodeError } from '../../base/errors.ts';
+import type { PersistentSandbox } from '../../seams/persistent.ts';
 import { callOf } from '../call.ts';
 import type { ApiEnv, Caller } from '../environment.ts';
 import { startedSandbox } from '../sandbox-of.ts';

@@ -1,6 +1,7 @@
 /** What is said of a sandbox, in E2B's words. */
-import type { PersistentSandbox, SandboxStatus } from '../../core/persistent.ts';
+
 import { watchMetrics } from '../../sandboxes/metrics.ts';
+import type { PersistentSandbox, SandboxStatus } from '../../seams/persistent.ts';
 import type { E2bSandbox } from './e2b-table.ts';
 import type { E2b } from './open-e2b.ts';
 

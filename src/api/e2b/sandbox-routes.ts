@@ -2,9 +2,9 @@
 import { randomBytes } from 'node:crypto';
 import type { Context, Hono } from 'hono';
 import { z } from 'zod';
-import type { EgressSpec } from '../../core/egress.ts';
-import { GeodeError, isGeodeError, reasonOf } from '../../core/errors.ts';
-import type { PersistentSpec, SandboxStatus } from '../../core/persistent.ts';
+import { GeodeError, isGeodeError, reasonOf } from '../../base/errors.ts';
+import type { EgressSpec } from '../../seams/egress.ts';
+import type { PersistentSpec, SandboxStatus } from '../../seams/persistent.ts';
 import { callOf } from '../call.ts';
 import { changedEgress, egressOf, newEgress } from '../egress-reach.ts';
 import type { ApiEnv, ApiParts } from '../environment.ts';

@@ -5,7 +5,7 @@
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { createMiddleware } from 'hono/factory';
-import { errorCatalogue, GeodeError } from '../../core/errors.ts';
+import { errorCatalogue, GeodeError } from '../../base/errors.ts';
 import { bodyLimits } from '../body-limits.ts';
 import type { ApiEnv, ApiParts } from '../environment.ts';
 import { requireScope } from '../guards/auth.ts';

@@ -1,5 +1,5 @@
-import { GeodeError } from '../../core/errors.ts';
-import { createRateLimiter } from '../../core/rate-limit.ts';
+import { GeodeError } from '../../base/errors.ts';
+import { createRateLimiter } from '../../base/rate-limit.ts';
 import type { E2bSandbox, E2bTable } from './e2b-table.ts';
 import type { SandboxTokens, SignedUrl } from './sandbox-tokens.ts';
 

@@ -1,7 +1,7 @@
 /** `/snapshots`: sandboxes that are kept as they were, for others to be made from. */
 import type { Hono } from 'hono';
 import { z } from 'zod';
-import { GeodeError } from '../../core/errors.ts';
+import { GeodeError } from '../../base/errors.ts';
 import type { ApiEnv } from '../environment.ts';
 import { signalOf } from '../streams.ts';
 

@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
-import type { Cancel } from '../../core/cancel.ts';
-import type { PersistentSandbox } from '../../core/persistent.ts';
+import type { Cancel } from '../../base/cancel.ts';
+import type { PersistentSandbox } from '../../seams/persistent.ts';
 
 export interface FileChange {
   /** Below the folder. */

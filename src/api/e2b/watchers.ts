@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { GeodeError } from '../../core/errors.ts';
-import type { PersistentSandbox } from '../../core/persistent.ts';
+import { GeodeError } from '../../base/errors.ts';
+import type { PersistentSandbox } from '../../seams/persistent.ts';
 import { type FileChange, watchFolder } from './watch-folder.ts';
 
 const mostWatchers = 20;

@@ -3,8 +3,8 @@ import { buffer } from 'node:stream/consumers';
 import { Worker } from 'node:worker_threads';
 import { convert } from 'html-to-text';
 import { getDocumentProxy } from 'unpdf';
-import { reasonOf } from '../../core/errors.ts';
-import { limits } from '../../core/memory.ts';
+import { reasonOf } from '../../base/errors.ts';
+import { limits } from '../../seams/memory.ts';
 import type { Extraction } from './extract-process.ts';
 import { refuseBombs } from './refuse-bombs.ts';
 

@@ -7,10 +7,10 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
-import { throwIfCancelled } from '../../core/cancel.ts';
-import { reasonOf } from '../../core/errors.ts';
-import { limits } from '../../core/memory.ts';
-import { Turns, type Waiting } from '../../core/turns.ts';
+import { throwIfCancelled } from '../../base/cancel.ts';
+import { reasonOf } from '../../base/errors.ts';
+import { Turns, type Waiting } from '../../base/turns.ts';
+import { limits } from '../../seams/memory.ts';
 
 export interface MarkedUp {
   readonly kind: 'pdf' | 'html';

@@ -4,9 +4,9 @@
  * HTML and PDF come from strangers and their parsers are large, so each runs in a process of its own with a deadline
  * and bounds on its memory: a hostile file costs that process, not the server.
  */
-import type { Cancel } from '../../core/cancel.ts';
-import { GeodeError } from '../../core/errors.ts';
-import { limits } from '../../core/memory.ts';
+import type { Cancel } from '../../base/cancel.ts';
+import { GeodeError } from '../../base/errors.ts';
+import { limits } from '../../seams/memory.ts';
 import { extractInProcess, type MarkedUp } from './extract-process.ts';
 
 export interface SourceFile {

@@ -4,14 +4,14 @@
  */
 import type { Context } from 'hono';
 import { createMiddleware } from 'hono/factory';
+import { GeodeError } from '../../base/errors.ts';
+import { checkUser, localUser } from '../../base/identity.ts';
+import { createRateLimiter, type RateLimiter } from '../../base/rate-limit.ts';
 import { keyProtocol } from '../../contract/frames.ts';
-import { chatMemory, chatNamespace } from '../../core/chat-memory.ts';
-import { GeodeError } from '../../core/errors.ts';
-import { checkUser, localUser } from '../../core/identity.ts';
-import { defaultMostLimits } from '../../core/limits.ts';
-import type { Memory, MemoryStore } from '../../core/memory.ts';
-import { createRateLimiter, type RateLimiter } from '../../core/rate-limit.ts';
 import { pullCaller } from '../../runs/pull-rules.ts';
+import { chatMemory, chatNamespace } from '../../seams/chat-memory.ts';
+import { defaultMostLimits } from '../../seams/limits.ts';
+import type { Memory, MemoryStore } from '../../seams/memory.ts';
 import { claimConnection } from '../connections.ts';
 import type { ApiEnv, ApiOptions, ApiParts, Caller } from '../environment.ts';
 import { type KeyStore, keysInText, type Scope, scopes } from '../keys.ts';

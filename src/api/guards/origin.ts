@@ -6,7 +6,7 @@
 import { isIP } from 'node:net';
 import { cors } from 'hono/cors';
 import { createMiddleware } from 'hono/factory';
-import { GeodeError } from '../../core/errors.ts';
+import { GeodeError } from '../../base/errors.ts';
 import type { ApiEnv, ApiOptions } from '../environment.ts';
 
 export function checkOrigin({ callers, allowedHosts, allowedOrigins }: ApiOptions) {

@@ -1,6 +1,6 @@
 import type { agents } from '../../contract/agents.ts';
 import { bytesOf } from '../../contract/encoding.ts';
-import type { AgentEvent, Agents } from '../../core/agent.ts';
+import type { AgentEvent, Agents } from '../../seams/agent.ts';
 import { nameOf } from '../call.ts';
 import type { Handlers } from '../serve.ts';
 import { begun } from '../streams.ts';

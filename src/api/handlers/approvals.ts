@@ -1,6 +1,6 @@
 /** What waits for a decision of the caller, and the decision. */
 import type { approvals } from '../../contract/approvals.ts';
-import type { Approvals } from '../../core/approval.ts';
+import type { Approvals } from '../../seams/approval.ts';
 import { isOperator, nameOf } from '../call.ts';
 import type { Handlers } from '../serve.ts';
 

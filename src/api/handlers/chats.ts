@@ -1,9 +1,9 @@
+import { GeodeError } from '../../base/errors.ts';
 import { scopeOf } from '../../chat/commands.ts';
 import type { chats, schedules } from '../../contract/chats.ts';
 import type { senders } from '../../contract/senders.ts';
 import type { ToldOf } from '../../contract/types.ts';
-import type { ChatEvent, Chats } from '../../core/chat.ts';
-import { GeodeError } from '../../core/errors.ts';
+import type { ChatEvent, Chats } from '../../seams/chat.ts';
 import { nameOf } from '../call.ts';
 import type { Handlers } from '../serve.ts';
 import { untilAborted } from '../until-aborted.ts';

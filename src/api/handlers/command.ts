@@ -1,10 +1,11 @@
 /** A command as it is asked for, and as a sandbox takes it. */
+
+import { GeodeError } from '../../base/errors.ts';
 import { bytesOf } from '../../contract/encoding.ts';
 import type { Own } from '../../contract/names.ts';
 import type { spawnSchema } from '../../contract/processes.ts';
-import { GeodeError } from '../../core/errors.ts';
-import type { PersistentSandbox } from '../../core/persistent.ts';
-import type { Command } from '../../core/process.ts';
+import type { PersistentSandbox } from '../../seams/persistent.ts';
+import type { Command } from '../../seams/process.ts';
 
 type Asked = Own<(typeof spawnSchema)['_zod']['output']>;
 

@@ -1,9 +1,10 @@
 /** What one sandbox may reach. */
+
+import { GeodeError } from '../../base/errors.ts';
 import type { egressPolicy } from '../../contract/egress-policy.ts';
-import { type EgressPolicy, type EgressSpec, reachesNothing } from '../../core/egress.ts';
-import { GeodeError } from '../../core/errors.ts';
-import { allowing, denying } from '../../egress/change-policy.ts';
 import type { EgressHost } from '../../egress/open-egress.ts';
+import { allowing, denying } from '../../egress/policy/change-policy.ts';
+import { type EgressPolicy, type EgressSpec, reachesNothing } from '../../seams/egress.ts';
 import type { Call } from '../call.ts';
 import { changedEgress, egressOf } from '../egress-reach.ts';
 import type { Handlers } from '../serve.ts';

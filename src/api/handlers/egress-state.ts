@@ -1,4 +1,4 @@
-import { type EgressSpec, reachesNothing } from '../../core/egress.ts';
+import { type EgressSpec, reachesNothing } from '../../seams/egress.ts';
 
 export function stateOf({ policy, bindings }: EgressSpec = reachesNothing) {
   const { bridges = [], ...rest } = policy;

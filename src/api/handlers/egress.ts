@@ -1,6 +1,6 @@
 /** What the caller's sandboxes and runs tried to reach, what it cost, and what they can be bound to. */
 import type { egress } from '../../contract/egress.ts';
-import { knownBindings } from '../../egress/bindings.ts';
+import { knownBindings } from '../../egress/bindings/bindings.ts';
 import type { EgressDefault, EgressHost } from '../../egress/open-egress.ts';
 import { refuseUnlessOwnSocket } from '../call.ts';
 import { newEgress } from '../egress-reach.ts';

@@ -1,8 +1,9 @@
 /** Entries of the caller's memory. */
-import type { entries } from '../../contract/context.ts';
+
+import { GeodeError } from '../../base/errors.ts';
+import type { entries } from '../../contract/memory.ts';
 import type { InputOf } from '../../contract/types.ts';
-import { GeodeError } from '../../core/errors.ts';
-import type { Filter, Fusion, Paging } from '../../core/memory.ts';
+import type { Filter, Fusion, Paging } from '../../seams/memory.ts';
 import { recallBlock } from '../../solve/recall-block.ts';
 import { Answered, type Handlers } from '../serve.ts';
 import { newEntry, shownEntry, shownStored, shownVersion } from './entry.ts';

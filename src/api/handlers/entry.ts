@@ -1,7 +1,7 @@
 /** Between an entry as callers give and get it, and as memory keeps it. */
-import type { entries } from '../../contract/context.ts';
+import type { entries } from '../../contract/memory.ts';
 import type { InputOf } from '../../contract/types.ts';
-import type { Entry, EntryVersion, NewEntry, Stored } from '../../core/memory.ts';
+import type { Entry, EntryVersion, NewEntry, Stored } from '../../seams/memory.ts';
 
 export function newEntry({ id, validUntil, date, ...rest }: InputOf<typeof entries.ingest>): NewEntry {
   return {

@@ -1,7 +1,7 @@
 import type { events } from '../../contract/events.ts';
 import type { Scope } from '../../contract/keys.ts';
 import type { ToldOf } from '../../contract/types.ts';
-import { type EventGap, type Events, everyone, type HostEvent } from '../../core/events.ts';
+import { type EventGap, type Events, everyone, type HostEvent } from '../../seams/events.ts';
 import { refuseUnlessOwnSocket } from '../call.ts';
 import type { Handlers } from '../serve.ts';
 import { untilAborted } from '../until-aborted.ts';

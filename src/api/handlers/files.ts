@@ -1,7 +1,8 @@
 /** Files of a sandbox. */
+
+import { GeodeError } from '../../base/errors.ts';
 import type { files } from '../../contract/files.ts';
-import { GeodeError } from '../../core/errors.ts';
-import type { Files } from '../../core/files.ts';
+import type { Files } from '../../seams/files.ts';
 import type { Call } from '../call.ts';
 import { runningSandbox, startedSandbox } from '../sandbox-of.ts';
 import type { Handlers } from '../serve.ts';

@@ -1,6 +1,6 @@
 /** A command in a fresh sandbox, which ends with the command and with the connection. */
 import type { sockets } from '../../contract/sockets.ts';
-import type { SandboxSpec } from '../../core/sandbox.ts';
+import type { SandboxSpec } from '../../seams/sandbox.ts';
 import type { Call } from '../call.ts';
 import { newEgress } from '../egress-reach.ts';
 import type { ApiParts } from '../environment.ts';

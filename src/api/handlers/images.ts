@@ -1,5 +1,5 @@
 import type { images } from '../../contract/images.ts';
-import type { BuiltImages } from '../../core/images.ts';
+import type { BuiltImages } from '../../seams/images.ts';
 import type { ApiParts } from '../environment.ts';
 import type { Handlers } from '../serve.ts';
 

@@ -1,11 +1,12 @@
 /** Reading back what processes wrote, whether or not the sandbox runs. */
+
+import { GeodeError } from '../../base/errors.ts';
 import { wireBytes } from '../../contract/encoding.ts';
 import type { journals } from '../../contract/journals.ts';
 import type { EventOf, ToldOf } from '../../contract/types.ts';
-import { GeodeError } from '../../core/errors.ts';
-import type { Journal } from '../../core/journal.ts';
 import type { RecordedEvent } from '../../journals/journal-events.ts';
 import type { JournalReading } from '../../journals/journal-reading.ts';
+import type { Journal } from '../../seams/journal.ts';
 import type { Call } from '../call.ts';
 import { drainOutput } from '../drain-output.ts';
 import type { ApiParts } from '../environment.ts';

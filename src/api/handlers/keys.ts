@@ -1,5 +1,5 @@
 import type { keys } from '../../contract/keys.ts';
-import { type EventSink, noEvents } from '../../core/events.ts';
+import { type EventSink, noEvents } from '../../seams/events.ts';
 import type { ApiKey, KeyStore } from '../keys.ts';
 import type { Handlers } from '../serve.ts';
 

@@ -2,8 +2,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { events as declared } from '../../contract/events.ts';
 import type { ToldOf } from '../../contract/types.ts';
-import type { UserSandboxes } from '../../core/persistent.ts';
 import { watchMetrics } from '../../sandboxes/metrics.ts';
+import type { UserSandboxes } from '../../seams/persistent.ts';
 import type { Talk } from '../sockets.ts';
 
 type Live = Talk<typeof declared.read>;

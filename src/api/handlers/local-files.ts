@@ -1,9 +1,9 @@
 /** Copies between a sandbox and the machine of the host, for whoever runs it: paths here are that machine's own. */
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
+import { GeodeError } from '../../base/errors.ts';
 import type { files } from '../../contract/files.ts';
-import { GeodeError } from '../../core/errors.ts';
-import { defaultLimits } from '../../core/limits.ts';
+import { defaultLimits } from '../../seams/limits.ts';
 import { type Call, refuseUnlessOwnSocket } from '../call.ts';
 import { startedSandbox } from '../sandbox-of.ts';
 import type { Handlers } from '../serve.ts';

@@ -1,10 +1,11 @@
 /** What a process writes, from its journal. */
+
+import { GeodeError } from '../../base/errors.ts';
 import { wireBytes } from '../../contract/encoding.ts';
 import type { processes } from '../../contract/processes.ts';
 import type { ToldOf } from '../../contract/types.ts';
-import { GeodeError } from '../../core/errors.ts';
-import type { Journal } from '../../core/journal.ts';
-import type { ProcessEvent } from '../../core/process.ts';
+import type { Journal } from '../../seams/journal.ts';
+import type { ProcessEvent } from '../../seams/process.ts';
 import type { Call } from '../call.ts';
 
 type Told = ToldOf<typeof processes.output>;

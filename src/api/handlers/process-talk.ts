@@ -1,10 +1,11 @@
 /** A conversation with a process: output one way, input the other. */
+
+import { GeodeError, isGeodeError } from '../../base/errors.ts';
 import { streamBytes } from '../../contract/frames.ts';
 import type { sockets } from '../../contract/sockets.ts';
-import type { Denial } from '../../core/egress.ts';
-import { GeodeError, isGeodeError } from '../../core/errors.ts';
-import type { PersistentSandbox } from '../../core/persistent.ts';
-import type { Process, ProcessEvent } from '../../core/process.ts';
+import type { Denial } from '../../seams/egress.ts';
+import type { PersistentSandbox } from '../../seams/persistent.ts';
+import type { Process, ProcessEvent } from '../../seams/process.ts';
 import type { Talk } from '../sockets.ts';
 
 type ProcessTalk = Pick<Talk<typeof sockets.join>, 'signal' | 'say' | 'write' | 'heard'>;

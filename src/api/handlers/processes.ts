@@ -1,6 +1,6 @@
 import type { processes } from '../../contract/processes.ts';
-import type { Process } from '../../core/process.ts';
 import { withoutValues } from '../../journals/redacted.ts';
+import type { Process } from '../../seams/process.ts';
 import type { Call } from '../call.ts';
 import { runningSandbox, startedSandbox } from '../sandbox-of.ts';
 import type { Handlers } from '../serve.ts';

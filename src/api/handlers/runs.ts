@@ -1,11 +1,11 @@
 import { bytesOf, wireBytes } from '../../contract/encoding.ts';
 import type { runs } from '../../contract/runs.ts';
 import type { EventOf, InputOf } from '../../contract/types.ts';
-import type { RunEvent } from '../../core/run.ts';
 import type { RunHistory } from '../../runs/history/run-record.ts';
 import type { Runs } from '../../runs/index.ts';
 import type { RunOptions } from '../../runs/options.ts';
 import type { RunResult } from '../../runs/result.ts';
+import type { RunEvent } from '../../seams/run.ts';
 import type { Call } from '../call.ts';
 import { runEgress } from '../egress-reach.ts';
 import type { ApiParts } from '../environment.ts';

@@ -1,7 +1,7 @@
 import type { sandboxes } from '../../contract/sandboxes.ts';
-import type { PersistentSandbox, PersistentSpec, Sandboxes } from '../../core/persistent.ts';
-import type { PullEvent } from '../../core/run.ts';
 import { watchMetrics } from '../../sandboxes/metrics.ts';
+import type { PersistentSandbox, PersistentSpec, Sandboxes } from '../../seams/persistent.ts';
+import type { PullEvent } from '../../seams/run.ts';
 import { type Call, refuseUnlessOwnSocket } from '../call.ts';
 import { newEgress } from '../egress-reach.ts';
 import type { ApiParts } from '../environment.ts';

@@ -2,7 +2,7 @@ import { availableParallelism, freemem, loadavg, totalmem } from 'node:os';
 import { masked } from '../../config/masked.ts';
 import type { memory, server } from '../../contract/server.ts';
 import type { AnswerOf } from '../../contract/types.ts';
-import type { MemoryStore } from '../../core/memory.ts';
+import type { MemoryStore } from '../../seams/memory.ts';
 import type { ApiParts } from '../environment.ts';
 import { Answered, type Handlers } from '../serve.ts';
 

@@ -2,9 +2,9 @@
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { deleteCookie, setCookie } from 'hono/cookie';
+import { GeodeError } from '../../base/errors.ts';
+import { createRateLimiter, type RateLimit } from '../../base/rate-limit.ts';
 import { session } from '../../contract/session.ts';
-import { GeodeError } from '../../core/errors.ts';
-import { createRateLimiter, type RateLimit } from '../../core/rate-limit.ts';
 import type { ApiEnv } from '../environment.ts';
 import { cookieName, sessionOf } from '../guards/session.ts';
 import { serve, serveByHand } from '../serve.ts';

@@ -1,7 +1,8 @@
 /** Workspaces as they were: kept, compared, restored. A fork is made by `…/fork` of the sandbox. */
+
+import { GeodeError } from '../../base/errors.ts';
 import type { snapshots } from '../../contract/snapshots.ts';
-import { GeodeError } from '../../core/errors.ts';
-import type { Change, Snapshots } from '../../core/snapshots.ts';
+import type { Change, Snapshots } from '../../seams/snapshots.ts';
 import type { Call } from '../call.ts';
 import { startedSandbox } from '../sandbox-of.ts';
 import type { Handlers } from '../serve.ts';

@@ -2,10 +2,10 @@
 import { bytesOf } from '../../contract/encoding.ts';
 import { streamBytes } from '../../contract/frames.ts';
 import type { sockets } from '../../contract/sockets.ts';
-import type { PersistentSandbox } from '../../core/persistent.ts';
-import type { Process } from '../../core/process.ts';
 import { screenOf } from '../../journals/screen.ts';
 import type { Runs } from '../../runs/index.ts';
+import type { PersistentSandbox } from '../../seams/persistent.ts';
+import type { Process } from '../../seams/process.ts';
 import type { Call } from '../call.ts';
 import type { ApiParts } from '../environment.ts';
 import { startedSandbox } from '../sandbox-of.ts';

@@ -1,5 +1,5 @@
 import type { solves } from '../../contract/solve.ts';
-import type { Solves } from '../../core/solve.ts';
+import type { Solves } from '../../seams/solve.ts';
 import { runEgress } from '../egress-reach.ts';
 import type { ApiParts } from '../environment.ts';
 import type { Handlers } from '../serve.ts';

@@ -1,8 +1,8 @@
 /** Many entries at once: all or none for callers that want one answer, batch after batch for those that want events. */
 import { setImmediate } from 'node:timers/promises';
-import { newIdSchema } from '../../contract/context.ts';
-import { GeodeError } from '../../core/errors.ts';
-import type { Memory, NewEntry } from '../../core/memory.ts';
+import { GeodeError } from '../../base/errors.ts';
+import { newIdSchema } from '../../contract/memory.ts';
+import type { Memory, NewEntry } from '../../seams/memory.ts';
 import type { Call } from '../call.ts';
 import { extractText } from '../files/extract.ts';
 import { shownStored } from './entry.ts';

@@ -1,8 +1,9 @@
 /** Sessions through which programs in a sandbox use the host's tools. */
+
+import { GeodeError } from '../../base/errors.ts';
 import type { Scope } from '../../contract/keys.ts';
 import type { tools } from '../../contract/tools.ts';
-import { GeodeError } from '../../core/errors.ts';
-import type { ToolSessions } from '../../core/tools.ts';
+import type { ToolSessions } from '../../seams/tools.ts';
 import type { Call } from '../call.ts';
 import { startedSandbox } from '../sandbox-of.ts';
 import type { Handlers } from '../serve.ts';

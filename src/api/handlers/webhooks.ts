@@ -1,11 +1,11 @@
 /** Where platforms call. No key: what they send is signed, and the channel checks it before anything else. */
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import type { Context } from 'hono';
+import { GeodeError, isGeodeError } from '../../base/errors.ts';
+import { createRateLimiter, type RateLimit } from '../../base/rate-limit.ts';
 import { webhooks } from '../../contract/webhooks.ts';
-import type { Webhook } from '../../core/channel.ts';
-import type { Chats } from '../../core/chat.ts';
-import { GeodeError, isGeodeError } from '../../core/errors.ts';
-import { createRateLimiter, type RateLimit } from '../../core/rate-limit.ts';
+import type { Webhook } from '../../seams/channel.ts';
+import type { Chats } from '../../seams/chat.ts';
 import type { ApiEnv } from '../environment.ts';
 import { serveByHand } from '../serve.ts';
 

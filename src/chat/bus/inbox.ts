@@ -1,5 +1,5 @@
-import type { BusMessage, Claim, ClaimOptions, Ending, NewMessage, Retry } from '../../core/bus.ts';
-import { GeodeError } from '../../core/errors.ts';
+import { GeodeError } from '../../base/errors.ts';
+import type { BusMessage, Claim, ClaimOptions, Ending, NewMessage, Retry } from '../../seams/bus.ts';
 import type { Dialect } from './dialect.ts';
 import { messageOf } from './rows.ts';
 import { all, type Fragment, get, run, sql, type Work } from './statements.ts';

@@ -1,5 +1,5 @@
-import type { BusReply, Delivery, NewReply, ReplyClaim } from '../../core/bus.ts';
-import { GeodeError } from '../../core/errors.ts';
+import { GeodeError } from '../../base/errors.ts';
+import type { BusReply, Delivery, NewReply, ReplyClaim } from '../../seams/bus.ts';
 import type { Dialect } from './dialect.ts';
 import { claimedReply, replyOf } from './rows.ts';
 import { all, type Fragment, get, run, sql, type Work } from './statements.ts';

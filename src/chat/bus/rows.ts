@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type BusMessage, type BusReply, messageKinds } from '../../core/bus.ts';
+import { type BusMessage, type BusReply, messageKinds } from '../../seams/bus.ts';
 
 const messageRow = z.object({
   id: z.number(),

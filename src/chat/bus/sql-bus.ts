@@ -11,7 +11,7 @@ import type {
   NewReply,
   ReplyClaim,
   Retry,
-} from '../../core/bus.ts';
+} from '../../seams/bus.ts';
 import type { Dialect } from './dialect.ts';
 import * as inbox from './inbox.ts';
 import * as outbox from './outbox.ts';

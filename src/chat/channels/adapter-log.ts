@@ -1,4 +1,4 @@
-import type { Log } from '../../core/log.ts';
+import type { Log } from '../../base/log.ts';
 
 /** What an adapter has to say is rarely news to whoever runs this host. */
 export function adapterLog(log: Log) {

@@ -1,5 +1,5 @@
 import type { CardChild, CardElement } from 'chat';
-import type { Outgoing } from '../../core/channel.ts';
+import type { Outgoing } from '../../seams/channel.ts';
 
 /** A message with buttons, as the adapters know it. */
 export function cardOf(text: string, buttons: NonNullable<Outgoing['buttons']>): CardElement {

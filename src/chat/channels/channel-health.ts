@@ -1,4 +1,4 @@
-import type { ChannelState, ChannelStatus } from '../../core/channel.ts';
+import type { ChannelState, ChannelStatus } from '../../seams/channel.ts';
 
 /** How a channel is doing, as people see it. */
 export class ChannelHealth {

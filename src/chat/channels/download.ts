@@ -1,5 +1,5 @@
-import type { Incoming } from '../../core/channel.ts';
-import { GeodeError, isGeodeError, reasonOf } from '../../core/errors.ts';
+import { GeodeError, isGeodeError, reasonOf } from '../../base/errors.ts';
+import type { Incoming } from '../../seams/channel.ts';
 
 export type IncomingFile = Incoming['files'][number];
 

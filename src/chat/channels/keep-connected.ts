@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ChannelState } from '../../core/channel.ts';
-import { reasonOf } from '../../core/errors.ts';
-import type { Log } from '../../core/log.ts';
+import { reasonOf } from '../../base/errors.ts';
+import type { Log } from '../../base/log.ts';
+import type { ChannelState } from '../../seams/channel.ts';
 import { PlatformError } from './platform-error.ts';
 
 export interface KeepConnectedOptions {

@@ -1,5 +1,5 @@
 import { WebSocket } from 'ws';
-import type { Log } from '../../core/log.ts';
+import type { Log } from '../../base/log.ts';
 
 export interface SocketEnd {
   readonly code: number;

@@ -1,5 +1,5 @@
-import type { SendResult } from '../../core/channel.ts';
-import { GeodeError, reasonOf } from '../../core/errors.ts';
+import { GeodeError, reasonOf } from '../../base/errors.ts';
+import type { SendResult } from '../../seams/channel.ts';
 import { PlatformError } from './platform-error.ts';
 
 export type FailedSend = Exclude<SendResult, { readonly outcome: 'sent' }>;

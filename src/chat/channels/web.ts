@@ -1,4 +1,4 @@
-import type { Channel } from '../../core/channel.ts';
+import type { Channel } from '../../seams/channel.ts';
 import { webChannel } from '../chat-table.ts';
 
 /**

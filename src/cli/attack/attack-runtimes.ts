@@ -1,4 +1,4 @@
-import { GeodeError } from '../../core/errors.ts';
+import { GeodeError } from '../../base/errors.ts';
 import { type CliContext, exitCodes, text } from '../command.ts';
 import { pullOf } from '../render/show-pull.ts';
 import { attack, type Scorecard } from './attack.ts';

@@ -1,11 +1,12 @@
 /** Attacks each runtime from inside a live sandbox, and says what stopped each attempt. */
-import type { App } from '../../app.ts';
-import { reasonOf } from '../../core/errors.ts';
-import type { Limits } from '../../core/limits.ts';
-import type { ExecResult } from '../../core/process.ts';
-import type { PullEvent } from '../../core/run.ts';
-import type { Available, RuntimeName } from '../../core/runtime.ts';
-import type { Sandbox } from '../../core/sandbox.ts';
+
+import { reasonOf } from '../../base/errors.ts';
+import type { Geode } from '../../host/geode.ts';
+import type { Limits } from '../../seams/limits.ts';
+import type { ExecResult } from '../../seams/process.ts';
+import type { PullEvent } from '../../seams/run.ts';
+import type { Available, RuntimeName } from '../../seams/runtime.ts';
+import type { Sandbox } from '../../seams/sandbox.ts';
 import { type Attempt, attackKinds, attackLimits, attempts } from './attempts.ts';
 import type { Targets } from './targets.ts';
 
@@ -29,7 +30,7 @@ export interface Scorecard {
 }
 
 export interface AttackOptions {
-  readonly geode: App;
+  readonly geode: Geode;
   readonly targets: Targets;
   readonly onPull: (event: PullEvent) => void;
   readonly signal: AbortSignal;

@@ -1,5 +1,5 @@
 /** What is tried from inside a sandbox, in the words of a shell. None of it does harm where it works. */
-import type { Limits } from '../../core/limits.ts';
+import type { Limits } from '../../seams/limits.ts';
 
 export const attackKinds = ['break-out', 'exhaustion', 'egress'] as const;
 type AttackKind = (typeof attackKinds)[number];

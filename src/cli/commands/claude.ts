@@ -1,5 +1,5 @@
+import { GeodeError } from '../../base/errors.ts';
 import type { GeodeClient } from '../../client/client.ts';
-import { GeodeError } from '../../core/errors.ts';
 import { type CliCommand, type CliContext, exitCodes, interruptedCode, text } from '../command.ts';
 import { exitCodeOf } from '../input/sandbox-options.ts';
 import { wrongUsage } from '../input/values.ts';

@@ -1,4 +1,4 @@
-import { localUser } from '../../core/identity.ts';
+import { localUser } from '../../base/identity.ts';
 import { type CliCommand, type CliContext, exitCodes } from '../command.ts';
 import { sandboxStates } from '../connect/sandbox-states.ts';
 import { onePositional, wrongUsage } from '../input/values.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { isGeodeError } from '../../core/errors.ts';
-import { localUser } from '../../core/identity.ts';
+import { isGeodeError } from '../../base/errors.ts';
+import { localUser } from '../../base/identity.ts';
 import { clientOfHost } from '../../host/host-client.ts';
 import { namedHost } from '../../ledger/named-host.ts';
 import { type CliCommand, type CliContext, exitCodes } from '../command.ts';

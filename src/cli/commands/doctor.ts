@@ -1,5 +1,5 @@
-import type { MachineCheck } from '../../core/doctor.ts';
-import { localUser } from '../../core/identity.ts';
+import { localUser } from '../../base/identity.ts';
+import type { MachineCheck } from '../../seams/doctor.ts';
 import { type CliCommand, type CliContext, exitCodes } from '../command.ts';
 import { askRunningHost } from '../connect/running-api.ts';
 import { wrongUsage } from '../input/values.ts';

@@ -1,8 +1,8 @@
+import { GeodeError } from '../../base/errors.ts';
 import type { GeodeClient } from '../../client/client.ts';
 import type { FreshSandbox } from '../../client/run-socket.ts';
 import type { RemoteCommand } from '../../client/sandbox.ts';
-import type { Host } from '../../config/host.ts';
-import { GeodeError } from '../../core/errors.ts';
+import type { Machine } from '../../machine/machine.ts';
 import { type CliCommand, type CliContext, type CliValues, text } from '../command.ts';
 import { connectRuns } from '../hosting.ts';
 import { egressFrom, egressOptions, warnIfAdvice } from '../input/egress-options.ts';
@@ -81,7 +81,7 @@ async function execIn(
   }
 }
 
-async function specFrom(values: CliValues, host: Host): Promise<FreshSandbox> {
+async function specFrom(values: CliValues, host: Machine): Promise<FreshSandbox> {
   const image = text(values, 'image');
   const runtime = runtimeFrom(values);
   const egress = await egressFrom(values);

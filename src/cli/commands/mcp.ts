@@ -1,4 +1,4 @@
-import { localUser } from '../../core/identity.ts';
+import { localUser } from '../../base/identity.ts';
 import { serveMcpOverStdio } from '../../mcp/stdio.ts';
 import { type CliCommand, exitCodes, text } from '../command.ts';
 import { connectHost } from '../hosting.ts';

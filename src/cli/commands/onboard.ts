@@ -105,12 +105,12 @@ function ending(kept: Kept, checked: readonly Checked[], starts: boolean): reado
 
 /** With the config as it is now. */
 async function startGateway(file: string, context: CliContext): Promise<number> {
-  const [{ gatewayCommand }, { createApp }] = await Promise.all([
+  const [{ gatewayCommand }, { createGeode }] = await Promise.all([
     import('./gateway.ts'),
-    import('../../app.ts'),
+    import('../../host/geode.ts'),
   ]);
   const loaded = await loadConfig(context.host, file);
-  const app = createApp(loaded.config, context.host, (message) => context.err(`warning: ${message}`));
+  const app = createGeode(loaded.config, context.host, (message) => context.err(`warning: ${message}`));
   return gatewayCommand.run({
     ...context,
     values: {},

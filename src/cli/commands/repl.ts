@@ -1,4 +1,4 @@
-import { GeodeError } from '../../core/errors.ts';
+import { GeodeError } from '../../base/errors.ts';
 import { type ContextLanguage, contextLanguages } from '../../runs/contexts/languages.ts';
 import { languageOf } from '../../runs/languages/index.ts';
 import { type CliCommand, text } from '../command.ts';

@@ -1,12 +1,12 @@
 // Loaded with the first use, which `node:fs/promises` is not.
 import { promises } from 'node:fs';
 import { basename } from 'node:path';
+import { GeodeError } from '../../base/errors.ts';
 import type { LiveRunOptions } from '../../client/run-socket.ts';
 import type { RemoteRunEvent } from '../../client/runs.ts';
-import { GeodeError } from '../../core/errors.ts';
-import type { RunEvent } from '../../core/run.ts';
 import { languageOf, languageOfFile, languages } from '../../runs/languages/index.ts';
 import { type Artifact, foldRun } from '../../runs/result.ts';
+import type { RunEvent } from '../../seams/run.ts';
 import { type CliCommand, type CliContext, text, texts } from '../command.ts';
 import { connectRuns } from '../hosting.ts';
 import { egressFrom, egressOptions, showDenied, warnIfAdvice } from '../input/egress-options.ts';

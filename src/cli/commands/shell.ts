@@ -1,8 +1,8 @@
+import { GeodeError } from '../../base/errors.ts';
 import type { RemoteSandbox } from '../../client/sandbox.ts';
 import type { SocketProcess } from '../../client/socket-process.ts';
-import { GeodeError } from '../../core/errors.ts';
-import type { SandboxStatus } from '../../core/persistent.ts';
-import type { ProcessFacts } from '../../core/process.ts';
+import type { SandboxStatus } from '../../seams/persistent.ts';
+import type { ProcessFacts } from '../../seams/process.ts';
 import { type CliCommand, type CliContext, exitCodes, interruptedCode, text } from '../command.ts';
 import { connectHost, type HostedChat, hostingOptions } from '../hosting.ts';
 import { shownName } from '../input/chat-name.ts';

@@ -1,5 +1,5 @@
 import type { Config } from '../../config/schema.ts';
-import { defaultLimits } from '../../core/limits.ts';
+import { defaultLimits } from '../../seams/limits.ts';
 import { describePolicy } from '../../shell/policy.ts';
 import { type CliCommand, exitCodes } from '../command.ts';
 import { gatherStatus } from '../connect/gather-status.ts';

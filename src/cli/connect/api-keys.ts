@@ -1,10 +1,10 @@
 /** The API keys: of the host that runs, or in their file, which several processes may open at once. */
 import type { NewKey } from '../../api/keys.ts';
 import { wireKey } from '../../api/wire.ts';
+import { localUser } from '../../base/identity.ts';
 import type { GeodeClient } from '../../client/client.ts';
 import type { WireKey } from '../../contract/keys.ts';
 import { toWire } from '../../contract/old-names.ts';
-import { localUser } from '../../core/identity.ts';
 import type { CliContext } from '../command.ts';
 import { localKeys, openLocalKeys } from '../input/local-files.ts';
 import { askRunningHost } from './running-api.ts';

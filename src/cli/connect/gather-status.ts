@@ -1,13 +1,14 @@
 /** What `geode status` shows: as the host says that runs, or as this machine looks without one. */
+
+import { localUser } from '../../base/identity.ts';
 import type { GeodeClient, RemoteRuntime } from '../../client/client.ts';
 import type { Config } from '../../config/schema.ts';
-import type { Approval } from '../../core/approval.ts';
-import type { ChannelStatus } from '../../core/channel.ts';
-import { localUser } from '../../core/identity.ts';
-import type { ProviderKind } from '../../core/model.ts';
 import { storedSecret } from '../../host/stored-secret.ts';
 import { currentHost } from '../../ledger/host-lock.ts';
 import type { HostFacts } from '../../ledger/named-host.ts';
+import type { Approval } from '../../seams/approval.ts';
+import type { ChannelStatus } from '../../seams/channel.ts';
+import type { ProviderKind } from '../../seams/model.ts';
 import type { CliContext } from '../command.ts';
 import { askRunningHost } from './running-api.ts';
 

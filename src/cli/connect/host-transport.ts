@@ -2,10 +2,11 @@
  * How a command speaks to the host: looked for at each request, started if need be. What no host took is asked again;
  * what a host may have taken and did not answer is not, so nothing runs twice.
  */
+
+import { within } from '../../base/cancel.ts';
+import { GeodeError, isGeodeError } from '../../base/errors.ts';
 import type { Answer, ClientSocket, Transport } from '../../client/transport.ts';
 import { unixTransport } from '../../client/unix-transport.ts';
-import { within } from '../../core/cancel.ts';
-import { GeodeError, isGeodeError } from '../../core/errors.ts';
 import { type Reaching, reachHost, unanswered } from './reach-host.ts';
 import { reachSettings } from './reach-settings.ts';
 

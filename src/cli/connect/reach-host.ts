@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { throwIfCancelled, within } from '../../base/cancel.ts';
+import { GeodeError, isGeodeError } from '../../base/errors.ts';
 import { unixTransport } from '../../client/unix-transport.ts';
 import { differingIn, isOfMemory, type Marks } from '../../config/marks.ts';
-import { throwIfCancelled, within } from '../../core/cancel.ts';
-import { GeodeError, isGeodeError } from '../../core/errors.ts';
 import { askToLeave } from '../../host/host-client.ts';
 import { isOwnSocket } from '../../host/own-socket.ts';
 import { type HostFacts, namedHost } from '../../ledger/named-host.ts';

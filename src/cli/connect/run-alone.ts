@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import type { ApiParts } from '../../api/environment.ts';
 import { openLiveContexts } from '../../api/live-contexts.ts';
 import { createLog } from '../../api/log.ts';
-import { createApp, openConfiguredMemory } from '../../app.ts';
-import { noEvents } from '../../core/events.ts';
+import { createGeode, openConfiguredMemory } from '../../host/geode.ts';
 import { hostMemory } from '../../host/host-memory.ts';
 import { reapMeanwhile } from '../../host/reap-meanwhile.ts';
 import { serveOnSocket } from '../../host/serve.ts';
+import { noEvents } from '../../seams/events.ts';
 import type { CliContext } from '../command.ts';
 import { version } from '../version.ts';
 
@@ -22,7 +22,7 @@ export interface Alone extends AsyncDisposable {
 export async function runAlone(context: ServingItself): Promise<Alone> {
   const { config } = await context.loaded();
   const { state_dir: stateDir, run_dir: runDir } = config.sandbox;
-  const app = createApp(config, context.host, (message) => context.err(`warning: ${message}`));
+  const app = createGeode(config, context.host, (message) => context.err(`warning: ${message}`));
   await using opened = new AsyncDisposableStack();
   const runs = opened.use(app.runs({ pool: 'off' }));
   reapMeanwhile(opened, runs);

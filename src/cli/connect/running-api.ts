@@ -1,7 +1,7 @@
+import { isGeodeError } from '../../base/errors.ts';
+import { localUser, userPattern } from '../../base/identity.ts';
 import type { GeodeClient } from '../../client/client.ts';
 import { differingIn, isOfMemory } from '../../config/marks.ts';
-import { isGeodeError } from '../../core/errors.ts';
-import { localUser, userPattern } from '../../core/identity.ts';
 import { clientOfHost } from '../../host/host-client.ts';
 import { namedHost } from '../../ledger/named-host.ts';
 import type { CliContext } from '../command.ts';

@@ -1,5 +1,5 @@
-import { localUser } from '../../core/identity.ts';
-import type { SandboxStatus } from '../../core/persistent.ts';
+import { localUser } from '../../base/identity.ts';
+import type { SandboxStatus } from '../../seams/persistent.ts';
 import type { CliContext } from '../command.ts';
 import { askRunningHost } from './running-api.ts';
 

@@ -1,7 +1,7 @@
 /** Changes files of a folder so that all of it can be taken back: what was there is kept aside until the end. */
 import { lstat, mkdir, rename, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { GeodeError } from '../../core/errors.ts';
+import { GeodeError } from '../../base/errors.ts';
 import { besideEnding, foldersAbove, isInside, markOf, type Tree } from './local-tree.ts';
 
 export interface Brought {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { z } from 'zod';
-import type { Change } from '../../core/snapshots.ts';
+import type { Change } from '../../seams/snapshots.ts';
 import type { Tree } from './local-tree.ts';
 
 const entry = z.object({

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
+import { localUser } from '../../base/identity.ts';
 import type { GeodeClient } from '../../client/client.ts';
-import { localUser } from '../../core/identity.ts';
 import { type CliContext, text } from '../command.ts';
 import { reachSettings } from '../connect/reach-settings.ts';
 import { printableLine } from '../render/printable.ts';

@@ -4,7 +4,7 @@ import { createReadStream } from 'node:fs';
 import { lstat, readdir, readlink, realpath } from 'node:fs/promises';
 import { join, posix, sep } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { GeodeError } from '../../core/errors.ts';
+import { GeodeError } from '../../base/errors.ts';
 
 /** By path with `/`: what identifies the content of a file, or the target of a link. */
 export type Tree = ReadonlyMap<string, string>;

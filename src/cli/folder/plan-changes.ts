@@ -1,7 +1,7 @@
 /** Decides, before anything is touched, what of an agent's changes comes into a folder of this machine and what does not. */
 import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Change } from '../../core/snapshots.ts';
+import type { Change } from '../../seams/snapshots.ts';
 import { foldersAbove, isInside, isLinkWithin, markOf, type Tree } from './local-tree.ts';
 
 /** Something that is not brought back, and why: both read as one sentence. */

@@ -1,7 +1,7 @@
 /** How a person names the sandbox of a chat: `alice/demo`, `demo`, or its id from `geode sandbox ls`. */
-import { GeodeError } from '../../core/errors.ts';
-import { localUser } from '../../core/identity.ts';
-import type { SandboxStatus } from '../../core/persistent.ts';
+import { GeodeError } from '../../base/errors.ts';
+import { localUser } from '../../base/identity.ts';
+import type { SandboxStatus } from '../../seams/persistent.ts';
 import { type CliContext, type CliOption, text } from '../command.ts';
 import { printableLine } from '../render/printable.ts';
 

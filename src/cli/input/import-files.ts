@@ -4,9 +4,9 @@ import { glob, readFile, stat } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { extractText } from '../../api/files/extract.ts';
-import type { Cancel } from '../../core/cancel.ts';
-import { GeodeError, reasonOf } from '../../core/errors.ts';
-import type { NewEntry } from '../../core/memory.ts';
+import type { Cancel } from '../../base/cancel.ts';
+import { GeodeError, reasonOf } from '../../base/errors.ts';
+import type { NewEntry } from '../../seams/memory.ts';
 import { type Line, parseLine } from '../render/kept-lines.ts';
 
 export interface FoundFile {

@@ -4,9 +4,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ApiKey, type KeyStore, openKeys } from '../../api/keys.ts';
-import { type OpenedMemory, openConfiguredMemory } from '../../app.ts';
-import { within } from '../../core/cancel.ts';
-import { isGeodeError } from '../../core/errors.ts';
+import { within } from '../../base/cancel.ts';
+import { isGeodeError } from '../../base/errors.ts';
+import { type OpenedMemory, openConfiguredMemory } from '../../host/geode.ts';
 import type { CliContext } from '../command.ts';
 import { showProgress } from '../render/progress.ts';
 

@@ -1,6 +1,7 @@
 /** Options that several memory commands share. */
-import { chatNamespace } from '../../core/chat-memory.ts';
-import { localUser } from '../../core/identity.ts';
+
+import { localUser } from '../../base/identity.ts';
+import { chatNamespace } from '../../seams/chat-memory.ts';
 import type { CliOption } from '../command.ts';
 
 export const userOption = {

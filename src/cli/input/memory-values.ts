@@ -1,7 +1,7 @@
 /** What several memory commands take, checked; apart from the options, because a schema is slow to load. */
 import { z } from 'zod';
+import { localUser } from '../../base/identity.ts';
 import { decimal } from '../../contract/decimal.ts';
-import { localUser } from '../../core/identity.ts';
 
 export const userValues = z.object({ user: z.string().default(localUser) });
 

@@ -1,9 +1,10 @@
 /** The options of every command that opens a sandbox, and how they are read. */
-import type { Host } from '../../config/host.ts';
-import { GeodeError, reasonOf } from '../../core/errors.ts';
-import { checkLimits, type Limits, parseSize } from '../../core/limits.ts';
-import type { ExitFacts } from '../../core/process.ts';
-import { type RuntimeName, runtimeNames } from '../../core/runtime.ts';
+
+import { GeodeError, reasonOf } from '../../base/errors.ts';
+import type { Machine } from '../../machine/machine.ts';
+import { checkLimits, type Limits, parseSize } from '../../seams/limits.ts';
+import type { ExitFacts } from '../../seams/process.ts';
+import { type RuntimeName, runtimeNames } from '../../seams/runtime.ts';
 import { type CliOption, type CliValues, exitCodes, signalCode, text, texts } from '../command.ts';
 import { wrongUsage } from './values.ts';
 
@@ -75,12 +76,12 @@ function parseCpus(given: string, field: string): number {
   throw wrongUsage(`${field} ${given} is not a number of CPUs such as 0.5 or 2, or "none" for no limit`);
 }
 
-export function envFrom(values: CliValues, host: Host): Readonly<Record<string, string>> {
+export function envFrom(values: CliValues, host: Machine): Readonly<Record<string, string>> {
   return Object.fromEntries(texts(values, 'env').map((setting) => pair(setting, host)));
 }
 
 /** `NAME` alone takes the value from here, so that a secret need not stand on a command line. */
-function pair(setting: string, host: Host): readonly [string, string] {
+function pair(setting: string, host: Machine): readonly [string, string] {
   const at = setting.indexOf('=');
   if (at > 0) return [setting.slice(0, at), setting.slice(at + 1)];
   const value = at === 0 ? undefined : host.variable(setting);

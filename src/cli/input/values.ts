@@ -1,6 +1,6 @@
 /** What a person typed, checked; the message names the option. */
 import type { z } from 'zod';
-import { GeodeError } from '../../core/errors.ts';
+import { GeodeError } from '../../base/errors.ts';
 import type { CliContext } from '../command.ts';
 
 export function parseValues<S extends z.ZodType>(schema: S, { values }: CliContext): z.output<S> {

@@ -1,6 +1,6 @@
 /** Questions at a terminal. Ctrl-C at any of them ends the whole, and nothing is changed. */
 import * as prompts from '@clack/prompts';
-import { GeodeError } from '../../core/errors.ts';
+import { GeodeError } from '../../base/errors.ts';
 import type { CliContext } from '../command.ts';
 
 export interface Choice<T> {

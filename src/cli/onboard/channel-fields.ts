@@ -1,7 +1,7 @@
 /** What there is to ask about each channel, as the schema of the config says. */
 import { z } from 'zod';
-import type { Host } from '../../config/host.ts';
 import { configSchema } from '../../config/schema.ts';
+import type { Machine } from '../../machine/machine.ts';
 
 export interface ChannelField {
   readonly key: string;
@@ -19,7 +19,7 @@ export interface ChannelForm {
   readonly schema: z.ZodType;
 }
 
-export function channelForms(host: Host): readonly ChannelForm[] {
+export function channelForms(host: Machine): readonly ChannelForm[] {
   const channels: Readonly<Record<string, z.ZodType>> = configSchema(host).shape.channels.unwrap().shape;
   return Object.entries(channels).flatMap(([name, schema]) => {
     const inner = schema instanceof z.ZodOptional ? schema.unwrap() : schema;

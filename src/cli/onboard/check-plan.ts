@@ -1,5 +1,5 @@
 /** Tries what was answered on the real thing: one call to the model, one to each platform, one probe of the runtime. */
-import { GeodeError } from '../../core/errors.ts';
+import { GeodeError } from '../../base/errors.ts';
 import { checkChannel } from '../../host/check-channel.ts';
 import { checkProvider, type ProviderTrial } from '../../host/check-provider.ts';
 import { storedSecret } from '../../host/stored-secret.ts';

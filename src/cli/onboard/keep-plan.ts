@@ -2,9 +2,9 @@
 
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { replaceFile } from '../../base/replace-file.ts';
 import { editConfig } from '../../config/edit.ts';
 import { loadConfig, type Setting } from '../../config/load.ts';
-import { replaceFile } from '../../core/replace-file.ts';
 import { clientOfHost } from '../../host/host-client.ts';
 import { namedHost } from '../../ledger/named-host.ts';
 import type { CliContext } from '../command.ts';

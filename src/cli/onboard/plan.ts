@@ -1,7 +1,8 @@
 /** What onboarding found out, and what follows from it for the config and the secrets. */
+
+import { localUser } from '../../base/identity.ts';
 import type { SettingChange } from '../../config/edit.ts';
 import type { Config } from '../../config/schema.ts';
-import { localUser } from '../../core/identity.ts';
 import type { ProviderTrial } from '../../host/check-provider.ts';
 import type { ChannelForm } from './channel-fields.ts';
 import { secretName } from './channel-fields.ts';

@@ -1,9 +1,9 @@
 /** The conversation: each step asks, tries the answer on the real thing, and asks again when it does not work. */
 import { z } from 'zod';
 import type { Config } from '../../config/schema.ts';
-import { providerKinds } from '../../core/model.ts';
 import type { ProviderTrial } from '../../host/check-provider.ts';
 import type { ProbedRuntime } from '../../runtimes/index.ts';
+import { providerKinds } from '../../seams/model.ts';
 import type { CliContext } from '../command.ts';
 import { type Ask, type Choice, checkKey, keepsAnyway } from './ask.ts';
 import { askChannels } from './ask-channels.ts';

@@ -1,7 +1,7 @@
-import type { EgressSpec } from '../../core/egress.ts';
-import { shownBinding } from '../../egress/bindings.ts';
-import { shownTarget } from '../../egress/host-name.ts';
-import { shownRule } from '../../egress/rules.ts';
+import { shownBinding } from '../../egress/bindings/bindings.ts';
+import { shownTarget } from '../../egress/policy/host-name.ts';
+import { shownRule } from '../../egress/policy/rules.ts';
+import type { EgressSpec } from '../../seams/egress.ts';
 import { spanText } from './ages.ts';
 
 /** As people read it: deny rules first, since they win. */

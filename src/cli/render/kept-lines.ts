@@ -1,9 +1,9 @@
 /** An export: one line of JSON for each entry, with all that is kept about it. */
 import { z } from 'zod';
 import { newEntryOf, wireVersion } from '../../api/wire.ts';
-import { newEntrySchema } from '../../contract/context.ts';
-import { GeodeError, reasonOf } from '../../core/errors.ts';
-import type { EntryVersion, KeptEntry, NewEntry } from '../../core/memory.ts';
+import { GeodeError, reasonOf } from '../../base/errors.ts';
+import { newEntrySchema } from '../../contract/memory.ts';
+import type { EntryVersion, KeptEntry, NewEntry } from '../../seams/memory.ts';
 
 const date = z.coerce.date();
 const versionShape = {

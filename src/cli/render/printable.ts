@@ -1,4 +1,4 @@
-import type { GeodeError } from '../../core/errors.ts';
+import type { GeodeError } from '../../base/errors.ts';
 
 /** Without the escape codes that would speak to the terminal: what was stored or named may hold some. */
 export function printable(text: string): string {

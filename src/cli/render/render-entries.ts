@@ -1,7 +1,15 @@
 /** Entries and search results for people: the matches stand out, and each rank has its reason. */
 import { styleText } from 'node:util';
-import type { Answer, Entry, EntryVersion, Explanation, HalfScore, Page, Result } from '../../core/memory.ts';
 import { words } from '../../memory/text/words.ts';
+import type {
+  Answer,
+  Entry,
+  EntryVersion,
+  Explanation,
+  HalfScore,
+  Page,
+  Result,
+} from '../../seams/memory.ts';
 import { printable } from './printable.ts';
 
 export function renderAnswer({ results, total, totalIs, degraded }: Answer, offset: number): string {

@@ -1,4 +1,4 @@
-import type { AgentEvent } from '../../core/agent.ts';
+import type { AgentEvent } from '../../seams/agent.ts';
 import { type CliContext, exitCodes } from '../command.ts';
 import { printable, visible } from './printable.ts';
 

@@ -1,5 +1,5 @@
 /** An approval as people read it. */
-import type { Approval } from '../../core/approval.ts';
+import type { Approval } from '../../seams/approval.ts';
 import { spanText } from './ages.ts';
 import { visible } from './printable.ts';
 

@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from 'node:util';
-import type { BuildEvent } from '../../core/images.ts';
+import type { BuildEvent } from '../../seams/images.ts';
 import type { CliContext } from '../command.ts';
 import { pullOf } from './show-pull.ts';
 

@@ -1,6 +1,7 @@
 /** `geode status` for people. */
-import type { Available } from '../../core/runtime.ts';
+
 import type { HostFacts } from '../../ledger/named-host.ts';
+import type { Available } from '../../seams/runtime.ts';
 import type { StatusFacts } from '../connect/gather-status.ts';
 import { agoText, spanText } from './ages.ts';
 import { printableLine } from './printable.ts';

@@ -1,6 +1,6 @@
-import { drained } from '../../core/drained.ts';
-import { GeodeError } from '../../core/errors.ts';
-import type { ExitFacts, Process, ProcessEvent } from '../../core/process.ts';
+import { drained } from '../../base/drained.ts';
+import { GeodeError } from '../../base/errors.ts';
+import type { ExitFacts, Process, ProcessEvent } from '../../seams/process.ts';
 import type { CliContext } from '../command.ts';
 import type { Output, Streams } from '../streams.ts';
 import { TerminalGuard } from '../terminal/terminal-guard.ts';

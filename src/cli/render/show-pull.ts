@@ -1,4 +1,4 @@
-import type { PullEvent } from '../../core/run.ts';
+import type { PullEvent } from '../../seams/run.ts';
 import type { CliContext } from '../command.ts';
 import type { Output } from '../streams.ts';
 

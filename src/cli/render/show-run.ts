@@ -1,4 +1,4 @@
-import type { RunEvent } from '../../core/run.ts';
+import type { RunEvent } from '../../seams/run.ts';
 import type { CliContext } from '../command.ts';
 import { writeAll } from './show-process.ts';
 import { showPull } from './show-pull.ts';

@@ -1,4 +1,4 @@
-import type { SolveEvent, SolveOutcome, SolveResult } from '../../core/solve.ts';
+import type { SolveEvent, SolveOutcome, SolveResult } from '../../seams/solve.ts';
 import { type CliContext, exitCodes } from '../command.ts';
 import { visible } from './printable.ts';
 

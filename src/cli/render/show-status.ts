@@ -1,6 +1,6 @@
 /** Sandboxes that stay, as people see them. */
 import { styleText } from 'node:util';
-import type { SandboxStatus } from '../../core/persistent.ts';
+import type { SandboxStatus } from '../../seams/persistent.ts';
 import type { CliContext } from '../command.ts';
 import { shownName } from '../input/chat-name.ts';
 import { agoText, spanText } from './ages.ts';

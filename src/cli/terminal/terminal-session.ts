@@ -1,6 +1,6 @@
+import { isGeodeError } from '../../base/errors.ts';
 import type { SocketProcess } from '../../client/socket-process.ts';
-import { isGeodeError } from '../../core/errors.ts';
-import type { ExitFacts } from '../../core/process.ts';
+import type { ExitFacts } from '../../seams/process.ts';
 import type { CliContext } from '../command.ts';
 import { writeAll } from '../render/show-process.ts';
 import { type Streams, terminalSize } from '../streams.ts';

@@ -1,12 +1,12 @@
 import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
-import type { EgressTarget } from '../../core/egress.ts';
-import type { Broker, Via } from '../broker.ts';
-import { readClientHello } from '../client-hello.ts';
-import { firstWordsMs, isEnough, kindOf, objectionTo } from '../first-words.ts';
-import { shownTarget } from '../host-name.ts';
-import { peek } from '../peek.ts';
-import { inspects, type Request } from '../policy.ts';
+import type { EgressTarget } from '../../seams/egress.ts';
+import { shownTarget } from '../policy/host-name.ts';
+import { inspects, type Request } from '../policy/policy.ts';
+import type { Broker, Via } from '../proxy/broker.ts';
+import { readClientHello } from '../proxy/client-hello.ts';
+import { firstWordsMs, isEnough, kindOf, objectionTo } from '../proxy/first-words.ts';
+import { peek } from '../proxy/peek.ts';
 import type { Authority } from './authority.ts';
 
 const handshakeMs = 30_000;

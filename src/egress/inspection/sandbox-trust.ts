@@ -1,5 +1,5 @@
-import type { Cancel } from '../../core/cancel.ts';
-import type { Hatch } from '../../core/egress.ts';
+import type { Cancel } from '../../base/cancel.ts';
+import type { Hatch } from '../../seams/egress.ts';
 import { Authority } from './authority.ts';
 import { commonRoots } from './upstream-tls.ts';
 

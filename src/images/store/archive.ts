@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { open, readFile, realpath, stat } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { z } from 'zod';
-import { GeodeError } from '../../core/errors.ts';
+import { GeodeError } from '../../base/errors.ts';
 import type { Layer } from './layers.ts';
 import { type ImageConfig, readConfig, readManifest } from './manifest.ts';
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { replaceFile } from '../../core/replace-file.ts';
+import { replaceFile } from '../../base/replace-file.ts';
 import { absentFile } from './files.ts';
 
 const recordSchema = z.object({

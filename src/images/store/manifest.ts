@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { GeodeError } from '../../core/errors.ts';
+import { GeodeError } from '../../base/errors.ts';
 
 const digest = z.string().regex(/^sha256:[0-9a-f]{64}$/);
 

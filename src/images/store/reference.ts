@@ -1,4 +1,4 @@
-import { GeodeError } from '../../core/errors.ts';
+import { GeodeError } from '../../base/errors.ts';
 
 /** The name of an image, taken apart. */
 export interface Reference {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { type Cancel, throwIfCancelled } from '../../core/cancel.ts';
-import { GeodeError, reasonOf } from '../../core/errors.ts';
+import { type Cancel, throwIfCancelled } from '../../base/cancel.ts';
+import { GeodeError, reasonOf } from '../../base/errors.ts';
 import type { Credentials } from './credentials.ts';
 import { acceptedTypes, type Descriptor } from './manifest.ts';
 import type { Reference } from './reference.ts';

@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { type Cancel, throwIfCancelled } from '../../core/cancel.ts';
-import { GeodeError } from '../../core/errors.ts';
+import { type Cancel, throwIfCancelled } from '../../base/cancel.ts';
+import { GeodeError } from '../../base/errors.ts';
 
 export interface UnpackLimits {
   readonly bytes: number;

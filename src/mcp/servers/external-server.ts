@@ -1,9 +1,9 @@
 /** One server of the operator: started when somebody needs it, started again when it ended, more slowly each time. */
 import { Client, type Transport } from '@modelcontextprotocol/client';
-import { type Cancel, within } from '../../core/cancel.ts';
-import { GeodeError, isGeodeError, reasonOf } from '../../core/errors.ts';
-import type { Log } from '../../core/log.ts';
-import type { ToolServerStatus } from '../../core/tools.ts';
+import { type Cancel, within } from '../../base/cancel.ts';
+import { GeodeError, isGeodeError, reasonOf } from '../../base/errors.ts';
+import type { Log } from '../../base/log.ts';
+import type { ToolServerStatus } from '../../seams/tools.ts';
 import { acceptsAll, type OfferedTool, offeredTools } from './offered-tool.ts';
 
 /** A server that answers, or may. Whoever opened it disposes of it. */

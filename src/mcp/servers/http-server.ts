@@ -1,6 +1,6 @@
 /** A server over HTTP. A binding adds the credential, outside of every sandbox. */
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { GeodeError } from '../../core/errors.ts';
+import { GeodeError } from '../../base/errors.ts';
 import type { OpenedServer } from './external-server.ts';
 
 /** The binding that leads to it. */

@@ -7,7 +7,7 @@ import {
   type JsonSchemaValidatorResult,
 } from '@modelcontextprotocol/server';
 import { z } from 'zod';
-import { GeodeError, isGeodeError, reasonOf } from '../../core/errors.ts';
+import { GeodeError, isGeodeError, reasonOf } from '../../base/errors.ts';
 import type { SessionTool } from '../sessions/session-call.ts';
 import { cut } from '../tool.ts';
 import { separator } from './allowed.ts';

@@ -1,7 +1,7 @@
 /** The MCP servers of the config, offered on to tool sessions under their names as prefixes. */
-import type { Cancel } from '../../core/cancel.ts';
-import type { Log } from '../../core/log.ts';
-import type { ToolServerStatus } from '../../core/tools.ts';
+import type { Cancel } from '../../base/cancel.ts';
+import type { Log } from '../../base/log.ts';
+import type { ToolServerStatus } from '../../seams/tools.ts';
 import type { SessionTool } from '../sessions/session-call.ts';
 import { serverOf } from './allowed.ts';
 import { ExternalServer, type OpenedServer } from './external-server.ts';

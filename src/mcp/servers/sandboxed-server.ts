@@ -1,9 +1,9 @@
 /** A server over stdio, in a sandbox of its own: it sees nothing of the host and of those who use it. */
 import { Duplex } from 'node:stream';
-import type { Cancel } from '../../core/cancel.ts';
-import { GeodeError } from '../../core/errors.ts';
-import type { Process } from '../../core/process.ts';
-import type { Sandbox } from '../../core/sandbox.ts';
+import type { Cancel } from '../../base/cancel.ts';
+import { GeodeError } from '../../base/errors.ts';
+import type { Process } from '../../seams/process.ts';
+import type { Sandbox } from '../../seams/sandbox.ts';
 import { LineTransport } from '../sessions/line-transport.ts';
 import type { OpenedServer } from './external-server.ts';
 

@@ -1,7 +1,8 @@
 /** What sessions call, written down: a burst of calls is one commit of the ledger, and a flood is few events. */
-import type { EventSink } from '../../core/events.ts';
-import type { Log } from '../../core/log.ts';
-import type { ToolCallRecord } from '../../core/tools.ts';
+
+import type { Log } from '../../base/log.ts';
+import type { EventSink } from '../../seams/events.ts';
+import type { ToolCallRecord } from '../../seams/tools.ts';
 import type { CallAudit } from './tables.ts';
 
 /** Calls of one kind that come sooner after the last event share the next one. */

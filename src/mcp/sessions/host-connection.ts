@@ -1,8 +1,8 @@
 /** The tools of a session for an agent that works on the host: the same protocol, the same rules, no socket. */
 import type { Duplex } from 'node:stream';
 import { Client } from '@modelcontextprotocol/client';
-import type { Cancel } from '../../core/cancel.ts';
-import type { ToolConnection } from '../../core/tools.ts';
+import type { Cancel } from '../../base/cancel.ts';
+import type { ToolConnection } from '../../seams/tools.ts';
 import { LineTransport } from './line-transport.ts';
 
 /** The session itself has a deadline for each call, and a longer one where a person answers. */

@@ -8,7 +8,7 @@ import {
   parseJSONRPCMessage,
   type Transport,
 } from '@modelcontextprotocol/server';
-import { drained } from '../../core/drained.ts';
+import { drained } from '../../base/drained.ts';
 
 /** Bytes of one line, its end not counted. */
 export const longestLine = 10 * 1024 * 1024;

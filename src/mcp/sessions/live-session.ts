@@ -4,8 +4,8 @@ import { isJSONRPCRequest, type JSONRPCMessage, type McpServer } from '@modelcon
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { z } from 'zod';
 import type { GeodeClient } from '../../client/client.ts';
-import type { Approvals } from '../../core/approval.ts';
-import type { Events } from '../../core/events.ts';
+import type { Approvals } from '../../seams/approval.ts';
+import type { Events } from '../../seams/events.ts';
 import type {
   AttachedSandbox,
   ToolCallRecord,
@@ -13,7 +13,7 @@ import type {
   ToolPlace,
   ToolReach,
   ToolSession,
-} from '../../core/tools.ts';
+} from '../../seams/tools.ts';
 import { isAllowed, serverOf } from '../servers/allowed.ts';
 import { LineTransport } from './line-transport.ts';
 import { linkedPair } from './linked-pair.ts';

@@ -1,10 +1,11 @@
-/** The tool sessions of a host, as `core/tools.ts` promises them: in the ledger, and live in the sandboxes it holds. */
+/** The tool sessions of a host, as `seams/tools.ts` promises them: in the ledger, and live in the sandboxes it holds. */
 import { randomBytes } from 'node:crypto';
-import type { Cancel } from '../../core/cancel.ts';
-import { GeodeError } from '../../core/errors.ts';
-import type { EventSink } from '../../core/events.ts';
-import { KeyedTurns } from '../../core/keyed-turns.ts';
-import type { Log } from '../../core/log.ts';
+import type { Cancel } from '../../base/cancel.ts';
+import { GeodeError } from '../../base/errors.ts';
+import { KeyedTurns } from '../../base/keyed-turns.ts';
+import type { Log } from '../../base/log.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
+import type { EventSink } from '../../seams/events.ts';
 import type {
   AttachedSandbox,
   ServedToolSession,
@@ -12,8 +13,7 @@ import type {
   ToolSession,
   ToolSessionOptions,
   ToolSessions,
-} from '../../core/tools.ts';
-import type { Ledger } from '../../ledger/ledger.ts';
+} from '../../seams/tools.ts';
 import { separator, serverOf } from '../servers/allowed.ts';
 import type { ExternalServers } from '../servers/open-servers.ts';
 import { CallLog } from './call-log.ts';

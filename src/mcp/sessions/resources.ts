@@ -1,10 +1,10 @@
 /** What a session can read as resources: the files of its workspace and the entries of its user's memory. */
 import { posix } from 'node:path';
 import { ResourceNotFoundError } from '@modelcontextprotocol/server';
+import type { Cancel } from '../../base/cancel.ts';
+import { GeodeError, isGeodeError } from '../../base/errors.ts';
 import type { GeodeClient } from '../../client/client.ts';
-import type { Cancel } from '../../core/cancel.ts';
-import { GeodeError, isGeodeError } from '../../core/errors.ts';
-import type { Files } from '../../core/files.ts';
+import type { Files } from '../../seams/files.ts';
 
 const mostFiles = 1_000;
 const deepest = 8;

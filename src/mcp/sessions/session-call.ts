@@ -1,12 +1,12 @@
 /** What a tool of a session is given, and what every call of one passes: the rate, the deadline, the audit. */
 
+import { GeodeError, isGeodeError } from '../../base/errors.ts';
+import { createRateLimiter, type RateLimit, type RateLimiter } from '../../base/rate-limit.ts';
+import { scrub } from '../../base/scrub.ts';
 import type { GeodeClient } from '../../client/client.ts';
-import type { Approvals } from '../../core/approval.ts';
-import { GeodeError, isGeodeError } from '../../core/errors.ts';
-import type { Files } from '../../core/files.ts';
-import { createRateLimiter, type RateLimit, type RateLimiter } from '../../core/rate-limit.ts';
-import { scrub } from '../../core/scrub.ts';
-import type { ToolCallRecord, ToolReach, ToolSession } from '../../core/tools.ts';
+import type { Approvals } from '../../seams/approval.ts';
+import type { Files } from '../../seams/files.ts';
+import type { ToolCallRecord, ToolReach, ToolSession } from '../../seams/tools.ts';
 import { isAllowed } from '../servers/allowed.ts';
 import { type AskedCall, type Conduct, cut, type Tool, type ToolCall } from '../tool.ts';
 import type { SessionResources } from './resources.ts';

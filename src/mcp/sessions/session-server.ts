@@ -1,6 +1,6 @@
 /** The MCP server of one connection from a sandbox: the tools that its session may use, and its resources. */
 import { McpServer, ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server';
-import { isGeodeError } from '../../core/errors.ts';
+import { isGeodeError } from '../../base/errors.ts';
 import type { AskedCall, Conduct } from '../tool.ts';
 import type { SessionCall, SessionTool } from './session-call.ts';
 

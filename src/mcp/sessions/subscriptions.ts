@@ -1,7 +1,7 @@
 /** Resources that one connection wants to hear of when they change. */
 import { posix } from 'node:path';
-import type { Events } from '../../core/events.ts';
-import type { Files } from '../../core/files.ts';
+import type { Events } from '../../seams/events.ts';
+import type { Files } from '../../seams/files.ts';
 import { entryIdOf, type SessionResources } from './resources.ts';
 
 const mostOfConnection = 256;

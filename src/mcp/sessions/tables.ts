@@ -1,7 +1,7 @@
 /** What the ledger remembers of tool sessions: those that are open, and every call. */
 import { z } from 'zod';
-import type { ToolCallRecord, ToolSession } from '../../core/tools.ts';
 import type { Chapter, Ledger } from '../../ledger/ledger.ts';
+import type { ToolCallRecord, ToolSession } from '../../seams/tools.ts';
 
 export const toolChapter: Chapter = {
   name: 'tools',

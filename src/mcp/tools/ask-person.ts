@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isAllowed } from '../../core/approval.ts';
+import { isAllowed } from '../../seams/approval.ts';
 import type { SessionCall } from '../sessions/session-call.ts';
 import { defineTool } from '../tool.ts';
 

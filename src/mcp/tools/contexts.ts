@@ -1,7 +1,7 @@
 /** Interpreters that keep their variables. */
 import { z } from 'zod';
+import { GeodeError } from '../../base/errors.ts';
 import type { RemoteContext } from '../../client/client.ts';
-import { GeodeError } from '../../core/errors.ts';
 import { cut, defineTool, type Tool, type ToolCall } from '../tool.ts';
 import { chat, outputLimitBytes, timeoutSeconds } from './inputs.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { isAllowed } from '../../core/approval.ts';
-import { GeodeError } from '../../core/errors.ts';
+import { GeodeError } from '../../base/errors.ts';
+import { isAllowed } from '../../seams/approval.ts';
 import type { SessionCall } from '../sessions/session-call.ts';
 import { defineTool } from '../tool.ts';
 

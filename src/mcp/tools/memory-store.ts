@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { isAllowed } from '../../core/approval.ts';
-import { originOf } from '../../core/chat-memory.ts';
-import { GeodeError } from '../../core/errors.ts';
+import { GeodeError } from '../../base/errors.ts';
+import { isAllowed } from '../../seams/approval.ts';
+import { originOf } from '../../seams/chat-memory.ts';
 import type { SessionCall } from '../sessions/session-call.ts';
 import { defineTool } from '../tool.ts';
 

@@ -1,6 +1,6 @@
 import { ResourceNotFoundError } from '@modelcontextprotocol/server';
 import { z } from 'zod';
-import { GeodeError } from '../../core/errors.ts';
+import { GeodeError } from '../../base/errors.ts';
 import type { SessionCall } from '../sessions/session-call.ts';
 import { defineTool } from '../tool.ts';
 

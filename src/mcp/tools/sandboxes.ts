@@ -1,6 +1,6 @@
 /** Sandboxes that stay, one for each chat. */
 import { z } from 'zod';
-import { runtimeNames } from '../../core/runtime.ts';
+import { runtimeNames } from '../../seams/runtime.ts';
 import { defineTool, type Tool } from '../tool.ts';
 import { chat } from './inputs.ts';
 

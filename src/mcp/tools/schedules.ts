@@ -1,8 +1,8 @@
 /** What the chat of a session is told at set times. A session knows the schedules of its own chat only. */
 import { z } from 'zod';
-import { isAllowed } from '../../core/approval.ts';
-import { type ChatSchedule, catchUps } from '../../core/chat.ts';
-import { GeodeError } from '../../core/errors.ts';
+import { GeodeError } from '../../base/errors.ts';
+import { isAllowed } from '../../seams/approval.ts';
+import { type ChatSchedule, catchUps } from '../../seams/chat.ts';
 import type { SessionCall, SessionTool } from '../sessions/session-call.ts';
 import { defineTool } from '../tool.ts';
 

@@ -1,6 +1,6 @@
 /** Solving by trying. */
 import { z } from 'zod';
-import { GeodeError } from '../../core/errors.ts';
+import { GeodeError } from '../../base/errors.ts';
 import { defineTool } from '../tool.ts';
 
 export const solve = defineTool({

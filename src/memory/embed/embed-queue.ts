@@ -5,9 +5,9 @@
  * long text holds up another's short one.
  */
 
-import type { Cancel } from '../../core/cancel.ts';
-import { GeodeError } from '../../core/errors.ts';
-import type { Embedder } from '../../core/memory.ts';
+import type { Cancel } from '../../base/cancel.ts';
+import { GeodeError } from '../../base/errors.ts';
+import type { Embedder } from '../../seams/memory.ts';
 
 const REMEMBERED = 4_096;
 

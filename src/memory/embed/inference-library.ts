@@ -8,8 +8,8 @@ import { createRequire } from 'node:module';
 import { arch, platform as osPlatform } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { GeodeError, reasonOf } from '../../core/errors.ts';
-import { replaceFile } from '../../core/replace-file.ts';
+import { GeodeError, reasonOf } from '../../base/errors.ts';
+import { replaceFile } from '../../base/replace-file.ts';
 import { type DownloadOptions, filesOfPackage, type PinnedFile } from './npm-package.ts';
 import { sha256 } from './sha256.ts';
 

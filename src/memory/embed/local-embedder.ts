@@ -1,10 +1,10 @@
 /** Embeds on this machine, in a thread of its own. After the model has been fetched once, it needs no network. */
 
 import { availableParallelism } from 'node:os';
-import type { Cancel } from '../../core/cancel.ts';
-import { throwIfCancelled } from '../../core/cancel.ts';
-import { GeodeError, reasonOf } from '../../core/errors.ts';
-import type { Embedder } from '../../core/memory.ts';
+import type { Cancel } from '../../base/cancel.ts';
+import { throwIfCancelled } from '../../base/cancel.ts';
+import { GeodeError, reasonOf } from '../../base/errors.ts';
+import type { Embedder } from '../../seams/memory.ts';
 import { WorkerCalls } from '../worker-calls.ts';
 import { cachedModel, type FetchOptions, fetchModel, type ModelFiles } from './fetch-model.ts';
 import { cachedLibrary, fetchLibrary } from './inference-library.ts';

@@ -4,9 +4,9 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
-import type { Cancel } from '../../core/cancel.ts';
-import { GeodeError, isGeodeError, reasonOf } from '../../core/errors.ts';
-import type { Embedder } from '../../core/memory.ts';
+import type { Cancel } from '../../base/cancel.ts';
+import { GeodeError, isGeodeError, reasonOf } from '../../base/errors.ts';
+import type { Embedder } from '../../seams/memory.ts';
 
 export interface RemoteEmbedderOptions {
   readonly provider: 'openai' | 'ollama';

@@ -1,5 +1,5 @@
 /** Facts that filters ask for by equality, written so that one list holds them all. */
-import type { Filter } from '../../core/memory.ts';
+import type { Filter } from '../../seams/memory.ts';
 
 /** The labels that an entry must carry to pass. */
 export function labelsOf(filter: Filter): string[] {

@@ -2,7 +2,7 @@
  * What finds entries: one index with two halves. It holds nothing of its own; everything in it comes from
  * the truth and may be thrown away. Every search names its namespace and applies its filter before its limit.
  */
-import type { Filter, PartHealth } from '../../core/memory.ts';
+import type { Filter, PartHealth } from '../../seams/memory.ts';
 
 export interface SearchIndex extends AsyncDisposable {
   readonly name: 'sqlite' | 'qdrant';

@@ -1,5 +1,5 @@
 /** What SQLite's own errors mean for a caller of memory. */
-import { GeodeError, isGeodeError, reasonOf } from '../../core/errors.ts';
+import { GeodeError, isGeodeError, reasonOf } from '../../base/errors.ts';
 import { isDiskFull } from '../../ledger/connection.ts';
 
 export function truthFailure(thrown: unknown): GeodeError {

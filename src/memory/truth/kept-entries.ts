@@ -1,5 +1,5 @@
 /** Entries with all that is kept about them: out of one memory, and into another. */
-import type { KeptEntry } from '../../core/memory.ts';
+import type { KeptEntry } from '../../seams/memory.ts';
 import type { Search } from '../index/search-index.ts';
 import type { PreparedKept } from '../prepare.ts';
 import { numberOf, textOrNull } from './columns.ts';

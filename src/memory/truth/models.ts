@@ -3,8 +3,8 @@
  * have nothing to do with each other: what they share is the model's centre, and how alike they look is what
  * "unrelated" means to it. Some models give 0 for unrelated texts, others 0.7.
  */
-import { GeodeError } from '../../core/errors.ts';
-import type { Embedder } from '../../core/memory.ts';
+import { GeodeError } from '../../base/errors.ts';
+import type { Embedder } from '../../seams/memory.ts';
 import { bytesOf, numberOf, type Row } from './columns.ts';
 import type { Sql, Truth } from './truth.ts';
 

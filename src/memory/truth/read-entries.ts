@@ -1,5 +1,5 @@
 /** Reads entries of one namespace. */
-import { categories, type Entry, type EntryVersion, type Explanation } from '../../core/memory.ts';
+import { categories, type Entry, type EntryVersion, type Explanation } from '../../seams/memory.ts';
 import type { Search } from '../index/search-index.ts';
 import {
   bytesOf,

@@ -1,5 +1,5 @@
 /** The tables of the memory file. Every index is made from them and can be thrown away. */
-import { GeodeError } from '../../core/errors.ts';
+import { GeodeError } from '../../base/errors.ts';
 import { Connection } from '../../ledger/connection.ts';
 import { type Chapter, migrate } from '../../ledger/migrate.ts';
 import { truthFailure } from './failures.ts';

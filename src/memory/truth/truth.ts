@@ -7,7 +7,7 @@
  */
 import { statSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { GeodeError } from '../../core/errors.ts';
+import { GeodeError } from '../../base/errors.ts';
 import type { Connection, Sql } from '../../ledger/connection.ts';
 import { breather } from '../breather.ts';
 import { truthFailure } from './failures.ts';

@@ -3,7 +3,7 @@
  * the debt that the indexer pays.
  */
 import { randomUUID } from 'node:crypto';
-import { GeodeError } from '../../core/errors.ts';
+import { GeodeError } from '../../base/errors.ts';
 import type { PreparedEntry } from '../prepare.ts';
 import { markChanged } from './changes.ts';
 import { numberOf, textsOf } from './columns.ts';

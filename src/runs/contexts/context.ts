@@ -1,7 +1,7 @@
-import { type Cancel, cancelled } from '../../core/cancel.ts';
-import { GeodeError } from '../../core/errors.ts';
-import type { Workspace } from '../../core/sandbox.ts';
-import { Turns } from '../../core/turns.ts';
+import { type Cancel, cancelled } from '../../base/cancel.ts';
+import { GeodeError } from '../../base/errors.ts';
+import { Turns } from '../../base/turns.ts';
+import type { Workspace } from '../../seams/sandbox.ts';
 import type { RunEnd } from './ending.ts';
 import { Interpreter } from './interpreter.ts';
 import { type ContextLanguage, type KernelSpec, kernelSpec } from './languages.ts';

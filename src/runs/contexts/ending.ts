@@ -1,5 +1,5 @@
-import type { GeodeError } from '../../core/errors.ts';
-import type { ExitFacts } from '../../core/process.ts';
+import type { GeodeError } from '../../base/errors.ts';
+import type { ExitFacts } from '../../seams/process.ts';
 
 /** How an interpreter came to its end: with an exit (forced by a `violation` of the protocol, if there was one), or with its sandbox. */
 export type InterpreterEnd =

@@ -1,4 +1,4 @@
-import { GeodeError } from '../../core/errors.ts';
+import { GeodeError } from '../../base/errors.ts';
 
 /** The largest frame that a pipe takes in one piece (PIPE_BUF); kernels send no larger ones. */
 const largestFrameBytes = 4096;

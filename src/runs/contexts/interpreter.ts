@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { type Cancel, within } from '../../core/cancel.ts';
-import { GeodeError, isGeodeError, reasonOf } from '../../core/errors.ts';
-import type { Process } from '../../core/process.ts';
-import type { Workspace } from '../../core/sandbox.ts';
+import { type Cancel, within } from '../../base/cancel.ts';
+import { GeodeError, isGeodeError, reasonOf } from '../../base/errors.ts';
+import type { Process } from '../../seams/process.ts';
+import type { Workspace } from '../../seams/sandbox.ts';
 import { Ending, type InterpreterEnd, type RunEnd } from './ending.ts';
 import { broken, FrameReader } from './frames.ts';
 import { type KernelSpec, kernelSource } from './languages.ts';

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { GeodeError } from '../../core/errors.ts';
+import { GeodeError } from '../../base/errors.ts';
 
 export const contextLanguages = ['python', 'javascript'] as const;
 export type ContextLanguage = (typeof contextLanguages)[number];

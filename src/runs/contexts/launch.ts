@@ -1,7 +1,7 @@
-import type { Cancel } from '../../core/cancel.ts';
-import { GeodeError, isGeodeError } from '../../core/errors.ts';
-import type { Process } from '../../core/process.ts';
-import type { Workspace } from '../../core/sandbox.ts';
+import type { Cancel } from '../../base/cancel.ts';
+import { GeodeError, isGeodeError } from '../../base/errors.ts';
+import type { Process } from '../../seams/process.ts';
+import type { Workspace } from '../../seams/sandbox.ts';
 import { type KernelSpec, kernelSource } from './languages.ts';
 import type { ContextLimits } from './result.ts';
 

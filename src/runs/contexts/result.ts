@@ -1,4 +1,4 @@
-import type { ExitFacts } from '../../core/process.ts';
+import type { ExitFacts } from '../../seams/process.ts';
 import { type Rich, richBytes } from './rich.ts';
 
 export interface ContextError {

@@ -1,4 +1,4 @@
-import type { RunEvent } from '../../core/run.ts';
+import type { RunEvent } from '../../seams/run.ts';
 import type { Outcome } from '../result.ts';
 
 /** A run that is over. `stopped`: it ended without an exit of its own, by its caller or by a failure. */

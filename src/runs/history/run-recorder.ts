@@ -1,5 +1,5 @@
-import type { RunEvent } from '../../core/run.ts';
 import { Redactor } from '../../journals/redactor.ts';
+import type { RunEvent } from '../../seams/run.ts';
 import { type ExitOf, outcomeOf } from '../result.ts';
 import type { RunOutput, RunRecord, SandboxReady } from './run-record.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { GeodeError } from '../../core/errors.ts';
+import { GeodeError } from '../../base/errors.ts';
 import type { Chapter, Ledger } from '../../ledger/ledger.ts';
 import type { RunHistory, RunRecord, RunSummary } from './run-record.ts';
 

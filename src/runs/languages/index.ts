@@ -1,5 +1,5 @@
-import { GeodeError } from '../../core/errors.ts';
-import type { LanguageName } from '../../core/run.ts';
+import { GeodeError } from '../../base/errors.ts';
+import type { LanguageName } from '../../seams/run.ts';
 import { go } from './go.ts';
 import { javascript } from './javascript.ts';
 import type { Language } from './language.ts';

@@ -1,6 +1,6 @@
-import type { Command } from '../../core/process.ts';
-import type { LanguageName } from '../../core/run.ts';
-import type { Sandbox } from '../../core/sandbox.ts';
+import type { Command } from '../../seams/process.ts';
+import type { LanguageName } from '../../seams/run.ts';
+import type { Sandbox } from '../../seams/sandbox.ts';
 
 export interface Step {
   readonly argv: readonly [string, ...string[]];

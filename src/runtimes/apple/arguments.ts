@@ -1,5 +1,5 @@
-import { GeodeError } from '../../core/errors.ts';
-import type { Mount } from '../../core/sandbox.ts';
+import { GeodeError } from '../../base/errors.ts';
+import type { Mount } from '../../seams/sandbox.ts';
 import type { SandboxUser } from '../accounts.ts';
 import { type CheckedSpec, firstLeaseMs, workdir } from '../spec.ts';
 

@@ -1,5 +1,5 @@
 import { lstat, readlink } from 'node:fs/promises';
-import type { Mount } from '../../core/sandbox.ts';
+import type { Mount } from '../../seams/sandbox.ts';
 import type { SandboxUser } from '../accounts.ts';
 import { firstLeaseMs, usualHome, workdir } from '../spec.ts';
 

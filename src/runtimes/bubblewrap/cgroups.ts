@@ -3,7 +3,7 @@ import { mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
-import type { Limits } from '../../core/limits.ts';
+import type { Limits } from '../../seams/limits.ts';
 import { absent } from '../absent.ts';
 import { homeOf } from '../home.ts';
 import type { RuntimeOptions } from '../options.ts';

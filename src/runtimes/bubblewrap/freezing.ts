@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { GeodeError } from '../../core/errors.ts';
+import { GeodeError } from '../../base/errors.ts';
 import { absent } from '../absent.ts';
 import type { Frost } from '../freezer.ts';
 import type { cgroupOf } from './cgroups.ts';

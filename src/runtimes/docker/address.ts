@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Agent } from 'node:http';
 import type Docker from 'dockerode';
-import { GeodeError, reasonOf } from '../../core/errors.ts';
+import { GeodeError, reasonOf } from '../../base/errors.ts';
 import type { RuntimeOptions } from '../options.ts';
 import type { DockerOptions } from './options.ts';
 import { sshAgent } from './ssh.ts';

@@ -4,9 +4,9 @@ import { stripVTControlCharacters } from 'node:util';
 import type Docker from 'dockerode';
 import { pack } from 'tar-stream';
 import { z } from 'zod';
-import { cancelled, throwIfCancelled } from '../../core/cancel.ts';
-import { GeodeError, isGeodeError, reasonOf } from '../../core/errors.ts';
-import type { BuildContext, BuildProgress, ImageBuilds } from '../../core/images.ts';
+import { cancelled, throwIfCancelled } from '../../base/cancel.ts';
+import { GeodeError, isGeodeError, reasonOf } from '../../base/errors.ts';
+import type { BuildContext, BuildProgress, ImageBuilds } from '../../seams/images.ts';
 import { engineCall, statusOf } from './engine.ts';
 import { linesOf } from './json-lines.ts';
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { ContainerCreateOptions, MountSettings } from 'dockerode';
-import type { Mount } from '../../core/sandbox.ts';
+import type { Mount } from '../../seams/sandbox.ts';
 import { type CheckedSpec, firstLeaseMs, workdir } from '../spec.ts';
 import { fresh, volumesOf } from './volumes.ts';
 

@@ -1,7 +1,7 @@
 import type Docker from 'dockerode';
-import type { Runtime } from '../../core/runtime.ts';
-import type { Grade } from '../../core/sandbox.ts';
 import { bridgeDialer, socketDialer } from '../../link/dial.ts';
+import type { Runtime } from '../../seams/runtime.ts';
+import type { Grade } from '../../seams/sandbox.ts';
 import { type Accounts, namesUser, userName, withUser, writeAccounts } from '../accounts.ts';
 import { diskOf } from '../disk.ts';
 import { findGuest } from '../guest-binary.ts';

@@ -1,6 +1,6 @@
 import type Docker from 'dockerode';
-import { GeodeError } from '../../core/errors.ts';
-import type { Mount } from '../../core/sandbox.ts';
+import { GeodeError } from '../../base/errors.ts';
+import type { Mount } from '../../seams/sandbox.ts';
 import { engineCall } from './engine.ts';
 
 export function isPodman(version: Docker.DockerVersion): boolean {

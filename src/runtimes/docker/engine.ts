@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os';
 import type { Duplex } from 'node:stream';
 import type Docker from 'dockerode';
-import { type ErrorCode, GeodeError, isGeodeError, reasonOf } from '../../core/errors.ts';
+import { type ErrorCode, GeodeError, isGeodeError, reasonOf } from '../../base/errors.ts';
 import { addressOf, type Reach } from './address.ts';
 import { demultiplexed } from './demultiplex.ts';
 

@@ -1,6 +1,6 @@
 /** What an image gives to the programs in it. */
 import type Docker from 'dockerode';
-import { GeodeError, reasonOf } from '../../core/errors.ts';
+import { GeodeError, reasonOf } from '../../base/errors.ts';
 import { statusOf } from './engine.ts';
 
 /** A name that starts with "-" would be read as an option by some engine, some day. */

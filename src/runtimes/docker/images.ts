@@ -1,8 +1,8 @@
 import type Docker from 'dockerode';
 import { z } from 'zod';
-import { cancelled, throwIfCancelled } from '../../core/cancel.ts';
-import { GeodeError, reasonOf } from '../../core/errors.ts';
-import type { ImageFacts, Images, PullProgress } from '../../core/images.ts';
+import { cancelled, throwIfCancelled } from '../../base/cancel.ts';
+import { GeodeError, reasonOf } from '../../base/errors.ts';
+import type { ImageFacts, Images, PullProgress } from '../../seams/images.ts';
 import { dockerBuilds } from './builds.ts';
 import { engineCall, statusOf } from './engine.ts';
 import { linesOf } from './json-lines.ts';

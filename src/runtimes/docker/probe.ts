@@ -1,8 +1,8 @@
 /** Whether an engine answers, and what it can enforce. */
 import type Docker from 'dockerode';
-import { isGeodeError, reasonOf } from '../../core/errors.ts';
-import type { Available, Unavailable } from '../../core/runtime.ts';
-import type { Grade } from '../../core/sandbox.ts';
+import { isGeodeError, reasonOf } from '../../base/errors.ts';
+import type { Available, Unavailable } from '../../seams/runtime.ts';
+import type { Grade } from '../../seams/sandbox.ts';
 import { whyNoDisks } from '../disk.ts';
 import { findGuest } from '../guest-binary.ts';
 import type { RuntimeOptions } from '../options.ts';

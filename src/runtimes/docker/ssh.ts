@@ -5,7 +5,7 @@ import { Agent } from 'node:http';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { Duplex, type Readable, type Writable } from 'node:stream';
-import { GeodeError } from '../../core/errors.ts';
+import { GeodeError } from '../../base/errors.ts';
 
 export interface SshTarget {
   /** `ssh://[user@]host[:port][/path of the engine's socket there]` */

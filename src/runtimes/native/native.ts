@@ -1,5 +1,5 @@
-import type { Runtime } from '../../core/runtime.ts';
 import { socketDialer } from '../../link/dial.ts';
+import type { Runtime } from '../../seams/runtime.ts';
 import { findGuest } from '../guest-binary.ts';
 import { endProcess, startDetached, vitalOf } from '../host-process.ts';
 import { endLeftProcesses } from '../left-processes.ts';

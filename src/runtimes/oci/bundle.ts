@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Mount } from '../../core/sandbox.ts';
+import type { Mount } from '../../seams/sandbox.ts';
 import type { SandboxUser } from '../accounts.ts';
 import { seccompRules } from '../seccomp/profile.ts';
 import { type CheckedSpec, firstLeaseMs, workdir } from '../spec.ts';

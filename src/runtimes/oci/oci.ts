@@ -1,8 +1,8 @@
 import { mkdir, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Available, Runtime, Unavailable } from '../../core/runtime.ts';
 import { socketDialer } from '../../link/dial.ts';
+import type { Available, Runtime, Unavailable } from '../../seams/runtime.ts';
 import { accountsIn, userName, withUser, writeAccounts } from '../accounts.ts';
 import { type CgroupHome, findCgroups } from '../bubblewrap/cgroup-home.ts';
 import { cgroupIds, cgroupOf, makeCgroup, removeCgroup } from '../bubblewrap/cgroups.ts';

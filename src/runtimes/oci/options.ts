@@ -1,4 +1,4 @@
-import type { ImageStore } from '../../core/image-store.ts';
+import type { ImageStore } from '../../seams/image-store.ts';
 
 export interface OciOptions {
   /** `auto` takes the first of `runsc`, `runc` and `crun` that is installed; or a program by name or path. */

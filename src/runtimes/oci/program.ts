@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { open, readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { promisify } from 'node:util';
-import { GeodeError } from '../../core/errors.ts';
+import { GeodeError } from '../../base/errors.ts';
 import { startTime } from '../host-process.ts';
 
 const known = ['runsc', 'runc', 'crun'];

@@ -1,5 +1,5 @@
-import type { Cancel } from '../../core/cancel.ts';
-import type { Freezing, Restored, WorkspacePlace } from '../../core/snapshots.ts';
+import type { Cancel } from '../../base/cancel.ts';
+import type { Freezing, Restored, WorkspacePlace } from '../../seams/snapshots.ts';
 import { checkName } from './snapshot-names.ts';
 import { defaultSnapshotPolicy, frozenAnswer, restoredSchema, type SnapshotPolicy } from './snapshots-of.ts';
 

@@ -1,6 +1,6 @@
-import type { HeldWorkspace } from '../../core/runtime.ts';
-import type { Sandbox } from '../../core/sandbox.ts';
-import type { Freezing, Snapshots } from '../../core/snapshots.ts';
+import type { HeldWorkspace } from '../../seams/runtime.ts';
+import type { Sandbox } from '../../seams/sandbox.ts';
+import type { Freezing, Snapshots } from '../../seams/snapshots.ts';
 import { snapshotsOf } from './snapshots-of.ts';
 
 /**

@@ -2,8 +2,8 @@ import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { z } from 'zod';
-import { type Cancel, cancelled, throwIfCancelled } from '../../core/cancel.ts';
-import { type ErrorCode, errorCatalogue, GeodeError, reasonOf } from '../../core/errors.ts';
+import { type Cancel, cancelled, throwIfCancelled } from '../../base/cancel.ts';
+import { type ErrorCode, errorCatalogue, GeodeError, reasonOf } from '../../base/errors.ts';
 
 /** The program tidies up when its input ends; one that does not is killed after this. */
 const tidyUpMs = 4_000;

@@ -1,4 +1,4 @@
-import { GeodeError } from '../../core/errors.ts';
+import { GeodeError } from '../../base/errors.ts';
 
 /** Stands for the last undo point. */
 export const undoName = 'undo';

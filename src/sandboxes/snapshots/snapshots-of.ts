@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import type { Cancel } from '../../core/cancel.ts';
-import { GeodeError, isGeodeError } from '../../core/errors.ts';
+import type { Cancel } from '../../base/cancel.ts';
+import { GeodeError, isGeodeError } from '../../base/errors.ts';
+import { Turns } from '../../base/turns.ts';
 import type {
   Change,
   Freezing,
@@ -8,8 +9,7 @@ import type {
   SnapshotKind,
   Snapshots,
   WorkspacePlace,
-} from '../../core/snapshots.ts';
-import { Turns } from '../../core/turns.ts';
+} from '../../seams/snapshots.ts';
 import { answerOf, answersOf, type Job } from './program.ts';
 import { checkName, checkNewName, undoName } from './snapshot-names.ts';
 import { unifiedDiff } from './unified-diff.ts';

@@ -1,5 +1,5 @@
 import { createTwoFilesPatch } from 'diff';
-import { GeodeError } from '../../core/errors.ts';
+import { GeodeError } from '../../base/errors.ts';
 
 /** Comparing texts that have little in common takes long, and the result tells a person nothing. */
 const patience = { context: 3, timeout: 2_000 };

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { GeodeError } from '../../core/errors.ts';
-import type { LanguageName } from '../../core/run.ts';
+import { GeodeError } from '../../base/errors.ts';
+import type { LanguageName } from '../../seams/run.ts';
 
 /** A run that loads a solution and puts it to its tests. */
 export interface Harness {

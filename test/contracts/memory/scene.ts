@@ -1,4 +1,4 @@
-import type { Memory, MemoryStore, NewEntry } from '../../../src/core/memory.ts';
+import type { Memory, MemoryStore, NewEntry } from '../../../src/seams/memory.ts';
 import { type WordEmbedder, wordEmbedder } from '../../memory/word-embedder.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 

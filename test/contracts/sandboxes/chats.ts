@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { UserSandboxes } from '../../../src/core/persistent.ts';
+import type { UserSandboxes } from '../../../src/seams/persistent.ts';
 import { eachOf } from '../../each-of.ts';
 import type { SandboxWorld } from '../../sandboxes/world.ts';
 import { hostingIn } from './hosting.ts';

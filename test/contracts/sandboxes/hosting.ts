@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { Sandboxes } from '../../../src/core/persistent.ts';
+import type { Sandboxes } from '../../../src/seams/persistent.ts';
 import type { SandboxWorld } from '../../sandboxes/world.ts';
 
 type Work = (sandboxes: Sandboxes, world: SandboxWorld) => Promise<void>;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { LanguageName } from '../../../src/core/run.ts';
+import type { LanguageName } from '../../../src/seams/run.ts';
 import type { Bench } from '../language-suite.ts';
 
 interface Words {

@@ -4,9 +4,9 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, truncateSync, writeFi
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Snapshots } from '../../../src/core/snapshots.ts';
 import { forkWorkspace } from '../../../src/sandboxes/snapshots/fork-workspace.ts';
 import { defaultSnapshotPolicy, snapshotsOf } from '../../../src/sandboxes/snapshots/snapshots-of.ts';
+import type { Snapshots } from '../../../src/seams/snapshots.ts';
 import { all, newPlace, root, shell, type TestPlace, treeOf } from './place.ts';
 
 let place: TestPlace;

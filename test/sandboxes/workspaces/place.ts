@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { programPath } from '../../../scripts/build-guest.ts';
-import type { Change, WorkspacePlace } from '../../../src/core/snapshots.ts';
+import type { Change, WorkspacePlace } from '../../../src/seams/snapshots.ts';
 
 export const root = process.getuid?.() === 0;
 

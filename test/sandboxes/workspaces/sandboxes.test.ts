@@ -2,14 +2,14 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { programPath } from '../../../scripts/build-guest.ts';
-import type { Sandbox } from '../../../src/core/sandbox.ts';
-import type { WorkspacePlace } from '../../../src/core/snapshots.ts';
 import { bubblewrapRuntime } from '../../../src/runtimes/bubblewrap/bubblewrap.ts';
 import { dockerRuntime } from '../../../src/runtimes/docker/docker.ts';
 import { nativeRuntime } from '../../../src/runtimes/native/native.ts';
 import { roomOf } from '../../../src/runtimes/rooms.ts';
 import { forkWorkspace } from '../../../src/sandboxes/snapshots/fork-workspace.ts';
 import { snapshotsOf } from '../../../src/sandboxes/snapshots/snapshots-of.ts';
+import type { Sandbox } from '../../../src/seams/sandbox.ts';
+import type { WorkspacePlace } from '../../../src/seams/snapshots.ts';
 import { type Harness, openHarness } from '../../contracts/harness.ts';
 import { told } from './place.ts';
 

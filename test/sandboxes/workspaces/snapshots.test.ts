@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Snapshots } from '../../../src/core/snapshots.ts';
 import { forkWorkspace } from '../../../src/sandboxes/snapshots/fork-workspace.ts';
 import { defaultSnapshotPolicy, snapshotsOf } from '../../../src/sandboxes/snapshots/snapshots-of.ts';
+import type { Snapshots } from '../../../src/seams/snapshots.ts';
 import { all, newPlace, shell, type TestPlace, told, treeOf } from './place.ts';
 
 let place: TestPlace;

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { GeodeError, isGeodeError, reasonOf } from '../../../core/errors.ts';
+import { GeodeError, isGeodeError, reasonOf } from '../../../base/errors.ts';
 import { get, run, type Statement, type Work } from '../statements.ts';
 import { postgresChanges as changes } from '../tables.ts';
 

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
-import type { Log } from '../../../core/log.ts';
+import type { Log } from '../../../base/log.ts';
 import type { Database } from './database.ts';
 
 const channel = 'geode_bus';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Log } from '../../../core/log.ts';
+import type { Log } from '../../../base/log.ts';
 import type { Dialect } from '../dialect.ts';
 import { SqlBus } from '../sql-bus.ts';
 import { get, run, sql, type Work } from '../statements.ts';

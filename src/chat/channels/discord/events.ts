@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Incoming } from '../../../core/channel.ts';
+import type { Incoming } from '../../../seams/channel.ts';
 import { fileName, personName } from '../names.ts';
 
 const userSchema = z.looseObject({

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
-import type { Log } from '../../../core/log.ts';
+import type { Log } from '../../../base/log.ts';
 import { type LedSocket, leadSocket, type SocketEnd } from '../lead-socket.ts';
 import { PlatformError } from '../platform-error.ts';
 import type { DiscordRest } from './rest.ts';

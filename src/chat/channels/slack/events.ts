@@ -1,6 +1,6 @@
 import { slackMrkdwnToMarkdown } from '@chat-adapter/slack/format';
 import { z } from 'zod';
-import type { Incoming } from '../../../core/channel.ts';
+import type { Incoming } from '../../../seams/channel.ts';
 import { fileName, personName } from '../names.ts';
 
 const fileSchema = z.looseObject({

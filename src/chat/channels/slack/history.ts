@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import type { Outgoing, SendResult } from '../../../core/channel.ts';
-import { GeodeError } from '../../../core/errors.ts';
+import { GeodeError } from '../../../base/errors.ts';
+import type { Outgoing, SendResult } from '../../../seams/channel.ts';
 import { PlatformError } from '../platform-error.ts';
 import { placeIn } from './events.ts';
 import type { SlackApi } from './web-api.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { Channel, Incoming, Outgoing, SendResult } from '../../../core/channel.ts';
-import type { Log } from '../../../core/log.ts';
+import type { Log } from '../../../base/log.ts';
+import type { Channel, Incoming, Outgoing, SendResult } from '../../../seams/channel.ts';
 import { callPlatform } from '../call-platform.ts';
 import { cardOf } from '../card.ts';
 import { ChannelHealth } from '../channel-health.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Log } from '../../../core/log.ts';
+import type { Log } from '../../../base/log.ts';
 import { leadSocket } from '../lead-socket.ts';
 import type { SlackApi } from './web-api.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { Outgoing } from '../../../core/channel.ts';
-import { reasonOf } from '../../../core/errors.ts';
+import { reasonOf } from '../../../base/errors.ts';
+import type { Outgoing } from '../../../seams/channel.ts';
 import { PlatformError } from '../platform-error.ts';
 import type { BotApi } from './bot-api.ts';
 

@@ -1,7 +1,7 @@
 import type { TelegramAdapter } from '@chat-adapter/telegram';
-import type { Channel, Incoming, Outgoing, SendResult } from '../../../core/channel.ts';
-import { reasonOf } from '../../../core/errors.ts';
-import type { Log } from '../../../core/log.ts';
+import { reasonOf } from '../../../base/errors.ts';
+import type { Log } from '../../../base/log.ts';
+import type { Channel, Incoming, Outgoing, SendResult } from '../../../seams/channel.ts';
 import { commandMenu } from '../../commands.ts';
 import { adapterLog } from '../adapter-log.ts';
 import { ChannelHealth } from '../channel-health.ts';

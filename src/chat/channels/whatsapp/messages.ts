@@ -1,6 +1,6 @@
 import type { WhatsAppAdapter, WhatsAppRawMessage } from '@chat-adapter/whatsapp';
 import { z } from 'zod';
-import type { Incoming } from '../../../core/channel.ts';
+import type { Incoming } from '../../../seams/channel.ts';
 import { fileName, personName } from '../names.ts';
 import type { WhatsAppChange } from './webhook.ts';
 

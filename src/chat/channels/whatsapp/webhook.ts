@@ -1,8 +1,8 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
-import type { Webhook } from '../../../core/channel.ts';
-import { GeodeError, reasonOf } from '../../../core/errors.ts';
-import type { Log } from '../../../core/log.ts';
+import { GeodeError, reasonOf } from '../../../base/errors.ts';
+import type { Log } from '../../../base/log.ts';
+import type { Webhook } from '../../../seams/channel.ts';
 
 export interface WhatsAppWebhookOptions {
   readonly appSecret: string;

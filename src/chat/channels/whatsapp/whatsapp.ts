@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { WhatsAppAdapter } from '@chat-adapter/whatsapp';
 import { z } from 'zod';
-import type { Channel, Closed, Incoming, Outgoing, SendResult, Webhook } from '../../../core/channel.ts';
-import { GeodeError } from '../../../core/errors.ts';
-import type { Log } from '../../../core/log.ts';
+import { GeodeError } from '../../../base/errors.ts';
+import type { Log } from '../../../base/log.ts';
+import type { Channel, Closed, Incoming, Outgoing, SendResult, Webhook } from '../../../seams/channel.ts';
 import { adapterLog } from '../adapter-log.ts';
 import { ChannelHealth } from '../channel-health.ts';
 import { download, fetchNamed, type IncomingFile } from '../download.ts';

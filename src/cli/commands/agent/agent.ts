@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import { z } from 'zod';
+import { GeodeError } from '../../../base/errors.ts';
 import { driverName } from '../../../config/driver-name.ts';
-import { GeodeError } from '../../../core/errors.ts';
 import { type CliCommand, type CliContext, texts } from '../../command.ts';
 import { parseValues, wrongUsage } from '../../input/values.ts';
 import { showAgent } from '../../render/show-agent.ts';

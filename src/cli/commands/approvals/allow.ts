@@ -1,4 +1,4 @@
-import type { DecideApproval } from '../../../core/approval.ts';
+import type { DecideApproval } from '../../../seams/approval.ts';
 import { type CliCommand, type CliValues, exitCodes, text } from '../../command.ts';
 import { decideEach } from '../../decide-approvals.ts';
 import { wrongUsage } from '../../input/values.ts';

@@ -1,4 +1,4 @@
-import type { Approval } from '../../../core/approval.ts';
+import type { Approval } from '../../../seams/approval.ts';
 import type { CliCommand } from '../../command.ts';
 import { visible } from '../../render/printable.ts';
 import { outcomeOf, shownApproval } from '../../render/show-approval.ts';

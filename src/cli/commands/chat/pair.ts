@@ -1,4 +1,4 @@
-import { localUser } from '../../../core/identity.ts';
+import { localUser } from '../../../base/identity.ts';
 import { namedHost } from '../../../ledger/named-host.ts';
 import { type CliCommand, exitCodes, text } from '../../command.ts';
 import { printableLine } from '../../render/printable.ts';

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { text as readText } from 'node:stream/consumers';
-import { GeodeError } from '../../../core/errors.ts';
+import { GeodeError } from '../../../base/errors.ts';
 import type { CrystalChange } from '../../../solve/crystals.ts';
 import { type CliCommand, type CliContext, exitCodes, text } from '../../command.ts';
 import { connectHost } from '../../hosting.ts';

@@ -1,5 +1,5 @@
 import type { RemoteSolves } from '../../../client/solve.ts';
-import type { Verdict } from '../../../core/solve.ts';
+import type { Verdict } from '../../../seams/solve.ts';
 import { type Crystal, trustOf } from '../../../solve/crystal.ts';
 import { type CliCommand, type CliContext, exitCodes } from '../../command.ts';
 import { connectHost } from '../../hosting.ts';

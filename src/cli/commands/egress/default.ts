@@ -1,5 +1,5 @@
 import type { RemoteEgressDefault } from '../../../client/egress.ts';
-import { reachesNothing } from '../../../core/egress.ts';
+import { reachesNothing } from '../../../seams/egress.ts';
 import { type CliCommand, type CliContext, exitCodes, texts } from '../../command.ts';
 import { egressFrom, egressOptions } from '../../input/egress-options.ts';
 import { wrongUsage } from '../../input/values.ts';

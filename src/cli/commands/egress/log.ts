@@ -1,6 +1,6 @@
-import type { AuditRecord } from '../../../core/egress.ts';
-import { localUser } from '../../../core/identity.ts';
-import { shownTarget } from '../../../egress/host-name.ts';
+import { localUser } from '../../../base/identity.ts';
+import { shownTarget } from '../../../egress/policy/host-name.ts';
+import type { AuditRecord } from '../../../seams/egress.ts';
 import { type CliCommand, type CliContext, exitCodes, text } from '../../command.ts';
 import { askRunningHost } from '../../connect/running-api.ts';
 import { sandboxStates } from '../../connect/sandbox-states.ts';

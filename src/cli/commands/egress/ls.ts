@@ -1,4 +1,4 @@
-import type { EgressSpec } from '../../../core/egress.ts';
+import type { EgressSpec } from '../../../seams/egress.ts';
 import { type CliCommand, exitCodes } from '../../command.ts';
 import { connectHost, hostingOptions } from '../../hosting.ts';
 import { onePositional } from '../../input/values.ts';

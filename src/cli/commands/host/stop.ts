@@ -1,4 +1,4 @@
-import { GeodeError } from '../../../core/errors.ts';
+import { GeodeError } from '../../../base/errors.ts';
 import { currentHost, endHost } from '../../../ledger/host-lock.ts';
 import { type CliCommand, exitCodes } from '../../command.ts';
 

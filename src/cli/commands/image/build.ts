@@ -1,4 +1,4 @@
-import { builtImageNames } from '../../../core/images.ts';
+import { builtImageNames } from '../../../seams/images.ts';
 import { type CliCommand, exitCodes, text } from '../../command.ts';
 import { chosen, onePositional } from '../../input/values.ts';
 import { buildDisplay } from '../../render/show-build.ts';

@@ -1,8 +1,8 @@
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import { newEntryOf, wireStored } from '../../../api/wire.ts';
-import { newIdSchema, type WireNewEntry, type WireStored } from '../../../contract/context.ts';
-import { checkUser } from '../../../core/identity.ts';
+import { checkUser } from '../../../base/identity.ts';
+import { newIdSchema, type WireNewEntry, type WireStored } from '../../../contract/memory.ts';
 import { type CliCommand, type CliContext, exitCodes } from '../../command.ts';
 import { askRunningHost } from '../../connect/running-api.ts';
 import { userOption } from '../../input/memory-options.ts';

@@ -1,5 +1,5 @@
 import { filterOf } from '../../../api/wire.ts';
-import { throwIfCancelled } from '../../../core/cancel.ts';
+import { throwIfCancelled } from '../../../base/cancel.ts';
 import { type CliCommand, exitCodes } from '../../command.ts';
 import { openLocalMemory } from '../../input/local-files.ts';
 import { filterOptions } from '../../input/memory-options.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { wireEntry, wireVersion } from '../../../api/wire.ts';
-import { GeodeError } from '../../../core/errors.ts';
+import { GeodeError } from '../../../base/errors.ts';
 import { type CliCommand, exitCodes } from '../../command.ts';
 import { openLocalMemory } from '../../input/local-files.ts';
 import { memoryOptions, namespaceOf } from '../../input/memory-options.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { isGeodeError } from '../../../core/errors.ts';
-import { checkUser } from '../../../core/identity.ts';
+import { isGeodeError } from '../../../base/errors.ts';
+import { checkUser } from '../../../base/identity.ts';
 import { type CliCommand, exitCodes } from '../../command.ts';
 import { findFiles, readFileEntry, readLines } from '../../input/import-files.ts';
 import { finishIndexing, openSearchableMemory } from '../../input/local-files.ts';

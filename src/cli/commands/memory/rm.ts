@@ -1,4 +1,4 @@
-import { GeodeError, isGeodeError } from '../../../core/errors.ts';
+import { GeodeError, isGeodeError } from '../../../base/errors.ts';
 import { type CliCommand, type CliContext, exitCodes } from '../../command.ts';
 import { askRunningHost } from '../../connect/running-api.ts';
 import { memoryOptions, namespaceOf } from '../../input/memory-options.ts';

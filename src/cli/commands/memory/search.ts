@@ -1,7 +1,7 @@
 import { answerOf, filterOf, fusionOf, wireResult } from '../../../api/wire.ts';
-import { GeodeError } from '../../../core/errors.ts';
-import { localUser } from '../../../core/identity.ts';
-import type { Answer } from '../../../core/memory.ts';
+import { GeodeError } from '../../../base/errors.ts';
+import { localUser } from '../../../base/identity.ts';
+import type { Answer } from '../../../seams/memory.ts';
 import { recallBlock } from '../../../solve/recall-block.ts';
 import { type CliCommand, type CliContext, exitCodes } from '../../command.ts';
 import { askRunningHost } from '../../connect/running-api.ts';

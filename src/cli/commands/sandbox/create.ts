@@ -1,7 +1,7 @@
+import { GeodeError } from '../../../base/errors.ts';
 import type { RemoteSandboxSpec } from '../../../client/sandboxes.ts';
-import { GeodeError } from '../../../core/errors.ts';
-import type { PersistentSpec, SandboxStatus } from '../../../core/persistent.ts';
-import { networks } from '../../../core/sandbox.ts';
+import type { PersistentSpec, SandboxStatus } from '../../../seams/persistent.ts';
+import { networks } from '../../../seams/sandbox.ts';
 import { type CliCommand, type CliContext, exitCodes, text, texts } from '../../command.ts';
 import { connectHost, type HostedChat, hostingOptions } from '../../hosting.ts';
 import { egressFrom, egressOptions, warnIfAdvice } from '../../input/egress-options.ts';

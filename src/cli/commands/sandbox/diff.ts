@@ -1,6 +1,6 @@
+import { isGeodeError } from '../../../base/errors.ts';
 import type { RemoteSnapshots } from '../../../client/snapshots.ts';
-import { isGeodeError } from '../../../core/errors.ts';
-import type { Change } from '../../../core/snapshots.ts';
+import type { Change } from '../../../seams/snapshots.ts';
 import { type CliCommand, type CliContext, exitCodes } from '../../command.ts';
 import { connectHost, hostingOptions } from '../../hosting.ts';
 import { wrongUsage } from '../../input/values.ts';

@@ -1,6 +1,6 @@
+import { isGeodeError } from '../../../base/errors.ts';
 import type { RemoteCommand, RemoteSandbox } from '../../../client/sandbox.ts';
-import { isGeodeError } from '../../../core/errors.ts';
-import type { Command } from '../../../core/process.ts';
+import type { Command } from '../../../seams/process.ts';
 import { type CliCommand, type CliContext, exitCodes, interruptedCode } from '../../command.ts';
 import { connectHost, hostingOptions } from '../../hosting.ts';
 import { envFrom, exitCodeOf, sandboxOptions, timeoutFrom } from '../../input/sandbox-options.ts';

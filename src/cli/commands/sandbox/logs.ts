@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { isGeodeError } from '../../../base/errors.ts';
 import { decimal } from '../../../contract/decimal.ts';
-import { isGeodeError } from '../../../core/errors.ts';
 import type { JournalSummary } from '../../../journals/journal-list.ts';
 import { type CliCommand, type CliContext, exitCodes } from '../../command.ts';
 import { connectHost, type Hosting } from '../../hosting.ts';

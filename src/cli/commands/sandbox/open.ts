@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { reasonOf } from '../../../core/errors.ts';
+import { reasonOf } from '../../../base/errors.ts';
 import { chatClient } from '../../chat-client.ts';
 import { type CliCommand, type CliContext, exitCodes } from '../../command.ts';
 import { chatOptions } from '../../input/chat-name.ts';

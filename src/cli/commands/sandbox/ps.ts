@@ -1,4 +1,4 @@
-import type { ChildFacts, ProcessFacts, ProcessList } from '../../../core/process.ts';
+import type { ChildFacts, ProcessFacts, ProcessList } from '../../../seams/process.ts';
 import { type CliCommand, exitCodes } from '../../command.ts';
 import { connectHost, hostingOptions } from '../../hosting.ts';
 import { shownName } from '../../input/chat-name.ts';

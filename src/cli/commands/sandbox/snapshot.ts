@@ -1,4 +1,4 @@
-import type { Snapshot, SnapshotList } from '../../../core/snapshots.ts';
+import type { Snapshot, SnapshotList } from '../../../seams/snapshots.ts';
 import { type CliCommand, exitCodes, text } from '../../command.ts';
 import { connectHost, hostingOptions } from '../../hosting.ts';
 import { shownName } from '../../input/chat-name.ts';

@@ -1,5 +1,5 @@
-import type { SandboxStatus } from '../../../core/persistent.ts';
 import type { Usage } from '../../../sandboxes/metrics.ts';
+import type { SandboxStatus } from '../../../seams/persistent.ts';
 import type { CliCommand, CliContext } from '../../command.ts';
 import { connectHost, type Hosting, hostingOptions } from '../../hosting.ts';
 import { shownName } from '../../input/chat-name.ts';

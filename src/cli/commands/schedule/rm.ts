@@ -1,4 +1,4 @@
-import { GeodeError } from '../../../core/errors.ts';
+import { GeodeError } from '../../../base/errors.ts';
 import { type CliCommand, exitCodes } from '../../command.ts';
 import { wrongUsage } from '../../input/values.ts';
 import { forUserOption, userClient } from '../../user-client.ts';

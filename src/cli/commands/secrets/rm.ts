@@ -1,4 +1,4 @@
-import { GeodeError } from '../../../core/errors.ts';
+import { GeodeError } from '../../../base/errors.ts';
 import { type CliCommand, exitCodes } from '../../command.ts';
 import { connectHost } from '../../hosting.ts';
 import { onePositional } from '../../input/values.ts';

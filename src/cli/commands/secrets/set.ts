@@ -1,5 +1,5 @@
 import { text as readAll } from 'node:stream/consumers';
-import { checkUser, localUser } from '../../../core/identity.ts';
+import { checkUser, localUser } from '../../../base/identity.ts';
 import { type CliCommand, type CliContext, exitCodes, text } from '../../command.ts';
 import { connectHost } from '../../hosting.ts';
 import { onePositional, wrongUsage } from '../../input/values.ts';

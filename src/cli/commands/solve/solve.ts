@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import { z } from 'zod';
+import { GeodeError } from '../../../base/errors.ts';
 import { decimal } from '../../../contract/decimal.ts';
-import { GeodeError } from '../../../core/errors.ts';
-import type { SolveRequest } from '../../../core/solve.ts';
+import type { SolveRequest } from '../../../seams/solve.ts';
 import { type CliCommand, type CliContext, texts } from '../../command.ts';
 import { connectHost } from '../../hosting.ts';
 import { egressFrom, egressOptions } from '../../input/egress-options.ts';

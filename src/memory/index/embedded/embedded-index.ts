@@ -2,8 +2,8 @@
  * The index that needs nothing installed: both halves in this process, in a thread of their own. It reads
  * the truth before each search, so that it is never behind, also when another process wrote.
  */
-import { reasonOf } from '../../../core/errors.ts';
-import type { PartHealth } from '../../../core/memory.ts';
+import { reasonOf } from '../../../base/errors.ts';
+import type { PartHealth } from '../../../seams/memory.ts';
 import { WorkerCalls } from '../../worker-calls.ts';
 import type { DenseSearch, Hits, KeywordSearch, SearchIndex } from '../search-index.ts';
 import { unpackHits } from './packed-hits.ts';

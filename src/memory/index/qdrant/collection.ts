@@ -1,6 +1,6 @@
 /** Makes the collection when it is missing, and refuses one that was made for other vectors. */
 import type { QdrantClient } from '@qdrant/js-client-rest';
-import { GeodeError, reasonOf } from '../../../core/errors.ts';
+import { GeodeError, reasonOf } from '../../../base/errors.ts';
 import type { Model } from '../../truth/models.ts';
 
 /** True when the collection was made just now, and is therefore empty. */

@@ -5,8 +5,8 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { QdrantClient } from '@qdrant/js-client-rest';
-import { GeodeError, reasonOf } from '../../../core/errors.ts';
-import type { Embedder, PartHealth } from '../../../core/memory.ts';
+import { GeodeError, reasonOf } from '../../../base/errors.ts';
+import type { Embedder, PartHealth } from '../../../seams/memory.ts';
 import { wordCeiling } from '../../truth/fallback-words.ts';
 import {
   changesAfter,

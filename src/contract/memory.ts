@@ -1,0 +1,353 @@
+/** Entries of memory as they go over the wire. */
+
+import { z } from 'zod';
+import { limits } from '../seams/memory.ts';
+import { decimal } from './decimal.ts';
+import { family, notFound } from './operation.ts';
+import { endEvent, problemEvent, progressEvent } from './problem.ts';
+
+const requiredText = z.string({ error: ({ input }) => (input === undefined ? 'is missing' : undefined) });
+
+/** Words that are paths of their own below `/context/`, and what a URL takes for "here" and "up". */
+const reservedIds = ['search', 'ingest', 'bulk', 'files', 'categories', '.', '..'];
+
+const idSchema = z
+  .string()
+  .min(1)
+  .max(limits.keyLength)
+  .describe('Any text, slashes too. In a path, percent-encode it or write it plainly.')
+  .meta({ example: 'notes/deploy.md' });
+
+export const newIdSchema = idSchema.refine((id) => !reservedIds.includes(id) && !id.includes('\0'), {
+  error: `An id has no NUL and is none of ${reservedIds.join(', ')}`,
+});
+
+const idParamSchema = z.object({ id: idSchema });
+const newIdParamSchema = z.object({ id: newIdSchema });
+
+const categorySchema = requiredText
+  .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, 'use lower-case letters, digits, - and _, at most 64')
+  .describe('core, project, conversation, daily, scratch, or a name of your own.')
+  .meta({ example: 'project' });
+
+const tagSchema = z.string().min(1).max(limits.tagLength);
+const tagsSchema = z.array(tagSchema).max(limits.tags);
+const sourceSchema = requiredText.min(1).max(limits.sourceLength).describe('Where it comes from.');
+const dateSchema = z.iso.datetime({ offset: true }).meta({ example: '2031-01-31T12:00:00Z' });
+
+// Both schemas are closed, and a closed one cannot be extended by `allOf`, so they share their shape.
+const contentShape = {
+  content: requiredText
+    .min(1)
+    .max(limits.contentLength)
+    .meta({ example: 'Deploys run from the release branch.' }),
+  category: categorySchema,
+  source: sourceSchema.meta({ example: 'https://example.com/runbook' }),
+  tags: tagsSchema.optional(),
+  identifiers: z
+    .array(z.string().min(1).max(limits.identifierLength))
+    .max(limits.identifiers)
+    .optional()
+    .describe('Names that find this entry before anything else: symbols, error signatures, ticket numbers.'),
+  valid_until: dateSchema.optional().describe('From then on the entry is marked as expired.'),
+  supersedes: z.array(idSchema).max(100).optional().describe('Ids of entries that this one replaces.'),
+  thread: z
+    .string()
+    .min(1)
+    .max(limits.threadLength)
+    .optional()
+    .describe('What it belongs to, such as a chat: entries that follow each other there find each other.'),
+  order: z.number().optional().describe('Its place in the thread; after the last one by default.'),
+  context: z
+    .string()
+    .min(1)
+    .max(limits.contextLength)
+    .optional()
+    .describe('Text around it that is not part of it, such as the question that it answers.'),
+  date: dateSchema.optional().describe('When it happened or was said; found as day, month and year.'),
+};
+
+const contentSchema = z.strictObject(contentShape).meta({ id: 'Content' });
+
+export const newEntrySchema = z
+  .strictObject({
+    id: newIdSchema.optional().describe('Without an id one is made, and repeated content is merged.'),
+    ...contentShape,
+  })
+  .meta({ id: 'NewEntry' });
+
+const bulkSchema = z
+  .strictObject({ entries: z.array(newEntrySchema).min(1).max(limits.entriesPerStore) })
+  .meta({ id: 'Bulk' });
+
+const entrySchema = z
+  .object({
+    id: z.string(),
+    content: z.string(),
+    category: z.string(),
+    tags: z.array(z.string()),
+    sources: z.array(z.string()).describe('Every source that stored this entry, first one first.'),
+    identifiers: z.array(z.string()),
+    version: z.int().min(1),
+    sightings: z.int().min(1).describe('How often it was stored.'),
+    created_at: z.iso.datetime(),
+    updated_at: z.iso.datetime(),
+    valid_until: z.iso.datetime().nullable(),
+    thread: z.string().nullable(),
+    order: z.number().nullable(),
+    context: z.string().nullable(),
+    date: z.iso.datetime().nullable(),
+    superseded_by: z.string().nullable(),
+    stale: z.enum(['expired', 'superseded']).nullable().describe('Why this may no longer be true.'),
+  })
+  .meta({ id: 'Entry' });
+
+const halfScoreSchema = z
+  .object({ rank: z.int(), raw: z.number(), normalised: z.number(), share: z.number() })
+  .meta({ id: 'HalfScore' });
+
+const whySchema = z
+  .object({
+    exact: z.enum(['key', 'identifier', 'error']).nullable(),
+    dense: halfScoreSchema.nullable(),
+    keyword: halfScoreSchema.nullable(),
+    words: z.array(z.string()),
+    summary: z.string().describe('All of this in one sentence, for a model or a person.'),
+  })
+  .meta({ id: 'Why' });
+
+const resultSchema = entrySchema
+  .extend({ score: z.number(), why: whySchema.describe('Why the result stands where it does.') })
+  .meta({ id: 'Result' });
+
+const flagSchema = z
+  .enum(['true', 'false'])
+  .default('false')
+  .transform((value) => value === 'true');
+
+const chatShape = {
+  chat: z
+    .string()
+    .min(1)
+    .max(200)
+    .optional()
+    .describe('Only what programs in the sandbox of this chat stored. Left out: the memory of the user.'),
+};
+
+const filterShape = {
+  ...chatShape,
+  category: categorySchema.optional(),
+  tag: z
+    .preprocess((value) => (typeof value === 'string' ? [value] : value), tagsSchema.optional())
+    .describe('Repeat it to ask for entries that carry all of them.'),
+  source: sourceSchema.optional(),
+  strict: flagSchema.describe('Leaves expired entries out instead of marking them.'),
+  limit: decimal(z.number().int().min(1).max(limits.resultsPerPage).default(10)),
+  offset: decimal(z.number().int().min(0).max(Number.MAX_SAFE_INTEGER).default(0)),
+};
+
+const removeQuerySchema = z.strictObject(chatShape);
+
+export const listQuerySchema = z.strictObject(filterShape);
+
+export const searchQuerySchema = z.strictObject({
+  q: requiredText.min(1).max(limits.queryLength).meta({ example: 'how do we deploy' }),
+  ...filterShape,
+  fusion: z.enum(['weighted', 'rrf']).default('weighted').describe('How the two halves are joined.'),
+  dense: decimal(z.number().min(0).max(1).optional()).describe('The share of meaning in a weighted search.'),
+  tokens: decimal(z.int().min(50).max(100_000).optional()).describe(
+    'Also gives the results as one `block` for the prompt of a model, of about so many tokens at most.',
+  ),
+});
+
+export const answerSchema = z
+  .object({
+    results: z.array(resultSchema),
+    total: z.int().describe('How many results all pages have together.'),
+    total_is: z.enum(['exact', 'capped']),
+    degraded: z.array(z.enum(['dense', 'keyword'])).describe('The halves that did not answer.'),
+    query_time_ms: z.number(),
+    block: z
+      .string()
+      .optional()
+      .describe(
+        'The results quoted as data, each with where it comes from, nothing twice; when `tokens` is given.',
+      ),
+  })
+  .meta({ id: 'Answer' });
+
+const pageSchema = z.object({ entries: z.array(entrySchema), total: z.int() }).meta({ id: 'Page' });
+
+const versionSchema = entrySchema
+  .pick({
+    version: true,
+    content: true,
+    category: true,
+    tags: true,
+    sources: true,
+    valid_until: true,
+    updated_at: true,
+  })
+  .meta({ id: 'Version' });
+
+const getQuerySchema = z.strictObject({
+  ...chatShape,
+  versions: flagSchema.describe('Adds the earlier versions, newest first.'),
+});
+
+const entryWithVersionsSchema = entrySchema
+  .extend({ versions: z.array(versionSchema).optional() })
+  .meta({ id: 'EntryWithVersions' });
+
+const storedSchema = z
+  .object({
+    id: z.string(),
+    outcome: z.enum(['created', 'updated', 'merged']),
+    version: z.int(),
+    scrubbed: z.int().describe('How many secrets were replaced before anything was written.'),
+    indexed: z
+      .boolean()
+      .describe('False until it is found by meaning too, a moment later; by its words it is found at once.'),
+  })
+  .meta({ id: 'Stored' });
+
+const manyStoredSchema = z.object({ stored: z.array(storedSchema) }).meta({ id: 'ManyStored' });
+
+/** The last event is `end` or `problem`. */
+const ingestEventSchema = z
+  .discriminatedUnion('type', [
+    progressEvent.extend({ stored: z.array(storedSchema) }),
+    endEvent,
+    problemEvent,
+  ])
+  .meta({ id: 'IngestEvent' });
+
+const filesSchema = z
+  .strictObject({
+    file: z
+      .union([z.file(), z.array(z.file()).max(100)])
+      .meta({ type: 'array', items: { type: 'string', format: 'binary' } })
+      .describe(
+        "Text, Markdown, code, HTML or PDF. A file's name is its id; sent again, it is the next version.",
+      ),
+    category: categorySchema,
+    tag: z.union([tagSchema, tagsSchema]).optional(),
+    prefix: z.string().max(200).optional().describe('Put before each name, such as `docs/`.'),
+  })
+  .meta({ id: 'Files' });
+
+const categoriesSchema = z
+  .object({ categories: z.array(z.object({ name: z.string(), count: z.int() })), total: z.int() })
+  .meta({ id: 'Categories' });
+
+export type Answer = z.infer<typeof answerSchema>;
+export type Page = z.infer<typeof pageSchema>;
+export type Categories = z.infer<typeof categoriesSchema>;
+export type WireEntry = z.infer<typeof entrySchema>;
+export type WireResult = z.infer<typeof resultSchema>;
+export type WireVersion = z.infer<typeof versionSchema>;
+export type WireStored = z.infer<typeof storedSchema>;
+export type WireContent = z.infer<typeof contentSchema>;
+export type WireEntryWithVersions = z.infer<typeof entryWithVersionsSchema>;
+export type WireNewEntry = z.infer<typeof newEntrySchema>;
+export type IngestEvent = z.infer<typeof ingestEventSchema>;
+
+export const entries = family({
+  search: {
+    route: 'GET /api/v1/context/search',
+    tag: 'context',
+    scope: 'memory:read',
+    summary: 'Search by meaning and by word',
+    query: searchQuerySchema,
+    answer: { says: 'The best first.', schema: answerSchema },
+    refuses: { 413: 'The query is too long.' },
+  },
+  ingest: {
+    route: 'POST /api/v1/context/ingest',
+    tag: 'context',
+    scope: 'memory:write',
+    summary: 'Store an entry',
+    body: { says: 'The entry.', schema: newEntrySchema },
+    answer: { says: 'It is on disk.', schema: storedSchema, status: 201 },
+    refuses: notFound,
+  },
+  bulk: {
+    route: 'POST /api/v1/context/bulk',
+    tag: 'context',
+    scope: 'memory:write',
+    summary: 'Store many entries',
+    description:
+      'Answers with JSON once all are stored, or with none stored when one is refused. With `Accept: text/event-stream` it stores them in batches and reports each; a refusal ends it and keeps the batches before.',
+    body: { says: 'The entries.', schema: bulkSchema, limit: 'many' },
+    answer: {
+      says: 'All are on disk, in the order of the request.',
+      schema: manyStoredSchema,
+      field: 'stored',
+      status: 201,
+    },
+    stream: { says: 'All are on disk, in the order of the request.', schema: ingestEventSchema },
+    refuses: notFound,
+  },
+  files: {
+    route: 'POST /api/v1/context/files',
+    tag: 'context',
+    scope: 'memory:write',
+    summary: 'Store files: text, Markdown, code, HTML, PDF',
+    description:
+      'Each file becomes one entry. Answers with JSON once all are stored, or with none stored when one is refused; with `Accept: text/event-stream` it stores and reports them one by one.',
+    form: { says: 'The files.', schema: filesSchema },
+    answer: {
+      says: 'All are on disk, in the order of the request.',
+      schema: manyStoredSchema,
+      field: 'stored',
+      status: 201,
+    },
+    stream: { says: 'All are on disk, in the order of the request.', schema: ingestEventSchema },
+    refuses: { 422: 'A file has no text that can be read.' },
+  },
+  categories: {
+    route: 'GET /api/v1/context/categories',
+    tag: 'context',
+    scope: 'memory:read',
+    summary: 'Count the entries of each category',
+    answer: { says: 'The built-in categories and those in use.', schema: categoriesSchema },
+  },
+  list: {
+    route: 'GET /api/v1/context',
+    tag: 'context',
+    scope: 'memory:read',
+    summary: 'List entries, newest first',
+    query: listQuerySchema,
+    answer: { says: 'One page.', schema: pageSchema },
+  },
+  get: {
+    route: 'GET /api/v1/context/{+id}',
+    tag: 'context',
+    scope: 'memory:read',
+    summary: 'Read an entry',
+    params: idParamSchema,
+    query: getQuerySchema,
+    answer: { says: 'The entry.', schema: entryWithVersionsSchema },
+    refuses: notFound,
+  },
+  put: {
+    route: 'PUT /api/v1/context/{+id}',
+    tag: 'context',
+    scope: 'memory:write',
+    summary: 'Write an entry: its first or its next version',
+    params: newIdParamSchema,
+    body: { says: 'All of the new version.', schema: contentSchema },
+    answer: { says: 'The entry has a new version.', schema: storedSchema, or: { 201: 'The entry is new.' } },
+    refuses: notFound,
+  },
+  remove: {
+    route: 'DELETE /api/v1/context/{+id}',
+    tag: 'context',
+    scope: 'memory:write',
+    summary: 'Forget an entry and its versions',
+    params: idParamSchema,
+    query: removeQuerySchema,
+    done: 'It is gone.',
+    refuses: notFound,
+  },
+});

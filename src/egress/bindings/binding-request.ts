@@ -1,0 +1,107 @@
+/** What a binding sends to its upstream: a request that was understood, without anything that a client may not say. */
+import type { IncomingMessage } from 'node:http';
+import { hostOf } from '../policy/host-name.ts';
+import type { Request } from '../policy/policy.ts';
+import {
+  type Fields,
+  fieldName,
+  type RequestMessage,
+  readRequestMessage,
+  writtenAs,
+} from '../proxy/http-message.ts';
+import { nameOf, overrideIn } from '../proxy/overrides.ts';
+import { type RequestTarget, readingsOf, readTarget } from '../proxy/request-target.ts';
+import type { Binding } from './bindings.ts';
+
+/** Credentials of the client, where it claims to come from, and what would hide the real credential in the answer. */
+const dropped: ReadonlySet<string> = new Set([
+  'a-im',
+  'accept-encoding',
+  'api-key',
+  'authorization',
+  'cookie',
+  'forwarded',
+  'if-range',
+  'range',
+  'request-range',
+  'via',
+  'x-api-key',
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-forwarded-port',
+  'x-forwarded-proto',
+  'x-forwarded-server',
+  'x-goog-api-key',
+  'x-host',
+  'x-http-host-override',
+  'x-ms-range',
+  'x-original-host',
+  'x-range',
+  'x-real-ip',
+]);
+const droppedQueries = ['key', 'api_key', 'access_token'];
+
+export interface BoundRequest {
+  readonly request: Request;
+  readonly sent: RequestMessage;
+  /** Names another method or path to some servers. */
+  readonly override: string | undefined;
+}
+
+export function readBoundRequest(
+  binding: Binding,
+  message: IncomingMessage,
+): BoundRequest | { readonly status: 400 | 404; readonly problem: string } {
+  const sent = readRequestMessage(message);
+  if ('problem' in sent) return { status: 400, problem: sent.problem };
+  const target = readTarget(message.url ?? '');
+  if ('problem' in target || !isBelow(binding, target.path))
+    return { status: 404, problem: `${binding.name} has no such path` };
+  const { upstream } = binding;
+  const port = upstream.port === '' ? (upstream.protocol === 'https:' ? 443 : 80) : Number(upstream.port);
+  const host = hostOf(upstream.hostname) ?? upstream.hostname;
+  const http = { method: sent.method, path: withoutKeys(target, binding.query) };
+  return { request: { host, port, http }, sent, override: overrideIn(sent.fields, target) };
+}
+
+/** However a server reads the path, it is below the upstream's own. */
+function isBelow({ upstream }: Binding, path: string): boolean {
+  const base = upstream.pathname.replace(/\/$/, '');
+  if (/(^|\/)\.{1,2}(\/|$)|\\|%2e|%5c/i.test(path)) return false;
+  const readings = readingsOf(path);
+  return readings !== undefined && [...readings].every((one) => one === base || one.startsWith(`${base}/`));
+}
+
+/** With the credential, if there is one. */
+export function boundMessage(binding: Binding, { request, sent }: BoundRequest, secret: string | undefined) {
+  const { upstream, query } = binding;
+  const credential: Fields = secret === undefined || query !== undefined ? [] : [binding.header(secret)];
+  const own = query === undefined ? [fieldName(binding.header('')[0])] : [];
+  const fields = sent.fields.filter(
+    ([name]) => !dropped.has(fieldName(name)) && !own.includes(fieldName(name)),
+  );
+  return writtenAs(sent, {
+    path: pathWith(binding, request.http?.path ?? '/', secret),
+    host: upstream.host,
+    fields: [...fields, ['Accept-Encoding', 'identity'], ...credential],
+    // Nothing is sent after a body: a server that reads it as a request would put the next credential into it.
+    after: sent.framing.kind === 'none' ? 'keep-alive' : 'close',
+  });
+}
+
+/** Some services take their key in the query; it is added last, where nothing of the client can follow. */
+function pathWith({ query }: Binding, path: string, secret: string | undefined): string {
+  if (query === undefined || secret === undefined) return path;
+  return `${path}${path.includes('?') ? '&' : '?'}${query}=${encodeURIComponent(secret)}`;
+}
+
+function withoutKeys({ path, query }: RequestTarget, own: string | undefined): string {
+  if (query === undefined) return path;
+  const names = new Set([...droppedQueries, ...(own === undefined ? [] : [own.toLowerCase()])]);
+  // Some servers split at semicolons, so a pair that holds a key behind one is dropped as a whole.
+  const isKey = (pair: string) => pair.split(';').some((part) => names.has(nameOf(part).toLowerCase()));
+  return `${path}?${query
+    .split('&')
+    .filter((pair) => !isKey(pair))
+    .join('&')}`;
+}

@@ -1,0 +1,233 @@
+import { GeodeError } from '../../base/errors.ts';
+import { type BindingSpec, placeholderKey as placeholder } from '../../seams/egress.ts';
+
+/** An upstream with a credential that the host adds. The sandbox sees a local URL and a placeholder. */
+export interface Binding {
+  readonly name: string;
+  readonly upstream: URL;
+  /** An operator named the upstream: it may be private. */
+  readonly isOwnUpstream: boolean;
+  /** The secret of that name is added; null: none is needed. */
+  readonly secret: string | null;
+  readonly header: (secret: string) => readonly [name: string, value: string];
+  /** The credential goes into the query under this name, and no header carries it. */
+  readonly query?: string | undefined;
+  /** Which requests pass; every one of the upstream where they say nothing. */
+  readonly only: Pick<BindingSpec, 'methods' | 'paths'>;
+  /** Calls of the upstream's own https URL are answered too. */
+  readonly inspect: boolean;
+  /** Tokens are counted, and a budget holds. */
+  readonly metered: boolean;
+  readonly variables: (url: string) => Readonly<Record<string, string>>;
+}
+
+type Kind = Pick<Binding, 'header' | 'metered' | 'variables'> & {
+  readonly upstream: string | null;
+  readonly needsSecret: boolean;
+};
+
+const bearer = (secret: string) => ['Authorization', `Bearer ${secret}`] as const;
+const named = (name: string) => (secret: string) => [name, secret] as const;
+
+const kinds: Readonly<Record<string, Kind>> = {
+  anthropic: {
+    upstream: 'https://api.anthropic.com',
+    needsSecret: true,
+    header: named('x-api-key'),
+    metered: true,
+    variables: (url) => ({ ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: placeholder }),
+  },
+  openai: {
+    upstream: 'https://api.openai.com/v1',
+    needsSecret: true,
+    header: bearer,
+    metered: true,
+    variables: (url) => ({ OPENAI_BASE_URL: url, OPENAI_API_BASE: url, OPENAI_API_KEY: placeholder }),
+  },
+  gemini: {
+    upstream: 'https://generativelanguage.googleapis.com',
+    needsSecret: true,
+    header: named('x-goog-api-key'),
+    metered: false,
+    variables: (url) => ({
+      GOOGLE_GEMINI_BASE_URL: url,
+      GEMINI_API_KEY: placeholder,
+      GOOGLE_API_KEY: placeholder,
+    }),
+  },
+  openrouter: {
+    upstream: 'https://openrouter.ai/api/v1',
+    needsSecret: true,
+    header: bearer,
+    metered: true,
+    variables: (url) => ({ OPENROUTER_BASE_URL: url, OPENROUTER_API_KEY: placeholder }),
+  },
+  'openai-compatible': {
+    upstream: null,
+    needsSecret: false,
+    header: bearer,
+    metered: true,
+    variables: (url) => ({ OPENAI_BASE_URL: url, OPENAI_API_BASE: url, OPENAI_API_KEY: placeholder }),
+  },
+  github: {
+    upstream: 'https://api.github.com',
+    needsSecret: true,
+    header: bearer,
+    metered: false,
+    variables: (url) => ({ GITHUB_API_URL: url, GITHUB_TOKEN: placeholder }),
+  },
+  npm: {
+    upstream: 'https://registry.npmjs.org',
+    needsSecret: true,
+    header: bearer,
+    metered: false,
+    variables: (url) => ({ npm_config_registry: `${url}/`, NPM_CONFIG_REGISTRY: `${url}/` }),
+  },
+  pypi: {
+    upstream: 'https://pypi.org',
+    needsSecret: true,
+    header: (secret) => ['Authorization', `Basic ${Buffer.from(`__token__:${secret}`).toString('base64')}`],
+    metered: false,
+    variables: (url) => ({ PIP_INDEX_URL: `${url}/simple/`, UV_INDEX_URL: `${url}/simple/` }),
+  },
+};
+
+const bindingNames = Object.keys(kinds);
+
+/** What a person has to know of a binding before naming it. */
+export interface BindingFacts {
+  readonly name: string;
+  /** Null: it is named with the binding. */
+  readonly upstream: string | null;
+  readonly needsSecret: boolean;
+  readonly metered: boolean;
+  /** What tools in the sandbox read. */
+  readonly variables: readonly string[];
+}
+
+export function knownBindings(): readonly BindingFacts[] {
+  return Object.entries(kinds).map(([name, { upstream, needsSecret, metered, variables }]) => ({
+    name,
+    upstream,
+    needsSecret,
+    metered,
+    variables: Object.keys(variables('')),
+  }));
+}
+
+/** Refuses what is no binding, before anything is opened. */
+export function bindingOf(spec: BindingSpec): Binding {
+  const { name, upstream, methods, paths, inspect = false } = spec;
+  const kind = kindOf(spec);
+  const given = upstream ?? kind.upstream;
+  if (given === null)
+    throw wrong(`${name} needs an upstream.`, `Name it: --bind ${name}=http://10.0.0.5:11434/v1`);
+  const url = urlOf(given);
+  if (inspect && url.protocol !== 'https:')
+    throw wrong(`${name} leads to ${given}, which has no TLS to open.`, 'Leave inspect out.');
+  return {
+    name,
+    upstream: url,
+    isOwnUpstream: upstream !== undefined,
+    secret: kind.needsSecret ? name : null,
+    header: kind.header,
+    query: spec.add?.startsWith('query:') ? spec.add.slice('query:'.length) : undefined,
+    only: { ...(methods && { methods }), ...(paths && { paths }) },
+    inspect,
+    metered: kind.metered,
+    variables: kind.variables,
+  };
+}
+
+/** One that is known, or one that says all of itself. */
+function kindOf({ name, upstream, add }: BindingSpec): Kind {
+  const kind = Object.hasOwn(kinds, name) ? kinds[name] : undefined;
+  if (kind !== undefined && add === undefined) return kind;
+  if (!/^[a-z0-9][a-z0-9-]{0,30}$/.test(name) || upstream === undefined || add === undefined)
+    throw wrong(
+      `There is no binding ${JSON.stringify(name)}.`,
+      `There are ${bindingNames.join(', ')}; one of your own names its URL and how the secret is added: --bind "${name}=https://api.example.com add=bearer".`,
+    );
+  const variable = name.toUpperCase().replaceAll('-', '_');
+  return {
+    upstream: null,
+    needsSecret: true,
+    header: headerFor(add),
+    metered: kind?.metered ?? false,
+    variables:
+      kind?.variables ?? ((url) => ({ [`${variable}_URL`]: url, [`${variable}_TOKEN`]: placeholder })),
+  };
+}
+
+function headerFor(add: string): Kind['header'] {
+  const [how, name = ''] = add.split(':', 2);
+  if (add === 'bearer') return bearer;
+  if (add === 'basic')
+    return (secret) => ['Authorization', `Basic ${Buffer.from(secret).toString('base64')}`];
+  if (how === 'header' && /^[A-Za-z][A-Za-z0-9-]{0,63}$/.test(name) && !framing.has(name.toLowerCase()))
+    return named(name);
+  if (how === 'query' && /^[A-Za-z0-9_.-]{1,64}$/.test(name)) return named('');
+  throw wrong(
+    `${JSON.stringify(add)} is no way to add a credential.`,
+    'Use bearer, basic, header:NAME or query:NAME.',
+  );
+}
+
+/** Headers that say where a message ends or goes: no credential may stand in for them. */
+const framing: ReadonlySet<string> = new Set([
+  'host',
+  'connection',
+  'content-length',
+  'transfer-encoding',
+  'upgrade',
+  'te',
+  'trailer',
+  'expect',
+]);
+
+/** `NAME`, `NAME=URL`, and after it `add=bearer`, `methods=GET,POST`, `paths=/v1/*`, `inspect`, with spaces between. */
+export function parseBinding(text: string): BindingSpec {
+  const [first = '', ...words] = text.trim().split(/\s+/);
+  const at = first.indexOf('=');
+  const name = at === -1 ? first : first.slice(0, at);
+  const spec: { -readonly [key in keyof BindingSpec]: BindingSpec[key] } = { name };
+  if (at !== -1) spec.upstream = first.slice(at + 1);
+  for (const word of words) {
+    const [key, value = ''] = word.split(/=(.*)/s, 2);
+    if (word === 'inspect') spec.inspect = true;
+    else if (key === 'add') spec.add = value;
+    else if (key === 'methods') spec.methods = value.split(',');
+    else if (key === 'paths') spec.paths = value.split(',');
+    else
+      throw wrong(
+        `${JSON.stringify(word)} says nothing of a binding.`,
+        'After NAME=URL may stand add=, methods=, paths= and inspect.',
+      );
+  }
+  return spec;
+}
+
+/** As it would be typed. */
+export function shownBinding({ name, upstream, add, methods, paths, inspect }: BindingSpec): string {
+  return [
+    upstream === undefined ? name : `${name}=${upstream}`,
+    ...(add === undefined ? [] : [`add=${add}`]),
+    ...(methods === undefined ? [] : [`methods=${methods.join(',')}`]),
+    ...(paths === undefined ? [] : [`paths=${paths.join(',')}`]),
+    ...(inspect ? ['inspect'] : []),
+  ].join(' ');
+}
+
+function urlOf(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== '' || url.search !== '')
+    throw wrong(
+      `${JSON.stringify(text)} is not an upstream.`,
+      'Use http:// or https:// with a host and a path.',
+    );
+  return url;
+}
+
+function wrong(message: string, hint: string): GeodeError {
+  return new GeodeError('invalid_input', message, { hint, details: { usage: true } });
+}

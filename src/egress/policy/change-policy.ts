@@ -1,0 +1,90 @@
+/** Policies from the words of people, and what `allow` and `deny` do to one. */
+
+import { GeodeError } from '../../base/errors.ts';
+import type { EgressPolicy, EgressRule } from '../../seams/egress.ts';
+import { parseRules, shownRule } from './rules.ts';
+
+/** A rule, or the words for some: `npm`, `*.example.com:8443`. `*` among allowed ones means everything public. */
+export type RuleWord = string | EgressRule;
+
+export interface PolicyWords extends Pick<EgressPolicy, 'bridges'> {
+  /** Left out: what the allowed rules come to. */
+  readonly mode?: EgressPolicy['mode'];
+  readonly allow?: readonly RuleWord[];
+  readonly deny?: readonly RuleWord[];
+}
+
+export function policyFrom({ mode, allow = [], deny = [], bridges = [] }: PolicyWords): EgressPolicy {
+  const isOpen = allow.includes('*');
+  const rules = rulesOf(allow);
+  if (isOpen && mode !== undefined && mode !== 'allow-all')
+    throw new GeodeError('invalid_input', `The rule * means allow-all, and the mode is ${mode}.`);
+  const meant = isOpen ? 'allow-all' : rules.length === 0 ? 'deny-all' : 'allow-list';
+  return {
+    mode: mode ?? meant,
+    allow: rules,
+    deny: rulesOf(deny),
+    ...(bridges.length > 0 && { bridges }),
+  };
+}
+
+/** What a person allows by the very words that deny it is denied no more. */
+export function allowing(
+  policy: EgressPolicy,
+  words: readonly RuleWord[],
+  until: number | undefined,
+): EgressPolicy {
+  const rules = rulesOf(words);
+  const mode = words.includes('*') ? 'allow-all' : policy.mode === 'deny-all' ? 'allow-list' : policy.mode;
+  return {
+    ...policy,
+    mode,
+    allow: [
+      ...without(policy.allow, rules).filter((rule) => !isOutdone(rule, rules)),
+      ...ending(rules, until),
+    ],
+    deny: without(policy.deny, rules),
+  };
+}
+
+/** Whoever allows a whole host does not want its TLS opened any more for the sake of some of its paths. */
+function isOutdone(rule: EgressRule, given: readonly EgressRule[]): boolean {
+  return given.some(
+    ({ host, ports, methods, paths, inspect }) =>
+      rule.inspect === true &&
+      inspect !== true &&
+      host === rule.host &&
+      methods === undefined &&
+      paths === undefined &&
+      (ports === undefined || (rule.ports ?? [80, 443]).every((port) => ports.includes(port))),
+  );
+}
+
+/** `*`: nothing passes any more. A rule with an end denies until then; what was allowed before stays away. */
+export function denying(policy: EgressPolicy, words: readonly RuleWord[], until?: number): EgressPolicy {
+  if (words.includes('*')) return { ...policy, mode: 'deny-all', allow: [] };
+  const rules = rulesOf(words);
+  return {
+    ...policy,
+    allow: without(policy.allow, rules),
+    deny: [...without(policy.deny, rules), ...ending(rules, until)],
+  };
+}
+
+/** With these denied too; none stands there twice. */
+export function alsoDenying(policy: EgressPolicy, rules: readonly EgressRule[]): EgressPolicy {
+  return { ...policy, deny: [...rules, ...without(policy.deny, rules)] };
+}
+
+function rulesOf(words: readonly RuleWord[]): readonly EgressRule[] {
+  return words.flatMap((word) => (typeof word !== 'string' ? [word] : word === '*' ? [] : parseRules(word)));
+}
+
+function ending(rules: readonly EgressRule[], until: number | undefined): readonly EgressRule[] {
+  return until === undefined ? rules : rules.map((rule) => ({ ...rule, until }));
+}
+
+function without(rules: readonly EgressRule[], taken: readonly EgressRule[]): readonly EgressRule[] {
+  const names = new Set(taken.map(shownRule));
+  return rules.filter((rule) => !names.has(shownRule(rule)));
+}

@@ -1,0 +1,110 @@
+import { isIP } from 'node:net';
+import { isGeodeError } from '../../base/errors.ts';
+import { localUser } from '../../base/identity.ts';
+import type { Approval, Approvals } from '../../seams/approval.ts';
+import type { EgressGrant, EgressOwner, EgressTarget } from '../../seams/egress.ts';
+import { closedRangeOf } from './addresses.ts';
+import type { Grants } from './grants.ts';
+import { shownTarget } from './host-name.ts';
+import type { Request } from './policy.ts';
+
+/** A target that a person has denied is not asked about again for that long. */
+const quietMs = 600_000;
+/** Targets that are remembered as denied; the oldest go. */
+const mostDenied = 1_000;
+
+/** The person who decides what no rule does, for one sandbox. */
+export interface Person {
+  /** What was allowed before, for this sandbox or for good. */
+  granted(target: EgressTarget): EgressGrant | undefined;
+  /** Waits for an answer. Never throws for what a person or a clock does. */
+  ask(request: Request, signal: AbortSignal): Promise<Answer>;
+}
+
+/** `refused` continues a sentence that begins with the target. */
+type Answer = { readonly isOnce: boolean; readonly until: number | null } | { readonly refused: string };
+
+export interface PersonOptions {
+  readonly approvals: Approvals;
+  /** Undefined once they are closed. */
+  readonly grants: () => Grants | undefined;
+  readonly owner: EgressOwner;
+  readonly waitMs: number;
+}
+
+/** An address as it stands that is not public. A name is never resolved before it is allowed, so of a name this says nothing. */
+export function isPrivateTarget({ host }: EgressTarget): boolean {
+  return host === 'localhost' || (isIP(host) !== 0 && closedRangeOf(host) !== undefined);
+}
+
+export function personFor({ approvals, grants, owner, waitMs }: PersonOptions): Person {
+  const user = owner.user === '' ? localUser : owner.user;
+  const { sandboxId, chat } = owner;
+  const denied = new Map<string, number>();
+
+  const said = (request: Request, approval: Approval): Answer => {
+    const { decision, state, byOperator, until, id } = approval;
+    const target = shownTarget(request);
+    if (state === 'expired')
+      return { refused: `was not allowed by anybody within ${Math.round(waitMs / 1000)} s` };
+    if (decision === null || decision === 'deny') {
+      if (state === 'decided') {
+        denied.delete(target);
+        denied.set(target, Date.now() + quietMs);
+        for (const oldest of denied.keys()) if (denied.size > mostDenied) denied.delete(oldest);
+      }
+      return { refused: state === 'withdrawn' ? 'was not decided in time' : 'was denied by a person' };
+    }
+    const isPrivate = isPrivateTarget(request);
+    if (isPrivate && !byOperator)
+      return { refused: 'is a private address, which only whoever runs the host can allow' };
+    if (decision !== 'allow-once') {
+      grants()?.add(user, {
+        host: request.host,
+        port: request.port,
+        sandboxId: decision === 'allow-session' ? sandboxId : null,
+        private: isPrivate,
+        grantedAt: Date.now(),
+        until,
+        approval: id,
+      });
+    }
+    return { isOnce: decision === 'allow-once', until };
+  };
+
+  return {
+    granted: (target) => grants()?.find(user, sandboxId, target),
+    async ask(request, signal) {
+      const target = shownTarget(request);
+      if ((denied.get(target) ?? 0) > Date.now()) return { refused: 'was denied by a person' };
+      const { http } = request;
+      const how =
+        http === undefined ? '' : `\n${http.method} http://${target}${http.path.replace(/[?#].*/s, '')}`;
+      try {
+        const approval = await approvals.ask(
+          {
+            user,
+            sandbox: sandboxId,
+            ...(chat !== undefined && { chat }),
+            kind: 'egress',
+            title: `Connect to ${isPrivateTarget(request) ? 'the private address ' : ''}${target}`.slice(
+              0,
+              300,
+            ),
+            detail: `${target}${how}`,
+            waitMs,
+            key: target,
+            whenLeft: 'keep',
+          },
+          { signal },
+        );
+        return said(request, approval);
+      } catch (error) {
+        if (isGeodeError(error, 'too_many_approvals'))
+          return { refused: 'cannot be asked about: too much waits for an answer already' };
+        if (isGeodeError(error)) return { refused: 'was not decided before the connection ended' };
+        throw error;
+      }
+    },
+  };
+}

@@ -1,0 +1,263 @@
+import type { Duplex } from 'node:stream';
+import { reasonOf } from '../../base/errors.ts';
+import type { AuditRecord, Denial, EgressPolicy, Hatch } from '../../seams/egress.ts';
+import { shownTarget } from '../policy/host-name.ts';
+import type { Seen } from '../policy/learned.ts';
+import { isPrivateTarget, type Person } from '../policy/person.ts';
+import { type Decision, decide, type Request } from '../policy/policy.ts';
+import type { Crossing } from './crossing.ts';
+import { dial } from './dial.ts';
+import { failure, type Refusal, refusalOf } from './refusal.ts';
+import { pin, type Resolve, systemResolve } from './resolve.ts';
+
+/** Connections of one sandbox at once. */
+const mostOpen = 2_500;
+/** Of these, such that wait for a person. */
+const mostHeld = 200;
+const longestTimerMs = 2 ** 31 - 1;
+
+export interface BrokerOptions {
+  readonly sandboxId: string;
+  readonly user: string;
+  readonly hatch: Pick<Hatch, 'note'>;
+  readonly policy: EgressPolicy;
+  /** The command with which a person allows it. */
+  readonly ask: (request: Request) => string;
+  readonly audit: (record: AuditRecord) => void;
+  /** Told of each refusal at once. */
+  readonly onDenied?: (denial: Denial) => void;
+  readonly resolve?: Resolve;
+  readonly person?: Person;
+  readonly onLearned?: (seen: Seen) => void;
+}
+
+/** Whoever waits for an answer; gone when it is closed. */
+interface Client {
+  readonly destroyed: boolean;
+  once(event: 'close', listener: () => void): unknown;
+  off(event: 'close', listener: () => void): unknown;
+}
+
+/** Allowed, looked up and connected. The rule is for the audit. */
+export interface Passage {
+  readonly socket: Awaited<ReturnType<typeof dial>>;
+  readonly address: string;
+  readonly rule: string;
+}
+
+export type Via = AuditRecord['via'];
+
+/** Decides for one sandbox what passes, and knows what is open. Every way through the hatch asks here. */
+export class Broker implements Disposable {
+  readonly #options: BrokerOptions;
+  readonly #open = new Set<Crossing>();
+  /** What a person allowed this once. */
+  readonly #once = new WeakSet<Request>();
+  readonly #ended = new AbortController();
+  #held = 0;
+  /** Those that are asked about, looked up or dialled now. */
+  #opening = 0;
+  #policy: EgressPolicy;
+  #expiry: NodeJS.Timeout | undefined;
+  readonly #grantEnds = new Set<number>();
+
+  constructor(options: BrokerOptions) {
+    this.#options = options;
+    this.#policy = options.policy;
+    this.#watchExpiry();
+  }
+
+  get policy(): EgressPolicy {
+    return this.#policy;
+  }
+
+  /** What is open and does not pass any more is cut. */
+  set policy(policy: EgressPolicy) {
+    this.#policy = policy;
+    this.recheck();
+    this.#watchExpiry();
+  }
+
+  decide(request: Request): Decision {
+    const decision = decide(this.#policy, request);
+    if (decision.allowed || !decision.undecided) return decision;
+    const { inside } = request;
+    if (this.#once.has(request) || (inside !== undefined && this.#once.has(inside)))
+      return { allowed: true, rule: 'ask (once)', private: isPrivateTarget(request) };
+    const grant = this.#options.person?.granted(request);
+    if (grant === undefined) return decision;
+    const rule = grant.sandboxId === null ? 'ask (for good)' : 'ask (for this sandbox)';
+    return { allowed: true, rule, private: grant.private };
+  }
+
+  /** A connection to where the request leads, or what to tell the client. */
+  async pass(request: Request, via: Via, client: Client): Promise<Passage | Refusal> {
+    if (this.#open.size + this.#opening >= mostOpen) {
+      this.audit({ request, via, rule: 'connections at once', verdict: 'failed', status: 503 });
+      return failure(`${mostOpen} connections of this sandbox are open, and no more may be`, 503);
+    }
+    this.#opening += 1;
+    try {
+      return await this.#connect(request, via, client);
+    } finally {
+      this.#opening -= 1;
+    }
+  }
+
+  async #connect(request: Request, via: Via, client: Client): Promise<Passage | Refusal> {
+    const startedAt = Date.now();
+    const decision = await this.#decideOrAsk(request, client);
+    if (!decision.allowed) return this.deny(request, via, decision);
+    const pinned = await pin(request.host, decision, this.#options.resolve ?? systemResolve);
+    if ('closed' in pinned) {
+      const reason = `${shownTarget(request)} leads to ${pinned.address}, which is not public (${pinned.closed})`;
+      return this.deny(request, via, { allowed: false, rule: 'public addresses only', reason });
+    }
+    if ('failed' in pinned) return this.#failed(request, via, decision.rule, pinned.failed, startedAt);
+    // The policy may have changed while the name was looked up.
+    const again = this.decide(request);
+    if (!again.allowed) return this.deny(request, via, again);
+    try {
+      const socket = await dial(pinned.addresses, request.port);
+      const late = this.decide(request);
+      if (late.allowed) {
+        if (this.#policy.mode === 'learn') this.#options.onLearned?.(seenIn(request, late.private));
+        return { socket, address: socket.remoteAddress ?? '', rule: late.rule };
+      }
+      socket.destroy();
+      return this.deny(request, via, late);
+    } catch (error) {
+      const why = `${shownTarget(request)} cannot be reached: ${reasonOf(error)}`;
+      return this.#failed(request, via, decision.rule, why, startedAt);
+    }
+  }
+
+  /** What no rule decides waits for a person. */
+  async #decideOrAsk(request: Request, client: Client): Promise<Decision> {
+    const decision = this.decide(request);
+    const { person } = this.#options;
+    if (decision.allowed || !decision.undecided) return decision;
+    const target = shownTarget(request);
+    if (person === undefined)
+      return { ...decision, reason: `${target} is not in the policy, and nobody can be asked here` };
+    if (this.#held >= mostHeld)
+      return { ...decision, reason: `${target}: ${mostHeld} connections wait for an answer already` };
+    const gone = new AbortController();
+    const leave = () => gone.abort();
+    this.#held += 1;
+    client.once('close', leave);
+    if (client.destroyed) leave();
+    try {
+      const answer = await person.ask(request, AbortSignal.any([gone.signal, this.#ended.signal]));
+      if ('refused' in answer) return { ...decision, reason: `${target} ${answer.refused}` };
+      if (answer.isOnce) this.#once.add(request);
+      this.#watchExpiry(answer.until);
+      return this.decide(request);
+    } finally {
+      this.#held -= 1;
+      client.off('close', leave);
+    }
+  }
+
+  /** Remembers a refusal where people look for it, and says it to the client. */
+  deny(request: Request, via: Via, decision: Extract<Decision, { allowed: false }>): Refusal {
+    const { host, port } = request;
+    const isHopeless = decision.rule === 'public addresses only' || decision.rule.startsWith('deny ');
+    const ask = isHopeless ? '' : this.#options.ask(request);
+    const { rule, reason } = decision;
+    const denial: Denial = { at: Date.now(), host, port, rule, reason, ask };
+    this.#options.hatch.note(denial);
+    this.#options.onDenied?.(denial);
+    this.audit({ request, via, rule, verdict: 'denied', status: 403 });
+    return refusalOf(denial);
+  }
+
+  /** From now on it can be cut; the result says that it is over. */
+  enter(crossing: Crossing): () => void {
+    this.#open.add(crossing);
+    return () => this.#open.delete(crossing);
+  }
+
+  /** For a tunnel that is to be cut by destroying its streams. */
+  enterTunnel(request: Request, ...streams: readonly Duplex[]): () => void {
+    return this.enter({
+      request,
+      cut: () => {
+        for (const stream of streams) stream.destroy();
+      },
+    });
+  }
+
+  audit({
+    request,
+    via,
+    rule,
+    verdict,
+    status = null,
+    address = null,
+    bytesOut = 0,
+    bytesIn = 0,
+    startedAt,
+  }: Noted): void {
+    const now = Date.now();
+    this.#options.audit({
+      at: startedAt ?? now,
+      sandboxId: this.#options.sandboxId,
+      user: this.#options.user,
+      via,
+      verdict,
+      rule,
+      host: request.host,
+      port: request.port,
+      method: request.http?.method ?? null,
+      path: request.http?.path.replace(/[?#].*/s, '') ?? null,
+      address,
+      status,
+      bytesOut,
+      bytesIn,
+      durationMs: startedAt === undefined ? 0 : now - startedAt,
+    });
+  }
+
+  /** Cuts what does not pass now. */
+  recheck(): void {
+    for (const crossing of [...this.#open]) if (!this.decide(crossing.request).allowed) crossing.cut();
+  }
+
+  [Symbol.dispose](): void {
+    this.#ended.abort();
+    clearTimeout(this.#expiry);
+    for (const crossing of [...this.#open]) crossing.cut();
+  }
+
+  #failed(request: Request, via: Via, rule: string, why: string, startedAt: number): Refusal {
+    this.audit({ request, via, rule, verdict: 'failed', status: 502, startedAt });
+    return failure(why);
+  }
+
+  /** A rule with an end takes what it let pass along. */
+  #watchExpiry(grantEnd: number | null = null): void {
+    clearTimeout(this.#expiry);
+    if (grantEnd !== null) this.#grantEnds.add(grantEnd);
+    const all = [...this.#grantEnds, ...this.#policy.allow.map(({ until }) => until)];
+    const ends = all.flatMap((until) => (until !== undefined && until > Date.now() ? [until] : []));
+    if (ends.length === 0) return;
+    const inMs = Math.min(Math.min(...ends) - Date.now() + 1, longestTimerMs);
+    this.#expiry = setTimeout(() => {
+      this.recheck();
+      this.#watchExpiry();
+    }, inMs).unref();
+  }
+}
+
+function seenIn({ host, port, http, inspected = false }: Request, isPrivate: boolean): Seen {
+  return { host, port, private: isPrivate, inspected, ...(http && { http }) };
+}
+
+interface Noted extends Partial<Pick<AuditRecord, 'status' | 'address' | 'bytesOut' | 'bytesIn'>> {
+  readonly request: Request;
+  readonly via: Via;
+  readonly rule: string;
+  readonly verdict: AuditRecord['verdict'];
+  readonly startedAt?: number;
+}

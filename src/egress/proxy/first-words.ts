@@ -1,0 +1,67 @@
+/** What a client says first in a tunnel, and whether it fits where the tunnel leads. */
+import { isIP } from 'node:net';
+import type { EgressTarget } from '../../seams/egress.ts';
+import { hostOf, shownTarget } from '../policy/host-name.ts';
+import type { Broker } from './broker.ts';
+import { readClientHello } from './client-hello.ts';
+
+/** A client that says nothing for that long at the start has nothing to say. */
+export const firstWordsMs = 60_000;
+/** "access denied" and "unrecognized name", as fatal alerts. */
+const accessDenied = Buffer.from([21, 3, 1, 0, 2, 2, 49]);
+const unrecognizedName = Buffer.from([21, 3, 1, 0, 2, 2, 112]);
+
+export type FirstWords = 'tls' | 'http' | 'other' | 'silence';
+
+/** Bytes that may be blank at the beginning, and a first word: no longer than HTTP is asked for by. */
+const mostBeginning = 128;
+
+export function isEnough(bytes: Buffer): boolean {
+  if (bytes[0] === 22) return readClientHello(bytes) !== 'more';
+  return bytes.length >= mostBeginning || beginningOf(bytes) !== 'open';
+}
+
+/** Whatever a lenient server may take for HTTP is HTTP; so is a beginning that may become it. */
+export function kindOf(bytes: Buffer): FirstWords {
+  if (bytes[0] === 22) return 'tls';
+  return beginningOf(bytes) === 'other' ? 'other' : 'http';
+}
+
+/**
+ * Empty lines, a word and any white space begin a request. HTTP/2 without TLS and SSH, which begin so too, are not
+ * HTTP/1. A blank alone after the word does not decide yet: the rest of the line may come later.
+ */
+function beginningOf(bytes: Buffer): 'http' | 'other' | 'open' {
+  const text = bytes.subarray(0, mostBeginning).toString('latin1').replace(/^\s+/, '');
+  if (/^(PRI \*|SSH-)/.test(text)) return 'other';
+  if (/^[A-Za-z][\w!#$%&'*+.^`|~-]{0,31}[ \t\v\f\r]+[!-~]/.test(text)) return 'http';
+  return /^([A-Za-z][\w!#$%&'*+.^`|~-]{0,31}[ \t\v\f\r]*)?$/.test(text) ? 'open' : 'other';
+}
+
+/** Why this TLS greeting may not go there, with the alert that says so. */
+export function objectionTo(
+  broker: Broker,
+  target: EgressTarget,
+  bytes: Buffer,
+): { reason: string; alert: Buffer } | undefined {
+  const hello = readClientHello(bytes);
+  const where = shownTarget(target);
+  if (hello === 'more' || hello === 'broken') {
+    return { reason: `${where}: the TLS greeting cannot be read`, alert: accessDenied };
+  }
+  const { serverName, encryptedHello } = hello;
+  const { mode, deny } = broker.policy;
+  if (encryptedHello && (mode === 'allow-list' || mode === 'ask' || deny.length > 0)) {
+    return { reason: `${where}: the TLS greeting hides a name (ECH)`, alert: accessDenied };
+  }
+  if (isIP(target.host) !== 0) {
+    const named = serverName === undefined ? undefined : hostOf(serverName);
+    if (named === undefined || deny.length === 0) return undefined;
+    const decision = broker.decide({ host: named, port: target.port });
+    const isDenied = !decision.allowed && decision.rule.startsWith('deny ');
+    return isDenied ? { reason: decision.reason, alert: unrecognizedName } : undefined;
+  }
+  if (serverName !== undefined && hostOf(serverName) === target.host) return undefined;
+  const shown = serverName === undefined ? 'no name' : `the name ${JSON.stringify(serverName.slice(0, 253))}`;
+  return { reason: `${where}: TLS asks for ${shown} instead`, alert: unrecognizedName };
+}

@@ -1,0 +1,44 @@
+import type { ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { Denial } from '../../seams/egress.ts';
+
+const longestPhrase = 200;
+
+/** What a client is told. Most show the reason phrase alone, so the cause stands there too. */
+export interface Refusal {
+  readonly status: 400 | 402 | 403 | 502 | 503;
+  readonly reason: string;
+  readonly body: string;
+}
+
+export function refusalOf({ reason, rule, ask }: Denial): Refusal {
+  const how = ask === '' ? '' : `To ask for it: ${ask}\n`;
+  return { status: 403, reason, body: `Geode refused this connection: ${reason}.\nRule: ${rule}\n${how}` };
+}
+
+export function failure(reason: string, status: 400 | 502 | 503 = 502): Refusal {
+  return { status, reason, body: `Geode could not do this: ${reason}.\n` };
+}
+
+/** Printable ASCII only: nothing that a sandbox sent can begin a line of its own. */
+function phraseOf(reason: string): string {
+  return `Geode: ${reason}`.replace(/[^\x20-\x7e]/g, '?').slice(0, longestPhrase);
+}
+
+export function answerRefused(response: ServerResponse, { status, reason, body }: Refusal): void {
+  if (response.headersSent) return void response.destroy();
+  response.writeHead(status, phraseOf(reason), {
+    'content-type': 'text/plain; charset=utf-8',
+    'content-length': Buffer.byteLength(body),
+    'x-geode': 'refused',
+  });
+  response.end(body);
+}
+
+/** The answer to a CONNECT or an upgrade, whose socket is ours. */
+export function answerRefusedOn(socket: Duplex, { status, reason, body }: Refusal): void {
+  socket.end(
+    `HTTP/1.1 ${status} ${phraseOf(reason)}\r\ncontent-type: text/plain; charset=utf-8\r\n` +
+      `content-length: ${Buffer.byteLength(body)}\r\nx-geode: refused\r\nconnection: close\r\n\r\n${body}`,
+  );
+}

@@ -1,0 +1,77 @@
+import type { Duplex } from 'node:stream';
+import type { EgressTarget } from '../../seams/egress.ts';
+import { shownTarget } from '../policy/host-name.ts';
+import type { Request } from '../policy/policy.ts';
+import type { Broker, Passage, Via } from './broker.ts';
+import { join } from './crossing.ts';
+import { type FirstWords, firstWordsMs, isEnough, kindOf, objectionTo } from './first-words.ts';
+import { peek } from './peek.ts';
+
+/** Here only TLS and HTTP are spoken: anything else would pass without its name being seen. */
+const webPorts: ReadonlySet<number> = new Set([80, 443]);
+
+/**
+ * Carries a connection whose target was allowed and whose client was told so. What the client says first must fit the
+ * target: the name in TLS is the name that was allowed, and plain HTTP goes to the proxy, which looks at each request.
+ */
+export async function carry(
+  broker: Broker,
+  request: Request,
+  { socket: upstream, address, rule }: Passage,
+  client: Duplex,
+  { via, toHttp }: { readonly via: Via; readonly toHttp: (client: Duplex) => void },
+): Promise<void> {
+  const startedAt = Date.now();
+  const target: EgressTarget = { host: request.host, port: request.port };
+  const leave = broker.enterTunnel(request, client, upstream);
+  const over = (bytesOut: number, bytesIn: number, verdict: 'allowed' | 'denied' = 'allowed') => {
+    leave();
+    if (verdict === 'allowed')
+      broker.audit({ request, via, rule, verdict, address, bytesOut, bytesIn, startedAt });
+  };
+  client.once('error', () => {});
+  const words = await firstWords(client, upstream, target.port);
+  if (words.kind === 'silence') {
+    client.destroy();
+    upstream.destroy();
+    return over(0, 0);
+  }
+  if (words.kind === 'http') {
+    upstream.destroy();
+    leave();
+    return toHttp(client);
+  }
+  const objection = words.kind === 'tls' ? objectionTo(broker, target, words.bytes) : undefined;
+  if (objection !== undefined) {
+    broker.deny(request, via, { allowed: false, rule: 'server name', reason: objection.reason });
+    upstream.destroy();
+    client.end(objection.alert);
+    return over(0, 0, 'denied');
+  }
+  if (words.kind === 'other' && webPorts.has(target.port)) {
+    const reason = `${shownTarget(target)}: neither TLS nor HTTP is spoken`;
+    broker.deny(request, via, { allowed: false, rule: 'TLS or HTTP on ports 80 and 443', reason });
+    upstream.destroy();
+    client.destroy();
+    return over(0, 0, 'denied');
+  }
+  join(client, upstream, over);
+}
+
+/** The server may speak first, except where only the web is spoken. */
+async function firstWords(
+  client: Duplex,
+  upstream: Duplex,
+  port: number,
+): Promise<{ kind: FirstWords; bytes: Buffer }> {
+  const serverSpoke = new AbortController();
+  const spoke = () => serverSpoke.abort();
+  if (!webPorts.has(port)) upstream.once('readable', spoke);
+  upstream.once('close', spoke);
+  const bytes = await peek(client, isEnough, firstWordsMs, serverSpoke.signal);
+  upstream.off('readable', spoke).off('close', spoke);
+  // Until the listener is gone for good, the stream would not flow.
+  await new Promise(setImmediate);
+  if (bytes.length > 0) return { kind: kindOf(bytes), bytes };
+  return { kind: serverSpoke.signal.aborted && !webPorts.has(port) ? 'other' : 'silence', bytes };
+}

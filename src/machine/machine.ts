@@ -1,0 +1,86 @@
+import { homedir, tmpdir, userInfo } from 'node:os';
+import { isAbsolute, join } from 'node:path';
+
+/** The world as this process found it. The only reader of the environment and the platform. */
+export interface Machine {
+  readonly platform: NodeJS.Platform;
+  readonly arch: string;
+  readonly uid: number;
+  readonly gid: number;
+  /** Permissions that new files do not get. */
+  readonly umask: number;
+  /** The name that this user logs in by. */
+  readonly user: string;
+  readonly home: string;
+  readonly path: string;
+  /** `GEODE_…` and nothing else of the environment. */
+  readonly overrides: Readonly<Record<string, string>>;
+  /** One variable by its name, for a person who asks to pass it on. */
+  variable(name: string): string | undefined;
+  /** What other programs call the engine's address. */
+  readonly dockerHost: string | undefined;
+  readonly configDir: string;
+  readonly stateDir: string;
+  /** What can be fetched again. */
+  readonly cacheDir: string;
+  readonly runDir: string;
+}
+
+export function thisMachine(env: NodeJS.ProcessEnv = process.env): Machine {
+  const home = homeOf(env);
+  const uid = process.getuid?.() ?? 0;
+  return {
+    platform: process.platform,
+    arch: process.arch,
+    uid,
+    gid: process.getgid?.() ?? 0,
+    umask: process.umask(),
+    user: loginName(env, uid),
+    home,
+    path: env.PATH || '/usr/local/bin:/usr/bin:/bin',
+    overrides: overridesIn(env),
+    variable: (name) => env[name],
+    dockerHost: env.DOCKER_HOST || undefined,
+    configDir: join(absolute(env.XDG_CONFIG_HOME) ?? join(home, '.config'), 'geode'),
+    stateDir: join(absolute(env.XDG_STATE_HOME) ?? join(home, '.local', 'state'), 'geode'),
+    cacheDir: join(absolute(env.XDG_CACHE_HOME) ?? join(home, '.cache'), 'geode'),
+    runDir: runDir(env, uid),
+  };
+}
+
+/** Empty for a user who has none. */
+function homeOf(env: NodeJS.ProcessEnv): string {
+  try {
+    return env.HOME || homedir();
+  } catch {
+    return '';
+  }
+}
+
+/** The standard of these variables has a relative path ignored. */
+function absolute(path: string | undefined): string | undefined {
+  return path !== undefined && isAbsolute(path) ? path : undefined;
+}
+
+/** A container may run as a number that no user of it has. */
+function loginName(env: NodeJS.ProcessEnv, uid: number): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return env.USER || `uid-${uid}`;
+  }
+}
+
+function overridesIn(env: NodeJS.ProcessEnv): Readonly<Record<string, string>> {
+  const pairs = Object.entries(env).flatMap(([name, value]) =>
+    name.startsWith('GEODE_') && value !== undefined ? [[name, value] as const] : [],
+  );
+  return Object.fromEntries(pairs);
+}
+
+/** Short, since socket paths are: the system's folder for running things, or the temporary one. */
+function runDir(env: NodeJS.ProcessEnv, uid: number): string {
+  const given = absolute(env.XDG_RUNTIME_DIR);
+  if (given !== undefined) return join(given, 'geode');
+  return uid === 0 && process.platform === 'linux' ? '/run/geode' : join(tmpdir(), `geode-${uid}`);
+}

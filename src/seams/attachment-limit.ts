@@ -1,0 +1,15 @@
+import { GeodeError } from '../base/errors.ts';
+import type { Attachment } from './agent.ts';
+
+const mostBytes = 32 * 1024 * 1024;
+
+/** Throws `too_large`. A client asks too, so that nothing is sent only to be refused. */
+export function refuseLargeAttachments(attachments: readonly Attachment[]): void {
+  const bytes = attachments.reduce((sum, each) => sum + each.bytes.length, 0);
+  if (bytes <= mostBytes) return;
+  throw new GeodeError(
+    'too_large',
+    `The attachments have ${bytes} bytes together; the most is ${mostBytes}.`,
+    { hint: 'Put large files into the workspace of the sandbox first, and name them in the message.' },
+  );
+}

@@ -1,0 +1,177 @@
+/**
+ * Chats: what people write on channels, answered by agents in sandboxes. Each chat belongs to one user; the agent of a
+ * chat and its sandbox go by the chat's name.
+ */
+
+import type { Cancel } from '../base/cancel.ts';
+import type { AgentTurnRecord } from './agent.ts';
+import type { Button, ChannelStatus, Webhook } from './channel.ts';
+
+export interface Chat {
+  /** As the user's sandboxes and agents know it. */
+  readonly name: string;
+  readonly channel: string;
+  /** Of messages that come from now on; null: the usual one. */
+  readonly model: string | null;
+  readonly createdAt: number;
+  readonly activeAt: number;
+}
+
+/** Where a message stands: how many are before it in its chat, and in all chats. */
+interface ChatPlace {
+  readonly lane: number;
+  readonly all: number;
+}
+
+export interface PostedMessage {
+  readonly id: number;
+  /** False: a message with this key was there already. */
+  readonly isNew: boolean;
+  /** Null when nothing is before it. */
+  readonly place: ChatPlace | null;
+}
+
+/** Those with a `seq` are kept and can be read again; the others are told to whoever listens in that moment. */
+export type ChatEvent =
+  | {
+      readonly type: 'message';
+      readonly seq: number;
+      readonly at: number;
+      readonly id: number;
+      readonly sender: string;
+      readonly text: string;
+      readonly files: readonly string[];
+    }
+  | {
+      readonly type: 'reply';
+      readonly seq: number;
+      readonly at: number;
+      readonly id: number;
+      /** The message that it answers; null for what nobody asked. */
+      readonly answers: number | null;
+      /** Nothing else comes for that message. */
+      readonly isLast: boolean;
+      /** It says why there is no answer. */
+      readonly isFailure: boolean;
+      readonly text: string;
+      readonly buttons: readonly Button[];
+      readonly file: string | null;
+      readonly state: 'waiting' | 'sending' | 'sent' | 'unknown' | 'failed';
+    }
+  /** Also when the answer begins anew: text that came before is void. */
+  | { readonly type: 'turn-start'; readonly message: number }
+  | { readonly type: 'text-delta'; readonly message: number; readonly text: string }
+  | { readonly type: 'tool-call'; readonly message: number; readonly tool: string };
+
+/** What is kept of a chat for good: what was said and what the agent did. */
+export type ChatRecord =
+  | Extract<ChatEvent, { readonly seq: number }>
+  | ({ readonly type: 'turn'; readonly at: number } & AgentTurnRecord);
+
+/** Of times that passed while no host ran: one run makes up for them, or none. */
+export const catchUps = ['once', 'skip'] as const;
+export type CatchUp = (typeof catchUps)[number];
+
+/** A text that is said in a chat at set times, as if its user wrote it. Each time counts once, over all restarts. */
+export interface ChatSchedule {
+  readonly id: string;
+  readonly chat: string;
+  /** As it was given: `0 9 * * 1-5 Europe/Berlin`, `every 2h`, `in 20m`, `2027-01-31T09:00`. */
+  readonly when: string;
+  readonly text: string;
+  readonly catchUp: CatchUp;
+  /** In ms since 1970. */
+  readonly next: number;
+}
+
+export interface NewSchedule {
+  readonly when: string;
+  readonly text: string;
+  /** Default `once`. */
+  readonly catchUp?: CatchUp | undefined;
+}
+
+/** Who did what to pairings and schedules. `schedule-skip`: its time passed while no host ran, and it makes up for none. */
+export const chatDeeds = [
+  'pair',
+  'unpair',
+  'schedule-add',
+  'schedule-remove',
+  'schedule-run',
+  'schedule-skip',
+] as const;
+export type ChatDeed = (typeof chatDeeds)[number];
+
+export interface ChatAuditRecord {
+  readonly at: number;
+  /** A sender (`telegram:42`), the socket, a key, the agent of a chat, or the clock. */
+  readonly by: string;
+  readonly deed: ChatDeed;
+  /** The thing and whose it is; never the text of a message. */
+  readonly detail: Readonly<Record<string, string | number>>;
+}
+
+export interface UserSchedules {
+  /** The next one first; of one chat, or of all. */
+  list(chat?: string): readonly ChatSchedule[];
+  /**
+   * A chat of a new name begins on the web. `invalid_input` for a time that is none and for a command as the text;
+   * `too_many_schedules` when the chat has as many as it may, or `most`.
+   */
+  add(chat: string, schedule: NewSchedule, by: string, most?: number): ChatSchedule;
+  /** False when the user has none of that id. */
+  remove(id: string, by: string): boolean;
+}
+
+/** The chats of one user. */
+interface UserChats {
+  readonly schedules: UserSchedules;
+  list(): readonly Chat[];
+  /** Writes as the user on a chat of any channel; a chat of a new name begins on the web. */
+  post(
+    chat: string,
+    message: { readonly text: string; readonly key?: string | undefined },
+  ): Promise<PostedMessage>;
+  /** Those after a number; with `follow` it waits for more until the signal fires. A chat that is new has none. */
+  events(
+    chat: string,
+    options?: { readonly after?: number | undefined; readonly follow?: boolean | undefined } & Cancel,
+  ): AsyncGenerator<ChatEvent>;
+  /** All that is kept of a chat, oldest first, also of conversations that were ended by `/new`. A chat that is new has none. */
+  export(chat: string, options?: Cancel): AsyncGenerator<ChatRecord>;
+}
+
+/** A person on a platform who asked to be let in. */
+export interface Pairing {
+  readonly code: string;
+  readonly channel: string;
+  readonly sender: string;
+  readonly name: string;
+  readonly expiresAt: number;
+}
+
+export interface PairedSender {
+  readonly channel: string;
+  readonly sender: string;
+  readonly name: string;
+  readonly user: string;
+  readonly pairedAt: number;
+  /** Who let them in. */
+  readonly pairedBy: string;
+}
+
+export interface Chats extends AsyncDisposable {
+  of(user: string): UserChats;
+  channels(): readonly ChannelStatus[];
+  /** Undefined when no such channel is open, or its platform does not call. */
+  webhook(channel: string): Webhook | undefined;
+  /** Those whose time is not up. */
+  pairings(): readonly Pairing[];
+  /** `pairing_not_found` for a code that is unknown or too old. */
+  pair(code: string, options: { readonly user: string; readonly by: string }): Promise<PairedSender>;
+  senders(): readonly PairedSender[];
+  /** The newest first. */
+  audit(options: { readonly limit: number }): readonly ChatAuditRecord[];
+  /** False when there was none. */
+  unpair(channel: string, sender: string, by: string): boolean;
+}

@@ -1,0 +1,91 @@
+/**
+ * A language model behind one seam. Whoever asks does not know the provider, the wire or the key.
+ *
+ * A model bills by the token, so every answer says what it used, also an answer that is refused or cut off. A
+ * failure is a `GeodeError`: `provider_refused`, `provider_limited`, `provider_failed`, `provider_unreachable`,
+ * `budget_spent`, `timed_out` or `cancelled`.
+ */
+import type { ZodType } from 'zod';
+import type { Cancel } from '../base/cancel.ts';
+import type { TokenUsage } from '../base/prices.ts';
+
+/** The wires that providers speak. */
+export const providerKinds = ['anthropic', 'openai', 'openai-compatible'] as const;
+export type ProviderKind = (typeof providerKinds)[number];
+
+export type ModelMessage =
+  | { readonly role: 'user'; readonly text: string }
+  | { readonly role: 'assistant'; readonly text: string; readonly calls?: readonly ToolCall[] | undefined }
+  /** What came of the calls of the message before; every call has one. */
+  | { readonly role: 'tool'; readonly results: readonly ToolResult[] };
+
+/** What a model may ask for. Whoever asks the model does it, and checks the input. */
+export interface ModelTool {
+  readonly name: string;
+  readonly description: string;
+  /** A schema, or JSON Schema of somebody else's tool. */
+  readonly input: ZodType | JsonSchema;
+}
+
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+export interface ToolCall {
+  readonly id: string;
+  readonly tool: string;
+  /** As the model wrote it: not checked against the tool's schema; text where it is not JSON. */
+  readonly input: unknown;
+}
+
+export interface ToolResult {
+  readonly id: string;
+  readonly tool: string;
+  readonly output: string;
+  readonly failed: boolean;
+}
+
+export interface ModelRequest {
+  /** Who pays: budgets and usage are kept by user. */
+  readonly user: string;
+  /** Rules that stand above the messages. */
+  readonly instructions?: string;
+  readonly messages: readonly ModelMessage[];
+  /** Asks for JSON of this shape. The answer's text is not checked against it: `parseAnswer` does that. */
+  readonly shape?: ZodType;
+  readonly tools?: readonly ModelTool[];
+  readonly maxOutputTokens?: number;
+}
+
+/** Why the model stopped: it was done, it calls tools, it reached a limit, it declined, or something else. */
+export type ModelFinish = 'stop' | 'calls' | 'length' | 'refused' | 'other';
+
+export interface ModelAnswer {
+  readonly text: string;
+  readonly calls: readonly ToolCall[];
+  readonly finish: ModelFinish;
+  readonly usage: TokenUsage;
+  /** In US dollars; null when the price of the model is not known. */
+  readonly cost: number | null;
+}
+
+export type ModelEvent =
+  | { readonly type: 'text-delta'; readonly text: string }
+  | { readonly type: 'thinking-delta'; readonly text: string }
+  /** The connection was cut: all that came of this answer is void, and it comes anew. */
+  | { readonly type: 'restart' }
+  /** The last event of every answer that was not an error. */
+  | ({ readonly type: 'answer' } & ModelAnswer);
+
+export interface Model {
+  /** `SERVICE/MODEL`, as the config names it. */
+  readonly id: string;
+  /** Leaving the loop ends the call. */
+  stream(request: ModelRequest, options?: Cancel): AsyncGenerator<ModelEvent>;
+  /** The same, folded. */
+  ask(request: ModelRequest, options?: Cancel): Promise<ModelAnswer>;
+}
+
+/** The models of the config, by role or by name. */
+export interface Models {
+  /** `default`, `cheap` (falls back to `default`), or `SERVICE/MODEL`. Throws `no_provider` or `invalid_config`. */
+  get(name?: string): Model;
+}

@@ -1,0 +1,167 @@
+/**
+ * Solving by trying: code is written by a model, run in a sandbox, checked, reflected on and tried again.
+ *
+ * A solve is a stream of events that ends with exactly one `result`. A problem that stays unsolved is a result with
+ * its evidence, never an error; only what keeps the solve from going on at all is one (`no_provider`,
+ * `invalid_input`, a provider that is down). Every attempt is kept, so that a solve whose host was killed can be
+ * resumed without paying for an answer twice.
+ */
+import type { Cancel } from '../base/cancel.ts';
+import type { TokenUsage } from '../base/prices.ts';
+import type { EgressSpec } from './egress.ts';
+import type { Limits } from './limits.ts';
+
+export interface SolveRequest {
+  readonly problem: string;
+  /** Absent: the model chooses. */
+  readonly language?: string | undefined;
+  /** A program in the same language that fails when the solution is wrong. See docs/solve.md for its form. */
+  readonly tests?: string | undefined;
+  /** What the solution must print; white space at the ends of lines and of the whole does not count. */
+  readonly expect?: string | undefined;
+  /** Lets a model look at a result that nothing else has checked. It never overrules a failed check. */
+  readonly judge?: boolean | undefined;
+  /** Text by path, beside the code. */
+  readonly files?: Readonly<Record<string, string>> | undefined;
+  /** 1 to 10; 3 by default. */
+  readonly attempts?: number | undefined;
+  /** US dollars for this problem; null: no limit of its own. */
+  readonly budget?: number | null | undefined;
+  /** `SERVICE/MODEL` instead of the configured one. */
+  readonly model?: string | undefined;
+  /** Where packages may be installed from; absent: the standard library alone. The solution itself runs sealed. */
+  readonly egress?: EgressSpec | undefined;
+  /** No limit of its runs is above these. */
+  readonly most?: Limits | undefined;
+}
+
+/** What decided: given tests, given output, checks that the model wrote before it saw a result, a judge, or only the exit code. */
+type Verification = 'tests' | 'expected-output' | 'own-checks' | 'judge' | 'exit-code';
+
+export interface Verdict {
+  /** `unverified`: it ran to its end, and nothing else was checked. */
+  readonly label: 'verified' | 'unverified' | 'failed';
+  readonly by: Verification;
+  /** For a person: what was checked and how it ended. */
+  readonly reason: string;
+}
+
+interface Reflection {
+  readonly analysis: string;
+  readonly cause: string;
+  /** What to do differently. */
+  readonly change: string;
+}
+
+/** How the code of an attempt ran; output is cut to its ends. */
+export interface AttemptRun {
+  readonly outcome: string;
+  readonly exitCode: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly durationMs: number;
+  /** The error without what changes from run to run; null when there was none. */
+  readonly signature: string | null;
+}
+
+/** Packages that were installed for an attempt, in a run of their own that is no part of the attempt's time. */
+export interface Installation {
+  readonly packages: readonly string[];
+  readonly succeeded: boolean;
+  readonly durationMs: number;
+  /** What the installer said, cut to its ends. */
+  readonly output: string;
+}
+
+export interface Attempt {
+  readonly number: number;
+  /** Who wrote the code: a model, or an earlier solve whose crystal was tried first. */
+  readonly origin: 'model' | 'crystal';
+  readonly state: 'running' | 'interrupted' | 'passed' | 'failed';
+  readonly language: string | null;
+  readonly code: string | null;
+  readonly files: Readonly<Record<string, string>>;
+  readonly checks: string | null;
+  /** Packages that the code needs. */
+  readonly dependencies: readonly string[];
+  readonly installation: Installation | null;
+  readonly run: AttemptRun | null;
+  readonly verdict: Verdict | null;
+  readonly reflection: Reflection | null;
+  readonly usage: TokenUsage;
+  readonly cost: number;
+  readonly startedAt: Date;
+  readonly endedAt: Date | null;
+}
+
+/** `needs-person`: the model asks for something that only a person has, or tries the same thing in vain. */
+export const solveOutcomes = [
+  'solved',
+  'unverified',
+  'failed',
+  'needs-person',
+  'budget-spent',
+  'cancelled',
+] as const;
+export type SolveOutcome = (typeof solveOutcomes)[number];
+
+export interface SolveResult {
+  readonly id: string;
+  readonly outcome: SolveOutcome;
+  /** For a person: why it ended so. */
+  readonly reason: string;
+  readonly code: string | null;
+  readonly language: string | null;
+  readonly files: Readonly<Record<string, string>>;
+  readonly verdict: Verdict | null;
+  readonly attempts: number;
+  readonly usage: TokenUsage;
+  readonly cost: number;
+  /** The crystal that was kept or that answered. */
+  readonly crystal: string | null;
+}
+
+export type SolveEvent =
+  | { readonly type: 'solve-start'; readonly id: string }
+  | {
+      readonly type: 'recalled';
+      readonly crystals: readonly { readonly key: string; readonly problem: string }[];
+      readonly entries: readonly { readonly key: string }[];
+    }
+  | { readonly type: 'attempt-start'; readonly attempt: number; readonly origin: Attempt['origin'] }
+  | { readonly type: 'code-delta'; readonly attempt: number; readonly text: string }
+  | { readonly type: 'code'; readonly attempt: number; readonly language: string; readonly code: string }
+  | { readonly type: 'install'; readonly attempt: number; readonly installation: Installation }
+  | {
+      readonly type: 'run-output';
+      readonly attempt: number;
+      readonly stream: 'stdout' | 'stderr';
+      readonly text: string;
+    }
+  | { readonly type: 'verdict'; readonly attempt: number; readonly verdict: Verdict }
+  | { readonly type: 'reflection'; readonly attempt: number; readonly reflection: Reflection }
+  | { readonly type: 'crystal'; readonly key: string; readonly change: 'created' | 'confirmed' | 'doubted' }
+  | ({ readonly type: 'result' } & SolveResult);
+
+/** A solve as the ledger has it. */
+export interface KeptSolve {
+  readonly id: string;
+  readonly problem: string;
+  readonly createdAt: Date;
+  /** `interrupted`: its host ended in the midst of it; it can be resumed. */
+  readonly state: 'running' | 'interrupted' | 'done';
+  readonly result: SolveResult | null;
+  readonly attempts: readonly Attempt[];
+}
+
+/** The solves of one user. */
+export interface Solves {
+  /** Leaving the loop cancels the solve. */
+  solve(request: SolveRequest, options?: Cancel): AsyncGenerator<SolveEvent>;
+  /** Goes on with one that was interrupted. Throws `solve_not_found`, or `invalid_input` when it is done or runs. */
+  resume(id: string, options?: Cancel): AsyncGenerator<SolveEvent>;
+  /** Newest first, without attempts. */
+  list(limit?: number): readonly KeptSolve[];
+  /** Throws `solve_not_found`. */
+  get(id: string): KeptSolve;
+}
