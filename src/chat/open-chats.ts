@@ -17,10 +17,10 @@ import { LedgerBus } from './bus/ledger-bus.ts';
 import { busChapter } from './bus/tables.ts';
 import { openWebChannel } from './channels/web.ts';
 import { ChatTable, controlLane, type DuringTurn, laneOf, webAddress, webChannel } from './chat-table.ts';
-import { closedPauseMs, OutboxDelivery } from './delivery.ts';
+import { closedPauseMs, openDelivery } from './delivery.ts';
 import { chatRecords } from './export.ts';
 import { Feed } from './feed.ts';
-import { Lanes } from './lanes.ts';
+import { openLanes } from './lanes.ts';
 import { Pairings } from './pairings.ts';
 import type { ChatParts } from './parts.ts';
 import { longestMessage, putMessage, receive } from './receive.ts';
@@ -99,7 +99,7 @@ export async function openChats(options: OpenChatsOptions): Promise<Chats> {
   const readFile = workspaceFile(sandboxes, mostFileBytes);
   for (const channel of channels.values()) {
     opened.use(channel);
-    opened.use(new OutboxDelivery({ bus, channel, readFile, log, tell: () => {}, ...leases }));
+    opened.use(openDelivery({ bus, channel, readFile, log, ...leases }));
   }
   const scene = {
     parts,
@@ -109,9 +109,9 @@ export async function openChats(options: OpenChatsOptions): Promise<Chats> {
   // Messages of a channel that is not open here wait for a host that has it.
   const lanes = [...channels.keys()].flatMap((name) => [laneOf(name, ''), controlLane(laneOf(name, ''))]);
   const work = (claim: Parameters<typeof workOn>[1], signal: AbortSignal) => workOn(scene, claim, signal);
-  opened.use(new Lanes({ bus, kinds: ['control'], lanes, concurrency: controlAtOnce, work, log, ...leases }));
+  opened.use(openLanes({ bus, kinds: ['control'], lanes, concurrency: controlAtOnce, work, log, ...leases }));
   opened.use(
-    new Lanes({
+    openLanes({
       bus,
       kinds: ['interactive', 'scheduled'],
       lanes,

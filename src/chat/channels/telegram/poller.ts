@@ -1,9 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
+import type { ChannelState } from '../../../seams/channel.ts';
 import { reasonOf } from '../../../base/errors.ts';
 import type { Log } from '../../../base/log.ts';
-import type { ChannelState } from '../../../seams/channel.ts';
-import { PlatformError } from '../platform-error.ts';
+import type { KeepConnectedOptions } from '../keep-connected.ts';
 import type { BotApi } from './bot-api.ts';
 import { type Bot, type Update, updateSchema } from './updates.ts';
 
@@ -20,50 +19,32 @@ export interface PollerOptions {
 }
 
 const botSchema = z.object({ id: z.number(), username: z.string().regex(/^\w+$/) });
-const firstPauseMs = 500;
-const longestPauseMs = 60_000;
 const slackMs = 15_000;
 
 /**
- * Asks Telegram for updates until the signal fires. An update is acknowledged by asking for the ones after it, which
+ * Asks Telegram for updates until a request fails. An update is acknowledged by asking for the ones after it, which
  * happens only when it is stored: after a crash Telegram sends it again.
  */
-export async function poll(options: PollerOptions, signal: AbortSignal): Promise<void> {
+export function polling(options: PollerOptions): KeepConnectedOptions['connect'] {
   const { api, commands, changed, log } = options;
   let isListed = false;
-  let bot: Bot | undefined;
   let offset = 0;
-  let failures = 0;
-  let deafSince: number | undefined;
-  while (!signal.aborted) {
-    try {
-      if (bot === undefined) {
-        bot = botSchema.parse(await api.call('getMe', {}, { timeoutMs: slackMs, signal }));
-        changed({ state: 'connected' });
-        // Commands work without the list, so a refusal of it changes nothing.
-        if (!isListed)
-          await api.call('setMyCommands', { commands }, { timeoutMs: slackMs, signal }).catch((err) => {
-            log.warn({ err }, `Telegram did not take the list of commands: ${reasonOf(err)}`);
-          });
-        isListed = true;
-      }
+  return async (up, signal) => {
+    // This request shows at once when the platform is back; the one for updates may wait.
+    const bot = botSchema.parse(await api.call('getMe', {}, { timeoutMs: slackMs, signal }));
+    changed({ state: 'connected' });
+    // Commands work without the list, so a refusal of it changes nothing.
+    if (!isListed)
+      await api.call('setMyCommands', { commands }, { timeoutMs: slackMs, signal }).catch((err) => {
+        log.warn({ err }, `Telegram did not take the list of commands: ${reasonOf(err)}`);
+      });
+    isListed = true;
+    while (!signal.aborted) {
       const updates = await getUpdates(options, offset, signal);
-      failures = 0;
-      deafSince = undefined;
-      changed({ state: 'connected' });
+      up();
       for (const update of updates) offset = (await takeOne(options, bot, update)) + 1;
-    } catch (error) {
-      if (signal.aborted) return;
-      // Asking who it is shows at once when the platform is back.
-      bot = undefined;
-      failures += 1;
-      deafSince ??= Date.now();
-      const reason = reasonOf(error);
-      changed({ state: 'deaf', since: deafSince, reason });
-      log.warn({ err: error }, `Telegram is not heard: ${reason}`);
-      await delay(pauseAfter(error, failures), undefined, { signal }).catch(() => {});
     }
-  }
+  };
 }
 
 async function getUpdates(
@@ -89,9 +70,4 @@ async function takeOne({ take, log }: PollerOptions, bot: Bot, given: unknown): 
   if (update.success) await take(bot, update.data);
   else log.warn({ update: number }, `Telegram sent an update that makes no sense: ${update.error.message}`);
   return number;
-}
-
-function pauseAfter(error: unknown, failures: number): number {
-  if (error instanceof PlatformError && error.retryAfterMs !== undefined) return error.retryAfterMs;
-  return Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(failures - 1, 10));
 }

@@ -7,11 +7,12 @@ import { adapterLog } from '../adapter-log.ts';
 import { ChannelHealth } from '../channel-health.ts';
 import type { ChannelMarks } from '../channel-marks.ts';
 import { fetchNamed, type IncomingFile } from '../download.ts';
+import { keepConnected } from '../keep-connected.ts';
 import { sendFailure } from '../send-result.ts';
 import { ShortLived } from '../short-lived.ts';
 import { type BotApi, botApi, MovedError } from './bot-api.ts';
 import { Places } from './places.ts';
-import { poll } from './poller.ts';
+import { polling } from './poller.ts';
 import { isUnchanged, TelegramSender, target } from './sender.ts';
 import { type Bot, incomingOf, movedIn, type Update } from './updates.ts';
 
@@ -89,7 +90,8 @@ class Telegram implements Channel {
     const take = (bot: Bot, update: Update) => this.#take(bot, update, receive);
     const { changed } = this.#health;
     const commands = commandMenu();
-    this.#polling ??= poll({ api: this.#api, pollMs, commands, take, changed, log }, this.#closing.signal);
+    const connect = polling({ api: this.#api, pollMs, commands, take, changed, log });
+    this.#polling ??= keepConnected({ platform: 'Telegram', connect, changed, log }, this.#closing.signal);
   }
 
   async send(address: string, outgoing: Outgoing): Promise<SendResult> {
