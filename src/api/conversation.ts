@@ -2,9 +2,11 @@
  * A WebSocket as a conversation: messages come one at a time, and a sender that is faster than its reader waits, on
  * both sides. A peer that does not answer a ping in time is gone.
  */
+
 import { EventEmitter, once } from 'node:events';
 import { WebSocket } from 'ws';
 import type { ZodType } from 'zod';
+import { onAbort } from '../base/cancel.ts';
 import { GeodeError } from '../base/errors.ts';
 
 export type Message =
@@ -84,10 +86,8 @@ export class Conversation {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#socket.send(data, () => resolve());
     if (this.#socket.bufferedAmount <= mostAheadBytes) return;
-    const leave = () => resolve();
-    this.signal.addEventListener('abort', leave, { once: true });
+    using _watching = onAbort(this.signal, resolve);
     await promise;
-    this.signal.removeEventListener('abort', leave);
   }
 
   #take(data: Buffer, isBinary: boolean): void {

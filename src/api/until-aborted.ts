@@ -1,9 +1,10 @@
+import { onAbort } from '../base/cancel.ts';
+
 /** Reads until the signal fires, also where the source itself knows no signal and waits. */
 export async function* untilAborted<T>(source: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
   // One for each step: a promise that is raced again and again keeps all that won against it.
   let left = Promise.withResolvers<undefined>();
-  const leave = () => left.resolve(undefined);
-  signal.addEventListener('abort', leave, { once: true });
+  using _watching = onAbort(signal, () => left.resolve(undefined));
   const iterator = source[Symbol.asyncIterator]();
   try {
     while (!signal.aborted) {
@@ -13,7 +14,6 @@ export async function* untilAborted<T>(source: AsyncIterable<T>, signal: AbortSi
       yield step.value;
     }
   } finally {
-    signal.removeEventListener('abort', leave);
     // A source that waits hears of it with its next event; nobody has to wait for that, or for its failure.
     void iterator.return?.().catch(() => {});
   }

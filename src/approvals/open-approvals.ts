@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { type Cancel, cancelled, throwIfCancelled } from '../base/cancel.ts';
+import { type Cancel, cancelled, onAbort, throwIfCancelled } from '../base/cancel.ts';
 import { GeodeError, reasonOf } from '../base/errors.ts';
 import { checkUser } from '../base/identity.ts';
 import { type Log, noLog } from '../base/log.ts';
@@ -92,8 +92,8 @@ export function openApprovals({ ledger, events, log = noLog }: ApprovalsOptions)
         log.warn({ err }, `An approval could not be withdrawn: ${reasonOf(err)}`);
       }
     };
-    signal?.addEventListener('abort', leave, { once: true });
-    return promise.finally(() => signal?.removeEventListener('abort', leave));
+    const watching = onAbort(signal, leave);
+    return promise.finally(() => watching[Symbol.dispose]());
   };
 
   expire();

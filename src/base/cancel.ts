@@ -16,6 +16,26 @@ export function cancelled(what: string, cause?: unknown): GeodeError {
   return new GeodeError('cancelled', `${what} was cancelled.`, { cause });
 }
 
+/** Calls `stop` once when the signal fires, at once where it already has. Disposing of the result takes that back. */
+export function onAbort(signal: AbortSignal | undefined, stop: () => void): Disposable {
+  if (signal?.aborted) stop();
+  else signal?.addEventListener('abort', stop, { once: true });
+  return { [Symbol.dispose]: () => signal?.removeEventListener('abort', stop) };
+}
+
+/** The value of the work, or `stopped` when the signal fires first. Nobody waits for the work then. */
+export async function unlessStopped<T>(
+  work: () => Promise<T>,
+  signal: AbortSignal,
+): Promise<{ readonly value: T } | 'stopped'> {
+  if (signal.aborted) return 'stopped';
+  const stopped = Promise.withResolvers<'stopped'>();
+  using _watching = onAbort(signal, () => stopped.resolve('stopped'));
+  const working = work().then((value) => ({ value }));
+  working.catch(() => {});
+  return await Promise.race([working, stopped.promise]);
+}
+
 export interface Deadline extends Cancel {
   readonly ms: number;
   /** Names what is waited for: "The guest", "Pulling alpine:3.22". */
@@ -45,14 +65,13 @@ export async function within<T>(deadline: Deadline, work: (signal: AbortSignal) 
     const options = deadline.hint === undefined ? {} : { hint: deadline.hint };
     give(new GeodeError('timed_out', `${deadline.what} did not finish within ${deadline.ms} ms.`, options));
   }, deadline.ms);
-  deadline.signal?.addEventListener('abort', onCancel, { once: true });
+  using _watching = onAbort(deadline.signal, onCancel);
   try {
     const working = work(stop.signal);
     working.catch(() => {});
     return await Promise.race([working, late]);
   } finally {
     clearTimeout(timer);
-    deadline.signal?.removeEventListener('abort', onCancel);
   }
 }
 

@@ -1,4 +1,4 @@
-import { type Cancel, cancelled } from './cancel.ts';
+import { type Cancel, cancelled, onAbort } from './cancel.ts';
 
 /** A notifier wakes everyone who waits for the next change; a change that nobody waits for is not remembered. */
 export class Notifier {
@@ -17,9 +17,8 @@ export class Notifier {
     const { promise, resolve } = Promise.withResolvers<void>();
     const wake = () => resolve();
     this.#waiting.add(wake);
-    signal?.addEventListener('abort', wake, { once: true });
+    using _watching = onAbort(signal, wake);
     await promise;
-    signal?.removeEventListener('abort', wake);
     this.#waiting.delete(wake);
   }
 

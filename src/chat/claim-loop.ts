@@ -1,6 +1,6 @@
-import type { Bus } from '../seams/bus.ts';
 import { isGeodeError, reasonOf } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
+import type { Bus } from '../seams/bus.ts';
 
 interface ClaimLoopOptions<Claim> {
   readonly bus: Bus;

@@ -1,5 +1,5 @@
-import type { Bus, Claim, MessageKind } from '../seams/bus.ts';
 import type { Log } from '../base/log.ts';
+import type { Bus, Claim, MessageKind } from '../seams/bus.ts';
 import { ClaimLoop } from './claim-loop.ts';
 
 interface LanesOptions {

@@ -1,6 +1,6 @@
 import type { ClientHttp2Stream } from 'node:http2';
 import { z } from 'zod';
-import { type Cancel, within } from '../base/cancel.ts';
+import { type Cancel, onAbort, within } from '../base/cancel.ts';
 import { isGeodeError } from '../base/errors.ts';
 import { encodeJson, type Frame, FrameReader, frameTypes, protocolError } from './frames.ts';
 import type { Link } from './link.ts';
@@ -60,8 +60,7 @@ async function attach(
   return link.guarded(() =>
     within(deadline, async (stop) => {
       const stream = link.stream(session, 'POST', path);
-      const reset = () => stream.destroy();
-      stop.addEventListener('abort', reset, { once: true });
+      using _watching = onAbort(stop, () => stream.destroy());
       try {
         const answered = responseOf(stream);
         if (first !== undefined) stream.write(first);
@@ -75,8 +74,6 @@ async function attach(
       } catch (error) {
         stream.destroy();
         throw error;
-      } finally {
-        stop.removeEventListener('abort', reset);
       }
     }),
   );

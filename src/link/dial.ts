@@ -2,6 +2,7 @@ import { chmod, rm } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
+import { onAbort } from '../base/cancel.ts';
 import { GeodeError } from '../base/errors.ts';
 
 /**
@@ -102,7 +103,7 @@ export function bridgeDialer(connect: (signal: AbortSignal) => Promise<Duplex>):
   let running: Promise<void> = Promise.resolve();
   return {
     async start(offer) {
-      running = keepConnected(connect, offer, stop.signal);
+      running = keepDialing(connect, offer, stop.signal);
     },
     async close() {
       stop.abort();
@@ -111,7 +112,7 @@ export function bridgeDialer(connect: (signal: AbortSignal) => Promise<Duplex>):
   };
 }
 
-async function keepConnected(
+async function keepDialing(
   connect: (signal: AbortSignal) => Promise<Duplex>,
   offer: Offer,
   signal: AbortSignal,
@@ -120,14 +121,11 @@ async function keepConnected(
   while (!signal.aborted) {
     try {
       const connection = await connect(signal);
-      const destroy = () => connection.destroy();
-      signal.addEventListener('abort', destroy, { once: true });
-      if (signal.aborted) destroy();
+      using _watching = onAbort(signal, () => connection.destroy());
       const closed = new Promise((resolve) => connection.once('close', resolve));
       const since = performance.now();
       void offer(connection);
       await closed;
-      signal.removeEventListener('abort', destroy);
       if (performance.now() - since > longestPauseMs) pauseMs = firstPauseMs;
     } catch {
       // Whether the sandbox is gone or only slow is the link's question, and it asks the runtime.

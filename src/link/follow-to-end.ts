@@ -1,5 +1,5 @@
 import type { Cancel } from '../base/cancel.ts';
-import { within } from '../base/cancel.ts';
+import { onAbort, within } from '../base/cancel.ts';
 import { GeodeError } from '../base/errors.ts';
 import type { ProcessEvent } from '../seams/process.ts';
 import type { ProcessStream } from './process-stream.ts';
@@ -32,14 +32,12 @@ export async function followToEnd(
     within({ ms: killDeadlineMs, what: 'Killing the command' }, () => process.kill()).catch(() => {});
     lastWait = setTimeout(drop, killDeadlineMs);
   };
-  signal?.addEventListener('abort', onCancel, { once: true });
-  if (signal?.aborted) onCancel();
+  using _watching = onAbort(signal, onCancel);
   try {
     for await (const event of process) onEvent(event);
   } finally {
     clearTimeout(timer);
     clearTimeout(lastWait);
-    signal?.removeEventListener('abort', onCancel);
   }
 }
 

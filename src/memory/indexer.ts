@@ -6,9 +6,11 @@
  * Namespaces take turns: each that waits has a lane, and in the embedder's queue the lanes alternate text by text. A
  * user who stores a library does not hold up one who stores a sentence.
  */
+
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Cancel } from '../base/cancel.ts';
-import { throwIfCancelled } from '../base/cancel.ts';
+import { throwIfCancelled, unlessStopped } from '../base/cancel.ts';
+import { GeodeError } from '../base/errors.ts';
 import type { ReindexProgress } from '../seams/memory.ts';
 import type { EmbedQueue } from './embed/embed-queue.ts';
 import type { SearchIndex } from './index/search-index.ts';
@@ -28,7 +30,6 @@ import {
 import type { Truth } from './truth/truth.ts';
 import { packVector } from './truth/vector-blob.ts';
 import type { EntryVectors } from './truth/write-entry.ts';
-import { unlessStopped } from './unless-stopped.ts';
 
 const BATCH = 16;
 /** Namespaces that are embedded at the same time; further ones follow. */
@@ -232,7 +233,7 @@ export class Indexer {
 
   async #embed(batch: readonly Unembedded[]): Promise<void> {
     const model = await this.#registered();
-    const vectors = await unlessStopped(this.#stopping.signal, () =>
+    const vectors = await this.#unlessStopped(() =>
       Promise.all(batch.map((entry) => this.#vectorsOf(entry, model))),
     );
     if (batch.length === 0) return;
@@ -259,13 +260,20 @@ export class Indexer {
   async #registered(): Promise<Model> {
     if (this.#model !== null && this.#prepared) return this.#model;
     const { embedder } = this.#queue;
-    this.#model = await unlessStopped(this.#stopping.signal, async () => {
+    this.#model = await this.#unlessStopped(async () => {
       await embedder.prepare?.();
       return registerModel(this.#truth, embedder);
     });
     this.#prepared = true;
     this.#noteMove();
     return this.#model;
+  }
+
+  /** Work may take minutes; a stop does not wait for it. */
+  async #unlessStopped<T>(work: () => Promise<T>): Promise<T> {
+    const done = await unlessStopped(work, this.#stopping.signal);
+    if (done === 'stopped') throw new GeodeError('memory_down', 'Memory has been stopped.');
+    return done.value;
   }
 
   #noteMove(): void {

@@ -1,4 +1,4 @@
-import { type Cancel, cancelled } from '../base/cancel.ts';
+import { type Cancel, cancelled, onAbort } from '../base/cancel.ts';
 import { reasonOf } from '../base/errors.ts';
 import type { Sandbox } from '../seams/sandbox.ts';
 
@@ -122,9 +122,8 @@ export class Stock {
       if (at >= 0) this.#waiting.splice(at, 1);
       waiter.reject(cancelled('Opening a sandbox', signal?.reason));
     };
-    signal?.addEventListener('abort', cancel, { once: true });
-    if (signal?.aborted) cancel();
-    return waiter.promise.finally(() => signal?.removeEventListener('abort', cancel));
+    using _watching = onAbort(signal, cancel);
+    return await waiter.promise;
   }
 
   /** False when nobody waits for it. */

@@ -9,12 +9,11 @@ import {
   type RequestPermissionResponse,
 } from '@agentclientprotocol/sdk';
 import { z } from 'zod';
-import { cancelled } from '../../base/cancel.ts';
+import { cancelled, unlessStopped } from '../../base/cancel.ts';
 import { GeodeError, reasonOf } from '../../base/errors.ts';
 import type { Process } from '../../seams/process.ts';
 import { type DriverHappening, type DriverTurn, stopReason, type TurnEnd } from '../driver.ts';
 import { messageText } from '../programs/message-text.ts';
-import { unlessStopped } from '../programs/unless-stopped.ts';
 import { actOf } from './acp-acts.ts';
 import { type AcpState, withoutProgram } from './acp-state.ts';
 import { JournalStream } from './journal-stream.ts';

@@ -6,7 +6,7 @@ import type { Process } from '../../seams/process.ts';
 import { type DriverHappening, type DriverTurn, stopReason, type TurnEnd } from '../driver.ts';
 import { endedEarly } from '../programs/ended-early.ts';
 import { type ExitEvent, journalLines, type LineEvent } from '../programs/journal-lines.ts';
-import { nextUnlessStopped } from '../programs/unless-stopped.ts';
+import { nextLine } from '../programs/next-line.ts';
 import { claudeAct } from './claude-acts.ts';
 import {
   type ClaudeLine,
@@ -36,7 +36,7 @@ export async function followTurn(
   const lines = journalLines(process);
   try {
     for (;;) {
-      const step = await nextUnlessStopped(lines, turn.signal);
+      const step = await nextLine(lines, turn.signal);
       if (step === 'stopped') return await reader.stop(lines);
       if (step.done) throw new GeodeError('agent_failed', 'Claude Code ended without an answer.');
       const end = reader.take(step.value);
@@ -96,7 +96,7 @@ class TurnReader {
     const late = AbortSignal.timeout(interruptMs);
     try {
       for (let done = false; !done; ) {
-        const step = await nextUnlessStopped(lines, late);
+        const step = await nextLine(lines, late);
         done = step === 'stopped' || step.done === true || this.#take(step.value);
       }
     } catch {

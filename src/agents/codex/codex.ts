@@ -11,7 +11,7 @@ import { openBound } from '../programs/bound-sandbox.ts';
 import { endedEarly } from '../programs/ended-early.ts';
 import { journalLines, type LineEvent } from '../programs/journal-lines.ts';
 import { messageText } from '../programs/message-text.ts';
-import { nextUnlessStopped } from '../programs/unless-stopped.ts';
+import { nextLine } from '../programs/next-line.ts';
 import { openSessionTools } from '../session-tools.ts';
 import { happeningsOf, parseCodexLine, usageOf } from './codex-lines.ts';
 
@@ -181,7 +181,7 @@ async function follow(
   let state = begun;
   try {
     for (;;) {
-      const step = await nextUnlessStopped(lines, turn.signal);
+      const step = await nextLine(lines, turn.signal);
       if (step === 'stopped') {
         if (stopReason(turn.signal) !== 'host-ends') await process.kill().catch(() => {});
         throw cancelled('The turn', turn.signal.reason);

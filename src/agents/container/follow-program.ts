@@ -8,7 +8,7 @@ import type { History } from '../builtin/history.ts';
 import { hostTools, runToolOf, sessionTools } from '../builtin/tools.ts';
 import { type DriverTurn, stopReason, type TurnEnd } from '../driver.ts';
 import { journalLines, type LineEvent } from '../programs/journal-lines.ts';
-import { nextUnlessStopped } from '../programs/unless-stopped.ts';
+import { nextLine } from '../programs/next-line.ts';
 import { type AgentLine, type AgentResponse, agentLine, type HostLine } from '../stdin/schemas.ts';
 import { hostNumber, signedLine, verifiedLine } from '../stdin/signed-lines.ts';
 import { agentVersion } from '../stdin/version.ts';
@@ -37,7 +37,7 @@ export async function followProgram(
   let state: ProgramState = begun;
   try {
     for (;;) {
-      const step = await nextUnlessStopped(lines, turn.signal).catch((error) => {
+      const step = await nextLine(lines, turn.signal).catch((error) => {
         throw agentEnded('The sandbox of the agent ended before it answered.', error);
       });
       if (step === 'stopped') {

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Readable } from 'node:stream';
-import { cancelled, throwIfCancelled } from '../../base/cancel.ts';
+import { cancelled, onAbort, throwIfCancelled } from '../../base/cancel.ts';
 import { GeodeError } from '../../base/errors.ts';
 import type { FinishedCommand } from '../../shell/format.ts';
 
@@ -30,8 +30,7 @@ export async function runHere(
     timedOut = true;
     killGroup(child);
   }, timeoutMs);
-  const stop = () => killGroup(child);
-  signal?.addEventListener('abort', stop, { once: true });
+  using _watching = onAbort(signal, () => killGroup(child));
   try {
     const end = await ended(child);
     if (signal?.aborted) throw cancelled('The command', signal.reason);
@@ -46,7 +45,6 @@ export async function runHere(
     };
   } finally {
     clearTimeout(timer);
-    signal?.removeEventListener('abort', stop);
     child.stdout.destroy();
     child.stderr.destroy();
   }

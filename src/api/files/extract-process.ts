@@ -7,7 +7,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
-import { throwIfCancelled } from '../../base/cancel.ts';
+import { onAbort, throwIfCancelled } from '../../base/cancel.ts';
 import { reasonOf } from '../../base/errors.ts';
 import { Turns, type Waiting } from '../../base/turns.ts';
 import { limits } from '../../seams/memory.ts';
@@ -71,8 +71,7 @@ async function runParser(
     },
   );
   const kill = () => child.kill('SIGKILL');
-  signal.addEventListener('abort', kill, { once: true });
-  if (signal.aborted) kill();
+  using _watching = onAbort(signal, kill);
   let output = '';
   child.stdout.setEncoding('utf8').on('data', (piece: string) => {
     output += piece;
@@ -85,8 +84,6 @@ async function runParser(
     return { output, signal: ending };
   } catch (thrown) {
     return { output: JSON.stringify({ failure: reasonOf(thrown) }), signal: null };
-  } finally {
-    signal.removeEventListener('abort', kill);
   }
 }
 

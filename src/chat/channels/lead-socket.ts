@@ -1,4 +1,5 @@
 import { WebSocket } from 'ws';
+import { onAbort } from '../../base/cancel.ts';
 import type { Log } from '../../base/log.ts';
 
 export interface SocketEnd {
@@ -55,14 +56,13 @@ export async function leadSocket(options: LeadSocketOptions, signal: AbortSignal
   });
   socket.on('error', (error) => ended.reject(error));
   socket.on('close', (code, reason) => ended.resolve({ code, reason: String(reason) }));
-  signal.addEventListener('abort', leave, { once: true });
+  using _leaving = onAbort(signal, leave);
   using _watching = watch(socket, options.pingEveryMs);
   try {
     const end = await ended.promise;
     await reading;
     return end;
   } finally {
-    signal.removeEventListener('abort', leave);
     socket.terminate();
   }
 }

@@ -1,3 +1,4 @@
+import { onAbort } from '../../base/cancel.ts';
 import { drained } from '../../base/drained.ts';
 import { GeodeError } from '../../base/errors.ts';
 import type { ExitFacts, Process, ProcessEvent } from '../../seams/process.ts';
@@ -35,13 +36,11 @@ export async function followProcess(
     // One that has ended meanwhile says so itself.
     void running.kill().catch(() => {});
   };
-  signal.addEventListener('abort', stop, { once: true });
-  if (signal.aborted) stop();
+  using _watching = onAbort(signal, stop);
   try {
     return await Promise.race([takeToEnd(running, take, signal, () => isLeft), left.promise]);
   } finally {
     clearTimeout(deadline);
-    signal.removeEventListener('abort', stop);
   }
 }
 

@@ -1,3 +1,4 @@
+import { onAbort } from '../../base/cancel.ts';
 import { isGeodeError } from '../../base/errors.ts';
 import type { SocketProcess } from '../../client/socket-process.ts';
 import type { ExitFacts } from '../../seams/process.ts';
@@ -24,8 +25,7 @@ export async function joinTerminal(
   const guard = new TerminalGuard();
   const left = Promise.withResolvers<Left>();
   const interrupt = () => left.resolve({ type: 'interrupted', reason: signal.reason });
-  signal.addEventListener('abort', interrupt, { once: true });
-  if (signal.aborted) interrupt();
+  using _watching = onAbort(signal, interrupt);
   using _terminal = takeTerminal(streams, guard);
   try {
     await showAgain(running, streams, guard, signal);
@@ -34,7 +34,6 @@ export async function joinTerminal(
     using _input = sendKeys(running, streams, () => left.resolve({ type: 'detached' }));
     return await Promise.race([showToEnd(running, streams, guard, signal), left.promise]);
   } finally {
-    signal.removeEventListener('abort', interrupt);
     running.close();
   }
 }

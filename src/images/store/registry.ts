@@ -206,15 +206,8 @@ async function fetchHead(
   stop: AbortSignal,
   signal: AbortSignal | undefined,
 ): Promise<Response> {
-  const abort = new AbortController();
-  const give = () => abort.abort(stop.reason);
-  stop.addEventListener('abort', give, { once: true });
-  signal?.addEventListener('abort', () => abort.abort(signal.reason), { once: true });
-  try {
-    return await fetch(place, { headers, redirect: 'manual', signal: abort.signal });
-  } finally {
-    stop.removeEventListener('abort', give);
-  }
+  const ends = AbortSignal.any(signal === undefined ? [stop] : [stop, signal]);
+  return await fetch(place, { headers, redirect: 'manual', signal: ends });
 }
 
 async function* chunksOf(response: Response, name: string, { signal }: Cancel): AsyncGenerator<Uint8Array> {

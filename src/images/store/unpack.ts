@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { type Cancel, throwIfCancelled } from '../../base/cancel.ts';
+import { type Cancel, onAbort, throwIfCancelled } from '../../base/cancel.ts';
 import { GeodeError } from '../../base/errors.ts';
 
 export interface UnpackLimits {
@@ -45,7 +45,7 @@ async function runImages(
     stdio: [input ? 'pipe' : 'ignore', 'ignore', 'pipe'],
   });
   const kill = () => child.kill('SIGKILL');
-  signal?.addEventListener('abort', kill, { once: true });
+  using _watching = onAbort(signal, kill);
   let reason_ = '';
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
     reason_ = (reason_ + text).slice(-2_000);
@@ -73,7 +73,6 @@ async function runImages(
     }
     throw new GeodeError('pull_failed', `The image cannot be unpacked: ${reason}`);
   } finally {
-    signal?.removeEventListener('abort', kill);
     input?.destroy();
   }
 }

@@ -1,5 +1,6 @@
 /** What a tool of a session is given, and what every call of one passes: the rate, the deadline, the audit. */
 
+import { onAbort } from '../../base/cancel.ts';
 import { GeodeError, isGeodeError } from '../../base/errors.ts';
 import { createRateLimiter, type RateLimit, type RateLimiter } from '../../base/rate-limit.ts';
 import { scrub } from '../../base/scrub.ts';
@@ -100,9 +101,7 @@ async function passed(
   const timeoutMs = waitsFor === 'person' ? askTimeoutMs + lastWordsMs : workMs;
   // One controller for both: signals made of others cost more than all the rest of a small call.
   const ending = new AbortController();
-  const giveUp = () => ending.abort(signal.reason);
-  signal.addEventListener('abort', giveUp, { once: true });
-  if (signal.aborted) giveUp();
+  using _watching = onAbort(signal, () => ending.abort(signal.reason));
   const deadline = setTimeout(() => ending.abort(new Error('The deadline has passed.')), timeoutMs);
   const alive = setInterval(() => progress(`${tool} is still running`), aliveEveryMs);
   try {
@@ -120,7 +119,6 @@ async function passed(
       ? new GeodeError('cancelled', 'The caller gave the call up.', { cause: error })
       : error;
   } finally {
-    signal.removeEventListener('abort', giveUp);
     clearTimeout(deadline);
     clearInterval(alive);
   }

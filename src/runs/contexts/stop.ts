@@ -1,3 +1,5 @@
+import { onAbort } from '../../base/cancel.ts';
+
 /** Why a run is stopped from outside. */
 export type Stop = 'timed-out' | 'cancelled';
 
@@ -7,19 +9,13 @@ export async function stopOf(
   timeoutMs: number | null,
   signal: AbortSignal | undefined,
 ): Promise<Stop | undefined> {
-  let timer: NodeJS.Timeout | undefined;
-  let cancel = () => {};
-  const stopped = new Promise<Stop>((resolve) => {
-    if (timeoutMs !== null) timer = setTimeout(resolve, timeoutMs, 'timed-out');
-    cancel = () => resolve('cancelled');
-    signal?.addEventListener('abort', cancel, { once: true });
-    if (signal?.aborted) cancel();
-  });
+  const { promise, resolve } = Promise.withResolvers<Stop>();
+  const timer = timeoutMs === null ? undefined : setTimeout(resolve, timeoutMs, 'timed-out');
+  using _watching = onAbort(signal, () => resolve('cancelled'));
   try {
-    return await Promise.race([over.then(() => undefined), stopped]);
+    return await Promise.race([over.then(() => undefined), promise]);
   } finally {
     clearTimeout(timer);
-    signal?.removeEventListener('abort', cancel);
   }
 }
 

@@ -4,7 +4,7 @@ import { stripVTControlCharacters } from 'node:util';
 import type Docker from 'dockerode';
 import { pack } from 'tar-stream';
 import { z } from 'zod';
-import { cancelled, throwIfCancelled } from '../../base/cancel.ts';
+import { cancelled, onAbort, throwIfCancelled } from '../../base/cancel.ts';
 import { GeodeError, isGeodeError, reasonOf } from '../../base/errors.ts';
 import type { BuildContext, BuildProgress, ImageBuilds } from '../../seams/images.ts';
 import { engineCall, statusOf } from './engine.ts';
@@ -20,8 +20,7 @@ export function dockerBuilds(engine: () => Promise<Docker>): ImageBuilds {
       const what = `Building ${name}`;
       throwIfCancelled(signal, what);
       const stop = new AbortController();
-      const cancel = () => stop.abort();
-      signal?.addEventListener('abort', cancel, { once: true });
+      using _watching = onAbort(signal, () => stop.abort());
       try {
         const client = await engine();
         // The engine ends the step that runs, and removes its container, when the connection goes.
@@ -35,7 +34,6 @@ export function dockerBuilds(engine: () => Promise<Docker>): ImageBuilds {
         if (signal?.aborted) throw cancelled(what, signal.reason);
         throw isGeodeError(cause) ? cause : failure(name, reasonOf(cause), []);
       } finally {
-        signal?.removeEventListener('abort', cancel);
         stop.abort();
       }
     },

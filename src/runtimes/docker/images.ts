@@ -1,6 +1,6 @@
 import type Docker from 'dockerode';
 import { z } from 'zod';
-import { cancelled, throwIfCancelled } from '../../base/cancel.ts';
+import { cancelled, onAbort, throwIfCancelled } from '../../base/cancel.ts';
 import { GeodeError, reasonOf } from '../../base/errors.ts';
 import type { ImageFacts, Images, PullProgress } from '../../seams/images.ts';
 import { dockerBuilds } from './builds.ts';
@@ -22,8 +22,7 @@ export function dockerImages(engine: () => Promise<Docker>): Images {
     async *pull(name, { signal } = {}) {
       throwIfCancelled(signal, `Pulling ${name}`);
       const stop = new AbortController();
-      const cancel = () => stop.abort();
-      signal?.addEventListener('abort', cancel, { once: true });
+      using _watching = onAbort(signal, () => stop.abort());
       try {
         // The whole name in one: with the tag left out the engine would fetch every tag there is.
         const asked = { fromImage: name, abortSignal: stop.signal };
@@ -33,7 +32,6 @@ export function dockerImages(engine: () => Promise<Docker>): Images {
         if (signal?.aborted) throw cancelled(`Pulling ${name}`, signal.reason);
         throw refusal(name, cause);
       } finally {
-        signal?.removeEventListener('abort', cancel);
         stop.abort();
       }
     },

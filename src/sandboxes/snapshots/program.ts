@@ -2,7 +2,7 @@ import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { z } from 'zod';
-import { type Cancel, cancelled, throwIfCancelled } from '../../base/cancel.ts';
+import { type Cancel, cancelled, onAbort, throwIfCancelled } from '../../base/cancel.ts';
 import { type ErrorCode, errorCatalogue, GeodeError, reasonOf } from '../../base/errors.ts';
 
 /** The program tidies up when its input ends; one that does not is killed after this. */
@@ -42,7 +42,7 @@ export async function* answersOf(job: Job): AsyncGenerator<{ readonly line: unkn
     late = true;
     tidyUp();
   }, deadlineMs);
-  signal?.addEventListener('abort', tidyUp, { once: true });
+  using _watching = onAbort(signal, tidyUp);
   let finished = false;
   try {
     child.stdin.write(`${JSON.stringify(job.request)}\n`);
@@ -64,7 +64,6 @@ export async function* answersOf(job: Job): AsyncGenerator<{ readonly line: unkn
     throw error;
   } finally {
     clearTimeout(timer);
-    signal?.removeEventListener('abort', tidyUp);
     tidyUp();
     child.stdout.resume();
     await ended.catch(() => {});

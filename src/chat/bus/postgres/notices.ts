@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
+import { onAbort } from '../../../base/cancel.ts';
 import type { Log } from '../../../base/log.ts';
 import type { Database } from './database.ts';
 
@@ -59,7 +60,6 @@ function until(client: pg.Client, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     client.once('end', resolve);
     client.on('error', () => resolve());
-    signal.addEventListener('abort', () => resolve(), { once: true });
-    if (signal.aborted) resolve();
+    onAbort(signal, resolve);
   });
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { ChannelState } from '../../../seams/channel.ts';
 import { reasonOf } from '../../../base/errors.ts';
 import type { Log } from '../../../base/log.ts';
+import type { ChannelState } from '../../../seams/channel.ts';
 import type { KeepConnectedOptions } from '../keep-connected.ts';
 import type { BotApi } from './bot-api.ts';
 import { type Bot, type Update, updateSchema } from './updates.ts';
