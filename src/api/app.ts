@@ -17,7 +17,7 @@ import { answerProblem, refuseInvalid } from './problems.ts';
 import { reference } from './reference.ts';
 import { serveParts } from './serve-parts.ts';
 
-export function createApp(parts: ApiParts, options: ApiOptions, stopping: AbortSignal): OpenAPIHono<ApiEnv> {
+export function createApi(parts: ApiParts, options: ApiOptions, stopping: AbortSignal): OpenAPIHono<ApiEnv> {
   const app = new OpenAPIHono<ApiEnv>({ defaultHook: refuseInvalid });
   app.onError(answerProblem);
   app.notFound((context) =>

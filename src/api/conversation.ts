@@ -2,12 +2,12 @@
  * A WebSocket as a conversation: messages come one at a time, and a sender that is faster than its reader waits, on
  * both sides. A peer that does not answer a ping in time is gone.
  */
-
 import { EventEmitter, once } from 'node:events';
 import { WebSocket } from 'ws';
 import type { ZodType } from 'zod';
 import { onAbort } from '../base/cancel.ts';
 import { GeodeError } from '../base/errors.ts';
+import { parsedJson } from '../base/json.ts';
 
 export type Message =
   | { readonly type: 'text'; readonly text: string }
@@ -117,19 +117,11 @@ export class Conversation {
 export function parseMessage<T>(schema: ZodType<T>, message: Message): T {
   if (message.type === 'bytes')
     throw new GeodeError('invalid_input', 'A binary message came where JSON was due');
-  const { data, error } = schema.safeParse(parseJson(message.text));
+  const { data, error } = schema.safeParse(parsedJson(message.text));
   if (error === undefined) return data;
   const [issue] = error.issues;
   throw new GeodeError(
     'invalid_input',
     `${issue?.path.join('.') || 'message'}: ${issue?.message ?? 'is not valid'}`,
   );
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import { BlockList, isIP } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import { GeodeError, reasonOf } from '../base/errors.ts';
-import { createApp } from './app.ts';
+import { createApi } from './app.ts';
 import { Connections, shareOf } from './connections.ts';
 import { type ApiOptions, type ApiParts, defaultApiOptions } from './environment.ts';
 import { problemOf } from './problems.ts';
@@ -24,7 +24,7 @@ export interface UnboundServer extends Pick<ApiServer, 'stop'>, AsyncDisposable 
 export function createApiServer(parts: ApiParts, overrides: Partial<ApiOptions> = {}): UnboundServer {
   const options = { ...defaultApiOptions, ...overrides };
   const stopping = new AbortController();
-  const app = createApp(parts, options, stopping.signal);
+  const app = createApi(parts, options, stopping.signal);
   const server = createServer(
     {
       headersTimeout: options.headersTimeoutMs,

@@ -37,7 +37,7 @@ const busyPauseMs = 1_000;
  * Lets the agent answer one message. The message's key is the mark of the turn, so that a message that comes again after
  * a crash begins no second turn. Every way out of here ends the message with a reply, or gives it back.
  */
-export async function runTurn(scene: TurnScene, claim: Claim, signal: AbortSignal): Promise<void> {
+export async function answerMessage(scene: TurnScene, claim: Claim, signal: AbortSignal): Promise<void> {
   const { parts, chat, channel, tell } = scene;
   const { message } = claim;
   if (parts.agents.of(chat.user).steered(chat.name, message.key)) return endHeard(scene, claim);

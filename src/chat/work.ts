@@ -8,7 +8,7 @@ import { commandOf, type GivenCommand, isHarmless, runCommand } from './commands
 import type { ChatParts } from './parts.ts';
 import { splitText } from './split-text.ts';
 import { forStranger } from './strangers.ts';
-import { failureText, runTurn } from './turn.ts';
+import { answerMessage, failureText } from './turn.ts';
 
 export interface WorkScene {
   readonly parts: ChatParts;
@@ -67,7 +67,7 @@ async function admitted(
     if (channel === undefined)
       throw new GeodeError('channel_failed', `The channel ${chat.channel} is not configured any more.`);
     const tell = (event: ChatEvent) => scene.tell(chat.lane, event);
-    await runTurn({ parts, chat, body, channel, tell }, claim, signal);
+    await answerMessage({ parts, chat, body, channel, tell }, claim, signal);
   }
 }
 

@@ -1,7 +1,7 @@
 /** The tool sessions of a host: what their tools do goes through the API, as the user whose sandbox calls. */
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
-import { createApp } from '../api/app.ts';
+import { createApi } from '../api/app.ts';
 import { type ApiParts, defaultApiOptions } from '../api/environment.ts';
 import { GeodeError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
@@ -81,7 +81,7 @@ function clientIn(parts: ApiParts, stopping: AbortSignal): (reach: ToolReach) =>
     rate: unlimited,
     failureRate: unlimited,
   };
-  const app = createApp(parts, options, stopping);
+  const app = createApi(parts, options, stopping);
   const incoming = new IncomingMessage(new Socket());
   const outgoing = new ServerResponse(incoming);
   return (reach) =>

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { parsedJson } from '../base/json.ts';
 import { encodeHeader, frameTypes, headerBytes, largestPayload } from '../link/frames.ts';
 import { exitSchema } from '../link/schemas.ts';
 import type { JournalFacts } from '../seams/journal.ts';
@@ -133,9 +134,5 @@ function rareFrame(
 const factsSchema = z.object({ argv: z.array(z.string()), startedAt: z.number() });
 
 function jsonIn<T>(payload: Buffer, schema: z.ZodType<T>): T | undefined {
-  try {
-    return schema.parse(JSON.parse(payload.toString()));
-  } catch {
-    return undefined;
-  }
+  return schema.safeParse(parsedJson(payload.toString())).data;
 }

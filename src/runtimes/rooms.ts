@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { z } from 'zod';
 import { GeodeError, reasonOf } from '../base/errors.ts';
+import { parsedJson } from '../base/json.ts';
 import { replaceFile } from '../base/replace-file.ts';
 import { type Limits, softLimitNames } from '../seams/limits.ts';
 import { runtimeNames } from '../seams/runtime.ts';
@@ -198,11 +199,7 @@ export async function saveRecord(room: Room, record: RoomRecord): Promise<void> 
 /** Undefined when there is none, or none that makes sense. */
 export async function readRecord(room: Room): Promise<RoomRecord | undefined> {
   const text = await readFile(join(room.folder, 'record.json'), 'utf8').catch(absent);
-  try {
-    return text === undefined ? undefined : (recordSchema.parse(JSON.parse(text)) as RoomRecord);
-  } catch {
-    return undefined;
-  }
+  return recordSchema.safeParse(parsedJson(text ?? '')).data as RoomRecord | undefined;
 }
 
 /** Of every room of this state folder that has a folder left, half-made and half-removed ones included. */

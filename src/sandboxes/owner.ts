@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { GeodeError } from '../base/errors.ts';
+import { parsedJson } from '../base/json.ts';
 import type { PersistentSpec } from '../seams/persistent.ts';
 import type { RuntimeName } from '../seams/runtime.ts';
 
@@ -24,12 +25,10 @@ export function ownerText({ user, chat, spec }: Owner): string {
 
 /** Undefined for what belongs to nobody, or to something else than a chat. */
 export function parseOwner(text: string | null): Owner | undefined {
-  try {
-    const [user, chat, spec] = ownerSchema.parse(JSON.parse(text ?? ''));
-    return { user, chat, spec };
-  } catch {
-    return undefined;
-  }
+  const known = ownerSchema.safeParse(parsedJson(text ?? '')).data;
+  if (known === undefined) return undefined;
+  const [user, chat, spec] = known;
+  return { user, chat, spec };
 }
 
 /** Any text is a name. Half a character is none: written down, it would become the same as any other half. */

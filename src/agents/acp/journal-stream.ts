@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { AnyMessage, JsonRpcId, Stream } from '@agentclientprotocol/sdk';
 import { z } from 'zod';
 import { GeodeError } from '../../base/errors.ts';
+import { parsedJson } from '../../base/json.ts';
 import type { Limits } from '../../seams/limits.ts';
 import type { Process } from '../../seams/process.ts';
 import { endedEarly } from '../programs/ended-early.ts';
@@ -106,7 +107,7 @@ export class JournalStream implements Stream {
 
   /** Undefined for what is no message, and for answers to nothing. */
   #messageOf(text: string): AnyMessage | undefined {
-    const parsed = incoming.safeParse(jsonOf(text)).data;
+    const parsed = incoming.safeParse(parsedJson(text)).data;
     if (parsed === undefined || 'method' in parsed) return parsed;
     const known = this.#sent.get(parsed.id);
     if (known === undefined) return undefined;
@@ -124,14 +125,6 @@ export class JournalStream implements Stream {
     await this.#process.write(`${JSON.stringify(message)}\n`);
     if (!('method' in message)) this.#listener.answered(message.id);
     else if ('id' in message) this.#listener.sent();
-  }
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }
 

@@ -1,5 +1,7 @@
 /** What Claude Code says on stdout with `--output-format stream-json`, one JSON object a line. */
+
 import { z } from 'zod';
+import { parsedJson } from '../../base/json.ts';
 import type { TokenUsage } from '../../base/prices.ts';
 import { shortened } from '../programs/tool-output.ts';
 
@@ -62,11 +64,7 @@ type Block = z.output<typeof block>;
 
 /** Undefined for what is not JSON, and for kinds of lines that mean nothing here. */
 export function parseClaudeLine(text: string): ClaudeLine | undefined {
-  try {
-    return lineSchema.safeParse(JSON.parse(text)).data;
-  } catch {
-    return undefined;
-  }
+  return lineSchema.safeParse(parsedJson(text)).data;
 }
 
 export interface ClaudeCall {

@@ -1,5 +1,7 @@
 /** What Codex says on stdout with `exec --json`, one JSON object a line. */
+
 import { z } from 'zod';
+import { parsedJson } from '../../base/json.ts';
 import type { TokenUsage } from '../../base/prices.ts';
 import type { DriverHappening } from '../driver.ts';
 import { shortened } from '../programs/tool-output.ts';
@@ -22,11 +24,7 @@ export type CodexLine = z.output<typeof lineSchema>;
 
 /** Undefined for what is not JSON, and for kinds of lines that mean nothing here. */
 export function parseCodexLine(text: string): CodexLine | undefined {
-  try {
-    return lineSchema.safeParse(JSON.parse(text)).data;
-  } catch {
-    return undefined;
-  }
+  return lineSchema.safeParse(parsedJson(text)).data;
 }
 
 const command = z.object({

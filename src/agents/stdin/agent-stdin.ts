@@ -2,6 +2,7 @@ import { writeSync } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { z } from 'zod';
 import { GeodeError, isGeodeError, reasonOf } from '../../base/errors.ts';
+import { parsedJson } from '../../base/json.ts';
 import { hostTools } from '../builtin/tools.ts';
 import { answerRequest } from './answer-request.ts';
 import { hostOn } from './host-on-stdin.ts';
@@ -52,12 +53,8 @@ export async function agentStdin(options: AgentStdinOptions): Promise<boolean> {
 function parseRequest(line: string | undefined, hasEvents: boolean): AgentRequest {
   if (line === undefined || line.trim() === '')
     throw new GeodeError('invalid_input', 'There is no request on stdin: one line of JSON is expected.');
-  let json: unknown;
-  try {
-    json = JSON.parse(line);
-  } catch {
-    throw new GeodeError('invalid_input', 'The request is not JSON in one line.');
-  }
+  const json = parsedJson(line);
+  if (json === undefined) throw new GeodeError('invalid_input', 'The request is not JSON in one line.');
   const parsed = agentRequest.safeParse(json);
   if (!parsed.success)
     throw new GeodeError('invalid_input', `The request is not valid: ${z.prettifyError(parsed.error)}`);

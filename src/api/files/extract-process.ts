@@ -3,12 +3,14 @@
  * what inflates beyond a bound, a thread beside the parser ends the process when it holds too much memory, and the
  * kernel bounds its data and its processor time, also when this process is gone. A deadline kills it for real.
  */
+
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { onAbort, throwIfCancelled } from '../../base/cancel.ts';
 import { reasonOf } from '../../base/errors.ts';
+import { parsedJson } from '../../base/json.ts';
 import { Turns, type Waiting } from '../../base/turns.ts';
 import { limits } from '../../seams/memory.ts';
 
@@ -103,9 +105,5 @@ function bounded(timeoutMs: number): string {
 const DATA_KB = 1_500_000;
 
 function answerIn(output: string): Extraction {
-  try {
-    return extractionSchema.parse(JSON.parse(output));
-  } catch {
-    return { failure: 'its parser gave up' };
-  }
+  return extractionSchema.safeParse(parsedJson(output)).data ?? { failure: 'its parser gave up' };
 }

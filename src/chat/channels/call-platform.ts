@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { parsedJson } from '../../base/json.ts';
 import { PlatformError } from './platform-error.ts';
 
 export interface PlatformCall {
@@ -26,7 +27,8 @@ export async function callPlatform(call: PlatformCall): Promise<unknown> {
     redirect: 'error',
     signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
   });
-  const answer = parsed(await response.text());
+  const text = await response.text();
+  const answer = parsedJson(text) ?? text;
   if (response.ok) return answer;
   const { reason, code, waitSeconds } = refusalIn(answer);
   const asked = waitSeconds ?? numberOf(response.headers.get('retry-after'));
@@ -36,14 +38,6 @@ export async function callPlatform(call: PlatformCall): Promise<unknown> {
     asked === undefined ? undefined : Math.ceil(asked * 1000),
     code,
   );
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
 }
 
 /** Discord and Meta say it each in their own way. */

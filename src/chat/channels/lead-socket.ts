@@ -1,5 +1,6 @@
 import { WebSocket } from 'ws';
 import { onAbort } from '../../base/cancel.ts';
+import { parsedJson } from '../../base/json.ts';
 import type { Log } from '../../base/log.ts';
 
 export interface SocketEnd {
@@ -46,7 +47,7 @@ export async function leadSocket(options: LeadSocketOptions, signal: AbortSignal
     setTimeout(() => socket.terminate(), 2_000).unref();
   };
   socket.on('message', (data) => {
-    const frame = parsed(String(data));
+    const frame = parsedJson(String(data));
     if (frame === undefined) return log.warn('A frame of the platform is no JSON and was passed over');
     reading = reading.then(() => options.frame(own, frame));
     reading.catch((error) => {
@@ -64,14 +65,6 @@ export async function leadSocket(options: LeadSocketOptions, signal: AbortSignal
     return end;
   } finally {
     socket.terminate();
-  }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }
 

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { parsedJson } from '../../base/json.ts';
 import { absentFile } from './files.ts';
 
 /** A user name and a password or token for one registry. */
@@ -30,7 +31,7 @@ export function dockerCredentials({
 }): Credentials {
   return async (registry) => {
     const text = await readFile(join(home, '.docker/config.json'), 'utf8').catch(absentFile);
-    const config = configSchema.safeParse(parsed(text));
+    const config = configSchema.safeParse(parsedJson(text ?? '') ?? {});
     if (!config.success) return undefined;
     const { auths = {}, credHelpers = {}, credsStore } = config.data;
     const names =
@@ -46,14 +47,6 @@ export function dockerCredentials({
   };
 }
 
-function parsed(text: string | undefined): unknown {
-  try {
-    return JSON.parse(text ?? '{}');
-  } catch {
-    return {};
-  }
-}
-
 function decoded(auth: string | undefined): Credential | undefined {
   if (auth === undefined || auth === '') return undefined;
   const [user = '', ...rest] = Buffer.from(auth, 'base64').toString().split(':');
@@ -66,7 +59,7 @@ function fromHelper(helper: string, registry: string, path: string): Promise<Cre
   return new Promise((resolve) => {
     const options = { timeout: helperDeadlineMs, env: { PATH: path } };
     const child = execFile(`docker-credential-${helper}`, ['get'], options, (error, stdout) => {
-      const answer = error === null ? helperSchema.safeParse(parsed(stdout)) : undefined;
+      const answer = error === null ? helperSchema.safeParse(parsedJson(stdout) ?? {}) : undefined;
       resolve(answer?.success ? { user: answer.data.Username, secret: answer.data.Secret } : undefined);
     });
     child.stdin?.on('error', () => {}).end(`${registry}\n`);

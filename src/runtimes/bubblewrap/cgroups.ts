@@ -1,8 +1,10 @@
 /** The control group of one sandbox: its limits, and the folder that it is frozen in. */
+
 import { mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
+import { parsedJson } from '../../base/json.ts';
 import type { Limits } from '../../seams/limits.ts';
 import { absent } from '../absent.ts';
 import { homeOf } from '../home.ts';
@@ -73,21 +75,13 @@ export async function cgroupOf(
 ): Promise<SandboxCgroup | undefined> {
   const note = await readFile(noteOf(room), 'utf8').catch(absent);
   if (note !== undefined) {
-    const parsed = sandboxCgroup.safeParse(parse(note));
+    const parsed = sandboxCgroup.safeParse(parsedJson(note));
     if (parsed.success) return parsed.data;
   }
   return home && cgroupIn(home, groupOf(options, room.id));
 }
 
 /** A host that was killed may have left half of it. */
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 /** The folder above goes with its last group, which may be at this moment. */
 async function makeFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true }).catch(() => mkdir(folder, { recursive: true }));

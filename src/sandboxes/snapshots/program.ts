@@ -4,6 +4,7 @@ import type { Readable, Writable } from 'node:stream';
 import { z } from 'zod';
 import { type Cancel, cancelled, onAbort, throwIfCancelled } from '../../base/cancel.ts';
 import { type ErrorCode, errorCatalogue, GeodeError, reasonOf } from '../../base/errors.ts';
+import { parsedJson } from '../../base/json.ts';
 
 /** The program tidies up when its input ends; one that does not is killed after this. */
 const tidyUpMs = 4_000;
@@ -47,7 +48,9 @@ export async function* answersOf(job: Job): AsyncGenerator<{ readonly line: unkn
   try {
     child.stdin.write(`${JSON.stringify(job.request)}\n`);
     for await (const text of createInterface({ input: child.stdout })) {
-      const line = parsed(text, what);
+      const line = parsedJson(text);
+      // A line that is cut off is all that a killed program leaves.
+      if (line === undefined) throw new GeodeError('internal', `${what} ended in the middle of an answer.`);
       const last = lastSchema.safeParse(line);
       if (!last.success) {
         yield { line, go: () => child.stdin.write('\n') };
@@ -76,15 +79,6 @@ export async function answerOf<T>(job: Job, schema: z.ZodType<T>): Promise<T> {
   for await (const { line } of answersOf(job)) answer = schema.parse(line);
   if (answer === undefined) throw new GeodeError('internal', `${job.what} had no answer.`);
   return answer;
-}
-
-/** A line that is cut off is all that a killed program leaves. */
-function parsed(text: string, what: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new GeodeError('internal', `${what} ended in the middle of an answer.`);
-  }
 }
 
 type Child = ChildProcessByStdio<Writable, Readable, null>;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { parsedJson } from '../../../base/json.ts';
 import { PlatformError } from '../platform-error.ts';
 
 const answerSchema = z.object({
@@ -41,7 +42,7 @@ export function botApi(apiUrl: string, token: string): BotApi {
           : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(payload) }),
         signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
       });
-      const answer = answerSchema.safeParse(parsed(await response.text()));
+      const answer = answerSchema.safeParse(parsedJson(await response.text()));
       if (!answer.success) {
         const message = `Telegram answered ${method} with what makes no sense (${response.status})`;
         // A refusal of a proxy before it; with a status of success the call may have been done.
@@ -56,12 +57,4 @@ export function botApi(apiUrl: string, token: string): BotApi {
       throw new PlatformError(message, status, wait === undefined ? undefined : wait * 1000);
     },
   };
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,5 +1,6 @@
 import type { TelegramAdapter } from '@chat-adapter/telegram';
 import { z } from 'zod';
+import { parsedJson } from '../../../base/json.ts';
 import type { Incoming } from '../../../seams/channel.ts';
 import { fileName, personName } from '../names.ts';
 import type { Places } from './places.ts';
@@ -162,11 +163,7 @@ const buttonSchema = z.object({ v: z.string() });
 /** As the adapter writes it. */
 function buttonValue(data = ''): string | undefined {
   if (!data.startsWith('chat:')) return undefined;
-  try {
-    return buttonSchema.parse(JSON.parse(data.slice('chat:'.length))).v;
-  } catch {
-    return undefined;
-  }
+  return buttonSchema.safeParse(parsedJson(data.slice('chat:'.length))).data?.v;
 }
 
 interface Person {
