@@ -64,8 +64,11 @@ async function runtimeCheck(
     if (exitCode !== 0) return { name, state: 'problem', found: `a command ended in it with ${exitCode}` };
     return { name, state: 'ok', found: `${found.version}; a command ran, grade ${opened.grade}` };
   } catch (error) {
-    const fix = isGeodeError(error) ? error.hint : undefined;
-    return { name, state: 'problem', found: reasonOf(error), fix: fix ?? 'See the message.' };
+    const fix = (isGeodeError(error) ? error.hint : undefined) ?? 'See the message.';
+    // The runtime works; it lacks only the image that an unnamed sandbox gets.
+    if (isGeodeError(error, 'image_missing'))
+      return { name, state: 'warning', found: `${found.version}; not tried. ${error.message}`, fix };
+    return { name, state: 'problem', found: reasonOf(error), fix };
   }
 }
 
