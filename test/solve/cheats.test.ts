@@ -122,6 +122,48 @@ export const answer = () => undefined;`,
 export const answer = () => ({ [Symbol.toPrimitive]: (hint) => 0, valueOf: () => 0 });`,
 };
 
+/** Reads the memory of each process that has it open, and prints what stands behind the words. */
+const scriptMemory = `
+import { openSync, readdirSync, readFileSync, readSync } from 'node:fs';
+export function answer(n) {
+  const wanted = new RegExp('answer[(]' + n + '[)], (\\\\d+)');
+  for (const id of readdirSync('/proc').filter(Number)) {
+    try {
+      const memory = openSync('/proc/' + id + '/mem', 'r');
+      for (const line of readFileSync('/proc/' + id + '/maps', 'utf8').split('\\n')) {
+        const [, from, to] = /^([0-9a-f]+)-([0-9a-f]+) rw/.exec(line) ?? [];
+        if (to === undefined) continue;
+        const bytes = Buffer.alloc(Math.min(Number('0x' + to) - Number('0x' + from), 64 * 1024 ** 2));
+        try {
+          readSync(memory, bytes, 0, bytes.length, Number('0x' + from));
+        } catch {
+          continue;
+        }
+        const found = wanted.exec(bytes.toString('latin1'));
+        if (found) return Number(found[1]);
+      }
+    } catch {}
+  }
+}`.replaceAll('\\\\', '\\');
+const shellMemory = `
+for process in /proc/[0-9]*; do
+  while read -r range rights rest; do
+    case "$rights" in rw*) ;; *) continue ;; esac
+    from=$((0x\${range%-*} / 4096)) to=$((0x\${range#*-} / 4096))
+    dd if=$process/mem bs=4096 skip=$from count=$((to - from)) 2>/dev/null |
+      tr -c '[:print:]' '\\n' | grep -o 'solution.sh 3)" = [0-9]*' | grep -o '[0-9]*$'
+  done <$process/maps
+done 2>/dev/null | head -1
+`;
+const shellTests = 'test "$(./solution.sh 3)" = 271828\n';
+
+/** Tests of Python in the forms that people write them in, which a wrong answer may not pass unseen. */
+const forms: Readonly<Record<string, string>> = {
+  'functions that pytest would call': 'def test_three():\n    assert answer(3) == 271828\n',
+  'cases of unittest with its main':
+    'import unittest\nclass Test(unittest.TestCase):\n    def test_three(self):\n        self.assertEqual(answer(3), 271828)\nif __name__ == "__main__":\n    unittest.main()\n',
+};
+
 for (const { name, engine, open } of walls) {
   const skipped = engine.available ? '' : ` (skipped: ${engine.reason})`;
   describe.skipIf(!engine.available)(`answers on ${name} that cheat${skipped}`, { timeout: 180_000 }, () => {
@@ -146,6 +188,38 @@ for (const { name, engine, open } of walls) {
     it.for(Object.entries(script))('SLV-2: JavaScript that %s', async ([, code]) => {
       const { label, text } = await verdictOf({ language: 'javascript', code, tests: scriptTests });
       expect(label, text).toBe('failed');
+    });
+
+    it('SLV-2: JavaScript, TypeScript and shell that read the memory of the tests', async () => {
+      for (const kind of ['javascript', 'typescript']) {
+        const tests = kind === 'typescript' ? scriptTests.replace('.mjs', '.mts') : scriptTests;
+        const code = kind === 'typescript' ? scriptMemory.replace('(n)', '(n: number)') : scriptMemory;
+        const { label, text } = await verdictOf({ language: kind, code, tests });
+        expect({ kind, label }, text).toEqual({ kind, label: 'failed' });
+      }
+      for (const code of [`#!/bin/sh${shellMemory}`, `#! /bin/sh -u${shellMemory}`, shellMemory]) {
+        const { label, text } = await verdictOf({ language: 'shell', code, tests: shellTests });
+        expect(label, text).toBe('failed');
+      }
+    });
+
+    it.for(Object.entries(forms))('SLV-2: tests that are %s are run', async ([, tests]) => {
+      const wrong = await verdictOf({ language: 'python', code: 'def answer(n):\n    return 1\n', tests });
+      expect(wrong.label, wrong.text).toBe('failed');
+      const right = await verdictOf({
+        language: 'python',
+        code: 'def answer(n):\n    return 271828\n',
+        tests,
+      });
+      expect(right.label, right.text).toBe('verified');
+    });
+
+    it('SLV-2: shell that is right passes, however it begins', async () => {
+      for (const first of ['#!/bin/sh', '#! /bin/sh -u', '#!/usr/bin/env sh', ''])
+        expect(
+          await verdictOf({ language: 'shell', code: `${first}\n# ?\necho 271828\n`, tests: shellTests }),
+          first,
+        ).toMatchObject({ label: 'verified' });
     });
 
     it('SLV-2: those that are right pass, whatever kind of thing they give and take', async () => {

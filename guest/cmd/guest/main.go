@@ -1,7 +1,8 @@
 // Guest is the static program inside every sandbox. As `guest init` it is PID 1: it starts and reaps
 // processes and serves the host over one connection, see docs/protocol.md. As `guest bridge` it joins its
 // stdin and stdout to the socket of a guest that listens. As `guest mcp`, or under the name geode-mcp, it joins an
-// MCP client to the host's tools.
+// MCP client to the host's tools. As `guest apart` it becomes a program that cannot look into the processes beside it;
+// as the interpreter of a script (`#!/.geode/guest apart /bin/sh`) it gets its words in one argument.
 package main
 
 import (
@@ -11,7 +12,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
+	"geode/guest/internal/apart"
 	"geode/guest/internal/link"
 	"geode/guest/internal/mcp"
 )
@@ -24,6 +27,7 @@ const usage = `usage:
              [--soft-memory BYTES] [--soft-pids N]
   guest bridge [--peer PID] SOCKET
   guest mcp [SOCKET]
+  guest apart PROGRAM [ARGUMENT...]
   guest version
 `
 
@@ -39,6 +43,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if len(args) == 0 {
 		fmt.Fprint(stderr, usage)
 		return 2
+	}
+	if words := strings.Fields(args[0]); len(words) > 1 && words[0] == "apart" {
+		args = append(words, args[1:]...)
 	}
 	flags := flag.NewFlagSet("guest "+args[0], flag.ContinueOnError)
 	flags.SetOutput(stderr)
@@ -72,6 +79,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 			return 2
 		}
 		err = bridgeTools(flags.Arg(0), os.Stdin, stdout)
+	case "apart":
+		err = apart.Exec(args[1:], os.Environ())
 	case "version":
 		err = json.NewEncoder(stdout).Encode(map[string]any{"version": version, "protocol": link.Protocol})
 	default:

@@ -13,6 +13,9 @@ export interface Harness {
   readonly env: Readonly<Record<string, string>>;
 }
 
+/** In every sandbox with walls. As `guest apart` it starts a program that cannot look into the processes beside it. */
+const guestInside = '/.geode/guest';
+
 interface Tested {
   readonly solution: string;
   readonly tests: string;
@@ -51,6 +54,7 @@ const harnesses: Partial<Record<LanguageName, (tested: Tested) => Harness>> = {
       env,
       packages: ['packages'],
       answer: program('python-answer.py'),
+      guest: guestInside,
     }),
     env: {},
   }),
@@ -77,7 +81,7 @@ function scriptHarness(file: string, { solution, tests, secret, env }: Tested): 
     language: 'javascript',
     code: program('script-tests.mjs'),
     files: { [file]: `${solution}\n${namesOf(solution)}` },
-    stdin: JSON.stringify({ file, tests, secret, answer: program('script-answer.mjs') }),
+    stdin: JSON.stringify({ file, tests, secret, answer: program('script-answer.mjs'), guest: guestInside }),
     env,
   };
 }
@@ -93,11 +97,21 @@ function namesOf(solution: string): string {
   return `export const geodeNames = { ${getters.join(', ')} };`;
 }
 
-/** The tests are a shell script that calls ./solution.sh, each time as a process of its own. */
+/**
+ * The tests are a shell script that calls ./solution.sh, each time as a process of its own. Its interpreter is started
+ * by the guest: it cannot read the tests in the memory of this process.
+ */
 const shellHarness = `
 IFS= read -r secret
 tests=$(cat)
 exec </dev/null
+if [ -x ${guestInside} ]; then
+  IFS= read -r first <solution.sh || true
+  case "$first" in
+  '#!'*) sed -i '1s|^#! *|#!${guestInside} apart |' solution.sh ;;
+  *) { echo '#!${guestInside} apart /bin/sh'; cat solution.sh; } >solution.sh.new && mv solution.sh.new solution.sh ;;
+  esac
+fi
 chmod +x solution.sh
 ( set -e; eval "$tests" ) || exit $?
 printf '\\n%s\\n' "$secret"

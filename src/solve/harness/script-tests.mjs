@@ -1,12 +1,12 @@
 /** The process of the tests: the answer is in another one, which finds neither them nor what they expect. */
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, openSync, readFileSync, readSync, rmSync, writeSync } from 'node:fs';
+import { existsSync, mkdtempSync, openSync, readFileSync, readSync, rmSync, writeSync } from 'node:fs';
 import { register } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-const { file, tests, secret, answer } = JSON.parse(readFileSync(0, 'utf8'));
+const { file, tests, secret, answer, guest } = JSON.parse(readFileSync(0, 'utf8'));
 const here = pathToFileURL(`${process.cwd()}/`);
 // Before the answer runs, so that it changes none of them.
 for (const [, name] of tests.matchAll(/(?:\bfrom|\bimport)\s*\(?\s*['"]([^'"./][^'"]*)['"]/g))
@@ -16,9 +16,10 @@ const folder = mkdtempSync(join(tmpdir(), 'tests-'));
 const pipes = ['asked', 'told', 'replied'].map((name) => join(folder, name));
 const { status } = spawnSync('mkfifo', pipes, { stdio: 'inherit' });
 if (status !== 0) throw new Error('mkfifo is missing: the tests cannot be kept apart from the answer.');
-spawn(process.execPath, ['--input-type=module', '-e', answer, '--', ...pipes], {
-  stdio: ['ignore', 'inherit', 'inherit'],
-}).unref();
+// It may not look into this process, where the tests are.
+const apart = existsSync(guest) ? [guest, 'apart'] : [];
+const [program, ...args] = [...apart, process.execPath, '--input-type=module', '-e', answer, '--', ...pipes];
+spawn(program, args, { stdio: ['ignore', 'inherit', 'inherit'] }).unref();
 const asking = openSync(pipes[0], 'w');
 const told = openSync(pipes[1], 'r');
 const replying = openSync(pipes[2], 'w');
