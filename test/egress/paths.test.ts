@@ -70,6 +70,8 @@ const spellings = [
     '/x%zz',
     '/admin/../admin/x',
   ],
+  ...['/admin+/x', '/+admin/x', '/%20admin/x', '/%C2%A0admin/x', '/adm%C4%B1n/x', '/admin::$DATA/x'],
+  ...['/admin:$I30:$INDEX_ALLOCATION/x', '/ad%C2%ADmin/x', '/admin%E2%80%8B/x', '/%EF%BB%BFadmin/x'],
 ];
 
 /** Targets that two readers could end in different places. */
@@ -123,11 +125,25 @@ describe('paths that a server may read in several ways', () => {
     }
     expect(upstream.seen.slice(before)).toEqual([]);
     for (const way of ['proxy', 'tunnel', 'binding'] as const) {
-      for (const path of ['/ok', '/adminx', '/a/admin/x', '/caf%C3%A9', '/a%20b?admin/x', '/@scope%2fname'])
+      for (const path of [
+        ...['/ok', '/adminx', '/a/admin/x', '/caf%C3%A9', '/a%20b?admin/x', '/@scope%2fname'],
+        ...['/c++', '/v1/model:generate', '/$batch'],
+      ])
         expect(statusOf(await ask(wire, way, path)), `${way} ${path}`).toBe('200');
     }
     // The path that was judged is the one that is sent.
     expect(upstream.seen.slice(before).map(({ url }) => url)).toContain('/@scope%2fname');
+  });
+
+  it('NET-1: a deny rule for an address holds for every name that leads to it, by proxy, tunnel and binding', async () => {
+    const deny = [{ host: '127.0.0.1', ports: [upstream.port] }];
+    using wire = await openWire({ mode: 'allow-list', allow: [everything()], deny }, [binding()]);
+    const before = upstream.seen.length;
+    const reason = `leads to 127.0.0.1: 127.0.0.1:${upstream.port} is denied by the rule`;
+    expect(await ask(wire, 'proxy', '/ok')).toMatch(/^HTTP\/1\.1 403 /);
+    expect(await ask(wire, 'binding', '/ok')).toContain(reason);
+    await expect(ask(wire, 'tunnel', '/ok')).rejects.toThrow(reason);
+    expect(upstream.seen.slice(before)).toEqual([]);
   });
 
   it('NET-1: an allow rule and the paths of a binding hold for every spelling too', async () => {

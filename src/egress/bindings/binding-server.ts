@@ -189,14 +189,14 @@ export class BindingServer implements Disposable {
       host: hostname.replace(/^\[|\]$/g, ''),
       port: bound.request.port,
       agent: this.#agent,
-      lookup: this.#lookup(),
+      lookup: this.#lookup(bound),
       timeout: silenceMs,
     });
   }
 
   /** The addresses that are dialled are those that were checked. */
-  #lookup(): LookupFunction {
-    const { binding, resolve } = this.#options;
+  #lookup({ request }: BoundRequest): LookupFunction {
+    const { binding, broker, resolve } = this.#options;
     return (hostname, options, callback) => {
       const decision = { allowed: true, rule: '', private: binding.isOwnUpstream } as const;
       pin(hostname, decision, resolve).then(
@@ -208,6 +208,8 @@ export class BindingServer implements Disposable {
                 : `${hostname} leads to ${pinned.address}, which is not public`;
             return callback(new Error(why), '', 0);
           }
+          const denied = broker.denialOf(request, pinned.addresses);
+          if (denied !== undefined) return callback(new Error(denied.reason), '', 0);
           const all = pinned.addresses.map((address) => ({ address, family: isIP(address) }));
           if (options.all) return callback(null, all);
           callback(null, all[0]?.address ?? '', all[0]?.family ?? 4);

@@ -42,17 +42,20 @@ function deniesPath(paths: readonly string[], whole: string): boolean {
   const target = readTarget(whole);
   const readings = 'problem' in target ? undefined : readingsOf(target.path);
   if (readings === undefined) return true;
-  const seen = [...readings].map((reading) => reading.toLowerCase());
+  const seen = [...readings].map(folded);
   return paths.some((wanted) =>
-    [...(readingsOf(wanted) ?? [wanted])]
-      .map((spelling) => spelling.toLowerCase())
-      .some((spelling) =>
-        // Many servers give the same page with a slash at its end.
-        seen.some(
-          (reading) => matches(spelling, reading) || matches(spelling, reading.replace(/(?<=.)\/$/, '')),
-        ),
+    [...(readingsOf(wanted) ?? [wanted])].map(folded).some((spelling) =>
+      // Many servers give the same page with a slash at its end.
+      seen.some(
+        (reading) => matches(spelling, reading) || matches(spelling, reading.replace(/(?<=.)\/$/, '')),
       ),
+    ),
   );
+}
+
+/** In both directions: some letters that are not ASCII have an ASCII letter as their capital (`ı`, `I`). */
+function folded(path: string): string {
+  return path.toUpperCase().toLowerCase();
 }
 
 /** A star at the end stands for the rest of the path. */

@@ -76,6 +76,14 @@ export function checkPaths({ policy, bindings }: EgressSpec): void {
 function checkPath(path: string): void {
   if (/[?#]/.test(path))
     throw wrong(`The path ${path} has a ? or #, and a rule counts for every query: name the path before it`);
+  if (path.indexOf('*') !== -1 && path.indexOf('*') !== path.length - 1)
+    throw wrong(
+      `The path ${path} has a * before its end, where it stands for nothing: end the path at the *`,
+    );
+  if (!/^\/[\x21-\x7e]*$/.test(path))
+    throw wrong(
+      `The path ${JSON.stringify(path)} is none that a request has: begin with /, and escape blanks (%20)`,
+    );
 }
 
 /**

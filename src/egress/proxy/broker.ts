@@ -117,6 +117,8 @@ export class Broker implements Disposable {
     // The policy may have changed while the name was looked up.
     const again = this.decide(request);
     if (!again.allowed) return this.deny(request, via, again);
+    const denied = this.denialOf(request, pinned.addresses);
+    if (denied !== undefined) return this.deny(request, via, denied);
     try {
       const socket = await dial(pinned.addresses, request.port);
       const late = this.decide(request);
@@ -130,6 +132,16 @@ export class Broker implements Disposable {
       const why = `${shownTarget(request)} cannot be reached: ${reasonOf(error)}`;
       return this.#failed(request, via, decision.rule, why, startedAt);
     }
+  }
+
+  /** The denial of one of the addresses that a name leads to, if a deny rule names that address. */
+  denialOf(request: Request, addresses: readonly string[]) {
+    for (const host of addresses) {
+      const decision = decide(this.#policy, { ...request, host });
+      if (decision.allowed || !decision.rule.startsWith('deny ')) continue;
+      return { ...decision, reason: `${shownTarget(request)} leads to ${host}: ${decision.reason}` };
+    }
+    return undefined;
   }
 
   /** What no rule decides waits for a person. */

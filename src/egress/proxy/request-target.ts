@@ -57,6 +57,8 @@ const waysToRead: readonly ((path: string) => string)[] = [
   merged,
   resolved,
   withoutParameters,
+  withoutStreams,
+  withBlanks,
   trimmed,
   cut,
 ];
@@ -115,9 +117,23 @@ function withoutParameters(path: string): string {
   return path.replace(/;[^/]*/g, '');
 }
 
-/** Without dots and spaces at the end of names, and control characters anywhere: some servers ignore them. */
+/** Without the streams of Windows: `/admin::$INDEX_ALLOCATION/x` is a file of the folder `/admin`. */
+function withoutStreams(path: string): string {
+  return path.replace(/:[^/:]*:?\$[^/]*/g, '');
+}
+
+/** Some servers decode a path as they decode a form. */
+function withBlanks(path: string): string {
+  return path.replaceAll('+', ' ');
+}
+
+/**
+ * Without dots at the end of names, blanks around names, and characters that cannot be seen (controls, soft hyphens,
+ * spaces without width): some servers ignore them.
+ */
 function trimmed(path: string): string {
-  return path.replace(/\p{Cc}/gu, '').replace(/(?<=[^/. ])[. ]+(?=\/|$)/g, '');
+  const visible = path.replace(/[\p{Cc}\p{Default_Ignorable_Code_Point}]/gu, '');
+  return visible.replace(/(?<=\/) +(?!\.)/g, '').replace(/(?<=[^/. ])[. ]+(?=\/|$)/g, '');
 }
 
 /** Up to an escaped end of text or of the path. */
