@@ -15,6 +15,7 @@ import type { Approvals } from '../seams/approval.ts';
 import type { Chats } from '../seams/chat.ts';
 import type { MachineCheck } from '../seams/doctor.ts';
 import type { Events } from '../seams/events.ts';
+import type { ImageStore } from '../seams/image-store.ts';
 import type { BuiltImages, ImageFacts } from '../seams/images.ts';
 import type { Limits } from '../seams/limits.ts';
 import type { Memory, MemoryStore } from '../seams/memory.ts';
@@ -70,6 +71,8 @@ export interface ApiParts {
     name: string,
     options: { readonly runtime?: RuntimeName } & Cancel,
   ) => AsyncGenerator<PullEvent, ImageFacts>;
+  /** The images that Geode pulls and keeps itself. */
+  readonly imageStore?: ImageStore;
   /** Geode's own images. */
   readonly images?: BuiltImages;
   /** Every setting as it is in force; the API masks the secrets among them. */

@@ -12,6 +12,7 @@ import { egressPolicyHandlers } from './handlers/egress-policy.ts';
 import { entryHandlers } from './handlers/entries.ts';
 import { eventHandlers } from './handlers/events.ts';
 import { fileHandlers } from './handlers/files.ts';
+import { imageStoreHandlers } from './handlers/image-store.ts';
 import { imageHandlers } from './handlers/images.ts';
 import { journalHandlers } from './handlers/journals.ts';
 import { keyHandlers } from './handlers/keys.ts';
@@ -38,6 +39,7 @@ export function serveParts(app: OpenAPIHono<ApiEnv>, parts: ApiParts, { failureR
   serve(app, contract.sockets, socketHandlers(parts));
   serve(app, contract.runs, runHandlers(parts.runs, parts.history, egress));
   serve(app, contract.images, imageHandlers(parts.images, parts.image));
+  if (parts.imageStore !== undefined) serve(app, contract.imageStore, imageStoreHandlers(parts.imageStore));
   if (sandboxes !== undefined) {
     serve(app, contract.sandboxes, sandboxHandlers(sandboxes, parts));
     serve(app, contract.processes, processHandlers);

@@ -358,14 +358,34 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./commands/image/build.ts')).imageBuildCommand,
   },
   {
+    name: 'image pull',
+    summary: 'fetch an image from its registry, if it is not here',
+    load: async () => (await import('./commands/image/pull.ts')).imagePullCommand,
+  },
+  {
     name: 'image ls',
-    summary: 'List the images that Geode built',
+    summary: "list the images that Geode built, and those in Geode's own store",
     load: async () => (await import('./commands/image/ls.ts')).imageLsCommand,
   },
   {
     name: 'image rm',
-    summary: 'Remove an image that Geode built',
+    summary: "remove an image that Geode built, or one in Geode's own store",
     load: async () => (await import('./commands/image/rm.ts')).imageRmCommand,
+  },
+  {
+    name: 'image import',
+    summary: "take the images of an archive into Geode's own store",
+    load: async () => (await import('./commands/image/import.ts')).imageImportCommand,
+  },
+  {
+    name: 'image export',
+    summary: "write an image of Geode's own store to an archive",
+    load: async () => (await import('./commands/image/export.ts')).imageExportCommand,
+  },
+  {
+    name: 'image prune',
+    summary: "free what nothing in Geode's own store needs",
+    load: async () => (await import('./commands/image/prune.ts')).imagePruneCommand,
   },
   {
     name: 'tools open',

@@ -1,8 +1,12 @@
-/** Geode's own images, built by the engine of a host. */
+/** Geode's own images, built by the engine of a host, and the images that the host keeps without an engine. */
+
 import type { Cancel } from '../base/cancel.ts';
 import { GeodeError } from '../base/errors.ts';
-import type { BuildEvent, BuildRequest, BuiltImage, BuiltImageName } from '../seams/images.ts';
-import { callsOf } from './calls.ts';
+import type { Contract } from '../contract/contract.ts';
+import type { BuildEvent, BuildRequest, BuiltImage, BuiltImageName, ImageFacts } from '../seams/images.ts';
+import type { PullEvent } from '../seams/run.ts';
+import type { RuntimeName } from '../seams/runtime.ts';
+import { type Calls, callsOf } from './calls.ts';
 import type { Connection } from './send.ts';
 
 export interface RemoteImages {
@@ -14,6 +18,13 @@ export interface RemoteImages {
   list(options?: Cancel): Promise<readonly BuiltImage[]>;
   /** Needs the scope `admin`. False when it was not built here. */
   remove(name: BuiltImageName, options?: Cancel): Promise<boolean>;
+  /** Has an image on the host, fetched if it is missing, by the runtime that is named or configured. */
+  pull(
+    name: string,
+    options?: { readonly runtime?: RuntimeName; readonly onPull?: (event: PullEvent) => void } & Cancel,
+  ): Promise<ImageFacts>;
+  /** The images that Geode keeps itself. Changing them, and exporting one, needs the scope `admin`. */
+  readonly store: Calls<Contract['imageStore']>;
 }
 
 export function remoteImages(connection: Connection): RemoteImages {
@@ -31,5 +42,17 @@ export function remoteImages(connection: Connection): RemoteImages {
     },
     list: calls.list,
     remove: calls.remove,
+    async pull(image, { runtime, onPull = () => {}, signal } = {}) {
+      const asked = { image, ...(runtime !== undefined && { runtime }) };
+      for await (const event of calls.pull(asked, { signal })) {
+        if (event.type !== 'image-ready') onPull(event);
+        else {
+          const { type: _, ...facts } = event;
+          return facts;
+        }
+      }
+      throw new GeodeError('pull_failed', `The pull of ${image} ended without the image`);
+    },
+    store: callsOf(connection, 'imageStore'),
   };
 }

@@ -96,6 +96,13 @@ export const operationTable = {
     download: {"route":"POST /api/v1/sandboxes/{chat}/files/download","sends":"json","gives":"json","field":"count"},
     upload: {"route":"POST /api/v1/sandboxes/{chat}/files/upload","sends":"json","gives":"json","field":"count"},
   },
+  imageStore: {
+    list: {"route":"GET /api/v1/image-store","gives":"json","field":"images"},
+    remove: {"route":"DELETE /api/v1/image-store","query":["name"],"gives":"json","field":"removed"},
+    prune: {"route":"POST /api/v1/image-store/prune","sends":"json","gives":"json"},
+    load: {"route":"POST /api/v1/image-store/archive","query":["name"],"sends":"application/x-tar","gives":"json","field":"names"},
+    save: {"route":"GET /api/v1/image-store/archive","query":["name"],"gives":"bytes"},
+  },
   images: {
     list: {"route":"GET /api/v1/images","gives":"json","field":"images"},
     build: {"route":"POST /api/v1/images/build","sends":"json","gives":"events","eventFree":{"details":{"*":true}}},

@@ -499,6 +499,9 @@ export function configSchema(host: Machine) {
           .describe(
             'from which callers without the scope admin may have images fetched, beside those of the images in the config',
           ),
+        store_size: size
+          .default(50 * 1024 ** 3)
+          .describe('unpacked images in Geode\'s own store; beyond that the longest unused go: "50g"'),
         pull_size: size.default(8 * 1024 ** 3).describe('largest image that they may have fetched: "8g"'),
         pull_per_day: size
           .default(20 * 1024 ** 3)

@@ -7,6 +7,7 @@ import { egress } from './egress.ts';
 import { egressPolicy } from './egress-policy.ts';
 import { events } from './events.ts';
 import { files } from './files.ts';
+import { imageStore } from './image-store.ts';
 import { images } from './images.ts';
 import { journals } from './journals.ts';
 import { keys } from './keys.ts';
@@ -35,6 +36,7 @@ export const contract = {
   entries,
   events,
   files,
+  imageStore,
   images,
   journals,
   keys,

@@ -41,6 +41,7 @@ import {
 import type { Approvals } from '../seams/approval.ts';
 import type { EgressSpec } from '../seams/egress.ts';
 import { type EventSink, noEvents } from '../seams/events.ts';
+import type { ImageStore } from '../seams/image-store.ts';
 import type { ImageFacts } from '../seams/images.ts';
 import type { Embedder, MemoryStore } from '../seams/memory.ts';
 import type { Sandboxes, SandboxStatus } from '../seams/persistent.ts';
@@ -67,6 +68,8 @@ export interface Geode {
   listOffline(options?: Cancel): Promise<readonly SandboxStatus[]>;
   /** The journals of one of them, likewise; without secrets of its user and what looks like one, unless they are read raw. */
   journals(sandboxId: string, show?: 'redacted' | 'raw', user?: string): JournalReading;
+  /** The images that Geode pulls and keeps itself. */
+  readonly imageStore: ImageStore;
   /** Finds an image on the configured runtime, or the one named, and fetches one that is missing. */
   image(
     name: string,
@@ -112,7 +115,8 @@ export function createGeode(
     program: imagesProgram({ guestDir, arch: host.arch }),
     architecture: host.arch === 'x64' ? 'amd64' : host.arch,
     credentials: dockerCredentials(host),
-    used: () => imagesInUse(places, 'oci'),
+    used: () => imagesInUse(places, ['oci', 'bubblewrap']),
+    keepBytes: config.images.store_size,
   });
   const runtimes = allRuntimes({
     ...places,
@@ -200,6 +204,7 @@ export function createGeode(
     runtimes,
     shellPolicy,
     egress,
+    imageStore: store,
     probe: () => availableRuntimes(runtimes),
     runtime,
     runs: ({ pool = 'on' } = {}) =>

@@ -199,6 +199,7 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
     contexts,
     probe: () => app.probe(),
     image: (name, asked) => app.image(name, asked),
+    imageStore: app.imageStore,
     images: openConfiguredImages(config, { app, machine, ledger, events, log, version }),
     settings: () => loaded.settings,
     doctor: (cancel) => checkMachine(config, app, cancel),

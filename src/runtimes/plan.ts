@@ -16,6 +16,8 @@ export interface Plan {
   readonly user: SandboxUser;
   /** These walls can give it a user that no other sandbox has, in place of `user`. */
   readonly canHaveOwnUser?: boolean;
+  /** The image of Geode's own store that the walls are built of, by its content. */
+  readonly imageId?: string;
   /** Owner of the workspace folder on the host; left out when that is this process's user. */
   readonly workspaceOwner?: SandboxUser;
 }
@@ -36,6 +38,7 @@ export function newRecord(runtime: RuntimeName, room: Room, spec: CheckedSpec, p
     handle: plan.handle,
     runFolder: room.runFolder,
     user: plan.canHaveOwnUser ? plan.user : undefined,
+    ...(plan.imageId === undefined ? {} : { imageId: plan.imageId }),
     entered: false,
     wanted: {
       env: spec.env,

@@ -34,6 +34,12 @@ const recordSchema = z.object({
   runFolder: z.string().optional(),
   /** A user that is only this sandbox's; left out where all share one. */
   user: z.object({ uid: z.number(), gid: z.number() }).optional(),
+  /** Of the sandbox whose memory this one was copied from, until its guest has a secret of its own. */
+  formerSecret: z.string().optional(),
+  /** Its memory is in its folder, and the next start goes on from there. */
+  hibernated: z.boolean().optional(),
+  /** The image that its walls were built of, by its content; left out without one, and by older versions. */
+  imageId: z.string().optional(),
   /** A host has been inside. Before that nothing ran there but the guest, and the first to answer is it. */
   entered: z.boolean(),
   /** What was asked for, to build the walls again. */
@@ -64,6 +70,10 @@ export interface Room {
   readonly workspace: string;
   readonly journals: string;
   readonly snapshots: string;
+  /** Memory, files and journals at moments that were given a name. */
+  readonly checkpoints: string;
+  /** The memory of a sandbox that hibernates. */
+  readonly hibernation: string;
   /** Gone with the machine's next start: the socket. Closed to every other user of the host. */
   readonly runFolder: string;
   /** The part of it that the sandbox sees. */
@@ -111,6 +121,8 @@ export function roomOf(places: RoomPlaces, id: string): Room {
     workspace: join(folder, 'workspace'),
     journals: join(folder, 'journals'),
     snapshots: join(folder, 'snapshots'),
+    checkpoints: join(folder, 'checkpoints'),
+    hibernation: join(folder, 'hibernation'),
     ...runPlaces(join(runHome(places), id)),
   };
 }
@@ -222,16 +234,13 @@ export async function recordsOf(places: RoomPlaces, ids: readonly string[]): Pro
   return records.filter((record) => record !== undefined);
 }
 
-/** The images that the sandboxes of a runtime were made of, halted ones included. */
+/** The images that sandboxes of these runtimes were made of, by name and by content, halted ones included. */
 export async function imagesInUse(
   places: RoomPlaces,
-  runtime: RoomRecord['runtime'],
+  runtimes: readonly RoomRecord['runtime'][],
 ): Promise<readonly string[]> {
-  const ids = (await readdir(join(places.stateDir, 'sandboxes')).catch(absent)) ?? [];
-  const records = await Promise.all(
-    ids.filter((id) => idPattern.test(id)).map((id) => readRecord(roomOf(places, id))),
-  );
-  return records.flatMap((record) =>
-    record?.runtime === runtime && record.wanted.image !== undefined ? [record.wanted.image] : [],
-  );
+  const records = await allRecords(places);
+  return records
+    .filter(({ runtime }) => runtimes.includes(runtime))
+    .flatMap(({ wanted, imageId }) => [wanted.image, imageId].filter((word) => word !== undefined));
 }

@@ -26,10 +26,31 @@ export interface ImageStore extends Images {
    * the name is not in the store; `image_in_use` while a sandbox was made of the image.
    */
   remove(name: string): Promise<boolean>;
+  /**
+   * Writes an image as an OCI layout in a tar archive, which `docker load` and `load` take. Its layers are packed again,
+   * so their digests differ from those of the registry. `image_missing` when it is not in the store.
+   */
+  save(name: string, options?: Cancel): Promise<AsyncIterable<Uint8Array>>;
+  /**
+   * Frees what no name shows any more: replaced images, shared layers, drafts of killed hosts. With `all`, also every
+   * image that no sandbox was made of.
+   */
+  prune(options?: { readonly all?: boolean } & Cancel): Promise<Pruned>;
 }
 
 export interface ListedImage extends ImageFacts {
   readonly names: readonly string[];
   /** Milliseconds since the epoch. */
   readonly pulledAt: number;
+  /** When a sandbox was last made of it, or when it was pulled. */
+  readonly usedAt: number;
+  /** A sandbox was made of it. */
+  readonly inUse: boolean;
+}
+
+export interface Pruned {
+  /** The names that are gone. */
+  readonly removed: readonly string[];
+  /** Of the layers that are gone, unpacked. */
+  readonly freedBytes: number;
 }

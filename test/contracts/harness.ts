@@ -6,6 +6,7 @@ import { journalFiles } from '../../src/journals/journal-files.ts';
 import type { RuntimesOptions } from '../../src/runtimes/index.ts';
 import type { Capabilities, Runtime } from '../../src/seams/runtime.ts';
 import type { Sandbox, SandboxSpec } from '../../src/seams/sandbox.ts';
+import { storeIn } from '../runtimes/oci-store.ts';
 
 /** What a suite is given: a runtime in a world of its own, and what it promises. */
 export interface Harness {
@@ -25,6 +26,8 @@ export interface World {
   readonly dockerSocket?: string;
   readonly dockerLink?: 'socket' | 'stdio';
   readonly ociRuntime?: string;
+  /** For the runtime `oci`: its program, and the folder of a store of images. */
+  readonly oci?: { readonly program: string; readonly images: string };
   readonly image?: string;
   readonly platform?: NodeJS.Platform;
   /** Makes the program in a folder that goes with the harness. */
@@ -75,6 +78,13 @@ export async function optionsIn(folder: string, world: World): Promise<TestOptio
       program: (await world.appleProgram?.(folder)) ?? 'container',
       defaultImage: 'geode-test/python:1',
     },
+    ...(world.oci && {
+      oci: {
+        program: world.oci.program,
+        defaultImage: 'geode-test/python:1',
+        store: storeIn(world.oci.images),
+      },
+    }),
   };
 }
 

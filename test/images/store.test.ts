@@ -24,6 +24,26 @@ async function tarOf(name: string, content: string): Promise<Buffer> {
   return buffer(archive);
 }
 
+/** An archive of `docker save` with one layer, whose file says what is given. */
+async function archiveOf(name: string, { etc }: { readonly etc: string }): Promise<Buffer> {
+  const layer = await tarOf(`etc/${etc}`, etc);
+  const config = JSON.stringify({
+    os: 'linux',
+    architecture: process.arch === 'arm64' ? 'arm64' : 'amd64',
+    config: { Env: ['COLOUR=green'] },
+    rootfs: { type: 'layers', diff_ids: [digestOf(layer)] },
+  });
+  const archive = pack();
+  archive.entry({ name: 'layer.tar' }, layer);
+  archive.entry({ name: 'config.json' }, config);
+  archive.entry(
+    { name: 'manifest.json' },
+    JSON.stringify([{ Config: 'config.json', RepoTags: [name], Layers: ['layer.tar'] }]),
+  );
+  archive.finalize();
+  return buffer(archive);
+}
+
 const hello = await tarOf('hello', 'hello');
 const outside = await tarOf('../../escape', 'x');
 
@@ -40,6 +60,41 @@ async function pulled(name: string, from = store): Promise<PullProgress[]> {
   for await (const progress of from.pull(name)) seen.push(progress);
   return seen;
 }
+
+describe('images of an archive', () => {
+  it('OCI-1: exports an image that docker can load and that the store imports again', async () => {
+    const names = await store.load(Readable.from([await archiveOf('kept:1', { etc: 'one' })]));
+    expect(names).toEqual(['docker.io/library/kept:1']);
+    const archive = await buffer(await store.save('kept:1'));
+    await expect(store.save('other:1')).rejects.toMatchObject({ code: 'image_missing' });
+    const copy = storeIn(join(folder, 'copy'));
+    expect(await copy.load(Readable.from([archive]))).toEqual(['docker.io/library/kept:1']);
+    const [first, second] = [await store.open('kept:1'), await copy.open('kept:1')];
+    expect(await readFile(join(second.root, 'etc/one'), 'utf8')).toBe('one');
+    expect(second.env).toEqual({ ...first.env, COLOUR: 'green' });
+    expect(await readdir(join(folder, 'images/drafts'))).toEqual([]);
+  });
+
+  it('OCI-1: prunes images that no sandbox was made of, and keeps those in use', async () => {
+    const used: string[] = ['kept:1'];
+    const own = storeIn(folder, undefined, async () => used);
+    await own.load(Readable.from([await archiveOf('kept:1', { etc: 'one' })]));
+    await own.load(Readable.from([await archiveOf('unused:1', { etc: 'two' })]));
+    expect(await own.prune()).toEqual({ removed: [], freedBytes: 0 });
+    await expect(own.remove('kept:1')).rejects.toMatchObject({ code: 'image_in_use' });
+    expect(await own.prune({ all: true })).toEqual({
+      removed: ['docker.io/library/unused:1'],
+      freedBytes: 3,
+    });
+    expect((await own.list()).map(({ names, inUse }) => [names, inUse])).toEqual([
+      [['docker.io/library/kept:1'], true],
+    ]);
+    expect((await readdir(join(folder, 'images/layers'))).length).toBe(1);
+    used.pop();
+    expect((await own.prune({ all: true })).removed).toEqual(['docker.io/library/kept:1']);
+    expect(await readdir(join(folder, 'images/roots'))).toEqual([]);
+  });
+});
 
 describe.skipIf(!registry.available || !docker.available)('images of a real registry', () => {
   it('are pulled by tag and by digest, listed and removed', async () => {

@@ -12,13 +12,14 @@ const program = fileURLToPath(
 export function storeIn(
   folder: string,
   limits?: { readonly bytes: number; readonly entries: number },
+  used: () => Promise<readonly string[]> = async () => [],
 ): ImageStore {
   return openImageStore({
     folder: join(folder, 'images'),
     program,
     architecture: process.arch === 'arm64' ? 'arm64' : 'amd64',
     credentials: async () => undefined,
-    used: async () => [],
+    used,
     ...(limits && { limits }),
   });
 }

@@ -1,10 +1,11 @@
-// Images is the program that unpacks the layers of images and merges them into root file systems. It runs on the
-// host, never in a sandbox:
+// Images is the program that unpacks the layers of images, merges them into root file systems and packs them again. It
+// runs on the host, never in a sandbox:
 //
 //	images unpack FOLDER MAX_BYTES MAX_ENTRIES < layer.tar
 //	images merge FOLDER LAYER...    (the lowest layer first)
+//	images pack LAYER FILE
 //
-// It prints one line of JSON. FOLDER must be empty.
+// It prints one line of JSON. FOLDER must be empty, FILE must not exist.
 package main
 
 import (
@@ -38,8 +39,10 @@ func run(words []string) (any, error) {
 		return layers.Unpack(bufio.NewReaderSize(os.Stdin, 1<<20), words[1], most)
 	case len(words) >= 3 && words[0] == "merge":
 		return layers.Merge(words[2:], words[1])
+	case len(words) == 3 && words[0] == "pack":
+		return layers.Pack(words[1], words[2])
 	}
-	return nil, fmt.Errorf("usage: images unpack FOLDER MAX_BYTES MAX_ENTRIES | images merge FOLDER LAYER...")
+	return nil, fmt.Errorf("usage: images unpack FOLDER MAX_BYTES MAX_ENTRIES | images merge FOLDER LAYER... | images pack LAYER FILE")
 }
 
 func limits(bytes, entries string) (layers.Limits, error) {

@@ -11,6 +11,8 @@ import { type ImageConfig, readConfig, readManifest } from './manifest.ts';
 export interface ArchivedImage {
   readonly names: readonly string[];
   readonly id: string;
+  /** The config as it is written, and what was read of it. */
+  readonly text: string;
   readonly config: ImageConfig;
   readonly layers: readonly Layer[];
 }
@@ -93,7 +95,7 @@ async function imageOf(
   if (diffIds.length !== paths.length)
     throw invalid(`it has ${paths.length} layers and describes ${diffIds.length}`);
   const layers = await Promise.all(paths.map((path, position) => files.layer(path, diffIds[position] ?? '')));
-  return { names, id: `sha256:${createHash('sha256').update(text).digest('hex')}`, config, layers };
+  return { names, id: `sha256:${createHash('sha256').update(text).digest('hex')}`, text, config, layers };
 }
 
 /** The files of the archive. A link in it may lead anywhere, so every path is resolved and held to the folder. */

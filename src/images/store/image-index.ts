@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { replaceFile } from '../../base/replace-file.ts';
@@ -16,6 +16,8 @@ const recordSchema = z.object({
   /** The digests of its unpacked layers, the lowest first. */
   layers: z.array(z.string()),
   env: z.record(z.string(), z.string()),
+  /** The image's config as it was pulled; older versions of Geode did not keep it. */
+  config: z.string().optional(),
   pulledAt: z.number(),
 });
 /** What the store knows of one name. */
@@ -55,6 +57,17 @@ export class ImageIndex {
     await replaceFile(this.#file(record.name), (draft) =>
       writeFile(draft, JSON.stringify(record), { mode: 0o600 }),
     );
+  }
+
+  /** Notes that a sandbox is made of the image now. The time of the file is enough, and costs no write of it. */
+  async touch(name: string): Promise<void> {
+    const now = new Date();
+    await utimes(this.#file(name), now, now).catch(absentFile);
+  }
+
+  /** When the image was last used, or given its name. */
+  async usedAt(name: string): Promise<number> {
+    return (await stat(this.#file(name)).catch(absentFile))?.mtimeMs ?? 0;
   }
 
   async remove(name: string): Promise<void> {

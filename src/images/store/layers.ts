@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { Readable, Transform } from 'node:stream';
 import { createGunzip, createZstdDecompress } from 'node:zlib';
 import { type Cancel, throwIfCancelled } from '../../base/cancel.ts';
@@ -30,6 +30,16 @@ export class Layers {
     this.#drafts = drafts;
     this.#program = program;
     this.#limits = limits;
+  }
+
+  /** What a layer takes on the disk, unpacked. */
+  async bytes(diffId: string): Promise<number> {
+    const text = await readFile(this.#size(diffId), 'utf8').catch(absentFile);
+    return Number(text ?? 0);
+  }
+
+  #size(diffId: string): string {
+    return join(this.#folder, '..', 'sizes', diffId.slice('sha256:'.length));
   }
 
   path(diffId: string): string {
@@ -64,7 +74,7 @@ export class Layers {
         hash,
         onBytes,
       );
-      await unpack(this.#program, archive, draft, this.#limits, cancel);
+      const unpacked = await unpack(this.#program, archive, draft, this.#limits, cancel);
       if (`sha256:${hash.digest('hex')}` !== diffId) {
         throw new GeodeError(
           'pull_failed',
@@ -72,17 +82,26 @@ export class Layers {
         );
       }
       await mkdir(this.#folder, { recursive: true, mode: 0o755 });
+      await mkdir(dirname(this.#size(diffId)), { recursive: true, mode: 0o755 });
+      await writeFile(this.#size(diffId), String(unpacked.bytes));
       await rename(draft, path);
     } finally {
       await rm(draft, { recursive: true, force: true });
     }
   }
 
-  /** Removes every layer that no image names. */
-  async collect(used: ReadonlySet<string>): Promise<void> {
+  /** Removes every layer that no image names. Returns what they took on the disk. */
+  async collect(used: ReadonlySet<string>): Promise<number> {
+    let freed = 0;
     for (const name of (await readdir(this.#folder).catch(absentFile)) ?? []) {
-      if (!used.has(`sha256:${name}`)) await rm(join(this.#folder, name), { recursive: true, force: true });
+      const diffId = `sha256:${name}`;
+      if (used.has(diffId)) continue;
+      const bytes = await this.bytes(diffId);
+      await rm(join(this.#folder, name), { recursive: true, force: true });
+      await rm(this.#size(diffId), { force: true });
+      freed += bytes;
     }
+    return freed;
   }
 }
 

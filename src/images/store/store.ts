@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, mkdtemp, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Cancel, cancelled, throwIfCancelled } from '../../base/cancel.ts';
 import { GeodeError } from '../../base/errors.ts';
@@ -8,7 +8,9 @@ import { Turns } from '../../base/turns.ts';
 import type { ImageStore, ListedImage, StoredImage } from '../../seams/image-store.ts';
 import type { ImageFacts, PullProgress } from '../../seams/images.ts';
 import { type ArchivedImage, readArchive } from './archive.ts';
+import { collectNameless, removeUnused } from './collect.ts';
 import type { Credentials } from './credentials.ts';
+import { writtenArchive } from './export.ts';
 import { absentFile } from './files.ts';
 import { ImageIndex, type ImageRecord } from './image-index.ts';
 import { Layers } from './layers.ts';
@@ -25,8 +27,10 @@ export interface ImageStoreOptions {
   /** In the words of registries: `amd64`, `arm64`. */
   readonly architecture: string;
   readonly credentials: Credentials;
-  /** The ids of images that sandboxes were made of. */
+  /** The ids or names of images that sandboxes were made of. */
   readonly used: () => Promise<readonly string[]>;
+  /** Unpacked bytes to keep; above that the images go that no sandbox was made of, the longest unused first. */
+  readonly keepBytes?: number | undefined;
   readonly limits?: { readonly bytes: number; readonly entries: number };
 }
 
@@ -35,7 +39,7 @@ const layersAtOnce = 3;
 
 /** Opens the store of images below a folder. Makes nothing before the first pull. */
 export function openImageStore(options: ImageStoreOptions): ImageStore {
-  const { folder, program, architecture, credentials, used, limits = defaultLimits } = options;
+  const { folder, program, architecture, credentials, used, keepBytes, limits = defaultLimits } = options;
   const drafts = join(folder, 'drafts');
   const roots = join(folder, 'roots');
   const index = new ImageIndex(join(folder, 'names'));
@@ -51,6 +55,11 @@ export function openImageStore(options: ImageStoreOptions): ImageStore {
     return record !== undefined && (await stat(rootOf(record.id)).catch(absentFile)) !== undefined
       ? record
       : undefined;
+  };
+
+  const usedIds = async (): Promise<ReadonlySet<string>> => {
+    const records = await Promise.all((await used()).map((word) => recordOf(word).catch(() => undefined)));
+    return new Set(records.flatMap((record) => (record === undefined ? [] : [record.id])));
   };
 
   /** Merges the layers of an image into its root, in one step for whoever looks. */
@@ -78,7 +87,8 @@ export function openImageStore(options: ImageStoreOptions): ImageStore {
     await mkdir(drafts, { recursive: true, mode: 0o755 });
     const repository = new Repository(reference, credentials);
     const { manifest, digest } = await manifestOf(repository, reference, architecture, cancel);
-    const config = readConfig(await repository.text(manifest.config, cancel), reference.name, architecture);
+    const text = await repository.text(manifest.config, cancel);
+    const config = readConfig(text, reference.name, architecture);
     const diffIds = config.rootfs.diff_ids;
     if (diffIds.length !== manifest.layers.length) {
       throw new GeodeError(
@@ -90,6 +100,7 @@ export function openImageStore(options: ImageStoreOptions): ImageStore {
       {
         names: [reference.name],
         id: manifest.config.digest,
+        text,
         config,
         layers: manifest.layers.map((descriptor, position) => ({
           descriptor,
@@ -119,10 +130,16 @@ export function openImageStore(options: ImageStoreOptions): ImageStore {
     progress.status('Unpacking');
     const diffIds = image.layers.map(({ diffId }) => diffId);
     await makeRoot(image.id, diffIds, cancel);
-    for (const name of image.names) {
-      const env = envOf(image.config.config?.Env ?? []);
-      await index.set({ name, id: image.id, digest, sizeBytes, layers: diffIds, env, pulledAt: Date.now() });
-    }
+    const { id, text: config } = image;
+    const env = envOf(image.config.config?.Env ?? []);
+    for (const name of image.names)
+      await index.set({ name, id, digest, sizeBytes, layers: diffIds, env, config, pulledAt: Date.now() });
+  };
+
+  // A pull under way has layers that no name shows yet: the next removal or pull collects the rest.
+  const collection = { index, layers, roots, drafts, used: usedIds, isPulling: () => pulling > 0 };
+  const keepWithin = async () => {
+    if (keepBytes !== undefined) await removeUnused(collection, keepBytes);
   };
 
   return {
@@ -152,12 +169,22 @@ export function openImageStore(options: ImageStoreOptions): ImageStore {
         await working.catch(() => {});
         pulling -= 1;
       }
+      await keepWithin();
     },
 
     async open(name): Promise<StoredImage> {
       const record = await recordOf(name);
-      if (record !== undefined) return { ...factsOf(record), root: rootOf(record.id), env: record.env };
-      throw new GeodeError('image_missing', `The image ${name} is not in the store.`);
+      if (record === undefined) throw missing(name);
+      await index.touch(record.name);
+      return { ...factsOf(record), root: rootOf(record.id), env: record.env };
+    },
+
+    async save(name, { signal } = {}) {
+      const record = await recordOf(name);
+      if (record === undefined) throw missing(name);
+      await mkdir(drafts, { recursive: true, mode: 0o755 });
+      const folder = await mkdtemp(join(drafts, `export-${process.pid}-`));
+      return writtenArchive(record, { folder, layers, program, architecture, signal });
     },
 
     async load(archive, { name, signal } = {}) {
@@ -182,12 +209,20 @@ export function openImageStore(options: ImageStoreOptions): ImageStore {
       }
     },
 
+    prune: ({ all = false } = {}) => (all ? removeUnused(collection) : collectNameless(collection)),
+
     async list(): Promise<readonly ListedImage[]> {
       const images = new Map<string, ListedImage>();
+      const inUse = await usedIds();
       for (const record of await index.all()) {
         const before = images.get(record.id);
-        const names = [...(before?.names ?? []), record.name];
-        images.set(record.id, { ...factsOf(record), pulledAt: before?.pulledAt ?? record.pulledAt, names });
+        images.set(record.id, {
+          ...factsOf(record),
+          pulledAt: before?.pulledAt ?? record.pulledAt,
+          names: [...(before?.names ?? []), record.name],
+          usedAt: Math.max(before?.usedAt ?? 0, await index.usedAt(record.name)),
+          inUse: inUse.has(record.id),
+        });
       }
       return [...images.values()];
     },
@@ -197,23 +232,20 @@ export function openImageStore(options: ImageStoreOptions): ImageStore {
       if (record === undefined) return false;
       const all = await index.all();
       const isLast = all.filter(({ id }) => id === record.id).length === 1;
-      if (isLast && (await used()).includes(record.id)) {
+      if (isLast && (await usedIds()).has(record.id)) {
         throw new GeodeError('image_in_use', `The image ${record.name} is used by a sandbox.`);
       }
       await index.remove(record.name);
       if (!isLast) return true;
       await rm(rootOf(record.id), { recursive: true, force: true });
-      // A pull under way has layers that no name shows yet. The next removal collects the rest.
-      if (pulling > 0) return true;
-      const left = await index.all();
-      await layers.collect(new Set(left.flatMap((each) => each.layers)));
-      for (const draft of (await readdir(drafts).catch(absentFile)) ?? []) {
-        if (!draft.endsWith(`-${process.pid}`))
-          await rm(join(drafts, draft), { recursive: true, force: true });
-      }
+      await collectNameless(collection);
       return true;
     },
   };
+}
+
+function missing(name: string): GeodeError {
+  return new GeodeError('image_missing', `The image ${name} is not in the store.`);
 }
 
 function factsOf({ id, digest, sizeBytes }: ImageRecord): ImageFacts {

@@ -17,6 +17,7 @@ import type { Room } from '../rooms.ts';
 import { runtimeOf } from '../runtime-of.ts';
 import { workdir } from '../spec.ts';
 import { writeBundle } from './bundle.ts';
+import { type GvisorSandbox, gvisorFrost, isPausedByGvisor } from './gvisor.ts';
 import type { OciOptions } from './options.ts';
 import { findProgram, type OciProgram, startContainer, tell } from './program.ts';
 
@@ -42,6 +43,11 @@ export function ociRuntime(options: RuntimeOptions, oci: OciOptions): Runtime {
   };
   const cgroup = async (room: Room) => cgroupOf(await cgroups(), options, room);
   const rootOf = (room: Room) => ['--root', join(room.runFolder, 'oci')];
+  /** Undefined where the sandbox has the machine's kernel. */
+  const gvisor = async (room: Room, signal: AbortSignal): Promise<GvisorSandbox | undefined> => {
+    const { program: name, isGvisor } = await program(signal);
+    return isGvisor ? { program: name, root: rootOf(room), id: room.id, path: options.path } : undefined;
+  };
 
   const runtime = runtimeOf(
     {
@@ -56,9 +62,10 @@ export function ociRuntime(options: RuntimeOptions, oci: OciOptions): Runtime {
       async plan(_room, spec, signal) {
         const { isGvisor } = await program(signal);
         await checkMounts(spec.mounts ?? [], options.mounts);
-        const { env } = await oci.store.open(spec.image ?? oci.defaultImage);
+        const { env, id: imageId } = await oci.store.open(spec.image ?? oci.defaultImage);
         return {
           handle: '',
+          imageId,
           grade: isGvisor ? 'kernel' : 'container',
           workdir,
           env: { LANG: 'C.UTF-8', ...env, HOME: workdir, USER: userName(sharedUser), ...spec.env },
@@ -131,17 +138,26 @@ export function ociRuntime(options: RuntimeOptions, oci: OciOptions): Runtime {
 
       dialer: (room) => socketDialer(room.socket),
 
-      async vital(room, handle) {
+      async vital(room, handle, signal) {
         const vital = await vitalOf(handle, room.words);
-        return vital.alive ? { alive: true, paused: await isFrozen(await cgroup(room)) } : vital;
+        if (!vital.alive) return vital;
+        const kernel = await gvisor(room, signal);
+        const paused =
+          kernel === undefined ? await isFrozen(await cgroup(room)) : await isPausedByGvisor(kernel, signal);
+        return { alive: true, paused };
       },
 
-      frost: async (room) => frostOf(await cgroup(room)),
+      frost: async (room) => {
+        const kernel = await gvisor(room, AbortSignal.timeout(endDeadlineMs)).catch(() => undefined);
+        return kernel === undefined ? frostOf(await cgroup(room)) : gvisorFrost(kernel);
+      },
 
       async destroy(room, handle, signal) {
         const group = await cgroup(room);
+        const kernel = await gvisor(room, signal).catch(() => undefined);
+        const frost = kernel === undefined ? await frostOf(group) : gvisorFrost(kernel);
         // A signal would wait for the thaw.
-        await (await frostOf(group))?.resume(signal).catch(() => {});
+        await frost?.resume(signal).catch(() => {});
         const here = await program(signal).catch(() => undefined);
         if (here !== undefined) {
           const run = (...args: string[]) =>
@@ -242,7 +258,7 @@ async function probe(
       mounts: true,
       users: 'never',
       adoption: true,
-      pause: freezer !== undefined,
+      pause: found.isGvisor || freezer !== undefined,
     },
   };
 }

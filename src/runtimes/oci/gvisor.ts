@@ -1,0 +1,62 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { GeodeError, isGeodeError } from '../../base/errors.ts';
+import type { Frost } from '../freezer.ts';
+
+/** A sandbox with a kernel of its own, as `runsc` knows it. */
+export interface GvisorSandbox {
+  readonly program: string;
+  /** The option that names the folder of its state. */
+  readonly root: readonly string[];
+  readonly id: string;
+  readonly path: string;
+}
+
+/** Runs `runsc VERB … ID` and returns what it printed. */
+async function runsc(
+  { program, root, id, path }: GvisorSandbox,
+  verb: readonly string[],
+  signal: AbortSignal,
+): Promise<string> {
+  try {
+    const { stdout } = await promisify(execFile)(program, [...root, ...verb, id], {
+      env: { PATH: path },
+      signal,
+    });
+    return stdout;
+  } catch (error) {
+    signal.throwIfAborted();
+    const reason = (error as { stderr?: string }).stderr?.trim().slice(-500) || 'it gave no reason';
+    throw new GeodeError('engine_failed', `runsc ${verb[0]} failed: ${reason}.`, { cause: error });
+  }
+}
+
+async function stateOf(sandbox: GvisorSandbox, signal: AbortSignal): Promise<string> {
+  const text = await runsc(sandbox, ['state'], signal).catch((error) => {
+    if (isGeodeError(error, 'engine_failed')) return '';
+    throw error;
+  });
+  return /"status":\s*"(\w+)"/.exec(text)?.[1] ?? 'stopped';
+}
+
+export async function isPausedByGvisor(sandbox: GvisorSandbox, signal: AbortSignal): Promise<boolean> {
+  return (await stateOf(sandbox, signal)) === 'paused';
+}
+
+/**
+ * Pauses through gVisor's own kernel. A control group's freezer would stop the threads that run the sandbox's programs
+ * in the middle of a system call: on the platform systrap such a program can end with a segmentation fault.
+ */
+export function gvisorFrost(sandbox: GvisorSandbox): Frost {
+  return {
+    async pause(signal) {
+      const state = await stateOf(sandbox, signal);
+      if (state === 'paused') return;
+      if (state === 'stopped') throw new GeodeError('sandbox_gone', 'The sandbox has ended.');
+      await runsc(sandbox, ['pause'], signal);
+    },
+    async resume(signal) {
+      if ((await stateOf(sandbox, signal)) === 'paused') await runsc(sandbox, ['resume'], signal);
+    },
+  };
+}
