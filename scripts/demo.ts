@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { accessSync, constants } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { type KeyStore, scopes } from '../src/api/keys.ts';
+import { type KeyStore, scopes } from '../src/identity/keys.ts';
 import { isGeodeError } from '../src/base/errors.ts';
 import { localUser } from '../src/base/identity.ts';
 import { program, version } from '../src/cli/version.ts';

@@ -9,31 +9,32 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const allowed: Readonly<Record<string, string>> = {
   'index.ts': 'base config host machine sandboxes seams shell',
   dashboard: 'client config contract runs sandboxes seams',
-  cli: 'agents api base client config contract egress host journals ledger link machine mcp memory package.json runs runtimes sandboxes seams shell solve',
-  host: 'agents api approvals base chat client config egress images journals ledger link machine mcp memory models pool previews runs runtimes sandboxes seams solve',
+  cli: 'agents base client config contract host machine mcp package.json seams',
+  host: 'agents api approvals base chat client config contract egress identity images journals ledger link machine mcp memory models pool previews runs runtimes sandboxes seams solve',
   mcp: 'api base client ledger seams',
   client: 'base config contract journals runs sandboxes seams',
-  api: 'base chat config contract egress journals ledger previews runs runtimes sandboxes seams solve',
-  contract: 'base config seams',
+  api: 'base chat config contract egress identity journals ledger memory previews runs runtimes sandboxes seams solve',
   chat: 'base ledger seams',
   agents: 'base journals ledger machine models package.json seams shell solve',
   solve: 'base ledger runs seams',
   images: 'base ledger seams',
   approvals: 'base ledger seams',
   previews: 'base egress seams',
-  egress: 'base ledger seams',
+  egress: 'base contract ledger seams',
   memory: 'base ledger seams',
   models: 'base ledger seams',
   shell: 'base seams',
   runs: 'base journals ledger link pool seams',
-  sandboxes: 'base journals ledger pool runtimes seams',
-  pool: 'base ledger seams',
+  identity: 'base contract ledger',
+  sandboxes: 'base journals ledger machine pool runtimes seams',
+  pool: 'base machine seams',
   journals: 'base link seams',
   runtimes: 'base link seams',
-  ledger: 'base seams',
+  contract: 'base config seams',
+  ledger: 'base machine seams',
   link: 'base seams',
   config: 'base machine seams',
-  machine: '',
+  machine: 'base',
   seams: 'base',
   base: '',
   'package.json': '',
@@ -74,6 +75,14 @@ describe('imports between folders', () => {
     expect(wrong).toEqual([]);
   });
 
+  it('load the host only when a command needs one in its own process', () => {
+    const atOnce = across.filter(
+      ({ from, to, isType, isLazy }) =>
+        folderOf(from) === 'cli' && folderOf(to) === 'host' && !isType && !isLazy,
+    );
+    expect(atOnce).toEqual([]);
+  });
+
   it('are seen in every form', () => {
     const text = `
       import a from './a.ts';
@@ -97,6 +106,11 @@ describe('imports between folders', () => {
       './b.ts',
       './f.ts',
     ]);
+    expect(importsIn(text).flatMap(({ target, isLazy }) => (isLazy ? [target] : []))).toEqual([
+      './g.ts',
+      './h.ts',
+      './j.ts',
+    ]);
   });
 
   it('name what they import', () => {
@@ -109,23 +123,28 @@ interface Import {
   readonly from: string;
   readonly to: string;
   readonly isType: boolean;
+  /** Loaded when the code that names it runs. */
+  readonly isLazy: boolean;
 }
 
 function importsOf(from: string): Import[] {
-  return importsIn(read(from)).map(({ target, isType }) => ({
+  return importsIn(read(from)).map(({ target, ...form }) => ({
     from,
     to: join(dirname(from), target),
-    isType,
+    ...form,
   }));
 }
 
 /** Of this project's own files: static, for side effects, dynamic, and as the URL of a worker. */
-function importsIn(text: string): { readonly target: string; readonly isType: boolean }[] {
+function importsIn(
+  text: string,
+): { readonly target: string; readonly isType: boolean; readonly isLazy: boolean }[] {
   const forms =
     /(?:\b(?:im|ex)port(?<type> type)?\s[^'"`;]*?\bfrom\s*|\bimport\s*\(?\s*(?:\/\*.*?\*\/\s*)?|\bnew URL\(\s*)(?<quote>['"`])(?<target>\.{1,2}\/[^'"`]+\.(?:tsx?|json))\k<quote>/g;
-  return [...text.matchAll(forms)].map(({ groups }) => ({
+  return [...text.matchAll(forms)].map(({ 0: form, groups }) => ({
     target: groups?.target ?? '',
     isType: groups?.type !== undefined,
+    isLazy: /^import\s*\(/.test(form),
   }));
 }
 

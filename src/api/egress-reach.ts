@@ -1,7 +1,7 @@
 /** What a caller may let a sandbox reach. */
 import { isDeepStrictEqual } from 'node:util';
 import { GeodeError } from '../base/errors.ts';
-import { parseBinding } from '../egress/bindings/bindings.ts';
+import { parseBinding } from '../contract/egress-bindings.ts';
 import type { EgressHost } from '../egress/open-egress.ts';
 import { alsoDenying, type PolicyWords, policyFrom } from '../egress/policy/change-policy.ts';
 import { within } from '../egress/policy/within.ts';

@@ -5,8 +5,11 @@ import type { User } from '../base/identity.ts';
 import type { RateLimit } from '../base/rate-limit.ts';
 import type { Setting } from '../config/load.ts';
 import type { EgressHost } from '../egress/open-egress.ts';
+import type { KeyStore, Scope } from '../identity/keys.ts';
+import type { Logins } from '../identity/logins.ts';
 import type { JournalReading } from '../journals/journal-reading.ts';
 import type { Previews } from '../previews/previews.ts';
+import type { LiveContexts, OpenFresh } from '../runs/contexts/live-contexts.ts';
 import type { RunHistory } from '../runs/history/run-record.ts';
 import type { Runs } from '../runs/index.ts';
 import type { ProbedRuntime } from '../runtimes/index.ts';
@@ -22,16 +25,12 @@ import type { Memory, MemoryStore } from '../seams/memory.ts';
 import type { Sandboxes, UserSandboxes } from '../seams/persistent.ts';
 import type { PullEvent } from '../seams/run.ts';
 import type { RuntimeName } from '../seams/runtime.ts';
-import type { Sandbox, SandboxSpec } from '../seams/sandbox.ts';
 import type { ToolReach, ToolSessions } from '../seams/tools.ts';
 import type { OpenedSolves } from '../solve/open-solves.ts';
 import type { ConnectionLimits } from './connections.ts';
 import type { Conversation } from './conversation.ts';
 import type { E2b } from './e2b/open-e2b.ts';
-import type { KeyStore, Scope } from './keys.ts';
-import type { LiveContexts } from './live-contexts.ts';
 import type { McpDoor } from './mcp-door.ts';
-import type { Logins } from './sessions.ts';
 
 /**
  * What the server is made of. Whoever starts it owns the parts and closes them after `stop`. The routes of a part that
@@ -55,11 +54,7 @@ export interface ApiParts {
   /** Conversations with agents in sandboxes. */
   readonly agents?: Agents;
   readonly solves?: OpenedSolves;
-  /** A fresh sandbox with the config's limits, for one command or a context; the caller disposes of it. */
-  readonly open?: (
-    spec: SandboxSpec,
-    options: { readonly runtime?: RuntimeName; readonly onPull?: (event: PullEvent) => void } & Cancel,
-  ) => Promise<Sandbox>;
+  readonly open?: OpenFresh;
   /** The most that a caller without the scope `admin` may ask for; left out: Geode's own maxima. */
   readonly mostLimits?: Limits;
   /** Interpreters that callers opened. Shared by all servers of a host. */

@@ -7,8 +7,8 @@ import { type Logger, pino, stdSerializers } from 'pino';
 import { z } from 'zod';
 import { isGeodeError } from '../base/errors.ts';
 import { withoutSecrets } from '../base/secret-shapes.ts';
+import { keysInText } from '../identity/keys.ts';
 import type { ApiEnv } from './environment.ts';
-import { keysInText } from './keys.ts';
 
 export function createLog(
   level: string,

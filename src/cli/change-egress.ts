@@ -1,6 +1,6 @@
 /** What `geode egress allow` and `deny` do to a policy. */
 import type { RemoteSandboxEgress } from '../client/egress.ts';
-import { commas } from '../egress/policy/rules.ts';
+import { commas } from '../contract/egress-rules.ts';
 import type { EgressSpec } from '../seams/egress.ts';
 import { type CliContext, type CliOption, type CliValues, exitCodes, text, texts } from './command.ts';
 import { connectHost } from './hosting.ts';

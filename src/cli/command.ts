@@ -31,7 +31,8 @@ export interface CliContext {
   readonly json: boolean;
   readonly signal: AbortSignal;
   readonly loaded: () => Promise<LoadedConfig>;
-  readonly app: () => Promise<Geode>;
+  /** What a host is made of, in this process, for a command that finds no host. */
+  readonly geode: () => Promise<Geode>;
   /** A line on stdout. */
   readonly out: (line: string) => void;
   /** A line on stderr. */

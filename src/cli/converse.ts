@@ -1,8 +1,6 @@
 import { createInterface, type Interface } from 'node:readline';
 import { isGeodeError } from '../base/errors.ts';
-import type { RemoteContext } from '../client/runs.ts';
-import type { ContextEvent, ContextResult } from '../runs/contexts/result.ts';
-import type { Rich } from '../runs/contexts/rich.ts';
+import type { ContextEvent, ContextResult, RemoteContext, Rich } from '../client/runs.ts';
 import { exitCodes, interruptedCode } from './command.ts';
 
 export interface Conversation {

@@ -5,12 +5,14 @@ import { localUser } from '../base/identity.ts';
 import { createClient, type GeodeClient } from '../client/client.ts';
 import type { RemoteSandbox } from '../client/sandbox.ts';
 import type { RemoteSandboxes } from '../client/sandboxes.ts';
+import type { AloneOptions } from '../host/runs-alone.ts';
 import { type CliContext, type CliOption, exitCodes, text } from './command.ts';
 import { HostTransport } from './connect/host-transport.ts';
 import { reachSettings } from './connect/reach-settings.ts';
 import { type ChatName, chatOptions, findChat, notFound } from './input/chat-name.ts';
 import { somePositionals, wrongUsage } from './input/values.ts';
 import type { showStatus } from './render/show-status.ts';
+import { version } from './version.ts';
 
 export const lockOptions = {
   'take-over': {
@@ -58,8 +60,8 @@ export async function connectHost(
     waitMs,
     takeOver,
     alone: async () => {
-      const { hostAlone } = await import('./connect/host-alone.ts');
-      return hostAlone(context, { waitMs, takeOver, signal: context.signal });
+      const { hostAlone } = await import('../host/host-alone.ts');
+      return hostAlone(await aloneOptions(context), { waitMs, takeOver, signal: context.signal });
     },
   });
   const client = createClient(transport);
@@ -85,14 +87,18 @@ export function connectRuns(context: CliContext): { readonly client: GeodeClient
     waitMs: 0,
     isOptional: true,
     alone: async () => {
-      const { runAlone } = await import('./connect/run-alone.ts');
-      return runAlone(context);
+      const { runsAlone } = await import('../host/runs-alone.ts');
+      return runsAlone(await aloneOptions(context));
     },
   });
   return {
     client: createClient(transport),
     [Symbol.asyncDispose]: () => transport[Symbol.asyncDispose](),
   };
+}
+
+async function aloneOptions({ loaded, host: machine, err }: CliContext): Promise<AloneOptions> {
+  return { loaded: await loaded(), machine, version, warn: (message) => err(`warning: ${message}`) };
 }
 
 function noSandboxes(): GeodeError {

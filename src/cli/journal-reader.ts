@@ -1,9 +1,7 @@
 /** Journals as `geode sandbox logs` reads them: through the host, or from the disk. */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { RemoteJournals } from '../client/journals.ts';
-import type { JournalPart, RecordedEvent } from '../journals/journal-events.ts';
-import type { JournalSummary } from '../journals/journal-list.ts';
-import type { JournalReading } from '../journals/journal-reading.ts';
+import type { JournalPart, JournalSummary, RecordedEvent, RemoteJournals } from '../client/journals.ts';
+import type { Geode } from '../host/geode.ts';
 
 const pollMs = 100;
 const pageBytes = 1024 ** 2;
@@ -35,7 +33,7 @@ export function servedReader(journals: RemoteJournals, show: 'redacted' | 'raw')
   };
 }
 
-export function recordedReader(reading: JournalReading): JournalReader {
+export function recordedReader(reading: ReturnType<Geode['journals']>): JournalReader {
   return {
     list: async () => reading.list(),
     tail: (processId, lines, part) => reading.tail(processId, lines, part),

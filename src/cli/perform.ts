@@ -67,7 +67,7 @@ function contextOf(
     json,
     signal,
     loaded,
-    app: once(async () => {
+    geode: once(async () => {
       const { createGeode } = await import('../host/geode.ts');
       return createGeode((await loaded()).config, host, warn);
     }),

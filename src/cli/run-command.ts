@@ -1,6 +1,6 @@
 import { GeodeError, isGeodeError } from '../base/errors.ts';
 import type { SocketProcess } from '../client/socket-process.ts';
-import { OutputCollector } from '../link/collect-output.ts';
+import { OutputCollector } from '../seams/collect-output.ts';
 import type { ExitFacts } from '../seams/process.ts';
 import { type CliContext, exitCodes, interruptedCode } from './command.ts';
 import { showDenied } from './input/egress-options.ts';

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { replaceFile } from '../base/replace-file.ts';
-import type { Artifact } from '../runs/result.ts';
+import type { Artifact } from '../seams/run-result.ts';
 
 /** Writes artifacts below a folder and returns their paths. One that is there is replaced, a link never followed. */
 export async function saveArtifacts(

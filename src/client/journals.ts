@@ -78,3 +78,5 @@ function recordedEvent(event: OnRecord): RecordedEvent {
   const { type, offset, at, ...content } = event;
   return { type, offset, bytes: bytesOf(content), ...(at !== undefined && { at }) };
 }
+
+export type { JournalPart, JournalSummary, RecordedEvent };

@@ -16,10 +16,10 @@ import type { ContextError, ContextEvent, ContextResult } from '../runs/contexts
 import type { Rich } from '../runs/contexts/rich.ts';
 import type { RunRecord, RunSummary } from '../runs/history/run-record.ts';
 import type { RunOptions } from '../runs/options.ts';
-import type { Artifact, RunResult } from '../runs/result.ts';
 import type { EgressSpec } from '../seams/egress.ts';
 import type { Limits } from '../seams/limits.ts';
 import type { RunEvent } from '../seams/run.ts';
+import type { Artifact, RunResult } from '../seams/run-result.ts';
 import type { RuntimeName } from '../seams/runtime.ts';
 import type { Grade } from '../seams/sandbox.ts';
 import { type EgressRequest, wireEgress } from './egress.ts';
@@ -254,3 +254,5 @@ function richOf({ png, jpeg, ...rich }: WireRich): Rich {
     ...(jpeg !== undefined && { jpeg: bytesOf({ base64: jpeg }) }),
   };
 }
+
+export type { ContextEvent, ContextResult, Rich };

@@ -146,3 +146,5 @@ function execResult({ stdout_base64, stderr_base64, ...wire }: WireExecResult): 
     bytes: { stdout: bytes(result.stdout, stdout_base64), stderr: bytes(result.stderr, stderr_base64) },
   };
 }
+
+export type { Usage };

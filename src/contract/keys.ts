@@ -76,3 +76,9 @@ export const keys = family({
     refuses: notFound,
   },
 });
+
+/** The same key as E2B's SDKs want one: `e2b_` and nothing but hexadecimal digits. */
+export function e2bForm(secret: string): string {
+  const [, id = '', bytes = ''] = /^geode_([0-9a-f]{12})_([\w-]{43})$/.exec(secret) ?? [];
+  return `e2b_${id}${Buffer.from(bytes, 'base64url').toString('hex')}`;
+}

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { isGeodeError } from '../base/errors.ts';
 import { withoutSecrets } from '../base/secret-shapes.ts';
+import { checkPaths } from '../contract/egress-rules.ts';
 import { Ledger } from '../ledger/ledger.ts';
 import type { Approvals } from '../seams/approval.ts';
 import type {
@@ -34,7 +35,6 @@ import { alsoDenying } from './policy/change-policy.ts';
 import { Grants } from './policy/grants.ts';
 import { Learned, type Seen, smallestPolicy } from './policy/learned.ts';
 import { personFor } from './policy/person.ts';
-import { checkPaths } from './policy/rules.ts';
 import { type Resolve, systemResolve } from './proxy/resolve.ts';
 import { DefaultTable, egressChapter, PolicyTable } from './tables.ts';
 

@@ -1,6 +1,8 @@
 import type { Duplex } from 'node:stream';
 import type { Cancel } from '../base/cancel.ts';
 import { GeodeError, isGeodeError } from '../base/errors.ts';
+import { checkPolicy } from '../contract/egress-rules.ts';
+import { hostOf, shownTarget } from '../contract/host-name.ts';
 import type {
   AuditRecord,
   Denial,
@@ -16,11 +18,9 @@ import { BindingServer, type BindingServerOptions, missingSecret } from './bindi
 import { bindingOf } from './bindings/bindings.ts';
 import { type AuthorityStore, SandboxTrust } from './inspection/sandbox-trust.ts';
 import { UpstreamTls } from './inspection/upstream-tls.ts';
-import { hostOf, shownTarget } from './policy/host-name.ts';
 import type { Seen } from './policy/learned.ts';
 import type { Person } from './policy/person.ts';
 import type { Request } from './policy/policy.ts';
-import { checkPolicy } from './policy/rules.ts';
 import { Broker } from './proxy/broker.ts';
 import { HttpProxy } from './proxy/http.ts';
 import { peek } from './proxy/peek.ts';

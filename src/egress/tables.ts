@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { bindingSpecSchema, policySchema } from '../contract/egress-rules.ts';
 import type { Chapter, Ledger } from '../ledger/ledger.ts';
 import type { AuditRecord, EgressSpec } from '../seams/egress.ts';
-import { bindingSpecSchema, policySchema } from './policy/rules.ts';
 
 /** The tables of the hatch in the ledger. */
 export const egressChapter: Chapter = {

@@ -2,14 +2,14 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { ApiParts } from '../api/environment.ts';
-import { type KeyStore, openKeys, scopes } from '../api/keys.ts';
 import { createLog } from '../api/log.ts';
 import { startApi } from '../api/server.ts';
-import { Logins } from '../api/sessions.ts';
 import { isGeodeError } from '../base/errors.ts';
 import { localUser } from '../base/identity.ts';
 import type { Config } from '../config/schema.ts';
 import type { EgressHost } from '../egress/open-egress.ts';
+import { type KeyStore, openKeys, scopes } from '../identity/keys.ts';
+import { Logins } from '../identity/logins.ts';
 import { mcpOverHttp } from '../mcp/http.ts';
 import { noEvents } from '../seams/events.ts';
 import { openConfiguredMemory } from './geode.ts';

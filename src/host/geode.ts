@@ -9,19 +9,19 @@ import { localUser } from '../base/identity.ts';
 import { knownPrices } from '../base/prices.ts';
 import { configuredLimits, mostLimits } from '../config/sandbox-limits.ts';
 import type { Config } from '../config/schema.ts';
+import { policyOf } from '../contract/egress-rules.ts';
 import { type EgressHost, type OperatorCredential, openEgress } from '../egress/open-egress.ts';
-import { policyOf } from '../egress/policy/rules.ts';
 import { dockerCredentials } from '../images/store/credentials.ts';
 import { openImageStore } from '../images/store/store.ts';
 import { journalFiles } from '../journals/journal-files.ts';
 import { type JournalReading, journalReading } from '../journals/journal-reading.ts';
-import type { HostLockOptions } from '../ledger/host-lock.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import type { HostLockOptions } from '../machine/host-lock.ts';
 import type { Machine } from '../machine/machine.ts';
 import { type LocalEmbedderOptions, openLocalEmbedder } from '../memory/embed/local-embedder.ts';
 import { openRemoteEmbedder } from '../memory/embed/remote-embedder.ts';
+import type { extractText } from '../memory/extract/extract.ts';
 import { type MemoryOptions, openMemory } from '../memory/open-memory.ts';
-import type { ContextLanguage } from '../runs/contexts/languages.ts';
 import { RunImages } from '../runs/images.ts';
 import { createRuns, type Runs } from '../runs/index.ts';
 import { defaultImages } from '../runs/languages/index.ts';
@@ -39,18 +39,21 @@ import {
   sandboxesIn,
 } from '../sandboxes/open-sandboxes.ts';
 import type { Approvals } from '../seams/approval.ts';
+import type { MachineCheck } from '../seams/doctor.ts';
 import type { EgressSpec } from '../seams/egress.ts';
 import { type EventSink, noEvents } from '../seams/events.ts';
 import type { ImageStore } from '../seams/image-store.ts';
 import type { ImageFacts } from '../seams/images.ts';
 import type { Embedder, MemoryStore } from '../seams/memory.ts';
 import type { Sandboxes, SandboxStatus } from '../seams/persistent.ts';
-import type { PullEvent } from '../seams/run.ts';
+import type { ContextLanguage, PullEvent } from '../seams/run.ts';
 import type { Runtime, RuntimeName } from '../seams/runtime.ts';
 import type { Sandbox, SandboxSpec } from '../seams/sandbox.ts';
 import type { ShellPolicy } from '../seams/shell-policy.ts';
 
 /** Everything that Geode does, put together from a config. Nothing starts until it is asked for. */
+export type { ProbedRuntime };
+
 export interface Geode {
   readonly runtimes: readonly Runtime[];
   readonly shellPolicy: ShellPolicy;
@@ -80,6 +83,10 @@ export interface Geode {
     language: ContextLanguage,
     options?: { readonly runtime?: RuntimeName } & Cancel,
   ): Promise<string | undefined>;
+  /** What works on this machine, found out by trying it. */
+  doctor(cancel?: Cancel): Promise<readonly MachineCheck[]>;
+  /** The text of a file, for memory; throws `unreadable_file` for one without text. */
+  readonly extractText: typeof extractText;
   /** A sandbox with the config's limits, where the spec says nothing else. */
   open(
     spec?: SandboxSpec,
@@ -200,7 +207,7 @@ export function createGeode(
     return step.value.id;
   };
 
-  return {
+  const geode: Geode = {
     runtimes,
     shellPolicy,
     egress,
@@ -270,7 +277,16 @@ export function createGeode(
       if (onPull !== undefined) await imageOn(chosen, spec.image, onPull, { signal });
       return chosen.open({ ...spec, limits: { ...configuredLimits(config), ...spec.limits } }, { signal });
     },
+    async doctor(cancel) {
+      const { checkMachine } = await import('./doctor.ts');
+      return checkMachine(config, geode, cancel);
+    },
+    async extractText(file, cancel) {
+      const { extractText } = await import('../memory/extract/extract.ts');
+      return extractText(file, cancel);
+    },
   };
+  return geode;
 }
 
 function uidsOf({ sandbox: { first_uid: first, uids: count } }: Config): UidRange | undefined {

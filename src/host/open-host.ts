@@ -7,25 +7,25 @@ import { agentChapter } from '../agents/agent-chapter.ts';
 import { e2bChapter } from '../api/e2b/e2b-table.ts';
 import { openE2b } from '../api/e2b/open-e2b.ts';
 import type { ApiParts } from '../api/environment.ts';
-import { type KeyStore, openKeys } from '../api/keys.ts';
-import { openLiveContexts } from '../api/live-contexts.ts';
 import { createLog } from '../api/log.ts';
 import { pullWatch } from '../api/pull-watch.ts';
-import { Logins } from '../api/sessions.ts';
 import { approvalChapter } from '../approvals/approval-table.ts';
 import { openApprovals } from '../approvals/open-approvals.ts';
 import { withdrawWithSandbox } from '../approvals/withdraw-with-sandbox.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { configuredLimits, mostLimits } from '../config/sandbox-limits.ts';
+import { type KeyStore, openKeys } from '../identity/keys.ts';
+import { Logins } from '../identity/logins.ts';
 import { imageChapter } from '../images/image-table.ts';
 import { EventLog, eventChapter } from '../ledger/event-log.ts';
-import { type HostLockOptions, lockHost } from '../ledger/host-lock.ts';
 import { Ledger } from '../ledger/ledger.ts';
+import { type HostLockOptions, lockHost } from '../machine/host-lock.ts';
 import type { Machine } from '../machine/machine.ts';
 import { mcpOverHttp } from '../mcp/http.ts';
 import { toolChapter } from '../mcp/sessions/tables.ts';
 import { modelChapter } from '../models/accounting.ts';
 import { openPreviews } from '../previews/previews.ts';
+import { openLiveContexts } from '../runs/contexts/live-contexts.ts';
 import { RunTable, runChapter } from '../runs/history/run-table.ts';
 import type { Runs } from '../runs/index.ts';
 import { sandboxChapter } from '../sandboxes/sandbox-table.ts';
@@ -41,7 +41,6 @@ import { solveChapter } from '../solve/solve-table.ts';
 import { openConfiguredAgents } from './agents.ts';
 import { openConfiguredChats } from './chats.ts';
 import { containerPlace, keepAgentsReady } from './container-agent.ts';
-import { checkMachine } from './doctor.ts';
 import { createGeode, type Geode, openConfiguredMemory } from './geode.ts';
 import { type HostMemory, hostMemory } from './host-memory.ts';
 import { openConfiguredImages } from './images.ts';
@@ -202,7 +201,7 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
     imageStore: app.imageStore,
     images: openConfiguredImages(config, { app, machine, ledger, events, log, version }),
     settings: () => loaded.settings,
-    doctor: (cancel) => checkMachine(config, app, cancel),
+    doctor: (cancel) => app.doctor(cancel),
     e2b,
     mcp: mcpOverHttp(version),
     tools: tools.sessions,

@@ -1,7 +1,7 @@
 import type { ApiOptions } from '../api/environment.ts';
-import { type Scope, scopes } from '../api/keys.ts';
 import { GeodeError } from '../base/errors.ts';
 import type { Config } from '../config/schema.ts';
+import { type Scope, scopes } from '../identity/keys.ts';
 
 type Rates = Pick<ApiOptions, 'rate' | 'failureRate' | 'scopeRates'>;
 

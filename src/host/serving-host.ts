@@ -1,10 +1,10 @@
 import { lstat } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isGeodeError, reasonOf } from '../base/errors.ts';
+import { askToLeave } from '../client/host-client.ts';
 import { marksOf } from '../config/marks.ts';
-import { announceHost, currentHost } from '../ledger/host-lock.ts';
-import { namedHost } from '../ledger/named-host.ts';
-import { askToLeave } from './host-client.ts';
+import { announceHost, currentHost } from '../machine/host-lock.ts';
+import { namedHost } from '../machine/named-host.ts';
 import { type OpenHost, type OpenHostOptions, openHost } from './open-host.ts';
 import { serveOnSocket } from './serve.ts';
 

@@ -5,9 +5,9 @@ import { RunRecorder } from '../runs/history/run-recorder.ts';
 import type { RunTable } from '../runs/history/run-table.ts';
 import type { Runs } from '../runs/index.ts';
 import type { RunOptions } from '../runs/options.ts';
-import { foldRun } from '../runs/result.ts';
 import type { EventSink } from '../seams/events.ts';
 import type { RunEvent } from '../seams/run.ts';
+import { foldRun } from '../seams/run-result.ts';
 
 export interface ToldRuns {
   readonly events: EventSink;

@@ -1,5 +1,5 @@
 import { DatabaseSync } from 'node:sqlite';
-import { makePrivate } from './private-file.ts';
+import { makePrivate } from '../machine/private-file.ts';
 import { Sql } from './sql.ts';
 
 export type { Sql };

@@ -1,7 +1,7 @@
 import type { ClientHttp2Session } from 'node:http2';
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
-import { protocolError } from './frames.ts';
+import { protocolError } from '../base/protocol-error.ts';
 import type { Link } from './link.ts';
 import { chunksOf, openStream, parseJson, responseOf } from './request.ts';
 

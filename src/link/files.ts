@@ -2,13 +2,13 @@ import { rm } from 'node:fs/promises';
 import type { ClientHttp2Stream, IncomingHttpHeaders } from 'node:http2';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { z } from 'zod';
+import { packFolder, unpackFolder } from '../base/archive.ts';
 import { type Cancel, throwIfCancelled } from '../base/cancel.ts';
 import { GeodeError } from '../base/errors.ts';
+import { DiskBudget, saveContent } from '../base/sparse.ts';
 import type { FileFacts, Files, Range, WatchEvent } from '../seams/files.ts';
-import { packFolder, unpackFolder } from './archive.ts';
 import type { Link } from './link.ts';
 import { chunksOf, errorFrom, parseJson } from './request.ts';
-import { DiskBudget, saveContent } from './sparse.ts';
 import { type Content, upload } from './upload.ts';
 
 const largestRead = 64 * 1024 ** 2;

@@ -1,4 +1,4 @@
-import { GeodeError } from '../base/errors.ts';
+import { protocolError } from '../base/protocol-error.ts';
 
 /** The frames of a process stream, see docs/protocol.md. The journal on disk is made of the same frames. */
 export const frameTypes = {
@@ -75,8 +75,4 @@ function offsetOf(header: Buffer): number {
   const offset = header.readBigUInt64BE(8);
   if (offset > BigInt(Number.MAX_SAFE_INTEGER)) throw protocolError('an offset beyond any journal');
   return Number(offset);
-}
-
-export function protocolError(what: string): GeodeError {
-  return new GeodeError('guest_protocol', `The guest broke the protocol: ${what}.`);
 }

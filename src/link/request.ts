@@ -3,7 +3,7 @@ import { constants } from 'node:http2';
 import { z } from 'zod';
 import { type Cancel, within } from '../base/cancel.ts';
 import { type ErrorCode, errorCatalogue, GeodeError } from '../base/errors.ts';
-import { protocolError } from './frames.ts';
+import { protocolError } from '../base/protocol-error.ts';
 
 const largestJson = 16 * 1024 ** 2;
 const largestError = 64 * 1024;

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { GeodeError } from '../base/errors.ts';
 import { scrub } from '../base/scrub.ts';
+import { wordCounts } from '../base/words.ts';
 import {
   type EntryVersion,
   type Filter,
@@ -12,7 +13,6 @@ import {
   type Query,
 } from '../seams/memory.ts';
 import { errorSignatures } from './text/error-signature.ts';
-import { wordCounts } from './text/words.ts';
 
 export interface PreparedEntry {
   readonly key: string | null;

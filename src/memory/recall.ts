@@ -4,6 +4,7 @@ import { setImmediate as othersFirst } from 'node:timers/promises';
 import type { Cancel } from '../base/cancel.ts';
 import { throwIfCancelled } from '../base/cancel.ts';
 import { GeodeError, reasonOf } from '../base/errors.ts';
+import { wordHash, words } from '../base/words.ts';
 import { type Answer, type Half, limits, type Query, type Result } from '../seams/memory.ts';
 import type { EmbedQueue } from './embed/embed-queue.ts';
 import { explained, fuse, type Ranked } from './fuse.ts';
@@ -12,7 +13,6 @@ import type { Indexer } from './indexer.ts';
 import { type CheckedQuery, checkedQuery } from './prepare.ts';
 import { summaryOf } from './summary.ts';
 import { errorSignatures } from './text/error-signature.ts';
-import { wordHash, words } from './text/words.ts';
 import { fallbackHits } from './truth/fallback-words.ts';
 import { lastChange } from './truth/indexed-entries.ts';
 import {

@@ -1,6 +1,7 @@
 /** Why a result was found, in one sentence for a model or a person. */
+
+import { words } from '../base/words.ts';
 import type { Explanation } from '../seams/memory.ts';
-import { words } from './text/words.ts';
 
 const exactly = {
   key: 'its key is the query',

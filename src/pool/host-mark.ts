@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { isRunning, thisProcess } from '../ledger/process-mark.ts';
+import { isRunning, thisProcess } from '../machine/process-mark.ts';
 
 /** Sandboxes that are worth nothing without their host: those of runs, and blank ones that wait for a chat. */
 export type MarkedKind = 'run' | 'room';

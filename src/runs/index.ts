@@ -7,13 +7,13 @@ import type { StockMetrics } from '../pool/stock.ts';
 import type { Egress } from '../seams/egress.ts';
 import type { Limits } from '../seams/limits.ts';
 import type { LanguageName, RunEvent } from '../seams/run.ts';
+import { foldRun, type RunResult } from '../seams/run-result.ts';
 import type { Available, Runtime, RuntimeName } from '../seams/runtime.ts';
 import { RunImages } from './images.ts';
 import { kindFor } from './kind.ts';
 import { defaultImages, languageOf } from './languages/index.ts';
 import type { RunOptions } from './options.ts';
 import { FairQueue } from './queue.ts';
-import { foldRun, type RunResult } from './result.ts';
 import { streamRun, type Workshop } from './run.ts';
 
 export interface RunsOptions {

@@ -1,9 +1,9 @@
 import { localUser } from '../base/identity.ts';
 import { Redactor } from '../journals/redactor.ts';
 import type { RunEvent } from '../seams/run.ts';
+import { foldRun } from '../seams/run-result.ts';
 import type { Runs } from './index.ts';
 import type { RunOptions } from './options.ts';
-import { foldRun } from './result.ts';
 
 /** Runs whose output never shows a secret of their user, however it got in; what only looks like a key stays. */
 export function redactedRuns(runs: Runs, secretValues: (user: string) => readonly string[]): Runs {

@@ -6,6 +6,10 @@ import type { Grade } from './sandbox.ts';
 export const languageNames = ['python', 'javascript', 'typescript', 'shell', 'rust', 'go'] as const;
 export type LanguageName = (typeof languageNames)[number];
 
+/** The languages whose interpreter can be kept between runs. */
+export const contextLanguages = ['python', 'javascript'] as const;
+export type ContextLanguage = (typeof contextLanguages)[number];
+
 export interface RunSandbox {
   readonly id: string;
   readonly runtime: string;

@@ -20,3 +20,15 @@ export const defaultStrictPrograms: readonly string[] = (
 ).split(' ');
 
 export const defaultShellPolicy: ShellPolicy = { mode: 'standard', programs: defaultStrictPrograms };
+
+/** One sentence for status: what the policy does, loud where it does nothing. */
+export function describePolicy(policy: ShellPolicy): string {
+  switch (policy.mode) {
+    case 'standard':
+      return 'standard: commands that destroy the system, open it up or read keys are refused';
+    case 'strict':
+      return `strict: only ${policy.programs.length} listed programs run, and none of them dangerously`;
+    case 'permissive':
+      return 'permissive: OFF, every command runs and only the sandbox protects';
+  }
+}

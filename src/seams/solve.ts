@@ -165,3 +165,14 @@ export interface Solves {
   /** Throws `solve_not_found`. */
   get(id: string): KeptSolve;
 }
+
+/** From 0 to 1; one half when nothing is known. */
+export function trustOf({
+  successes,
+  failures,
+}: {
+  readonly successes: number;
+  readonly failures: number;
+}): number {
+  return (successes + 1) / (successes + failures + 2);
+}

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { bothEnds } from '../base/both-ends.ts';
 import type { Entry, NewEntry } from '../seams/memory.ts';
 import type { Attempt, SolveRequest } from '../seams/solve.ts';
+import { trustOf } from '../seams/solve.ts';
 import { errorTypesOf } from './signature.ts';
 
 export const crystalPrefix = 'crystallized:';
@@ -64,11 +65,6 @@ export const crystalSizes = {
 
 /** Below this trust a crystal leaves recall. */
 const leastTrust = 0.3;
-
-/** From 0 to 1; one half when nothing is known. */
-export function trustOf({ successes, failures }: Pick<Crystal, 'successes' | 'failures'>): number {
-  return (successes + 1) / (successes + failures + 2);
-}
 
 /** `fadeMs`: how long a crystal stays in recall without being used. */
 export function standingOf(crystal: Crystal, now: number, fadeMs: number): Standing {

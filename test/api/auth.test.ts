@@ -1,6 +1,6 @@
 import { readFile, stat } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
-import { openKeys, scopes } from '../../src/api/keys.ts';
+import { openKeys, scopes } from '../../src/identity/keys.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { callerWith, startTestServer } from './server-fixture.ts';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type LiveContexts, openLiveContexts } from '../../src/api/live-contexts.ts';
 import type { GeodeClient } from '../../src/client/client.ts';
+import { type LiveContexts, openLiveContexts } from '../../src/runs/contexts/live-contexts.ts';
 import { createRuns, type Runs } from '../../src/runs/index.ts';
 import { startTestHost, type TestHost } from './host-fixture.ts';
 import { type Caller, collect } from './server-fixture.ts';

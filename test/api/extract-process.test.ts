@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { deflateSync } from 'node:zlib';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { extractText } from '../../src/api/files/extract.ts';
-import { extractInProcess, extractLimits } from '../../src/api/files/extract-process.ts';
+import { extractText } from '../../src/memory/extract/extract.ts';
+import { extractInProcess, extractLimits } from '../../src/memory/extract/extract-process.ts';
 import { bombPdf, pdfOf } from './pdf.ts';
 
 const inflatedBytes = 2 ** 30;

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { scopes } from '../../src/api/keys.ts';
+import { scopes } from '../../src/identity/keys.ts';
 import { EventLog, eventChapter } from '../../src/ledger/event-log.ts';
 import { Ledger } from '../../src/ledger/ledger.ts';
 import { temporaryFolder } from '../temporary-folder.ts';

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { GeodeError } from '../../src/base/errors.ts';
+import { words } from '../../src/base/words.ts';
 import type { QdrantOptions } from '../../src/memory/index/qdrant/qdrant-index.ts';
 import { openMemory } from '../../src/memory/open-memory.ts';
-import { words } from '../../src/memory/text/words.ts';
 import type { Embedder, MemoryStore } from '../../src/seams/memory.ts';
 
 /** The real memory in its own file. Texts are alike as far as they share words, so that no model is needed. */

@@ -2,10 +2,10 @@
 
 import { join } from 'node:path';
 import type { ApiOptions, ApiParts } from '../../src/api/environment.ts';
-import { type KeyStore, openKeys, type Scope, scopes } from '../../src/api/keys.ts';
 import { createLog } from '../../src/api/log.ts';
 import { type ApiServer, startApi } from '../../src/api/server.ts';
 import { createClient, type GeodeClient } from '../../src/client/client.ts';
+import { type KeyStore, openKeys, type Scope, scopes } from '../../src/identity/keys.ts';
 import type { MemoryStore } from '../../src/seams/memory.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { openTestMemory } from './memory-fixture.ts';

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { createClient, type GeodeClient } from '../../src/client/client.ts';
 import { unixTransport } from '../../src/client/unix-transport.ts';
-import { namedHost } from '../../src/ledger/named-host.ts';
+import { namedHost } from '../../src/machine/named-host.ts';
 import { geodeProgram } from '../cli/sandbox-home.ts';
 import { type ModelCall, type Script, startModelServer } from '../fixtures/model-server/model-server.ts';
 import { startTelegram, type TelegramServer, telegramToken } from '../fixtures/telegram-server.ts';

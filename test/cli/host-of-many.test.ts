@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
-import { isRunning } from '../../src/ledger/process-mark.ts';
+import { isRunning } from '../../src/machine/process-mark.ts';
 import { running, started } from './beside.ts';
 import { patience, patiently, type SandboxHome, sandboxHome } from './sandbox-home.ts';
 

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, inject, it } from 'vitest';
-import { isRunning } from '../../src/ledger/process-mark.ts';
+import { isRunning } from '../../src/machine/process-mark.ts';
 import { EngineApi } from '../engine/engine-api.ts';
 import { imageTag, startRegistry } from '../engine/index.ts';
 import { running, started, wordsOf } from './beside.ts';

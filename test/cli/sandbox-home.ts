@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import type { HostFacts } from '../../src/ledger/named-host.ts';
+import type { HostFacts } from '../../src/machine/named-host.ts';
 import type { SandboxStatus } from '../../src/seams/persistent.ts';
 import { eventually } from '../contracts/harness.ts';
 import type { Outcome } from './geode.ts';

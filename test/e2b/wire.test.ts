@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { e2bForm, keysInText } from '../../src/api/keys.ts';
 import { createLog } from '../../src/api/log.ts';
+import { e2bForm } from '../../src/contract/keys.ts';
+import { keysInText } from '../../src/identity/keys.ts';
 import { type Caller, callerWith } from '../api/server-fixture.ts';
 import { type HostWorld, hostWorld, type OpenedHost } from '../host/world.ts';
 

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { closedRangeOf } from '../../src/egress/policy/addresses.ts';
+import { closedRangeOf } from '../../src/contract/egress-addresses.ts';
+import { checkPolicy, parseRules, policyOf, ruleWords, shownRule } from '../../src/contract/egress-rules.ts';
+import { hostOf, targetOf } from '../../src/contract/host-name.ts';
 import { allowing } from '../../src/egress/policy/change-policy.ts';
-import { hostOf, targetOf } from '../../src/egress/policy/host-name.ts';
 import { type Seen, smallestPolicy } from '../../src/egress/policy/learned.ts';
 import { decide, inspects } from '../../src/egress/policy/policy.ts';
-import { checkPolicy, parseRules, policyOf, ruleWords, shownRule } from '../../src/egress/policy/rules.ts';
 import { readClientHello } from '../../src/egress/proxy/client-hello.ts';
 import type { EgressPolicy } from '../../src/seams/egress.ts';
 import { greeting, withEncryptedHello } from './client-hellos.ts';

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { checkPolicy, policyOf } from '../../src/contract/egress-rules.ts';
 import { allowsHttp } from '../../src/egress/policy/path-rules.ts';
 import { decide } from '../../src/egress/policy/policy.ts';
-import { checkPolicy, policyOf } from '../../src/egress/policy/rules.ts';
 import { within } from '../../src/egress/policy/within.ts';
 import { type BindingSpec, type EgressPolicy, type EgressRule, egressModes } from '../../src/seams/egress.ts';
 import { eachOf } from '../each-of.ts';

@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createClient, type GeodeClient } from '../../src/client/client.ts';
-import { clientOfHost } from '../../src/host/host-client.ts';
+import { clientOfHost } from '../../src/client/host-client.ts';
 import { everyone } from '../../src/seams/events.ts';
 import { eventually } from '../contracts/harness.ts';
 import { hostWorld, type OpenedHost } from './world.ts';

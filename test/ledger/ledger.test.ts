@@ -4,8 +4,8 @@ import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { lockHost } from '../../src/ledger/host-lock.ts';
 import { Ledger } from '../../src/ledger/ledger.ts';
+import { lockHost } from '../../src/machine/host-lock.ts';
 import { fixture } from '../contracts/harness.ts';
 
 let folder = '';

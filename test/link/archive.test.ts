@@ -18,7 +18,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { extract, type Header, pack } from 'tar-stream';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { packFolder, unpackFolder } from '../../src/link/archive.ts';
+import { packFolder, unpackFolder } from '../../src/base/archive.ts';
 
 type Entry = Partial<Header> & { readonly name: string };
 

@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { DiskBudget, saveContent } from '../../src/link/sparse.ts';
+import { DiskBudget, saveContent } from '../../src/base/sparse.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 
 describe('a file with holes, as a guest sends it', () => {

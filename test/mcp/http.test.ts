@@ -1,8 +1,8 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { openLiveContexts } from '../../src/api/live-contexts.ts';
 import { type Scope, scopes } from '../../src/contract/keys.ts';
 import { mcpOverHttp } from '../../src/mcp/http.ts';
+import { openLiveContexts } from '../../src/runs/contexts/live-contexts.ts';
 import { createRuns } from '../../src/runs/index.ts';
 import { startTestHost, type TestHost } from '../api/host-fixture.ts';
 import { sendRaw } from '../api/raw-http.ts';

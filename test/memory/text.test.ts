@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { openKeys } from '../../src/api/keys.ts';
 import { scrub } from '../../src/base/scrub.ts';
 import { withoutSecrets } from '../../src/base/secret-shapes.ts';
+import { words } from '../../src/base/words.ts';
+import { openKeys } from '../../src/identity/keys.ts';
 import { chunks } from '../../src/memory/text/chunks.ts';
 import { errorSignatures } from '../../src/memory/text/error-signature.ts';
-import { words } from '../../src/memory/text/words.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 
 describe('words', () => {

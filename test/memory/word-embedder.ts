@@ -1,7 +1,7 @@
 /** An embedder without a model: texts that share words are near each other. Fast, and the same everywhere. */
 import { setImmediate } from 'node:timers/promises';
 import { GeodeError } from '../../src/base/errors.ts';
-import { wordHash, words } from '../../src/memory/text/words.ts';
+import { wordHash, words } from '../../src/base/words.ts';
 import type { Embedder } from '../../src/seams/memory.ts';
 
 export interface WordEmbedder extends Embedder {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { type Context, openContext } from '../../src/runs/contexts/context.ts';
-import { type ContextLanguage, contextLanguages } from '../../src/runs/contexts/languages.ts';
+import { type ContextLanguage, contextLanguages } from '../../src/seams/run.ts';
 import type { Workspace } from '../../src/seams/sandbox.ts';
 import { inEveryPlace } from './contexts-places.ts';
 

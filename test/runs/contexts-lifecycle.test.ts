@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Context } from '../../src/runs/contexts/context.ts';
-import { type ContextLanguage, contextLanguages } from '../../src/runs/contexts/languages.ts';
 import type { ContextEvent } from '../../src/runs/contexts/result.ts';
+import { type ContextLanguage, contextLanguages } from '../../src/seams/run.ts';
 import { eventually } from '../contracts/harness.ts';
 import { inEveryPlace } from './contexts-places.ts';
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, inject } from 'vitest';
 import { type Context, type ContextOptions, openContext } from '../../src/runs/contexts/context.ts';
-import type { ContextLanguage } from '../../src/runs/contexts/languages.ts';
 import { bubblewrapRuntime } from '../../src/runtimes/bubblewrap/bubblewrap.ts';
 import { dockerRuntime } from '../../src/runtimes/docker/docker.ts';
 import { nativeRuntime } from '../../src/runtimes/native/native.ts';
+import type { ContextLanguage } from '../../src/seams/run.ts';
 import type { Sandbox, SandboxSpec } from '../../src/seams/sandbox.ts';
 import { type Harness, openHarness } from '../contracts/harness.ts';
 

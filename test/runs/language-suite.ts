@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe } from 'vitest';
 import type { RunOptions } from '../../src/runs/options.ts';
-import type { RunResult } from '../../src/runs/result.ts';
 import type { LanguageName } from '../../src/seams/run.ts';
+import type { RunResult } from '../../src/seams/run-result.ts';
 import { fixtureText } from '../contracts/harness.ts';
 import { briefBehaviour } from './behaviour/brief.ts';
 import { filesBehaviour } from './behaviour/files.ts';

@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { defaultShellPolicy, defaultStrictPrograms, type ShellPolicy } from '../../src/seams/shell-policy.ts';
-import { describePolicy, judge } from '../../src/shell/policy.ts';
+import {
+  defaultShellPolicy,
+  defaultStrictPrograms,
+  describePolicy,
+  type ShellPolicy,
+} from '../../src/seams/shell-policy.ts';
+import { judge } from '../../src/shell/policy.ts';
 
 const strict: ShellPolicy = { mode: 'strict', programs: defaultStrictPrograms };
 

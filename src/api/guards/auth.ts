@@ -8,13 +8,13 @@ import { GeodeError } from '../../base/errors.ts';
 import { checkUser, localUser } from '../../base/identity.ts';
 import { createRateLimiter, type RateLimiter } from '../../base/rate-limit.ts';
 import { keyProtocol } from '../../contract/frames.ts';
+import { type KeyStore, keysInText, type Scope, scopes } from '../../identity/keys.ts';
 import { pullCaller } from '../../runs/pull-rules.ts';
 import { chatMemory, chatNamespace } from '../../seams/chat-memory.ts';
 import { defaultMostLimits } from '../../seams/limits.ts';
 import type { Memory, MemoryStore } from '../../seams/memory.ts';
 import { claimConnection } from '../connections.ts';
 import type { ApiEnv, ApiOptions, ApiParts, Caller } from '../environment.ts';
-import { type KeyStore, keysInText, type Scope, scopes } from '../keys.ts';
 import { sessionOf } from './session.ts';
 
 /** `known` knows callers by other means than a key, where it does. */

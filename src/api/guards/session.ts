@@ -4,8 +4,8 @@
  */
 import type { Context } from 'hono';
 import { getCookie } from 'hono/cookie';
+import type { Logins, Session } from '../../identity/logins.ts';
 import type { ApiEnv } from '../environment.ts';
-import type { Logins, Session } from '../sessions.ts';
 
 export function sessionOf(context: Context<ApiEnv>, logins: Logins | undefined): Session | null {
   const secret = logins && getCookie(context, cookieName(context));

@@ -1,8 +1,8 @@
 import type { contexts } from '../../contract/contexts.ts';
 import type { AnswerOf } from '../../contract/types.ts';
+import type { LiveContexts } from '../../runs/contexts/live-contexts.ts';
 import type { ContextEvent, ContextResult } from '../../runs/contexts/result.ts';
 import type { Rich } from '../../runs/contexts/rich.ts';
-import type { LiveContexts } from '../live-contexts.ts';
 import { checkReach } from '../sandbox-of.ts';
 import type { Handlers } from '../serve.ts';
 import { toldMeanwhile } from '../told-meanwhile.ts';

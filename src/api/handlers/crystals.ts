@@ -1,5 +1,6 @@
 import type { crystals } from '../../contract/solve.ts';
-import { type Crystal, trustOf } from '../../solve/crystal.ts';
+import { trustOf } from '../../seams/solve.ts';
+import type { Crystal } from '../../solve/crystal.ts';
 import type { OpenedSolves, UserCrystals } from '../../solve/open-solves.ts';
 import { newEgress } from '../egress-reach.ts';
 import type { ApiParts } from '../environment.ts';

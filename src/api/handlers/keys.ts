@@ -1,6 +1,6 @@
 import type { keys } from '../../contract/keys.ts';
+import type { ApiKey, KeyStore } from '../../identity/keys.ts';
 import { type EventSink, noEvents } from '../../seams/events.ts';
-import type { ApiKey, KeyStore } from '../keys.ts';
 import type { Handlers } from '../serve.ts';
 
 export function keyHandlers(store: KeyStore, events: EventSink = noEvents): Handlers<typeof keys> {

@@ -5,10 +5,10 @@ import { deleteCookie, setCookie } from 'hono/cookie';
 import { GeodeError } from '../../base/errors.ts';
 import { createRateLimiter, type RateLimit } from '../../base/rate-limit.ts';
 import { session } from '../../contract/session.ts';
+import type { Logins } from '../../identity/logins.ts';
 import type { ApiEnv } from '../environment.ts';
 import { cookieName, sessionOf } from '../guards/session.ts';
 import { serve, serveByHand } from '../serve.ts';
-import type { Logins } from '../sessions.ts';
 
 export function serveSession(
   app: OpenAPIHono<ApiEnv>,

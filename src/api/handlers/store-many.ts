@@ -2,9 +2,9 @@
 import { setImmediate } from 'node:timers/promises';
 import { GeodeError } from '../../base/errors.ts';
 import { newIdSchema } from '../../contract/memory.ts';
+import { extractText } from '../../memory/extract/extract.ts';
 import type { Memory, NewEntry } from '../../seams/memory.ts';
 import type { Call } from '../call.ts';
-import { extractText } from '../files/extract.ts';
 import { shownStored } from './entry.ts';
 
 type Batches = Iterable<readonly NewEntry[]> | AsyncIterable<readonly NewEntry[]>;

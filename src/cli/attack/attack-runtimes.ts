@@ -7,9 +7,9 @@ import { openTargets } from './targets.ts';
 
 /** `geode doctor --attack`: every runtime that works, or the one that is named. */
 export async function attackRuntimes(context: CliContext): Promise<number> {
-  const { app, loaded, json, out, signal, values } = context;
+  const { geode: open, loaded, json, out, signal, values } = context;
   const named = text(values, 'runtime');
-  const geode = await app();
+  const geode = await open();
   const probed = (await geode.probe()).filter(({ runtime }) => named === undefined || runtime.name === named);
   if (probed.length === 0) throw new GeodeError('invalid_input', `There is no runtime ${named}.`);
   const { host: engine } = (await loaded()).config.docker;

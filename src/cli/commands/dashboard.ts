@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { isGeodeError } from '../../base/errors.ts';
 import { localUser } from '../../base/identity.ts';
-import { clientOfHost } from '../../host/host-client.ts';
-import { namedHost } from '../../ledger/named-host.ts';
+import { clientOfHost } from '../../client/host-client.ts';
+import { namedHost } from '../../machine/named-host.ts';
 import { type CliCommand, type CliContext, exitCodes } from '../command.ts';
 import { parseValues } from '../input/values.ts';
 import { gatewayCommand } from './gateway.ts';

@@ -41,11 +41,6 @@ async function checksOf(context: CliContext): Promise<readonly MachineCheck[]> {
   const asked = await askRunningHost(context, localUser, (client) => client.doctor({ signal }), 'anything');
   if (asked !== undefined)
     return [{ name: 'host', state: 'ok', found: 'running; it made the other checks' }, ...asked.answer];
-  const { config } = await context.loaded();
-  const { checkMachine } = await import('../../host/doctor.ts');
   const found = 'not running; commands start it when they need it';
-  return [
-    { name: 'host', state: 'ok', found },
-    ...(await checkMachine(config, await context.app(), { signal })),
-  ];
+  return [{ name: 'host', state: 'ok', found }, ...(await (await context.geode()).doctor({ signal }))];
 }

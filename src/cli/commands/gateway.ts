@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { z } from 'zod';
 import type { LoadedConfig } from '../../config/load.ts';
 import { decimal } from '../../contract/decimal.ts';
-import { type Gateway, openWithoutSandboxes, startGateway } from '../../host/gateway.ts';
-import { openInPlaceOf, type ServingHost } from '../../host/serving-host.ts';
+import type { Gateway } from '../../host/gateway.ts';
+import type { ServingHost } from '../../host/serving-host.ts';
 import { bringAgent, bringDashboard } from '../built-parts.ts';
 import { type CliCommand, exitCodes } from '../command.ts';
 import { lockOptions, waitFrom } from '../hosting.ts';
@@ -50,6 +50,10 @@ export const gatewayCommand: CliCommand = {
     await bringDashboard(err);
     if (config.container_agent.enabled) await bringAgent(err);
     await using opened = new AsyncDisposableStack();
+    const [{ openWithoutSandboxes, startGateway }, { openInPlaceOf }] = await Promise.all([
+      import('../../host/gateway.ts'),
+      import('../../host/serving-host.ts'),
+    ]);
     let host: ServingHost | undefined;
     if (config.gateway.sandboxes && !noSandboxes) {
       const options = {
@@ -69,7 +73,7 @@ export const gatewayCommand: CliCommand = {
     }
     const served =
       host?.host ??
-      opened.use(openWithoutSandboxes(config, version, (await context.app()).egress.secretValues));
+      opened.use(openWithoutSandboxes(config, version, (await context.geode()).egress.secretValues));
     const gateway = opened.use(
       await startGateway(served, config, { host: address, port, ...(noAuth && { auth: 'off' }) }),
     );

@@ -110,12 +110,12 @@ async function startGateway(file: string, context: CliContext): Promise<number> 
     import('../../host/geode.ts'),
   ]);
   const loaded = await loadConfig(context.host, file);
-  const app = createGeode(loaded.config, context.host, (message) => context.err(`warning: ${message}`));
+  const geode = createGeode(loaded.config, context.host, (message) => context.err(`warning: ${message}`));
   return gatewayCommand.run({
     ...context,
     values: {},
     positionals: [],
     loaded: async () => loaded,
-    app: async () => app,
+    geode: async () => geode,
   });
 }

@@ -1,6 +1,6 @@
 import { GeodeError } from '../../base/errors.ts';
-import { type ContextLanguage, contextLanguages } from '../../runs/contexts/languages.ts';
-import { languageOf } from '../../runs/languages/index.ts';
+import { languageWords } from '../../seams/languages.ts';
+import { type ContextLanguage, contextLanguages } from '../../seams/run.ts';
 import { type CliCommand, text } from '../command.ts';
 import { converse } from '../converse.ts';
 import { connectRuns } from '../hosting.ts';
@@ -65,7 +65,7 @@ export const replCommand: CliCommand = {
 function languageFrom(positionals: readonly string[]): ContextLanguage {
   const [name = '', ...more] = positionals;
   const known = contextLanguages.find(
-    (language) => language === name || languageOf(language).aliases.includes(name),
+    (language) => language === name || languageWords[language].aliases.includes(name),
   );
   if (known !== undefined && more.length === 0) return known;
   throw new GeodeError(

@@ -4,9 +4,9 @@ import { basename } from 'node:path';
 import { GeodeError } from '../../base/errors.ts';
 import type { LiveRunOptions } from '../../client/run-socket.ts';
 import type { RemoteRunEvent } from '../../client/runs.ts';
-import { languageOf, languageOfFile, languages } from '../../runs/languages/index.ts';
-import { type Artifact, foldRun } from '../../runs/result.ts';
-import type { RunEvent } from '../../seams/run.ts';
+import { languageNamed, languageOfFile } from '../../seams/languages.ts';
+import { languageNames, type RunEvent } from '../../seams/run.ts';
+import { type Artifact, foldRun } from '../../seams/run-result.ts';
 import { type CliCommand, type CliContext, text, texts } from '../command.ts';
 import { connectRuns } from '../hosting.ts';
 import { egressFrom, egressOptions, showDenied, warnIfAdvice } from '../input/egress-options.ts';
@@ -28,7 +28,7 @@ export const runCommand: CliCommand = {
   summary: 'Run code in a fresh sandbox',
   usage: '[OPTION …] FILE|LANGUAGE [OPTION …] [-c CODE | -] [[--] ARGUMENT …]',
   examples: [
-    ["geode run python -c 'print(6*7)'", `languages: ${languages.map(({ name }) => name).join(', ')}`],
+    ["geode run python -c 'print(6*7)'", `languages: ${languageNames.join(', ')}`],
     [
       'geode run --file data.csv --artifact plot.png script.py',
       'language from the file extension; files in and out',
@@ -89,7 +89,7 @@ export const runCommand: CliCommand = {
 async function* typed(events: AsyncIterable<RemoteRunEvent>): AsyncGenerator<RunEvent> {
   for await (const event of events) {
     if (event.type !== 'sandbox-ready') yield event;
-    else yield { ...event, language: languageOf(event.language).name };
+    else yield { ...event, language: languageNamed(event.language) };
   }
 }
 
@@ -145,9 +145,9 @@ async function codeFrom([first, ...rest]: readonly string[], streams: Streams): 
     const code = await promises.readFile(first).catch((cause) => {
       throw new GeodeError('invalid_input', `${first} cannot be read: ${cause.message}.`, { cause });
     });
-    return { code, language: language.name, argv: rest, stdin };
+    return { code, language, argv: rest, stdin };
   }
-  const { name } = languageOf(first);
+  const name = languageNamed(first);
   const [flag, code, ...argv] = rest;
   if (flag === '-c' && code !== undefined) return { code: Buffer.from(code), language: name, argv, stdin };
   if (flag === '-') {

@@ -1,6 +1,6 @@
 import type { Config } from '../../config/schema.ts';
 import { defaultLimits } from '../../seams/limits.ts';
-import { describePolicy } from '../../shell/policy.ts';
+import { describePolicy } from '../../seams/shell-policy.ts';
 import { type CliCommand, exitCodes } from '../command.ts';
 import { gatherStatus } from '../connect/gather-status.ts';
 import { overviewLines, type ShownLimits } from '../render/show-overview.ts';
@@ -15,7 +15,7 @@ export const statusCommand: CliCommand = {
     const { config } = await context.loaded();
     const facts = await gatherStatus(context);
     const limits = limitsOf(config);
-    const shell = describePolicy((await context.app()).shellPolicy);
+    const shell = describePolicy((await context.geode()).shellPolicy);
     if (context.json) context.out(JSON.stringify({ ...facts, limits, shell }, null, 2));
     else for (const line of overviewLines(facts, limits, shell)) context.out(line);
     return exitCodes.done;

@@ -1,33 +1,39 @@
-/** The API keys: of the host that runs, or in their file, which several processes may open at once. */
-import type { NewKey } from '../../api/keys.ts';
-import { wireKey } from '../../api/wire.ts';
+/** The API keys: of the host that runs, or in their file. */
 import { localUser } from '../../base/identity.ts';
 import type { GeodeClient } from '../../client/client.ts';
-import type { WireKey } from '../../contract/keys.ts';
+import type { Scope, WireKey } from '../../contract/keys.ts';
 import { toWire } from '../../contract/old-names.ts';
 import type { CliContext } from '../command.ts';
-import { localKeys, openLocalKeys } from '../input/local-files.ts';
 import { askRunningHost } from './running-api.ts';
+
+interface NewKey {
+  readonly user: string;
+  readonly scopes: readonly Scope[];
+  readonly label: string;
+}
 
 export async function listKeys(context: CliContext): Promise<readonly WireKey[]> {
   const asked = await ask(context, async ({ keys }) => (await keys.list(context)).map((key) => toWire(key)));
-  return asked?.answer ?? (await localKeys(context)).map(wireKey);
+  if (asked !== undefined) return asked.answer;
+  const { listKeysAlone } = await alone();
+  return listKeysAlone((await context.loaded()).config);
 }
 
 export async function createKey(context: CliContext, key: NewKey): Promise<WireKey & { secret: string }> {
   const asked = await ask(context, async ({ keys }) => toWire(await keys.create(key, context)));
   if (asked !== undefined) return asked.answer;
-  using keys = await openLocalKeys(context);
-  const made = keys.create(key);
-  return { ...wireKey(made.key), secret: made.secret };
+  const { createKeyAlone } = await alone();
+  return createKeyAlone((await context.loaded()).config, key);
 }
 
 export async function revokeKey(context: CliContext, id: string): Promise<void> {
   const asked = await ask(context, async ({ keys }) => keys.revoke(id, context));
   if (asked !== undefined) return;
-  using keys = await openLocalKeys(context);
-  keys.revoke(id);
+  const { revokeKeyAlone } = await alone();
+  revokeKeyAlone((await context.loaded()).config, id);
 }
+
+const alone = () => import('../../host/keys-alone.ts');
 
 function ask<T>(context: CliContext, work: (client: GeodeClient) => Promise<T>) {
   return askRunningHost(context, localUser, work);

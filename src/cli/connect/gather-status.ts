@@ -3,9 +3,8 @@
 import { localUser } from '../../base/identity.ts';
 import type { GeodeClient, RemoteRuntime } from '../../client/client.ts';
 import type { Config } from '../../config/schema.ts';
-import { storedSecret } from '../../host/stored-secret.ts';
-import { currentHost } from '../../ledger/host-lock.ts';
-import type { HostFacts } from '../../ledger/named-host.ts';
+import { currentHost } from '../../machine/host-lock.ts';
+import type { HostFacts } from '../../machine/named-host.ts';
 import type { Approval } from '../../seams/approval.ts';
 import type { ChannelStatus } from '../../seams/channel.ts';
 import type { ProviderKind } from '../../seams/model.ts';
@@ -45,13 +44,13 @@ export async function gatherStatus(context: CliContext): Promise<StatusFacts> {
   const { config } = await context.loaded();
   const asked = await askRunningHost(context, localUser, (client) => fromHost(client, context), 'anything');
   const live = asked?.answer ?? (await fromMachine(context));
-  const geode = await context.app();
+  const geode = await context.geode();
   const chosen = await geode.runtime().then(
     ({ name }) => name,
     () => null,
   );
   const host = currentHost(config.sandbox.state_dir) ?? null;
-  return { host, runtime: chosen, ...live, providers: providersOf(config) };
+  return { host, runtime: chosen, ...live, providers: await providersOf(config) };
 }
 
 async function fromHost(client: GeodeClient, { signal }: CliContext): Promise<Live> {
@@ -67,8 +66,8 @@ async function fromHost(client: GeodeClient, { signal }: CliContext): Promise<Li
 }
 
 /** Without a host no channel listens and nobody is asked anything. */
-async function fromMachine({ app, loaded }: CliContext): Promise<Live> {
-  const geode = await app();
+async function fromMachine({ geode: open, loaded }: CliContext): Promise<Live> {
+  const geode = await open();
   const { daily_budget: limitUsd } = (await loaded()).config.providers;
   const probed = await geode.probe();
   const listed = geode.runtimes.map(async (runtime) =>
@@ -83,7 +82,8 @@ async function fromMachine({ app, loaded }: CliContext): Promise<Live> {
   };
 }
 
-function providersOf(config: Config): StatusFacts['providers'] {
+async function providersOf(config: Config): Promise<StatusFacts['providers']> {
+  const { storedSecret } = await import('../../host/stored-secret.ts');
   const { services, default: usual } = config.providers;
   const states = Object.entries(services).map(([name, { kind, secret, api_key: key }]): ProviderState => {
     if (secret === undefined) return { name, kind, key: key === undefined ? 'none' : 'config' };

@@ -2,11 +2,11 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { throwIfCancelled, within } from '../../base/cancel.ts';
 import { GeodeError, isGeodeError } from '../../base/errors.ts';
+import { askToLeave } from '../../client/host-client.ts';
+import { isOwnSocket } from '../../client/own-socket.ts';
 import { unixTransport } from '../../client/unix-transport.ts';
 import { differingIn, isOfMemory, type Marks } from '../../config/marks.ts';
-import { askToLeave } from '../../host/host-client.ts';
-import { isOwnSocket } from '../../host/own-socket.ts';
-import { type HostFacts, namedHost } from '../../ledger/named-host.ts';
+import { type HostFacts, namedHost } from '../../machine/named-host.ts';
 import type { CliContext } from '../command.ts';
 import { program } from '../version.ts';
 import { forgetReachSettings, reachSettings } from './reach-settings.ts';
@@ -58,7 +58,7 @@ export async function reachHost(
     if (now() > until) throw unanswered(stateDir);
     const found = await look();
     if (found !== undefined || linger === 0) return found;
-    const { makeStateFolder, tryLock } = await import('../../ledger/host-lock.ts');
+    const { makeStateFolder, tryLock } = await import('../../machine/host-lock.ts');
     makeStateFolder(stateDir);
     // Of many that find no host, one starts it.
     using turn = tryLock(join(stateDir, 'start.lock'));

@@ -1,9 +1,9 @@
 import { isGeodeError } from '../../base/errors.ts';
 import { localUser, userPattern } from '../../base/identity.ts';
 import type { GeodeClient } from '../../client/client.ts';
+import { clientOfHost } from '../../client/host-client.ts';
 import { differingIn, isOfMemory } from '../../config/marks.ts';
-import { clientOfHost } from '../../host/host-client.ts';
-import { namedHost } from '../../ledger/named-host.ts';
+import { namedHost } from '../../machine/named-host.ts';
 import type { CliContext } from '../command.ts';
 import { program } from '../version.ts';
 import { reachSettings } from './reach-settings.ts';

@@ -12,5 +12,5 @@ export async function sandboxStates(context: CliContext): Promise<readonly Sandb
     (client) => client.sandboxes.list({ users: 'all', signal }),
     'anything',
   );
-  return asked?.answer ?? (await context.app()).listOffline({ signal });
+  return asked?.answer ?? (await context.geode()).listOffline({ signal });
 }

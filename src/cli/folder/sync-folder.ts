@@ -5,10 +5,10 @@
 import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, readdir, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { packFolder } from '../../base/archive.ts';
 import type { Cancel } from '../../base/cancel.ts';
 import { GeodeError, isGeodeError, reasonOf } from '../../base/errors.ts';
 import type { RemoteSandbox } from '../../client/sandbox.ts';
-import { packFolder } from '../../link/archive.ts';
 import type { Change } from '../../seams/snapshots.ts';
 import { applyPlan, type Brought, type Staged } from './apply-plan.ts';
 import { type FolderRecord, readRecord, writeRecord } from './folder-record.ts';

@@ -1,8 +1,8 @@
 /** The options of every command whose sandbox may reach something, and how they are read. */
 
-import { parseBinding } from '../../egress/bindings/bindings.ts';
-import { targetOf } from '../../egress/policy/host-name.ts';
-import { presetNames } from '../../egress/policy/presets.ts';
+import { parseBinding } from '../../contract/egress-bindings.ts';
+import { presetNames } from '../../contract/egress-presets.ts';
+import { targetOf } from '../../contract/host-name.ts';
 import type { Denial, EgressBridge, EgressPolicy, EgressSpec } from '../../seams/egress.ts';
 import type { CliContext, CliOption, CliValues } from '../command.ts';
 import { texts } from '../command.ts';
@@ -49,7 +49,7 @@ export async function egressFrom(values: CliValues): Promise<EgressSpec | undefi
     .map(parseBinding);
   const asks = values.ask === true;
   if (allow.length === 0 && bridges.length === 0 && bindings.length === 0 && !asks) return undefined;
-  const { policyOf } = await import('../../egress/policy/rules.ts');
+  const { policyOf } = await import('../../contract/egress-rules.ts');
   const named = policyOf({ allow, deny: texts(values, 'deny') });
   if (asks && named.mode === 'allow-all') throw wrongUsage('--ask does not go with --allow "*"');
   const policy: EgressPolicy = asks ? { ...named, mode: 'ask' } : named;

@@ -3,9 +3,9 @@ import { createReadStream } from 'node:fs';
 import { glob, readFile, stat } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
-import { extractText } from '../../api/files/extract.ts';
 import type { Cancel } from '../../base/cancel.ts';
 import { GeodeError, reasonOf } from '../../base/errors.ts';
+import type { Geode } from '../../host/geode.ts';
 import type { NewEntry } from '../../seams/memory.ts';
 import { type Line, parseLine } from '../render/kept-lines.ts';
 
@@ -44,7 +44,12 @@ export interface FileFacts {
   readonly prefix: string;
 }
 
-export async function readFileEntry(path: string, facts: FileFacts, options: Cancel): Promise<NewEntry> {
+export async function readFileEntry(
+  path: string,
+  facts: FileFacts,
+  extractText: Geode['extractText'],
+  options: Cancel,
+): Promise<NewEntry> {
   const bytes = new Uint8Array(await readFile(path));
   const content = await extractText({ name: path, bytes }, options);
   return { key: facts.prefix + path, content, category: facts.category, source: path, tags: facts.tag };

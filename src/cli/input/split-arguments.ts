@@ -1,5 +1,5 @@
 /** Divides a command line into the options of Geode and what belongs to the program that is run. */
-import { languageOfFile } from '../../runs/languages/index.ts';
+import { languageOfFile } from '../../seams/languages.ts';
 import type { CliOption } from '../command.ts';
 import { wrongUsage } from './values.ts';
 

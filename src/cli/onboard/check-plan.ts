@@ -1,8 +1,6 @@
 /** Tries what was answered on the real thing: one call to the model, one to each platform, one probe of the runtime. */
 import { GeodeError } from '../../base/errors.ts';
-import { checkChannel } from '../../host/check-channel.ts';
-import { checkProvider, type ProviderTrial } from '../../host/check-provider.ts';
-import { storedSecret } from '../../host/stored-secret.ts';
+import type { ProviderTrial } from '../../host/check-provider.ts';
 import type { CliContext } from '../command.ts';
 import { type ChannelField, secretName } from './channel-fields.ts';
 import { type ChannelPlan, type Plan, secretOfService } from './plan.ts';
@@ -23,6 +21,8 @@ export async function checkPlan(plan: Plan, context: CliContext): Promise<readon
 
 export async function tryProvider(trial: ProviderTrial, context: CliContext): Promise<Checked> {
   const { config } = await context.loaded();
+  const { checkProvider } = await import('../../host/check-provider.ts');
+  const { storedSecret } = await import('../../host/stored-secret.ts');
   const key = trial.key ?? storedSecret(config, secretOfService(trial.service));
   const said = await checkProvider({ ...trial, ...(key && { key }) }, { signal: context.signal });
   return { what: `${trial.service}/${trial.model}`, found: `answers: ${said.slice(0, 60)}` };
@@ -50,6 +50,7 @@ export async function tryChannel(plan: ChannelPlan, context: CliContext): Promis
     }
     values[field.key] = value;
   }
+  const { checkChannel } = await import('../../host/check-channel.ts');
   return { what: name, found: `is ${await checkChannel(name, settings.data, values)}` };
 }
 
@@ -59,11 +60,12 @@ async function keptValue(
   { loaded }: CliContext,
 ) {
   const given = settings[field.key];
+  const { storedSecret } = await import('../../host/stored-secret.ts');
   return storedSecret((await loaded()).config, typeof given === 'string' ? given : secretName(field));
 }
 
-async function tryRuntime(name: string, { app }: CliContext): Promise<Checked> {
-  const geode = await app();
+async function tryRuntime(name: string, context: CliContext): Promise<Checked> {
+  const geode = await context.geode();
   const probed = await geode.probe();
   if (name === 'auto') {
     const { name: chosen } = await geode.runtime();

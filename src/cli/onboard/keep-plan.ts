@@ -3,10 +3,10 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { replaceFile } from '../../base/replace-file.ts';
+import { clientOfHost } from '../../client/host-client.ts';
 import { editConfig } from '../../config/edit.ts';
 import { loadConfig, type Setting } from '../../config/load.ts';
-import { clientOfHost } from '../../host/host-client.ts';
-import { namedHost } from '../../ledger/named-host.ts';
+import { namedHost } from '../../machine/named-host.ts';
 import type { CliContext } from '../command.ts';
 import { connectHost } from '../hosting.ts';
 import { channelForms } from './channel-fields.ts';

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { Config } from '../../config/schema.ts';
 import type { ProviderTrial } from '../../host/check-provider.ts';
-import type { ProbedRuntime } from '../../runtimes/index.ts';
+import type { ProbedRuntime } from '../../host/geode.ts';
 import { providerKinds } from '../../seams/model.ts';
 import type { CliContext } from '../command.ts';
 import { type Ask, type Choice, checkKey, keepsAnyway } from './ask.ts';
@@ -71,9 +71,12 @@ function keyQuestion(service: string, isOptional: boolean, isKept: boolean): str
   return isOptional ? `Its key, if it needs one (${where})` : `Its key (${where})`;
 }
 
-async function askRuntime(ask: Ask, { app, loaded }: CliContext): Promise<Config['runtime'] | undefined> {
+async function askRuntime(
+  ask: Ask,
+  { geode: open, loaded }: CliContext,
+): Promise<Config['runtime'] | undefined> {
   const { config } = await loaded();
-  const geode = await app();
+  const geode = await open();
   for (;;) {
     const probed = await ask.trying(
       'Looking for runtimes',

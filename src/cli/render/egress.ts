@@ -1,6 +1,6 @@
-import { shownBinding } from '../../egress/bindings/bindings.ts';
-import { shownTarget } from '../../egress/policy/host-name.ts';
-import { shownRule } from '../../egress/policy/rules.ts';
+import { shownBinding } from '../../contract/egress-bindings.ts';
+import { shownRule } from '../../contract/egress-rules.ts';
+import { shownTarget } from '../../contract/host-name.ts';
 import type { EgressSpec } from '../../seams/egress.ts';
 import { spanText } from './ages.ts';
 

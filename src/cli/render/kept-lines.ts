@@ -1,8 +1,8 @@
 /** An export: one line of JSON for each entry, with all that is kept about it. */
 import { z } from 'zod';
-import { newEntryOf, wireVersion } from '../../api/wire.ts';
 import { GeodeError, reasonOf } from '../../base/errors.ts';
 import { newEntrySchema } from '../../contract/memory.ts';
+import { newEntryOf, wireVersion } from '../../contract/memory-values.ts';
 import type { EntryVersion, KeptEntry, NewEntry } from '../../seams/memory.ts';
 
 const date = z.coerce.date();

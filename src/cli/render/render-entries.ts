@@ -1,6 +1,6 @@
 /** Entries and search results for people: the matches stand out, and each rank has its reason. */
 import { styleText } from 'node:util';
-import { words } from '../../memory/text/words.ts';
+import { words } from '../../base/words.ts';
 import type {
   Answer,
   Entry,

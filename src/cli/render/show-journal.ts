@@ -1,4 +1,4 @@
-import type { RecordedEvent } from '../../journals/journal-events.ts';
+import type { RecordedEvent } from '../../client/journals.ts';
 import type { CliContext } from '../command.ts';
 import type { JournalReader } from '../journal-reader.ts';
 import type { Streams } from '../streams.ts';

@@ -1,6 +1,6 @@
 /** `geode status` for people. */
 
-import type { HostFacts } from '../../ledger/named-host.ts';
+import type { HostFacts } from '../../machine/named-host.ts';
 import type { Available } from '../../seams/runtime.ts';
 import type { StatusFacts } from '../connect/gather-status.ts';
 import { agoText, spanText } from './ages.ts';

@@ -1,6 +1,6 @@
 /** What a binding sends to its upstream: a request that was understood, without anything that a client may not say. */
 import type { IncomingMessage } from 'node:http';
-import { hostOf } from '../policy/host-name.ts';
+import { hostOf } from '../../contract/host-name.ts';
 import type { Request } from '../policy/policy.ts';
 import {
   type Fields,

@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
+import { shownTarget } from '../../contract/host-name.ts';
 import type { EgressTarget } from '../../seams/egress.ts';
-import { shownTarget } from '../policy/host-name.ts';
 import { inspects, type Request } from '../policy/policy.ts';
 import type { Broker, Via } from '../proxy/broker.ts';
 import { readClientHello } from '../proxy/client-hello.ts';

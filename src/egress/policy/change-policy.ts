@@ -1,8 +1,8 @@
 /** Policies from the words of people, and what `allow` and `deny` do to one. */
 
 import { GeodeError } from '../../base/errors.ts';
+import { parseRules, shownRule } from '../../contract/egress-rules.ts';
 import type { EgressPolicy, EgressRule } from '../../seams/egress.ts';
-import { parseRules, shownRule } from './rules.ts';
 
 /** A rule, or the words for some: `npm`, `*.example.com:8443`. `*` among allowed ones means everything public. */
 export type RuleWord = string | EgressRule;

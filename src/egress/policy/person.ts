@@ -1,11 +1,11 @@
 import { isIP } from 'node:net';
 import { isGeodeError } from '../../base/errors.ts';
 import { localUser } from '../../base/identity.ts';
+import { closedRangeOf } from '../../contract/egress-addresses.ts';
+import { shownTarget } from '../../contract/host-name.ts';
 import type { Approval, Approvals } from '../../seams/approval.ts';
 import type { EgressGrant, EgressOwner, EgressTarget } from '../../seams/egress.ts';
-import { closedRangeOf } from './addresses.ts';
 import type { Grants } from './grants.ts';
-import { shownTarget } from './host-name.ts';
 import type { Request } from './policy.ts';
 
 /** A target that a person has denied is not asked about again for that long. */

@@ -1,7 +1,7 @@
+import { shownRule } from '../../contract/egress-rules.ts';
+import { shownTarget } from '../../contract/host-name.ts';
 import type { EgressPolicy, EgressRule, EgressTarget } from '../../seams/egress.ts';
-import { shownTarget } from './host-name.ts';
 import { allowsHttp, deniesHttp } from './path-rules.ts';
-import { shownRule } from './rules.ts';
 
 const standardPorts: readonly number[] = [80, 443];
 

@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream';
 import { reasonOf } from '../../base/errors.ts';
+import { shownTarget } from '../../contract/host-name.ts';
 import type { AuditRecord, Denial, EgressPolicy, Hatch } from '../../seams/egress.ts';
-import { shownTarget } from '../policy/host-name.ts';
 import type { Seen } from '../policy/learned.ts';
 import { isPrivateTarget, type Person } from '../policy/person.ts';
 import { type Decision, decide, type Request } from '../policy/policy.ts';

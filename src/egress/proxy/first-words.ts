@@ -1,7 +1,7 @@
 /** What a client says first in a tunnel, and whether it fits where the tunnel leads. */
 import { isIP } from 'node:net';
+import { hostOf, shownTarget } from '../../contract/host-name.ts';
 import type { EgressTarget } from '../../seams/egress.ts';
-import { hostOf, shownTarget } from '../policy/host-name.ts';
 import type { Broker } from './broker.ts';
 import { readClientHello } from './client-hello.ts';
 

@@ -2,8 +2,8 @@
 import { request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { reasonOf } from '../../base/errors.ts';
+import { shownTarget } from '../../contract/host-name.ts';
 import type { UpstreamTls } from '../inspection/upstream-tls.ts';
-import { shownTarget } from '../policy/host-name.ts';
 import type { Request } from '../policy/policy.ts';
 import type { Broker, Passage } from './broker.ts';
 import { answerFields, readAnswerMessage, sendBody, writtenAs } from './http-message.ts';

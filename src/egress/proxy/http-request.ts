@@ -1,6 +1,6 @@
 /** Where a request of the proxy leads, and the message that is written from it. */
 import type { IncomingMessage } from 'node:http';
-import { hostOf, shownTarget, targetOf } from '../policy/host-name.ts';
+import { hostOf, shownTarget, targetOf } from '../../contract/host-name.ts';
 import { judgesRequests, type Request } from '../policy/policy.ts';
 import type { Broker, Via } from './broker.ts';
 import { type RequestMessage, readRequestMessage } from './http-message.ts';

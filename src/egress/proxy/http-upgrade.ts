@@ -1,7 +1,7 @@
 /** WebSockets over plain HTTP, and over TLS that is opened. */
 import { request as httpRequest } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { shownTarget } from '../policy/host-name.ts';
+import { shownTarget } from '../../contract/host-name.ts';
 import { join } from './crossing.ts';
 import { type Exchange, reach } from './http-exchange.ts';
 import { readAnswerMessage, readSwitch, writeClosingAnswer, writeSwitch, writtenAs } from './http-message.ts';

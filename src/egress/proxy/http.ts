@@ -1,9 +1,9 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { targetOf } from '../../contract/host-name.ts';
 import type { EgressTarget } from '../../seams/egress.ts';
 import { Inspector, type InspectorOptions } from '../inspection/inspector.ts';
 import type { UpstreamTls } from '../inspection/upstream-tls.ts';
-import { targetOf } from '../policy/host-name.ts';
 import type { Request } from '../policy/policy.ts';
 import type { Broker, Via } from './broker.ts';
 import { answeringHalfOpen } from './half-open.ts';

@@ -2,7 +2,7 @@ import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { within } from '../../base/cancel.ts';
 import { reasonOf } from '../../base/errors.ts';
-import { closedRangeOf } from '../policy/addresses.ts';
+import { closedRangeOf } from '../../contract/egress-addresses.ts';
 import type { Decision } from '../policy/policy.ts';
 
 const deadlineMs = 10_000;

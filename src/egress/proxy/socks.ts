@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { hostOf } from '../../contract/host-name.ts';
 import type { EgressTarget } from '../../seams/egress.ts';
-import { hostOf } from '../policy/host-name.ts';
 import type { Broker } from './broker.ts';
 import type { HttpProxy } from './http.ts';
 import { peek } from './peek.ts';

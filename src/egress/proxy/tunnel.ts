@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
+import { shownTarget } from '../../contract/host-name.ts';
 import type { EgressTarget } from '../../seams/egress.ts';
-import { shownTarget } from '../policy/host-name.ts';
 import type { Request } from '../policy/policy.ts';
 import type { Broker, Passage, Via } from './broker.ts';
 import { join } from './crossing.ts';

@@ -2,7 +2,7 @@
  * What stands around an entry: its declared context, and the entries before and after it in its thread. Their words
  * are a second field of the entry, and the text before it goes into its vector. Runs inside a transaction.
  */
-import { wordCounts } from '../text/words.ts';
+import { wordCounts } from '../../base/words.ts';
 import { markChanged } from './changes.ts';
 import { numberOf, type Row, textOf, textOrNull } from './columns.ts';
 import type { Sql } from './truth.ts';

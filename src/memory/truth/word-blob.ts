@@ -1,5 +1,5 @@
 /** The words of an entry as one blob: all hashes, then all counts, so that loading an index parses no text. */
-import { wordHash } from '../text/words.ts';
+import { wordHash } from '../../base/words.ts';
 
 export interface WordBlob {
   readonly hashes: Uint32Array;

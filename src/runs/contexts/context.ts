@@ -1,10 +1,11 @@
 import { type Cancel, cancelled } from '../../base/cancel.ts';
 import { GeodeError } from '../../base/errors.ts';
 import { Turns } from '../../base/turns.ts';
+import type { ContextLanguage } from '../../seams/run.ts';
 import type { Workspace } from '../../seams/sandbox.ts';
 import type { RunEnd } from './ending.ts';
 import { Interpreter } from './interpreter.ts';
-import { type ContextLanguage, type KernelSpec, kernelSpec } from './languages.ts';
+import { type KernelSpec, kernelSpec } from './languages.ts';
 import type { InterpreterOptions } from './launch.ts';
 import type { CheckState } from './messages.ts';
 import type { ContextError, ContextEvent, ContextResult, ContextStatus, ResultRecord } from './result.ts';

@@ -1,8 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { GeodeError } from '../../base/errors.ts';
-
-export const contextLanguages = ['python', 'javascript'] as const;
-export type ContextLanguage = (typeof contextLanguages)[number];
+import { type ContextLanguage, contextLanguages } from '../../seams/run.ts';
 
 /** How the interpreter of a language is started. Its kernel is fed to it through stdin. */
 export interface KernelSpec {

@@ -1,5 +1,5 @@
 import type { RunEvent } from '../../seams/run.ts';
-import type { Outcome } from '../result.ts';
+import type { Outcome } from '../../seams/run-result.ts';
 
 /** A run that is over. `stopped`: it ended without an exit of its own, by its caller or by a failure. */
 export interface RunSummary {

@@ -1,6 +1,6 @@
 import { Redactor } from '../../journals/redactor.ts';
 import type { RunEvent } from '../../seams/run.ts';
-import { type ExitOf, outcomeOf } from '../result.ts';
+import { type ExitOf, outcomeOf } from '../../seams/run-result.ts';
 import type { RunOutput, RunRecord, SandboxReady } from './run-record.ts';
 
 /** Kept of the code, and of the output. */

@@ -1,9 +1,9 @@
+import { languageWords } from '../../seams/languages.ts';
 import type { Language } from './language.ts';
 
 export const go: Language = {
   name: 'go',
-  aliases: ['golang'],
-  extensions: ['go'],
+  ...languageWords.go,
   memoryBytes: 1024 ** 3,
   compile: ({ source, build }) => ({
     argv: ['go', 'build', '-o', `${build}/main`, source],

@@ -1,4 +1,4 @@
-import { GeodeError } from '../../base/errors.ts';
+import { languageNamed } from '../../seams/languages.ts';
 import type { LanguageName } from '../../seams/run.ts';
 import { go } from './go.ts';
 import { javascript } from './javascript.ts';
@@ -7,8 +7,6 @@ import { python } from './python.ts';
 import { rust } from './rust.ts';
 import { shell } from './shell.ts';
 import { typescript } from './typescript.ts';
-
-export const languages: readonly Language[] = [python, javascript, typescript, shell, rust, go];
 
 /** The one place where images are pinned; `runs.images` in the config overrides each. */
 export const defaultImages: Readonly<Record<LanguageName, string>> = {
@@ -20,18 +18,10 @@ export const defaultImages: Readonly<Record<LanguageName, string>> = {
   go: 'golang:1-alpine',
 };
 
-/** By name or alias, whatever the case. */
-export function languageOf(name: string): Language {
-  const wanted = name.toLowerCase();
-  const found = languages.find((language) => language.name === wanted || language.aliases.includes(wanted));
-  if (found !== undefined) return found;
-  throw new GeodeError('invalid_input', `There is no language ${JSON.stringify(name)}.`, {
-    hint: `Use one of ${languages.map((language) => language.name).join(', ')}.`,
-  });
-}
+const byName: Readonly<Record<LanguageName, Language>> = { python, javascript, typescript, shell, rust, go };
+export const languages: readonly Language[] = Object.values(byName);
 
-/** By the extension of a file; undefined when no language claims it. */
-export function languageOfFile(path: string): Language | undefined {
-  const extension = /\.([^./]+)$/.exec(path)?.[1]?.toLowerCase() ?? '';
-  return languages.find((language) => language.extensions.includes(extension));
+/** By name or alias, whatever the case. */
+export function languageOf(word: string): Language {
+  return byName[languageNamed(word)];
 }

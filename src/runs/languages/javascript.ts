@@ -1,11 +1,11 @@
+import { languageWords } from '../../seams/languages.ts';
 import { nodePrestart } from '../prestart/interpreters.ts';
 import type { Language } from './language.ts';
 
 /** Node tells by the syntax whether a file is a module, so both `require` and `import` work. */
 export const javascript: Language = {
   name: 'javascript',
-  aliases: ['js', 'node'],
-  extensions: ['js', 'mjs', 'cjs'],
+  ...languageWords.javascript,
   run: ({ source }) => ({ argv: ['node', source] }),
   prestart: nodePrestart,
 };

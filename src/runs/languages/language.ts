@@ -1,3 +1,4 @@
+import type { LanguageWords } from '../../seams/languages.ts';
 import type { Command } from '../../seams/process.ts';
 import type { LanguageName } from '../../seams/run.ts';
 import type { Sandbox } from '../../seams/sandbox.ts';
@@ -39,11 +40,8 @@ export function sourceName({ extensions }: Language): string {
 }
 
 /** A language is how its source becomes a command. */
-export interface Language {
+export interface Language extends LanguageWords {
   readonly name: LanguageName;
-  readonly aliases: readonly string[];
-  /** Without the dot. The source is saved under the first; files with any of them are of this language. */
-  readonly extensions: readonly [string, ...string[]];
   /** Makes the program that `run` starts. Its time and output are not the run's. */
   readonly compile?: (places: Places) => Step;
   readonly run: (places: Places) => Step;

@@ -1,9 +1,9 @@
+import { languageWords } from '../../seams/languages.ts';
 import type { Language } from './language.ts';
 
 export const rust: Language = {
   name: 'rust',
-  aliases: ['rs'],
-  extensions: ['rs'],
+  ...languageWords.rust,
   memoryBytes: 1024 ** 3,
   compile: ({ source, build }) => ({
     // Without optimisation: it compiles in half the time, and an overflow is a panic.

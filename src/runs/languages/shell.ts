@@ -1,9 +1,9 @@
+import { languageWords } from '../../seams/languages.ts';
 import type { Language } from './language.ts';
 
 export const shell: Language = {
   name: 'shell',
-  aliases: ['sh', 'bash'],
-  extensions: ['sh'],
+  ...languageWords.shell,
   // A shell takes the carriage return of a Windows line for part of the last word.
   source: (code) => Buffer.from(Buffer.from(code).toString('latin1').replaceAll('\r\n', '\n'), 'latin1'),
   run: ({ source }) => ({ argv: ['/bin/sh', source] }),

@@ -1,5 +1,5 @@
 import { localUser } from '../../../base/identity.ts';
-import { namedHost } from '../../../ledger/named-host.ts';
+import { namedHost } from '../../../machine/named-host.ts';
 import { type CliCommand, exitCodes, text } from '../../command.ts';
 import { printableLine } from '../../render/printable.ts';
 import { userClient } from '../../user-client.ts';

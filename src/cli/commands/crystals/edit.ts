@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { text as readText } from 'node:stream/consumers';
 import { GeodeError } from '../../../base/errors.ts';
-import type { CrystalChange } from '../../../solve/crystals.ts';
+import type { RemoteCrystalChange } from '../../../client/solve.ts';
 import { type CliCommand, type CliContext, exitCodes, text } from '../../command.ts';
 import { connectHost } from '../../hosting.ts';
 import { wrongUsage } from '../../input/values.ts';
@@ -36,7 +36,7 @@ export const crystalsEditCommand: CliCommand = {
   },
 };
 
-async function changeFrom({ values, cwd, streams }: CliContext): Promise<CrystalChange> {
+async function changeFrom({ values, cwd, streams }: CliContext): Promise<RemoteCrystalChange> {
   const read = async (name: string): Promise<string | undefined> => {
     const path = text(values, name);
     if (path === undefined) return undefined;

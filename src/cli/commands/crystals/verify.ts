@@ -1,6 +1,6 @@
-import type { RemoteSolves } from '../../../client/solve.ts';
+import type { RemoteCrystal, RemoteSolves } from '../../../client/solve.ts';
 import type { Verdict } from '../../../seams/solve.ts';
-import { type Crystal, trustOf } from '../../../solve/crystal.ts';
+import { trustOf } from '../../../seams/solve.ts';
 import { type CliCommand, type CliContext, exitCodes } from '../../command.ts';
 import { connectHost } from '../../hosting.ts';
 import { egressFrom, egressOptions } from '../../input/egress-options.ts';
@@ -41,7 +41,7 @@ export const crystalsVerifyCommand: CliCommand = {
 };
 
 interface Verified {
-  readonly crystal: Pick<Crystal, 'key' | 'successes' | 'failures' | 'lastFailure'>;
+  readonly crystal: Pick<RemoteCrystal, 'key' | 'successes' | 'failures' | 'lastFailure'>;
   readonly verdict: Verdict;
 }
 

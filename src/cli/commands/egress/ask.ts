@@ -1,4 +1,4 @@
-import { targetOf } from '../../../egress/policy/host-name.ts';
+import { targetOf } from '../../../contract/host-name.ts';
 import { chatClient } from '../../chat-client.ts';
 import { type CliCommand, type CliContext, exitCodes, text } from '../../command.ts';
 import { chatOptions } from '../../input/chat-name.ts';

@@ -1,4 +1,4 @@
-import { ruleWords } from '../../../egress/policy/rules.ts';
+import { ruleWords } from '../../../contract/egress-rules.ts';
 import { chatClient } from '../../chat-client.ts';
 import { type CliCommand, exitCodes } from '../../command.ts';
 import { chatOptions } from '../../input/chat-name.ts';

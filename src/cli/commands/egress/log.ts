@@ -1,5 +1,5 @@
 import { localUser } from '../../../base/identity.ts';
-import { shownTarget } from '../../../egress/policy/host-name.ts';
+import { shownTarget } from '../../../contract/host-name.ts';
 import type { AuditRecord } from '../../../seams/egress.ts';
 import { type CliCommand, type CliContext, exitCodes, text } from '../../command.ts';
 import { askRunningHost } from '../../connect/running-api.ts';
@@ -61,7 +61,7 @@ async function recordsFor(context: CliContext): Promise<readonly AuditRecord[]> 
           'anything',
         );
   if (asked !== undefined) return asked.answer;
-  const { egress } = await context.app();
+  const { egress } = await context.geode();
   return egress.search({
     ...query,
     ...(sandbox === undefined ? {} : { sandboxId: sandbox }),

@@ -1,4 +1,3 @@
-import { openServingHost } from '../../../host/serving-host.ts';
 import { type CliCommand, type CliContext, exitCodes, text } from '../../command.ts';
 import { lockOptions, waitFrom } from '../../hosting.ts';
 import { wrongUsage } from '../../input/values.ts';
@@ -25,6 +24,7 @@ export const hostCommand: CliCommand = {
     const { json, out, err, signal, values, positionals } = context;
     if (positionals.length > 0) throw wrongUsage(`geode host takes no ${positionals.join(' ')}`);
     const lingerMs = lingerFrom(context);
+    const { openServingHost } = await import('../../../host/serving-host.ts');
     await using host = await openServingHost({
       as: 'geode host',
       loaded: await context.loaded(),

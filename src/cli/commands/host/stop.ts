@@ -1,5 +1,5 @@
 import { GeodeError } from '../../../base/errors.ts';
-import { currentHost, endHost } from '../../../ledger/host-lock.ts';
+import { currentHost, endHost } from '../../../machine/host-lock.ts';
 import { type CliCommand, exitCodes } from '../../command.ts';
 
 export const hostStopCommand: CliCommand = {

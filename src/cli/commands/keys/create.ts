@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { e2bForm, scopes } from '../../../api/keys.ts';
 import { localUser } from '../../../base/identity.ts';
+import { e2bForm, scopes } from '../../../contract/keys.ts';
 import { type CliCommand, exitCodes } from '../../command.ts';
 import { createKey } from '../../connect/api-keys.ts';
 import { parseValues } from '../../input/values.ts';

@@ -1,8 +1,8 @@
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
-import { newEntryOf, wireStored } from '../../../api/wire.ts';
 import { checkUser } from '../../../base/identity.ts';
 import { newIdSchema, type WireNewEntry, type WireStored } from '../../../contract/memory.ts';
+import { newEntryOf, wireStored } from '../../../contract/memory-values.ts';
 import { type CliCommand, type CliContext, exitCodes } from '../../command.ts';
 import { askRunningHost } from '../../connect/running-api.ts';
 import { userOption } from '../../input/memory-options.ts';
@@ -90,7 +90,7 @@ async function store(entry: WireNewEntry, user: string, context: CliContext): Pr
   const { signal } = context;
   const asked = await askRunningHost(context, user, (host) => host.ingest(entry, { signal }));
   if (asked !== undefined) return asked.answer;
-  const { finishIndexing, openSearchableMemory } = await import('../../input/local-files.ts');
+  const { finishIndexing, openSearchableMemory } = await import('../../connect/local-memory.ts');
   await using local = await openSearchableMemory(context);
   const stored = await local.store.in(user).store(newEntryOf(entry), { signal });
   await finishIndexing(local, context);

@@ -1,7 +1,7 @@
-import { filterOf } from '../../../api/wire.ts';
 import { throwIfCancelled } from '../../../base/cancel.ts';
+import { filterOf } from '../../../contract/memory-values.ts';
 import { type CliCommand, exitCodes } from '../../command.ts';
-import { openLocalMemory } from '../../input/local-files.ts';
+import { openLocalMemory } from '../../connect/local-memory.ts';
 import { filterOptions } from '../../input/memory-options.ts';
 import { filterValues } from '../../input/memory-values.ts';
 import { parseValues } from '../../input/values.ts';

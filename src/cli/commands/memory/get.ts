@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { wireEntry, wireVersion } from '../../../api/wire.ts';
 import { GeodeError } from '../../../base/errors.ts';
+import { wireEntry, wireVersion } from '../../../contract/memory-values.ts';
 import { type CliCommand, exitCodes } from '../../command.ts';
-import { openLocalMemory } from '../../input/local-files.ts';
+import { openLocalMemory } from '../../connect/local-memory.ts';
 import { memoryOptions, namespaceOf } from '../../input/memory-options.ts';
 import { placeValues } from '../../input/memory-values.ts';
 import { onePositional, parseValues } from '../../input/values.ts';

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { isGeodeError } from '../../../base/errors.ts';
 import { checkUser } from '../../../base/identity.ts';
 import { type CliCommand, exitCodes } from '../../command.ts';
+import { finishIndexing, openSearchableMemory } from '../../connect/local-memory.ts';
 import { findFiles, readFileEntry, readLines } from '../../input/import-files.ts';
-import { finishIndexing, openSearchableMemory } from '../../input/local-files.ts';
 import { userOption } from '../../input/memory-options.ts';
 import { userValues } from '../../input/memory-values.ts';
 import { parseValues, somePositionals } from '../../input/values.ts';
@@ -39,6 +39,7 @@ export const memoryImportCommand: CliCommand = {
     const paths = somePositionals(context, 'file or folder');
     const { user, ...facts } = parseValues(importValues, context);
     await using local = await openSearchableMemory(context);
+    const { extractText } = await context.geode();
     const memory = local.store.in(checkUser(user));
     const outcomes = { created: 0, updated: 0, merged: 0 };
     const skipped: string[] = [];
@@ -57,7 +58,7 @@ export const memoryImportCommand: CliCommand = {
         continue;
       }
       try {
-        const entry = await readFileEntry(file.path, facts, { signal });
+        const entry = await readFileEntry(file.path, facts, extractText, { signal });
         await keep([{ kind: 'new', entry }]);
       } catch (thrown) {
         // A folder may hold pictures; a file that was named is meant.

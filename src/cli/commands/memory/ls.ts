@@ -1,6 +1,6 @@
-import { filterOf, wireEntry } from '../../../api/wire.ts';
+import { filterOf, wireEntry } from '../../../contract/memory-values.ts';
 import { type CliCommand, exitCodes } from '../../command.ts';
-import { openLocalMemory } from '../../input/local-files.ts';
+import { openLocalMemory } from '../../connect/local-memory.ts';
 import { filterOptions, namespaceOf, pagingOptions } from '../../input/memory-options.ts';
 import { filterValues } from '../../input/memory-values.ts';
 import { parseValues } from '../../input/values.ts';

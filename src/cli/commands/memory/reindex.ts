@@ -1,5 +1,5 @@
 import { type CliCommand, exitCodes } from '../../command.ts';
-import { openSearchableMemory } from '../../input/local-files.ts';
+import { openSearchableMemory } from '../../connect/local-memory.ts';
 import { showProgress } from '../../render/progress.ts';
 
 export const memoryReindexCommand: CliCommand = {

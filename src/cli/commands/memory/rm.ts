@@ -43,7 +43,7 @@ async function forget(
     ),
   );
   if (asked !== undefined) return asked.answer;
-  const { openLocalMemory } = await import('../../input/local-files.ts');
+  const { openLocalMemory } = await import('../../connect/local-memory.ts');
   await using local = await openLocalMemory(context);
   return await local.store.in(namespaceOf(place)).forget(id);
 }

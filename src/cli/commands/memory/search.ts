@@ -1,8 +1,7 @@
-import { answerOf, filterOf, fusionOf, wireResult } from '../../../api/wire.ts';
 import { GeodeError } from '../../../base/errors.ts';
 import { localUser } from '../../../base/identity.ts';
+import { answerOf, filterOf, fusionOf, wireResult } from '../../../contract/memory-values.ts';
 import type { Answer } from '../../../seams/memory.ts';
-import { recallBlock } from '../../../solve/recall-block.ts';
 import { type CliCommand, type CliContext, exitCodes } from '../../command.ts';
 import { askRunningHost } from '../../connect/running-api.ts';
 import { filterOptions, namespaceOf, pagingOptions } from '../../input/memory-options.ts';
@@ -42,10 +41,8 @@ export const memorySearchCommand: CliCommand = {
     const options = searchValues(context);
     const text = positionals.join(' ');
     if (text.trim() === '') throw new GeodeError('empty_query', 'There is nothing to search for');
-    const answer = await answerTo(text, options, context);
-    if (options.tokens !== undefined) {
-      const entries = answer.results.map(({ entry }) => entry);
-      const block = recallBlock([], entries, options.tokens).text;
+    const { block, ...answer } = await answerTo(text, options, context);
+    if (block !== undefined) {
       out(json ? JSON.stringify({ block }) : block);
       return exitCodes.done;
     }
@@ -58,9 +55,12 @@ export const memorySearchCommand: CliCommand = {
   },
 };
 
-async function answerTo(text: string, options: SearchValues, context: CliContext): Promise<Answer> {
+/** The answer, and the results as one block for a prompt where `--tokens` asks for it. */
+type Found = Answer & { readonly block?: string };
+
+async function answerTo(text: string, options: SearchValues, context: CliContext): Promise<Found> {
   const { signal } = context;
-  const { chat, fusion, dense } = options;
+  const { chat, fusion, dense, tokens } = options;
   const filter = filterOf(options);
   const asked = await askRunningHost(context, options.user, (host) =>
     host.search(text, {
@@ -68,15 +68,22 @@ async function answerTo(text: string, options: SearchValues, context: CliContext
       ...(chat !== undefined && { chat }),
       fusion,
       ...(dense !== undefined && { dense }),
+      ...(tokens !== undefined && { tokens }),
       signal,
     }),
   );
-  if (asked !== undefined) return answerOf(asked.answer);
-  const { openMemoryToSearch } = await import('../../input/local-files.ts');
+  if (asked !== undefined) {
+    const { block } = asked.answer;
+    return { ...answerOf(asked.answer), ...(block !== undefined && { block }) };
+  }
+  const { openMemoryToSearch } = await import('../../connect/local-memory.ts');
   await using local = await openMemoryToSearch(context);
-  return await local.store
+  const answer = await local.store
     .in(namespaceOf(options))
     .recall({ text, ...filter, fusion: fusionOf(options) }, { signal });
+  if (tokens === undefined) return answer;
+  const { promptBlock } = await import('../../../host/memory-alone.ts');
+  return { ...answer, block: promptBlock(answer, tokens) };
 }
 
 type SearchValues = ReturnType<typeof searchValues>;

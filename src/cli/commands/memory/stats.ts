@@ -1,5 +1,5 @@
 import { type CliCommand, exitCodes } from '../../command.ts';
-import { openLocalMemory } from '../../input/local-files.ts';
+import { openLocalMemory } from '../../connect/local-memory.ts';
 import { userOption } from '../../input/memory-options.ts';
 import { userValues } from '../../input/memory-values.ts';
 import { parseValues } from '../../input/values.ts';

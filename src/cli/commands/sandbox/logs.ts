@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isGeodeError } from '../../../base/errors.ts';
+import type { JournalSummary } from '../../../client/journals.ts';
 import { decimal } from '../../../contract/decimal.ts';
-import type { JournalSummary } from '../../../journals/journal-list.ts';
 import { type CliCommand, type CliContext, exitCodes } from '../../command.ts';
 import { connectHost, type Hosting } from '../../hosting.ts';
 import { among, type ChatName, chatNamed, chatOptions, notFound, shownName } from '../../input/chat-name.ts';
@@ -71,13 +71,13 @@ async function readerOf(
     if (!isGeodeError(error) || error.code === 'cancelled') throw error;
     return undefined;
   });
-  const known = served ?? (await (await context.app()).listOffline({ signal }));
+  const known = served ?? (await (await context.geode()).listOffline({ signal }));
   const name = among(known, word, chatNamed(word, context));
   const found = known.find(({ user, chat }) => user === name.user && chat === name.chat);
   if (found === undefined) throw notFound(name);
   const reading =
     served === undefined
-      ? recordedReader((await context.app()).journals(found.id, show))
+      ? recordedReader((await context.geode()).journals(found.id, show))
       : servedReader(client.as(name.user).sandboxes.of(name.chat).journals, show);
   return { reading, name };
 }

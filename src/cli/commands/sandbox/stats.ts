@@ -1,4 +1,4 @@
-import type { Usage } from '../../../sandboxes/metrics.ts';
+import type { Usage } from '../../../client/sandbox.ts';
 import type { SandboxStatus } from '../../../seams/persistent.ts';
 import type { CliCommand, CliContext } from '../../command.ts';
 import { connectHost, type Hosting, hostingOptions } from '../../hosting.ts';

@@ -3,7 +3,6 @@ import { checkUser, localUser } from '../../../base/identity.ts';
 import { type CliCommand, type CliContext, exitCodes, text } from '../../command.ts';
 import { connectHost } from '../../hosting.ts';
 import { onePositional, wrongUsage } from '../../input/values.ts';
-import { channelForms, secretName } from '../../onboard/channel-fields.ts';
 
 export const userOption = {
   user: { type: 'string', short: 'u', value: 'USER', description: 'the owner of the secret (default: you)' },
@@ -46,6 +45,7 @@ export const secretsSetCommand: CliCommand = {
 
 /** Where a secret of this name is used. */
 async function purposeOf(name: string, { host, loaded }: CliContext): Promise<string> {
+  const { channelForms, secretName } = await import('../../onboard/channel-fields.ts');
   const channel = channelForms(host).find(({ fields }) =>
     fields.some((field) => field.asks === 'secret' && secretName(field) === name),
   );

@@ -2,7 +2,7 @@
  * Both halves for one namespace, in memory. A changed entry takes a new slot and leaves its old one dead; an
  * index with too many dead slots is loaded anew.
  */
-import { wordHash } from '../../text/words.ts';
+import { wordHash } from '../../../base/words.ts';
 import type { Model } from '../../truth/models.ts';
 import { unpackWords } from '../../truth/word-blob.ts';
 import { idf, K1, NEAR_WEIGHT } from '../bm25.ts';

@@ -1,7 +1,7 @@
 /** Between entries and Qdrant's points. */
 import { createHash } from 'node:crypto';
 import type { Schemas } from '@qdrant/js-client-rest';
-import { wordHash } from '../../text/words.ts';
+import { wordHash } from '../../../base/words.ts';
 import type { LocatedEntry } from '../../truth/indexed-entries.ts';
 import type { Model } from '../../truth/models.ts';
 import { unpackVector } from '../../truth/vector-blob.ts';

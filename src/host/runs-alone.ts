@@ -1,28 +1,33 @@
 /** Code that runs once without a host: the API in this process, with no more behind it than runs need. */
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import type { ApiParts } from '../../api/environment.ts';
-import { openLiveContexts } from '../../api/live-contexts.ts';
-import { createLog } from '../../api/log.ts';
-import { createGeode, openConfiguredMemory } from '../../host/geode.ts';
-import { hostMemory } from '../../host/host-memory.ts';
-import { reapMeanwhile } from '../../host/reap-meanwhile.ts';
-import { serveOnSocket } from '../../host/serve.ts';
-import { noEvents } from '../../seams/events.ts';
-import type { CliContext } from '../command.ts';
-import { version } from '../version.ts';
+import type { ApiParts } from '../api/environment.ts';
+import { createLog } from '../api/log.ts';
+import type { LoadedConfig } from '../config/load.ts';
+import type { Machine } from '../machine/machine.ts';
+import { openLiveContexts } from '../runs/contexts/live-contexts.ts';
+import { noEvents } from '../seams/events.ts';
+import { createGeode, openConfiguredMemory } from './geode.ts';
+import { hostMemory } from './host-memory.ts';
+import { reapMeanwhile } from './reap-meanwhile.ts';
+import { serveOnSocket } from './serve.ts';
 
-export type ServingItself = Pick<CliContext, 'loaded' | 'host' | 'signal' | 'err'>;
+export interface AloneOptions {
+  readonly loaded: LoadedConfig;
+  readonly machine: Machine;
+  readonly version: string;
+  readonly warn: (message: string) => void;
+}
 
 export interface Alone extends AsyncDisposable {
   readonly socket: string;
 }
 
 /** For code that runs once: any number of such commands may run at the same time. */
-export async function runAlone(context: ServingItself): Promise<Alone> {
-  const { config } = await context.loaded();
+export async function runsAlone({ loaded, machine, version, warn }: AloneOptions): Promise<Alone> {
+  const { config } = loaded;
   const { state_dir: stateDir, run_dir: runDir } = config.sandbox;
-  const app = createGeode(config, context.host, (message) => context.err(`warning: ${message}`));
+  const app = createGeode(config, machine, warn);
   await using opened = new AsyncDisposableStack();
   const runs = opened.use(app.runs({ pool: 'off' }));
   reapMeanwhile(opened, runs);

@@ -1,9 +1,9 @@
 /** How a process of the same user speaks to its host: the API over the host's private socket. */
 
 import type { Cancel } from '../base/cancel.ts';
-import { createClient, type GeodeClient } from '../client/client.ts';
-import { unixTransport } from '../client/unix-transport.ts';
+import { createClient, type GeodeClient } from './client.ts';
 import { isOwnSocket } from './own-socket.ts';
+import { unixTransport } from './unix-transport.ts';
 
 /** Undefined when there is no such socket; `invalid_config` when it may be another user's. */
 export async function clientOfHost(path: string): Promise<GeodeClient | undefined> {

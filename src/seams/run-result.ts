@@ -1,8 +1,8 @@
 import { GeodeError } from '../base/errors.ts';
-import { OutputCollector } from '../link/collect-output.ts';
-import type { Denial } from '../seams/egress.ts';
-import type { ExecResult, ExitFacts } from '../seams/process.ts';
-import type { LanguageName, RunEvent, RunImage, RunSandbox, RunTimings } from '../seams/run.ts';
+import { OutputCollector } from './collect-output.ts';
+import type { Denial } from './egress.ts';
+import type { ExecResult, ExitFacts } from './process.ts';
+import type { LanguageName, RunEvent, RunImage, RunSandbox, RunTimings } from './run.ts';
 
 /** Why a run ended as it did, in one word. */
 export type Outcome = 'succeeded' | 'failed' | 'killed' | 'timed-out' | 'out-of-memory' | 'compile-failed';

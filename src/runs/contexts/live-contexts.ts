@@ -1,22 +1,22 @@
 /** The contexts that callers opened, each its user's own. One that nobody uses for long is closed. */
 import { randomBytes } from 'node:crypto';
-import type { Cancel } from '../base/cancel.ts';
-import { GeodeError } from '../base/errors.ts';
-import type { User } from '../base/identity.ts';
-import { type ContextCell, ContextCells } from '../runs/contexts/cells.ts';
-import {
-  type Context,
-  type ContextOptions,
-  type ContextRunOptions,
-  openContext,
-} from '../runs/contexts/context.ts';
-import type { ContextLanguage } from '../runs/contexts/languages.ts';
-import type { ContextResult } from '../runs/contexts/result.ts';
-import { type EventSink, noEvents } from '../seams/events.ts';
-import type { Sandboxes } from '../seams/persistent.ts';
-import type { RuntimeName } from '../seams/runtime.ts';
-import type { Grade, Sandbox, SandboxSpec, Workspace } from '../seams/sandbox.ts';
-import type { ApiParts } from './environment.ts';
+import type { Cancel } from '../../base/cancel.ts';
+import { GeodeError } from '../../base/errors.ts';
+import type { User } from '../../base/identity.ts';
+import { type EventSink, noEvents } from '../../seams/events.ts';
+import type { Sandboxes } from '../../seams/persistent.ts';
+import type { ContextLanguage, PullEvent } from '../../seams/run.ts';
+import type { RuntimeName } from '../../seams/runtime.ts';
+import type { Grade, Sandbox, SandboxSpec, Workspace } from '../../seams/sandbox.ts';
+import { type ContextCell, ContextCells } from './cells.ts';
+import { type Context, type ContextOptions, type ContextRunOptions, openContext } from './context.ts';
+import type { ContextResult } from './result.ts';
+
+/** Opens a fresh sandbox with the config's limits, for one command or a context; the caller disposes of it. */
+export type OpenFresh = (
+  spec: SandboxSpec,
+  options: { readonly runtime?: RuntimeName; readonly onPull?: (event: PullEvent) => void } & Cancel,
+) => Promise<Sandbox>;
 
 interface NewContext extends Omit<ContextOptions, 'signal'> {
   readonly language: ContextLanguage;
@@ -63,7 +63,7 @@ const defaultIdleMs = 30 * 60_000;
 const mostPerUser = 32;
 
 export interface ContextPlaces {
-  readonly open: NonNullable<ApiParts['open']>;
+  readonly open: OpenFresh;
   /** Left out where there are none that stay. */
   readonly sandboxes?: Sandboxes;
   readonly events?: EventSink;

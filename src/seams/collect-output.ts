@@ -1,4 +1,4 @@
-import type { ExecResult, ExitFacts, ProcessEvent } from '../seams/process.ts';
+import type { ExecResult, ExitFacts, ProcessEvent } from './process.ts';
 
 type Kind = 'stdout' | 'stderr';
 

@@ -1,6 +1,6 @@
 import { type FileHandle, open } from 'node:fs/promises';
-import { GeodeError } from '../base/errors.ts';
-import { protocolError } from './frames.ts';
+import { GeodeError } from './errors.ts';
+import { protocolError } from './protocol-error.ts';
 
 /** A map of more bytes than any that a guest makes. */
 const longestMap = 1024 * 1024;

@@ -1,10 +1,10 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
-import { GeodeError } from '../../base/errors.ts';
-import { type EgressPolicy, type EgressRule, type EgressSpec, egressModes } from '../../seams/egress.ts';
-import { closedRangeOf } from './addresses.ts';
+import { GeodeError } from '../base/errors.ts';
+import { type EgressPolicy, type EgressRule, type EgressSpec, egressModes } from '../seams/egress.ts';
+import { closedRangeOf } from './egress-addresses.ts';
+import { presetNames, presetRules } from './egress-presets.ts';
 import { hostOf, targetOf } from './host-name.ts';
-import { presetNames, presetRules } from './presets.ts';
 
 const mostRules = 1_000;
 const inspectPrefix = 'inspect:';

@@ -1,4 +1,4 @@
-import type { EgressRule } from '../../seams/egress.ts';
+import type { EgressRule } from '../seams/egress.ts';
 
 /** What people mean by the name of a package registry: every host that its client talks to. */
 const hostsByPreset = {

@@ -15,7 +15,7 @@ import { dirname, join, relative, resolve, sep } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { extract, type Header, type Pack, pack } from 'tar-stream';
-import { GeodeError } from '../base/errors.ts';
+import { GeodeError } from './errors.ts';
 import { DiskBudget, saveContent } from './sparse.ts';
 
 /** So much of a folder is in memory at most, small files as a whole. */

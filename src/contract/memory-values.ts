@@ -1,14 +1,5 @@
 /** Between what is said on the wire or the command line and what memory takes and gives. */
 
-import type { WireKey } from '../contract/keys.ts';
-import type {
-  Answer as WireAnswer,
-  WireEntry,
-  WireNewEntry,
-  WireResult,
-  WireStored,
-  WireVersion,
-} from '../contract/memory.ts';
 import type {
   Answer,
   Entry,
@@ -19,7 +10,14 @@ import type {
   Paging,
   Stored,
 } from '../seams/memory.ts';
-import type { ApiKey } from './keys.ts';
+import type {
+  Answer as WireAnswer,
+  WireEntry,
+  WireNewEntry,
+  WireResult,
+  WireStored,
+  WireVersion,
+} from './memory.ts';
 
 export function newEntryOf(wire: WireNewEntry): NewEntry {
   const { id, valid_until, tags, identifiers, supersedes, thread, order, context, date, ...rest } = wire;
@@ -101,17 +99,6 @@ function entryOf({
 
 export function wireStored({ entry, outcome, scrubbed, indexed }: Stored): WireStored {
   return { id: entry.key, outcome, version: entry.version, scrubbed, indexed };
-}
-
-export function wireKey({ id, user, scopes, label, createdAt, revokedAt }: ApiKey): WireKey {
-  return {
-    id,
-    user,
-    scopes: [...scopes],
-    label,
-    created_at: createdAt.toISOString(),
-    revoked_at: revokedAt?.toISOString() ?? null,
-  };
 }
 
 interface FilterValues {

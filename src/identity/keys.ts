@@ -87,12 +87,6 @@ const e2bPattern = /e2b_([0-9a-f]{12})([0-9a-f]{64})/;
 /** Finds keys in text, in both forms, so that none is written to a log or read from a URL. */
 export const keysInText = new RegExp(`${keyPattern.source}|${e2bPattern.source}`);
 
-/** The same key as E2B's SDKs want one: `e2b_` and nothing but hexadecimal digits. */
-export function e2bForm(secret: string): string {
-  const [, id = '', bytes = ''] = /^geode_([0-9a-f]{12})_([\w-]{43})$/.exec(secret) ?? [];
-  return `e2b_${id}${Buffer.from(bytes, 'base64url').toString('hex')}`;
-}
-
 function usualForm(secret: string): string {
   const [whole, id = '', bytes = ''] = e2bPattern.exec(secret) ?? [];
   return whole === secret ? `geode_${id}_${Buffer.from(bytes, 'hex').toString('base64url')}` : secret;
