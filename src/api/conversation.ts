@@ -61,7 +61,7 @@ export class Conversation {
     return undefined;
   }
 
-  async say(message: unknown): Promise<void> {
+  async send(message: unknown): Promise<void> {
     await this.#send(JSON.stringify(message));
   }
 

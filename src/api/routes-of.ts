@@ -40,10 +40,13 @@ function middlewareOf({ scope, body, form, takes }: Operation) {
 }
 
 function bodyOf({ body, form, takes }: Operation) {
-  if (body) return json(body.says, body.schema);
+  if (body) return json(body.description, body.schema);
   if (form)
-    return { description: form.says, content: { 'multipart/form-data': { schema: zodOf(form.schema) } } };
-  return takes && binary(takes.says, takes.type);
+    return {
+      description: form.description,
+      content: { 'multipart/form-data': { schema: zodOf(form.schema) } },
+    };
+  return takes && binary(takes.description, takes.type);
 }
 
 function answersOf({ answer, text, done, stream, gives, socket }: Operation): RouteConfig['responses'] {
@@ -54,7 +57,7 @@ function answersOf({ answer, text, done, stream, gives, socket }: Operation): Ro
     }),
     ...((answer ?? stream) && {
       [answer?.status ?? 200]: {
-        description: answer?.says ?? stream?.says ?? '',
+        description: answer?.description ?? stream?.description ?? '',
         content: {
           ...(answer && { 'application/json': { schema: zodOf(answer.schema) } }),
           ...(stream && { 'text/event-stream': { schema: zodOf(stream.schema) } }),
@@ -66,7 +69,7 @@ function answersOf({ answer, text, done, stream, gives, socket }: Operation): Ro
       200: { description: text, content: { 'text/plain': { schema: z.string() } } },
     }),
     ...(done !== undefined && { 204: { description: done } }),
-    ...(gives && { 200: binary(gives.says, gives.type) }),
+    ...(gives && { 200: binary(gives.description, gives.type) }),
     ...(gives?.ranges && {
       206: binary('The range.'),
       416: json('The range is behind the end.', problemSchema),
@@ -86,8 +89,10 @@ function refusalsOf({ scope, reaches, body, form, takes, refuses }: Operation): 
   );
 }
 
-function described(says: Readonly<Record<number, string>>, schema: Schema): RouteConfig['responses'] {
-  return Object.fromEntries(Object.entries(says).map(([status, each]) => [status, json(each, schema)]));
+function described(descriptions: Readonly<Record<number, string>>, schema: Schema): RouteConfig['responses'] {
+  return Object.fromEntries(
+    Object.entries(descriptions).map(([status, each]) => [status, json(each, schema)]),
+  );
 }
 
 function json(description: string, schema: Schema) {

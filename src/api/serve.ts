@@ -5,7 +5,7 @@ import { freeNames } from '../contract/free-names.ts';
 import { camelName } from '../contract/names.ts';
 import type { AnswerStatus, Family, Operation, Schema } from '../contract/operation.ts';
 import { fromWire, toWire } from '../contract/rename.ts';
-import type { AnswerOf, InputOf, ToldOf } from '../contract/types.ts';
+import type { AnswerOf, InputOf, StreamItemOf } from '../contract/types.ts';
 import { type Bytes, giveBytes } from './bytes.ts';
 import { type Call, callOf } from './call.ts';
 import type { ApiEnv } from './environment.ts';
@@ -21,7 +21,7 @@ type Handler<O> = (input: InputOf<O>, call: Call) => Answering<O> | Promise<Answ
 type Answering<O> =
   | (O extends { readonly answer: object } ? AnswerOf<O> | Answered<AnswerOf<O>> : never)
   | (O extends { readonly done: string } ? void : never)
-  | (O extends { readonly stream: object } ? AsyncIterable<ToldOf<O>> : never)
+  | (O extends { readonly stream: object } ? AsyncIterable<StreamItemOf<O>> : never)
   | (O extends { readonly gives: object } ? Bytes : never)
   | (O extends { readonly socket: object } ? (talk: Talk<O>) => Promise<void> : never);
 

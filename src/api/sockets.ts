@@ -3,7 +3,7 @@
 import { freeNames } from '../contract/free-names.ts';
 import type { Operation } from '../contract/operation.ts';
 import { fromWire, toWire } from '../contract/rename.ts';
-import type { FirstOf, HeardOf, SaidOf } from '../contract/types.ts';
+import type { ClientMessageOf, FirstOf, ServerMessageOf } from '../contract/types.ts';
 import { type Conversation, parseMessage } from './conversation.ts';
 import { zodOf } from './zod-of.ts';
 
@@ -13,28 +13,29 @@ export interface Talk<O> {
   /** The first message; undefined when the peer leaves before it. */
   first(): Promise<FirstOf<O> | undefined>;
   /** What comes behind it, until the peer leaves. One reader at a time. */
-  heard(): AsyncGenerator<HeardOf<O> | Uint8Array>;
-  say(message: SaidOf<O>): Promise<void>;
+  received(): AsyncGenerator<ClientMessageOf<O> | Uint8Array>;
+  send(message: ServerMessageOf<O>): Promise<void>;
   /** Bytes of a stream, with the byte before them that names it. */
   write(stream: number, bytes: Uint8Array): Promise<void>;
 }
 
 export function talkIn<O extends Operation>(conversation: Conversation, operation: O): Talk<O>;
 export function talkIn(conversation: Conversation, { socket }: Operation) {
-  const { first, hears, says } = socket ?? {};
+  const { first, fromClient, fromServer } = socket ?? {};
   return {
     signal: conversation.signal,
     async first() {
       const said = first && (await conversation.first(zodOf(first)));
       return said && fromWire(said, freeNames(first));
     },
-    async *heard() {
+    async *received() {
       for await (const message of conversation.messages()) {
         if (message.type === 'bytes') yield message.bytes;
-        else if (hears !== undefined) yield fromWire(parseMessage(zodOf(hears), message), freeNames(hears));
+        else if (fromClient !== undefined)
+          yield fromWire(parseMessage(zodOf(fromClient), message), freeNames(fromClient));
       }
     },
-    say: (message: object) => conversation.say(toWire(message, freeNames(says))),
+    send: (message: object) => conversation.send(toWire(message, freeNames(fromServer))),
     write: (stream: number, bytes: Uint8Array) => conversation.write(stream, bytes),
   };
 }

@@ -116,7 +116,7 @@ export function converse(
     } catch (thrown) {
       const error = errorOf(thrown, context);
       context.var.log[error.status >= 500 ? 'error' : 'info']({ err: error }, 'conversation ended');
-      await conversation.say({ type: 'problem', ...problemFor(context, error) });
+      await conversation.send({ type: 'problem', ...problemFor(context, error) });
       await conversation.close(1011, error.code);
     }
   });

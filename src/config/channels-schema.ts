@@ -3,13 +3,13 @@ import { z } from 'zod';
 const groups = z
   .enum(['addressed', 'all', 'off'])
   .default('addressed')
-  .describe('what is read in groups: what is meant for the bot, everything or nothing');
+  .describe('messages to read in groups: mentions of the bot, all or none');
 
 function allow(whose: string) {
   return z
     .record(z.string(), z.string())
     .default({})
-    .describe(`who needs no pairing: ${whose} of the person, and the user`);
+    .describe(`people who need no pairing: ${whose} of the person, and the user`);
 }
 
 function secret(name: string, what: string) {
@@ -27,7 +27,7 @@ export const channelsSchema = z
         groups,
       })
       .optional()
-      .describe('a Telegram bot; {} is enough when its token is the secret telegram'),
+      .describe('Telegram bot; {} is enough if its token is the secret telegram'),
     discord: z
       .strictObject({
         secret: secret('discord', 'the token of the bot'),
@@ -36,7 +36,7 @@ export const channelsSchema = z
         groups,
       })
       .optional()
-      .describe('a Discord bot; {} is enough when its token is the secret discord'),
+      .describe('Discord bot; {} is enough if its token is the secret discord'),
     slack: z
       .strictObject({
         secret: secret('slack', 'the token of the bot (xoxb-)'),
@@ -46,7 +46,7 @@ export const channelsSchema = z
         groups,
       })
       .optional()
-      .describe('a Slack app in socket mode; {} is enough with the secrets slack and slack-app'),
+      .describe('Slack app in socket mode; {} is enough with the secrets slack and slack-app'),
     whatsapp: z
       .strictObject({
         phone_number_id: z.string().regex(/^\d+$/).describe("Meta's id of the number that people write to"),
@@ -57,6 +57,6 @@ export const channelsSchema = z
         allow: allow('phone number (digits only)'),
       })
       .optional()
-      .describe('a number on the WhatsApp Cloud API, which calls /webhooks/whatsapp of the gateway'),
+      .describe('WhatsApp Cloud API number; Meta calls /webhooks/whatsapp of the gateway'),
   })
   .prefault({});

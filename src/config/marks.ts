@@ -41,7 +41,7 @@ export function differingIn(
   return Object.keys({ ...theirs, ...ours }).filter((name) => counts(name) && theirs[name] !== ours[name]);
 }
 
-/** What memory goes by does not matter to a sandbox, and the other way round. */
+/** Memory and sandboxes compare only their own settings. */
 export function isOfMemory(name: string): boolean {
   return /^(memory|qdrant|gateway)\./.test(name);
 }

@@ -12,7 +12,7 @@ export function configuredLimits({ sandbox }: Pick<Config, 'sandbox'>): Limits {
   };
 }
 
-/** Of the sandboxes of agents' programs, which need more than a script does. */
+/** Limits for the sandboxes of agent programs, which need more memory than a script. */
 export function agentLimits({ sandbox, agents }: Pick<Config, 'sandbox' | 'agents'>): Limits {
   const [own, usual] = [agents.memory, sandbox.memory];
   return { memoryBytes: own === null || usual === null ? null : Math.max(own, usual ?? 0) };

@@ -30,21 +30,21 @@ const price = z.number().nonnegative();
 const toolServer = z
   .strictObject({
     command: z.array(z.string().min(1)).min(1).optional().describe('the program and its arguments'),
-    image: z.string().min(1).optional().describe('of its sandbox'),
+    image: z.string().min(1).optional().describe('image of its sandbox'),
     folders: z
       .array(z.union([folder, z.strictObject({ source: folder, target: folder })]))
       .default([])
       .describe(
         'of this machine, shown to it read-only under the same path or another; below security.mount_roots',
       ),
-    env: z.record(z.string(), z.string()).default({}).describe('its environment'),
-    allow: z.array(z.string()).default([]).describe('hosts that it may reach; none by default'),
-    url: z.url().optional().describe('of a server over HTTP, instead of a command'),
+    env: z.record(z.string(), z.string()).default({}).describe('environment variables'),
+    allow: z.array(z.string()).default([]).describe('hosts that it may reach (default: none)'),
+    url: z.url().optional().describe('URL of an HTTP server, instead of a command'),
     secret: z
       .string()
       .min(1)
       .optional()
-      .describe('name of the secret that is sent to the url as a bearer token: geode secrets set'),
+      .describe('secret to send to the url as bearer token: geode secrets set'),
     binding: z
       .string()
       .min(1)
@@ -52,13 +52,10 @@ const toolServer = z
       .describe(
         'instead of a url, a binding that leads to the server: NAME=URL add=header:X-Key, or a known one',
       ),
-    tools: z.array(z.string().min(1)).optional().describe('those that it may offer; all by default'),
-    users: z
-      .array(z.string().min(1))
-      .optional()
-      .describe('whose sandboxes may use it; of all users by default'),
-    timeout: positive.default(60).describe('seconds that one call may take'),
-    start_timeout: positive.default(60).describe('seconds until it must have told its tools'),
+    tools: z.array(z.string().min(1)).optional().describe('tools that it may offer (default: all)'),
+    users: z.array(z.string().min(1)).optional().describe('users whose sandboxes may use it (default: all)'),
+    timeout: positive.default(60).describe('timeout of one call in seconds'),
+    start_timeout: positive.default(60).describe('seconds within which it must list its tools'),
   })
   .refine(
     ({ command, url, binding }) => [command, url, binding].filter((each) => each !== undefined).length === 1,
@@ -102,11 +99,11 @@ export function configSchema(host: Machine) {
         name: z
           .enum(['auto', ...runtimeNames])
           .default('auto')
-          .describe('auto takes the strongest that works; never native'),
+          .describe('runtime; auto takes the strongest that works, never native'),
         allow_fallback_to_native: z
           .boolean()
           .default(false)
-          .describe('run without isolation when nothing else works'),
+          .describe('run without isolation if no other runtime works'),
       })
       .prefault({}),
     docker: z
@@ -115,14 +112,12 @@ export function configSchema(host: Machine) {
           .string()
           .default(host.dockerHost ?? 'unix:///var/run/docker.sock')
           .describe('Docker or Podman: unix:///socket, tcp://host:port or ssh://user@host[:port][/socket]'),
-        tls_ca: folder
-          .optional()
-          .describe('file of the authority that signed the certificate at tcp://; PEM'),
-        tls_cert: folder.optional().describe('file of our certificate for tcp://; PEM'),
-        tls_key: folder.optional().describe('file of its key; PEM'),
-        ssh_config: folder.optional().describe("configuration file for ssh://, instead of the user's own"),
-        image: z.string().min(1).default('alpine:3.22').describe('image of sandboxes that name none'),
-        oci_runtime: z.string().min(1).optional().describe('runsc, kata, crun, … as the engine knows it'),
+        tls_ca: folder.optional().describe('PEM file of the CA for tcp://'),
+        tls_cert: folder.optional().describe('PEM file of the client certificate for tcp://'),
+        tls_key: folder.optional().describe('PEM file of the client key'),
+        ssh_config: folder.optional().describe("ssh configuration file (default: the user's own)"),
+        image: z.string().min(1).default('alpine:3.22').describe('default image of sandboxes'),
+        oci_runtime: z.string().min(1).optional().describe('engine runtime: runsc, kata, crun, …'),
         link: z.enum(['auto', 'socket', 'stdio']).default('auto').describe('how the guest is reached'),
       })
       .prefault({}),
@@ -133,19 +128,19 @@ export function configSchema(host: Machine) {
           .min(1)
           .default('auto')
           .describe('runsc (gVisor), runc or crun, by name or path; auto takes the first that is installed'),
-        image: z.string().min(1).default('alpine:3.22').describe('image of sandboxes that name none'),
+        image: z.string().min(1).default('alpine:3.22').describe('default image of sandboxes'),
       })
       .prefault({}),
     apple: z
       .strictObject({
         program: z.string().min(1).default('container').describe("Apple's container program"),
-        image: z.string().min(1).default('alpine:3.22').describe('image of sandboxes that name none'),
+        image: z.string().min(1).default('alpine:3.22').describe('default image of sandboxes'),
       })
       .prefault({}),
     sandbox: z
       .strictObject({
-        state_dir: folder.default(host.stateDir).describe('records, workspaces and journals'),
-        run_dir: folder.default(host.runDir).describe('sockets; 45 bytes at most'),
+        state_dir: folder.default(host.stateDir).describe('folder of records, workspaces and journals'),
+        run_dir: folder.default(host.runDir).describe('folder of sockets; path of at most 45 bytes'),
         first_uid: z
           .number()
           .int()
@@ -153,70 +148,72 @@ export function configSchema(host: Machine) {
           .max(2_000_000_000)
           .nullable()
           .default(1_900_000)
-          .describe('first of the users that sandboxes of a root host run as, one each; null: all share one'),
-        uids: positive.int().max(1_000_000).default(65_536).describe('how many such users there are'),
-        memory: size.nullable().optional().describe('"512m", "2g"; null: no limit'),
-        cpus: positive.nullable().optional().describe('may be a fraction; null: no limit'),
-        pids: positive.int().nullable().optional().describe('processes; null: no limit'),
-        disk: size.nullable().optional().describe('of the workspace: "10g"; null: no limit'),
-        open_files: positive.int().nullable().optional().describe('open files of a process; null: no limit'),
+          .describe('first user id for the sandboxes of a root host, one each; null: they share one user'),
+        uids: positive.int().max(1_000_000).default(65_536).describe('number of such user ids'),
+        memory: size.nullable().optional().describe('memory limit: "512m", "2g"; null: no limit'),
+        cpus: positive.nullable().optional().describe('CPU limit, may be a fraction; null: no limit'),
+        pids: positive.int().nullable().optional().describe('maximum processes; null: no limit'),
+        disk: size.nullable().optional().describe('disk limit of the workspace: "10g"; null: no limit'),
+        open_files: positive
+          .int()
+          .nullable()
+          .optional()
+          .describe('maximum open files of a process; null: no limit'),
         max_memory: size
           .nullable()
           .default(defaultMostLimits.memoryBytes)
-          .describe('most memory that a caller without the scope admin may ask for: "4g"; null: no maximum'),
+          .describe('highest memory limit without the scope admin: "4g"; null: no maximum'),
         max_cpus: positive
           .nullable()
           .default(defaultMostLimits.cpus)
-          .describe('most CPUs that such a caller may ask for; null: no maximum'),
+          .describe('highest CPU limit without the scope admin; null: no maximum'),
         max_pids: positive
           .int()
           .nullable()
           .default(defaultMostLimits.pids)
-          .describe('most processes that such a caller may ask for; null: no maximum'),
+          .describe('highest process limit without the scope admin; null: no maximum'),
         max_disk: size
           .nullable()
           .default(defaultMostLimits.diskBytes)
-          .describe('largest workspace that such a caller may ask for: "64g"; null: no maximum'),
+          .describe('highest disk limit without the scope admin: "64g"; null: no maximum'),
         max_open_files: positive
           .int()
           .nullable()
           .default(defaultMostLimits.openFiles)
-          .describe('most open files of a process that such a caller may ask for; null: no maximum'),
-        most: positive.int().default(64).describe('sandboxes of chats that may run at once'),
-        most_per_user: positive.int().default(16).describe('of these, of one user'),
+          .describe('highest limit of open files without the scope admin; null: no maximum'),
+        most: positive.int().default(64).describe('maximum running sandboxes'),
+        most_per_user: positive.int().default(16).describe('maximum running sandboxes of one user'),
         idle_timeout: positive
           .nullable()
           .default(1800)
-          .describe('seconds after its last activity when a sandbox is stopped; null: never'),
+          .describe('idle seconds until a sandbox is stopped; null: never'),
         remove_after: positive
           .nullable()
           .default(null)
-          .describe('seconds after its last activity when it is removed, files and all; null: never'),
+          .describe('idle seconds until a sandbox and its files are removed; null: never'),
         journals: size
           .nullable()
           .default(4 * 1024 ** 3)
           .describe(
             'what ended processes of one user wrote, in all sandboxes; the oldest go first; null: no limit',
           ),
-        sweep_every: positive.default(60).describe('seconds between two looks at what is idle'),
-        lease: positive.default(86_400).describe('seconds that a sandbox goes on without any host'),
+        sweep_every: positive.default(60).describe('seconds between two checks for idle sandboxes'),
+        lease: positive.default(86_400).describe('seconds that a sandbox keeps running without a host'),
         ready: count.default(1).describe('blank sandboxes kept ready for new chats'),
         linger: count
           .default(60)
-          .describe('seconds that the host of commands stays after the last; 0: each command is its own'),
+          .describe('seconds that the background host stays after the last command; 0: no background host'),
       })
       .superRefine(refuseMaximaBelowDefaults)
       .prefault({}),
     memory: z
       .strictObject({
-        file: folder
-          .default(join(host.stateDir, 'memory.db'))
-          .describe('the SQLite file that holds the truth'),
+        file: folder.default(join(host.stateDir, 'memory.db')).describe('SQLite file of the memory'),
         index: z.enum(['embedded', 'qdrant']).default('embedded').describe('where search happens'),
         embedder: z
           .enum(['local', 'openai', 'ollama'])
           .default('local')
-          .describe('who turns text into vectors'),
+          .describe('provider of the embedding model'),
         model: z
           .string()
           .min(1)
@@ -227,7 +224,7 @@ export function configSchema(host: Machine) {
           .int()
           .positive()
           .optional()
-          .describe('of the vectors; openai and ollama need it'),
+          .describe('dimensions of the vectors; required for openai and ollama'),
         base_url: z
           .url()
           .optional()
@@ -236,42 +233,43 @@ export function configSchema(host: Machine) {
         model_dir: folder.default(join(host.cacheDir, 'models')).describe('where local models are kept'),
         pending_text: size
           .default(256 * 2 ** 20)
-          .describe('text of one user that may wait to be indexed: "256m"; more is refused until it is done'),
+          .describe('maximum text of one user that waits for indexing: "256m"; more is refused'),
       })
       .prefault({}),
     qdrant: z
       .strictObject({
-        url: z.url().default('http://127.0.0.1:6333').describe('with memory.index "qdrant"'),
+        url: z.url().default('http://127.0.0.1:6333').describe('Qdrant address, for memory.index "qdrant"'),
         api_key: z.string().min(1).optional().describe("Qdrant's key"),
-        collection: z.string().min(1).optional().describe('begins the names of the collections'),
+        collection: z.string().min(1).optional().describe('prefix of collection names'),
         replicas: z.number().int().positive().optional().describe('copies of each shard in a cluster'),
       })
       .prefault({}),
     gateway: z
       .strictObject({
         host: z.string().min(1).default('127.0.0.1').describe('the address to listen on'),
-        port: z.number().int().min(0).max(65_535).default(4430).describe('the port; 0 takes a free one'),
+        port: z.number().int().min(0).max(65_535).default(4430).describe('the port; 0: a free port'),
         auth: z.enum(['keys', 'off']).default('keys').describe('off is refused on a public address'),
         keys_file: folder.default(join(host.stateDir, 'keys.db')).describe('the hashes of the API keys'),
         allowed_hosts: z
           .array(z.string())
           .default([])
-          .describe('host names in URLs, beside localhost and addresses'),
-        allowed_origins: z.array(z.string()).default([]).describe('pages of other origins that may call'),
-        rate: positive
-          .default(100)
-          .describe('requests a second of one key; ten times as many may come at once'),
+          .describe('allowed host names in URLs, besides localhost and IP addresses'),
+        allowed_origins: z
+          .array(z.string())
+          .default([])
+          .describe('other origins whose pages may call the API'),
+        rate: positive.default(100).describe('requests per second of one key; bursts of ten times that'),
         scope_rates: z
           .record(z.string(), positive)
           .default({})
-          .describe('fewer for what one scope allows: { "memory:write": 20 }'),
-        failure_rate: positive.default(0.5).describe('attempts a second with a wrong key from one address'),
-        keep_events: positive.int().default(50_000).describe('events that readers can catch up with'),
-        sandboxes: z.boolean().default(true).describe('host the sandboxes that stay'),
+          .describe('lower rates by scope: { "memory:write": 20 }'),
+        failure_rate: positive.default(0.5).describe('failed logins per second from one address'),
+        keep_events: positive.int().default(50_000).describe('number of events to keep'),
+        sandboxes: z.boolean().default(true).describe('whether this gateway hosts sandboxes'),
         log_level: z
           .enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'])
           .default('info')
-          .describe('logs go to stderr: JSON, or plain lines at a terminal'),
+          .describe('log format on stderr: JSON, or text on a terminal'),
       })
       .prefault({}),
     e2b: z
@@ -279,7 +277,7 @@ export function configSchema(host: Machine) {
         templates: z
           .record(z.string().min(1), z.string().min(1))
           .default({})
-          .describe('images by the names that E2B\'s SDKs ask for, beside base: { "node": "node:24" }'),
+          .describe('images by E2B template name, besides base: { "node": "node:24" }'),
       })
       .prefault({}),
     providers: z
@@ -288,74 +286,81 @@ export function configSchema(host: Machine) {
           .record(
             z.string().regex(/^[a-z0-9][a-z0-9_-]*$/, 'a name has lower-case letters, digits, - and _'),
             z.strictObject({
-              kind: z.enum(providerKinds).describe('the wire that it speaks'),
-              base_url: z.url().optional().describe('for openai-compatible: Ollama, vLLM, OpenRouter, …'),
+              kind: z.enum(providerKinds).describe('API of the provider'),
+              base_url: z
+                .url()
+                .optional()
+                .describe('address for openai-compatible: Ollama, vLLM, OpenRouter, …'),
               api_key: z.string().min(1).optional().describe('its key'),
               secret: z
                 .string()
                 .min(1)
                 .optional()
-                .describe('name of the secret with its key, instead of api_key: geode secrets set'),
+                .describe('secret with the key, instead of api_key: geode secrets set'),
             }),
           )
           .default({})
-          .describe('where models come from, by a name of your own'),
-        default: z.string().min(1).optional().describe('the usual model: SERVICE/MODEL'),
-        cheap: z.string().min(1).optional().describe('for reflection and tags; the default one if not set'),
-        timeout: positive.default(120).describe('seconds that an answer may take, retries included'),
-        retries: count.default(2).describe('tries again after a limit or a failure, as the provider asks'),
+          .describe('model providers by name'),
+        default: z.string().min(1).optional().describe('default model: SERVICE/MODEL'),
+        cheap: z
+          .string()
+          .min(1)
+          .optional()
+          .describe('cheap model for reflection and tags (default: the default model)'),
+        timeout: positive.default(120).describe('timeout of an answer in seconds, retries included'),
+        retries: count.default(2).describe('retries after a rate limit or failure'),
         daily_budget: z
           .number()
           .nonnegative()
           .nullable()
           .default(null)
-          .describe('US dollars for each user and day (UTC); null: no limit'),
+          .describe('budget per user and day (UTC) in US dollars; null: no limit'),
         daily_tokens: count
           .nullable()
           .default(null)
-          .describe('tokens for each user and day (UTC), in and out; null: no limit'),
+          .describe('maximum tokens per user and day (UTC), in and out; null: no limit'),
         prices: z
           .record(z.string(), z.strictObject({ input: price, output: price, cached: price.optional() }))
           .default({})
-          .describe('US dollars for a million tokens by model, beside and before the known ones'),
+          .describe('prices by model in US dollars per million tokens; override known prices'),
       })
       .prefault({}),
     agents: z
       .strictObject({
         driver: driverName
           .default('builtin')
-          .describe('who holds a conversation that names nobody: builtin, claude, codex or acp:NAME'),
+          .describe('default agent of conversations: builtin, claude, codex or acp:NAME'),
         model: z
           .string()
           .min(1)
           .optional()
-          .describe('of the built-in agent: SERVICE/MODEL; the usual one of `providers` if not set'),
-        steps: positive.int().default(50).describe('calls to a model that one turn of it may make'),
-        instructions: z.string().min(1).optional().describe('added to what the built-in agent is told'),
+          .describe('model of the built-in agent: SERVICE/MODEL (default: providers.default)'),
+        steps: positive.int().default(50).describe('maximum model calls of the built-in agent in one turn'),
+        instructions: z.string().min(1).optional().describe('extra instructions for the built-in agent'),
         dangerous: z
           .enum(['ask', 'refuse'])
           .default('ask')
-          .describe('a command of it that `security.shell` refuses: a person decides, or it does not run'),
+          .describe('commands that `security.shell` refuses: ask a person, or refuse'),
         history_tokens: positive
           .int()
           .min(1000)
           .default(100_000)
-          .describe('of a conversation that its model is told, about; what is older is summarised'),
+          .describe('approximate tokens of history sent to the model; older messages are summarised'),
         recall_tokens: count
           .default(0)
-          .describe('of what memory knows about a message, told with it; 0: the agent looks for itself'),
+          .describe('approximate tokens of memory sent with a message; 0: the agent searches itself'),
         allow: z
           .array(z.enum(permissionClasses))
           .default(['reads'])
-          .describe('what needs no question: reads, edits (of the workspace), tests (running them)'),
+          .describe('allowed without asking: reads, edits (of the workspace), tests (running them)'),
         memory: size
           .nullable()
           .default(2 * 1024 ** 3)
           .describe(
             'of new sandboxes for claude, codex and acp:NAME, where sandbox.memory is less: "2g"; null: no limit',
           ),
-        turn_timeout: positive.default(1800).describe('seconds that one turn may take'),
-        keep_events: positive.int().default(100_000).describe('events that each conversation keeps'),
+        turn_timeout: positive.default(1800).describe('timeout of one turn in seconds'),
+        keep_events: positive.int().default(100_000).describe('number of events to keep per conversation'),
       })
       .prefault({}),
     container_agent: z
@@ -363,27 +368,27 @@ export function configSchema(host: Machine) {
         enabled: z
           .boolean()
           .default(false)
-          .describe('the built-in agent runs inside the sandbox of its chat: geode gateway --containerized'),
+          .describe('run the built-in agent inside the sandbox of its chat (geode gateway --containerized)'),
         image: z
           .string()
           .min(1)
           .default('localhost/geode/agent:latest')
-          .describe('of its sandboxes, where the runtime has images: geode image build agent'),
+          .describe('image of its sandboxes, where the runtime supports images: geode image build agent'),
         memory: size
           .nullable()
           .default(1024 ** 3)
-          .describe('"1g"; null: no limit'),
-        cpus: positive.nullable().default(2).describe('may be a fraction; null: no limit'),
-        timeout: positive.default(300).describe('seconds that one turn may take'),
+          .describe('memory limit: "1g"; null: no limit'),
+        cpus: positive.nullable().default(2).describe('CPU limit, may be a fraction; null: no limit'),
+        timeout: positive.default(300).describe('timeout of one turn in seconds'),
         network: z
           .enum(networks)
           .default('none')
-          .describe('the model is reached through the hatch all the same'),
+          .describe('network of its sandboxes; the model always works through the egress proxy'),
         mounts: z
           .array(z.strictObject({ source: folder, target: folder, writable: z.boolean().default(false) }))
           .default([])
-          .describe('folders of this machine that it sees; below security.mount_roots'),
-        concurrency: positive.int().default(5).describe('turns at once, instead of chat.concurrency'),
+          .describe('folders of this machine to mount, below security.mount_roots'),
+        concurrency: positive.int().default(5).describe('maximum turns at once, instead of chat.concurrency'),
         ready: count.default(1).describe('sandboxes kept ready for new chats'),
         program: folder
           .optional()
@@ -396,37 +401,37 @@ export function configSchema(host: Machine) {
       .strictObject({
         crystal_days: positive
           .default(90)
-          .describe('days after which a crystal that nobody used leaves recall'),
-        recall_tokens: count.default(3000).describe('the most that recalled text adds to a prompt, about'),
+          .describe('days without use after which a crystal is no longer recalled'),
+        recall_tokens: count
+          .default(3000)
+          .describe('approximate maximum tokens of recalled text in a prompt'),
       })
       .prefault({}),
     claude: z
       .strictObject({
         folder: folder
           .optional()
-          .describe('of this machine, with the program claude in it; not set: the image has it'),
-        skills: folder
-          .optional()
-          .describe('of this machine, with a folder for each skill and its SKILL.md in it'),
-        upstream: z.url().optional().describe('of the binding anthropic, instead of its own'),
-        model: z.string().min(1).optional().describe('a name that Claude Code knows'),
+          .describe('folder of this machine with the program claude (default: the image has it)'),
+        skills: folder.optional().describe('folder of this machine with one folder per skill (SKILL.md)'),
+        upstream: z.url().optional().describe('upstream URL of the binding anthropic'),
+        model: z.string().min(1).optional().describe('model name for Claude Code'),
         permissions: z
           .enum(unaskedPermissions)
           .default('edits')
-          .describe('what it may do unasked: ask (nothing), edits (change files) or all'),
+          .describe('allowed without asking: ask (nothing), edits (change files) or all'),
         allow: z
           .array(z.string().min(1))
           .default([])
-          .describe('what it may do besides, as its own rules: "Bash(npm test *)"'),
-        idle: positive.default(300).describe('seconds that it waits for another message'),
+          .describe('further rules of Claude Code: "Bash(npm test *)"'),
+        idle: positive.default(300).describe('idle seconds until its process exits'),
       })
       .prefault({}),
     codex: z
       .strictObject({
         folder: folder
           .optional()
-          .describe('of this machine, with the program bin/codex in it; not set: the image has it'),
-        upstream: z.url().optional().describe('of the binding openai, instead of its own'),
+          .describe('folder of this machine with the program bin/codex (default: the image has it)'),
+        upstream: z.url().optional().describe('upstream URL of the binding openai'),
         model: z.string().min(1).default('gpt-5').describe('a name that the upstream knows'),
       })
       .prefault({}),
@@ -441,16 +446,21 @@ export function configSchema(host: Machine) {
                 .describe('the program and its arguments, in the sandbox'),
               folder: folder
                 .optional()
-                .describe('of this machine, shown at /opt/geode/acp; not set: the image has the program'),
-              binding: z.string().min(1).default('anthropic').describe('the binding of its model'),
-              upstream: z.url().optional().describe('of that binding, instead of its own'),
-              env: z.record(z.string(), z.string()).default({}).describe('variables of the program'),
+                .describe(
+                  'folder of this machine, mounted at /opt/geode/acp (default: the image has the program)',
+                ),
+              binding: z.string().min(1).default('anthropic').describe('binding of its model provider'),
+              upstream: z.url().optional().describe('upstream URL of that binding'),
+              env: z
+                .record(z.string(), z.string())
+                .default({})
+                .describe('environment variables of the program'),
             }),
           )
           .default({})
           .describe('agents that speak the Agent Client Protocol, by name; used as acp:NAME'),
-        idle: positive.default(300).describe('seconds that one waits for another message'),
-        begin: positive.default(60).describe('seconds that one may take until it is ready for a message'),
+        idle: positive.default(300).describe('idle seconds until its process exits'),
+        begin: positive.default(60).describe('startup timeout in seconds'),
       })
       .prefault({}),
     runs: z
@@ -458,20 +468,20 @@ export function configSchema(host: Machine) {
         images: z
           .partialRecord(z.enum(languageNames), z.string().min(1))
           .default({})
-          .describe('image by language, instead of the pinned ones'),
-        pool_floor: count.default(1).describe('sandboxes kept ready of every kind in use'),
-        pool_ceiling: count.default(16).describe('sandboxes kept ready at most; 0: none'),
+          .describe('images by language; override the pinned ones'),
+        pool_floor: count.default(1).describe('minimum sandboxes kept ready of each kind in use'),
+        pool_ceiling: count.default(16).describe('maximum sandboxes kept ready; 0: none'),
         start_ahead: z
           .boolean()
           .default(true)
-          .describe('python and node wait in ready sandboxes, about 4 and 10 MB each'),
-        concurrency: positive.int().default(8).describe('runs at once'),
-        queue: count.default(256).describe('runs that may wait for their turn'),
-        disk: size.nullable().optional().describe('workspace of a run: "1g"; null: no limit'),
+          .describe('start python and node in ready sandboxes (about 4 and 10 MB each)'),
+        concurrency: positive.int().default(8).describe('maximum runs at once'),
+        queue: count.default(256).describe('maximum waiting runs'),
+        disk: size.nullable().optional().describe('disk limit of a run: "1g"; null: no limit'),
         keep: count
           .default(1000)
-          .describe('finished runs that can be looked at again, with the first 64 kB of output; 0: none'),
-        pull_timeout: positive.default(600).describe('seconds that fetching an image may take'),
+          .describe('number of finished runs to keep, with the first 64 kB of output; 0: none'),
+        pull_timeout: positive.default(600).describe('timeout of an image pull in seconds'),
       })
       .prefault({}),
     images: z
@@ -480,53 +490,50 @@ export function configSchema(host: Machine) {
           .string()
           .min(1)
           .default('debian:trixie-slim')
-          .describe("what Geode's images are built on: Debian, or what is made of it"),
-        debian_mirror: z.url().optional().describe('where builds get Debian packages, instead of its own'),
-        npm_registry: z.url().optional().describe('where builds get npm packages, instead of the public one'),
-        ca_file: folder
-          .optional()
-          .describe('certificates that builds trust besides, on a network that needs them; PEM'),
+          .describe("base of Geode's images: Debian, or an image built on it"),
+        debian_mirror: z.url().optional().describe('mirror for Debian packages in builds'),
+        npm_registry: z.url().optional().describe('npm registry for builds'),
+        ca_file: folder.optional().describe('PEM file of additional CAs that builds trust'),
         network: z
           .enum(['default', 'host'])
           .default('default')
-          .describe("of builds: the engine's usual one, or that of its machine"),
-        build_timeout: positive.default(3600).describe('seconds that building an image may take'),
+          .describe("network of builds: the engine's default, or the machine's"),
+        build_timeout: positive.default(3600).describe('timeout of an image build in seconds'),
         registries: z
           .array(
             z.string().regex(/^[a-z0-9.-]+(:\d{1,5})?$/, 'is the name of a registry, with a port if need be'),
           )
           .default(['docker.io'])
           .describe(
-            'from which callers without the scope admin may have images fetched, beside those of the images in the config',
+            'registries that callers without the scope admin may pull from, besides those of configured images',
           ),
         store_size: size
           .default(50 * 1024 ** 3)
-          .describe('unpacked images in Geode\'s own store; beyond that the longest unused go: "50g"'),
-        pull_size: size.default(8 * 1024 ** 3).describe('largest image that they may have fetched: "8g"'),
+          .describe('maximum size of Geode\'s own image store; beyond it the longest unused images are removed: "50g"'),
+        pull_size: size.default(8 * 1024 ** 3).describe('largest image that such callers may pull: "8g"'),
         pull_per_day: size
           .default(20 * 1024 ** 3)
-          .describe('bytes of images that one user of them may have fetched in a day: "20g"'),
+          .describe('maximum bytes of images that such a user may pull in a day: "20g"'),
       })
       .prefault({}),
     chat: z
       .strictObject({
-        concurrency: positive.int().default(4).describe('turns of agents in chats at once'),
-        per_user: positive.int().default(2).describe('of these, of one user'),
+        concurrency: positive.int().default(4).describe('maximum agent turns in chats at once'),
+        per_user: positive.int().default(2).describe('maximum agent turns of one user at once'),
         postgres: z
           .url({ protocol: /^postgres(ql)?$/ })
           .optional()
-          .describe('messages are kept there, for several gateways: postgres://USER:PASSWORD@HOST/DATABASE'),
+          .describe(
+            'PostgreSQL for several gateways that share messages: postgres://USER:PASSWORD@HOST/DATABASE',
+          ),
         during_turn: z
           .enum(['follow', 'steer'])
           .default('follow')
-          .describe('a message that comes during a turn waits for its end, or is heard by it'),
-        messages_per_minute: positive.default(30).describe('messages of one sender that are taken'),
-        pairing_minutes: positive.default(30).describe('minutes that the code of an unknown sender is good'),
-        time_zone: z
-          .string()
-          .default('UTC')
-          .describe('of schedules in chats that name none: "Europe/Berlin"'),
-        file_size: size.default(20 * 1024 ** 2).describe('largest file that goes in or out: "20m"'),
+          .describe('a message that arrives during a turn waits for its end, or is added to it'),
+        messages_per_minute: positive.default(30).describe('maximum messages per minute of one sender'),
+        pairing_minutes: positive.default(30).describe('minutes that a pairing code is valid'),
+        time_zone: z.string().default('UTC').describe('default time zone of schedules: "Europe/Berlin"'),
+        file_size: size.default(20 * 1024 ** 2).describe('largest file to receive or send: "20m"'),
       })
       .prefault({}),
     channels: channelsSchema,
@@ -535,24 +542,22 @@ export function configSchema(host: Machine) {
         allow: z
           .array(z.string())
           .default([])
-          .describe('what runs and new sandboxes may reach that name nothing: hosts and presets'),
+          .describe('default network policy of runs and new sandboxes: hosts and presets'),
         deny: z
           .array(z.string())
           .default([])
-          .describe('what none of these may reach, whatever else allows it'),
-        ask: z
-          .boolean()
-          .default(false)
-          .describe('of these, what no rule decides waits for your answer (geode approvals)'),
-        ask_timeout: positive.max(600).default(60).describe('seconds that a connection waits for an answer'),
+          .describe('hosts denied by default, even if another rule allows them'),
+        ask: z.boolean().default(false).describe('ask you about hosts that no rule covers (geode approvals)'),
+        ask_timeout: positive
+          .max(600)
+          .default(60)
+          .describe('seconds that a connection waits for your answer'),
         secrets_key: folder
           .default(join(host.configDir, 'secrets.key'))
-          .describe('the file with the key of the secrets; it is made when the first is set'),
-        upstream_ca: folder
-          .optional()
-          .describe('a PEM file of authorities that the host trusts too when it opens or binds HTTPS'),
-        audit_records: positive.int().default(100_000).describe('connections that the audit keeps'),
-        audit_days: positive.default(30).describe('days that it keeps them'),
+          .describe('key file of the secrets; created with the first secret'),
+        upstream_ca: folder.optional().describe('PEM file of additional CAs that the host trusts for HTTPS'),
+        audit_records: positive.int().default(100_000).describe('number of connections to keep in the log'),
+        audit_days: positive.default(30).describe('days to keep them'),
       })
       .prefault({}),
     mcp: z
@@ -570,7 +575,7 @@ export function configSchema(host: Machine) {
             'schedule_list',
             'schedule_remove',
           ])
-          .describe('what a tool session in a sandbox may use that names no tools'),
+          .describe('default tools of a tool session'),
         servers: z
           .record(
             z
@@ -582,38 +587,36 @@ export function configSchema(host: Machine) {
             toolServer,
           )
           .default({})
-          .describe('MCP servers whose tools sessions may use as NAME__TOOL'),
-        call_timeout: positive.default(300).describe('seconds that one call of a tool may take'),
+          .describe('MCP servers; sessions use their tools as NAME__TOOL'),
+        call_timeout: positive.default(300).describe('timeout of one tool call in seconds'),
         ask_timeout: positive
           .default(600)
-          .describe('seconds that a person has to answer what a tool asks; then it counts as no'),
+          .describe("seconds to answer a tool's question; then it counts as no"),
         schedules: z
           .enum(['ask', 'allow'])
           .default('ask')
-          .describe('before a program in a sandbox schedules something: ask a person, or allow it'),
+          .describe('when a program in a sandbox adds a schedule: ask a person, or allow it'),
         most_schedules: positive
           .int()
           .default(10)
-          .describe('schedules of a chat, from which on a program in its sandbox adds none'),
-        rate: positive
-          .default(1_000)
-          .describe('calls a second of one session; twice as many may come at once'),
-        audit_records: positive.int().default(100_000).describe('calls that the audit keeps'),
-        audit_days: positive.default(30).describe('days that it keeps them'),
+          .describe('programs in a sandbox may add schedules while its chat has fewer than this'),
+        rate: positive.default(1_000).describe('calls per second of one session; bursts of twice that'),
+        audit_records: positive.int().default(100_000).describe('number of calls to keep in the log'),
+        audit_days: positive.default(30).describe('days to keep them'),
       })
       .prefault({}),
     security: z
       .strictObject({
-        shell: z
-          .enum(['standard', 'strict', 'permissive'])
-          .default('standard')
-          .describe('the command policy'),
+        shell: z.enum(['standard', 'strict', 'permissive']).default('standard').describe('command policy'),
         shell_programs: z
           .array(z.string())
           .default([...defaultStrictPrograms])
-          .describe('what strict lets run'),
+          .describe('commands that strict allows'),
         mount_roots: z.array(folder).default([]).describe('folders below which mounts are allowed'),
-        writable_mount_roots: z.array(folder).default([]).describe('of these, where mounts may be writable'),
+        writable_mount_roots: z
+          .array(folder)
+          .default([])
+          .describe('of these, folders that may be mounted writable'),
       })
       .prefault({}),
   });

@@ -22,8 +22,8 @@ const agentMessageSchema = z
       .min(1)
       .max(512)
       .optional()
-      .describe("The caller's own mark of the message: sent again, it gives the same turn."),
-    driver: driverName.optional().describe('Who holds the conversation, when it begins.'),
+      .describe('A key chosen by the caller. Sending the same key again returns the same turn.'),
+    driver: driverName.optional().describe('The agent of a new conversation.'),
     model: z.string().min(1).max(200).optional(),
   })
   .meta({ id: 'AgentMessage' });
@@ -36,14 +36,14 @@ const agentTerminalSchema = z
   .strictObject({ ...conversationStartSchema.shape, ...terminalShape })
   .meta({ id: 'AgentTerminal' });
 const openedTerminalSchema = z
-  .object({ process: z.string(), is_new: z.boolean().describe('False: it ran already.') })
+  .object({ process: z.string(), is_new: z.boolean().describe('false: it was already running.') })
   .meta({ id: 'OpenedTerminal' });
 
 const usageSchema = z.object({ input_tokens: z.int(), cached_tokens: z.int(), output_tokens: z.int() });
 const permissionAnswer = z.enum(['once', 'session', 'deny']);
 const numbered = { seq: z.int(), turn: z.string(), at: z.number() };
 
-/** What happens in a turn, with or without the fields that number it. */
+/** The events of a turn, with or without the fields that number it. */
 function happenings<Common extends z.ZodRawShape>(common: Common) {
   const event = <T extends string, Shape extends z.ZodRawShape>(type: T, shape: Shape) =>
     z.object({ type: z.literal(type), ...common, ...shape });
@@ -80,7 +80,7 @@ export const turnRecordSchema = z
     type: z.literal('turn'),
     at: z.number(),
     turn: z.string(),
-    conversation: z.int().describe('Turns of one conversation have the same; `/new` begins another.'),
+    conversation: z.int().describe('The same for all turns of one conversation; `/new` starts another.'),
     driver: driverName,
     started_at: z.number(),
     ended_at: z.number(),
@@ -104,12 +104,12 @@ const conversationSchema = z
 
 const conversationsSchema = z.object({ conversations: z.array(conversationSchema) });
 const agentEventsQuery = z.strictObject({
-  after: decimal(z.int().min(0).default(0)).describe('Events after this number.'),
+  after: decimal(z.int().min(0).default(0)).describe('Return only events after this number.'),
   follow: z
     .enum(['true', 'false'])
     .default('false')
     .transform((value) => value === 'true')
-    .describe('true: waits for more.'),
+    .describe('true: wait for new events.'),
 });
 const interruptedSchema = z.object({ interrupted: z.boolean() });
 const stoppedSchema = z.object({ stopped: z.boolean() });
@@ -121,58 +121,62 @@ export const agents = family({
     route: 'GET /api/v1/agents',
     tag: 'agents',
     scope: 'agents',
-    summary: 'List the conversations with agents, the latest active first',
-    answer: { says: 'Those of the caller.', schema: conversationsSchema, field: 'conversations' },
+    summary: 'List conversations with agents, latest active first',
+    answer: {
+      description: 'The conversations of the caller.',
+      schema: conversationsSchema,
+      field: 'conversations',
+    },
     reaches: 'sandbox',
   },
   stop: {
     route: 'DELETE /api/v1/agents/{chat}',
     tag: 'agents',
     scope: 'agents',
-    summary: 'End a conversation and forget it',
-    description: 'The sandbox and its files stay.',
+    summary: 'End and delete a conversation',
+    description: 'Keeps the sandbox and its files.',
     params: chatParams,
-    answer: { says: 'Whether there was one.', schema: stoppedSchema, field: 'stopped' },
+    answer: { description: 'Whether there was one.', schema: stoppedSchema, field: 'stopped' },
     reaches: 'sandbox',
   },
   get: {
     route: 'GET /api/v1/agents/{chat}',
     tag: 'agents',
     scope: 'agents',
-    summary: 'One conversation',
+    summary: 'Get a conversation',
     params: chatParams,
-    answer: { says: 'The conversation.', schema: conversationSchema },
+    answer: { description: 'The conversation.', schema: conversationSchema },
     reaches: 'sandbox',
   },
   open: {
     route: 'POST /api/v1/agents/{chat}',
     tag: 'agents',
     scope: 'agents',
-    summary: 'Begin a conversation and its sandbox without a message',
-    description: 'One that is there already is left as it is, if it agrees.',
+    summary: 'Start a conversation and its sandbox without a message',
+    description: 'Keeps an existing conversation if its settings match.',
     params: chatParams,
-    body: { says: 'Who holds it.', schema: conversationStartSchema },
-    answer: { says: 'The conversation.', schema: conversationSchema },
+    body: { description: 'The agent and its settings.', schema: conversationStartSchema },
+    answer: { description: 'The conversation.', schema: conversationSchema },
     reaches: 'sandbox',
   },
   events: {
     route: 'GET /api/v1/agents/{chat}/events',
     tag: 'agents',
     scope: 'agents',
-    summary: 'Read the events of a conversation from any number on',
+    summary: 'Read the events of a conversation, from any number',
     params: chatParams,
     query: agentEventsQuery,
-    stream: { says: 'Oldest first.', schema: agentEventSchema, resumes: true },
+    stream: { description: 'Oldest first.', schema: agentEventSchema, resumes: true },
     reaches: 'sandbox',
   },
   interrupt: {
     route: 'POST /api/v1/agents/{chat}/interrupt',
     tag: 'agents',
     scope: 'agents',
-    summary: 'End the turn that runs',
-    description: 'Answers when everything that the turn ran has ended.',
+    summary: 'Stop the current turn',
+    description: 'Answers after every command of the turn has ended.',
     params: chatParams,
-    answer: { says: 'Whether one ran.', schema: interruptedSchema, field: 'interrupted' },
+    answer: { description: 'Whether a turn was running.', schema: interruptedSchema, field: 'interrupted' },
     reaches: 'sandbox',
   },
   send: {
@@ -183,9 +187,9 @@ export const agents = family({
     description:
       'Starts the conversation and its sandbox if need be. The id of each event is its number. The turn goes on when the caller leaves: the events are kept, and `GET …/events?after=N&follow=true` goes on reading.',
     params: chatParams,
-    body: { says: 'The message.', schema: agentMessageSchema, limit: 'many' },
+    body: { description: 'The message.', schema: agentMessageSchema, limit: 'many' },
     stream: {
-      says: 'The turn; its last event is `result` or `error`.',
+      description: 'The turn; its last event is `result` or `error`.',
       schema: agentEventSchema,
       resumes: true,
     },
@@ -196,10 +200,10 @@ export const agents = family({
     route: 'POST /api/v1/agents/{chat}/permissions/{id}',
     tag: 'agents',
     scope: 'agents',
-    summary: 'Answer what an agent asks permission for',
-    description: 'The same as deciding the approval of that id.',
+    summary: "Answer an agent's permission request",
+    description: 'Same as deciding the approval with this id.',
     params: permissionParams,
-    body: { says: 'The answer.', schema: permissionSchema },
+    body: { description: 'The answer.', schema: permissionSchema },
     done: 'It is answered.',
     reaches: 'sandbox',
   },
@@ -207,12 +211,12 @@ export const agents = family({
     route: 'POST /api/v1/agents/{chat}/terminal',
     tag: 'agents',
     scope: 'agents',
-    summary: "Open the agent's own screen for a person at a terminal",
+    summary: "Open the agent's own screen in a terminal",
     description:
       'A process of the sandbox with a terminal: the one that runs, or a new one in the same conversation. It is joined as any other, at `/sandboxes/{chat}/processes/{process}/socket`. While it runs, messages are refused with `agent_busy`.',
     params: chatParams,
-    body: { says: 'Its size.', schema: agentTerminalSchema },
-    answer: { says: 'The process.', schema: openedTerminalSchema },
+    body: { description: 'The terminal size.', schema: agentTerminalSchema },
+    answer: { description: 'The process.', schema: openedTerminalSchema },
     reaches: 'sandbox',
   },
 });

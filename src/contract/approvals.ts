@@ -1,4 +1,4 @@
-/** What waits for a person's decision, as it goes over the wire. */
+/** Approvals on the wire: requests that wait for a person's decision. */
 import { z } from 'zod';
 import { approvalDecisions, approvalKinds } from '../seams/approval.ts';
 import { decimal } from './decimal.ts';
@@ -11,22 +11,22 @@ const approvalSchema = z
   .object({
     id: z.string(),
     user: z.string(),
-    sandbox: z.string().nullable().describe('The id of the sandbox that it is about.'),
+    sandbox: z.string().nullable().describe('Id of the sandbox concerned.'),
     chat: z.string().nullable(),
     kind: z.enum(approvalKinds),
     title: z.string().describe('One line: what will happen.'),
     detail: z.string().describe('Exactly what: the command, the diff, the host and port.'),
     choices: z.array(decision),
-    answers: z.array(z.string()).describe('Of a question: answers to pick from; others may be written.'),
+    answers: z.array(z.string()).describe('For a question: suggested answers; free text is allowed too.'),
     asked_at: z.number().describe(ms),
-    expires_at: z.number().describe('Denied from then on.'),
+    expires_at: z.number().describe('Counts as denied after this time.'),
     state: z.enum(['open', 'decided', 'expired', 'withdrawn']),
     decision: decision.nullable().describe('null while it is open.'),
     decided_at: z.number().nullable(),
-    decided_by: z.string().nullable().describe('null: nobody did, its time was up or nobody waits for it.'),
-    by_operator: z.boolean().describe('Whoever runs the host said it.'),
+    decided_by: z.string().nullable().describe('null if it expired or was withdrawn.'),
+    by_operator: z.boolean().describe('true if the operator of the host decided.'),
     answer: z.string().nullable(),
-    until: z.number().nullable().describe('When `allow-always` ends; null: for good.'),
+    until: z.number().nullable().describe('When `allow-always` ends; null: never.'),
   })
   .meta({ id: 'Approval' });
 
@@ -42,14 +42,16 @@ const approvalParams = z.object({ approval: z.string().regex(/^[0-9a-f]{16}$/) }
 
 const decideSchema = z
   .strictObject({
-    decision: decision.describe('`allow-session`: while the sandbox is there. `allow-always`: for good.'),
-    answer: z.string().max(16_384).optional().describe('Of a question.'),
+    decision: decision.describe(
+      '`allow-session`: until the sandbox is removed. `allow-always`: permanently.',
+    ),
+    answer: z.string().max(16_384).optional().describe('The answer to a question.'),
     for_ms: z
       .int()
       .positive()
       .max(10 * 365 * 24 * 3_600_000)
       .optional()
-      .describe('How long `allow-always` holds. Left out: for good.'),
+      .describe('How long `allow-always` lasts. Default: permanently.'),
   })
   .meta({ id: 'DecideApproval' });
 
@@ -59,17 +61,17 @@ export const approvals = family({
     route: 'GET /api/v1/approvals',
     tag: 'approvals',
     scope: 'approvals',
-    summary: 'What waits for a decision, oldest first',
+    summary: 'List open approvals, oldest first',
     query: approvalsQuery,
-    answer: { says: "The caller's own.", schema: approvalsSchema, field: 'approvals' },
+    answer: { description: 'The approvals of the caller.', schema: approvalsSchema, field: 'approvals' },
   },
   get: {
     route: 'GET /api/v1/approvals/{approval}',
     tag: 'approvals',
     scope: 'approvals',
-    summary: 'One approval, with what was decided and by whom',
+    summary: 'Get an approval and its decision',
     params: approvalParams,
-    answer: { says: 'The approval.', schema: approvalSchema },
+    answer: { description: 'The approval.', schema: approvalSchema },
     refuses: notFound,
   },
   /** `approval_decided` when somebody was faster, or its time was up. */
@@ -78,10 +80,10 @@ export const approvals = family({
     tag: 'approvals',
     scope: 'approvals',
     summary: 'Decide an approval',
-    description: 'Whoever waits for it hears it at once. The first decision counts; a second is refused.',
+    description: 'The program that waits is notified at once. A second decision is refused.',
     params: approvalParams,
-    body: { says: 'What is decided.', schema: decideSchema },
-    answer: { says: 'As it is kept.', schema: approvalSchema },
+    body: { description: 'The decision.', schema: decideSchema },
+    answer: { description: 'The stored approval.', schema: approvalSchema },
     refuses: { ...notFound, 409: 'It is decided already.' },
   },
 });

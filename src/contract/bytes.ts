@@ -3,13 +3,13 @@ import { z } from 'zod';
 
 const base64Schema = z.base64().describe('Bytes in base64.');
 
-/** What a caller sends. */
+/** Bytes that a caller sends. */
 export const bytesSchema = z
   .union([z.strictObject({ text: z.string() }), z.strictObject({ base64: base64Schema })])
   .meta({ id: 'Bytes' });
 
 /** The fields of an event with bytes: exactly one of the two is there. */
 export const bytesShape = {
-  text: z.string().optional().describe('The bytes, where they are UTF-8.'),
-  base64: base64Schema.optional().describe('The bytes, where they are not.'),
+  text: z.string().optional().describe('The bytes as text, if they are UTF-8.'),
+  base64: base64Schema.optional().describe('The bytes in base64, if they are not UTF-8.'),
 };

@@ -15,9 +15,9 @@ const chatsSchema = z
   .object({
     chats: z.array(
       z.object({
-        name: z.string().describe('Its sandbox and its agent have the same name.'),
+        name: z.string().describe('Also the name of its sandbox and its agent.'),
         channel: z.string(),
-        model: z.string().nullable().describe('null: the usual one.'),
+        model: z.string().nullable().describe('null: the configured model.'),
         created_at: z.number().describe(ms),
         active_at: z.number().describe(ms),
       }),
@@ -27,36 +27,36 @@ const chatsSchema = z
 
 const postMessageSchema = z
   .strictObject({
-    text: z.string().min(1).max(100_000).describe('What to do, or a command such as `/stop`.'),
+    text: z.string().min(1).max(100_000).describe('The message, or a command such as `/stop`.'),
     key: z
       .string()
       .min(1)
       .max(200)
       .optional()
-      .describe("The caller's own mark of this message: sent again, it counts once."),
+      .describe('A key chosen by the caller. A message sent twice with the same key counts once.'),
   })
   .meta({ id: 'PostMessage' });
 
 const postedMessageSchema = z
   .object({
     id: z.int(),
-    is_new: z.boolean().describe('false: a message with this key was there already.'),
+    is_new: z.boolean().describe('false: a message with this key already exists.'),
     place: z
       .object({ lane: z.int(), all: z.int() })
       .nullable()
-      .describe('How many are before it, in this chat and in all; null: it is worked on.'),
+      .describe('Messages ahead of it, in this chat and in all; null: in progress.'),
   })
   .meta({ id: 'PostedMessage' });
 
 const chatEventsQuery = z.strictObject({
   after: decimal(z.int().min(0).max(Number.MAX_SAFE_INTEGER).optional()).describe(
-    'The last number that the caller has; `Last-Event-ID` says the same. Default: from the beginning.',
+    'Return events after this number (same as `Last-Event-ID`). Default: from the beginning.',
   ),
   follow: z
     .enum(['true', 'false'])
     .default('true')
     .transform((value) => value === 'true')
-    .describe('false: ends when all that there is was read.'),
+    .describe('false: end after the stored events.'),
 });
 
 const kept = { seq: z.int(), at: z.number(), id: z.int() };
@@ -73,11 +73,11 @@ const keptEvents = [
     type: z.literal('reply'),
     ...kept,
     answers: z.int().nullable().describe('The message that it answers.'),
-    is_last: z.boolean().describe('Nothing else comes for that message.'),
-    is_failure: z.boolean().describe('It says why there is no answer.'),
+    is_last: z.boolean().describe('true for the last reply to that message.'),
+    is_failure: z.boolean().describe('true if the text explains why there is no answer.'),
     text: z.string(),
     buttons: z.array(z.object({ label: z.string(), value: z.string() })),
-    file: z.string().nullable().describe('A file of the workspace that goes with it.'),
+    file: z.string().nullable().describe('An attached file of the workspace.'),
     state: z.enum(['waiting', 'sending', 'sent', 'unknown', 'failed']),
   }),
 ] as const;
@@ -103,7 +103,7 @@ const scheduleFields = {
       '`0 9 * * 1-5 Europe/Berlin`, `every 2h`, `in 20m`, `tomorrow 9am`, `every monday at 9` or `2027-01-31T09:00`.',
     )
     .meta({ example: 'every 2h' }),
-  text: z.string().min(1).max(10_000).describe('What is said to the agent then.'),
+  text: z.string().min(1).max(10_000).describe('The message to send.'),
 };
 
 const newScheduleSchema = z
@@ -112,7 +112,7 @@ const newScheduleSchema = z
     catch_up: z
       .enum(catchUps)
       .optional()
-      .describe('Of times that passed while no host ran: one run makes up for them (the default), or none.'),
+      .describe('Times missed while no host ran: run once for all of them (default), or skip them.'),
   })
   .meta({ id: 'NewSchedule' });
 
@@ -128,11 +128,11 @@ const scheduleSchema = z
 
 const schedulesSchema = z.object({ schedules: z.array(scheduleSchema) }).meta({ id: 'Schedules' });
 const schedulesQuery = z.strictObject({
-  chat: z.string().min(1).max(512).optional().describe('Of one chat; of all by default.'),
+  chat: z.string().min(1).max(512).optional().describe('Only of this chat (default: all chats).'),
 });
 const scheduleParams = z.object({ id: z.string().min(1).max(20) });
 const scheduleRemovedSchema = z
-  .object({ removed: z.boolean().describe('false: there was none.') })
+  .object({ removed: z.boolean().describe('false: no such schedule.') })
   .meta({ id: 'ScheduleRemoved' });
 
 const channelsSchema = z
@@ -141,7 +141,7 @@ const channelsSchema = z
       z.object({
         channel: z.string(),
         state: z.enum(['connecting', 'connected', 'stopped', 'deaf']),
-        since: z.number().nullable().describe('Deaf since; in ms since 1970.'),
+        since: z.number().nullable().describe('Not receiving since (ms since 1970).'),
         last_error: z.string().nullable(),
         last_message_at: z.number().nullable(),
       }),
@@ -164,7 +164,7 @@ export const pairingsSchema = z
   .meta({ id: 'Pairings' });
 
 export const chatAuditQuery = z.strictObject({
-  limit: decimal(z.int().min(1).max(1000).default(100)).describe('How many.'),
+  limit: decimal(z.int().min(1).max(1000).default(100)).describe('Maximum number of records.'),
 });
 
 export const chatAuditSchema = z
@@ -174,7 +174,9 @@ export const chatAuditSchema = z
         at: z.number().describe(ms),
         by: z
           .string()
-          .describe('A sender (`telegram:42`), the socket, a key, the agent of a chat, or the clock.'),
+          .describe(
+            'A sender (`telegram:42`), the local socket, a key, the agent of a chat, or the scheduler.',
+          ),
         deed: z.enum(chatDeeds),
         detail: z.record(z.string(), z.union([z.string(), z.number()])),
       }),
@@ -185,7 +187,9 @@ export const chatAuditSchema = z
 export const pairParams = z.object({ code: z.string().min(1).max(40) });
 
 export const pairSchema = z
-  .strictObject({ user: z.string().regex(userPattern).describe('As whom the sender speaks from now on.') })
+  .strictObject({
+    user: z.string().regex(userPattern).describe('The user that the sender acts as from now on.'),
+  })
   .meta({ id: 'Pair' });
 
 export const senderSchema = z
@@ -220,47 +224,60 @@ export const chats = family({
     route: 'GET /api/v1/chats',
     tag: 'chats',
     scope: 'agents',
-    summary: 'List the chats of the caller, on every channel',
-    answer: { says: 'The latest active first.', schema: chatsSchema, field: 'chats' },
+    summary: 'List chats on all channels',
+    answer: {
+      description: 'The chats of the caller, latest active first.',
+      schema: chatsSchema,
+      field: 'chats',
+    },
   },
   channels: {
     route: 'GET /api/v1/channels',
     tag: 'chats',
     scope: 'agents',
-    summary: 'How each channel is doing',
-    answer: { says: 'Connected, or deaf since when and why.', schema: channelsSchema, field: 'channels' },
+    summary: 'Show the state of each channel',
+    answer: {
+      description: 'Connected, or since when and why not.',
+      schema: channelsSchema,
+      field: 'channels',
+    },
   },
   post: {
     route: 'POST /api/v1/chats/{chat}/messages',
     tag: 'chats',
     scope: 'agents',
-    summary: 'Write a message in a chat',
+    summary: 'Post a message in a chat',
     description:
       'It is stored when this answers. The answer to it is a `reply` among the events of the chat. A chat of a new name begins with its first message.',
     params: chatParams,
-    body: { says: 'The message.', schema: postMessageSchema },
-    answer: { says: 'Where it stands.', schema: postedMessageSchema, status: 202 },
+    body: { description: 'The message.', schema: postMessageSchema },
+    answer: { description: 'Its position in the queue.', schema: postedMessageSchema, status: 202 },
   },
   events: {
     route: 'GET /api/v1/chats/{chat}/events',
     tag: 'chats',
     scope: 'agents',
-    summary: 'What is written in a chat, as it is written',
+    summary: 'Stream the messages of a chat',
     description:
       'The id of each event that is kept is its number: a caller that was cut off sends the last one back and misses nothing. Text as it grows has no number; the whole of it comes as a `reply`.',
     params: chatParams,
     query: chatEventsQuery,
-    stream: { says: 'One event for each thing.', schema: chatEventSchema, resumes: true, again: [] },
+    stream: {
+      description: 'One event for each message, reply or progress step.',
+      schema: chatEventSchema,
+      resumes: true,
+      again: [],
+    },
   },
   export: {
     route: 'GET /api/v1/chats/{chat}/export',
     tag: 'chats',
     scope: 'agents',
-    summary: 'All that is kept of a chat',
+    summary: 'Export a chat',
     description:
-      'What was said, and each turn of the agent with its tool calls, oldest first; also of conversations that `/new` ended. Nothing of it is ever deleted.',
+      'All messages and every turn of the agent with its tool calls, oldest first. Includes conversations that `/new` ended. Geode never deletes them.',
     params: chatParams,
-    stream: { says: 'One event for each record.', schema: chatRecordSchema },
+    stream: { description: 'One event for each record.', schema: chatRecordSchema },
   },
 });
 
@@ -269,27 +286,27 @@ export const schedules = family({
     route: 'GET /api/v1/schedules',
     tag: 'chats',
     scope: 'agents',
-    summary: 'List what is said in chats at set times',
+    summary: 'List scheduled messages',
     query: schedulesQuery,
-    answer: { says: 'The next one first.', schema: schedulesSchema, field: 'schedules' },
+    answer: { description: 'The next one first.', schema: schedulesSchema, field: 'schedules' },
   },
   add: {
     route: 'POST /api/v1/chats/{chat}/schedules',
     tag: 'chats',
     scope: 'agents',
-    summary: 'Have something said in a chat at set times',
+    summary: 'Schedule a message',
     description:
       'Each time counts once, however often the host is restarted. A chat of a new name begins with it.',
     params: chatParams,
-    body: { says: 'When and what.', schema: newScheduleSchema },
-    answer: { says: 'With its id and its next time.', schema: scheduleSchema, status: 201 },
+    body: { description: 'The time and the message.', schema: newScheduleSchema },
+    answer: { description: 'The schedule with its id and next time.', schema: scheduleSchema, status: 201 },
   },
   remove: {
     route: 'DELETE /api/v1/schedules/{id}',
     tag: 'chats',
     scope: 'agents',
-    summary: 'End a schedule',
+    summary: 'Remove a schedule',
     params: scheduleParams,
-    answer: { says: 'Whether there was one.', schema: scheduleRemovedSchema, field: 'removed' },
+    answer: { description: 'Whether there was one.', schema: scheduleRemovedSchema, field: 'removed' },
   },
 });

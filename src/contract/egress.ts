@@ -1,4 +1,4 @@
-/** What sandboxes may reach, what they tried, and the names of credentials, as they go over the wire. */
+/** Network policies, network requests and the names of credentials, on the wire. */
 
 import { z } from 'zod';
 import { egressModes } from '../seams/egress.ts';
@@ -15,19 +15,19 @@ const paths = z.array(z.string().max(2048)).min(1).max(64);
 const ruleSchema = z
   .strictObject({
     host: hostName.describe('`example.com`, `*.example.com` (not example.com itself) or an address.'),
-    ports: z.array(port).min(1).max(64).optional().describe('Left out: 80 and 443.'),
-    methods: methods.optional().describe('Of plain HTTP, and of HTTPS with `inspect`.'),
-    paths: paths.optional().describe('Of plain HTTP, and of HTTPS with `inspect`.'),
+    ports: z.array(port).min(1).max(64).optional().describe('Default: 80 and 443.'),
+    methods: methods.optional().describe('For plain HTTP, and for HTTPS with `inspect`.'),
+    paths: paths.optional().describe('For plain HTTP, and for HTTPS with `inspect`.'),
     inspect: z
       .boolean()
       .optional()
-      .describe("The host opens its TLS with a certificate of the sandbox's own authority."),
+      .describe("The host decrypts TLS with a certificate of the sandbox's own CA."),
     private: z
       .boolean()
       .optional()
-      .describe('It may lead to a private address: needs the scope `admin`, one host and one port.'),
-    until: z.int().nonnegative().optional().describe('In ms since 1970; it counts for nothing afterwards.'),
-    from: z.string().max(64).optional().describe('The preset that it comes from.'),
+      .describe('Allow a private address: needs the scope `admin`, one host and one port.'),
+    until: z.int().nonnegative().optional().describe('When the rule ends, in ms since 1970.'),
+    from: z.string().max(64).optional().describe('The preset that contains the rule.'),
   })
   .meta({ id: 'EgressRule' });
 
@@ -42,36 +42,40 @@ const rulesSchema = z.array(ruleWordSchema).max(1000);
 const bridgesSchema = z.array(z.strictObject({ port, to: z.strictObject({ host: hostName, port }) })).max(32);
 const bindingSchema = z.strictObject({
   name: bindingName,
-  upstream: z.string().max(2000).optional().describe('Another one than its own: needs the scope `admin`.'),
+  upstream: z
+    .string()
+    .max(2000)
+    .optional()
+    .describe("Replaces the service's own URL; needs the scope `admin`."),
   add: z
     .string()
     .max(80)
     .optional()
-    .describe('`bearer`, `basic`, `header:NAME` or `query:NAME`: how the secret goes out.'),
-  methods: methods.optional().describe('Left out: every one.'),
-  paths: paths.optional().describe('Left out: every one below the upstream.'),
-  inspect: z.boolean().optional().describe("Calls of the upstream's own https URL get the credential too."),
+    .describe('`bearer`, `basic`, `header:NAME` or `query:NAME`: how the secret is sent.'),
+  methods: methods.optional().describe('Default: all methods.'),
+  paths: paths.optional().describe('Default: all paths below the upstream.'),
+  inspect: z.boolean().optional().describe("Also add the credential to calls of the upstream's https URL."),
 });
 
 const bindingWord = z
   .string()
   .min(1)
   .max(4000)
-  .describe('A name, or words: `tickets=https://api.example.com add=bearer methods=GET inspect`.')
+  .describe('A name, or a text such as `tickets=https://api.example.com add=bearer methods=GET inspect`.')
   .meta({ example: 'anthropic' });
 
 export const egressSchema = z
   .strictObject({
-    mode: z.enum(egressModes).optional().describe('Left out: what the allowed rules come to.'),
+    mode: z.enum(egressModes).optional().describe('Default: derived from the allowed rules.'),
     allow: rulesSchema.optional(),
     deny: rulesSchema.optional().describe('A deny rule always wins.'),
-    bridges: bridgesSchema.optional().describe('Ports inside that lead to an allowed host.'),
+    bridges: bridgesSchema.optional().describe('Local ports in the sandbox that forward to an allowed host.'),
     bindings: z
       .array(z.union([bindingWord, bindingSchema]))
       .max(32)
       .optional(),
   })
-  .describe('What it may reach. Left out: the default of the user, or what the config says.')
+  .describe("The network policy. Default: the user's default, or the config's.")
   .meta({ id: 'Egress' });
 
 export const egressStateSchema = z
@@ -88,7 +92,7 @@ const egressDefaultSchema = egressStateSchema
   .extend({
     from: z
       .enum(['user', 'config', 'nothing'])
-      .describe('Who said so; `nothing`: nobody, and nothing passes.'),
+      .describe('Where it was set; `nothing`: not set, so everything is denied.'),
   })
   .meta({ id: 'EgressDefault' });
 
@@ -100,17 +104,17 @@ export const egressChangeSchema = z
       .positive()
       .max(10 * 365 * 24 * 3_600_000)
       .optional()
-      .describe('They count that long from now. Left out: for good.'),
+      .describe('How long the rules last from now. Default: permanently.'),
   })
   .meta({ id: 'EgressChange' });
 
 export const askSchema = z
-  .strictObject({ on: z.boolean().describe('false: what no rule names is denied at once again.') })
+  .strictObject({ on: z.boolean().describe('false: deny hosts that no rule covers.') })
   .meta({ id: 'AskForEgress' });
 
 export const learnedSchema = z
   .strictObject({
-    apply: z.boolean().default(true).describe('false: only say what it would be, and go on learning.'),
+    apply: z.boolean().default(true).describe('false: only return the policy and continue to learn.'),
   })
   .meta({ id: 'LearnedEgress' });
 
@@ -120,11 +124,11 @@ const grantsSchema = z
     grants: z.array(
       z.object({
         ...grantTarget,
-        sandbox_id: z.string().nullable().describe('null: for all sandboxes and runs of the caller.'),
+        sandbox_id: z.string().nullable().describe('null: all sandboxes and runs of the caller.'),
         private: z.boolean(),
         granted_at: z.number().describe('In ms since 1970.'),
-        until: z.number().nullable().describe('null: for good.'),
-        approval: z.string().describe('Which says who allowed it.'),
+        until: z.number().nullable().describe('null: permanently.'),
+        approval: z.string().describe('Id of the approval, which names who allowed it.'),
       }),
     ),
   })
@@ -133,7 +137,7 @@ const removedGrantsSchema = z.object({ removed: z.int() }).meta({ id: 'RemovedEg
 const grantQuery = z.strictObject({ host: hostName, port: decimal(port) });
 
 const egressLogQuery = z.strictObject({
-  sandbox: z.string().max(200).optional().describe('The id of a sandbox or a run, also of one that is gone.'),
+  sandbox: z.string().max(200).optional().describe('Id of a sandbox or run, even a removed one.'),
   verdict: z.enum(['allowed', 'denied', 'failed']).optional(),
   since: decimal(z.int().nonnegative().optional()).describe('In ms since 1970.'),
   words: z.string().max(500).optional().describe('A part of the host, the path or the rule.'),
@@ -141,7 +145,7 @@ const egressLogQuery = z.strictObject({
   users: z
     .literal('all')
     .optional()
-    .describe("Those of all users: only on the host's own socket, for whoever runs it."),
+    .describe("Of all users: only on the host's own socket, for the operator."),
 });
 
 const egressLogSchema = z
@@ -158,7 +162,7 @@ const egressLogSchema = z
         port: z.int(),
         method: z.string().nullable(),
         path: z.string().nullable(),
-        address: z.string().nullable().describe('That was dialled; null: none was.'),
+        address: z.string().nullable().describe('The address that was dialled; null if none was.'),
         status: z.int().nullable(),
         bytes_out: z.int(),
         bytes_in: z.int(),
@@ -169,7 +173,7 @@ const egressLogSchema = z
   .meta({ id: 'EgressLog' });
 
 const egressUsageQuery = z.strictObject({
-  day: z.iso.date().optional().describe('UTC. Left out: today.'),
+  day: z.iso.date().optional().describe('The day in UTC. Default: today.'),
 });
 
 const egressUsageSchema = z
@@ -189,7 +193,7 @@ const egressUsageSchema = z
     ),
     budget: z
       .object({ day: z.string(), limit_usd: z.number().nullable(), spent_usd: z.number() })
-      .describe('Of today (UTC). null: no limit.'),
+      .describe('For today (UTC); null: no limit.'),
   })
   .meta({ id: 'EgressUsage' });
 
@@ -198,11 +202,11 @@ const bindingsSchema = z
     bindings: z.array(
       z.object({
         name: z.string(),
-        upstream: z.string().nullable().describe('null: it is named with the binding.'),
+        upstream: z.string().nullable().describe('null: the binding names it.'),
         needs_secret: z.boolean(),
-        ready: z.boolean().describe('Its secret is set, or it needs none.'),
-        metered: z.boolean().describe('Tokens are counted and the budget holds.'),
-        variables: z.array(z.string()).describe('What tools in the sandbox read.'),
+        ready: z.boolean().describe('true if its secret is set or it needs no secret.'),
+        metered: z.boolean().describe('true if tokens are counted and the budget applies.'),
+        variables: z.array(z.string()).describe('Environment variables that tools in the sandbox read.'),
       }),
     ),
   })
@@ -219,7 +223,7 @@ const secretSchema = z.object({
 });
 export const secretsSchema = z.object({ secrets: z.array(secretSchema) }).meta({ id: 'Secrets' });
 export const rotatedSchema = z
-  .object({ sealed: z.int().describe('How many secrets, of all users.') })
+  .object({ sealed: z.int().describe('Number of secrets, of all users.') })
   .meta({ id: 'RotatedSecrets' });
 
 export type WireEgressDefault = z.infer<typeof egressDefaultSchema>;
@@ -235,65 +239,74 @@ export const egress = family({
     route: 'GET /api/v1/egress/log',
     tag: 'egress',
     scope: 'sandboxes:read',
-    summary: 'What crossed and what was refused, newest first',
-    description: "Of the caller's own sandboxes and runs. No bodies, no headers, no queries.",
+    summary: 'List network requests, newest first',
+    description:
+      "Allowed and refused requests of the caller's sandboxes and runs, without bodies, headers and queries.",
     query: egressLogQuery,
-    answer: { says: 'The records.', schema: egressLogSchema, field: 'records' },
+    answer: { description: 'The records.', schema: egressLogSchema, field: 'records' },
   },
   usage: {
     route: 'GET /api/v1/egress/usage',
     tag: 'egress',
     scope: 'sandboxes:read',
-    summary: 'What models were used through bindings, and the budget of today',
+    summary: "Show model use through bindings and today's budget",
     query: egressUsageQuery,
-    answer: { says: 'Tokens and cost by model, dearest first.', schema: egressUsageSchema },
+    answer: { description: 'Tokens and cost by model, most expensive first.', schema: egressUsageSchema },
   },
   bindings: {
     route: 'GET /api/v1/egress/bindings',
     tag: 'egress',
     scope: 'sandboxes:read',
-    summary: 'Services that a sandbox can be bound to, whose keys stay outside',
-    answer: { says: 'Each with its variables.', schema: bindingsSchema, field: 'bindings' },
+    summary: 'List services that a sandbox can be bound to',
+    answer: {
+      description: 'The services with their variables. Their keys stay outside the sandbox.',
+      schema: bindingsSchema,
+      field: 'bindings',
+    },
   },
   default: {
     route: 'GET /api/v1/egress/default',
     tag: 'egress',
     scope: 'sandboxes:read',
-    summary: 'What new sandboxes and runs of the caller may reach that name nothing',
-    answer: { says: 'It, and who said so.', schema: egressDefaultSchema },
+    summary: 'Get the default network policy',
+    answer: { description: 'The policy, and where it was set.', schema: egressDefaultSchema },
   },
   setDefault: {
     route: 'PUT /api/v1/egress/default',
     tag: 'egress',
     scope: 'sandboxes:write',
-    summary: 'Say what new sandboxes and runs of the caller may reach that name nothing',
+    summary: 'Set the default network policy',
     description:
       'Sandboxes that are there keep what they have. Private addresses and the upstream of a binding need the scope `admin`.',
-    body: { says: 'All that they may reach.', schema: egressSchema },
-    answer: { says: 'What holds now.', schema: egressDefaultSchema },
+    body: { description: 'The complete policy.', schema: egressSchema },
+    answer: { description: 'The policy now.', schema: egressDefaultSchema },
     refuses: notFound,
   },
   clearDefault: {
     route: 'DELETE /api/v1/egress/default',
     tag: 'egress',
     scope: 'sandboxes:write',
-    summary: 'Let what the config says hold again for new sandboxes and runs of the caller',
-    answer: { says: 'What holds now.', schema: egressDefaultSchema },
+    summary: "Reset the default network policy to the config's",
+    answer: { description: 'The policy now.', schema: egressDefaultSchema },
   },
   grants: {
     route: 'GET /api/v1/egress/grants',
     tag: 'egress',
     scope: 'sandboxes:read',
-    summary: 'What the caller allowed when asked, for one sandbox or for good',
-    description: 'Counts where the mode is `ask`.',
-    answer: { says: 'Newest first, without those that are over.', schema: grantsSchema, field: 'grants' },
+    summary: 'List permissions that the caller gave when asked',
+    description: 'They apply where the mode is `ask`.',
+    answer: { description: 'Newest first, without expired ones.', schema: grantsSchema, field: 'grants' },
   },
   removeGrant: {
     route: 'DELETE /api/v1/egress/grants',
     tag: 'egress',
     scope: 'sandboxes:write',
-    summary: 'Take back what was allowed; what is open is cut',
+    summary: 'Remove permissions and close their connections',
     query: grantQuery,
-    answer: { says: 'How many there were.', schema: removedGrantsSchema, field: 'removed' },
+    answer: {
+      description: 'The number of removed permissions.',
+      schema: removedGrantsSchema,
+      field: 'removed',
+    },
   },
 });

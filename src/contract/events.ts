@@ -1,4 +1,4 @@
-/** What happens on a host, as it goes over the wire. */
+/** The events of a host, on the wire. */
 import { z } from 'zod';
 import { approvalDecisions, approvalKinds } from '../seams/approval.ts';
 import { egressModes } from '../seams/egress.ts';
@@ -15,32 +15,30 @@ const eventsQuery = z.strictObject({
     .min(0)
     .max(Number.MAX_SAFE_INTEGER)
     .optional()
-    .describe(
-      'The last number that the caller has; `Last-Event-ID` says the same. Default: what comes from now on.',
-    ),
+    .describe('Return events after this number (same as `Last-Event-ID`). Default: only new events.'),
   last: z.coerce
     .number()
     .int()
     .min(0)
     .max(1000)
     .optional()
-    .describe('Without `after`: begins so many numbers before the newest.'),
+    .describe('Without `after`: start this many numbers before the newest.'),
   follow: z
     .enum(['true', 'false'])
     .default('true')
     .transform((value) => value === 'true')
-    .describe('false: ends when all that there is was read.'),
+    .describe('false: end after the stored events.'),
   usage_ms: z.coerce
     .number()
     .int()
     .min(250)
     .max(60_000)
     .optional()
-    .describe('Over a WebSocket: how often to say what each sandbox uses; left out: not at all.'),
+    .describe('Over a WebSocket: how often to send resource use. Default: never.'),
   users: z
     .enum(['all'])
     .optional()
-    .describe("Of all users: only on the host's own socket, for whoever runs it."),
+    .describe("Of all users: only on the host's own socket, for the operator."),
 });
 
 const ofSandbox = { sandbox: z.string(), chat: z.string() };
@@ -67,10 +65,10 @@ const hostEventSchema = z
     event('process-exit', { ...ofSandbox, process: z.string(), ...exitSchema.shape }),
     event('egress-denied', {
       sandbox: z.string(),
-      chat: z.string().nullable().describe('null: of a run.'),
+      chat: z.string().nullable().describe('null for a run.'),
       host: z.string(),
       port: z.int(),
-      rule: z.string().describe('That refused it, or the mode.'),
+      rule: z.string().describe('The rule or mode that refused it.'),
     }),
     event('run-start', { run: z.string(), language: z.string() }),
     event('run-end', {
@@ -92,13 +90,13 @@ const hostEventSchema = z
     event('tool-call', {
       ...ofSandbox,
       tool: z.string(),
-      outcome: z.string().describe('ok, or the code of an error.'),
+      outcome: z.string().describe('ok, or an error code.'),
       duration_ms: z.number(),
-      calls: z.int().optional().describe('How many calls it stands for, where there were several at once.'),
+      calls: z.int().optional().describe('Number of calls that this event stands for.'),
     }),
     event('image-build', {
       image: z.string(),
-      outcome: z.string().describe('ok, or the code of an error.'),
+      outcome: z.string().describe('ok, or an error code.'),
       digest: z.string().nullable(),
     }),
     event('image-remove', { image: z.string() }),
@@ -106,7 +104,7 @@ const hostEventSchema = z
     event('entries-stored', { count: z.int() }),
     event('entry-removed', { key: z.string() }),
     event('egress-default', {
-      mode: z.enum(egressModes).nullable().describe('null: what the config says holds again.'),
+      mode: z.enum(egressModes).nullable().describe('null: the default of the config applies again.'),
     }),
     event('sender-paired', { channel: z.string(), sender: z.string() }),
     event('schedule-add', schedule),
@@ -132,10 +130,10 @@ const hostEventSchema = z
     event('key-revoke', { key: z.string() }),
     z
       .object({ type: z.literal('ready'), seq: z.int() })
-      .describe('Comes first: events after this number follow.'),
+      .describe('Sent first: events after this number follow.'),
     z
       .object({ type: z.literal('gap'), seq: z.int() })
-      .describe('Events before this number are gone: ask anew for everything that is shown.'),
+      .describe('Older events are gone: reload everything that is shown.'),
     problemEvent,
   ])
   .meta({ id: 'HostEvent' });
@@ -151,11 +149,11 @@ export const events = family({
     route: 'GET /api/v1/events',
     tag: 'server',
     scope: 'any',
-    summary: 'What happens to the things of the caller, as it happens',
+    summary: 'Stream events of the caller',
     description:
-      'The id of each event is its number. A caller that was cut off sends the last one back and misses nothing that is still kept; what is not is told by a `gap`. A key hears only of what its scopes can read. Over a WebSocket the same events come as messages, and with `usage_ms` a `usage` of each sandbox that runs as well.',
+      'The id of each event is its number. After a lost connection, send the last id to get all later events; a `gap` event reports deleted ones. A key receives only events that its scopes can read. A WebSocket gets the same events as messages and, with `usage_ms`, the `usage` of each running sandbox.',
     query: eventsQuery,
-    stream: { says: 'One event for each change.', schema: hostEventSchema, resumes: true, again: [] },
-    socket: { says: liveSchema },
+    stream: { description: 'One event for each change.', schema: hostEventSchema, resumes: true, again: [] },
+    socket: { fromServer: liveSchema },
   },
 });

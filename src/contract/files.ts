@@ -15,7 +15,7 @@ const fileSchema = z
     mtime_ms: z.number(),
     uid: z.int(),
     gid: z.int(),
-    target: z.string().nullable().describe('Where a symlink points, as written in it.'),
+    target: z.string().nullable().describe('The target of a symlink, as stored.'),
   })
   .meta({ id: 'File' });
 
@@ -43,7 +43,7 @@ const statQuery = pathQuery.extend({
 });
 const writeQuery = pathQuery.extend({
   mode: z.coerce.number().int().min(0).max(0o7777).optional().describe('As a decimal number.'),
-  exclusive: flag.describe('Refuses a file that is there.'),
+  exclusive: flag.describe('Refuse to overwrite a file.'),
 });
 const listQuery = pathQuery.extend({
   depth: z.coerce.number().int().min(1).max(64).optional(),
@@ -58,7 +58,7 @@ const grepQuery = pathQuery.extend({
   pattern: z.string().min(1),
   regex: flag,
   ignore_case: flag,
-  include: z.string().min(1).optional().describe('A glob of the files to look in.'),
+  include: z.string().min(1).optional().describe('A glob of the files to search.'),
   limit: z.coerce.number().int().min(1).max(100_000).optional(),
 });
 
@@ -74,7 +74,7 @@ const replaceSchema = z
     pattern: z.string().min(1),
     replacement: z.string(),
     regex: z.boolean().optional(),
-    expect: z.int().nonnegative().optional().describe('Another number of hits changes nothing.'),
+    expect: z.int().nonnegative().optional().describe('Change nothing if the number of matches differs.'),
   })
   .meta({ id: 'Replace' });
 
@@ -101,14 +101,14 @@ const watchEventSchema = z
 const hostPath = z
   .string()
   .startsWith('/')
-  .describe('Of the machine of the host.')
+  .describe("A path on the host's machine.")
   .meta({ example: '/home/me/notes' });
 const rootField = z.boolean().optional();
 const maxBytes = z
   .int()
   .nonnegative()
   .optional()
-  .describe('Most that it may take there; else the disk limit of the sandbox.');
+  .describe('Maximum size there. Default: the disk limit of the sandbox.');
 const saveSchema = z
   .strictObject({ path: pathText, root: rootField, to: hostPath, mode: mode.optional(), max_bytes: maxBytes })
   .meta({ id: 'Save' });
@@ -127,17 +127,17 @@ export const files = family({
     summary: 'List a folder',
     params: chatParams,
     query: listQuery,
-    answer: { says: 'What is in it.', schema: listingSchema },
+    answer: { description: 'Its entries.', schema: listingSchema },
     reaches: 'sandbox',
   },
   stat: {
     route: 'GET /api/v1/sandboxes/{chat}/files/stat',
     tag: 'files',
     scope: 'sandboxes:read',
-    summary: 'Look at a file, a folder or a link',
+    summary: 'Get facts about a file, folder or link',
     params: chatParams,
     query: statQuery,
-    answer: { says: 'What it is.', schema: fileSchema },
+    answer: { description: 'Its type, size, mode and times.', schema: fileSchema },
     reaches: 'sandbox',
   },
   read: {
@@ -145,10 +145,10 @@ export const files = family({
     tag: 'files',
     scope: 'sandboxes:read',
     summary: 'Read a file, or a range of it',
-    description: '`Range: bytes=…` with one range is answered with 206.',
+    description: 'One `Range: bytes=…` is answered with 206.',
     params: chatParams,
     query: pathQuery,
-    gives: { says: 'The file.', ranges: true },
+    gives: { description: 'The file.', ranges: true },
     reaches: 'sandbox',
   },
   write: {
@@ -156,11 +156,11 @@ export const files = family({
     tag: 'files',
     scope: 'sandboxes:write',
     summary: 'Write a file in one step',
-    description: 'Missing folders are made. A write that is cut off leaves what was there.',
+    description: 'Creates missing folders. An interrupted write keeps the old file.',
     params: chatParams,
     query: writeQuery,
-    takes: { says: 'The content.' },
-    answer: { says: 'The file.', schema: fileSchema },
+    takes: { description: 'The content.' },
+    answer: { description: 'The file.', schema: fileSchema },
     reaches: 'sandbox',
   },
   append: {
@@ -170,39 +170,39 @@ export const files = family({
     summary: 'Append to a file',
     params: chatParams,
     query: pathQuery,
-    takes: { says: 'The content.' },
-    answer: { says: 'The file.', schema: fileSchema },
+    takes: { description: 'The content.' },
+    answer: { description: 'The file.', schema: fileSchema },
     reaches: 'sandbox',
   },
   archive: {
     route: 'GET /api/v1/sandboxes/{chat}/files/archive',
     tag: 'files',
     scope: 'sandboxes:read',
-    summary: 'Read a folder as a tar; links travel as links',
+    summary: 'Read a folder as a tar; keeps links as links',
     params: chatParams,
     query: pathQuery,
-    gives: { says: 'The tar.', type: 'application/x-tar' },
+    gives: { description: 'The tar.', type: 'application/x-tar' },
     reaches: 'sandbox',
   },
   extract: {
     route: 'PUT /api/v1/sandboxes/{chat}/files/archive',
     tag: 'files',
     scope: 'sandboxes:write',
-    summary: 'Unpack a tar below a folder, whole or not at all',
+    summary: 'Unpack a tar into a folder, all or nothing',
     params: chatParams,
     query: pathQuery,
-    takes: { says: 'The tar.', type: 'application/x-tar' },
-    answer: { says: 'How many entries it had.', schema: countSchema, field: 'count' },
+    takes: { description: 'The tar.', type: 'application/x-tar' },
+    answer: { description: 'The number of entries.', schema: countSchema, field: 'count' },
     reaches: 'sandbox',
   },
   search: {
     route: 'GET /api/v1/sandboxes/{chat}/files/search',
     tag: 'files',
     scope: 'sandboxes:read',
-    summary: 'Find files by a glob',
+    summary: 'Find files by glob',
     params: chatParams,
     query: searchQuery,
-    answer: { says: 'What matches.', schema: listingSchema },
+    answer: { description: 'The matching files.', schema: listingSchema },
     reaches: 'sandbox',
   },
   grep: {
@@ -212,7 +212,7 @@ export const files = family({
     summary: 'Find lines in files',
     params: chatParams,
     query: grepQuery,
-    answer: { says: 'Where it is.', schema: matchesSchema },
+    answer: { description: 'The matching lines.', schema: matchesSchema },
     reaches: 'sandbox',
   },
   watch: {
@@ -222,16 +222,16 @@ export const files = family({
     summary: 'Watch a file or a folder for changes',
     params: chatParams,
     query: watchQuery,
-    stream: { says: 'One event for each change.', schema: watchEventSchema },
+    stream: { description: 'One event for each change.', schema: watchEventSchema },
     reaches: 'sandbox',
   },
   mkdir: {
     route: 'POST /api/v1/sandboxes/{chat}/files/mkdir',
     tag: 'files',
     scope: 'sandboxes:write',
-    summary: 'Make a folder and those above it',
+    summary: 'Create a folder and its parents',
     params: chatParams,
-    body: { says: 'The change.', schema: mkdirSchema },
+    body: { description: 'The change.', schema: mkdirSchema },
     done: 'It is done.',
     reaches: 'sandbox',
   },
@@ -241,7 +241,7 @@ export const files = family({
     scope: 'sandboxes:write',
     summary: 'Move a file or a folder',
     params: chatParams,
-    body: { says: 'The change.', schema: moveSchema },
+    body: { description: 'The change.', schema: moveSchema },
     done: 'It is done.',
     reaches: 'sandbox',
   },
@@ -251,7 +251,7 @@ export const files = family({
     scope: 'sandboxes:write',
     summary: 'Copy a file or a folder',
     params: chatParams,
-    body: { says: 'The change.', schema: moveSchema },
+    body: { description: 'The change.', schema: moveSchema },
     done: 'It is done.',
     reaches: 'sandbox',
   },
@@ -261,7 +261,7 @@ export const files = family({
     scope: 'sandboxes:write',
     summary: 'Change the mode of a file',
     params: chatParams,
-    body: { says: 'The change.', schema: chmodSchema },
+    body: { description: 'The change.', schema: chmodSchema },
     done: 'It is done.',
     reaches: 'sandbox',
   },
@@ -269,52 +269,52 @@ export const files = family({
     route: 'POST /api/v1/sandboxes/{chat}/files/replace',
     tag: 'files',
     scope: 'sandboxes:write',
-    summary: 'Replace text in a file, all at once',
+    summary: 'Replace text in a file in one step',
     params: chatParams,
-    body: { says: 'What by what.', schema: replaceSchema },
-    answer: { says: 'How often.', schema: countSchema, field: 'count' },
+    body: { description: 'The old and the new text.', schema: replaceSchema },
+    answer: { description: 'The number of replacements.', schema: countSchema, field: 'count' },
     reaches: 'sandbox',
   },
   remove: {
     route: 'DELETE /api/v1/sandboxes/{chat}/files',
     tag: 'files',
     scope: 'sandboxes:write',
-    summary: 'Remove a file, or a folder with all that is in it',
+    summary: 'Remove a file, or a folder with its content',
     params: chatParams,
     query: pathQuery,
-    answer: { says: 'Whether there was something.', schema: removedSchema, field: 'removed' },
+    answer: { description: 'Whether there was a file.', schema: removedSchema, field: 'removed' },
     reaches: 'sandbox',
   },
   save: {
     route: 'POST /api/v1/sandboxes/{chat}/files/save',
     tag: 'files',
     scope: 'sandboxes:write',
-    summary: "Copy a file out of a sandbox, to the host's machine; only on its own socket",
-    description: 'A file that is there already is refused. Holes stay holes; a failure leaves nothing.',
+    summary: "Copy a file to the host's machine (local socket only)",
+    description: 'Refuses to overwrite. Keeps sparse files sparse; a failure leaves nothing.',
     params: chatParams,
-    body: { says: 'Which, and where to.', schema: saveSchema },
-    answer: { says: 'How many entries.', schema: countSchema, field: 'count' },
+    body: { description: 'The file and the target.', schema: saveSchema },
+    answer: { description: 'The number of entries.', schema: countSchema, field: 'count' },
     reaches: 'sandbox',
   },
   download: {
     route: 'POST /api/v1/sandboxes/{chat}/files/download',
     tag: 'files',
     scope: 'sandboxes:write',
-    summary: "Copy a folder out of a sandbox, to the host's machine; only on its own socket",
-    description: 'Whole or not at all, into a folder that is not there yet. Holes of files stay holes.',
+    summary: "Copy a folder to the host's machine (local socket only)",
+    description: 'All or nothing, into a new folder. Keeps sparse files sparse.',
     params: chatParams,
-    body: { says: 'Which, and where to.', schema: downloadSchema },
-    answer: { says: 'How many entries.', schema: countSchema, field: 'count' },
+    body: { description: 'The folder and the target.', schema: downloadSchema },
+    answer: { description: 'The number of entries.', schema: countSchema, field: 'count' },
     reaches: 'sandbox',
   },
   upload: {
     route: 'POST /api/v1/sandboxes/{chat}/files/upload',
     tag: 'files',
     scope: 'sandboxes:write',
-    summary: "Copy a file or a folder of the host's machine into a sandbox; only on its own socket",
+    summary: "Copy files of the host's machine into a sandbox (local socket only)",
     params: chatParams,
-    body: { says: 'Which, and where to.', schema: uploadSchema },
-    answer: { says: 'How many entries.', schema: countSchema, field: 'count' },
+    body: { description: 'The source and the target.', schema: uploadSchema },
+    answer: { description: 'The number of entries.', schema: countSchema, field: 'count' },
     reaches: 'sandbox',
   },
 });

@@ -8,7 +8,7 @@ const known = new WeakMap<object, Free | undefined>();
 export function freeNames(schema: Schema | undefined): Free | undefined {
   if (schema === undefined) return undefined;
   if (!known.has(schema)) {
-    // What refers to itself is met again while it is worked out.
+    // A recursive schema reaches itself while it is processed.
     known.set(schema, undefined);
     known.set(schema, namesIn(defOf(schema)));
   }

@@ -1,4 +1,4 @@
-/** What a host can do and how it is set, as it goes over the wire. */
+/** The abilities and settings of a host, on the wire. */
 import { z } from 'zod';
 import { softLimitNames } from '../seams/limits.ts';
 import { gradeSchema, runtimeSchema } from './sandboxes.ts';
@@ -8,7 +8,7 @@ const capabilitiesSchema = z.object({
   limits: z.object({ memory: z.boolean(), cpus: z.boolean(), pids: z.boolean(), disk: z.boolean() }),
   soft_limits: z
     .array(z.enum(softLimitNames))
-    .describe('Limits that the guest holds by counting, because the host has no control group for them.'),
+    .describe('Limits that the guest enforces by counting, because the host has no control group for them.'),
   images: z.boolean(),
   networks: z.array(z.string()),
   mounts: z.boolean(),
@@ -32,7 +32,7 @@ export const runtimesSchema = z
           name: runtimeSchema,
           available: z.literal(false),
           reason: z.string(),
-          fix: z.string().describe('What would make it available.'),
+          fix: z.string().describe('How to make it available.'),
         }),
       ]),
     ),

@@ -4,7 +4,7 @@ import { family } from './operation.ts';
 import { problemEvent } from './problem.ts';
 import { pullEventSchema, pullProgress, pullSchema, removedSchema } from './sandboxes.ts';
 
-const nameSchema = z.enum(builtImageNames).describe('Each is built on the one before.');
+const nameSchema = z.enum(builtImageNames).describe('Each image builds on the previous one.');
 
 const imageParams = z.object({ image: nameSchema });
 
@@ -16,24 +16,24 @@ const buildSchema = z
       .min(1)
       .max(1000)
       .optional()
-      .describe('The image at the bottom: Debian, or what is made of it. `images.from` by default.'),
+      .describe('The base image: Debian or built on it. Default: `images.from`.'),
     steps: z
       .enum(['cached', 'fresh'])
       .optional()
-      .describe('`fresh` does every step again, also one that the engine has done before.'),
+      .describe("`fresh` repeats every step and ignores the engine's cache."),
   })
   .meta({ id: 'Build' });
 
 const builtImageSchema = z
   .object({
     name: nameSchema,
-    image: z.string().describe('What a sandbox names to get it.'),
+    image: z.string().describe('The name to use for a sandbox.'),
     id: z.string().describe('The digest of its content.'),
     from: z.string(),
     from_id: z.string(),
     built_at: z.number(),
     built_by: z.string(),
-    size_bytes: z.number().nullable().describe('null: the engine does not have it any more.'),
+    size_bytes: z.number().nullable().describe('null: the engine no longer has it.'),
   })
   .meta({ id: 'BuiltImage' });
 
@@ -60,37 +60,37 @@ export const images = family({
     route: 'GET /api/v1/images',
     tag: 'images',
     scope: 'sandboxes:read',
-    summary: "List Geode's own images that were built here",
-    answer: { says: 'Oldest first.', schema: builtImagesSchema, field: 'images' },
+    summary: 'List the images that Geode built',
+    answer: { description: 'Oldest first.', schema: builtImagesSchema, field: 'images' },
     reaches: 'sandbox',
   },
   build: {
     route: 'POST /api/v1/images/build',
     tag: 'images',
     scope: 'admin',
-    summary: "Build one of Geode's images, and those below it",
-    description: 'The build ends when the caller leaves. One build at a time; others wait.',
-    body: { says: 'Which image, and on what.', schema: buildSchema },
-    stream: { says: 'The last event is `image-built` or `problem`.', schema: buildEventSchema },
+    summary: "Build one of Geode's images and its bases",
+    description: 'The build stops when the caller disconnects. One build runs at a time.',
+    body: { description: 'The image and its base.', schema: buildSchema },
+    stream: { description: 'The last event is `image-built` or `problem`.', schema: buildEventSchema },
     reaches: 'sandbox',
   },
   remove: {
     route: 'DELETE /api/v1/images/{image}',
     tag: 'images',
     scope: 'admin',
-    summary: 'Remove an image that was built here',
+    summary: 'Remove an image that Geode built',
     params: imageParams,
-    answer: { says: 'Whether there was one.', schema: removedSchema, field: 'removed' },
+    answer: { description: 'Whether there was such an image.', schema: removedSchema, field: 'removed' },
     reaches: 'sandbox',
   },
   pull: {
     route: 'POST /api/v1/images/pull',
     tag: 'server',
     scope: 'sandboxes:write',
-    summary: 'Have an image here, and tell how far its pull is',
-    description: 'Any number of callers share one pull; it goes on as long as one of them listens.',
-    body: { says: 'Which image.', schema: pullSchema },
-    stream: { says: 'The last event is `image-ready` or `problem`.', schema: pullEventSchema },
+    summary: 'Pull an image and stream the progress',
+    description: 'Callers share one pull; it continues while one of them is connected.',
+    body: { description: 'The image.', schema: pullSchema },
+    stream: { description: 'The last event is `image-ready` or `problem`.', schema: pullEventSchema },
     reaches: 'sandbox',
   },
 });

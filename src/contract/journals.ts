@@ -1,4 +1,4 @@
-/** What processes wrote, as it goes over the wire: without what looks like a secret, unless asked for raw. */
+/** The output of processes, on the wire: secrets are hidden unless the caller asks for raw output. */
 
 import { z } from 'zod';
 import { family } from './operation.ts';
@@ -9,12 +9,12 @@ import { chatParams } from './sandboxes.ts';
 const show = z
   .enum(['redacted', 'raw'])
   .default('redacted')
-  .describe('`raw` shows what looks like a secret too, and needs the scope `sandboxes:write`.');
+  .describe('`raw` does not hide secrets and needs the scope `sandboxes:write`.');
 
 const partShape = {
   show,
-  from: offsetSchema.optional().describe('The first byte that is wanted.'),
-  to: offsetSchema.optional().describe('The first byte that is not.'),
+  from: offsetSchema.optional().describe('Offset of the first byte.'),
+  to: offsetSchema.optional().describe('Offset after the last byte.'),
   stream: z.enum(['stdout', 'stderr']).optional(),
   since: z.coerce.number().min(0).optional().describe('Times are in ms since 1970.'),
   until: z.coerce.number().min(0).optional(),
@@ -26,7 +26,7 @@ const journalFollowQuery = z.strictObject({
   from: partShape.from,
   stream: partShape.stream,
   since: partShape.since,
-  tail: z.coerce.number().int().min(1).max(10_000).optional().describe('Begin with this many lines.'),
+  tail: z.coerce.number().int().min(1).max(10_000).optional().describe('Start with this many lines.'),
 });
 const journalPageQuery = z.strictObject({
   ...partShape,
@@ -63,7 +63,7 @@ const journalsSchema = z
       z.object({
         process_id: z.string(),
         facts: z.object({ argv: z.array(z.string()), started_at: z.number() }).optional(),
-        bytes: z.number().describe('Of output that it covers, kept or lost.'),
+        bytes: z.number().describe('Bytes of output that it covers, kept or lost.'),
         disk_bytes: z.number(),
         changed_at: z.number(),
         exit: exitSchema.optional(),
@@ -72,7 +72,7 @@ const journalsSchema = z
   })
   .meta({ id: 'Journals' });
 
-const at = z.number().optional().describe('When the host heard of it, in ms since 1970.');
+const at = z.number().optional().describe('When the host received it, in ms since 1970.');
 const [stdout, stderr, outputLost, exit] = outputEvents;
 
 const recordedEvents = [
@@ -89,8 +89,8 @@ const journalEventSchema = z
 const journalPageSchema = z
   .object({
     events: z.array(z.discriminatedUnion('type', recordedEvents)),
-    next: z.number().describe('Where the next page begins.'),
-    is_last: z.boolean().describe('The record ends here, for now or, behind an exit, for good.'),
+    next: z.number().describe('Offset of the next page.'),
+    is_last: z.boolean().describe('The end of the journal: so far, or finally if an exit precedes it.'),
   })
   .meta({ id: 'JournalPage' });
 
@@ -108,20 +108,20 @@ export const journals = family({
     route: 'GET /api/v1/sandboxes/{chat}/journals',
     tag: 'journals',
     scope: 'sandboxes:read',
-    summary: 'List the journals of a sandbox, the newest first',
+    summary: 'List the journals of a sandbox, newest first',
     params: chatParams,
     query: journalListQuery,
-    answer: { says: 'One for each process.', schema: journalsSchema, field: 'journals' },
+    answer: { description: 'One journal for each process.', schema: journalsSchema, field: 'journals' },
     reaches: 'sandbox',
   },
   page: {
     route: 'GET /api/v1/sandboxes/{chat}/journals/{process}/page',
     tag: 'journals',
     scope: 'sandboxes:read',
-    summary: 'Read a journal page by page, from any offset or time',
+    summary: 'Read a page of a journal, from any offset or time',
     params: processParams,
     query: journalPageQuery,
-    answer: { says: 'The page.', schema: journalPageSchema },
+    answer: { description: 'The page.', schema: journalPageSchema },
     reaches: 'sandbox',
   },
   tail: {
@@ -131,7 +131,7 @@ export const journals = family({
     summary: 'Read the last lines of a journal',
     params: processParams,
     query: journalTailQuery,
-    answer: { says: 'The lines, oldest first.', schema: journalLinesSchema, field: 'lines' },
+    answer: { description: 'The lines, oldest first.', schema: journalLinesSchema, field: 'lines' },
     reaches: 'sandbox',
   },
   grep: {
@@ -141,19 +141,19 @@ export const journals = family({
     summary: 'Find lines in a journal',
     params: processParams,
     query: journalGrepQuery,
-    answer: { says: 'The lines, and those around them.', schema: journalGrepSchema },
+    answer: { description: 'The lines and their context.', schema: journalGrepSchema },
     reaches: 'sandbox',
   },
   follow: {
     route: 'GET /api/v1/sandboxes/{chat}/journals/{process}/follow',
     tag: 'journals',
     scope: 'sandboxes:read',
-    summary: 'Read a journal, and what is added to it, to the exit',
+    summary: 'Stream a journal until the process exits',
     description: 'The id of each event is the offset of the next byte.',
     params: processParams,
     query: journalFollowQuery,
     stream: {
-      says: 'The last event is `exit` or `problem`.',
+      description: 'The last event is `exit` or `problem`.',
       schema: journalEventSchema,
       resumes: true,
       again: ['exit'],

@@ -27,12 +27,12 @@ const newIdParamSchema = z.object({ id: newIdSchema });
 
 const categorySchema = requiredText
   .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, 'use lower-case letters, digits, - and _, at most 64')
-  .describe('core, project, conversation, daily, scratch, or a name of your own.')
+  .describe('core, project, conversation, daily, scratch, or your own name.')
   .meta({ example: 'project' });
 
 const tagSchema = z.string().min(1).max(limits.tagLength);
 const tagsSchema = z.array(tagSchema).max(limits.tags);
-const sourceSchema = requiredText.min(1).max(limits.sourceLength).describe('Where it comes from.');
+const sourceSchema = requiredText.min(1).max(limits.sourceLength).describe('The source.');
 const dateSchema = z.iso.datetime({ offset: true }).meta({ example: '2031-01-31T12:00:00Z' });
 
 // Both schemas are closed, and a closed one cannot be extended by `allOf`, so they share their shape.
@@ -48,30 +48,30 @@ const contentShape = {
     .array(z.string().min(1).max(limits.identifierLength))
     .max(limits.identifiers)
     .optional()
-    .describe('Names that find this entry before anything else: symbols, error signatures, ticket numbers.'),
-  valid_until: dateSchema.optional().describe('From then on the entry is marked as expired.'),
+    .describe('Exact search keys that rank first: symbols, error signatures, ticket numbers.'),
+  valid_until: dateSchema.optional().describe('The entry is marked as expired after this date.'),
   supersedes: z.array(idSchema).max(100).optional().describe('Ids of entries that this one replaces.'),
   thread: z
     .string()
     .min(1)
     .max(limits.threadLength)
     .optional()
-    .describe('What it belongs to, such as a chat: entries that follow each other there find each other.'),
-  order: z.number().optional().describe('Its place in the thread; after the last one by default.'),
+    .describe('The thread, such as a chat: a hit also finds its neighbours in the thread.'),
+  order: z.number().optional().describe('Its position in the thread (default: last).'),
   context: z
     .string()
     .min(1)
     .max(limits.contextLength)
     .optional()
-    .describe('Text around it that is not part of it, such as the question that it answers.'),
-  date: dateSchema.optional().describe('When it happened or was said; found as day, month and year.'),
+    .describe('Surrounding text that is not part of the entry, such as the question that it answers.'),
+  date: dateSchema.optional().describe('When it happened; searchable by day, month and year.'),
 };
 
 const contentSchema = z.strictObject(contentShape).meta({ id: 'Content' });
 
 export const newEntrySchema = z
   .strictObject({
-    id: newIdSchema.optional().describe('Without an id one is made, and repeated content is merged.'),
+    id: newIdSchema.optional().describe('Without an id, Geode creates one and merges repeated content.'),
     ...contentShape,
   })
   .meta({ id: 'NewEntry' });
@@ -86,7 +86,7 @@ const entrySchema = z
     content: z.string(),
     category: z.string(),
     tags: z.array(z.string()),
-    sources: z.array(z.string()).describe('Every source that stored this entry, first one first.'),
+    sources: z.array(z.string()).describe('Every source that stored this entry, oldest first.'),
     identifiers: z.array(z.string()),
     version: z.int().min(1),
     sightings: z.int().min(1).describe('How often it was stored.'),
@@ -112,12 +112,12 @@ const whySchema = z
     dense: halfScoreSchema.nullable(),
     keyword: halfScoreSchema.nullable(),
     words: z.array(z.string()),
-    summary: z.string().describe('All of this in one sentence, for a model or a person.'),
+    summary: z.string().describe('The explanation in one sentence, for a model or a person.'),
   })
   .meta({ id: 'Why' });
 
 const resultSchema = entrySchema
-  .extend({ score: z.number(), why: whySchema.describe('Why the result stands where it does.') })
+  .extend({ score: z.number(), why: whySchema.describe('Why the result has this rank.') })
   .meta({ id: 'Result' });
 
 const flagSchema = z
@@ -131,7 +131,9 @@ const chatShape = {
     .min(1)
     .max(200)
     .optional()
-    .describe('Only what programs in the sandbox of this chat stored. Left out: the memory of the user.'),
+    .describe(
+      'Only entries stored by programs in the sandbox of this chat. Default: the memory of the user.',
+    ),
 };
 
 const filterShape = {
@@ -139,9 +141,9 @@ const filterShape = {
   category: categorySchema.optional(),
   tag: z
     .preprocess((value) => (typeof value === 'string' ? [value] : value), tagsSchema.optional())
-    .describe('Repeat it to ask for entries that carry all of them.'),
+    .describe('Repeat it to require several tags.'),
   source: sourceSchema.optional(),
-  strict: flagSchema.describe('Leaves expired entries out instead of marking them.'),
+  strict: flagSchema.describe('Leave out expired entries instead of marking them.'),
   limit: decimal(z.number().int().min(1).max(limits.resultsPerPage).default(10)),
   offset: decimal(z.number().int().min(0).max(Number.MAX_SAFE_INTEGER).default(0)),
 };
@@ -154,7 +156,7 @@ export const searchQuerySchema = z.strictObject({
   q: requiredText.min(1).max(limits.queryLength).meta({ example: 'how do we deploy' }),
   ...filterShape,
   fusion: z.enum(['weighted', 'rrf']).default('weighted').describe('How the two halves are joined.'),
-  dense: decimal(z.number().min(0).max(1).optional()).describe('The share of meaning in a weighted search.'),
+  dense: decimal(z.number().min(0).max(1).optional()).describe('The weight of meaning in a weighted search.'),
   tokens: decimal(z.int().min(50).max(100_000).optional()).describe(
     'Also gives the results as one `block` for the prompt of a model, of about so many tokens at most.',
   ),
@@ -163,7 +165,7 @@ export const searchQuerySchema = z.strictObject({
 export const answerSchema = z
   .object({
     results: z.array(resultSchema),
-    total: z.int().describe('How many results all pages have together.'),
+    total: z.int().describe('The number of results on all pages.'),
     total_is: z.enum(['exact', 'capped']),
     degraded: z.array(z.enum(['dense', 'keyword'])).describe('The halves that did not answer.'),
     query_time_ms: z.number(),
@@ -192,7 +194,7 @@ const versionSchema = entrySchema
 
 const getQuerySchema = z.strictObject({
   ...chatShape,
-  versions: flagSchema.describe('Adds the earlier versions, newest first.'),
+  versions: flagSchema.describe('Include earlier versions, newest first.'),
 });
 
 const entryWithVersionsSchema = entrySchema
@@ -207,7 +209,7 @@ const storedSchema = z
     scrubbed: z.int().describe('How many secrets were replaced before anything was written.'),
     indexed: z
       .boolean()
-      .describe('False until it is found by meaning too, a moment later; by its words it is found at once.'),
+      .describe('false until search by meaning finds it, a moment later. Search by words finds it at once.'),
   })
   .meta({ id: 'Stored' });
 
@@ -232,7 +234,11 @@ const filesSchema = z
       ),
     category: categorySchema,
     tag: z.union([tagSchema, tagsSchema]).optional(),
-    prefix: z.string().max(200).optional().describe('Put before each name, such as `docs/`.'),
+    prefix: z
+      .string()
+      .max(200)
+      .optional()
+      .describe('Text before each file name in the ids, such as `docs/`.'),
   })
   .meta({ id: 'Files' });
 
@@ -257,9 +263,9 @@ export const entries = family({
     route: 'GET /api/v1/context/search',
     tag: 'context',
     scope: 'memory:read',
-    summary: 'Search by meaning and by word',
+    summary: 'Search by meaning and by words',
     query: searchQuerySchema,
-    answer: { says: 'The best first.', schema: answerSchema },
+    answer: { description: 'The results, best first.', schema: answerSchema },
     refuses: { 413: 'The query is too long.' },
   },
   ingest: {
@@ -267,8 +273,8 @@ export const entries = family({
     tag: 'context',
     scope: 'memory:write',
     summary: 'Store an entry',
-    body: { says: 'The entry.', schema: newEntrySchema },
-    answer: { says: 'It is on disk.', schema: storedSchema, status: 201 },
+    body: { description: 'The entry.', schema: newEntrySchema },
+    answer: { description: 'Stored on disk.', schema: storedSchema, status: 201 },
     refuses: notFound,
   },
   bulk: {
@@ -278,14 +284,14 @@ export const entries = family({
     summary: 'Store many entries',
     description:
       'Answers with JSON once all are stored, or with none stored when one is refused. With `Accept: text/event-stream` it stores them in batches and reports each; a refusal ends it and keeps the batches before.',
-    body: { says: 'The entries.', schema: bulkSchema, limit: 'many' },
+    body: { description: 'The entries.', schema: bulkSchema, limit: 'many' },
     answer: {
-      says: 'All are on disk, in the order of the request.',
+      description: 'All stored on disk, in the order of the request.',
       schema: manyStoredSchema,
       field: 'stored',
       status: 201,
     },
-    stream: { says: 'All are on disk, in the order of the request.', schema: ingestEventSchema },
+    stream: { description: 'All stored on disk, in the order of the request.', schema: ingestEventSchema },
     refuses: notFound,
   },
   files: {
@@ -295,14 +301,14 @@ export const entries = family({
     summary: 'Store files: text, Markdown, code, HTML, PDF',
     description:
       'Each file becomes one entry. Answers with JSON once all are stored, or with none stored when one is refused; with `Accept: text/event-stream` it stores and reports them one by one.',
-    form: { says: 'The files.', schema: filesSchema },
+    form: { description: 'The files.', schema: filesSchema },
     answer: {
-      says: 'All are on disk, in the order of the request.',
+      description: 'All stored on disk, in the order of the request.',
       schema: manyStoredSchema,
       field: 'stored',
       status: 201,
     },
-    stream: { says: 'All are on disk, in the order of the request.', schema: ingestEventSchema },
+    stream: { description: 'All stored on disk, in the order of the request.', schema: ingestEventSchema },
     refuses: { 422: 'A file has no text that can be read.' },
   },
   categories: {
@@ -310,7 +316,7 @@ export const entries = family({
     tag: 'context',
     scope: 'memory:read',
     summary: 'Count the entries of each category',
-    answer: { says: 'The built-in categories and those in use.', schema: categoriesSchema },
+    answer: { description: 'The built-in categories and those in use.', schema: categoriesSchema },
   },
   list: {
     route: 'GET /api/v1/context',
@@ -318,7 +324,7 @@ export const entries = family({
     scope: 'memory:read',
     summary: 'List entries, newest first',
     query: listQuerySchema,
-    answer: { says: 'One page.', schema: pageSchema },
+    answer: { description: 'One page.', schema: pageSchema },
   },
   get: {
     route: 'GET /api/v1/context/{+id}',
@@ -327,24 +333,28 @@ export const entries = family({
     summary: 'Read an entry',
     params: idParamSchema,
     query: getQuerySchema,
-    answer: { says: 'The entry.', schema: entryWithVersionsSchema },
+    answer: { description: 'The entry.', schema: entryWithVersionsSchema },
     refuses: notFound,
   },
   put: {
     route: 'PUT /api/v1/context/{+id}',
     tag: 'context',
     scope: 'memory:write',
-    summary: 'Write an entry: its first or its next version',
+    summary: 'Create or update an entry',
     params: newIdParamSchema,
-    body: { says: 'All of the new version.', schema: contentSchema },
-    answer: { says: 'The entry has a new version.', schema: storedSchema, or: { 201: 'The entry is new.' } },
+    body: { description: 'The complete new version.', schema: contentSchema },
+    answer: {
+      description: 'The entry got a new version.',
+      schema: storedSchema,
+      or: { 201: 'The entry is new.' },
+    },
     refuses: notFound,
   },
   remove: {
     route: 'DELETE /api/v1/context/{+id}',
     tag: 'context',
     scope: 'memory:write',
-    summary: 'Forget an entry and its versions',
+    summary: 'Delete an entry and its versions',
     params: idParamSchema,
     query: removeQuerySchema,
     done: 'It is gone.',

@@ -4,7 +4,7 @@ type CamelName<S extends string> = S extends `${infer Head}_${infer Tail}`
   ? `${Head}${Capitalize<CamelName<Tail>>}`
   : S;
 
-/** What a schema allows, as it is written in code. What may be left out may be undefined: it is left out then. */
+/** The TypeScript type of the input that a schema accepts. Optional fields may be undefined and are then left out. */
 export type Given<T> = T extends readonly (infer Item)[]
   ? readonly Given<Item>[]
   : T extends object

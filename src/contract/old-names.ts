@@ -3,7 +3,7 @@
  * that nothing is copied field by field.
  */
 
-/** What is below these keys has names that belong to the caller, or is not ours: it stays as it is. */
+/** The values of these keys stay unchanged: their names belong to the caller or to other programs. */
 const opaque = ['labels', 'env', 'details', 'json', 'files', 'input'] as const;
 type Opaque = (typeof opaque)[number];
 

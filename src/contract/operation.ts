@@ -7,14 +7,14 @@ import type { Scope } from './keys.ts';
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-/** Of a schema only its types: comparing whole schemas would make the compiler slow. */
+/** Holds only the types of a schema: comparing whole schemas would slow the compiler down. */
 export interface Schema {
   readonly _zod: { readonly input: unknown; readonly output: unknown };
 }
 
 interface Described {
   /** For the OpenAPI document. */
-  readonly says: string;
+  readonly description: string;
   readonly schema: Schema;
 }
 
@@ -24,7 +24,7 @@ export interface Operation {
   readonly tag: string;
   readonly summary: string;
   readonly description?: string;
-  /** What a key needs. `any`: a key, whatever it may do. `nobody`: it is not asked who calls. */
+  /** The scope that a key needs. `any`: every valid key. `nobody`: no authentication. */
   readonly scope: Scope | readonly Scope[] | 'any' | 'nobody';
   readonly params?: Schema;
   readonly query?: Schema;
@@ -32,7 +32,7 @@ export interface Operation {
   readonly body?: Described & { readonly limit?: BodyLimit };
   readonly form?: Described;
   /** Bytes that the handler reads as they come. */
-  readonly takes?: { readonly says: string; readonly type?: 'application/x-tar' | '*/*' };
+  readonly takes?: { readonly description: string; readonly type?: 'application/x-tar' | '*/*' };
   readonly answer?: Described & {
     readonly status?: AnswerStatus;
     /** The only field of the answer: handlers give its value, and callers get it. */
@@ -42,7 +42,7 @@ export interface Operation {
   };
   /** Plain text. */
   readonly text?: string;
-  /** No body answers: what has been done. */
+  /** Description of the success without a body (204). */
   readonly done?: string;
   /** Events. With an `answer` beside it the caller chooses by its `Accept` header. */
   readonly stream?: Described & {
@@ -52,12 +52,16 @@ export interface Operation {
     readonly again?: readonly string[];
   };
   /** Bytes. `ranges`: a part of them can be asked for. */
-  readonly gives?: { readonly says: string; readonly type?: 'application/x-tar'; readonly ranges?: true };
-  /** A conversation: what a client says first and later, and what it hears. */
-  readonly socket?: { readonly first?: Schema; readonly hears?: Schema; readonly says: Schema };
+  readonly gives?: {
+    readonly description: string;
+    readonly type?: 'application/x-tar';
+    readonly ranges?: true;
+  };
+  /** A WebSocket: the first message of the client, its later messages, and the messages of the server. */
+  readonly socket?: { readonly first?: Schema; readonly fromClient?: Schema; readonly fromServer: Schema };
   /** It starts a sandbox or looks into one, so that the sandbox, its runtime and its files may refuse. */
   readonly reaches?: 'sandbox';
-  /** What it may answer besides, by status. */
+  /** Further refusals, by status. */
   readonly refuses?: Readonly<Record<number, string>>;
 }
 
@@ -73,15 +77,15 @@ export function family<const F extends Family>(operations: F): F {
 }
 
 export const notFound = {
-  404: 'There is nothing of the caller with a name or an id that the request gives.',
+  404: 'The caller has nothing with this name or id.',
 };
 
-/** What an operation with a key may answer besides its result. */
+/** Refusals that every operation with a key can answer. */
 export const usualRefusals = {
   400: 'The request is not valid.',
   401: 'The API key is missing, unknown or revoked.',
   403: 'The key lacks the scope, or the Host or Origin is not trusted.',
-  429: 'Too many requests; `Retry-After` says how long to wait.',
+  429: 'Too many requests; `Retry-After` gives the time to wait.',
   500: 'A defect of Geode.',
   503: 'A part is down, or the server is stopping.',
 };

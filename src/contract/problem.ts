@@ -1,14 +1,14 @@
 /**
- * What goes over the wire is written once, in the files of this folder: they check requests, make the OpenAPI file and
+ * The files of this folder declare everything on the wire once: they check requests, make the OpenAPI file and
  * type the client. They are plain zod and import nothing of the server, so that a browser can load them.
  */
 import { z } from 'zod';
 
 export const problemSchema = z
   .object({
-    error: z.string().describe('What is wrong, for a person.'),
-    code: z.string().describe('What is wrong, for a program: a code from the catalogue of errors.'),
-    hint: z.string().describe('What to do next.'),
+    error: z.string().describe('The error in words, for a person.'),
+    code: z.string().describe('The error code from the catalogue, for a program.'),
+    hint: z.string().describe('The next step.'),
     details: z.record(z.string(), z.unknown()).optional(),
   })
   .meta({ id: 'Problem' });

@@ -22,7 +22,7 @@ const commandShape = {
   argv: z
     .array(z.string())
     .min(1)
-    .describe('The program and its arguments; nothing passes through a shell.')
+    .describe('The program and its arguments, without a shell.')
     .meta({ example: ['echo', 'hello'] }),
   cwd: z.string().optional(),
   env: envSchema.optional(),
@@ -32,14 +32,11 @@ const commandShape = {
     .positive()
     .nullable()
     .optional()
-    .describe('Default 60 s; null: no limit. Everything it started is killed then.'),
-  pty: terminalSizeSchema.optional().describe('Gives it a terminal.'),
+    .describe('Default 60 s; null: no limit. Then the command and everything that it started are killed.'),
+  pty: terminalSizeSchema.optional().describe('Run it in a terminal.'),
   rlimits: z.partialRecord(z.enum(rlimitNames), z.number().nonnegative()).optional(),
   stdin: bytesSchema.optional(),
-  undoable: z
-    .boolean()
-    .optional()
-    .describe('Keeps the files as they are now, so that an undo takes back what it changes.'),
+  undoable: z.boolean().optional().describe('Save the files first, so that an undo restores them.'),
 };
 
 const execSchema = z
@@ -50,14 +47,14 @@ const execSchema = z
       .nonnegative()
       .max(64 * 1024 ** 2)
       .optional()
-      .describe('Bytes of stdout and of stderr that are kept; default 10 MB each.'),
+      .describe('Maximum bytes of stdout and of stderr to keep. Default: 10 MB each.'),
   })
   .meta({ id: 'Exec' });
 
 export const spawnSchema = z
   .strictObject({
     ...commandShape,
-    interactive: z.boolean().optional().describe('Stdin stays open until it is closed.'),
+    interactive: z.boolean().optional().describe('Keep stdin open until it is closed.'),
   })
   .meta({ id: 'Spawn' });
 
@@ -76,7 +73,7 @@ const execResultSchema = z
     process_id: z.string(),
     stdout: z.string(),
     stderr: z.string(),
-    stdout_base64: z.base64().optional().describe('The bytes of stdout, where they are not UTF-8.'),
+    stdout_base64: z.base64().optional().describe('The bytes of stdout, if they are not UTF-8.'),
     stderr_base64: z.base64().optional(),
     truncated: z.boolean(),
     dropped: z.object({ stdout: z.int(), stderr: z.int() }),
@@ -96,7 +93,7 @@ const processSchema = z
     argv: z.array(z.string()),
     started_at: z.number(),
     state: z.enum(['running', 'exited']),
-    offset: z.number().describe('Bytes that it has written so far, stdout and stderr together.'),
+    offset: z.number().describe('Bytes written so far, stdout and stderr together.'),
     terminal: z.object(terminalShape).nullable(),
     exit: exitSchema.nullable(),
     children: z.array(childSchema),
@@ -115,10 +112,10 @@ export const offsetSchema = z.coerce.number().int().min(0).max(Number.MAX_SAFE_I
 const outputQuery = z.strictObject({
   from: offsetSchema
     .optional()
-    .describe('The first byte that is wanted; `Last-Event-ID` says the same after a lost connection.'),
+    .describe('Offset of the first byte (same as `Last-Event-ID` after a lost connection).'),
 });
 
-const offset = z.number().describe('Of the first byte, in stdout and stderr together.');
+const offset = z.number().describe('Offset of the first byte, in stdout and stderr together.');
 export const outputEvents = [
   z.object({ type: z.literal('stdout'), offset, ...bytesShape }),
   z.object({ type: z.literal('stderr'), offset, ...bytesShape }),
@@ -134,7 +131,7 @@ const outputEventSchema = z
 const signalSchema = z
   .strictObject({
     signal: z.enum(signalNames),
-    tree: z.boolean().optional().describe('To everything below it too.'),
+    tree: z.boolean().optional().describe('Also send it to all child processes.'),
   })
   .meta({ id: 'Signal' });
 
@@ -147,22 +144,22 @@ export const processes = family({
     route: 'POST /api/v1/sandboxes/{chat}/exec',
     tag: 'processes',
     scope: 'sandboxes:write',
-    summary: 'Run a command and wait for its end',
+    summary: 'Run a command and wait for its exit',
     description:
-      'A command that fails is a result. A caller that leaves ends the command and everything that it started.',
+      'A failed command is a result, not an error. If the caller disconnects, the command and everything that it started are killed.',
     params: chatParams,
-    body: { says: 'The command.', schema: execSchema, limit: 'command' },
-    answer: { says: 'How it ended.', schema: execResultSchema },
+    body: { description: 'The command.', schema: execSchema, limit: 'command' },
+    answer: { description: 'The exit code and the output.', schema: execResultSchema },
     reaches: 'sandbox',
   },
   spawn: {
     route: 'POST /api/v1/sandboxes/{chat}/processes',
     tag: 'processes',
     scope: 'sandboxes:write',
-    summary: 'Start a process that goes on without its caller',
+    summary: 'Start a process in the background',
     params: chatParams,
-    body: { says: 'The command.', schema: spawnSchema, limit: 'command' },
-    answer: { says: 'It has started.', schema: startedSchema, status: 201 },
+    body: { description: 'The command.', schema: spawnSchema, limit: 'command' },
+    answer: { description: 'The started process.', schema: startedSchema, status: 201 },
     reaches: 'sandbox',
   },
   list: {
@@ -171,20 +168,20 @@ export const processes = family({
     scope: 'sandboxes:read',
     summary: 'List the processes of a running sandbox',
     params: chatParams,
-    answer: { says: 'Running ones, and those that ended lately.', schema: processesSchema },
+    answer: { description: 'Running and recently ended processes.', schema: processesSchema },
     reaches: 'sandbox',
   },
   output: {
     route: 'GET /api/v1/sandboxes/{chat}/processes/{process}/output',
     tag: 'processes',
     scope: 'sandboxes:read',
-    summary: 'Read what a process writes, from any offset to its exit',
+    summary: 'Stream the output of a process until its exit',
     description:
-      'Bytes as the process wrote them, secrets included. The id of each event is the offset of the next byte, so that a caller which was cut off goes on where it was.',
+      'Bytes as the process wrote them, secrets included. The id of each event is the offset of the next byte, so a disconnected caller can continue there.',
     params: processParams,
     query: outputQuery,
     stream: {
-      says: 'The last event is `exit` or `problem`.',
+      description: 'The last event is `exit` or `problem`.',
       schema: outputEventSchema,
       resumes: true,
       again: ['exit'],
@@ -197,8 +194,8 @@ export const processes = family({
     scope: 'sandboxes:write',
     summary: 'Write to the stdin of a process',
     params: processParams,
-    takes: { says: 'The bytes.' },
-    done: 'The process has been given them.',
+    takes: { description: 'The bytes.' },
+    done: 'The bytes were written.',
     reaches: 'sandbox',
   },
   closeStdin: {
@@ -207,27 +204,27 @@ export const processes = family({
     scope: 'sandboxes:write',
     summary: 'Close the stdin of a process',
     params: processParams,
-    done: 'It reads the end.',
+    done: 'Stdin is closed.',
     reaches: 'sandbox',
   },
   signal: {
     route: 'POST /api/v1/sandboxes/{chat}/processes/{process}/signal',
     tag: 'processes',
     scope: 'sandboxes:write',
-    summary: 'Send a signal to a process, or to everything below it',
+    summary: 'Send a signal to a process, or also to its child processes',
     params: processParams,
-    body: { says: 'The signal.', schema: signalSchema },
-    done: 'It was sent.',
+    body: { description: 'The signal.', schema: signalSchema },
+    done: 'The signal was sent.',
     reaches: 'sandbox',
   },
   resize: {
     route: 'POST /api/v1/sandboxes/{chat}/processes/{process}/resize',
     tag: 'processes',
     scope: 'sandboxes:write',
-    summary: 'Give the terminal of a process another size',
+    summary: 'Resize the terminal of a process',
     params: processParams,
-    body: { says: 'The size.', schema: terminalSizeSchema },
-    done: 'The process was told.',
+    body: { description: 'The size.', schema: terminalSizeSchema },
+    done: 'The terminal was resized.',
     reaches: 'sandbox',
   },
 });

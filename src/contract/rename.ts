@@ -9,7 +9,7 @@ export type Free = true | { readonly [name: string]: Free };
 
 export const anyName = '*';
 
-/** What is undefined is left out. */
+/** Leaves out undefined values. */
 export function toWire(value: unknown, free?: Free): unknown {
   return renamed(value, free, 'out');
 }

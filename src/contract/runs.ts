@@ -18,8 +18,8 @@ export const runSchema = z
     files: z
       .record(z.string(), bytesSchema)
       .optional()
-      .describe('Content by path, below the folder of the code.'),
-    artifacts: z.array(z.string()).optional().describe('Paths, folders or globs of files to bring back.'),
+      .describe('File content by path, below the folder of the code.'),
+    artifacts: z.array(z.string()).optional().describe('Files, folders or globs to return.'),
     cwd: z.string().optional(),
     timeout_ms: z.number().positive().nullable().optional(),
     limits: limitsSchema.optional(),
@@ -52,7 +52,7 @@ export const denialSchema = z
     at: z.number(),
     rule: z.string(),
     reason: z.string(),
-    ask: z.string().describe('The command that would allow it.'),
+    ask: z.string().describe('The command that allows it.'),
   })
   .meta({ id: 'Denial' });
 
@@ -87,7 +87,7 @@ const endedShape = {
 const runResultSchema = z
   .object({
     ...endedShape,
-    stdout_base64: z.base64().optional().describe('The bytes of stdout, where they are not UTF-8.'),
+    stdout_base64: z.base64().optional().describe('The bytes of stdout, if they are not UTF-8.'),
     stderr_base64: z.base64().optional(),
     outcome: z.enum(['succeeded', 'failed', 'killed', 'timed-out', 'out-of-memory', 'compile-failed']),
     success: z.boolean(),
@@ -98,7 +98,7 @@ const runResultSchema = z
     sandbox,
     image,
     timings,
-    denied: z.array(denialSchema).optional().describe('What it tried to reach and was refused.'),
+    denied: z.array(denialSchema).optional().describe('Refused network requests.'),
   })
   .meta({ id: 'RunResult' });
 
@@ -110,7 +110,7 @@ const runListQuery = z.strictObject({
     .min(0)
     .optional()
     .describe(
-      'Only those that began before this time: the `at` of the last one of a page leads to the next.',
+      'Only runs started before this time. Use the `at` of the last run of a page to get the next page.',
     ),
 });
 
@@ -119,11 +119,11 @@ const runParams = z.object({ id: z.string().min(1).max(100) });
 const runSummarySchema = z
   .object({
     id: z.string(),
-    at: z.number().describe('When it began.'),
+    at: z.number().describe('Start time.'),
     language: z.string(),
     outcome: z
       .enum(['succeeded', 'failed', 'killed', 'timed-out', 'out-of-memory', 'compile-failed', 'stopped'])
-      .describe('stopped: by its caller or by a failure, before it had an exit.'),
+      .describe('stopped: ended by its caller or by a failure before it exited.'),
     exit_code: z.int().nullable(),
     signal: z.string().nullable(),
     duration_ms: z.number(),
@@ -137,13 +137,13 @@ const runListSchema = z.object({ runs: z.array(runSummarySchema) }).meta({ id: '
 
 const runRecordSchema = runSummarySchema
   .extend({
-    code: z.string().describe('Without what looks like a secret; 64 kB at most.'),
+    code: z.string().describe('Secrets removed; at most 64 kB.'),
     output: z
       .array(z.object({ stream: z.enum(['stdout', 'stderr']), text: z.string() }))
-      .describe('Of the compiler too, in the order in which it came; 64 kB at most.'),
-    dropped_bytes: z.int().describe('Of output, beyond what is kept.'),
-    artifacts: z.array(z.string()).describe('Paths of files that were brought back; not their content.'),
-    denied: z.array(z.string()).describe('What it was refused, as host:port.'),
+      .describe('Output of program and compiler in its order; at most 64 kB.'),
+    dropped_bytes: z.int().describe('Bytes of output that were not kept.'),
+    artifacts: z.array(z.string()).describe('Paths of returned files, without content.'),
+    denied: z.array(z.string()).describe('Refused network requests, as host:port.'),
   })
   .meta({ id: 'RunRecord' });
 
@@ -157,28 +157,28 @@ export const runs = family({
     route: 'POST /api/v1/runs',
     tag: 'runs',
     scope: 'runs',
-    summary: 'Run code once, in a sandbox that nothing used before',
+    summary: 'Run code once in a fresh sandbox',
     description:
-      'Answers with the result, or with `Accept: text/event-stream` with everything that happens, as it happens; the last event is `end` or `problem`. A caller that leaves ends the run.',
-    body: { says: 'The code, and what it gets.', schema: runSchema, limit: 'many' },
-    answer: { says: 'How it went: a program that fails is a result too.', schema: runResultSchema },
-    stream: { says: 'How it went: a program that fails is a result too.', schema: runEventSchema },
+      'Returns the result, or events with `Accept: text/event-stream`; the last event is `end` or `problem`. If the caller disconnects, the run is killed.',
+    body: { description: 'The code and its input.', schema: runSchema, limit: 'many' },
+    answer: { description: 'The outcome. A failed program is a result too.', schema: runResultSchema },
+    stream: { description: 'The outcome. A failed program is a result too.', schema: runEventSchema },
     reaches: 'sandbox',
   },
   list: {
     route: 'GET /api/v1/runs',
     tag: 'runs',
     scope: 'runs',
-    summary: 'List the runs of the caller that are over, the newest first',
+    summary: 'List finished runs, newest first',
     query: runListQuery,
-    answer: { says: 'As many as are kept: `runs.keep`.', schema: runListSchema, field: 'runs' },
+    answer: { description: 'At most `runs.keep` runs.', schema: runListSchema, field: 'runs' },
   },
   get: {
     route: 'GET /api/v1/runs/{id}',
     tag: 'runs',
     scope: 'runs',
-    summary: 'Read a run that is over: its code, its output and how it ended',
+    summary: 'Get a finished run with code and output',
     params: runParams,
-    answer: { says: 'The run.', schema: runRecordSchema },
+    answer: { description: 'The run.', schema: runRecordSchema },
   },
 });

@@ -22,7 +22,7 @@ export const chatSchema = z
     return z.NEVER;
   })
   .describe(
-    'The chat, which names the sandbox among those of its user. One that is `.` or `..` or begins with `~` is written as `~` and its UTF-8 bytes in base64url.',
+    'The name of the sandbox (its chat). Write a name that is `.` or `..` or starts with `~` as `~` plus its UTF-8 bytes in base64url.',
   )
   .meta({ example: 'demo' });
 
@@ -36,9 +36,9 @@ export const limitsSchema = z
     cpus: amount,
     pids: amount,
     open_files: amount,
-    disk_bytes: amount.describe('Of the workspace.'),
+    disk_bytes: amount.describe('Disk limit of the workspace.'),
   })
-  .describe('Left out: the default. null: no limit.')
+  .describe('Default: from the config. null: no limit.')
   .meta({ id: 'Limits' });
 
 export const envSchema = z.record(z.string(), z.string()).meta({ example: { LANG: 'C.UTF-8' } });
@@ -84,7 +84,7 @@ const sandboxSchema = z
     image: z.string().nullable(),
     labels: labelsSchema,
     created_at: z.number().describe('Times are in ms since 1970.'),
-    active_at: z.number().describe('When the last activity ended; now, while something goes on.'),
+    active_at: z.number().describe('End of the last activity; the current time while it is active.'),
     kept_until: z.number(),
     thinking_until: z.number(),
   })
@@ -96,7 +96,7 @@ const sandboxListQuery = z.strictObject({
   users: z
     .enum(['all'])
     .optional()
-    .describe("Those of all users: only on the host's own socket, for whoever runs it."),
+    .describe("Of all users: only on the host's own socket, for the operator."),
 });
 
 const pullProgress = z.object({
@@ -131,10 +131,12 @@ export const pullEventSchema = z
 export { pullProgress };
 
 const extendSchema = z
-  .strictObject({ ms: z.int().nonnegative().describe('From now. Less than it has already changes nothing.') })
+  .strictObject({
+    ms: z.int().nonnegative().describe('From now. A shorter time than it already has changes nothing.'),
+  })
   .meta({ id: 'Extend' });
 const thinkingSchema = z
-  .strictObject({ until: z.int().nonnegative().describe('In ms since 1970; 0 takes it back.') })
+  .strictObject({ until: z.int().nonnegative().describe('In ms since 1970; 0 removes it.') })
   .meta({ id: 'Thinking' });
 const renameSchema = z.strictObject({ to: z.string().min(1) }).meta({ id: 'Rename' });
 const newLabelsSchema = z.strictObject({ labels: labelsSchema }).meta({ id: 'NewLabels' });
@@ -147,26 +149,26 @@ const newPreviewSchema = z
 const previewSchema = z
   .object({
     port: z.int(),
-    url: z.string().describe('With its token: whoever has it sees the port.'),
+    url: z.string().describe('The URL with its token, which gives access to the port.'),
     path_url: z
       .string()
-      .describe('The same without a name of its own; its pages have no origin and no cookies.'),
+      .describe('The same by path instead of by host name; its pages have no origin and no cookies.'),
   })
   .meta({ id: 'Preview' });
 export const removedSchema = z
-  .object({ removed: z.boolean().describe('False: there was none.') })
+  .object({ removed: z.boolean().describe('false: there was no such sandbox.') })
   .meta({ id: 'Removed' });
 
 const part = z.object({ used: z.number(), limit: z.number().nullable() });
 
 const counted = part.extend({
-  soft: z.boolean().describe('The guest holds the limit by counting: it may be exceeded for a moment.'),
+  soft: z.boolean().describe('The guest enforces the limit by counting; it may be exceeded briefly.'),
 });
 
 export const usageSchema = z
   .object({
     at: z.number(),
-    cpus: part.describe('Processors in use since the usage before: 1.5 is one and a half.'),
+    cpus: part.describe('Average CPUs used since the last measurement.'),
     memory_bytes: counted,
     pids: counted.describe('Tasks, threads included.'),
     disk_bytes: z.object({ used: z.number(), limit: z.number() }).nullable(),
@@ -190,38 +192,38 @@ export const sandboxes = family({
     route: 'POST /api/v1/sandboxes',
     tag: 'sandboxes',
     scope: 'sandboxes:write',
-    summary: 'Get the sandbox of a chat, made or started if need be',
+    summary: 'Get or create the sandbox of a chat, and start it',
     description:
-      'One that is there must agree with what is asked for. With `Accept: text/event-stream` a pull of its image is reported.',
-    body: { says: 'Which chat, and what the sandbox shall be.', schema: newSandboxSchema },
-    answer: { says: 'It runs.', schema: sandboxSchema },
-    stream: { says: 'It runs.', schema: createEventSchema },
+      'An existing sandbox must match the request. With `Accept: text/event-stream`, image pulls are reported.',
+    body: { description: 'The chat and the settings of the sandbox.', schema: newSandboxSchema },
+    answer: { description: 'The running sandbox.', schema: sandboxSchema },
+    stream: { description: 'The running sandbox.', schema: createEventSchema },
     reaches: 'sandbox',
   },
   list: {
     route: 'GET /api/v1/sandboxes',
     tag: 'sandboxes',
     scope: 'sandboxes:read',
-    summary: 'List the sandboxes',
+    summary: 'List sandboxes',
     query: sandboxListQuery,
-    answer: { says: 'Running or not.', schema: sandboxesSchema, field: 'sandboxes' },
+    answer: { description: 'All sandboxes, running or not.', schema: sandboxesSchema, field: 'sandboxes' },
   },
   inspect: {
     route: 'GET /api/v1/sandboxes/{chat}',
     tag: 'sandboxes',
     scope: 'sandboxes:read',
-    summary: 'Look at a sandbox',
+    summary: 'Get a sandbox',
     params: chatParams,
-    answer: { says: 'As it is now.', schema: sandboxSchema },
+    answer: { description: 'The sandbox.', schema: sandboxSchema },
     reaches: 'sandbox',
   },
   remove: {
     route: 'DELETE /api/v1/sandboxes/{chat}',
     tag: 'sandboxes',
     scope: 'sandboxes:write',
-    summary: 'Remove a sandbox for good, with its workspace',
+    summary: 'Remove a sandbox and its workspace',
     params: chatParams,
-    answer: { says: 'Whether there was one.', schema: removedSchema, field: 'removed' },
+    answer: { description: 'Whether there was such a sandbox.', schema: removedSchema, field: 'removed' },
     reaches: 'sandbox',
   },
   start: {
@@ -230,64 +232,64 @@ export const sandboxes = family({
     scope: 'sandboxes:write',
     summary: 'Start a sandbox',
     params: chatParams,
-    answer: { says: 'As it is now.', schema: sandboxSchema },
+    answer: { description: 'The sandbox.', schema: sandboxSchema },
     reaches: 'sandbox',
   },
   stop: {
     route: 'POST /api/v1/sandboxes/{chat}/stop',
     tag: 'sandboxes',
     scope: 'sandboxes:write',
-    summary: 'Stop a sandbox; its files stay',
+    summary: 'Stop a sandbox and keep its files',
     params: chatParams,
-    answer: { says: 'As it is now.', schema: sandboxSchema },
+    answer: { description: 'The sandbox.', schema: sandboxSchema },
     reaches: 'sandbox',
   },
   pause: {
     route: 'POST /api/v1/sandboxes/{chat}/pause',
     tag: 'sandboxes',
     scope: 'sandboxes:write',
-    summary: 'Stop the time of everything in a sandbox',
+    summary: 'Pause a sandbox',
     params: chatParams,
-    answer: { says: 'As it is now.', schema: sandboxSchema },
+    answer: { description: 'The sandbox.', schema: sandboxSchema },
     reaches: 'sandbox',
   },
   resume: {
     route: 'POST /api/v1/sandboxes/{chat}/resume',
     tag: 'sandboxes',
     scope: 'sandboxes:write',
-    summary: 'Let a paused sandbox go on',
+    summary: 'Resume a paused sandbox',
     params: chatParams,
-    answer: { says: 'As it is now.', schema: sandboxSchema },
+    answer: { description: 'The sandbox.', schema: sandboxSchema },
     reaches: 'sandbox',
   },
   extend: {
     route: 'POST /api/v1/sandboxes/{chat}/extend',
     tag: 'sandboxes',
     scope: 'sandboxes:write',
-    summary: 'Keep a sandbox from being stopped for a time',
+    summary: 'Keep an idle sandbox running for some time',
     params: chatParams,
-    body: { says: 'The change.', schema: extendSchema },
-    answer: { says: 'As it is now.', schema: sandboxSchema },
+    body: { description: 'The change.', schema: extendSchema },
+    answer: { description: 'The sandbox.', schema: sandboxSchema },
     reaches: 'sandbox',
   },
   thinking: {
     route: 'POST /api/v1/sandboxes/{chat}/thinking',
     tag: 'sandboxes',
     scope: 'sandboxes:write',
-    summary: 'Say that the caller will come back by then',
+    summary: 'Announce when the caller will return',
     params: chatParams,
-    body: { says: 'The change.', schema: thinkingSchema },
-    answer: { says: 'As it is now.', schema: sandboxSchema },
+    body: { description: 'The change.', schema: thinkingSchema },
+    answer: { description: 'The sandbox.', schema: sandboxSchema },
     reaches: 'sandbox',
   },
   rename: {
     route: 'POST /api/v1/sandboxes/{chat}/rename',
     tag: 'sandboxes',
     scope: 'sandboxes:write',
-    summary: 'Give a sandbox to another chat',
+    summary: 'Rename a sandbox',
     params: chatParams,
-    body: { says: 'The change.', schema: renameSchema },
-    answer: { says: 'As it is now.', schema: sandboxSchema },
+    body: { description: 'The change.', schema: renameSchema },
+    answer: { description: 'The sandbox.', schema: sandboxSchema },
     reaches: 'sandbox',
   },
   label: {
@@ -296,41 +298,41 @@ export const sandboxes = family({
     scope: 'sandboxes:write',
     summary: 'Replace the labels of a sandbox',
     params: chatParams,
-    body: { says: 'The change.', schema: newLabelsSchema },
-    answer: { says: 'As it is now.', schema: sandboxSchema },
+    body: { description: 'The change.', schema: newLabelsSchema },
+    answer: { description: 'The sandbox.', schema: sandboxSchema },
     reaches: 'sandbox',
   },
   fork: {
     route: 'POST /api/v1/sandboxes/{chat}/fork',
     tag: 'sandboxes',
     scope: 'sandboxes:write',
-    summary: 'Make another sandbox with a copy of the files, as they are or were in a snapshot',
+    summary: 'Copy a sandbox with its files',
     params: chatParams,
-    body: { says: 'The change.', schema: forkSchema },
-    answer: { says: 'As it is now.', schema: sandboxSchema },
+    body: { description: 'The change.', schema: forkSchema },
+    answer: { description: 'The new sandbox.', schema: sandboxSchema },
     reaches: 'sandbox',
   },
   usage: {
     route: 'GET /api/v1/sandboxes/{chat}/usage',
     tag: 'sandboxes',
     scope: 'sandboxes:read',
-    summary: 'Watch what a sandbox uses of CPU, memory, processes and disk',
-    description: 'Ends with the sandbox. One that is paused is left out until it goes on.',
+    summary: 'Stream CPU, memory, process and disk use',
+    description: 'Ends with the sandbox. Sends nothing while it is paused.',
     params: chatParams,
     query: usageQuery,
-    stream: { says: 'One event for each look.', schema: usageEventSchema, again: ['end'] },
+    stream: { description: 'One event for each measurement.', schema: usageEventSchema, again: ['end'] },
     reaches: 'sandbox',
   },
   preview: {
     route: 'POST /api/v1/sandboxes/{chat}/ports',
     tag: 'sandboxes',
     scope: 'sandboxes:write',
-    summary: 'Show a server in the sandbox on the machine of the host',
+    summary: 'Open a port of a sandbox at a local URL',
     description:
-      'The URL leads there until the sandbox stops, for whoever has it: its token becomes a cookie. HTTP, streams and WebSockets pass.',
+      'The URL works until the sandbox stops. Its token gives access and becomes a cookie. HTTP, streams and WebSockets work.',
     params: chatParams,
-    body: { says: 'The port that the server listens on.', schema: newPreviewSchema },
-    answer: { says: 'Where it is seen.', schema: previewSchema },
+    body: { description: 'The port of the server in the sandbox.', schema: newPreviewSchema },
+    answer: { description: 'The URL.', schema: previewSchema },
     reaches: 'sandbox',
   },
 });

@@ -1,4 +1,4 @@
-/** What the server says of itself and its store. */
+/** The state of the server and its store, on the wire. */
 
 import { z } from 'zod';
 import { checksSchema, runtimesSchema, settingsSchema } from './host.ts';
@@ -28,7 +28,7 @@ const readinessSchema = z
   .object({
     status: z.enum(['up', 'degraded', 'down', 'stopping']),
     parts: z.array(z.object({ name: z.string(), state: z.enum(['up', 'down', 'working']) })),
-    pending: z.int().describe('Entries that are stored and not yet indexed.'),
+    pending: z.int().describe('Stored entries that are not yet indexed.'),
   })
   .meta({ id: 'Readiness' });
 
@@ -41,7 +41,7 @@ const leaveSchema = z.object({ leaves: z.boolean() }).meta({ id: 'Leave' });
 const machineSchema = z
   .object({
     cpus: z.int(),
-    load: z.number().describe('Processes that run or wait to, on average over a minute.'),
+    load: z.number().describe('Running or runnable processes, averaged over a minute.'),
     memory_bytes: z.object({ used: z.number(), total: z.number() }),
   })
   .meta({ id: 'Machine' });
@@ -53,55 +53,63 @@ export const server = family({
     route: 'GET /health',
     tag: 'server',
     scope: 'nobody',
-    summary: 'Is the server there?',
-    answer: { says: 'It is.', schema: healthSchema },
+    summary: 'Check that the server is up',
+    answer: { description: 'It is.', schema: healthSchema },
   },
   ready: {
     route: 'GET /ready',
     tag: 'server',
     scope: 'nobody',
-    summary: 'Can the server do its work, and how is each part?',
+    summary: 'Check that the server is ready, with the state of each part',
     answer: {
-      says: 'It can, or with one half of search when `degraded`.',
+      description: 'Ready; `degraded` means that one half of search is down.',
       schema: readinessSchema,
-      or: { 503: 'It cannot.' },
+      or: { 503: 'Not ready.' },
     },
   },
   runtimes: {
     route: 'GET /api/v1/runtimes',
     tag: 'server',
     scope: 'sandboxes:read',
-    summary: 'What can run here, with which isolation grade',
-    answer: { says: 'Every runtime, or why it cannot.', schema: runtimesSchema, field: 'runtimes' },
+    summary: 'List runtimes and their isolation',
+    answer: {
+      description: 'Every runtime, with the reason if it is not available.',
+      schema: runtimesSchema,
+      field: 'runtimes',
+    },
   },
   settings: {
     route: 'GET /api/v1/settings',
     tag: 'server',
     scope: 'admin',
-    summary: 'Every setting as it is in force, and where it came from',
-    answer: { says: 'Secrets are masked.', schema: settingsSchema, field: 'settings' },
+    summary: 'List settings with their value and source',
+    answer: { description: 'The settings; secrets are masked.', schema: settingsSchema, field: 'settings' },
   },
   doctor: {
     route: 'GET /api/v1/doctor',
     tag: 'server',
     scope: 'admin',
-    summary: 'Check the machine of the host: folders, and a command in every runtime',
-    description: 'Takes as long as it takes to open a sandbox of each runtime that is there.',
-    answer: { says: 'Each check with its next step.', schema: checksSchema, field: 'checks' },
+    summary: "Check the host's machine",
+    description: 'Checks folders and runs a command in every runtime, so it may take a while.',
+    answer: { description: 'Each check with its next step.', schema: checksSchema, field: 'checks' },
   },
   machine: {
     route: 'GET /api/v1/machine',
     tag: 'server',
     scope: 'sandboxes:read',
-    summary: 'How busy the machine is',
-    answer: { says: 'At this moment.', schema: machineSchema },
+    summary: 'Show the load of the machine',
+    answer: { description: 'The current load.', schema: machineSchema },
   },
   leave: {
     route: 'POST /api/v1/host/leave',
     tag: 'server',
     scope: 'admin',
-    summary: 'Ask this host to make room for another; only on its own socket',
-    answer: { says: 'Whether it ends now; not while it has work.', schema: leaveSchema, field: 'leaves' },
+    summary: 'Ask this host to exit for another one (local socket only)',
+    answer: {
+      description: 'Whether it exits now. It does not while it has work.',
+      schema: leaveSchema,
+      field: 'leaves',
+    },
   },
 });
 
@@ -110,15 +118,15 @@ export const memory = family({
     route: 'GET /api/v1/memory/stats',
     tag: 'memory',
     scope: 'admin',
-    summary: 'How large the memory of all users is',
-    answer: { says: 'Counts, sizes and the model.', schema: statsSchema },
+    summary: 'Show the size of the memory of all users',
+    answer: { description: 'Counts, sizes and the model.', schema: statsSchema },
   },
   reindex: {
     route: 'POST /api/v1/memory/reindex',
     tag: 'memory',
     scope: 'admin',
-    summary: 'Embed and index everything again while search goes on',
-    description: 'Goes on as long as the caller listens.',
-    stream: { says: 'Its progress.', schema: reindexEventSchema },
+    summary: 'Embed and index all entries again',
+    description: 'Search keeps working. Stops if the caller disconnects.',
+    stream: { description: 'Its progress.', schema: reindexEventSchema },
   },
 });

@@ -7,13 +7,17 @@ import { family, usualRefusals } from './operation.ts';
 
 const loginSchema = z
   .strictObject({
-    code: z.string().min(1).max(200).describe('From the link that `geode dashboard` prints; good for once.'),
+    code: z
+      .string()
+      .min(1)
+      .max(200)
+      .describe('The code of the link that `geode dashboard` prints. It works once.'),
     path: z
       .string()
       .max(500)
       .regex(/^\/(?:[\w.~-]+\/)*$/)
       .optional()
-      .describe('Where the page is, behind a proxy that serves it under a path; `/` by default.'),
+      .describe('The path of the page behind a proxy. Default: `/`.'),
   })
   .meta({ id: 'Login' });
 
@@ -21,17 +25,17 @@ const sessionSchema = z
   .object({
     user: z.string(),
     scopes: z.array(z.enum(scopes)),
-    version: z.string().describe("Geode's own."),
-    expires_at: z.iso.datetime().nullable().describe('null: a key, or no login is needed.'),
+    version: z.string().describe('The version of Geode.'),
+    expires_at: z.iso.datetime().nullable().describe('null for a key, or if no login is needed.'),
   })
   .meta({ id: 'Session' });
 
 const newLinkSchema = z
-  .strictObject({ user: z.string().regex(userPattern).optional().describe('The caller by default.') })
+  .strictObject({ user: z.string().regex(userPattern).optional().describe('Default: the caller.') })
   .meta({ id: 'NewLoginLink' });
 
 const linkSchema = z
-  .object({ url: z.string().describe('Opens the dashboard once.'), expires_at: z.iso.datetime() })
+  .object({ url: z.string().describe('The link; it works once.'), expires_at: z.iso.datetime() })
   .meta({ id: 'LoginLink' });
 
 export type WireSession = z.infer<typeof sessionSchema>;
@@ -42,32 +46,32 @@ export const session = family({
     route: 'POST /login',
     tag: 'dashboard',
     scope: 'nobody',
-    summary: 'Open a session of the dashboard with the code of a link',
-    body: { says: 'The code, which is good for once.', schema: loginSchema },
-    done: 'The cookie is set: HttpOnly, for this site only.',
+    summary: 'Log in to the dashboard with the code of a link',
+    body: { description: 'The code; it works once.', schema: loginSchema },
+    done: 'The cookie is set (HttpOnly, this site only).',
     refuses: usualRefusals,
   },
   show: {
     route: 'GET /session',
     tag: 'dashboard',
     scope: 'any',
-    summary: 'Who asks, and what they may do',
-    answer: { says: 'The user and the scopes.', schema: sessionSchema },
+    summary: 'Get the current user and scopes',
+    answer: { description: 'The user and the scopes.', schema: sessionSchema },
   },
   logout: {
     route: 'DELETE /session',
     tag: 'dashboard',
     scope: 'any',
-    summary: 'End the session of this browser',
-    done: 'The cookie is worth nothing from now on.',
+    summary: 'Log out',
+    done: 'The session is closed and its cookie invalid.',
   },
   link: {
     route: 'POST /api/v1/login-links',
     tag: 'dashboard',
     scope: 'admin',
-    summary: 'Make a link that opens the dashboard once',
-    body: { says: 'Whose dashboard.', schema: newLinkSchema },
-    answer: { says: 'The only answer that holds the link.', schema: linkSchema, status: 201 },
+    summary: 'Create a one-time link to the dashboard',
+    body: { description: 'The user who logs in.', schema: newLinkSchema },
+    answer: { description: 'The link. It is shown only here.', schema: linkSchema, status: 201 },
     refuses: { 409: 'The request is not valid.' },
   },
 });

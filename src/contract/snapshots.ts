@@ -19,7 +19,7 @@ const snapshotSchema = z
     folders: z.int(),
     links: z.int(),
     bytes: z.number(),
-    added_bytes: z.number().describe('What it added to the disk; the rest it shares with earlier ones.'),
+    added_bytes: z.number().describe('Bytes added on disk; the rest is shared with earlier snapshots.'),
     left_out: z.object({ special: z.int(), unreadable: z.int() }),
   })
   .meta({ id: 'Snapshot' });
@@ -33,14 +33,14 @@ const restoredSchema = z
   .meta({ id: 'Restored' });
 
 const diffQuery = z.strictObject({
-  to: name.optional().describe('A later snapshot; else the workspace as it is now.'),
+  to: name.optional().describe('A later snapshot. Default: the current workspace.'),
 });
 const textDiffQuery = diffQuery.extend({
   path: z.string().min(1),
   path_base64: z.base64().optional().describe('The bytes of a path that is not UTF-8.'),
 });
 const textDiffSchema = z
-  .object({ diff: z.string().describe('A unified diff; empty when nothing differs.') })
+  .object({ diff: z.string().describe('A unified diff; empty if the files are equal.') })
   .meta({ id: 'TextDiff' });
 
 const entry = z
@@ -71,19 +71,19 @@ export const snapshots = family({
     route: 'POST /api/v1/sandboxes/{chat}/snapshots',
     tag: 'snapshots',
     scope: 'sandboxes:write',
-    summary: 'Keep the workspace as it is now',
+    summary: 'Take a snapshot of the workspace',
     params: chatParams,
-    body: { says: 'Without a name it gets a number.', schema: takeSchema },
-    answer: { says: 'The snapshot.', schema: snapshotSchema, status: 201 },
+    body: { description: 'The name. Default: a number.', schema: takeSchema },
+    answer: { description: 'The snapshot.', schema: snapshotSchema, status: 201 },
     reaches: 'sandbox',
   },
   list: {
     route: 'GET /api/v1/sandboxes/{chat}/snapshots',
     tag: 'snapshots',
     scope: 'sandboxes:write',
-    summary: 'List the snapshots, undo points included',
+    summary: 'List snapshots and undo points',
     params: chatParams,
-    answer: { says: 'Oldest first.', schema: snapshotsSchema },
+    answer: { description: 'Oldest first.', schema: snapshotsSchema },
     reaches: 'sandbox',
   },
   remove: {
@@ -92,45 +92,45 @@ export const snapshots = family({
     scope: 'sandboxes:write',
     summary: 'Remove a snapshot',
     params: snapshotParams,
-    answer: { says: 'Whether there was one.', schema: removedSchema, field: 'removed' },
+    answer: { description: 'Whether there was such a snapshot.', schema: removedSchema, field: 'removed' },
     reaches: 'sandbox',
   },
   restore: {
     route: 'POST /api/v1/sandboxes/{chat}/snapshots/{snapshot}/restore',
     tag: 'snapshots',
     scope: 'sandboxes:write',
-    summary: 'Make the workspace equal to a snapshot',
+    summary: 'Restore the workspace from a snapshot',
     params: snapshotParams,
-    answer: { says: 'What was done.', schema: restoredSchema },
+    answer: { description: 'The changes made.', schema: restoredSchema },
     reaches: 'sandbox',
   },
   diff: {
     route: 'GET /api/v1/sandboxes/{chat}/snapshots/{snapshot}/diff',
     tag: 'snapshots',
     scope: 'sandboxes:write',
-    summary: 'Compare a snapshot with a later one, or with the workspace as it is',
+    summary: 'Compare a snapshot with a later one or the current files',
     params: snapshotParams,
     query: diffQuery,
-    stream: { says: 'One event for each change.', schema: diffEventSchema },
+    stream: { description: 'One event for each change.', schema: diffEventSchema },
     reaches: 'sandbox',
   },
   textDiff: {
     route: 'GET /api/v1/sandboxes/{chat}/snapshots/{snapshot}/text-diff',
     tag: 'snapshots',
     scope: 'sandboxes:write',
-    summary: 'Show the change of one file',
+    summary: 'Show the changes of one file',
     params: snapshotParams,
     query: textDiffQuery,
-    answer: { says: 'As a unified diff.', schema: textDiffSchema, field: 'diff' },
+    answer: { description: 'A unified diff.', schema: textDiffSchema, field: 'diff' },
     reaches: 'sandbox',
   },
   undo: {
     route: 'POST /api/v1/sandboxes/{chat}/undo',
     tag: 'snapshots',
     scope: 'sandboxes:write',
-    summary: 'Take back what the last undoable command changed',
+    summary: 'Undo the file changes of the last undoable command',
     params: chatParams,
-    answer: { says: 'What was done.', schema: restoredSchema },
+    answer: { description: 'The changes made.', schema: restoredSchema },
     reaches: 'sandbox',
   },
 });

@@ -1,5 +1,5 @@
 /**
- * What is said over a WebSocket. Text messages are JSON with a `type`. Binary messages are bytes: from the client they
+ * The messages of a WebSocket. Text messages are JSON with a `type`. Binary messages are bytes: from the client they
  * are stdin; from the server their first byte says which stream the rest belongs to.
  */
 
@@ -20,7 +20,7 @@ import {
   runtimeSchema,
 } from './sandboxes.ts';
 
-/** What a client may say about a process while it runs. */
+/** Messages of a client about a running process. */
 const processMessageSchema = z
   .discriminatedUnion('type', [
     z.strictObject({ type: z.literal('stdin-close') }),
@@ -40,7 +40,7 @@ const execMessageSchema = spawnSchema
     on_disconnect: z
       .enum(['kill', 'leave'])
       .default('kill')
-      .describe('What becomes of the command when the connection is gone.'),
+      .describe('What happens to the command when the connection closes.'),
   })
   .meta({ id: 'ExecMessage' });
 
@@ -59,7 +59,7 @@ const freshExecMessageSchema = spawnSchema
         egress: egressSchema.optional(),
       })
       .default({})
-      .describe('What the sandbox shall be.'),
+      .describe('The settings of the sandbox.'),
   })
   .meta({ id: 'FreshExecMessage' });
 
@@ -69,11 +69,11 @@ const runMessageSchema = runSchema
   .extend({
     type: z.literal('run'),
     code: z.union([z.string(), bytesSchema]),
-    interactive: z.boolean().optional().describe('Stdin follows, in binary messages.'),
+    interactive: z.boolean().optional().describe('Stdin follows in binary messages.'),
   })
   .meta({ id: 'RunMessage' });
 
-/** What a client may say while code runs. */
+/** Messages of a client while code runs. */
 const runStdinMessageSchema = z
   .strictObject({ type: z.literal('stdin-close') })
   .meta({ id: 'RunStdinMessage' });
@@ -84,7 +84,7 @@ const joinQuery = z.strictObject({
   rows: z.coerce.number().int().min(1).max(10_000).optional(),
 });
 
-/** What the server says of a process, apart from the bytes that it writes. */
+/** Messages of the server about a process, apart from its output. */
 const processSaidSchema = z.discriminatedUnion('type', [
   pullProgress,
   z.object({
@@ -110,23 +110,23 @@ export const sockets = family({
     route: 'GET /api/v1/sandboxes/{chat}/exec',
     tag: 'processes',
     scope: 'sandboxes:write',
-    summary: 'Run a command over a WebSocket, with its stdin and output as they come',
+    summary: 'Run a command over a WebSocket with live input and output',
     description:
-      'The first message is an `ExecMessage`. Then binary messages are stdin, and text messages are each a `ProcessMessage`. The server answers `process`, which names the process and its sandbox, then binary messages (a byte that is 1 for stdout or 2 for stderr, and the output), `output-lost`, and `exit` (with what was `denied` to the sandbox meanwhile) or `problem` last. The command waits for a reader that is slow.',
+      'The first message is an `ExecMessage`. Then binary messages are stdin, and text messages are each a `ProcessMessage`. The server answers `process`, which names the process and its sandbox, then binary messages (a byte that is 1 for stdout or 2 for stderr, and the output), `output-lost`, and `exit` (with the network requests that were `denied` while it ran) or `problem` last. A slow reader slows the command down.',
     params: chatParams,
-    socket: { first: execMessageSchema, hears: processMessageSchema, says: processSaidSchema },
+    socket: { first: execMessageSchema, fromClient: processMessageSchema, fromServer: processSaidSchema },
     reaches: 'sandbox',
   },
   join: {
     route: 'GET /api/v1/sandboxes/{chat}/processes/{process}/socket',
     tag: 'processes',
     scope: 'sandboxes:write',
-    summary: 'Join a process over a WebSocket, from any offset or with its screen',
+    summary: 'Attach to a process over a WebSocket',
     description:
       'With `columns` and `rows` the terminal gets this size and its screen is sent first, as a `screen` message and the text that draws it on an empty terminal. Messages are those of the socket that runs a command. The process goes on when the connection ends.',
     params: processParams,
     query: joinQuery,
-    socket: { hears: processMessageSchema, says: processSaidSchema },
+    socket: { fromClient: processMessageSchema, fromServer: processSaidSchema },
     reaches: 'sandbox',
   },
   freshExec: {
@@ -136,17 +136,21 @@ export const sockets = family({
     summary: 'Run a command in a fresh sandbox over a WebSocket',
     description:
       'The first message is a `FreshExecMessage`. Then messages are those of the socket that runs a command in a sandbox that stays; before them may come `pull-progress`. The sandbox ends with the command, and with the connection.',
-    socket: { first: freshExecMessageSchema, hears: processMessageSchema, says: processSaidSchema },
+    socket: {
+      first: freshExecMessageSchema,
+      fromClient: processMessageSchema,
+      fromServer: processSaidSchema,
+    },
     reaches: 'sandbox',
   },
   run: {
     route: 'GET /api/v1/runs/socket',
     tag: 'runs',
     scope: 'runs',
-    summary: 'Run code over a WebSocket, with its stdin and output as they come',
+    summary: 'Run code over a WebSocket with live input and output',
     description:
       'The first message is a `RunMessage`. Binary messages are stdin then, until a `RunStdinMessage` ends it. The server answers with binary messages (a byte that is 1 for stdout or 2 for stderr, and the output) and with text messages that are each a `RunEvent`; the last is `end` or `problem`. A caller that leaves ends the run.',
-    socket: { first: runMessageSchema, hears: runStdinMessageSchema, says: runEventSchema },
+    socket: { first: runMessageSchema, fromClient: runStdinMessageSchema, fromServer: runEventSchema },
     reaches: 'sandbox',
   },
 });

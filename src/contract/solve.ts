@@ -12,20 +12,25 @@ const filesSchema = z.record(z.string(), z.string());
 const solveRequestSchema = z
   .strictObject({
     problem: z.string().min(1).meta({ example: 'Print the first ten prime numbers, one on a line.' }),
-    language: z.string().optional().describe('Left out: the model chooses.'),
+    language: z.string().optional().describe('Default: the model chooses.'),
     tests: z
       .string()
       .optional()
       .describe('A program in the same language that fails when the solution is wrong.'),
-    expect: z.string().optional().describe('What the solution must print.'),
-    judge: z.boolean().optional().describe('Let a model look at a result that nothing else has checked.'),
-    files: filesSchema.optional().describe('Text by path, beside the code.'),
-    attempts: z.int().min(1).max(10).optional().describe('3 by default.'),
-    budget: z.number().nonnegative().nullable().optional().describe('US dollars for this problem.'),
-    model: z.string().optional().describe('SERVICE/MODEL instead of the configured one.'),
+    expect: z.string().optional().describe('The output that the solution must print.'),
+    judge: z.boolean().optional().describe('Let a model judge a result that no test checks.'),
+    files: filesSchema.optional().describe('Text files by path, next to the code.'),
+    attempts: z.int().min(1).max(10).optional().describe('Maximum attempts. Default: 3.'),
+    budget: z
+      .number()
+      .nonnegative()
+      .nullable()
+      .optional()
+      .describe('Maximum cost of this problem in US dollars.'),
+    model: z.string().optional().describe('SERVICE/MODEL. Default: the configured one.'),
     egress: egressSchema
       .optional()
-      .describe('Where packages may be installed from. The solution itself runs without a network.'),
+      .describe('Registries to install packages from. The solution itself runs without a network.'),
   })
   .meta({ id: 'SolveRequest' });
 
@@ -58,7 +63,7 @@ const attemptSchema = z
     files: filesSchema,
     checks: z.string().nullable(),
     dependencies: z.array(z.string()),
-    installation: installationSchema.nullable().describe('Its time is no part of that of the run.'),
+    installation: installationSchema.nullable().describe('Its time does not count as run time.'),
     run: z
       .object({
         outcome: z.string(),
@@ -156,21 +161,21 @@ const crystalSchema = z
         tests: z.string().nullable(),
         expect: z.string().nullable(),
         checks: z.string().nullable(),
-        files: filesSchema.describe('The files that the problem came with.'),
+        files: filesSchema.describe('The files of the problem.'),
       })
-      .describe('What it is verified with again.'),
+      .describe('The check that verifies it again.'),
     solve: z.string(),
     at: z.string(),
-    used_at: z.string().nullable().describe('The last time that it was right or helped.'),
+    used_at: z.string().nullable().describe('When it was last correct or useful.'),
     successes: z.int(),
     failures: z.int(),
     last_failure: z.string().nullable(),
-    broken: z.boolean().describe('It failed its own check the last time that it was verified.'),
+    broken: z.boolean().describe('It failed its last verification.'),
     pinned: z.boolean(),
     trust: z.number().describe('From 0 to 1.'),
     standing: z
       .enum(['pinned', 'trusted', 'distrusted', 'unused'])
-      .describe('`distrusted` and `unused` ones are kept and no longer recalled.'),
+      .describe('`distrusted` and `unused` crystals are kept but not recalled.'),
   })
   .meta({ id: 'Crystal' });
 
@@ -184,7 +189,7 @@ const crystalChangeSchema = z.strictObject({
   expect: z.string().max(20_000).nullable().optional(),
 });
 const crystalVerifySchema = z.strictObject({
-  egress: egressSchema.optional().describe('Where its packages may be installed from.'),
+  egress: egressSchema.optional().describe('Registries to install its packages from.'),
 });
 const verifiedCrystalSchema = z
   .object({ crystal: crystalSchema, verdict: verdictSchema })
@@ -195,11 +200,11 @@ export const solves = family({
     route: 'POST /api/v1/solve',
     tag: 'solve',
     scope: 'runs',
-    summary: 'Solve a problem by trying',
-    description: 'A caller who leaves ends it; it can be resumed.',
-    body: { says: 'The problem, and how its solution is checked.', schema: solveRequestSchema },
+    summary: 'Solve a problem by writing and running code',
+    description: 'Stops if the caller disconnects; it can be resumed.',
+    body: { description: 'The problem and its checks.', schema: solveRequestSchema },
     stream: {
-      says: 'What happens, as it happens; the last event is `result` or `problem`.',
+      description: 'The progress; the last event is `result` or `problem`.',
       schema: solveEventSchema,
     },
     refuses: { 402: 'The budget for models is spent.', 409: 'No model is configured.' },
@@ -208,10 +213,10 @@ export const solves = family({
     route: 'POST /api/v1/solve/{id}/resume',
     tag: 'solve',
     scope: 'runs',
-    summary: 'Go on with a solve that was interrupted',
+    summary: 'Resume an interrupted solve',
     params: solveParams,
     stream: {
-      says: 'What happens, as it happens; the last event is `result` or `problem`.',
+      description: 'The progress; the last event is `result` or `problem`.',
       schema: solveEventSchema,
     },
     refuses: { 402: 'The budget for models is spent.', ...notFound, 409: 'No model is configured.' },
@@ -220,17 +225,17 @@ export const solves = family({
     route: 'GET /api/v1/solve',
     tag: 'solve',
     scope: 'runs',
-    summary: 'List the solves, newest first',
+    summary: 'List solves, newest first',
     query: solveListQuery,
-    answer: { says: 'Without their attempts.', schema: solvesSchema, field: 'solves' },
+    answer: { description: 'The solves without their attempts.', schema: solvesSchema, field: 'solves' },
   },
   get: {
     route: 'GET /api/v1/solve/{id}',
     tag: 'solve',
     scope: 'runs',
-    summary: 'One solve with its attempts',
+    summary: 'Get a solve with its attempts',
     params: solveParams,
-    answer: { says: 'The solve.', schema: solveSchema },
+    answer: { description: 'The solve.', schema: solveSchema },
     refuses: notFound,
   },
 });
@@ -240,16 +245,16 @@ export const crystals = family({
     route: 'GET /api/v1/crystals',
     tag: 'solve',
     scope: 'memory:read',
-    summary: 'List the crystals, newest first',
-    answer: { says: 'What was kept of solved problems.', schema: crystalsSchema, field: 'crystals' },
+    summary: 'List saved solutions (crystals), newest first',
+    answer: { description: 'The crystals.', schema: crystalsSchema, field: 'crystals' },
   },
   get: {
     route: 'GET /api/v1/crystals/{key}',
     tag: 'solve',
     scope: 'memory:read',
-    summary: 'One crystal',
+    summary: 'Get a crystal',
     params: crystalParams,
-    answer: { says: 'The crystal.', schema: crystalSchema },
+    answer: { description: 'The crystal.', schema: crystalSchema },
     refuses: notFound,
   },
   change: {
@@ -258,19 +263,19 @@ export const crystals = family({
     scope: 'memory:write',
     summary: 'Pin or edit a crystal',
     params: crystalParams,
-    body: { says: 'What to change.', schema: crystalChangeSchema },
-    answer: { says: 'As it is now.', schema: crystalSchema },
+    body: { description: 'The changes.', schema: crystalChangeSchema },
+    answer: { description: 'The crystal.', schema: crystalSchema },
     refuses: notFound,
   },
   verify: {
     route: 'POST /api/v1/crystals/{key}/verify',
     tag: 'solve',
     scope: ['memory:write', 'runs'],
-    summary: 'Run a crystal again on the check that it was kept with',
-    description: 'Its trust follows the verdict: passing brings a faded one back into recall.',
+    summary: 'Run a crystal against its check again',
+    description: 'The verdict changes its trust; a crystal that passes is recalled again.',
     params: crystalParams,
-    body: { says: 'Where its packages may come from, if it needs any.', schema: crystalVerifySchema },
-    answer: { says: 'How it went.', schema: verifiedCrystalSchema },
+    body: { description: 'Registries for its packages, if it needs any.', schema: crystalVerifySchema },
+    answer: { description: 'The verdict and the crystal.', schema: verifiedCrystalSchema },
     reaches: 'sandbox',
   },
   remove: {
@@ -279,7 +284,7 @@ export const crystals = family({
     scope: 'memory:write',
     summary: 'Remove a crystal',
     params: crystalParams,
-    done: 'It is gone.',
+    done: 'The crystal was removed.',
     refuses: notFound,
   },
 });

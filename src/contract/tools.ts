@@ -11,8 +11,8 @@ const newToolSessionSchema = z
   .strictObject({
     tools: names
       .optional()
-      .describe('Exactly these; left out: what the session has, or what the config gives to a new one.'),
-    replace: z.boolean().default(false).describe('Ends the session that is there, and makes another.'),
+      .describe('Exactly these tools. Default: the tools of the existing session, or those of the config.'),
+    replace: z.boolean().default(false).describe('Replace an existing session.'),
   })
   .meta({ id: 'NewToolSession' });
 
@@ -32,12 +32,12 @@ const servedToolSessionSchema = z
     ...shape,
     place: z.object({
       socket: z.string().describe('A Unix socket in the sandbox, one JSON message a line.'),
-      folder: z.string().describe('Holds geode-mcp; commands have it in their PATH.'),
+      folder: z.string().describe('The folder of geode-mcp; it is in the PATH of commands.'),
       guest: z.string(),
     }),
     server: z
       .object({ command: z.string(), args: z.array(z.string()) })
-      .describe('As it stands in the `mcpServers` of an MCP client in the sandbox.'),
+      .describe('The entry for `mcpServers` of an MCP client in the sandbox.'),
   })
   .meta({ id: 'ServedToolSession' });
 
@@ -52,14 +52,14 @@ const toolServersSchema = z
         name: z.string(),
         state: z.enum(['idle', 'starting', 'running', 'failed']),
         tools: z.array(z.string()),
-        reason: z.string().nullable().describe('Why it does not run.'),
+        reason: z.string().nullable().describe('Why it is not running.'),
       }),
     ),
   })
   .meta({ id: 'ToolServers' });
 
 const closedSchema = z
-  .object({ closed: z.int().describe('How many sessions there were.') })
+  .object({ closed: z.int().describe('The number of closed sessions.') })
   .meta({ id: 'ClosedTools' });
 
 const toolCallsQuery = z.strictObject({
@@ -77,8 +77,8 @@ const toolCallsSchema = z
         sandbox_id: z.string(),
         session_id: z.string(),
         tool: z.string(),
-        arguments: z.string().describe('Cut, and without secrets.'),
-        outcome: z.string().describe('`ok`, or the code of the error.'),
+        arguments: z.string().describe('Shortened, secrets removed.'),
+        outcome: z.string().describe('`ok`, or an error code.'),
         duration_ms: z.number(),
       }),
     ),
@@ -90,59 +90,62 @@ export const tools = family({
     route: 'POST /api/v1/sandboxes/{chat}/tools',
     tag: 'tools',
     scope: 'sandboxes:write',
-    summary: "Let programs in the sandbox use the host's tools",
+    summary: "Give programs in a sandbox the host's tools",
     description:
-      'Gives the session that is there, with other tools if some are named. A key can give only what its own scopes allow; a session that names no tools has those of the config that they allow.',
+      'Returns an existing session, with other tools if some are named. A key can give only tools that its own scopes allow. Default: the tools of the config that the scopes allow.',
     params: chatParams,
-    body: { says: 'Which tools.', schema: newToolSessionSchema },
-    answer: { says: 'The session, and how programs inside find it.', schema: servedToolSessionSchema },
+    body: { description: 'The tools.', schema: newToolSessionSchema },
+    answer: {
+      description: 'The session, and how programs inside connect to it.',
+      schema: servedToolSessionSchema,
+    },
     reaches: 'sandbox',
   },
   get: {
     route: 'GET /api/v1/sandboxes/{chat}/tools',
     tag: 'tools',
     scope: 'sandboxes:read',
-    summary: 'The tool session of a sandbox',
+    summary: 'Get the tool session of a sandbox',
     params: chatParams,
-    answer: { says: 'The session.', schema: toolSessionSchema },
+    answer: { description: 'The session.', schema: toolSessionSchema },
     reaches: 'sandbox',
   },
   close: {
     route: 'DELETE /api/v1/sandboxes/{chat}/tools',
     tag: 'tools',
     scope: 'sandboxes:write',
-    summary: 'End the tool session of a sandbox; none is no error',
+    summary: 'Close the tool session of a sandbox',
     params: chatParams,
-    answer: { says: 'How many there were.', schema: closedSchema, field: 'closed' },
+    answer: { description: 'The number of closed sessions.', schema: closedSchema, field: 'closed' },
     reaches: 'sandbox',
   },
   list: {
     route: 'GET /api/v1/tools',
     tag: 'tools',
     scope: 'sandboxes:read',
-    summary: "The caller's tool sessions, oldest first, and which tools there are",
-    answer: { says: 'The sessions.', schema: toolSessionsSchema },
+    summary: 'List tool sessions and available tools',
+    answer: { description: 'The sessions of the caller, oldest first.', schema: toolSessionsSchema },
   },
   closeAll: {
     route: 'DELETE /api/v1/tools',
     tag: 'tools',
     scope: 'sandboxes:write',
-    summary: 'End all tool sessions of the caller',
-    answer: { says: 'How many there were.', schema: closedSchema, field: 'closed' },
+    summary: 'Close all tool sessions of the caller',
+    answer: { description: 'The number of closed sessions.', schema: closedSchema, field: 'closed' },
   },
   servers: {
     route: 'GET /api/v1/tools/servers',
     tag: 'tools',
     scope: 'admin',
-    summary: 'The MCP servers of the config, their state and their tools',
-    answer: { says: 'In the order of the config.', schema: toolServersSchema, field: 'servers' },
+    summary: 'List the configured MCP servers and their tools',
+    answer: { description: 'In the order of the config.', schema: toolServersSchema, field: 'servers' },
   },
   calls: {
     route: 'GET /api/v1/tools/calls',
     tag: 'tools',
     scope: 'sandboxes:read',
-    summary: 'What programs in sandboxes called, newest first',
+    summary: 'List tool calls from sandboxes, newest first',
     query: toolCallsQuery,
-    answer: { says: 'The audit of calls.', schema: toolCallsSchema, field: 'calls' },
+    answer: { description: 'The audit of calls.', schema: toolCallsSchema, field: 'calls' },
   },
 });

@@ -8,10 +8,10 @@ type Input<S> = S extends Schema ? S['_zod']['input'] : unknown;
 type Params<O> = O extends { readonly params: infer S } ? Own<Output<S>> : unknown;
 type QueryOf<O> = O extends { readonly query: infer S } ? Own<Output<S>> : unknown;
 type Body<O> = O extends { readonly body: { readonly schema: infer S } } ? Own<Output<S>> : unknown;
-// What a form has is not renamed: a file would lose what it can do.
+// Form fields are not renamed: a File object would lose its methods.
 type Form<O> = O extends { readonly form: { readonly schema: infer S } } ? Output<S> : unknown;
 
-/** What a handler gets: path, query and body in one. */
+/** The input of a handler: path, query and body in one object. */
 export type InputOf<O> = Params<O> & QueryOf<O> & Body<O> & Form<O>;
 
 type Only<T, O> = O extends { readonly answer: { readonly field: infer F } }
@@ -20,29 +20,29 @@ type Only<T, O> = O extends { readonly answer: { readonly field: infer F } }
     : never
   : T;
 
-/** What a handler answers. */
+/** The answer of a handler. */
 export type AnswerOf<O> = O extends { readonly answer: { readonly schema: infer S } }
   ? Only<Given<Output<S>>, O>
   : never;
 
 type Failed = { readonly type: 'problem' };
 
-/** What a handler tells, one after the other; a failure is thrown. */
+/** The events that a handler yields; a failure is thrown. */
 export type EventOf<O> = O extends { readonly stream: { readonly schema: infer S } }
   ? Exclude<Given<Output<S>>, Failed>
   : never;
 
-export type ToldOf<O> = O extends { readonly stream: { readonly resumes: true } }
+export type StreamItemOf<O> = O extends { readonly stream: { readonly resumes: true } }
   ? { readonly event: EventOf<O>; readonly next?: number | undefined }
   : EventOf<O>;
 
 type Socket<O, K extends string> = O extends { readonly socket: Readonly<Record<K, infer S>> } ? S : never;
 
 export type FirstOf<O> = Own<Output<Socket<O, 'first'>>>;
-export type HeardOf<O> = Own<Output<Socket<O, 'hears'>>>;
-export type SaidOf<O> = Given<Output<Socket<O, 'says'>>>;
+export type ClientMessageOf<O> = Own<Output<Socket<O, 'fromClient'>>>;
+export type ServerMessageOf<O> = Given<Output<Socket<O, 'fromServer'>>>;
 
-/** What a caller of the client gets. */
+/** The result of a client call. */
 export type ResultOf<O> = O extends { readonly answer: { readonly schema: infer S } }
   ? Only<Own<Output<S>>, O>
   : never;
@@ -51,14 +51,14 @@ export type ReadEventOf<O> = O extends { readonly stream: { readonly schema: inf
   ? Exclude<Own<Output<S>>, Failed>
   : never;
 
-/** What a caller of the client gives for the body. */
+/** The body that a caller of the client gives. */
 export type GivenBodyOf<O> = O extends { readonly body: { readonly schema: infer S } }
   ? Given<Input<S>>
   : never;
 
 type Free<S> = { readonly [K in keyof Input<S> as undefined extends Input<S>[K] ? K : never]: unknown };
 
-// What is read from text has no input type: how it is given follows from what it becomes.
+// Query fields are parsed from text and have no input type; derive it from the output type.
 type Query<S> = Given<
   { [K in Exclude<keyof Output<S>, keyof Free<S>>]: Output<S>[K] } & {
     [K in keyof Output<S> & keyof Free<S>]?: Output<S>[K] | undefined;

@@ -15,13 +15,13 @@ export interface Machine {
   readonly path: string;
   /** `GEODE_…` and nothing else of the environment. */
   readonly overrides: Readonly<Record<string, string>>;
-  /** One variable by its name, for a person who asks to pass it on. */
+  /** The value of one environment variable. */
   variable(name: string): string | undefined;
-  /** What other programs call the engine's address. */
+  /** The DOCKER_HOST of other programs. */
   readonly dockerHost: string | undefined;
   readonly configDir: string;
   readonly stateDir: string;
-  /** What can be fetched again. */
+  /** Folder for files that can be downloaded again. */
   readonly cacheDir: string;
   readonly runDir: string;
 }
@@ -48,7 +48,7 @@ export function thisMachine(env: NodeJS.ProcessEnv = process.env): Machine {
   };
 }
 
-/** Empty for a user who has none. */
+/** Returns '' if the user has no home folder. */
 function homeOf(env: NodeJS.ProcessEnv): string {
   try {
     return env.HOME || homedir();

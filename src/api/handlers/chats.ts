@@ -2,7 +2,7 @@ import { GeodeError } from '../../base/errors.ts';
 import { scopeOf } from '../../chat/commands.ts';
 import type { chats, schedules } from '../../contract/chats.ts';
 import type { senders } from '../../contract/senders.ts';
-import type { ToldOf } from '../../contract/types.ts';
+import type { StreamItemOf } from '../../contract/types.ts';
 import type { ChatEvent, Chats } from '../../seams/chat.ts';
 import { nameOf } from '../call.ts';
 import type { Handlers } from '../serve.ts';
@@ -27,7 +27,7 @@ export function chatHandlers(all: Chats): Handlers<typeof chats> {
   };
 }
 
-async function* numbered(events: AsyncIterable<ChatEvent>): AsyncGenerator<ToldOf<typeof chats.events>> {
+async function* numbered(events: AsyncIterable<ChatEvent>): AsyncGenerator<StreamItemOf<typeof chats.events>> {
   for await (const event of events) yield { event, next: 'seq' in event ? event.seq : undefined };
 }
 

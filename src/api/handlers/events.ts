@@ -1,6 +1,6 @@
 import type { events } from '../../contract/events.ts';
 import type { Scope } from '../../contract/keys.ts';
-import type { ToldOf } from '../../contract/types.ts';
+import type { StreamItemOf } from '../../contract/types.ts';
 import { type EventGap, type Events, everyone, type HostEvent } from '../../seams/events.ts';
 import { refuseUnlessOwnSocket } from '../call.ts';
 import type { Handlers } from '../serve.ts';
@@ -28,7 +28,7 @@ export function eventHandlers(source: Events): Handlers<typeof events> {
   };
 }
 
-type Told = ToldOf<typeof events.read>;
+type Told = StreamItemOf<typeof events.read>;
 
 /** A number comes first, so that a caller that is cut off before the first event knows where it was. */
 async function* numbered(after: number, found: AsyncIterable<HostEvent | EventGap>): AsyncGenerator<Told> {

@@ -26,7 +26,7 @@ export async function freshExec(
   const signal = AbortSignal.any([talk.signal, call.stopping]);
   await using sandbox = await open(spec, {
     ...(runtime !== undefined && { runtime }),
-    onPull: (event) => void talk.say(event),
+    onPull: (event) => void talk.send(event),
     signal,
   });
   using hatch = egress && (await host?.open(sandbox, { sandboxId: sandbox.id, user }, egress, { signal }));
@@ -39,7 +39,7 @@ export async function freshExec(
   const reach =
     hatch === undefined ? {} : { hatch: hatch.enforced ? ('enforced' as const) : ('advice' as const) };
   const place = { ...placeOf(sandbox), ...reach };
-  await talk.say({ type: 'process', id: process.id, pid: process.pid, offset: 0, sandbox: place });
+  await talk.send({ type: 'process', id: process.id, pid: process.pid, offset: 0, sandbox: place });
   const denials = () => sandbox.hatch?.denials(startedAt) ?? [];
   await talkOf(talk, process, untilAborted(process, signal), denials);
 }

@@ -3,7 +3,7 @@
 import { GeodeError } from '../../base/errors.ts';
 import { wireBytes } from '../../contract/encoding.ts';
 import type { journals } from '../../contract/journals.ts';
-import type { EventOf, ToldOf } from '../../contract/types.ts';
+import type { EventOf, StreamItemOf } from '../../contract/types.ts';
 import type { RecordedEvent } from '../../journals/journal-events.ts';
 import type { JournalReading } from '../../journals/journal-reading.ts';
 import type { Journal } from '../../seams/journal.ts';
@@ -64,7 +64,7 @@ async function* followed(
   process: string,
   part: Part,
   signal: AbortSignal,
-): AsyncGenerator<ToldOf<typeof journals.follow>> {
+): AsyncGenerator<StreamItemOf<typeof journals.follow>> {
   for (let { from } = part; ; ) {
     // In this order: nothing is added behind an exit.
     const { exit } = journal;

@@ -1,7 +1,7 @@
 /** Everything that a page shows as it changes, over one WebSocket: a browser opens few other connections to a server. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { events as declared } from '../../contract/events.ts';
-import type { ToldOf } from '../../contract/types.ts';
+import type { StreamItemOf } from '../../contract/types.ts';
 import { watchMetrics } from '../../sandboxes/metrics.ts';
 import type { UserSandboxes } from '../../seams/persistent.ts';
 import type { Talk } from '../sockets.ts';
@@ -10,7 +10,7 @@ type Live = Talk<typeof declared.read>;
 
 export async function tellLive(
   talk: Live,
-  events: AsyncIterable<ToldOf<typeof declared.read>>,
+  events: AsyncIterable<StreamItemOf<typeof declared.read>>,
   usage: { readonly of: UserSandboxes; readonly everyMs: number } | undefined,
   signal: AbortSignal,
 ): Promise<void> {
@@ -19,7 +19,7 @@ export async function tellLive(
   const ends = AbortSignal.any([signal, talk.signal, over.signal]);
   const measuring = usage && tellUsage(talk, usage.of, usage.everyMs, ends);
   try {
-    for await (const { event } of events) await talk.say(event);
+    for await (const { event } of events) await talk.send(event);
   } finally {
     over.abort();
     await measuring;
@@ -38,7 +38,7 @@ async function tellUsage(
     try {
       const sandbox = await sandboxes.start(chat, { signal });
       for await (const usage of watchMetrics(sandbox, everyMs, { signal }))
-        await talk.say({ type: 'usage', chat, ...usage });
+        await talk.send({ type: 'usage', chat, ...usage });
     } catch {
       // It has ended, or this conversation has; the next look finds out.
     } finally {

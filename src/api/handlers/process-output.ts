@@ -3,12 +3,12 @@
 import { GeodeError } from '../../base/errors.ts';
 import { wireBytes } from '../../contract/encoding.ts';
 import type { processes } from '../../contract/processes.ts';
-import type { ToldOf } from '../../contract/types.ts';
+import type { StreamItemOf } from '../../contract/types.ts';
 import type { Journal } from '../../seams/journal.ts';
 import type { ProcessEvent } from '../../seams/process.ts';
 import type { Call } from '../call.ts';
 
-type Told = ToldOf<typeof processes.output>;
+type Told = StreamItemOf<typeof processes.output>;
 
 /** From an offset to its exit. */
 export async function outputOf(call: Call, chat: string, process: string, from: number) {

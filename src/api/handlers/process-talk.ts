@@ -8,7 +8,7 @@ import type { PersistentSandbox } from '../../seams/persistent.ts';
 import type { Process, ProcessEvent } from '../../seams/process.ts';
 import type { Talk } from '../sockets.ts';
 
-type ProcessTalk = Pick<Talk<typeof sockets.join>, 'signal' | 'say' | 'write' | 'heard'>;
+type ProcessTalk = Pick<Talk<typeof sockets.join>, 'signal' | 'send' | 'write' | 'received'>;
 type Reached = Pick<Process, 'write' | 'closeStdin' | 'signal' | 'kill' | 'resize'>;
 
 /** Where a process is, as it is said before its output. */
@@ -40,9 +40,9 @@ async function tell(
         await talk.write(streamBytes[event.type], event.bytes);
       else if (event.type === 'exit') {
         const denied = denials();
-        await talk.say(denied.length === 0 ? event : { ...event, denied });
+        await talk.send(denied.length === 0 ? event : { ...event, denied });
         return 'ended';
-      } else await talk.say(event);
+      } else await talk.send(event);
     }
   } catch (error) {
     if (!talk.signal.aborted) throw error;
@@ -52,7 +52,7 @@ async function tell(
 }
 
 async function hear(talk: ProcessTalk, process: Reached): Promise<void> {
-  for await (const heard of talk.heard()) {
+  for await (const heard of talk.received()) {
     if (heard instanceof Uint8Array) await process.write(heard).catch(ignoreEnd);
     else if (heard.type === 'stdin-close') await process.closeStdin().catch(ignoreEnd);
     else if (heard.type === 'resize') await process.resize(heard).catch(ignoreEnd);

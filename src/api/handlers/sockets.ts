@@ -50,7 +50,13 @@ async function exec(talk: Talk<typeof sockets.exec>, chat: string, call: Call): 
   await markBefore(sandbox, asked.undoable, signal);
   const startedAt = Date.now();
   const process = await sandbox.spawn(commandOf(asked), { inStep: true, signal });
-  await talk.say({ type: 'process', id: process.id, pid: process.pid, offset: 0, sandbox: placeOf(sandbox) });
+  await talk.send({
+    type: 'process',
+    id: process.id,
+    pid: process.pid,
+    offset: 0,
+    sandbox: placeOf(sandbox),
+  });
   const denials = () => sandbox.denials(startedAt);
   const exit = await talkOf(talk, process, untilAborted(process, signal), denials);
   // A server that stops is not a caller that leaves: what runs in the sandboxes goes on.
@@ -72,7 +78,7 @@ async function join(
   const { signal } = talk;
   const { id, pid } = process;
   const journal = sandbox.journals.open(id);
-  await talk.say({ type: 'process', id, pid, offset: from, sandbox: placeOf(sandbox) });
+  await talk.send({ type: 'process', id, pid, offset: from, sandbox: placeOf(sandbox) });
   let offset = from;
   if (columns !== undefined && rows !== undefined) {
     const { processes } = await sandbox.processes({ signal });
@@ -80,7 +86,7 @@ async function join(
     const seenAt = processes.find((each) => each.id === id)?.terminal ?? size;
     const screen = await screenOf(journal, seenAt, { showAt: size, signal });
     offset = screen.offset;
-    await talk.say({ type: 'screen', ...screen.size, offset });
+    await talk.send({ type: 'screen', ...screen.size, offset });
     await talk.write(streamBytes.stdout, Buffer.from(screen.content));
     await process.resize(size).catch(ignoreEnd);
   }
@@ -106,12 +112,12 @@ async function run(
   for await (const event of events) {
     if (event.type === 'stdout' || event.type === 'stderr')
       await talk.write(streamBytes[event.type], event.bytes);
-    else await talk.say(shownEvent(event));
+    else await talk.send(shownEvent(event));
   }
 }
 
 async function* stdinOf(talk: Talk<typeof sockets.run>): AsyncGenerator<Uint8Array> {
-  for await (const heard of talk.heard()) {
+  for await (const heard of talk.received()) {
     if (!(heard instanceof Uint8Array)) return;
     yield heard;
   }

@@ -30,7 +30,7 @@ export class ChannelHealth {
     this.#lastError = reason;
   }
 
-  heard(): void {
+  received(): void {
     this.#lastMessageAt = Date.now();
   }
 }

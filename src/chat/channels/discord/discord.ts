@@ -195,7 +195,7 @@ class Discord implements Channel {
   async #pass(incoming: Incoming | undefined, receive: Receive): Promise<void> {
     const { groups } = this.#options;
     if (incoming === undefined || (incoming.isGroup && groups === 'off')) return;
-    this.#health.heard();
+    this.#health.received();
     await receive(groups === 'all' ? { ...incoming, isAddressed: true } : incoming);
   }
 

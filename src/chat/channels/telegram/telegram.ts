@@ -152,7 +152,7 @@ class Telegram implements Channel {
     const { groups } = this.#options;
     const incoming = this.#read(bot, update);
     if (incoming !== undefined && !(incoming.isGroup && groups === 'off')) {
-      this.#health.heard();
+      this.#health.received();
       await receive(groups === 'all' ? { ...incoming, isAddressed: true } : incoming);
     }
     const button = update.callback_query;

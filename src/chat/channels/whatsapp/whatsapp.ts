@@ -206,7 +206,7 @@ class WhatsApp implements Channel {
     this.#lastHeard.set(incoming.address, incoming.id);
     const [oldest] = this.#lastHeard.keys();
     if (this.#lastHeard.size > mostRemembered && oldest !== undefined) this.#lastHeard.delete(oldest);
-    this.#health.heard();
+    this.#health.received();
     await this.#receive(incoming);
   }
 
