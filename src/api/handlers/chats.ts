@@ -27,7 +27,9 @@ export function chatHandlers(all: Chats): Handlers<typeof chats> {
   };
 }
 
-async function* numbered(events: AsyncIterable<ChatEvent>): AsyncGenerator<StreamItemOf<typeof chats.events>> {
+async function* numbered(
+  events: AsyncIterable<ChatEvent>,
+): AsyncGenerator<StreamItemOf<typeof chats.events>> {
   for await (const event of events) yield { event, next: 'seq' in event ? event.seq : undefined };
 }
 
