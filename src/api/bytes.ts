@@ -32,7 +32,7 @@ export function giveBytes(
   return context.body(ReadableStream.from(read({ offset, length })), 206);
 }
 
-/** Undefined where there is none, or one that this server need not know: then the whole file is the answer. */
+/** Undefined without a range, or for one that this server does not support: then the answer is the whole file. */
 function rangeOf(header: string | undefined, size: number): { offset: number; length: number } | undefined {
   const [, first = '', last = ''] = /^bytes=(\d*)-(\d*)$/.exec(header ?? '') ?? [];
   if (first === '' && last === '') return undefined;

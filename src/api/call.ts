@@ -1,4 +1,4 @@
-/** What a handler knows of the request that it answers, apart from its input. */
+/** Facts about the request that a handler answers, apart from its input. */
 import type { Context } from 'hono';
 import { GeodeError } from '../base/errors.ts';
 import type { Scope } from '../contract/keys.ts';
@@ -74,17 +74,17 @@ export function callOf(context: Context<ApiEnv>): Call {
   };
 }
 
-/** Whoever runs the host: on its own socket, or with a key that says so. */
+/** True for the operator of the host: on its own socket, or with an operator key. */
 export function isOperator({ caller }: Pick<Call, 'caller'>): boolean {
   return caller.actsFor === 'anyone' || caller.scopes.includes('admin');
 }
 
-/** For the record: on the host's own socket it is whoever runs the host. */
+/** The name for the audit: on the host's own socket it is the operator. */
 export function nameOf({ keyId }: Caller): string {
   return /^[0-9a-f]{12}$/.test(keyId) ? `key ${keyId}` : keyId;
 }
 
-/** What shows the things of all users is only for whoever runs the host, on its own socket. */
+/** Only the operator, on the host's own socket, may see the objects of all users. */
 export function refuseUnlessOwnSocket({ caller }: Pick<Call, 'caller'>, what: string): void {
   if (caller.actsFor !== 'anyone') throw new GeodeError('forbidden', `${what} on the host's own socket only`);
 }

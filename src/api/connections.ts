@@ -1,6 +1,6 @@
 /**
  * Shares the connections of a server among its callers. A connection belongs to the key of its last request; until there
- * is one it belongs to nobody. Whoever opens many makes room with their own: the next caller always gets in.
+ * is one it belongs to nobody. A key that opens many connections loses its own oldest ones, so another caller always gets in.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -10,7 +10,7 @@ import { GeodeError } from '../base/errors.ts';
 export interface ConnectionLimits {
   /** In all. */
   readonly most: number;
-  /** Of one key. */
+  /** Maximum connections of one key. */
   readonly ofKey: number;
   /** That belong to nobody, and of these from one address. */
   readonly ofNobody: number;
@@ -47,7 +47,7 @@ export class Connections {
 
   constructor(server: Server, limits: ConnectionLimits) {
     this.#limits = limits;
-    // Those above the limit are seen, so that others can make room for them.
+    // Accept connections above the limit too, so that older ones can be closed for them.
     server.maxConnections = limits.most + limits.ofNobody;
     server.on('connection', (socket: Socket) => this.#add(socket));
     server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => {

@@ -15,7 +15,7 @@ export type Message =
 
 /** So much may be on its way to a slow reader before the sender waits. */
 const mostAheadBytes = 256 * 1024;
-/** So many messages may wait to be read before the peer has to. */
+/** Maximum unread messages before the peer is paused. */
 const mostWaiting = 16;
 const pingMs = 20_000;
 const closeDeadlineMs = 5_000;
@@ -45,7 +45,7 @@ export class Conversation {
     return this.#left.signal;
   }
 
-  /** What the peer says, until it leaves. One reader at a time. */
+  /** The messages of the peer, until it leaves. Only one reader at a time. */
   async *messages(): AsyncGenerator<Message> {
     while (this.#waiting.length > 0 || !this.signal.aborted) {
       const next = this.#waiting.shift();

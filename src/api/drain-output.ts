@@ -7,8 +7,8 @@ const pauseMs = 10;
 const longestMs = 5_000;
 
 /**
- * Output that no host has heard yet waits in the sandbox: whoever reads the journals first waits until all that was
- * written when they asked is on record. A guest that does not answer is not waited for.
+ * Output that no host has received yet waits in the sandbox: a reader of the journals first waits until everything
+ * written so far is on record. It does not wait for a guest that does not answer.
  */
 export async function drainOutput(sandboxes: UserSandboxes, chat: string, { signal }: Cancel): Promise<void> {
   const deadline = { ms: longestMs, what: 'Hearing what the sandbox has to say', signal };
@@ -23,7 +23,7 @@ export async function drainOutput(sandboxes: UserSandboxes, chat: string, { sign
       }
     });
   } catch (error) {
-    // What is on record can be read all the same.
+    // Recorded output can still be read.
     if (!isGeodeError(error) || error.code === 'cancelled') throw error;
   }
 }

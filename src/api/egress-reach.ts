@@ -1,4 +1,4 @@
-/** What a caller may let a sandbox reach. */
+/** Checks which network policy a caller may give to a sandbox. */
 import { isDeepStrictEqual } from 'node:util';
 import { GeodeError } from '../base/errors.ts';
 import { parseBinding } from '../contract/egress-bindings.ts';
@@ -19,7 +19,7 @@ export function egressOf({ bindings = [], ...words }: AskedEgress): EgressSpec {
   };
 }
 
-/** For a sandbox or a run that is to be made. What the operator denies is denied, whoever asks. */
+/** For a new sandbox or run. The operator's deny rules apply to every caller. */
 export function newEgress(
   call: Pick<Call, 'caller' | 'reach'>,
   host: EgressHost | undefined,
@@ -63,7 +63,7 @@ export function changedEgress(
 
 /**
  * A key leads to no private address and sends no credential anywhere but to its own service, unless it is one of
- * whoever runs the host.
+ * the operator of the host.
  */
 function checkEgressReach(
   call: Pick<Call, 'caller' | 'reach'>,

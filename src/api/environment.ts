@@ -33,23 +33,23 @@ import type { E2b } from './e2b/open-e2b.ts';
 import type { McpDoor } from './mcp-door.ts';
 
 /**
- * What the server is made of. Whoever starts it owns the parts and closes them after `stop`. The routes of a part that
+ * The parts of the server. The caller that starts it owns the parts and closes them after `stop`. The routes of a part that
  * is left out are not there.
  */
 export interface ApiParts {
   readonly memory: MemoryStore;
   /** With `journals`: the sandboxes that stay, their processes, files and snapshots. */
   readonly sandboxes?: Sandboxes;
-  /** What processes of a sandbox wrote, by the sandbox's id and its user; `raw` shows secrets too. */
+  /** Output of a sandbox's processes, by the sandbox's id and its user; `raw` does not hide secrets. */
   readonly journals?: (sandboxId: string, show: 'redacted' | 'raw', user: User) => JournalReading;
   readonly runs?: Runs;
   /** Runs that are over. */
   readonly history?: RunHistory;
   /** Servers in sandboxes, shown on this machine. */
   readonly previews?: Previews;
-  /** What sandboxes and runs may reach, what they tried, and the credentials of bindings. */
+  /** Network policies, network requests and the credentials of bindings. */
   readonly egress?: EgressHost;
-  /** What waits for a person's decision. */
+  /** Requests that wait for a person's decision. */
   readonly approvals?: Approvals;
   /** Conversations with agents in sandboxes. */
   readonly agents?: Agents;
@@ -75,7 +75,7 @@ export interface ApiParts {
   readonly doctor?: (cancel: Cancel) => Promise<readonly MachineCheck[]>;
   /** Chats with agents, on every channel. */
   readonly chats?: Chats;
-  /** What happens on this host. */
+  /** The events of this host. */
   readonly events?: Events;
   /** Tools for programs in sandboxes. */
   readonly tools?: ToolSessions;
@@ -98,7 +98,7 @@ export interface ApiParts {
 
 export interface ApiOptions {
   /**
-   * Who a caller is. `keys`: the user whose key is sent. `socket`: the local user, who runs this host, may do
+   * How callers are identified. `keys`: the user whose key is sent. `socket`: the local user, who runs this host, may do
    * everything and may act for any user; only for a socket that nobody else can connect to. `tools`: the user that the
    * host itself names, for tools in sandboxes: without a server, and never as an operator.
    */
@@ -145,7 +145,7 @@ export interface Caller {
   readonly user: User;
   readonly keyId: string;
   readonly scopes: readonly Scope[];
-  /** `anyone`: whoever runs the host, on its own socket. */
+  /** `anyone`: the operator of the host, on its own socket. */
   readonly actsFor: 'self' | 'anyone';
 }
 

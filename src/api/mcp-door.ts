@@ -1,4 +1,4 @@
-/** The path of the Model Context Protocol. What is spoken there is for whoever gives the door to say. */
+/** The path of the Model Context Protocol. The given door handles the messages. */
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import type { ApiEnv, Caller } from './environment.ts';
 
@@ -12,7 +12,7 @@ type McpAnswer = (
   callApi: (path: string, init: RequestInit) => Promise<Response>,
 ) => Promise<Response>;
 
-/** Headers that say who asks. */
+/** Headers that identify the caller. */
 const callerHeaders = ['authorization', 'geode-user'];
 
 export function serveMcp(app: OpenAPIHono<ApiEnv>, answer: McpAnswer): void {

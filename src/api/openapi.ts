@@ -25,25 +25,25 @@ export function describeApi(app: OpenAPIHono<ApiEnv>, version: string) {
       },
       { name: 'processes', description: 'Commands in a sandbox, their input and output.' },
       { name: 'files', description: 'Files of a sandbox.' },
-      { name: 'journals', description: 'What processes wrote, without what looks like a secret.' },
+      { name: 'journals', description: 'Output of processes, with secrets hidden.' },
       { name: 'snapshots', description: 'Workspaces as they were.' },
-      { name: 'egress', description: 'What sandboxes may reach, what they tried, and what it cost.' },
+      { name: 'egress', description: 'Network policies, network requests and model costs.' },
       { name: 'secrets', description: 'Credentials of bindings: set, never shown.' },
-      { name: 'approvals', description: 'What waits for a decision of a person.' },
+      { name: 'approvals', description: "Requests that wait for a person's decision." },
       { name: 'runs', description: 'Code executed once, in a fresh sandbox.' },
       { name: 'contexts', description: 'Interpreters that keep their variables between runs.' },
       { name: 'context', description: 'Entries of the memory of the user whose key asks.' },
       { name: 'memory', description: 'The store behind all memories.' },
       { name: 'chats', description: 'Chats with agents, the channels, and who may speak on them.' },
-      { name: 'keys', description: 'Who may ask, and for what.' },
-      { name: 'server', description: 'How the server is doing, what it can do and what happens.' },
+      { name: 'keys', description: 'API keys and their scopes.' },
+      { name: 'server', description: 'State, abilities and events of the server.' },
     ],
   });
   const paths = Object.entries(document.paths ?? {});
   return { ...document, paths: Object.fromEntries(paths.map(([path, item]) => [openApiPath(path), item])) };
 }
 
-// `:id{[^]+}` is how the router is told that an id may have slashes and line ends.
+// The router needs `:id{[^]+}` to allow slashes and line ends in an id.
 function openApiPath(path: string): string {
   return path.replace(/:(\w+)\{.+\}/, '{$1}');
 }

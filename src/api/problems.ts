@@ -29,7 +29,7 @@ export function errorOf(thrown: unknown, context: Context<ApiEnv>): GeodeError {
   return new GeodeError('internal', reasonOf(thrown), { cause: thrown });
 }
 
-/** Whoever runs the host hears all of it: it is their machine. */
+/** The operator gets the full message: it is their machine. */
 export function problemFor({ var: { caller } }: Context<ApiEnv>, error: GeodeError): Problem {
   // A request that never came to a caller has none.
   return (caller as Caller | undefined)?.actsFor === 'anyone' ? wholeProblem(error) : problemOf(error);

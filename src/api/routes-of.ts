@@ -1,4 +1,4 @@
-/** What the router and the OpenAPI document are given of a declared operation. */
+/** Builds the route and the OpenAPI entry of a declared operation. */
 import type { RouteConfig } from '@hono/zod-openapi';
 import { z } from 'zod';
 import { type Operation, type Schema, usualRefusals } from '../contract/operation.ts';
@@ -34,7 +34,7 @@ export function routeOf(operation: Operation): RouteConfig {
 function middlewareOf({ scope, body, form, takes }: Operation) {
   const scopes = scope === 'any' || scope === 'nobody' ? [] : [scope].flat();
   const limit = form ? 'many' : (body?.limit ?? 'entry');
-  // What platforms sign is read whole, other bytes as they come.
+  // A signed body (from a platform) is read whole; other bytes are streamed.
   const isRead = body !== undefined || form !== undefined || takes?.type === '*/*';
   return [...scopes.map(requireScope), ...(isRead ? [bodyLimits[limit]] : [])];
 }

@@ -60,7 +60,7 @@ export async function startApi(parts: ApiParts, overrides: Partial<ApiOptions> =
   return { url: urlOf(server), stop, [Symbol.asyncDispose]: stop };
 }
 
-/** What cannot even be read as a request: no Host, or one that makes no URL. */
+/** A request that cannot be parsed: no Host header, or an invalid URL. */
 function refuseMalformed(thrown: unknown): Response {
   const error = new GeodeError('invalid_input', `The request is malformed: ${reasonOf(thrown)}`);
   return Response.json(problemOf(error), { status: error.status });

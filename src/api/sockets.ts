@@ -12,7 +12,7 @@ export interface Talk<O> {
   readonly signal: AbortSignal;
   /** The first message; undefined when the peer leaves before it. */
   first(): Promise<FirstOf<O> | undefined>;
-  /** What comes behind it, until the peer leaves. One reader at a time. */
+  /** The later messages, until the peer leaves. Only one reader at a time. */
   received(): AsyncGenerator<ClientMessageOf<O> | Uint8Array>;
   send(message: ServerMessageOf<O>): Promise<void>;
   /** Bytes of a stream, with the byte before them that names it. */

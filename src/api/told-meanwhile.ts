@@ -1,4 +1,4 @@
-/** What work tells while it goes on, as it is told; then its result. Its failure is thrown after what it told. */
+/** Yields the events of some work as they happen, then its result. A failure is thrown after the last event. */
 export async function* toldMeanwhile<Told, Result>(
   start: (tell: (told: Told) => void) => Promise<Result>,
 ): AsyncGenerator<Told, Result> {

@@ -97,7 +97,7 @@ async function refuse(outgoing: ServerResponse, response: Response, socket: Dupl
   );
 }
 
-/** What a route with a WebSocket does: it leads the conversation, or refuses a plain request. */
+/** The handler of a WebSocket route: it leads the conversation, or refuses a plain request. */
 export function converse(
   context: Context<ApiEnv>,
   lead: (conversation: Conversation) => Promise<void>,

@@ -4,7 +4,7 @@ import type { Schema } from '../contract/operation.ts';
 /** A schema as what it is: declarations know only its types. */
 export function zodOf(schema: Schema): z.ZodType {
   if (schema instanceof z.ZodType) return schema;
-  throw new TypeError('A declaration has something that is no schema of zod');
+  throw new TypeError('A declaration has a value that is not a zod schema');
 }
 
 export function zodObjectOf(schema: Schema): z.ZodObject {

@@ -40,7 +40,7 @@ export const approvalChapter: Chapter = {
   ],
 };
 
-/** Decided ones are kept that long, and so many of them. */
+/** How long, and how many, decided approvals are kept. */
 const keepMs = 180 * 24 * 3_600_000;
 const mostKept = 20_000;
 /** A decision that nobody heard counts for the next asker that long. */
@@ -85,7 +85,7 @@ export class ApprovalTable {
     return rows.map(approvalOf);
   }
 
-  /** Of a sandbox, or of the user where there is none. */
+  /** Open approvals of a sandbox, or of the user if no sandbox is given. */
   openCount(user: string, sandbox: string | undefined): number {
     const of = sandbox ?? null;
     const row = this.#ledger.read(

@@ -36,7 +36,7 @@ interface Waiter {
   readonly fail: (error: GeodeError) => void;
 }
 
-/** One host at a time holds the ledger, so what waits is known here and nowhere else. */
+/** One host at a time holds the ledger, so this process knows every open approval. */
 export function openApprovals({ ledger, events, log = noLog }: ApprovalsOptions): OpenedApprovals {
   const table = new ApprovalTable(ledger);
   const waiting = new Map<string, Set<Waiter>>();

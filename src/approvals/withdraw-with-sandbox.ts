@@ -1,7 +1,7 @@
 import type { Approvals } from '../seams/approval.ts';
 import type { EventSink } from '../seams/events.ts';
 
-/** Passes events on. What waits for a decision about a sandbox is over when that sandbox is removed. */
+/** Passes events on, and withdraws the open approvals of a sandbox when it is removed. */
 export function withdrawWithSandbox(events: EventSink, approvals: Pick<Approvals, 'withdraw'>): EventSink {
   return {
     tell(user, happening) {

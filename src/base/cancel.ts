@@ -40,7 +40,7 @@ export interface Deadline extends Cancel {
   readonly ms: number;
   /** Names what is waited for: "The guest", "Pulling alpine:3.22". */
   readonly what: string;
-  /** What a person can do when the time is up. */
+  /** The next step for a person after a timeout. */
   readonly hint?: string;
 }
 

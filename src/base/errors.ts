@@ -145,7 +145,7 @@ export const errorCatalogue = {
   // snapshots
   snapshot_not_found: { status: 404, hint: 'List the snapshots: `geode sandbox snapshot --list`.' },
   snapshot_exists: { status: 409, hint: 'Choose another name, or remove the old snapshot first.' },
-  snapshot_limit: { status: 409, hint: 'Remove a snapshot that is no longer needed, then try again.' },
+  snapshot_limit: { status: 409, hint: 'Remove a snapshot that you do not need, then try again.' },
   snapshot_damaged: {
     status: 500,
     hint: 'Remove this snapshot: some of its files are missing on disk. Others are not affected.',

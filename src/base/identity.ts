@@ -6,7 +6,7 @@ import { GeodeError } from './errors.ts';
  */
 export type User = string;
 
-/** Whoever works on this machine without naming a user: the CLI, the host's socket, the first key, a host without auth. */
+/** The user of this machine when no user is named: in the CLI, on the host's socket, for the first key and for a host without auth. */
 export const localUser: User = 'local';
 
 /**

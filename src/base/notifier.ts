@@ -1,6 +1,6 @@
 import { type Cancel, cancelled, onAbort } from './cancel.ts';
 
-/** A notifier wakes everyone who waits for the next change; a change that nobody waits for is not remembered. */
+/** Wakes all current waiters at the next change. A change without waiters is not stored. */
 export class Notifier {
   readonly #waiting = new Set<() => void>();
 

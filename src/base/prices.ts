@@ -1,4 +1,4 @@
-/** What models cost. One table for every place that counts money; the operator's config adds to it and wins. */
+/** Prices of models. Every part that counts money uses this table; prices in the config override it. */
 
 /** Tokens of one call. `cachedTokens` are part of `inputTokens`. */
 export interface TokenUsage {

@@ -3,7 +3,7 @@ import { rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 /**
- * Replaces a file in one step: `write` makes the new one beside it, and whoever reads meanwhile, or after a crash, finds
+ * Replaces a file in one step: `write` makes the new one beside it, and a reader, at any time or after a crash, finds
  * the old file or the new one. When `write` fails, the old file stays.
  */
 export async function replaceFile(path: string, write: (draft: string) => Promise<unknown>): Promise<void> {

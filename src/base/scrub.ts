@@ -25,7 +25,7 @@ export function scrub(text: string, values: Iterable<string> = []): Scrubbed {
 }
 
 /**
- * What is assigned to a name that promises a secret. A log keeps these: in code, most are the names of variables.
+ * Values assigned to names such as `password` or `token`. A log keeps these: in code, most are the names of variables.
  */
 const assignment =
   /(?<=\b[\w-]*(?:password|passwd|secret|api[_-]?key|access[_-]?token|auth[_-]?token)["']?\s*[:=]\s*["']?)(?![[\s"':=])[^\s"',;[\]]{8,}/gi;

@@ -1,5 +1,5 @@
 /**
- * What secrets look like: the spellings of the values that a caller knows, and the shapes of well-known
+ * Patterns of secrets: the spellings of the values that a caller knows, and the shapes of well-known
  * keys. Who stores text and who shows output take them out by the same list.
  */
 export interface SecretShape {
@@ -24,7 +24,7 @@ export function spellingsOf(values: Iterable<string>): string[] {
   return [...new Set(spellings)];
 }
 
-/** A line for a log or an audit: without these values, and without what has the shape of a key. */
+/** Removes these values and text with the shape of a key from a line of a log or an audit. */
 export function withoutSecrets(text: string, values: Iterable<string>): string {
   let clean = text;
   for (const value of spellingsOf(values)) clean = clean.replaceAll(value, '[redacted]');

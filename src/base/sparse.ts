@@ -118,7 +118,7 @@ function mapIn(
 
 function numbersIn(line: Uint8Array): readonly number[] {
   const text = Buffer.from(line).toString('latin1');
-  if (!/^\d{1,16} \d{1,16}$/.test(text)) throw protocolError('sent a map of a file that is none');
+  if (!/^\d{1,16} \d{1,16}$/.test(text)) throw protocolError('sent an invalid map of a file');
   const numbers = text.split(' ').map(Number);
   if (!numbers.every(Number.isSafeInteger)) throw protocolError('sent a map of a file that makes no sense');
   return numbers;

@@ -54,7 +54,7 @@ export class Turns {
     });
   }
 
-  /** It stays taken when another waits: who asks in this moment comes after. */
+  /** The turn stays taken while another caller waits, so a caller that arrives now comes after it. */
   #passOn(): void {
     const next = this.#waiting.shift();
     if (next === undefined) this.#taken -= 1;

@@ -1,4 +1,4 @@
-/** Conversations with agents, for the user who asks. */
+/** Conversations with agents, for the calling user. */
 
 import type { Cancel } from '../base/cancel.ts';
 import { wireBytes } from '../contract/encoding.ts';

@@ -1,4 +1,4 @@
-/** What waits for a decision of the user, and deciding it, over HTTP. Needs the scope `approvals`. */
+/** Approvals of the user and their decisions, over HTTP. Needs the scope `approvals`. */
 
 import type { Cancel } from '../base/cancel.ts';
 import type { approvals } from '../contract/approvals.ts';
@@ -9,8 +9,8 @@ import type { Connection } from './send.ts';
 
 export interface RemoteApprovals extends Calls<typeof approvals> {
   /**
-   * Those that are open, then each as it is asked or decided. Goes on when the host is restarted; fails when there is
-   * none for longer than `patienceMs` (30 s by default).
+   * Yields open approvals, then each change. Continues across a restart of the host; fails if no host answers
+   * for longer than `patienceMs` (30 s by default).
    */
   watch(options?: { readonly patienceMs?: number } & Cancel): AsyncGenerator<Approval>;
 }
@@ -23,7 +23,7 @@ export function remoteApprovals(connection: Connection): RemoteApprovals {
       const following = { isLast: () => false, ...(patienceMs !== undefined && { patienceMs }), signal };
       const shown = new Set<string>();
       for await (const event of followEvents<Told>(connection, '/api/v1/events', following)) {
-        // Events follow from here on, so what is asked meanwhile is not missed.
+        // Subscribe before reading the list, so that no request in between is missed.
         const changed =
           event.type === 'ready' || event.type === 'gap'
             ? await calls.list({ limit: 1000, signal })

@@ -12,10 +12,10 @@ import { operationTable } from './operation-table.ts';
 import { ask, type Connection, type Query, type Sending, send } from './send.ts';
 import type { Answer } from './transport.ts';
 
-/** What the client knows of an operation: the rest of its declaration is types. */
+/** The part of an operation that the client needs at run time; the rest of its declaration is types. */
 export interface OperationEntry {
   readonly route: string;
-  /** What is asked by the query, by its names on the wire: a caller may give an object that has more. */
+  /** Query parameters by their names on the wire: a caller may pass an object with more fields. */
   readonly query?: readonly string[];
   /** `form` and bytes are sent as they are given. */
   readonly sends?: 'json' | 'form' | 'application/octet-stream' | 'application/x-tar' | '*/*';

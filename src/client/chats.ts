@@ -30,16 +30,16 @@ export interface RemoteChats {
   ): AsyncGenerator<ChatEvent>;
   /** All that is kept, oldest first: what was said, and each turn with its tool calls. */
   export(chat: string, options?: Cancel): AsyncGenerator<ChatRecord>;
-  /** What is said at set times, the next one first; in one chat, or in all. */
+  /** Scheduled messages, next one first; of one chat, or of all. */
   schedules(options?: { readonly chat?: string } & Cancel): Promise<readonly ChatSchedule[]>;
   schedule(chat: string, schedule: NewSchedule, options?: Cancel): Promise<ChatSchedule>;
-  /** False: there was none. */
+  /** Returns false if there is no such schedule. */
   unschedule(id: string, options?: Cancel): Promise<boolean>;
   channels(options?: Cancel): Promise<readonly ChannelStatus[]>;
   /** These need the scope `admin`. */
   pairings(options?: Cancel): Promise<readonly Pairing[]>;
   pair(code: string, user: string, options?: Cancel): Promise<PairedSender>;
-  /** Who let whom in and who scheduled what, the newest first. */
+  /** Changes to pairings and schedules, newest first. */
   audit(options?: { readonly limit?: number } & Cancel): Promise<readonly ChatAuditRecord[]>;
   senders(options?: Cancel): Promise<readonly PairedSender[]>;
   /** Gives those who are left. */

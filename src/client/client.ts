@@ -52,7 +52,7 @@ export interface GeodeClient extends RemoteMemory, RemoteHost {
   readonly solves: RemoteSolves;
   readonly runs: RemoteRuns;
   readonly contexts: RemoteContexts;
-  /** What sandboxes and runs of the user tried to reach, and what it cost. */
+  /** Network requests of the user's sandboxes and runs, and model costs. */
   readonly egress: RemoteEgress;
   readonly secrets: RemoteSecrets;
   /** Tools of the host for programs in sandboxes; a sandbox's own are at `sandboxes.of(chat).tools`. */
@@ -63,9 +63,9 @@ export interface GeodeClient extends RemoteMemory, RemoteHost {
   readonly chats: RemoteChats;
   /** Conversations with agents in sandboxes. */
   readonly agents: RemoteAgents;
-  /** What waits for a decision of the user. */
+  /** Requests that wait for the user's decision. */
   readonly approvals: RemoteApprovals;
-  /** The same host, asked for another user: only for whoever runs it, on its own socket. */
+  /** The same host on behalf of another user: only for the operator, on the host's own socket. */
   as(user: string): GeodeClient;
 }
 

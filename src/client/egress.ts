@@ -1,4 +1,4 @@
-/** What sandboxes may reach, what they tried, and the credentials of bindings, over HTTP. */
+/** Network policies, network requests and the credentials of bindings, over HTTP. */
 
 import type { Cancel } from '../base/cancel.ts';
 import type {
@@ -35,7 +35,7 @@ export interface EgressRequest {
   readonly bindings?: readonly (string | BindingSpec)[];
 }
 
-/** A change takes effect at once and resolves to what holds then. */
+/** Changes take effect at once and resolve to the new policy. */
 export interface RemoteSandboxEgress {
   get(options?: Cancel): Promise<EgressSpec>;
   set(egress: EgressSpec | EgressRequest, options?: Cancel): Promise<EgressSpec>;
@@ -63,7 +63,7 @@ export interface EgressLogQuery {
   /** A part of the host, the path or the rule. */
   readonly words?: string;
   readonly limit?: number;
-  /** Those of all users: only on the host's own socket. */
+  /** Requests of all users: only on the host's own socket. */
   readonly users?: 'all';
 }
 
@@ -78,13 +78,13 @@ export interface RemoteEgress {
   /** Of today, or of another day (2026-01-31, UTC); the budget is that of today. */
   usage(options?: { readonly day?: string } & Cancel): Promise<Own<WireEgressUsage>>;
   bindings(options?: Cancel): Promise<Own<WireBindings>['bindings']>;
-  /** What new sandboxes and runs may reach that name nothing. */
+  /** The default policy of new sandboxes and runs. */
   default(options?: Cancel): Promise<RemoteEgressDefault>;
-  /** Sandboxes that are there keep what they have. Resolves to what holds now. */
+  /** Existing sandboxes keep their policy. Resolves to the new default. */
   setDefault(egress: EgressSpec | EgressRequest, options?: Cancel): Promise<RemoteEgressDefault>;
-  /** What the config says holds again. */
+  /** Makes the config's default apply again. */
   clearDefault(options?: Cancel): Promise<RemoteEgressDefault>;
-  /** What the user allowed when asked, for one sandbox or for good. */
+  /** Permissions that the user gave when asked, for one sandbox or permanently. */
   grants(options?: Cancel): Promise<readonly EgressGrant[]>;
   /** Takes it back. How many there were. */
   removeGrant(target: EgressTarget, options?: Cancel): Promise<number>;
@@ -94,7 +94,7 @@ export interface RemoteEgress {
 export interface RemoteSecrets {
   list(options?: Cancel): Promise<Own<WireSecrets>['secrets']>;
   set(name: string, value: string, options?: Cancel): Promise<void>;
-  /** False when there was none. */
+  /** Returns false if there is no such secret. */
   remove(name: string, options?: Cancel): Promise<boolean>;
   /** Seals those of all users with a new key; says how many. Needs the scope `admin`. */
   rotate(options?: Cancel): Promise<number>;

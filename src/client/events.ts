@@ -89,7 +89,7 @@ export function readEvents<T>(response: Answer): AsyncGenerator<ServerEvent<T>>;
 export async function* readEvents(response: Answer): AsyncGenerator<ServerEvent<unknown>> {
   const { body } = response;
   if (body === null) return;
-  // What has come of the next event: a large one comes in many pieces.
+  // Received parts of the next event; a large event arrives in many parts.
   let pieces: string[] = [];
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   try {

@@ -9,7 +9,7 @@ import { ask, type Connection, send } from './send.ts';
 import type { Answer } from './transport.ts';
 
 /**
- * Paths of the host are those of its own machine, and only whoever runs it may name them: over its own socket. A file
+ * Host paths are paths of the host's machine; only its operator may use them, over its own socket. A file
  * may be uploaded as well as a folder.
  */
 export type RemoteFiles = Files;

@@ -1,4 +1,4 @@
-/** What a host can do, how it is set, who may ask, and what happens on it. */
+/** Runtimes, settings, keys and events of a host. */
 
 import type { Cancel } from '../base/cancel.ts';
 import { GeodeError } from '../base/errors.ts';
@@ -25,7 +25,7 @@ export interface RemoteHost {
   runtimes(options?: Cancel): Promise<readonly RemoteRuntime[]>;
   /** Secrets are masked. Needs the scope `admin`. */
   settings(options?: Cancel): Promise<readonly Setting[]>;
-  /** What works on the host's machine, found out by trying it. Needs the scope `admin`. */
+  /** Checks the host's machine by trying each part. Needs the scope `admin`. */
   doctor(options?: Cancel): Promise<readonly MachineCheck[]>;
   pull(
     image: string,
@@ -35,7 +35,7 @@ export interface RemoteHost {
   readonly keys: RemoteKeys;
   /** Opens the dashboard of a user once. Needs the scope `admin`; `no_gateway` while no port is open. */
   loginLink(options?: { readonly user?: string } & Cancel): Promise<Own<WireLoginLink>>;
-  /** What happens from now on, or after a number; goes on after a lost connection and loses nothing that is kept. */
+  /** Yields events from now on, or after a number; reconnects after a lost connection without missing stored events. */
   events(
     options?: {
       readonly after?: number;

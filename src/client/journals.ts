@@ -1,4 +1,4 @@
-/** What processes of a sandbox wrote, as the library's own `JournalReading`, over HTTP. */
+/** Output of a sandbox's processes, as the library's own `JournalReading`, over HTTP. */
 
 import type { Cancel } from '../base/cancel.ts';
 import { bytesOf } from '../contract/encoding.ts';
@@ -11,7 +11,7 @@ import type { JournalSummary } from '../journals/journal-list.ts';
 import { followEvents } from './events.ts';
 import { ask, type Connection, type Query } from './send.ts';
 
-/** `raw` shows what looks like a secret too. */
+/** `raw` does not hide secrets. */
 interface Shown {
   readonly show?: 'redacted' | 'raw';
 }
@@ -29,7 +29,7 @@ export interface RemoteJournals {
     pattern: string,
     options?: Omit<GrepOptions, 'timeoutMs'> & Shown,
   ): Promise<GrepAnswer>;
-  /** What is on record from there on, and what is added, to the exit; goes on after a lost connection. */
+  /** Yields the record from an offset and new output, up to the exit; reconnects after a lost connection. */
   follow(
     processId: string,
     options?: Pick<JournalPart, 'from' | 'stream' | 'since' | 'signal'> & { readonly tail?: number } & Shown,

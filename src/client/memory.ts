@@ -40,7 +40,7 @@ export interface FileOptions extends Cancel {
   readonly prefix?: string;
 }
 
-/** Entries of the memory of the user who asks. */
+/** Memory entries of the calling user. */
 export interface RemoteMemory {
   search(text: string, options?: SearchOptions): Promise<Answer>;
   list(options?: ListOptions): Promise<Page>;

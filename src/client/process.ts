@@ -9,7 +9,7 @@ import { followEvents } from './events.ts';
 import { type Connection, send } from './send.ts';
 
 export interface RemoteProcess extends Process {
-  /** What it writes from an offset on, to its exit; any number of readers. */
+  /** Yields its output from an offset, up to its exit. Any number of readers. */
   output(options?: { readonly from?: number } & Cancel): AsyncGenerator<ProcessEvent>;
 }
 

@@ -102,7 +102,7 @@ function eventOf(message: object): RemoteRunEvent {
   return fromWire(event);
 }
 
-/** So many bytes may wait here before stdin is read on. */
+/** Maximum bytes that may wait here before reading of stdin pauses. */
 const mostAheadBytes = 1024 ** 2;
 const drainMs = 5;
 

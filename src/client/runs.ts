@@ -31,7 +31,7 @@ import type { Opening, SocketProcess } from './socket-process.ts';
 
 export interface RemoteRunOptions extends Omit<RunOptions, 'stdin' | 'user' | 'egress'> {
   readonly stdin?: string | Uint8Array;
-  /** What it may reach; left out: what the config of the host says. */
+  /** The network policy; left out: the host's default. */
   readonly egress?: EgressSpec | EgressRequest;
 }
 
@@ -57,7 +57,7 @@ export interface RemoteRuns {
     language: string,
     options?: RemoteRunOptions & { readonly outputLimitBytes?: number },
   ): Promise<RemoteRunResult>;
-  /** Those that are over, the newest first; `before` a time leads to older ones. */
+  /** Finished runs, newest first; `before` a time pages to older ones. */
   list(
     options?: { readonly limit?: number; readonly before?: number } & Cancel,
   ): Promise<readonly RunSummary[]>;
@@ -158,7 +158,7 @@ export interface RemoteContext extends Own<WireContext>, AsyncDisposable {
       readonly onEvent?: (event: ContextEvent) => void;
     } & Cancel,
   ): Promise<ContextResult>;
-  /** What ran since it was opened, oldest first, whoever ran it. */
+  /** The runs since it was opened, oldest first, of all callers. */
   cells(options?: Cancel): Promise<readonly ContextCell[]>;
   interrupt(options?: Cancel): Promise<'idle' | 'stopped' | 'ignored'>;
   restart(options?: Cancel): Promise<void>;

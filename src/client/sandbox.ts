@@ -37,7 +37,7 @@ export interface RemoteSandbox {
   readonly rootFiles: RemoteFiles;
   readonly snapshots: RemoteSnapshots;
   readonly journals: RemoteJournals;
-  /** What it may reach. */
+  /** The network policy. */
   readonly egress: RemoteSandboxEgress;
   /** Tools of the host for the programs in it. */
   readonly tools: RemoteSandboxTools;
@@ -50,7 +50,7 @@ export interface RemoteSandbox {
     options?: { readonly onDisconnect?: 'kill' | 'leave' } & Omit<Opening, 'wantsScreen'>,
   ): Promise<SocketProcess>;
   /**
-   * A URL on the machine of the host that leads to this port until the sandbox stops, for whoever has it. The form
+   * A URL on the machine of the host that opens this port until the sandbox stops; the URL itself gives access. The form
    * `path` is for where names below localhost do not work; its pages have no origin and no cookies.
    */
   preview(port: number, options?: { readonly form?: 'name' | 'path' } & Cancel): Promise<string>;

@@ -1,4 +1,4 @@
-/** The sandboxes of the user who asks. */
+/** The sandboxes of the calling user. */
 
 import type { Cancel } from '../base/cancel.ts';
 import type { sandboxes } from '../contract/sandboxes.ts';
@@ -17,7 +17,7 @@ export interface RemoteSandboxSpec extends Omit<PersistentSpec, 'egress'> {
 type Shortened = 'create' | 'createEvents' | 'extend' | 'thinking' | 'label' | 'rename' | 'fork';
 type OfOne = 'usage' | 'preview';
 
-/** What is declared, with shorter arguments where there is one only. */
+/** The declared calls; those with a single argument take it directly. */
 export interface RemoteSandboxes extends Omit<Calls<typeof sandboxes>, Shortened | OfOne> {
   /** The sandbox of a chat. Nothing is asked: whether it is there shows with the first call. */
   of(chat: string): RemoteSandbox;

@@ -18,7 +18,7 @@ export interface SocketProcess extends Process {
   readonly screen?: { readonly size: TerminalSize; readonly content: Uint8Array; readonly offset: number };
   /** Where it runs. */
   readonly sandbox: ProcessPlace;
-  /** What was refused to its sandbox meanwhile; known with its exit. */
+  /** Network requests refused to its sandbox while it ran; known at its exit. */
   denied(): readonly Denial[];
   /** Ends the connection; what becomes of the process was said when it was started. */
   close(): void;
@@ -34,7 +34,7 @@ interface ProcessPlace {
 
 export interface Opening extends Cancel {
   readonly wantsScreen?: boolean;
-  /** Only until the process is there: from then on whoever runs it decides what becomes of it. */
+  /** Cancels only until the process has started; after that its caller decides when it ends. */
   readonly opening?: AbortSignal | undefined;
   /** How far the pull of its image is. */
   readonly onPull?: (event: PullEvent) => void;
@@ -42,7 +42,7 @@ export interface Opening extends Cancel {
 
 export type Said = { readonly type: string } & Readonly<Record<string, unknown>>;
 
-/** So many bytes may wait here before a writer does. */
+/** Maximum bytes that may wait here before a writer is paused. */
 const mostAheadBytes = 1024 ** 2;
 const drainMs = 5;
 
@@ -142,7 +142,7 @@ function exitFacts(message: Said): ExitFacts {
   };
 }
 
-/** What was refused, as the server says it. */
+/** Parses the refusals sent by the server. */
 function deniedIn(denied: unknown): readonly Denial[] {
   return Array.isArray(denied) ? denied.map((each) => fromWire(each) as Denial) : [];
 }
@@ -177,12 +177,12 @@ async function readScreen(inbox: Inbox): Promise<NonNullable<SocketProcess['scre
   return { size, content: content.subarray(1), offset: Number(offset) };
 }
 
-/** So many messages may wait to be read before the server has to. */
+/** Maximum unread messages before the server is paused. */
 const mostWaiting = 64;
 /** The server ends the conversation because it stops, in good order. */
 const stoppingCode = 1012;
 
-/** What came and was not read yet. */
+/** Received messages that were not read yet. */
 export class Inbox {
   readonly opened: Promise<void>;
   closed = false;
@@ -243,7 +243,7 @@ function messageOf(data: unknown): Said | Uint8Array {
   const parsed = typeof data === 'string' ? parseJson(data) : undefined;
   if (typeof parsed === 'object' && parsed !== null && 'type' in parsed && typeof parsed.type === 'string')
     return { ...parsed, type: parsed.type };
-  throw new GeodeError('internal', 'The server said what is no message');
+  throw new GeodeError('internal', 'The server sent an invalid message');
 }
 
 export function cancelled(signal: AbortSignal): GeodeError {

@@ -1,4 +1,4 @@
-/** Solving by trying, and what was kept of it, for the user who asks. */
+/** Solves and saved solutions (crystals) of the calling user. */
 
 import type { Cancel } from '../base/cancel.ts';
 import { fromWire, toWire, type Wire } from '../contract/old-names.ts';
@@ -27,7 +27,7 @@ export interface RemoteCrystal {
   readonly tags: readonly string[];
   readonly retries: number;
   readonly verification: string;
-  /** What it is verified with again. */
+  /** The check that verifies it again. */
   readonly check: {
     readonly tests: string | null;
     readonly expect: string | null;
@@ -52,7 +52,7 @@ export interface RemoteSolveRequest extends Omit<SolveRequest, 'egress'> {
   readonly egress?: EgressSpec | EgressRequest | undefined;
 }
 
-/** A corrected solution or check has its trust to earn anew. */
+/** A corrected solution or check starts with no trust. */
 export type RemoteCrystalChange = Partial<
   Pick<RemoteCrystal, 'pinned' | 'problem' | 'solution'> & Pick<RemoteCrystal['check'], 'tests' | 'expect'>
 >;

@@ -10,13 +10,13 @@ export interface RemoteSandboxTools {
   open(
     options?: { readonly tools?: readonly string[]; readonly replace?: boolean } & Cancel,
   ): Promise<ServedToolSession>;
-  /** `tool_session_not_found` where there is none. */
+  /** Throws `tool_session_not_found` if there is no session. */
   get(options?: Cancel): Promise<ToolSession>;
-  /** False when there was none. */
+  /** Returns false if there was no session. */
   close(options?: Cancel): Promise<boolean>;
 }
 
-/** Those of all sandboxes of the user. */
+/** The tool sessions of all sandboxes of the user. */
 export interface RemoteTools {
   /** Oldest first. */
   list(options?: Cancel): Promise<readonly ToolSession[]>;

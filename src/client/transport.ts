@@ -25,13 +25,13 @@ export interface Transport {
   ): ClientSocket | Promise<ClientSocket>;
 }
 
-/** What the client uses of a `Response`. */
+/** The part of `Response` that the client uses. */
 export interface Answer extends Pick<Response, 'ok' | 'status' | 'text' | 'arrayBuffer'> {
   /** Read once, and not beside the other ways to read it. */
   readonly body: ReadableStream<Uint8Array<ArrayBuffer>> | null;
 }
 
-/** What the client uses of a WebSocket. */
+/** The part of `WebSocket` that the client uses. */
 export interface ClientSocket {
   /** 1 when it is open. */
   readonly readyState: number;

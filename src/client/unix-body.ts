@@ -17,7 +17,7 @@ export async function* plainBody(
 /** Each chunk has its length before it, in hexadecimal, and an empty line after it; one of length 0 is the last. */
 export async function* chunkedBody(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let waiting: Buffer = Buffer.alloc(0);
-  /** Of the chunk that is being read; -1 between chunks. */
+  /** Bytes left of the current chunk; -1 between chunks. */
   let left = -1;
   for await (const piece of pieces) {
     waiting = waiting.length === 0 ? piece : Buffer.concat([waiting, piece]);

@@ -96,7 +96,7 @@ function answerOn(socket: Socket): Promise<UnixAnswer> {
     }
   };
   socket.on('data', take);
-  // The listener stays: an error after the answer is told to whoever reads the body.
+  // Keep the listener: an error after the answer goes to the reader of the body.
   socket.on('error', reject);
   socket.once('close', () => reject(cutOff()));
   return promise;

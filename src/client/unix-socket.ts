@@ -26,7 +26,7 @@ export async function openUnixSocket(
       connection: 'Upgrade',
       upgrade: 'websocket',
       'sec-websocket-version': '13',
-      // It tells caches in between apart, and there are none.
+      // The key tells proxies that the answer is fresh; a Unix socket has no proxies.
       'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==',
       'sec-websocket-protocol': socketProtocol,
     },
@@ -67,7 +67,7 @@ class UnixSocket implements ClientSocket {
     this.#socket = socket;
     this.#waiting = [head];
     socket.pause();
-    // Whatever happens to a connection, it is then closed, which is told.
+    // Every failure closes the connection, and the close is reported.
     socket.on('error', () => {});
     socket.on('data', (piece: Buffer) => this.#take(piece));
     socket.on('end', () => socket.end());

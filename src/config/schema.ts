@@ -509,7 +509,9 @@ export function configSchema(host: Machine) {
           ),
         store_size: size
           .default(50 * 1024 ** 3)
-          .describe('maximum size of Geode\'s own image store; beyond it the longest unused images are removed: "50g"'),
+          .describe(
+            'maximum size of Geode\'s own image store; beyond it the longest unused images are removed: "50g"',
+          ),
         pull_size: size.default(8 * 1024 ** 3).describe('largest image that such callers may pull: "8g"'),
         pull_per_day: size
           .default(20 * 1024 ** 3)

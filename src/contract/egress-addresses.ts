@@ -50,7 +50,7 @@ const namedOutside: readonly (readonly [string, BlockList])[] = (
   ] as const
 ).map((range) => [range[0], listOf(range, 'ipv6')] as const);
 
-/** Why an address is not public, in one word; undefined where it is. What is no address is never public. */
+/** The reason, in one word, why an address is not public; undefined for a public address. Text that is not an address is never public. */
 export function closedRangeOf(
   address: string,
   own: ReadonlySet<string> = ownAddresses(),
@@ -70,7 +70,7 @@ function rangeOf6(address: string): string | undefined {
   return range ?? (isInside ? undefined : 'not public');
 }
 
-/** A public address of this machine is as near as its loopback. Read anew: addresses come and go. */
+/** A public address of this machine is as reachable as its loopback. Read each time, because addresses change. */
 function ownAddresses(): ReadonlySet<string> {
   return new Set(
     Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map(({ address }) => address)),

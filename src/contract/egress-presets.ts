@@ -1,6 +1,6 @@
 import type { EgressRule } from '../seams/egress.ts';
 
-/** What people mean by the name of a package registry: every host that its client talks to. */
+/** Package registries by name: every host that their client connects to. */
 const hostsByPreset = {
   npm: ['registry.npmjs.org', 'registry.yarnpkg.com', 'nodejs.org'],
   pypi: ['pypi.org', 'files.pythonhosted.org'],

@@ -6,8 +6,8 @@ const label = /^(?!-)[a-z0-9_-]{1,63}(?<!-)$/;
 
 /**
  * One spelling for every way to write a host: lower case, no trailing dot, letters of other scripts in their ASCII
- * form, and an IPv6 address without brackets. Undefined for what is no host: numbers that some programs read as
- * addresses (`127.1`, `0x7f.1`, `2130706433`, `0177.0.0.1`) are none, since two readers would see two addresses.
+ * form, and an IPv6 address without brackets. Undefined for an invalid host: numbers that some programs read as
+ * addresses (`127.1`, `0x7f.1`, `2130706433`, `0177.0.0.1`) are invalid, since two programs would see two addresses.
  */
 export function hostOf(text: string): string | undefined {
   const bare = /^\[[^[\]]*\]$/.test(text) ? text.slice(1, -1) : text;

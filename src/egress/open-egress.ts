@@ -60,11 +60,11 @@ export interface EgressOptions {
   readonly denied?: readonly EgressRule[];
   /** Told of refusals. */
   readonly events?: EventSink;
-  /** Who is asked in the mode `ask`; without it nobody is. */
+  /** Asks the person in the mode `ask`; without it, nobody is asked. */
   readonly approvals?: Approvals;
   /** Keys of the config, which nothing may show either. */
   readonly operatorKeys?: readonly string[];
-  /** Credentials of the config that bindings to exactly these upstreams use, whoever's the sandbox is. */
+  /** Credentials of the config that bindings to exactly these upstreams use, for every user. */
   readonly operatorCredentials?: readonly OperatorCredential[];
   /** Authorities in PEM that are trusted beside the usual ones when TLS is spoken to an upstream. */
   readonly upstreamCa?: string | undefined;
@@ -86,9 +86,9 @@ export interface EgressDefault {
 
 /** The host's side of every hatch, with what it remembers. */
 export interface EgressHost extends Egress, Disposable {
-  /** What the operator denies to everyone: callers that are not trusted cannot take it out of a policy. */
+  /** Rules that the operator denies to everyone: untrusted callers cannot remove them from a policy. */
   readonly denied: readonly EgressRule[];
-  /** What the sandboxes and runs of a user may reach that name nothing, and who said so. */
+  /** The default policy of a user's sandboxes and runs, and where it was set. */
   defaultOf(user: string): EgressDefault;
   /** Counts for those that are made from now on. `undefined`: what the config says holds again. */
   setDefault(user: string, spec: EgressSpec | undefined): void;
@@ -100,10 +100,10 @@ export interface EgressHost extends Egress, Disposable {
   readonly secrets: Pick<Secrets, 'set' | 'list' | 'remove' | 'rotate'>;
   /** Values that nothing may show: those of this user and of the config; `null`: of everybody. Never throws. */
   secretValues(user: string | null): readonly string[];
-  /** What models used today, or on another day (2026-01-31, UTC). */
+  /** Model use of today, or of another day (2026-01-31, UTC). */
   usage(user: string, day?: string): readonly UsageSum[];
   budget(user: string): BudgetFacts;
-  /** What the user allowed when asked. */
+  /** Permissions that the user gave when asked. */
   grants(user: string): readonly EgressGrant[];
   /** Takes it back, and cuts what it let pass. How many there were. */
   removeGrant(user: string, target: EgressTarget): number;
@@ -123,7 +123,7 @@ export function openEgress(options: EgressOptions): EgressHost {
     opened = openTables(options);
     return opened;
   };
-  /** What crosses does not wait for a full disk. */
+  /** Connections do not wait for a full disk. */
   const noted = (write: () => void) => {
     if (isClosed) return;
     try {

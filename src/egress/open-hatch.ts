@@ -47,7 +47,7 @@ export interface HatchOptions {
   readonly authority?: AuthorityStore;
   /** Authorities in PEM that the host trusts beside the usual ones, for upstreams. */
   readonly upstreamCa?: string;
-  /** Who is asked in the mode `ask`, and what was said before. */
+  /** Asks the person in the mode `ask`, and knows earlier answers. */
   readonly person?: Person;
   /** Where this hatch says how to look again at what is open. */
   readonly rechecks?: Set<() => void>;
@@ -55,7 +55,7 @@ export interface HatchOptions {
   readonly onLearned?: (seen: Seen) => void;
 }
 
-/** What bindings need of the host, for the user of this sandbox. */
+/** Services of the host that bindings use for the user of this sandbox. */
 interface BindingServices {
   readonly secret: (name: string, upstream: URL) => string | undefined;
   /** Why no model may be called now. */

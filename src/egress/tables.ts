@@ -119,7 +119,7 @@ export class PolicyTable {
   }
 }
 
-/** What users have said of their sandboxes and runs that name nothing. */
+/** Default policies that users have set. */
 export class DefaultTable {
   readonly #ledger: Ledger;
 

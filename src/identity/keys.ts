@@ -50,7 +50,7 @@ const keyChapter: Chapter = {
   ],
 };
 
-/** Opens the file, and makes it, readable by its owner only, where there is none. */
+/** Opens the file of keys; creates it, readable only by its owner, if it does not exist. */
 export function openKeys(path: string): KeyStore {
   const connection = openPrivate(path, keyChapter);
   const { sql } = connection;
@@ -92,7 +92,7 @@ function usualForm(secret: string): string {
   return whole === secret ? `geode_${id}_${Buffer.from(bytes, 'hex').toString('base64url')}` : secret;
 }
 
-/** The file of the keys holds the chapter of the logins too: whoever gets in, by either way, stands in one place. */
+/** The file of the keys also holds the table of logins, so that all credentials are in one place. */
 export function openPrivate(path: string, chapter: Chapter): Connection {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const connection = new Connection(path, { timeoutMs: 5_000 });

@@ -42,7 +42,7 @@ interface Waiter {
 
 /**
  * The one connection to a guest, over all the connections that it takes. Calls wait for a lost one to come
- * back; when the runtime says that the sandbox has ended, everything that waits is told so at once.
+ * back; when the runtime reports the end of the sandbox, every waiting call fails at once.
  */
 export class Link {
   readonly #options: LinkOptions;
@@ -104,7 +104,7 @@ export class Link {
     });
   }
 
-  /** The reason why the link ended for good, if it did. */
+  /** The reason why the link closed permanently, if it did. */
   get end(): GeodeError | undefined {
     return this.#end;
   }

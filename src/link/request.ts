@@ -29,7 +29,7 @@ export async function requestJson<T>(session: ClientHttp2Session, request: JsonR
 }
 
 /**
- * A stream that is reset when the signal fires, and whose late errors are nobody's problem. Reset means
+ * A stream that is reset when the signal fires, and whose late errors are ignored. Reset means
  * `destroy`: `close` would first end the body, and half an upload would look whole.
  */
 export function openStream(

@@ -2,7 +2,7 @@ import { chmod, lstat, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { workdir } from './spec.ts';
 
-/** Whom commands run as, by the numbers that files on the workspace's disk have. */
+/** The user that commands run as, by the ids that files on the workspace's disk have. */
 export interface SandboxUser {
   readonly uid: number;
   readonly gid: number;
@@ -19,7 +19,7 @@ const largestAccountFile = 1024 ** 2;
 
 export const noAccounts: Accounts = { passwd: '', group: '' };
 
-/** What a file that is not there would say: files of root and of nobody have owners with names everywhere. */
+/** Entries for missing account files: files of root and nobody then still have owner names. */
 const usual: Accounts = {
   passwd: 'root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n',
   group: 'root:x:0:\nnogroup:x:65534:\n',

@@ -63,7 +63,7 @@ export function censusOf(walls: Walls, options: RuntimeOptions): Census {
   };
 }
 
-/** One that is held still goes on in a moment, or with its next host. */
+/** A frozen sandbox continues in a moment, or with its next host. */
 async function stateOf(vital: Vital, room: Room): Promise<SandboxFacts['state']> {
   if (!vital.alive) return 'stopped';
   return vital.paused && (await pauseMarkOf(room).isSet()) ? 'paused' : 'running';

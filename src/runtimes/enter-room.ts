@@ -12,7 +12,7 @@ import type { Walls } from './walls.ts';
 
 const readyDeadlineMs = 20_000;
 
-/** What a sandbox needs of its runtime for as long as it is there. */
+/** Parts of the runtime that a sandbox uses during its life. */
 interface Keeping {
   readonly journals: (folder: string) => Journals;
   readonly halt: () => Promise<void>;

@@ -16,7 +16,7 @@ export type GuestBinary =
 
 type Where = Pick<RuntimeOptions, 'guestDir' | 'arch'>;
 
-/** The guest for an architecture (this machine's by default), or why there is none. */
+/** Finds the guest for an architecture (default: this machine's), or the reason why there is none. */
 export async function findGuest({ guestDir, arch }: Where): Promise<GuestBinary> {
   const name = architectures[arch];
   const path = join(guestDir, `guest-linux-${name ?? arch}`);
@@ -35,7 +35,7 @@ export async function findGuest({ guestDir, arch }: Where): Promise<GuestBinary>
   }
 }
 
-/** Where the program that works on workspaces is; whoever starts it says when it is not there. */
+/** The path of the program that works on workspaces; starting it fails if it is missing. */
 export function workspaceProgram({ guestDir, arch }: Where): string {
   return join(guestDir, `workspace-linux-${architectures[arch] ?? arch}`);
 }

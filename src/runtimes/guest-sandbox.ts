@@ -26,7 +26,7 @@ import type { ToolDoor } from '../seams/tools.ts';
 
 const defaultOutputLimit = 10 * 1000 ** 2;
 
-/** What a runtime brings together when its guest has answered. */
+/** The parts that a runtime passes on once its guest has answered. */
 export interface OpenRoom {
   readonly id: string;
   readonly runtime: RuntimeName;

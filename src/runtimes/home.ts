@@ -7,7 +7,7 @@ export function homeOf({ stateDir }: Pick<RuntimeOptions, 'stateDir'>): string {
   return createHash('sha256').update(`${hostname()}\0${stateDir}`).digest('hex').slice(0, 16);
 }
 
-/** What an engine calls a sandbox. Two installations may give theirs the same id. */
+/** The engine's name for a sandbox. Two installations may give theirs the same id. */
 export function containerName(options: Pick<RuntimeOptions, 'stateDir'>, id: string): string {
   return `geode-${homeOf(options)}-${id}`;
 }

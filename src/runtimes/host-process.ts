@@ -38,7 +38,7 @@ exec "$@"`;
 
 /**
  * Starts a program that outlives this host: its own session, no inherited descriptors, no inherited
- * environment. The handle names the process for good, since a bare process id can be reused.
+ * environment. The handle identifies the process permanently, since a bare process id can be reused.
  */
 export async function startDetached(process: HostProcess): Promise<string> {
   const {
@@ -89,7 +89,7 @@ function notStarted(program: string, reason: string): GeodeError {
   return new GeodeError('engine_failed', `${program} could not be started: ${reason}.`);
 }
 
-/** What the program said last on stderr, for the reason of its end. */
+/** The last lines of the program's stderr, as the reason of its exit. */
 async function lastWords(wordsFile: string): Promise<string> {
   const said = await readFile(wordsFile, 'utf8').catch(() => '');
   return said.trim().split('\n').at(-1)?.slice(0, 500) || 'without a word';

@@ -43,13 +43,13 @@ async function processesOf(room: Room, workspaces: readonly string[]): Promise<r
   return left;
 }
 
-/** Has its home there. Who works there, or names it otherwise, may be a person who looks at it. */
+/** True if its HOME is there. A process with only its working folder there may belong to a person who looks around. */
 async function livesIn(pid: number, workspaces: readonly string[]): Promise<boolean> {
   const variables = await wordsOf(pid, 'environ');
   return workspaces.some((workspace) => variables.includes(`HOME=${workspace}`));
 }
 
-/** As the guest, and what starts it, are told where the link is. */
+/** True if its command line names the link, like that of the guest and its starter. */
 async function isBesideSocket(pid: number, { linkFolder }: Room): Promise<boolean> {
   return (await wordsOf(pid, 'cmdline')).some((word) => isWithin(word, linkFolder));
 }
@@ -62,7 +62,7 @@ async function hasLink(pid: number, { id, linkFolder }: Room, mounts: string): P
   const own = await readlink(`/proc/${pid}/ns/mnt`).catch(() => mounts);
   if (own === mounts) return false;
   const lines = (await readFile(`/proc/${pid}/mountinfo`, 'utf8').catch(() => '')).split('\n');
-  // What is shown begins where its file system does, not where that is mounted here.
+  // The shown path starts at its file system, not at the mount point here.
   const isOurs = (shown = '') => shown.endsWith(`/${id}/link`) && linkFolder.endsWith(shown);
   return lines
     .map((line) => line.split(' '))

@@ -15,7 +15,7 @@ export interface MountPolicy {
   readonly own?: readonly string[];
 }
 
-/** Out of bounds in whoever's home they are. */
+/** Folders that may not be mounted, in any home folder. */
 const secretNames = ['.ssh', '.aws', '.gnupg', '.kube', '.docker'];
 /** Below the homes of the policy. */
 const secretPaths = [...secretNames, '.config/geode', '.config/gcloud', '.netrc'];
@@ -98,7 +98,7 @@ async function anyRootAbove(source: string, roots: readonly string[]): Promise<b
   return real.some((root) => root !== '/' && (source === root || isBelow(source, root)));
 }
 
-/** Of those that exist. */
+/** The real paths of those that exist. */
 async function realPaths(paths: readonly string[]): Promise<readonly string[]> {
   const real = await Promise.all(paths.map((path) => realpath(path).catch(() => [])));
   return real.flat();

@@ -2,7 +2,7 @@ import type { Journals } from '../seams/journal.ts';
 import type { MountPolicy } from './mounts.ts';
 import type { UidRange } from './own-users.ts';
 
-/** What every runtime is given by the composition root. Nothing here is read from the environment. */
+/** Options that the composition root gives to every runtime. Nothing here is read from the environment. */
 export interface RuntimeOptions {
   /** Kept across restarts: records, workspaces, journals. */
   readonly stateDir: string;

@@ -16,7 +16,7 @@ export interface UidRange {
 
 type StatePlace = Pick<RoomPlaces, 'stateDir'>;
 
-/** For a room that is claimed: whoever removes it gives the user back. */
+/** For a claimed room: its removal returns the user id. */
 export async function withOwnUser({ stateDir, uids }: RuntimeOptions, room: Room, plan: Plan): Promise<Plan> {
   const canTake = plan.canHaveOwnUser === true && uids !== undefined && (await hasUsers(uids));
   return withUser(plan, canTake ? await takeUser({ stateDir }, room, uids) : undefined);

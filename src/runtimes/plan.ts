@@ -5,14 +5,14 @@ import type { SandboxUser } from './accounts.ts';
 import type { Room, RoomRecord } from './rooms.ts';
 import type { CheckedSpec } from './spec.ts';
 
-/** What a room is to be built with, settled before anything is made. */
+/** The settings of a room, decided before anything is built. */
 export interface Plan {
   readonly handle: string;
   readonly grade: Grade;
   readonly workdir: string;
   /** The base environment of commands, the spec's own included. */
   readonly env: Readonly<Record<string, string>>;
-  /** Whom commands run as inside, unless one asks for another user. */
+  /** The user that commands run as inside, unless a command names another one. */
   readonly user: SandboxUser;
   /** These walls can give it a user that no other sandbox has, in place of `user`. */
   readonly canHaveOwnUser?: boolean;

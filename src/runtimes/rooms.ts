@@ -14,7 +14,7 @@ import { absent } from './absent.ts';
 
 const limit = z.number().nullable().optional();
 
-/** What the next host needs to take over a sandbox. Secret: only the host's user may read it. */
+/** Everything that the next host needs to take over a sandbox. Secret: only the host's user may read it. */
 const recordSchema = z.object({
   id: z.string(),
   runtime: z.enum(runtimeNames),
@@ -28,7 +28,7 @@ const recordSchema = z.object({
   leaseMs: z.number(),
   workdir: z.string(),
   env: z.record(z.string(), z.string()),
-  /** What the runtime itself calls the sandbox: a process id, a container's name. */
+  /** The runtime's own name of the sandbox: a process id, or a container name. */
   handle: z.string(),
   /** Where its socket is. Older versions had one folder for all and did not write it down: `<run_dir>/<id>`. */
   runFolder: z.string().optional(),
@@ -42,7 +42,7 @@ const recordSchema = z.object({
   imageId: z.string().optional(),
   /** A host has been inside. Before that nothing ran there but the guest, and the first to answer is it. */
   entered: z.boolean(),
-  /** What was asked for, to build the walls again. */
+  /** The requested settings, needed to build the walls again. */
   wanted: z.object({
     env: z.record(z.string(), z.string()),
     image: z.string().optional(),
@@ -79,7 +79,7 @@ export interface Room {
   /** The part of it that the sandbox sees. */
   readonly linkFolder: string;
   readonly socket: string;
-  /** What the room's first process says on stderr. */
+  /** The stderr of the room's first process. */
   readonly words: string;
 }
 
@@ -96,7 +96,7 @@ export function newSandboxId(): string {
 
 /**
  * Names a state folder in few bytes, since socket paths are short. Several state folders share a run folder, and
- * none may touch what is another's: each has a folder of its own in it.
+ * none may touch another's files: each has its own folder in it.
  */
 export function stateMark({ stateDir }: Pick<RoomPlaces, 'stateDir'>): string {
   return createHash('sha256').update(stateDir).digest('hex').slice(0, 12);
@@ -208,7 +208,7 @@ export async function saveRecord(room: Room, record: RoomRecord): Promise<void> 
   );
 }
 
-/** Undefined when there is none, or none that makes sense. */
+/** Undefined if there is no valid record. */
 export async function readRecord(room: Room): Promise<RoomRecord | undefined> {
   const text = await readFile(join(room.folder, 'record.json'), 'utf8').catch(absent);
   return recordSchema.safeParse(parsedJson(text ?? '')).data as RoomRecord | undefined;

@@ -84,7 +84,7 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
     if (vital.alive) return join(last, before, vital, { signal });
     // A host that died while it was building may have left something that no record names.
     if (!before.entered) await haltWalls(last, before.handle);
-    // What an older version made may be kept by the engine with its old place in it.
+    // The engine may still use the old paths of a sandbox from an older version.
     const room = before.runFolder === undefined ? last : roomOf(options, id);
     if (room.runFolder !== last.runFolder) await removeRunFolder(last);
     const { wanted, limits, leaseMs, owner, createdAt } = before;
@@ -95,7 +95,7 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
       ...(owner === null ? {} : { owner }),
     };
     const { checked, plan: planned } = await prepare(room, spec, { signal });
-    // A name is kept for good, a process id is not.
+    // A name stays the same after a restart, a process id does not.
     const named = planned.handle === '' ? planned : { ...planned, handle: before.handle };
     // Its files belong to the user that it had.
     const plan = withUser(named, before.user);

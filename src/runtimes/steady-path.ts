@@ -2,8 +2,8 @@ import { lstat } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 
 /**
- * The first part of a path that somebody else could replace, or undefined when nobody could. Whoever may
- * write to a folder may swap what is in it for a link, so every folder on the way has to be root's or this
+ * The first part of a path that another user could replace, or undefined if none. A user that may
+ * write to a folder may swap its entries for links, so every folder on the way has to be root's or this
  * user's and closed to others; in a sticky folder others may only swap what they own. It looks from the top
  * down: each part stands still before the next one is looked at. What is inside of the last one does not count.
  */

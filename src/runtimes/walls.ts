@@ -21,7 +21,7 @@ export interface Walls {
   probe(signal: AbortSignal): Promise<Available | Unavailable>;
   /** Refuses what cannot be done; touches nothing. */
   plan(room: Room, spec: CheckedSpec, signal: AbortSignal): Promise<Plan>;
-  /** What of a new room can be made before its workspace is there, at the same time. */
+  /** Prepares parts of a new room that do not need the workspace, while the workspace is being made. */
   begin?(room: Room, spec: CheckedSpec, plan: Plan): Promise<void>;
   /** Starts the guest. The handle may become known only now (a process id). */
   build(room: Room, spec: CheckedSpec, plan: Plan, signal: AbortSignal): Promise<{ readonly handle: string }>;

@@ -19,7 +19,7 @@ interface Use {
 /** The workspaces of rooms as folders of this host. One with a disk is mounted while walls or readers need it. */
 export class Workspaces {
   readonly #options: RuntimeOptions;
-  /** Of those that are being read, or changed at this moment. */
+  /** Workspaces that are being read or changed now. */
   readonly #uses = new Map<string, Use>();
   readonly #turns = new KeyedTurns();
 
@@ -65,7 +65,7 @@ export class Workspaces {
     });
   }
 
-  /** Before the room is removed, whoever reads it. */
+  /** Called before the room is removed, even while it is being read. */
   drop(room: Room): Promise<void> {
     return this.#inTurn(room, () => unmountDisk(room, this.#options));
   }

@@ -9,9 +9,9 @@ export interface AdmissionLimits {
 
 /** The users of sandboxes, one for each. */
 export interface Census {
-  /** Of each that runs. */
+  /** The sandboxes that run. */
   running(): readonly string[];
-  /** Of each that may run: nobody has looked yet. */
+  /** Sandboxes that may run: nobody has checked yet. */
   unknown(): readonly string[];
   /** Until one less is unknown. */
   known(cancel: Cancel): Promise<void>;
@@ -30,7 +30,7 @@ export class Admission {
 
   /** Room for one more of the user, until the work is done; then what it made is seen to run. */
   async admit<T>(user: string, cancel: Cancel, work: () => Promise<T>): Promise<T> {
-    // What may run counts. Only where that makes the difference it is waited for.
+    // Unchecked sandboxes count as running. Wait for the check only if it makes a difference.
     while (this.#refusal(user, this.#census.unknown()) !== undefined) {
       const refusal = this.#refusal(user, []);
       if (refusal !== undefined) throw refusal;

@@ -6,8 +6,8 @@ import type { SandboxRow } from './sandbox-table.ts';
 type Settle = (entry: SandboxRow, cancel: Cancel) => Promise<void>;
 
 /**
- * Sandboxes that an earlier host left and that this one has not looked at yet. Whoever comes first to one of them
- * settles it, in the turn of its chat: nobody waits for another's.
+ * Sandboxes of an earlier host that this one has not checked yet. The first caller that needs one of them
+ * settles it, in the turn of its chat: nobody waits for another sandbox.
  */
 export class Arrivals {
   readonly #waiting = new Map<string, string>();
@@ -28,7 +28,7 @@ export class Arrivals {
     return [...this.#waiting.values()];
   }
 
-  /** In the chat's turn. One whose settling was cancelled waits for the next who comes. */
+  /** Runs in the chat's turn. If settling is cancelled, the next caller tries again. */
   async settle(entry: SandboxRow | undefined, cancel: Cancel): Promise<void> {
     if (entry === undefined || !this.#waiting.has(entry.id)) return;
     try {

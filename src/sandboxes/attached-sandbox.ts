@@ -15,7 +15,7 @@ import { FollowedProcess } from './followed-process.ts';
 import { heldSnapshots } from './snapshots/held-snapshots.ts';
 
 const retryMs = 1_000;
-/** A full disk that is emptied by then is nobody's trouble. */
+/** A disk that is full for a shorter time than these tries is not reported. */
 const patientTries = 3;
 const politeMs = 2_000;
 const askDeadlineMs = 5_000;
@@ -28,7 +28,7 @@ export interface AttachedOptions {
 
 /**
  * A sandbox in this host's hands. Every process that is not waited for is read to its end into its journal,
- * so that none stands still because nobody listens, and whoever listens reads the journal.
+ * so that no process blocks for lack of a reader, and readers read the journal.
  */
 export class AttachedSandbox {
   readonly sandbox: Sandbox;
@@ -37,7 +37,7 @@ export class AttachedSandbox {
   readonly #events: EventSink;
   readonly #log: Log;
   readonly snapshots: Snapshots | undefined;
-  /** What its commands need to find the host's tools. */
+  /** Environment variables with which its commands find the host's tools. */
   readonly toolEnv: () => Readonly<Record<string, string>>;
   /** Its way out, once it is open. */
   hatch: OpenHatch | undefined;
@@ -65,7 +65,7 @@ export class AttachedSandbox {
     return this.sandbox.freezer?.paused ?? false;
   }
 
-  /** While it is paused its time stands still: what goes on in it is none. */
+  /** While paused, report no activity. */
   get activity(): Activity {
     const { activity } = this.sandbox;
     return this.paused ? { open: 0, endedAt: Math.max(activity.endedAt, this.#pausedSince) } : activity;
@@ -111,7 +111,7 @@ export class AttachedSandbox {
 
   /**
    * Whether something runs in it, asked of the sandbox itself: also what nobody follows, and what was disowned.
-   * One that does not answer any more does not work.
+   * A sandbox that no longer answers is not working.
    */
   async isWorking({ signal }: Cancel = {}): Promise<boolean> {
     if (this.paused) return false;
@@ -126,7 +126,7 @@ export class AttachedSandbox {
     });
   }
 
-  /** Commands that are waited for; their end is told, since only then is it known which process it was. */
+  /** Commands with a waiting caller. Their process is known only at their end. */
   async exec(command: Command, options: ExecOptions = {}): Promise<ExecResult> {
     const result = await this.sandbox.exec(command, options);
     this.#tellExit(result.processId, result);
@@ -203,7 +203,7 @@ export class AttachedSandbox {
   }
 
   /**
-   * A full disk is waited out: the process stands still meanwhile, and loses nothing. Whoever follows it hears of a
+   * Waits while the disk is full: the process blocks and loses nothing. Followers get an error for a
    * disk that stays full.
    */
   async #readToEnd(process: Process, backpressure: Backpressure | undefined): Promise<void> {
@@ -217,7 +217,7 @@ export class AttachedSandbox {
         }
         return;
       } catch (error) {
-        // Whoever follows hears of the end by the closing of the journals.
+        // Followers notice the end by the closing of the journals.
         if (this.sandbox.end !== undefined) return this.sandbox.release();
         if (!isGeodeError(error, 'disk_full')) {
           this.#log.warn({ err: error, process: process.id }, 'A process is no longer followed');

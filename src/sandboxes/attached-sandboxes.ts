@@ -15,7 +15,7 @@ export class AttachedSandboxes {
     this.#options = options;
   }
 
-  /** One that has ended is let go of. */
+  /** Drops a sandbox that has ended. */
   get(id: string): AttachedSandbox | undefined {
     const held = this.#held.get(id);
     if (held?.sandbox.end === undefined) return held;

@@ -11,7 +11,7 @@ export interface Followed {
   readonly journal: Journal;
   /** The process itself, while it runs. */
   readonly live: () => Process | undefined;
-  /** It waits for the one who reads this handle. */
+  /** Slows the process down for the reader of this handle. */
   readonly backpressure: Backpressure | undefined;
 }
 
@@ -52,7 +52,7 @@ export class FollowedProcess implements Process {
   closeStdin = async () => this.#live().closeStdin();
   signal: Process['signal'] = async (name) => this.#live().signal(name);
   resize: Process['resize'] = async (size) => this.#live().resize(size);
-  /** What has ended is as good as killed. */
+  /** A process that has exited counts as killed. */
   kill = async () => this.#followed.live()?.kill();
 
   #live(): Process {

@@ -6,7 +6,7 @@ import type { Sides } from './reconcile.ts';
 import type { SandboxRow } from './sandbox-table.ts';
 
 /**
- * Earlier versions gave the sandboxes of the command line to the login name of whoever typed; now they belong to the
+ * Earlier versions gave the sandboxes of the command line to the login name of the caller; now they belong to the
  * local user. They are moved once for each login: the sandbox's own record first, then the ledger, so that after a host
  * that dies in between the next one goes on. A sandbox whose chat the local user has already stays where it is.
  */

@@ -3,16 +3,16 @@ import { type Cancel, throwIfCancelled } from '../base/cancel.ts';
 import { isGeodeError } from '../base/errors.ts';
 import type { Metrics, Sandbox } from '../seams/sandbox.ts';
 
-/** What a sandbox uses at a moment, beside what it may use. */
+/** Resource use of a sandbox at one moment, with its limits. */
 export interface Usage {
   /** In ms since 1970. */
   readonly at: number;
-  /** Processors in use since the usage before: 1.5 is one and a half. `limit` is null where there is none. */
+  /** Average CPUs used since the last measurement. `limit` is null without a limit. */
   readonly cpus: { readonly used: number; readonly limit: number | null };
   readonly memoryBytes: { readonly used: number; readonly limit: number | null; readonly soft: boolean };
   /** Tasks, threads included. A soft limit is held by the guest, which counts: it may be exceeded for a moment. */
   readonly pids: { readonly used: number; readonly limit: number | null; readonly soft: boolean };
-  /** Of the workspace; null where it has no file system of its own. */
+  /** Disk use of the workspace; null if it has no file system of its own. */
   readonly diskBytes: { readonly used: number; readonly limit: number } | null;
   /** Besides the guest. */
   readonly processes: number;
@@ -44,7 +44,7 @@ export async function* watchMetrics(
 
 interface Look {
   readonly at: number;
-  /** Not moved by whoever sets the clock. */
+  /** Monotonic time, independent of the system clock. */
   readonly ticks: number;
   readonly metrics: Metrics;
 }

@@ -9,7 +9,7 @@ const longestName = 8 * 1024;
 const mostLabels = 64;
 const longestLabel = 4 * 1024;
 
-/** Whose a sandbox is, and what was asked for: the part of the ledger that stands on the sandbox itself. */
+/** The owner of a sandbox and its requested settings: the part of the ledger that the sandbox's own record repeats. */
 export interface Owner {
   readonly user: string;
   readonly chat: string;
@@ -31,7 +31,7 @@ export function parseOwner(text: string | null): Owner | undefined {
   return { user, chat, spec };
 }
 
-/** Any text is a name. Half a character is none: written down, it would become the same as any other half. */
+/** Any text is a valid name, except one with half a surrogate pair: stored, all of those would become equal. */
 export function checkName(name: string, what: 'user' | 'chat'): string {
   if (
     typeof name === 'string' &&

@@ -16,7 +16,7 @@ export async function readStates(
   const answers = await Promise.all(
     runtimes.map((runtime) => {
       const ids = others.filter((entry) => entry.runtime === runtime.name).map(({ id }) => id);
-      // Of a runtime that does not answer nothing is known.
+      // If a runtime does not answer, its states are unknown.
       return ids.length === 0 ? [] : runtime.list({ ids, ...cancel }).catch(() => []);
     }),
   );

@@ -9,14 +9,14 @@ import type { SandboxRow, SandboxTable } from './sandbox-table.ts';
 
 const atOnce = 8;
 
-/** What is to agree. */
+/** The two sides that are made to agree. */
 export interface Sides {
   readonly registry: Registry;
   readonly runtimes: readonly Runtime[];
   readonly warn: (message: string) => void;
 }
 
-/** What goes on after a host has begun; both end soon after `closing`. */
+/** Work that continues after a host has started; it ends soon after `closing`. */
 interface Settling {
   /** Resolves when everything that runs was taken over, or could not be. */
   readonly settled: Promise<void>;
@@ -26,8 +26,8 @@ interface Settling {
 
 /**
  * Makes the ledger agree with reality, which is always right, and takes over everything that runs. Only what is
- * written down is waited for: no engine and no guest can keep a host from beginning. Whoever comes to a sandbox
- * before it was taken over does that first. What a runtime does not answer for is left alone, and stays unsettled.
+ * written down is waited for: no engine and no guest can keep a host from beginning. A caller that needs a sandbox
+ * before it was taken over does that first. Sandboxes of a runtime that does not answer stay untouched and unsettled.
  */
 export async function reconcile(sides: Sides, closing: AbortSignal, cancel: Cancel = {}): Promise<Settling> {
   const { registry, runtimes } = sides;
@@ -41,7 +41,7 @@ export async function reconcile(sides: Sides, closing: AbortSignal, cancel: Canc
   return { settled: settled.catch(() => {}), reaping: reaping.catch(() => []) };
 }
 
-/** Those of which it is not known whether they run: an engine that was away may be back. */
+/** Sandboxes in an unknown state: an engine that was away may be back. */
 export async function reconcileUnsettled(sides: Sides, cancel: Cancel = {}): Promise<void> {
   const entries = sides.registry.table.all().filter(({ id }) => sides.registry.unsettled.has(id));
   await inTurns(

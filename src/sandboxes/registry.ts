@@ -18,7 +18,7 @@ import { handleOf } from './sandbox-handle.ts';
 import type { SandboxSource } from './sandbox-source.ts';
 import type { SandboxRow, SandboxTable } from './sandbox-table.ts';
 
-/** Who is at work when a host closes is waited for that long; its work then fails by itself. */
+/** How long closing waits for callers in progress; after that their work fails by itself. */
 const closeDeadlineMs = 10_000;
 
 export interface RegistryOptions {
@@ -36,7 +36,7 @@ export interface RegistryOptions {
 
 /**
  * The sandboxes of all users, and what can be done to one of them: in its chat's turn, one thing after the
- * other. What is done to another's does not wait for it.
+ * other. Work on different sandboxes runs in parallel.
  */
 export class Registry implements AsyncDisposable {
   readonly table: SandboxTable;
@@ -72,7 +72,7 @@ export class Registry implements AsyncDisposable {
     throw new GeodeError('internal', 'A sandbox without a status.');
   }
 
-  /** Of one user, or of all. */
+  /** The sandboxes of one user, or of all. */
   async list(user: string | undefined, cancel: Cancel = {}): Promise<readonly SandboxStatus[]> {
     const entries = user === undefined ? this.table.all() : this.table.ofUser(checkName(user, 'user'));
     const staying = entries.filter(({ removing }) => !removing);
@@ -88,7 +88,7 @@ export class Registry implements AsyncDisposable {
     return this.#attached.get(id);
   }
 
-  /** Those that an earlier host left. Each is settled before anything else is done to it, in its chat's turn. */
+  /** Registers sandboxes of an earlier host. Each is settled before anything else is done to it, in its chat's turn. */
   expect(entries: readonly SandboxRow[], settle: (entry: SandboxRow, cancel: Cancel) => Promise<void>): void {
     this.#arrivals.expect(entries, settle);
   }
@@ -97,7 +97,7 @@ export class Registry implements AsyncDisposable {
   async adopt(entry: SandboxRow, cancel: Cancel = {}): Promise<void> {
     const runtime = this.#source.runtime(entry.runtime);
     const held = await this.#attached.take(entry, await runtime.adopt(entry.id, cancel), runtime, cancel);
-    // What runs in it goes on without a way out if that fails; whoever asks for the sandbox hears why.
+    // If this fails, the sandbox keeps running without network; the next caller that opens it gets the error.
     if (!held.paused) await this.#openHatch(entry, held, cancel).catch(() => {});
     if (!held.paused) await this.#tools.attach(held.sandbox, entry, cancel).catch(() => {});
   }
@@ -119,13 +119,13 @@ export class Registry implements AsyncDisposable {
     }
   }
 
-  /** In the chat's turn: removes it for good. Once begun it is finished, by a later host if need be. */
+  /** Runs in the chat's turn and removes the sandbox. Once started, it is completed, if needed by a later host. */
   async discard(entry: SandboxRow): Promise<void> {
     const { id, runtime } = entry;
     try {
       this.table.markRemoving(id);
     } catch (error) {
-      // What frees the disk must be possible on a full one.
+      // Removing must work on a full disk, because it frees space.
       if (!isGeodeError(error, 'disk_full')) throw error;
     }
     await this.#attached.get(id)?.release();
@@ -153,7 +153,7 @@ export class Registry implements AsyncDisposable {
     this.#events.tell(entry.user, { type: 'sandbox-pause', ...named(entry) });
   }
 
-  /** What is left of it on a full disk belongs to an id that is never used again. */
+  /** A leftover on a full disk is harmless: the id is never used again. */
   #forgetEgress(id: string): void {
     try {
       if (this.egress.remembered(id) !== undefined) this.egress.remember(id, undefined);
@@ -215,7 +215,7 @@ export class Registry implements AsyncDisposable {
   }
 
   async #close(): Promise<void> {
-    // Who waits for a turn is refused; who has one finishes.
+    // Refuse callers that wait for a turn; let those that have one finish.
     await Promise.resolve();
     this.#arrivals.end();
     const working = within({ ms: closeDeadlineMs, what: 'The last calls' }, () =>

@@ -54,7 +54,7 @@ export class SandboxSource implements AsyncDisposable {
     await this.#pool.reserve((await this.#kindOf(spec, cancel)).kind, count, cancel);
   }
 
-  /** One that was halted or ended by itself; an engine may have lost its image meanwhile. */
+  /** Starts a sandbox that was halted or has exited; the engine may have lost its image since then. */
   async start(id: string, name: RuntimeName, { image }: PersistentSpec, cancel: Cancel): Promise<Sandbox> {
     const runtime = this.runtime(name);
     await this.#options.image(runtime, image, cancel);
@@ -65,7 +65,7 @@ export class SandboxSource implements AsyncDisposable {
     return this.#pool[Symbol.asyncDispose]();
   }
 
-  /** What cannot be changed once it is open. Variables come with each command, labels and owner with the claim. */
+  /** The settings that cannot change after opening. Variables come with each command, labels and owner with the claim. */
   async #kindOf(spec: PersistentSpec, cancel: Cancel): Promise<{ kind: Kind; runtime: Runtime }> {
     const { runtime: name, labels: _, egress: __, env, ...fixed } = spec;
     checkEnv(env ?? {});

@@ -3,7 +3,7 @@ import type { Chapter, Ledger } from '../ledger/ledger.ts';
 import type { PersistentSpec } from '../seams/persistent.ts';
 import { type RuntimeName, runtimeNames } from '../seams/runtime.ts';
 
-/** What the ledger knows of a sandbox: whose it is and what it shall be. Whether it runs, only reality knows. */
+/** The ledger's row of a sandbox: its owner and its settings. Only the runtime knows whether it runs. */
 export interface SandboxRow {
   readonly id: string;
   readonly user: string;

@@ -3,7 +3,7 @@ import type { SandboxFacts } from '../seams/runtime.ts';
 import type { AttachedSandbox } from './attached-sandbox.ts';
 import type { SandboxRow } from './sandbox-table.ts';
 
-/** What is known of a sandbox: from the ledger whose it is, from the sandbox or its runtime how it is. */
+/** The status of a sandbox: owner from the ledger, state from the sandbox or its runtime. */
 export function statusOf(
   entry: SandboxRow,
   held: AttachedSandbox | undefined,

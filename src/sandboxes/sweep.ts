@@ -22,7 +22,7 @@ export async function sweep(
     entry.removing ? 'remove' : verdictOn(standingOf(registry, entry), policy, Date.now());
   for (const entry of registry.table.all()) {
     throwIfCancelled(signal, 'The sweep');
-    // What is being worked on is not idle, and the sweep waits for nobody.
+    // A sandbox in use is not idle, and the sweep waits for nobody.
     if (judged(entry) === 'keep' || registry.isBusy(entry)) continue;
     try {
       const verdict = await registry.inTurn(entry.user, entry.chat, { signal }, () => carryOut(entry));
@@ -47,7 +47,7 @@ export async function sweep(
   }
 }
 
-/** What may run for all that is known is not touched. */
+/** If we cannot tell whether it runs, leave it alone. */
 function standingOf(registry: Registry, entry: SandboxRow): Standing {
   const held = registry.heldOf(entry);
   return {

@@ -3,8 +3,8 @@
  * Geode's own tool loop, or a coding agent's program.
  *
  * A message begins a turn. A turn is a row of numbered events that ends with exactly one `result` or `error`. Every
- * event is kept before anybody is told of it, so that a reader catches up from any number, also on another host.
- * A turn belongs to the host, not to its reader: who leaves the loop ends nothing. `interrupt` does.
+ * event is stored before it is sent to readers, so a reader can catch up from any number, also on another host.
+ * A turn belongs to the host, not to its reader: a reader that leaves the loop does not end the turn. `interrupt` does.
  */
 import type { Cancel } from '../base/cancel.ts';
 import type { TokenUsage } from '../base/prices.ts';
@@ -15,7 +15,7 @@ export const driverNames = ['builtin', 'claude', 'codex'] as const;
 /** `acp:NAME` is the agent of that name in the config, which speaks the Agent Client Protocol. */
 export type DriverName = (typeof driverNames)[number] | `acp:${string}`;
 
-/** What an agent's program may do without asking: nothing, change files of the workspace, or everything. */
+/** Actions of an agent's program that need no approval: none, changes to workspace files, or all. */
 export const unaskedPermissions = ['ask', 'edits', 'all'] as const;
 export type UnaskedPermission = (typeof unaskedPermissions)[number];
 
@@ -40,20 +40,20 @@ export interface AgentMessage {
   readonly mark?: string | undefined;
 }
 
-/** What counts when a conversation begins; a later message that names another driver is refused with `agent_mismatch`. */
+/** The options apply when a conversation starts; a later message with another driver is refused with `agent_mismatch`. */
 export interface SendOptions extends Cancel {
   /** The config's `agents.driver` by default. */
   readonly driver?: DriverName | undefined;
   /** `SERVICE/MODEL` for the built-in agent, a name that the program knows for the others. */
   readonly model?: string | undefined;
-  /** Who reads the answers; `private` by default. A conversation that was a group's once stays one. */
+  /** The readers of the answers (default: `private`). A conversation that once belonged to a group stays a group's. */
   readonly audience?: Audience | undefined;
 }
 
 /** In a `group` an agent has a memory of that chat alone: what its user told in private is not for the others. */
 export type Audience = 'private' | 'group';
 
-/** One turn that has ended, whole, as it stays on record for good. */
+/** The complete record of an ended turn. It is never deleted. */
 export interface AgentTurnRecord {
   readonly turn: string;
   /** Turns of one conversation have the same number; `stop` ends a conversation. */
@@ -82,9 +82,9 @@ export type PermissionAnswer = 'once' | 'session' | 'deny';
 export type AgentHappening =
   /** The first event of each turn. */
   | { readonly type: 'turn-start'; readonly driver: DriverName; readonly message: string }
-  /** Another host goes on with the turn. What the agent said since its last tool result may be said anew. */
+  /** Another host continues the turn. Text since the last tool result may be repeated. */
   | { readonly type: 'turn-resume' }
-  /** The connection to the model was cut: what the agent said since the last `usage` is void, and is said anew. */
+  /** The connection to the model broke: text since the last `usage` is void and will be sent again. */
   | { readonly type: 'answer-restart' }
   /** A piece of the answer; the pieces between two other events belong together. */
   | { readonly type: 'text'; readonly text: string }
@@ -98,7 +98,7 @@ export type AgentHappening =
       readonly output: string;
       readonly failed: boolean;
     }
-  /** What really changed in the workspace during the turn, from snapshots; left out where there are none. */
+  /** A file that really changed during the turn, found by comparing snapshots; missing if the sandbox has no snapshots. */
   | { readonly type: 'file-change'; readonly path: string; readonly change: Change['change'] }
   /** The turn waits for a person: `id` is that of an approval, which can be decided there too. Late is denied. */
   | {
@@ -108,7 +108,7 @@ export type AgentHappening =
       readonly input: unknown;
     }
   | { readonly type: 'permission-answer'; readonly id: string; readonly answer: PermissionAnswer }
-  /** Of one call to a model; `cost` in US dollars, null when the price is not known. */
+  /** Usage of one model call; `cost` in US dollars, null if the price is unknown. */
   | {
       readonly type: 'usage';
       readonly model: string;
@@ -143,7 +143,7 @@ export interface AgentConversation {
   readonly createdAt: number;
   readonly activeAt: number;
   readonly turns: number;
-  /** The number of the newest event; 0 when there is none. */
+  /** The number of the newest event, or 0. */
   readonly seq: number;
   readonly cost: number;
 }
@@ -163,7 +163,7 @@ export interface UserAgents {
    * has none.
    */
   terminal(chat: string, options: TerminalOptions): Promise<AgentTerminal>;
-  /** Those after a number, oldest first; with `follow` it waits for more until the signal fires. */
+  /** Yields the events after a number, oldest first; with `follow` it waits for more until the signal fires. */
   events(
     chat: string,
     options?: { readonly after?: number | undefined; readonly follow?: boolean | undefined } & Cancel,
@@ -185,7 +185,7 @@ export interface UserAgents {
   steered(chat: string, mark: string): boolean;
   /** Every turn that ended in this chat, oldest first, over all its conversations: also those that were stopped. */
   transcript(chat: string): Generator<AgentTurnRecord>;
-  /** Forgets the conversation, with its events; its transcript, the sandbox and its files stay. False: there was none. */
+  /** Deletes the conversation and its events; keeps its transcript, the sandbox and the files. Returns false if there is no such conversation. */
   stop(chat: string, options?: Cancel): Promise<boolean>;
   /** The latest active first. */
   list(): readonly AgentConversation[];

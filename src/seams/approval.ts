@@ -6,18 +6,18 @@ export const approvalKinds = ['egress', 'tool', 'question'] as const;
 export type ApprovalKind = (typeof approvalKinds)[number];
 
 /**
- * What a person can say. `allow-session`: for as long as the sandbox (or the session of the asker) is there.
- * `allow-always`: for good, or until the time that the person gives. Whoever asked remembers it: the approval only
- * records what was said.
+ * Possible decisions. `allow-session` lasts as long as the sandbox (or the session of the asker).
+ * `allow-always` lasts permanently, or until the time that the person sets. The asker remembers it: the approval only
+ * records the decision.
  */
 export const approvalDecisions = ['allow-once', 'allow-session', 'allow-always', 'deny'] as const;
 export type ApprovalDecision = (typeof approvalDecisions)[number];
 
-/** What somebody wants a person to decide. */
+/** A request for a person's decision. */
 export interface ApprovalRequest {
   /** Only this user is asked. */
   readonly user: User;
-  /** The id of the sandbox that it is about, and the chat it belongs to; left out where there is none. */
+  /** Id of the sandbox concerned, and the chat it belongs to, if there is one. */
   readonly sandbox?: string;
   readonly chat?: string;
   readonly kind: ApprovalKind;
@@ -25,7 +25,7 @@ export interface ApprovalRequest {
   readonly title: string;
   /** Exactly what will happen: the command, the diff, the host and port. Never shortened: too long is refused. */
   readonly detail?: string;
-  /** Which decisions make sense; all by default. `deny` can always be said. */
+  /** Possible decisions (default: all). `deny` is always possible. */
   readonly choices?: readonly ApprovalDecision[];
   /** Answers to pick from, for a question; a person may write another. */
   readonly answers?: readonly string[];
@@ -33,13 +33,13 @@ export interface ApprovalRequest {
   readonly waitMs?: number;
   /**
    * Two requests of one user with the same kind and key are the same question: the second joins the first while it is
-   * open. A decision that nobody was there to hear, because the host was restarted or the asker had left, is given to
-   * the next who asks with this key.
+   * open. A decision that could not be delivered, because the host restarted or the asker had left, goes to the next
+   * request with this key.
    */
   readonly key?: string;
   /**
-   * What becomes of it when everybody who waits has left. `withdraw` (default): nothing would happen any more, so it
-   * is over. `keep`: it stays open until its time is up, and the next who asks with the same key hears the decision.
+   * What happens when every waiting asker has left. `withdraw` (default): close it, because nobody would act on the
+   * decision. `keep`: leave it open until it expires; the next request with the same key gets the decision.
    */
   readonly whenLeft?: 'withdraw' | 'keep';
 }
@@ -64,13 +64,13 @@ export interface Approval {
   /** Null while it is open. */
   readonly decision: ApprovalDecision | null;
   readonly decidedAt: number | null;
-  /** Who said it: `socket`, `key 1f2e3d4c5b6a`, or what a channel calls the person. Null when nobody did. */
+  /** Who decided: `socket`, `key 1f2e3d4c5b6a`, or the person's name on a channel. Null if nobody did. */
   readonly decidedBy: string | null;
-  /** Whoever runs the host said it: on its own socket, or with a key that has the scope `admin`. */
+  /** The operator of the host decided: on its own socket, or with a key that has the scope `admin`. */
   readonly byOperator: boolean;
-  /** What the person wrote, for a question. */
+  /** The person's answer to a question. */
   readonly answer: string | null;
-  /** Until when `allow-always` holds; null: for good. */
+  /** When `allow-always` ends; null: never. */
   readonly until: number | null;
 }
 
@@ -78,10 +78,10 @@ export interface DecideApproval {
   readonly decision: ApprovalDecision;
   /** For the record. */
   readonly by: string;
-  /** Whoever runs the host says it; default false. */
+  /** The operator of the host decides (default false). */
   readonly byOperator?: boolean;
   readonly answer?: string;
-  /** How long `allow-always` holds from now on; left out: for good. */
+  /** How long `allow-always` lasts from now on (default: permanently). */
   readonly forMs?: number;
 }
 
@@ -114,7 +114,7 @@ export interface Approvals {
   withdraw(sandbox: string): void;
 }
 
-/** What was allowed, for an asker that has no use for the difference. */
+/** For askers that treat all kinds of permission alike. */
 export function isAllowed({ decision }: Pick<Approval, 'decision'>): boolean {
   return decision !== null && decision !== 'deny';
 }

@@ -44,9 +44,9 @@ export interface BusMessage extends Required<Omit<NewMessage, 'home'>> {
   readonly tries: number;
   /** Why the last try failed, or null. */
   readonly reason: string | null;
-  /** JSON of what came of it, in the shape of whoever ended it; null before. */
+  /** JSON of the outcome, in the format of the handler that ended it; null until then. */
   readonly record: string | null;
-  /** What the platform calls the reply that grows while the message is worked on; null: there is none. */
+  /** The platform's id of the draft that grows while the message is processed; null if there is none. */
   readonly draft: string | null;
 }
 
@@ -86,7 +86,7 @@ export interface BusReply extends Required<NewReply> {
   readonly at: number;
   readonly tries: number;
   readonly reason: string | null;
-  /** What the platform calls it; null when it is not known. */
+  /** The platform's id of the message; null if unknown. */
   readonly platformId: string | null;
   /** Since when an earlier try may have arrived; null: none has. */
   readonly inDoubtSince: number | null;
@@ -122,7 +122,7 @@ export type Delivery =
     }
   | { readonly state: 'unknown' | 'failed'; readonly reason: string };
 
-/** What happened in a lane, numbered over all lanes. */
+/** A message or reply of a lane, numbered over all lanes. */
 export type LaneEntry =
   | { readonly seq: number; readonly at: number; readonly type: 'message'; readonly message: BusMessage }
   | { readonly seq: number; readonly at: number; readonly type: 'reply'; readonly reply: BusReply };
@@ -136,13 +136,13 @@ export interface Bus {
   /** Stores a message, durably when it returns. `isNew` is false for a key that is known: `id` is then the first one's. */
   put(message: NewMessage): Promise<{ readonly id: number; readonly isNew: boolean }>;
   /**
-   * The next message to work on, if any: the head of a lane of which nothing is worked on. Interactive before
-   * scheduled; of several users the one who has the fewest at work, then the one who waits longest for a turn.
+   * Claims the next message, if any: the first of a lane without work in progress. Interactive lanes come before
+   * scheduled ones; then the user with the fewest messages in progress, then the one who has waited longest.
    */
   claim(options: ClaimOptions): Promise<Claim | undefined>;
   /** `lease_lost` when the lease had ended and the message was claimed again or ended. */
   renew(claim: Claim, leaseMs: number): Promise<void>;
-  /** Keeps what the platform calls the draft of its reply, for whoever claims the message next. `lease_lost` as for `renew`. */
+  /** Stores the platform's id of the reply draft, for the next handler that claims the message. Throws `lease_lost` like `renew`. */
   keepDraft(claim: Claim, platformId: string): Promise<void>;
   /** Ends the message and stores its replies, both or neither. `lease_lost` as for `renew`. */
   finish(claim: Claim, ending: Ending): Promise<void>;
@@ -152,7 +152,7 @@ export interface Bus {
   amend(key: string, change: (body: string) => string | undefined): Promise<boolean>;
   /** A message that ended as stopped waits again, for this user, behind what is in its lane. False for any other. */
   reopen(id: number, user: string): Promise<boolean>;
-  /** How many messages are before it: in its lane, and in all lanes of its kind. Undefined when it waits no more. */
+  /** The number of messages ahead of it: in its lane, and in all lanes of its kind. Undefined if it is not waiting. */
   place(id: number): Promise<{ readonly lane: number; readonly all: number } | undefined>;
   message(id: number): Promise<BusMessage | undefined>;
   /** Messages of a lane that wait, in their order: at most that many. */
@@ -194,7 +194,7 @@ export interface Bus {
 
   /** Ended messages of a lane after an id, newest last: at most the newest `limit`. */
   history(lane: string, query: LaneQuery): Promise<readonly BusMessage[]>;
-  /** What was written in a lane, oldest first. */
+  /** The messages and replies of a lane, oldest first. */
   read(lane: string, query: LaneQuery): Promise<readonly LaneEntry[]>;
   counts(): Promise<{
     readonly waiting: number;

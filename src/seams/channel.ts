@@ -1,6 +1,6 @@
 /**
  * Channels: where people write. A channel turns what its platform sends into messages and gives each to `receive`,
- * which returns when the message is stored: only then the channel acknowledges it. It sends what it is told to and
+ * which returns when the message is stored: only then the channel acknowledges it. It sends replies as given and
  * decides nothing: who may speak, order and repetition are not its business.
  */
 import type { GeodeError } from '../base/errors.ts';
@@ -34,7 +34,7 @@ export interface Incoming {
   readonly replaces?: string | undefined;
   /** Messages with the same album are one message with several files. */
   readonly album?: string | undefined;
-  /** What nobody here can read, such as a sticker; it has no text and no files then. */
+  /** The kind of a message that Geode cannot read, such as a sticker; then it has no text and no files. */
   readonly unreadable?: string | undefined;
 }
 
@@ -53,7 +53,7 @@ export interface Outgoing {
   readonly edits?: string | undefined;
   /** The message to edit has buttons, which go. */
   readonly dropsButtons?: boolean | undefined;
-  /** Of a reply from the outbox: the same one at each try. */
+  /** The idempotency key of a reply; the same on each retry. */
   readonly key?: string | undefined;
   /** Since when an earlier try with this key may have arrived. */
   readonly inDoubtSince?: number | undefined;
@@ -74,7 +74,7 @@ export interface ChannelStatus {
   readonly lastMessageAt: number | null;
 }
 
-/** What a send that failed says of the message: it did not arrive and may be tried again, it never will, or nobody knows. */
+/** What a failed send means: not delivered and may be retried, never deliverable, or unknown. */
 type SendFailure =
   /** `retryAfterMs` where the platform says it; null: later and later. */
   | { readonly outcome: 'not-sent'; readonly retryAfterMs: number | null; readonly error: GeodeError }
@@ -90,7 +90,7 @@ export type SendResult = { readonly outcome: 'sent'; readonly platformId: string
 
 /** For a platform that calls us. Each call is checked here: nothing else stands before it. */
 export interface Webhook {
-  /** What the platform wants to hear back when the address is set up there; `unauthorized` with a wrong token. */
+  /** Returns the response that the platform expects when the address is set up there; throws `unauthorized` for a wrong token. */
   confirm(question: { readonly mode: string; readonly token: string; readonly challenge: string }): string;
   /** Returns when all of it is stored; `unauthorized` when it is not signed by the platform. */
   take(body: Uint8Array, signature: string | undefined): Promise<void>;

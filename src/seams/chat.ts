@@ -31,7 +31,7 @@ export interface PostedMessage {
   readonly place: ChatPlace | null;
 }
 
-/** Those with a `seq` are kept and can be read again; the others are told to whoever listens in that moment. */
+/** Events with a `seq` are stored and can be read again; the others are sent only to current readers. */
 export type ChatEvent =
   | {
       readonly type: 'message';
@@ -58,12 +58,12 @@ export type ChatEvent =
       readonly file: string | null;
       readonly state: 'waiting' | 'sending' | 'sent' | 'unknown' | 'failed';
     }
-  /** Also when the answer begins anew: text that came before is void. */
+  /** Also sent when the answer restarts: earlier text is then void. */
   | { readonly type: 'turn-start'; readonly message: number }
   | { readonly type: 'text-delta'; readonly message: number; readonly text: string }
   | { readonly type: 'tool-call'; readonly message: number; readonly tool: string };
 
-/** What is kept of a chat for good: what was said and what the agent did. */
+/** A permanent record of a chat: messages and actions of the agent. */
 export type ChatRecord =
   | Extract<ChatEvent, { readonly seq: number }>
   | ({ readonly type: 'turn'; readonly at: number } & AgentTurnRecord);
@@ -91,7 +91,7 @@ export interface NewSchedule {
   readonly catchUp?: CatchUp | undefined;
 }
 
-/** Who did what to pairings and schedules. `schedule-skip`: its time passed while no host ran, and it makes up for none. */
+/** Changes to pairings and schedules. `schedule-skip`: the time passed while no host ran, and the message is not sent later. */
 export const chatDeeds = [
   'pair',
   'unpair',
@@ -115,7 +115,7 @@ export interface UserSchedules {
   /** The next one first; of one chat, or of all. */
   list(chat?: string): readonly ChatSchedule[];
   /**
-   * A chat of a new name begins on the web. `invalid_input` for a time that is none and for a command as the text;
+   * A chat of a new name begins on the web. `invalid_input` for an invalid time or a command as the text;
    * `too_many_schedules` when the chat has as many as it may, or `most`.
    */
   add(chat: string, schedule: NewSchedule, by: string, most?: number): ChatSchedule;
@@ -132,7 +132,7 @@ interface UserChats {
     chat: string,
     message: { readonly text: string; readonly key?: string | undefined },
   ): Promise<PostedMessage>;
-  /** Those after a number; with `follow` it waits for more until the signal fires. A chat that is new has none. */
+  /** Yields the events after a number; with `follow` it waits for more until the signal fires. A new chat has no events. */
   events(
     chat: string,
     options?: { readonly after?: number | undefined; readonly follow?: boolean | undefined } & Cancel,
@@ -156,7 +156,7 @@ export interface PairedSender {
   readonly name: string;
   readonly user: string;
   readonly pairedAt: number;
-  /** Who let them in. */
+  /** Who paired them. */
   readonly pairedBy: string;
 }
 
@@ -165,13 +165,13 @@ export interface Chats extends AsyncDisposable {
   channels(): readonly ChannelStatus[];
   /** Undefined when no such channel is open, or its platform does not call. */
   webhook(channel: string): Webhook | undefined;
-  /** Those whose time is not up. */
+  /** Pairing requests that have not expired. */
   pairings(): readonly Pairing[];
   /** `pairing_not_found` for a code that is unknown or too old. */
   pair(code: string, options: { readonly user: string; readonly by: string }): Promise<PairedSender>;
   senders(): readonly PairedSender[];
   /** The newest first. */
   audit(options: { readonly limit: number }): readonly ChatAuditRecord[];
-  /** False when there was none. */
+  /** Returns false if there is no such pairing. */
   unpair(channel: string, sender: string, by: string): boolean;
 }

@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream';
 import type { Cancel } from '../base/cancel.ts';
 import type { Sandbox } from './sandbox.ts';
 
-/** What programs in a sandbox find where a key belongs: whoever looks for one finds words. */
+/** The value that programs in a sandbox find in place of a key. Its text explains itself to a reader. */
 export const placeholderKey = 'geode-placeholder-the-real-key-stays-outside';
 
 /**
@@ -58,16 +58,16 @@ export interface EgressTarget {
 export interface EgressGrant extends EgressTarget {
   /** The id of the sandbox that it is for; null: for all of the user. */
   readonly sandboxId: string | null;
-  /** Whoever runs the host allowed this private address. */
+  /** The operator of the host allowed this private address. */
   readonly private: boolean;
   readonly grantedAt: number;
-  /** In ms since 1970; null: for good. */
+  /** In ms since 1970; null: no end. */
   readonly until: number | null;
   /** The approval that says who allowed it. */
   readonly approval: string;
 }
 
-/** Why something was refused, for whoever looks at the result of a command. */
+/** The reason for a refusal, shown with the result of a command. */
 export interface Denial extends EgressTarget {
   readonly at: number;
   /** The rule that refused it, or the mode: `deny *.example.com`, `allow-list`, `private address`. */
@@ -128,15 +128,15 @@ export interface Hatch {
    * with more. One caller at a time; the result ends it. The streams are the caller's to end.
    */
   serve(onConnection: (door: string, stream: Duplex) => void): Disposable;
-  /** Remembers a refusal for the result of the commands that run meanwhile. The latest are kept. */
+  /** Records a refusal for the results of the commands running now. Only the latest are kept. */
   note(denial: Denial): void;
-  /** Those from that time on. */
+  /** The refusals from that time on. */
   denials(since: number): readonly Denial[];
 }
 
 /** A binding by its name, with another upstream than its own where that is given. */
 export interface BindingSpec {
-  /** One that Geode knows, or any other with its own `upstream` and `add`. */
+  /** The name of a known service, or any name with its own `upstream` and `add`. */
   readonly name: string;
   readonly upstream?: string;
   /** How the credential goes out: `bearer`, `basic` (the secret is user:password), `header:NAME`, `query:NAME`. */
@@ -154,7 +154,7 @@ export interface EgressSpec {
   readonly bindings: readonly BindingSpec[];
 }
 
-/** What may be reached where no one named a policy. */
+/** The policy if nobody named one. */
 export const reachesNothing: EgressSpec = {
   policy: { mode: 'deny-all', allow: [], deny: [] },
   bindings: [],
@@ -169,7 +169,7 @@ export interface EgressOwner {
 
 /** The hatch of a sandbox that is in this host's hands. Ending it cuts what is open. */
 export interface OpenHatch extends Disposable {
-  /** What every command needs in its environment to find the way out. */
+  /** Environment variables that lead every command to the proxy. */
   readonly env: Readonly<Record<string, string>>;
   readonly spec: EgressSpec;
   /** Nothing holds a sandbox without walls to a policy. */
@@ -190,7 +190,7 @@ export interface Egress {
     spec: EgressSpec,
     options?: Cancel,
   ): Promise<OpenHatch>;
-  /** As it was last remembered; undefined where there is none: nothing leads out then. */
+  /** The last saved policy; undefined if there is none: then everything is denied. */
   remembered(sandboxId: string): EgressSpec | undefined;
   /** `undefined` forgets it. */
   remember(sandboxId: string, spec: EgressSpec | undefined): void;

@@ -6,9 +6,9 @@ import type { ExitFacts } from './process.ts';
 import type { SolveOutcome } from './solve.ts';
 
 /**
- * What happened on this host, in the order in which it happened: one stream for everybody who watches. An event says
- * that something changed and names it; whoever wants to know more asks for the thing itself. No event carries output,
- * an argument, a file or an entry's text, so none can leak one.
+ * The events of this host in their order: one stream for all readers. An event names what changed; for details,
+ * a reader queries the object itself. No event carries output, an argument, a file or the text of an entry, so none
+ * can leak one.
  */
 export type Happening =
   /** A sandbox runs: it was made, or started again. */
@@ -21,7 +21,7 @@ export type Happening =
   | ({ readonly type: 'sandbox-rename'; readonly from: string } & OfSandbox)
   | ({ readonly type: 'process-start'; readonly process: string; readonly program: string } & OfSandbox)
   | ({ readonly type: 'process-exit'; readonly process: string } & ExitFacts & OfSandbox)
-  /** A sandbox, or a run where `chat` is null, was kept from a target; each target is told of once in a while. */
+  /** A sandbox, or a run if `chat` is null, was denied a target. Repeated denials of one target are sent only once in a while. */
   | {
       readonly type: 'egress-denied';
       readonly sandbox: string;
@@ -31,7 +31,7 @@ export type Happening =
       /** The rule that refused it, or the mode. */
       readonly rule: string;
     }
-  /** What new sandboxes and runs of the user may reach that name nothing; null: what the config says, again. */
+  /** The default policy of the user for new sandboxes and runs; null: the config's policy applies again. */
   | { readonly type: 'egress-default'; readonly mode: EgressMode | null }
   | { readonly type: 'run-start'; readonly run: string; readonly language: string }
   /** `exitCode` is null for a run that was stopped, or that never got to run. */
@@ -66,7 +66,7 @@ export type Happening =
       readonly key: string;
       readonly outcome: 'created' | 'updated' | 'merged';
     }
-  /** Programs in a sandbox may use the host's tools from now on; `tools-close`: no more. */
+  /** Programs in a sandbox may use the host's tools from now on; `tools-close` ends that. */
   | ({ readonly type: 'tools-open'; readonly tools: readonly string[] } & OfSandbox)
   | ({ readonly type: 'tools-close' } & OfSandbox)
   /** `outcome` is `ok` or the code of an error. */
@@ -132,8 +132,8 @@ interface OfApproval {
 export type HostEvent = Happening & { readonly seq: number; readonly at: number; readonly user: User };
 
 /**
- * Said instead of events that are no longer kept, or that another ledger had: whoever reads it asks anew for
- * everything it shows. Reading goes on after `seq`.
+ * Sent in place of deleted events, or events of another ledger: the reader must reload everything it shows.
+ * Reading continues after `seq`.
  */
 export interface EventGap {
   readonly type: 'gap';
@@ -141,24 +141,24 @@ export interface EventGap {
 }
 
 export interface ReadEventsOptions extends Cancel {
-  /** The last sequence number that the reader has; those after it come first. Default: only what comes from now on. */
+  /** The last sequence number that the reader has; later events come first. Default: only new events. */
   readonly after?: number;
-  /** False: ends when all that there is was read. Default true: waits for more until the signal fires. */
+  /** False: end after the stored events. Default true: wait for more until the signal fires. */
   readonly follow?: boolean;
 }
 
-/** Where parts say what they did. Never throws and never waits: work goes on also when an event cannot be kept. */
+/** Receives the events of all parts. Never throws and never waits: work continues even if an event cannot be stored. */
 export interface EventSink {
   tell(user: User, happening: Happening): void;
 }
 
 export interface Events extends EventSink {
   /**
-   * The events of one user, or of `everyone` for whoever runs this host. Each once, in order; a reader that is slow
-   * loses nothing that is still kept.
+   * Yields the events of one user, or of `everyone` for the operator of this host. Each once, in order; a slow
+   * reader misses only deleted events.
    */
   read(whose: User | typeof everyone, options?: ReadEventsOptions): AsyncIterable<HostEvent | EventGap>;
-  /** The newest sequence number; 0 when nothing has happened yet. */
+  /** The newest sequence number; 0 if there are no events yet. */
   readonly latest: number;
 }
 

@@ -2,9 +2,9 @@ import type { Cancel } from '../base/cancel.ts';
 
 /** An image that is on the runtime's machine. */
 export interface ImageFacts {
-  /** What the runtime itself calls it: the digest of its content, which no later pull changes. */
+  /** The runtime's own id: the digest of the content, which no later pull changes. */
   readonly id: string;
-  /** What its registry calls it, `sha256:…`; null for one that was made here. */
+  /** The registry's digest, `sha256:…`; null for an image built here. */
   readonly digest: string | null;
   readonly sizeBytes: number;
 }
@@ -13,16 +13,16 @@ export interface ImageFacts {
 export interface PullProgress {
   readonly receivedBytes: number;
   readonly totalBytes: number;
-  /** What the engine says it is doing: "Downloading", "Extracting". */
+  /** The engine's current step: "Downloading", "Extracting". */
   readonly status: string;
 }
 
-/** What an image is built from: the files of its context, with `Dockerfile` among them, and the values of its `ARG`s. */
+/** The input of a build: the files of its context, with `Dockerfile` among them, and the values of its `ARG`s. */
 export interface BuildContext {
   readonly files: ReadonlyMap<string, Uint8Array>;
   readonly args: Readonly<Record<string, string>>;
   readonly labels: Readonly<Record<string, string>>;
-  /** Of the steps: the engine's usual network, or that of its machine. */
+  /** The network of the build steps: the engine's default, or the machine's. */
   readonly network: 'default' | 'host';
   /** `fresh`: do every step again, also one that the engine has done before. */
   readonly steps: 'cached' | 'fresh';
@@ -68,11 +68,11 @@ export type BuiltImageName = (typeof builtImageNames)[number];
 /** An image that this host built, as the ledger has it. */
 export interface BuiltImage {
   readonly name: BuiltImageName;
-  /** What a sandbox names to get it: `localhost/geode/agent:0.2.0`. */
+  /** The name to use for a sandbox: `localhost/geode/agent:0.2.0`. */
   readonly image: string;
   /** The digest of its content. */
   readonly id: string;
-  /** What it was built on, as it was named, and the digest of that. */
+  /** The base image by name, and its digest. */
   readonly from: string;
   readonly fromId: string;
   readonly builtAt: number;

@@ -1,12 +1,12 @@
 import { GeodeError } from '../base/errors.ts';
 
-/** What a sandbox may use. A field left out takes the default; `null` means "no limit". */
+/** Resource limits of a sandbox. A missing field takes the default; `null` means "no limit". */
 export interface Limits {
   readonly memoryBytes?: number | null;
   readonly cpus?: number | null;
   readonly pids?: number | null;
   readonly openFiles?: number | null;
-  /** What the workspace may hold, as the size of its file system: a little of it goes to the file system itself. */
+  /** The size of the workspace's file system; the file system itself uses a little of it. */
   readonly diskBytes?: number | null;
 }
 

@@ -8,7 +8,7 @@ import type { Cancel } from '../base/cancel.ts';
 
 export const categories = ['core', 'project', 'conversation', 'daily', 'scratch'] as const;
 
-/** One of `categories`, or a name of one's own: lower case, digits, `-`, `_`, at most 64 characters. */
+/** One of `categories`, or a custom name: lower case, digits, `-`, `_`, at most 64 characters. */
 type Category = string;
 
 export interface NewEntry {
@@ -23,16 +23,16 @@ export interface NewEntry {
   /** Where it comes from: a URL, a file, a run, a person. Nothing is stored without provenance. */
   readonly source: string;
   readonly tags?: readonly string[];
-  /** What search looks at instead of the content, where the content is not how people ask for it. */
+  /** Text to search instead of the content, if people ask for it in other words. */
   readonly searchText?: string;
-  /** Names that find this entry before anything else: symbols, error signatures, ticket numbers. */
+  /** Exact search keys that rank first: symbols, error signatures, ticket numbers. */
   readonly identifiers?: readonly string[];
   readonly validUntil?: Date;
   /** Keys of entries that this one replaces: they leave recall and stay readable. Unknown keys are refused. */
   readonly supersedes?: readonly string[];
   /**
-   * What it belongs to, such as a chat or a document: entries of one thread that follow each other are found by each
-   * other's words too. Only for what does follow each other; unrelated neighbours make search worse.
+   * The thread of the entry, such as a chat or a document: neighbours in a thread are also found by each other's
+   * words. Use it only for real sequences; unrelated neighbours make search worse.
    */
   readonly thread?: string;
   /** Its place in the thread, any number; after the last one by default. Refused without a thread. */
@@ -139,7 +139,7 @@ export interface HalfScore {
   readonly rank: number;
   /** Cosine, or BM25. */
   readonly raw: number;
-  /** What `raw` is worth on the common scale, before the share. */
+  /** `raw` on the common scale, before weighting. */
   readonly normalised: number;
   /** The half's share in this answer. */
   readonly share: number;
@@ -177,14 +177,14 @@ export interface Memory {
    * this namespace would wait for its vectors than may.
    */
   store(entry: NewEntry, options?: Cancel): Promise<Stored>;
-  /** As `store`, in one transaction: all of them or, when one is refused, none. Others read and search meanwhile. */
+  /** Like `store`, in one transaction: all entries, or none if one is refused. Other callers read and search at the same time. */
   storeMany(entries: readonly NewEntry[], options?: Cancel): Promise<readonly Stored[]>;
   /**
    * Best first. One half down: `degraded`. Both down: throws `memory_down`, never an empty answer. Vectors of a
    * few entries that were stored just now are waited for, for a moment; while some are missing, `degraded` says so.
    */
   recall(query: Query, options?: Cancel): Promise<Answer>;
-  /** Null when there is none. Superseded and expired entries are there, marked. */
+  /** Returns null if there is no such entry. Returns superseded and expired entries too, marked. */
   get(key: string): Promise<Entry | null>;
   /** Earlier versions, newest first; empty for an unknown key. */
   history(key: string): Promise<readonly EntryVersion[]>;

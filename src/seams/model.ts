@@ -1,5 +1,5 @@
 /**
- * A language model behind one seam. Whoever asks does not know the provider, the wire or the key.
+ * A language model behind one seam. Callers do not know the provider, its API or the key.
  *
  * A model bills by the token, so every answer says what it used, also an answer that is refused or cut off. A
  * failure is a `GeodeError`: `provider_refused`, `provider_limited`, `provider_failed`, `provider_unreachable`,
@@ -16,10 +16,10 @@ export type ProviderKind = (typeof providerKinds)[number];
 export type ModelMessage =
   | { readonly role: 'user'; readonly text: string }
   | { readonly role: 'assistant'; readonly text: string; readonly calls?: readonly ToolCall[] | undefined }
-  /** What came of the calls of the message before; every call has one. */
+  /** The results of the calls in the previous message, one for each call. */
   | { readonly role: 'tool'; readonly results: readonly ToolResult[] };
 
-/** What a model may ask for. Whoever asks the model does it, and checks the input. */
+/** A tool that a model may request. The caller runs it and checks the input. */
 export interface ModelTool {
   readonly name: string;
   readonly description: string;
@@ -44,7 +44,7 @@ export interface ToolResult {
 }
 
 export interface ModelRequest {
-  /** Who pays: budgets and usage are kept by user. */
+  /** The user who pays: budgets and usage are counted by user. */
   readonly user: string;
   /** Rules that stand above the messages. */
   readonly instructions?: string;
@@ -70,7 +70,7 @@ export interface ModelAnswer {
 export type ModelEvent =
   | { readonly type: 'text-delta'; readonly text: string }
   | { readonly type: 'thinking-delta'; readonly text: string }
-  /** The connection was cut: all that came of this answer is void, and it comes anew. */
+  /** The connection broke: the text of this answer so far is void and will be sent again. */
   | { readonly type: 'restart' }
   /** The last event of every answer that was not an error. */
   | ({ readonly type: 'answer' } & ModelAnswer);

@@ -12,13 +12,13 @@ import type { Snapshots } from './snapshots.ts';
 import type { ToolDoor } from './tools.ts';
 
 /**
- * Sandboxes that stay: one for each user and chat, whatever becomes of the host. Users and chats are named
+ * Sandboxes that stay: one for each user and chat; they outlive the host. Users and chats are named
  * by the caller with any text of up to 8 kB; no name ever becomes a path, and none is guessed from another.
  */
 export interface Sandboxes extends AsyncDisposable {
   /** Everything of one user, and nothing of another. There is no other way to a sandbox. */
   of(user: string): UserSandboxes;
-  /** For whoever runs this host: all of them, of all users. */
+  /** All sandboxes of all users; only for the operator of this host. */
   all(options?: Cancel): Promise<readonly SandboxStatus[]>;
   /** Has that many blank sandboxes ready for chats that are new. */
   warm(count: number, spec?: PersistentSpec, options?: Cancel): Promise<void>;
@@ -30,11 +30,11 @@ export interface Sandboxes extends AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** What a sandbox that stays shall be. It counts when the sandbox is made; one that is there must agree with it. */
+/** The settings of a persistent sandbox. They apply when the sandbox is created; an existing one must match them. */
 export interface PersistentSpec extends Omit<SandboxSpec, 'id' | 'owner'> {
   readonly runtime?: RuntimeName;
   readonly labels?: Readonly<Record<string, string>>;
-  /** What it may reach; left out: nothing. It can be changed at any time, see `UserSandboxes.changeEgress`. */
+  /** The network policy (default: nothing allowed). Change it at any time with `UserSandboxes.changeEgress`. */
   readonly egress?: EgressSpec;
 }
 
@@ -42,11 +42,11 @@ export interface UserSandboxes {
   readonly user: string;
   /** The sandbox of the chat, made or started if need be. Any number of calls at once get the same one. */
   getOrCreate(chat: string, spec?: PersistentSpec, options?: Cancel): Promise<PersistentSandbox>;
-  /** As it is there, started if need be; `sandbox_not_found` when there is none. */
+  /** Returns the existing sandbox and starts it if needed; throws `sandbox_not_found` if there is none. */
   start(chat: string, options?: Cancel): Promise<PersistentSandbox>;
   /** Ends its processes, politely first; the workspace and the journals stay. Stopped already: no error. */
   stop(chat: string, options?: Cancel): Promise<void>;
-  /** For good, with its workspace. False when there was none. */
+  /** Removes the sandbox and its workspace permanently. Returns false if there was none. */
   remove(chat: string, options?: Cancel): Promise<boolean>;
   /**
    * Another chat's sandbox, made as this one was, with a copy of its files as they are now or in a snapshot;
@@ -70,7 +70,7 @@ export interface UserSandboxes {
   label(chat: string, labels: Readonly<Record<string, string>>): Promise<SandboxStatus>;
   /** It becomes another chat's; `sandbox_exists` when that has one. */
   rename(chat: string, to: string): Promise<SandboxStatus>;
-  /** What it may reach; undefined: nothing. */
+  /** The network policy; undefined: nothing allowed. */
   egress(chat: string): Promise<EgressSpec | undefined>;
   /**
    * Takes effect at once in one that runs; no other change comes in between. Where there was no policy, the change
@@ -81,7 +81,7 @@ export interface UserSandboxes {
     change: (before: EgressSpec) => EgressSpec,
     options?: Cancel,
   ): Promise<EgressSpec>;
-  /** What its processes wrote, whether or not it runs. */
+  /** The output of its processes, whether or not the sandbox is running. */
   journals(chat: string): Promise<Journals>;
 }
 
@@ -116,14 +116,14 @@ export interface PersistentSandbox extends Omit<Workspace, 'exec' | 'spawn'> {
   signal(processId: string, name: SignalName, options?: { readonly tree?: boolean } & Cancel): Promise<void>;
   tunnel(port: number, options?: Cancel): Promise<Duplex>;
   metrics(options?: Cancel): Promise<Metrics>;
-  /** What it was refused from that time on; the latest are kept. */
+  /** Refused network requests since that time; only the latest are kept. */
   denials(since: number): readonly Denial[];
 }
 
 export interface SpawnOptions extends Cancel {
   /**
-   * The process waits for whoever reads the handle, as it would for a pipe, until they stop reading. Otherwise it
-   * waits for nobody, and who is far behind is told what the journal has not kept.
+   * While a caller reads the handle, a slow reader slows the process down, as a pipe would. Otherwise the process
+   * never waits, and a reader that is too far behind gets `output-lost` for the dropped part.
    */
   readonly inStep?: boolean;
 }
@@ -149,6 +149,6 @@ export interface SandboxStatus {
 export interface SweepReport {
   readonly stopped: readonly string[];
   readonly removed: readonly string[];
-  /** What could not be swept, and why; the next sweep tries again. */
+  /** Sandboxes that could not be swept, with the reason; the next sweep tries again. */
   readonly failed: readonly { readonly id: string; readonly reason: string }[];
 }

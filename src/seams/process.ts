@@ -26,8 +26,8 @@ export interface Command {
   /** Its exit ends everything else in the sandbox, and nothing can be started there any more. */
   readonly sole?: boolean;
   /**
-   * What a prepared program reads first, to become this command (`Sandbox.prepare`): all that it has to know of
-   * argv, env and cwd. Where none waits, or one of another user or with other rlimits, the command is started as it says.
+   * The first input of a prepared program, which turns it into this command (`Sandbox.prepare`): all it needs to know of
+   * argv, env and cwd. If no prepared program matches the user and rlimits, the command is started normally.
    */
   readonly opening?: Uint8Array;
 }
@@ -37,7 +37,7 @@ export interface TerminalSize {
   readonly rows: number;
 }
 
-/** What a shell can use as the name of a variable. */
+/** Names of environment variables that a shell accepts. */
 export const variableName = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 export const rlimitNames = ['as', 'core', 'cpu', 'data', 'fsize', 'nofile', 'nproc', 'stack'] as const;
@@ -86,7 +86,7 @@ export interface ExecResult extends ExitFacts {
   readonly truncated: boolean;
   /** Bytes that the command wrote beyond the limit of what is stored. */
   readonly dropped: { readonly stdout: number; readonly stderr: number };
-  /** What the sandbox was refused while the command ran; left out when nothing was. */
+  /** Network requests refused while the command ran; left out if there were none. */
   readonly denied?: readonly Denial[];
 }
 

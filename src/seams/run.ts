@@ -41,7 +41,7 @@ export type PullEvent = { readonly type: 'pull-progress'; readonly image: string
 /** Place 1 is next. */
 export type QueueEvent = { readonly type: 'queue-place'; readonly place: number };
 
-/** What happens to a run, in this order. Progress, places and output come as often as there is something new. */
+/** The events of a run, in this order. Progress, places and output may repeat. */
 export type RunEvent =
   | PullEvent
   | QueueEvent
@@ -58,7 +58,7 @@ export type RunEvent =
   | { readonly type: 'stdout'; readonly bytes: Uint8Array }
   | { readonly type: 'stderr'; readonly bytes: Uint8Array }
   | ({ readonly type: 'exit' } & ExitFacts)
-  /** What the code was refused, after its exit. */
+  /** Network requests that the code was refused, sent after its exit. */
   | { readonly type: 'egress-denied'; readonly denied: readonly Denial[] }
   | { readonly type: 'artifact'; readonly path: string; readonly bytes: Uint8Array }
   /** Asked for and not brought back, with the reason. */

@@ -9,7 +9,7 @@ export const runtimeNames = ['docker', 'oci', 'apple', 'bubblewrap', 'native'] a
 export type RuntimeName = (typeof runtimeNames)[number];
 
 /**
- * What a runtime can promise on this machine. A spec that asks for more is refused; the contract suite
+ * The guarantees of a runtime on this machine. A spec that asks for more is refused; the contract suite
  * reads the same table, so a promise that is declared is a promise that is tested.
  */
 export interface Capabilities {
@@ -19,7 +19,7 @@ export interface Capabilities {
     readonly memory: boolean;
     readonly cpus: boolean;
     readonly pids: boolean;
-    /** Of the workspace. What else is writable in a sandbox is in memory, or the image's with `rootAccess`. */
+    /** A disk limit for the workspace. Other writable places are in memory, or in the image's layer with `rootAccess`. */
     readonly disk: boolean;
   };
   /**
@@ -53,7 +53,7 @@ export interface Unavailable {
   readonly fix: string;
 }
 
-/** What a runtime knows of a sandbox that it made, read from the truth and not from a book. */
+/** Facts about a sandbox, read from the runtime itself and not from a record. */
 export interface SandboxFacts {
   readonly id: string;
   readonly owner: string | null;
@@ -68,7 +68,7 @@ export interface HostWorkspaces {
   hold(id: string): Promise<HeldWorkspace>;
 }
 
-/** It stays where it is until it is disposed of, whatever becomes of the sandbox. */
+/** A workspace that stays in place until it is disposed of, even if its sandbox is removed. */
 export interface HeldWorkspace extends WorkspacePlace, AsyncDisposable {}
 
 /** A place that can open sandboxes. Holds no global state; importing one does nothing. */
@@ -94,11 +94,11 @@ export interface Runtime {
   start(id: string, options?: Cancel): Promise<Sandbox>;
   /** Ends the walls of a sandbox that nobody holds, and keeps the rest. Halted already: no error. */
   halt(id: string, options?: Cancel): Promise<void>;
-  /** What the processes of a sandbox wrote, to be read, also while it is halted; `sandbox_gone` when there is none. */
+  /** Opens the output of a sandbox's processes for reading, also while it is halted; throws `sandbox_gone` if there is no such sandbox. */
   journals(id: string): Promise<Journals>;
   /** Writes down whose a sandbox is from now on. In one step: a host killed half-way leaves the old or the new owner. */
   assign(id: string, owner: string): Promise<void>;
-  /** What is written down of every sandbox of this installation: asks nobody how they are, so it waits for nobody. */
+  /** All sandboxes on record in this installation. Reads only the records, so it never waits for a sandbox. */
   recorded(): Promise<readonly Pick<SandboxFacts, 'id' | 'owner' | 'createdAt'>[]>;
   /** Every sandbox of this installation, also those that no host holds; or those with the ids that are there. */
   list(options?: { readonly ids?: readonly string[] } & Cancel): Promise<readonly SandboxFacts[]>;
@@ -107,6 +107,6 @@ export interface Runtime {
    * is gone or was never written: folders, containers, volumes, control groups, processes.
    */
   traces(options?: Cancel): Promise<readonly string[]>;
-  /** Removes one for good, running or not, with every trace of it; unknown ids are no error. */
+  /** Removes a sandbox with every trace, running or not. Idempotent: unknown ids are no error. */
   remove(id: string, options?: Cancel): Promise<void>;
 }

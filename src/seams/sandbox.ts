@@ -31,7 +31,7 @@ export const networks = ['none', 'bridge'] as const;
 export type Network = (typeof networks)[number];
 
 /**
- * What a sandbox shall be. Every field that is given is honoured or the open is refused with
+ * The settings of a sandbox. Every given field is enforced, or `open` refuses with
  * `cannot_enforce`; nothing is weakened. A field that is left out takes the runtime's default.
  */
 export interface SandboxSpec {
@@ -52,7 +52,7 @@ export interface SandboxSpec {
   readonly leaseMs?: number | null;
 }
 
-/** What tools are given: a place to run commands and keep files, without its lifecycle. */
+/** The part of a sandbox that tools get: commands and files, without the lifecycle. */
 export interface Workspace {
   readonly id: string;
   /** Where commands start and relative paths begin. */
@@ -65,7 +65,7 @@ export interface Workspace {
   spawn(command: Command, options?: Cancel): Promise<Process>;
 }
 
-/** What an owner holds. `stop` ends every process and frees everything; it is idempotent. */
+/** The part of a sandbox that its owner gets. `stop` ends every process and frees everything; it is idempotent. */
 export interface Sandbox extends Workspace, AsyncDisposable {
   readonly runtime: string;
   readonly grade: Grade;
@@ -76,7 +76,7 @@ export interface Sandbox extends Workspace, AsyncDisposable {
   readonly rootFiles: Files;
   /** A folder outside of the workdir whose files go with the sandbox. */
   readonly scratch: string;
-  /** What every command has in its environment, those of the image included, unless it says otherwise. */
+  /** Environment of every command, the image's included, unless the command overrides it. */
   readonly env: Readonly<Record<string, string>>;
   /**
    * Starts a program before its command is known. It has to write a NUL byte to stdout and then to wait for the
@@ -99,7 +99,7 @@ export interface Sandbox extends Workspace, AsyncDisposable {
   readonly hatch?: Hatch;
   /** Where programs in it find the host's tools. Left out of sandboxes that several share. */
   readonly tools?: ToolDoor;
-  /** What its processes wrote, also after they and their host have ended. */
+  /** The output of its processes, also after they and their host have ended. */
   readonly journals: Journals;
   readonly activity: Activity;
   /** Why it has ended, if it has: asked of the runtime whenever the link is lost. */
@@ -111,7 +111,7 @@ export interface Sandbox extends Workspace, AsyncDisposable {
   stop(): Promise<void>;
 }
 
-/** What goes on over the link, as this host sees it. Asking for metrics or for the list of processes is no activity. */
+/** Activity on the link, as this host sees it. Reading metrics or the list of processes does not count. */
 export interface Activity {
   /** Calls, followed processes, tunnels and streams that are open now. */
   readonly open: number;
@@ -120,9 +120,9 @@ export interface Activity {
 }
 
 /**
- * Stops the time of everything in a sandbox, its guest included: no lease and no timeout of a command runs
- * meanwhile. Calls are refused with `sandbox_paused`; those that are under way, and processes that are being
- * followed, wait. One that is paused stays so, also without a host, until it is resumed, halted or removed.
+ * Freezes every process in a sandbox, its guest included; leases and command timeouts stop too. New calls are
+ * refused with `sandbox_paused`; calls in progress and followed processes wait. A paused sandbox stays paused, even
+ * without a host, until it is resumed, halted or removed.
  */
 export interface Freezer {
   readonly paused: boolean;
@@ -147,6 +147,6 @@ export interface Metrics {
   readonly guestRssBytes: number;
   readonly uptimeMs: number;
   readonly oomKills: number;
-  /** Of the workspace, where it has a file system of its own: what is used, and what fits. */
+  /** Disk use of the workspace and its size, if it has its own file system. */
   readonly disk: { readonly usedBytes: number; readonly limitBytes: number } | null;
 }

@@ -8,7 +8,7 @@ export interface WorkspacePlace {
   readonly folder: string;
   /** The workspace program for this host's architecture. */
   readonly program: string;
-  /** Whose the files of the sandbox's commands are on the host's disk. */
+  /** The owner, on the host's disk, of files that the sandbox's commands create. */
   readonly owner: { readonly uid: number; readonly gid: number };
 }
 
@@ -25,7 +25,7 @@ export interface Snapshot {
   readonly links: number;
   /** Of its files, as they count in the workspace. */
   readonly bytes: number;
-  /** What it added to the disk; the rest it shares with earlier ones. */
+  /** Bytes added on disk; the rest is shared with earlier snapshots. */
   readonly addedBytes: number;
   /** Entries that are known but not kept: sockets, pipes, devices; what the host's user may not read. */
   readonly leftOut: { readonly special: number; readonly unreadable: number };
@@ -34,11 +34,11 @@ export interface Snapshot {
 export interface SnapshotList {
   /** Oldest first, undo points included. */
   readonly snapshots: readonly Snapshot[];
-  /** What all of them together take on the host's disk. */
+  /** Bytes that all snapshots together use on the host's disk. */
   readonly diskBytes: number;
 }
 
-/** What was done to a workspace, in entries. */
+/** The changes of a restore, in entries. */
 export interface Restored {
   readonly written: number;
   readonly removed: number;
@@ -84,27 +84,27 @@ export interface TakeOptions extends Freezing, Cancel {
 
 /**
  * The snapshots of one workspace. Links are kept as links and never followed; the sandbox sees nothing of a
- * snapshot and cannot change one. Processes may run meanwhile: a file that is written to while it is read is
- * kept in some state between, unless the sandbox is frozen. Calls on one workspace happen one after the other;
- * when another host holds it they are refused with `workspace_busy`.
+ * snapshot and cannot change one. Processes may keep running: a file that changes during the copy is kept in some
+ * intermediate state, unless the sandbox is frozen. Calls on one workspace run one after the other; if another host
+ * holds it, they are refused with `workspace_busy`.
  *
  * A name that does not exist is `snapshot_not_found`, one that cannot be a name is `invalid_input`.
  */
 export interface Snapshots {
   /**
-   * Keeps the workspace as it is now, whole or not at all. `snapshot_exists` for a name that is taken,
+   * Saves the current workspace, all or nothing. `snapshot_exists` for a name that is taken,
    * `snapshot_limit` when all that may be kept have names, `disk_full` when there is no space.
    */
   take(options?: TakeOptions): Promise<Snapshot>;
   list(options?: Cancel): Promise<SnapshotList>;
   /**
-   * Makes the workspace equal to a snapshot and touches only what differs. What came since is removed.
-   * Interrupted, it leaves a mixture; restoring again completes it.
+   * Makes the workspace equal to a snapshot; changes only files that differ and removes newer ones.
+   * An interrupted restore leaves a mixture; restoring again completes it.
    */
   restore(name: string, options?: Freezing & Cancel): Promise<Restored>;
   /**
-   * What differs between a snapshot and a later one, or the workspace as it is now. Folder by folder in the
-   * order of names, a folder before what is in it. `undo` stands for the last undo point, `undo:NAME` for
+   * Yields the differences between a snapshot and a later one, or the current workspace. Folder by folder in the
+   * order of names, a folder before its content. `undo` stands for the last undo point, `undo:NAME` for
    * the one that `mark` gave that name.
    */
   diff(from: string, options?: { readonly to?: string | undefined } & Cancel): AsyncIterable<Change>;

@@ -17,7 +17,7 @@ export interface SolveRequest {
   readonly language?: string | undefined;
   /** A program in the same language that fails when the solution is wrong. See docs/solve.md for its form. */
   readonly tests?: string | undefined;
-  /** What the solution must print; white space at the ends of lines and of the whole does not count. */
+  /** The output that the solution must print; white space at the ends of lines and of the text is ignored. */
   readonly expect?: string | undefined;
   /** Lets a model look at a result that nothing else has checked. It never overrules a failed check. */
   readonly judge?: boolean | undefined;
@@ -35,7 +35,7 @@ export interface SolveRequest {
   readonly most?: Limits | undefined;
 }
 
-/** What decided: given tests, given output, checks that the model wrote before it saw a result, a judge, or only the exit code. */
+/** The check that decided: given tests, given output, checks that the model wrote before it saw a result, a judge, or only the exit code. */
 type Verification = 'tests' | 'expected-output' | 'own-checks' | 'judge' | 'exit-code';
 
 export interface Verdict {
@@ -49,7 +49,7 @@ export interface Verdict {
 interface Reflection {
   readonly analysis: string;
   readonly cause: string;
-  /** What to do differently. */
+  /** The change for the next attempt. */
   readonly change: string;
 }
 
@@ -60,22 +60,22 @@ export interface AttemptRun {
   readonly stdout: string;
   readonly stderr: string;
   readonly durationMs: number;
-  /** The error without what changes from run to run; null when there was none. */
+  /** The error without parts that differ from run to run; null if there was none. */
   readonly signature: string | null;
 }
 
-/** Packages that were installed for an attempt, in a run of their own that is no part of the attempt's time. */
+/** Packages installed for an attempt, in a separate run that does not count as the attempt's time. */
 export interface Installation {
   readonly packages: readonly string[];
   readonly succeeded: boolean;
   readonly durationMs: number;
-  /** What the installer said, cut to its ends. */
+  /** The installer's output, shortened in the middle. */
   readonly output: string;
 }
 
 export interface Attempt {
   readonly number: number;
-  /** Who wrote the code: a model, or an earlier solve whose crystal was tried first. */
+  /** The author of the code: a model, or an earlier solve whose crystal was tried first. */
   readonly origin: 'model' | 'crystal';
   readonly state: 'running' | 'interrupted' | 'passed' | 'failed';
   readonly language: string | null;

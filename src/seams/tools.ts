@@ -23,7 +23,7 @@ export interface ToolDoor {
   serve(onConnection: (stream: Duplex) => void): Disposable;
 }
 
-/** Whose sandbox it is. */
+/** The owner of the sandbox. */
 export interface ToolOwner {
   readonly user: string;
   readonly chat: string;
@@ -83,7 +83,7 @@ export interface ToolServerStatus {
   readonly name: string;
   /** `idle`: nobody has needed it yet. `failed`: it is tried again when somebody needs it, after a pause. */
   readonly state: 'idle' | 'starting' | 'running' | 'failed';
-  /** What it offered when it was last started. */
+  /** The tools that it offered at its last start. */
   readonly tools: readonly string[];
   /** Why it does not run, in its own words where it had any; null otherwise. */
   readonly reason: string | null;
@@ -97,7 +97,7 @@ export interface ToolConnection extends AsyncDisposable {
     /** JSON Schema of its arguments. */
     readonly input: Readonly<Record<string, unknown>>;
   }[];
-  /** What it answers, as text; `failed` where the tool says so. */
+  /** Resolves to the tool's answer as text; `failed` if the tool reports a failure. */
   call(
     name: string,
     input: Readonly<Record<string, unknown>>,
@@ -110,13 +110,13 @@ export interface ToolSessions extends SandboxTools, AsyncDisposable {
   open(sandbox: ToolSandbox, options?: ToolSessionOptions): Promise<ServedToolSession>;
   /** Ends the one that is there, with its connections, and makes another. */
   replace(sandbox: ToolSandbox, options?: ToolSessionOptions): Promise<ServedToolSession>;
-  /** Undefined where there is none. */
+  /** Undefined if there is no session. */
   get(user: string, chat: string): ToolSession | undefined;
   /** Oldest first. */
   list(user: string): readonly ToolSession[];
-  /** Ends its connections and takes the socket away. False when there was none: no error. */
+  /** Closes its connections and removes the socket. Returns false if there was no session. */
   close(user: string, chat: string, options?: Cancel): Promise<boolean>;
-  /** Of one user, or of all. Gives how many there were. */
+  /** Closes the sessions of one user, or of all. Returns how many there were. */
   closeAll(user?: string, options?: Cancel): Promise<number>;
   /** Newest first; 100 by default. */
   calls(
@@ -129,19 +129,19 @@ export interface ToolSessions extends SandboxTools, AsyncDisposable {
   servers(): readonly ToolServerStatus[];
   /** The names of all tools that a session can have; of a server that was never started, `NAME__*`. */
   readonly available: readonly string[];
-  /** Of a session that names none: the config's `mcp.tools`. */
+  /** Tools of a session that names none: the config's `mcp.tools`. */
   readonly initial: readonly string[];
 }
 
-/** What the sandboxes that stay need of the tool sessions in them. */
+/** The tool sessions as the persistent sandboxes see them. */
 export interface SandboxTools {
   /** A sandbox has come into this host's hands: its session, if it has one, is served from now on. Idempotent. */
   attach(sandbox: AttachedSandbox, owner: ToolOwner, options?: Cancel): Promise<void>;
-  /** What its commands need in their environment to find the tools; empty without a session. */
+  /** Environment variables with which its commands find the tools; empty without a session. */
   env(sandboxId: string): Readonly<Record<string, string>>;
   /** It has another chat's name now. */
   rename(sandboxId: string, chat: string): void;
-  /** It is gone for good. Unknown ids are no error. */
+  /** Forgets a sandbox that was removed. Idempotent: unknown ids are no error. */
   forget(sandboxId: string): void;
 }
 

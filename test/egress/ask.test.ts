@@ -131,7 +131,7 @@ describe.skipIf(!bubblewrap.available)(
       const held = fetching('inner', url('/private'));
       const { id } = await asked(user);
       await user.approvals.decide(id, { decision: 'allow-always' });
-      expect((await held).stdout).toContain('only whoever runs the host can allow');
+      expect((await held).stdout).toContain('only the operator of the host can allow');
       expect(await operator.egress.grants()).toEqual([]);
       const named = fetching('inner', `http://localhost.localdomain:${server.port}/`);
       await answer('allow-once');

@@ -107,7 +107,7 @@ function ownContext(place: Place, contexts: LiveContexts, id: string): OpenConte
 
 const mostRemembered = 1_000;
 
-/** Code without a context runs in one of its language and sandbox, so that variables stay. Made once, whoever is first. */
+/** Code without a context runs in a shared one for its language and sandbox, so that variables stay. The first caller creates it. */
 class UsualContexts {
   readonly #contexts: LiveContexts;
   readonly #known = new Map<string, Promise<string>>();
@@ -159,7 +159,7 @@ async function* executionLines(
     const { status, exit } = step.value;
     const how = exit?.signal ?? `exit code ${exit?.exitCode}`;
     if (status === 'ended')
-      yield failure('InterpreterEnded', `The interpreter ended (${how}); the next code begins anew.`);
+      yield failure('InterpreterEnded', `The interpreter ended (${how}); the next code starts a new one.`);
     yield line({ type: 'number_of_executions', execution_count: count() });
   } catch (thrown) {
     const error = errorOf(thrown, context);

@@ -12,7 +12,7 @@ import type { ApiEnv } from '../environment.ts';
 import { errorOf, problemFor } from '../problems.ts';
 import { jsonOf } from './json-body.ts';
 
-/** Of a message that came packed; what is sent is limited before it comes here. */
+/** Maximum unpacked size of a compressed message; uncompressed ones are limited before they arrive here. */
 const mostBytes = 16 * 1024 ** 2;
 const headBytes = 5;
 const isCompressed = 1;
@@ -78,7 +78,7 @@ async function* kept(
       }
     }
   } finally {
-    // What the stream follows is let go; a source that waits hears of it with its next event.
+    // Closes the stream's source; a waiting source notices at its next event.
     void source.return().catch(() => {});
   }
 }

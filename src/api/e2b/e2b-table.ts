@@ -31,7 +31,7 @@ export interface E2bSandbox {
   readonly kind: 'sandbox' | 'snapshot';
   /** As the caller named it. */
   readonly template: string;
-  /** What a caller called a snapshot. */
+  /** The caller's name for a snapshot. */
   readonly name: string | null;
   readonly metadata: Readonly<Record<string, string>>;
   readonly startedAt: number;
@@ -75,7 +75,7 @@ export class E2bTable {
       .map(sandboxOf);
   }
 
-  /** Whose they are, without snapshots: what a signature is compared with. */
+  /** Open sandboxes with their users, without snapshots; used to check signatures. */
   openOnes(): readonly Pick<E2bSandbox, 'id' | 'user'>[] {
     return this.#ledger
       .read((sql) => sql.all`SELECT id, user FROM e2b_sandboxes WHERE kind = 'sandbox'`)

@@ -122,7 +122,7 @@ const types: Readonly<Partial<Record<FileType, string>>> = {
   symlink: 'FILE_TYPE_SYMLINK',
 };
 
-/** Whoever owns the workspace is the sandbox's user, whatever its number is. */
+/** The owner of the workspace is the sandbox's user, regardless of its numeric id. */
 async function ownerOf(sandbox: PersistentSandbox, signal: AbortSignal): Promise<number> {
   return (await sandbox.rootFiles.stat(sandbox.workdir, { signal })).uid;
 }

@@ -3,7 +3,7 @@ import type { Log } from '../../base/log.ts';
 import type { Sandboxes } from '../../seams/persistent.ts';
 import type { E2bSandbox, E2bTable } from './e2b-table.ts';
 
-/** Of a caller who names none. */
+/** For callers that set no timeout. */
 export const defaultTimeoutMs = 300_000;
 /** As long as a paused one is kept from the host's own sweep, and a running one may ask for. */
 export const longestTimeoutMs = 30 * 86_400_000;
@@ -39,7 +39,7 @@ export class Lifetimes implements Disposable {
     clearTimeout(this.#timer);
   }
 
-  /** Those that are being ended arm the timer when they are done. */
+  /** Sandboxes that are just ending set the timer again when they are done. */
   #await(leastMs = 0): void {
     clearTimeout(this.#timer);
     if (this.#isOver || this.#isEnding) return;
@@ -63,7 +63,7 @@ export class Lifetimes implements Disposable {
   async #endDue(): Promise<number> {
     let failures = 0;
     for (const { id, user } of this.#table.list()) {
-      // Meanwhile somebody may have asked for more time, or ended it.
+      // In the meantime a caller may have extended or ended it.
       const sandbox = this.#isOver ? undefined : this.#table.get(user, id);
       if (sandbox === undefined || sandbox.endAt === null || sandbox.endAt > Date.now()) continue;
       try {

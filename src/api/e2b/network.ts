@@ -15,9 +15,9 @@ export const networkSchema = z.strictObject({
 const everything = '0.0.0.0/0';
 
 /**
- * What a sandbox may reach, in the words of a policy; undefined where nothing was said, which leaves it to the user's
- * own default. With E2B what is allowed wins over what is denied, here it is the other way round: where that would
- * matter, it is refused.
+ * Translates an E2B network setting into a policy; undefined if there is none, which leaves it to the user's
+ * own default. In E2B an allow rule wins over a deny rule; in Geode a deny rule wins. A setting where this makes a
+ * difference is refused.
  */
 export function wordsOf({
   allow_internet_access: internet,
@@ -28,7 +28,7 @@ export function wordsOf({
   const deny = (denyOut ?? []).filter((host) => host !== everything);
   const isClosed = internet === false || (denyOut ?? []).includes(everything);
   if (allow.length > 0 && deny.length > 0)
-    throw new GeodeError('cannot_enforce', 'What is denied is denied here, whatever else is allowed.', {
+    throw new GeodeError('cannot_enforce', 'In Geode a deny rule wins over every allow rule.', {
       hint: 'Deny everything (0.0.0.0/0) and allow what is needed, or deny some and allow the rest.',
     });
   if (allow.length > 0) return { mode: 'allow-list', allow };

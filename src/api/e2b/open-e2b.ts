@@ -7,7 +7,7 @@ import { Lifetimes } from './lifetimes.ts';
 import { SandboxTokens } from './sandbox-tokens.ts';
 import { SignedUrls } from './signed-urls.ts';
 
-/** What the wire of E2B needs beside the host's own parts. One for all servers of a host. */
+/** The parts that the E2B API needs besides the host's own. One for all servers of a host. */
 export interface E2b extends Disposable {
   readonly table: E2bTable;
   readonly tokens: SandboxTokens;

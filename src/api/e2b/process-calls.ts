@@ -30,7 +30,7 @@ const input = z.object({ stdin: z.base64().optional(), pty: z.base64().optional(
 const signals = { SIGNAL_SIGTERM: 'SIGTERM', SIGNAL_SIGKILL: 'SIGKILL' } as const;
 const signalCall = chosen.extend({ signal: z.enum(['SIGNAL_SIGTERM', 'SIGNAL_SIGKILL']) });
 
-/** What a stream says that has nothing to say. */
+/** Sent on an idle stream. */
 const keepalive = { event: { keepalive: {} } };
 
 export function processCalls(door: Hono<ApiEnv>, reach: Reach): void {
@@ -100,7 +100,7 @@ async function* started(
   yield* told(context, process, asked !== undefined);
 }
 
-/** What it writes from now on; a caller who leaves ends nothing. */
+/** New output of the process; a caller that disconnects does not end it. */
 async function* joined(reach: Reach, context: Context<ApiEnv>, pid: number): AsyncGenerator<object, void> {
   const { sandbox, facts } = await found(reach, context, pid);
   const process = await sandbox.attach(facts.id, { from: facts.offset, signal: signalOf(context) });

@@ -11,16 +11,16 @@ import type { E2b } from './open-e2b.ts';
 import { stateOf } from './sandbox-facts.ts';
 import type { SignedUrl } from './sandbox-tokens.ts';
 
-/** The sandbox that a request reaches into, running; whoever asks has shown that they may. */
+/** Returns the running sandbox of a request that is already authorised. */
 export type Reach = (context: Context<ApiEnv>) => Promise<PersistentSandbox>;
 
-/** What the token of a sandbox allows: all that can be done in it. */
+/** A sandbox token allows everything inside its sandbox. */
 const inSandbox: Omit<Caller, 'user' | 'keyId'> = {
   scopes: ['sandboxes:read', 'sandboxes:write', 'runs'],
   actsFor: 'self',
 };
 
-/** Whoever sends the token of a sandbox, or a URL that was signed with it, acts for its user, in that sandbox alone. */
+/** A request with a sandbox token, or a URL signed with it, acts for the sandbox's user, in that sandbox only. */
 export function tokenCaller({ signed, tokens }: E2b, { req, env }: Context<ApiEnv>): Caller | undefined {
   if (!/^\/(e2b\/|files$)/.test(req.path)) return undefined;
   const id = req.header('e2b-sandbox-id');
@@ -43,7 +43,7 @@ function sandboxOf({ table }: E2b, { req, var: { caller } }: Context<ApiEnv>): E
   throw new GeodeError('sandbox_not_found', 'The sandbox was not found: it was killed, or its time is up.');
 }
 
-/** One that is paused is resumed where it was made so; otherwise it takes no requests. */
+/** Resumes a paused sandbox if it was created with auto-resume; otherwise refuses the request. */
 export function reachIn(e2b: E2b): Reach {
   return async (context) => {
     const known = sandboxOf(e2b, context);

@@ -1,4 +1,4 @@
-/** What is said of a sandbox, in E2B's words. */
+/** Facts about a sandbox, in E2B's format. */
 
 import { watchMetrics } from '../../sandboxes/metrics.ts';
 import type { PersistentSandbox, SandboxStatus } from '../../seams/persistent.ts';
@@ -9,7 +9,7 @@ import type { E2b } from './open-e2b.ts';
 const envdVersion = '0.5.7';
 const metricsMs = 200;
 
-/** One that is stopped keeps its files and waits to be connected to, which is what E2B calls paused. */
+/** E2B calls a stopped sandbox paused: it keeps its files and can be connected to. */
 export function stateOf({ state }: SandboxStatus): 'running' | 'paused' {
   return state === 'paused' || state === 'stopped' ? 'paused' : 'running';
 }

@@ -205,7 +205,7 @@ async function begin(
   }
 }
 
-/** Of one that runs the time is never made shorter. Without its memory it begins anew, with its files. */
+/** Never shortens the lifetime of a running sandbox. A sandbox without saved memory starts again with its files. */
 async function connect(context: Context<ApiEnv>, e2b: E2b): Promise<Response> {
   const known = find(context, e2b);
   const { timeout, memory } = await bodyOf(context, timed.extend({ memory: z.boolean().nullish() }));
@@ -290,7 +290,7 @@ function decoded(text: string): string {
   }
 }
 
-/** Of the caller, and made through this wire. */
+/** Finds a sandbox of the caller that was created through the E2B API. */
 export function find({ req, var: { caller } }: Context<ApiEnv>, { table }: E2b): E2bSandbox {
   const id = req.param('id') ?? '';
   const known = table.get(caller.user, id);

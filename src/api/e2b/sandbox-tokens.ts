@@ -1,6 +1,6 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 
-/** What a signed URL allows: one file, to read or to write, until then. */
+/** The permission of a signed URL: read or write one file until a time. */
 export interface SignedUrl {
   readonly signature: string;
   readonly path: string;

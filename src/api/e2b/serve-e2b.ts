@@ -81,7 +81,7 @@ function answer(thrown: unknown, context: Context<ApiEnv>): Response {
   const error = errorOf(thrown, context);
   const isInside = /^(\/e2b)?\/(files|health|execute|contexts)\b/.test(path);
   const { status } = errorCatalogue[error.code];
-  // What stands before E2B's sandboxes says so when one is not there.
+  // E2B's proxy answers 502 for a missing sandbox.
   const code = isInside && error.code.startsWith('sandbox_') ? 502 : status === 499 ? 408 : status;
   const { error: message, hint } = problemFor(context, error);
   return context.json({ code, message: `${message} ${hint ?? ''}`.trim() }, code);

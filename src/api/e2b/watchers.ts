@@ -41,7 +41,7 @@ export class Watchers {
     return id;
   }
 
-  /** Those since the last time. */
+  /** The changes since the last call. */
   events(sandbox: PersistentSandbox, id: string): readonly FileChange[] {
     const watcher = this.#find(sandbox, id);
     watcher.forgotten.refresh();
@@ -74,7 +74,7 @@ async function collect(watcher: Watcher, changes: AsyncIterable<FileChange | und
       if (change === undefined) continue;
       if (watcher.events.length >= mostEvents)
         throw new GeodeError('too_large', `There were more than ${mostEvents} changes since the last look.`, {
-          hint: 'List the folder, and watch it anew.',
+          hint: 'List the folder and watch it again.',
         });
       watcher.events.push(change);
     }

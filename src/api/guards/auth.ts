@@ -1,5 +1,5 @@
 /**
- * Finds out who asks, and hands the routes that user's memory and sandboxes and nothing else: a route cannot name a
+ * Identifies the caller and gives the routes only that user's memory and sandboxes: a route cannot name a
  * user, so no mistake in a route shows one user's things to another.
  */
 import type { Context } from 'hono';
@@ -53,7 +53,7 @@ export function authenticate(
     return known(context) ?? ofDashboard(context) ?? identify(keys, context);
   }
 
-  /** Whoever runs the host may do everything; another user manages no keys and no settings. */
+  /** The operator of the host may do everything; other users cannot manage keys or settings. */
   function ofDashboard(context: Context<ApiEnv>): Caller | undefined {
     const session = context.req.header('authorization') === undefined ? sessionOf(context, logins) : null;
     if (session === null) return undefined;
@@ -126,7 +126,7 @@ function userIn(request: Context<ApiEnv>['req']): string | undefined {
   }
 }
 
-/** Sandboxes that were made before the rule for names can still be looked at and removed by whoever runs the host. */
+/** The operator can still read and remove sandboxes whose names are older than the rule for names. */
 const takesFormerNames = /^\/api\/v1\/sandboxes(\/|$)/;
 
 function actingFor(user: string | undefined, caller: Caller, path: string): Caller {

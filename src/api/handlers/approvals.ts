@@ -1,4 +1,4 @@
-/** What waits for a decision of the caller, and the decision. */
+/** Approvals of the caller, and their decisions. */
 import type { approvals } from '../../contract/approvals.ts';
 import type { Approvals } from '../../seams/approval.ts';
 import { isOperator, nameOf } from '../call.ts';

@@ -33,7 +33,7 @@ async function* numbered(
   for await (const event of events) yield { event, next: 'seq' in event ? event.seq : undefined };
 }
 
-/** What is said in chats at set times. */
+/** Scheduled messages of chats. */
 export function scheduleHandlers(all: Chats): Handlers<typeof schedules> {
   return {
     list: ({ chat }, { caller }) => all.of(caller.user).schedules.list(chat),
@@ -46,7 +46,7 @@ export function scheduleHandlers(all: Chats): Handlers<typeof schedules> {
   };
 }
 
-/** Who may speak on the channels, and as whom: for whoever runs the host. */
+/** People on the channels and the users they act as; only for the operator of the host. */
 export function senderHandlers(all: Chats): Handlers<typeof senders> {
   return {
     pairings: () => all.pairings(),

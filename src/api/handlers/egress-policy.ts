@@ -1,4 +1,4 @@
-/** What one sandbox may reach. */
+/** The network policy of one sandbox. */
 
 import { GeodeError } from '../../base/errors.ts';
 import type { egressPolicy } from '../../contract/egress-policy.ts';

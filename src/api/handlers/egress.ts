@@ -1,4 +1,4 @@
-/** What the caller's sandboxes and runs tried to reach, what it cost, and what they can be bound to. */
+/** Network requests and model costs of the caller's sandboxes and runs, and the available bindings. */
 import type { egress } from '../../contract/egress.ts';
 import { knownBindings } from '../../egress/bindings/bindings.ts';
 import type { EgressDefault, EgressHost } from '../../egress/open-egress.ts';

@@ -79,7 +79,7 @@ export const fileHandlers: Handlers<typeof files> = {
     (await changed(where, call)).remove(path, { signal: call.signal }),
 };
 
-/** Of the workspace, or of all that the sandbox's user sees. */
+/** Paths in the workspace, or in everything that the sandbox's user can see. */
 interface Where {
   readonly chat: string;
   readonly root?: boolean;

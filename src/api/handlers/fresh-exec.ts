@@ -44,7 +44,7 @@ export async function freshExec(
   await talkOf(talk, process, untilAborted(process, signal), denials);
 }
 
-/** What was asked for by name stays as it was asked for. */
+/** Fields that the caller set explicitly keep their value. */
 function without(added: SandboxSpec['env'] = {}, own: SandboxSpec['env'] = {}): Record<string, string> {
   return Object.fromEntries(Object.entries(added).filter(([name]) => !Object.hasOwn(own, name)));
 }

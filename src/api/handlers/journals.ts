@@ -55,7 +55,7 @@ export function journalHandlers(readingFrom: NonNullable<ApiParts['journals']>):
 type Part = NonNullable<Parameters<JournalReading['events']>[1]> & { readonly from: number };
 
 /**
- * What is on record, redacted; then the live journal says when there is more of it. With each event goes where the
+ * The record, redacted; then the live journal signals new output. Each event carries the offset at which the
  * record goes on: what is redacted has another length than what is on record.
  */
 async function* followed(

@@ -1,4 +1,4 @@
-/** Copies between a sandbox and the machine of the host, for whoever runs it: paths here are that machine's own. */
+/** Copies files between a sandbox and the host's machine, for the operator: paths here are paths of that machine. */
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { GeodeError } from '../../base/errors.ts';

@@ -1,4 +1,4 @@
-/** What a process writes, from its journal. */
+/** The output of a process, from its journal. */
 
 import { GeodeError } from '../../base/errors.ts';
 import { wireBytes } from '../../contract/encoding.ts';

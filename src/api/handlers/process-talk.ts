@@ -61,7 +61,7 @@ async function hear(talk: ProcessTalk, process: Reached): Promise<void> {
   }
 }
 
-/** What is said to a process that ends at the same time is no mistake: its exit tells. */
+/** A message to a process that has just ended is not an error: the client gets its exit. */
 export function ignoreEnd(error: unknown): void {
   if (!isGeodeError(error, 'process_not_found')) throw error;
 }

@@ -16,7 +16,7 @@ export function serverHandlers({
 }: ApiParts): Handlers<typeof server> {
   return {
     health: () => ({ status: 'up', version }),
-    /** What each part's detail says may name hosts and files, and this path needs no key: it stays inside. */
+    /** Leaves out the details of each part: they may name hosts and files, and this path needs no key. */
     async ready(_, { stopping }) {
       const { state, parts, pending } = await store.health();
       const status = stopping.aborted ? 'stopping' : state;

@@ -8,7 +8,7 @@ import type { Call } from '../call.ts';
 import { startedSandbox } from '../sandbox-of.ts';
 import type { Handlers } from '../serve.ts';
 
-/** What a key needs besides `sandboxes:write` to give a tool to a sandbox. */
+/** The scope that a key needs, besides `sandboxes:write`, to give a tool to a sandbox. */
 const scopeOfTool: Readonly<Record<string, Scope>> = {
   memory_search: 'memory:read',
   list_resources: 'memory:read',

@@ -38,7 +38,7 @@ export function serveWebhooks(app: OpenAPIHono<ApiEnv>, chats: Chats, failureRat
   });
 }
 
-/** Whoever guesses is slowed down; the platform itself never fails. */
+/** Slows down callers that guess signatures; the platform itself never fails. */
 async function counted<T>(
   failures: ReturnType<typeof createRateLimiter>,
   { env }: Context<ApiEnv>,

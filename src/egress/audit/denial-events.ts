@@ -2,9 +2,9 @@ import { localUser } from '../../base/identity.ts';
 import type { Denial, EgressOwner } from '../../seams/egress.ts';
 import type { EventSink } from '../../seams/events.ts';
 
-/** The same target is told of once in this time. */
+/** Repeated denials of one target within this time send one event. */
 const windowMs = 60_000;
-/** Targets that one sandbox is told of in that time. All of them are in the audit. */
+/** Maximum targets of one sandbox that get an event in that time. The audit has all of them. */
 const mostTargets = 30;
 
 /** Tells of the refusals of one sandbox. One that asks again and again cannot push other events out of the stream. */

@@ -29,13 +29,13 @@ export interface BudgetFacts {
 
 export interface UsageOptions {
   readonly prices: PriceTable;
-  /** Of one user in US dollars; null: no limit. */
+  /** Budget of one user and day in US dollars; null: no limit. */
   readonly budgetPerDay: number | null;
-  /** Likewise, in and out together. */
+  /** Token limit of one user and day, in and out together. */
   readonly tokensPerDay?: number | null;
 }
 
-/** What models used, by day, user and sandbox, and the budget. */
+/** Model use by day, user and sandbox, and the budget. */
 export class UsageTable {
   readonly #ledger: Ledger;
   readonly #options: UsageOptions;
@@ -98,7 +98,7 @@ export class UsageTable {
   }
 }
 
-/** Of a model that no line names: as much as the dearest, so that a budget is never overrun unseen. */
+/** A model without a price counts as the most expensive one, so that a budget is never overrun unnoticed. */
 function dearest(tokens: TokenUsage, prices: PriceTable): number {
   return Math.max(0, ...Object.keys(prices).map((model) => costOf(model, tokens, prices) ?? 0));
 }

@@ -1,4 +1,4 @@
-/** What a binding passes on of an answer: all of it can be searched for the credential, and is. */
+/** Filters the answer of an upstream: only parts that can be searched for the credential pass. */
 import type { IncomingMessage } from 'node:http';
 import { spellingsOf } from '../../base/secret-shapes.ts';
 import { type AnswerMessage, type Fields, fieldName, readAnswerMessage } from '../proxy/http-message.ts';

@@ -1,4 +1,4 @@
-/** What a binding sends to its upstream: a request that was understood, without anything that a client may not say. */
+/** Builds the request to the upstream from a parsed request, without headers that a client may not set. */
 import type { IncomingMessage } from 'node:http';
 import { hostOf } from '../../contract/host-name.ts';
 import type { Request } from '../policy/policy.ts';

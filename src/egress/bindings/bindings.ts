@@ -94,14 +94,14 @@ const kinds: Readonly<Record<string, Kind>> = {
 
 const bindingNames = Object.keys(kinds);
 
-/** What a person has to know of a binding before naming it. */
+/** Facts about a binding, for a person who wants to use it. */
 export interface BindingFacts {
   readonly name: string;
   /** Null: it is named with the binding. */
   readonly upstream: string | null;
   readonly needsSecret: boolean;
   readonly metered: boolean;
-  /** What tools in the sandbox read. */
+  /** Environment variables that tools in the sandbox read. */
   readonly variables: readonly string[];
 }
 
@@ -115,7 +115,7 @@ export function knownBindings(): readonly BindingFacts[] {
   }));
 }
 
-/** Refuses what is no binding, before anything is opened. */
+/** Refuses an invalid binding before anything is opened. */
 export function bindingOf(spec: BindingSpec): Binding {
   const { name, upstream, methods, paths, inspect = false } = spec;
   const kind = kindOf(spec);
@@ -139,7 +139,7 @@ export function bindingOf(spec: BindingSpec): Binding {
   };
 }
 
-/** One that is known, or one that says all of itself. */
+/** A known kind of binding, or a custom one that specifies everything itself. */
 function kindOf({ name, upstream, add }: BindingSpec): Kind {
   const kind = Object.hasOwn(kinds, name) ? kinds[name] : undefined;
   if (kind !== undefined && add === undefined) return kind;

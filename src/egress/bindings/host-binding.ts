@@ -11,7 +11,7 @@ export interface HostBinding extends Disposable {
 }
 
 export interface HostBindingOptions extends Omit<BindingServerOptions, 'broker'> {
-  /** Whose call it is, in the audit. */
+  /** The owner of the call, for the audit. */
   readonly owner: EgressOwner;
   readonly denied: readonly EgressRule[];
   readonly audit: (record: AuditRecord) => void;

@@ -1,6 +1,6 @@
 /** Another process may change the secrets: what was read counts for so long. */
 const freshMs = 2_000;
-/** Users whose values are remembered; the rest is read anew. */
+/** Number of users whose values are cached; others are read again. */
 const mostUsers = 200;
 
 /** The values that nothing may show, as they are now. Reading never throws: what cannot be opened cannot leak. */
@@ -9,13 +9,13 @@ export class KnownSecrets {
   readonly #operator: readonly string[];
   readonly #kept = new Map<string | null, { readonly at: number; readonly values: readonly string[] }>();
 
-  /** `operator`: keys of the config, which are nobody's to see. */
+  /** `operator`: keys of the config, hidden from everyone. */
   constructor(read: (user: string | null) => readonly string[], operator: readonly string[]) {
     this.#read = read;
     this.#operator = operator;
   }
 
-  /** Of one user and the operator; `null`: of everybody. */
+  /** Values of one user and the operator; `null`: of all users. */
   of(user: string | null): readonly string[] {
     const kept = this.#kept.get(user);
     const now = performance.now();

@@ -35,7 +35,7 @@ export class KeyFile {
     this.#file = file;
   }
 
-  /** Undefined when there is none yet. */
+  /** Returns undefined if there is no key yet. */
   read(): readonly Buffer[] | undefined {
     let text: string;
     try {
@@ -51,7 +51,7 @@ export class KeyFile {
     return keys.map((line) => Buffer.from(line, 'hex'));
   }
 
-  /** The newest key, made if there is none. */
+  /** Returns the newest key; creates it if there is none. */
   current(): Buffer {
     return this.read()?.[0] ?? this.write([randomBytes(32)]);
   }

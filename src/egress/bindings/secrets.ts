@@ -46,7 +46,7 @@ export class Secrets {
       .map(({ name, created_at, changed_at }) => ({ name, createdAt: created_at, changedAt: changed_at }));
   }
 
-  /** False when there was none. */
+  /** Returns false if there is no such secret. */
   remove(user: string, name: string): boolean {
     const { changes } = this.#ledger.write(
       (sql) => sql.run`DELETE FROM egress_secrets WHERE user = ${user} AND name = ${name}`,
@@ -60,7 +60,7 @@ export class Secrets {
     return row === undefined ? undefined : this.#open(row);
   }
 
-  /** For whoever takes them out of what is shown. One that cannot be opened is left out. */
+  /** All values, to remove them from shown text. Leaves out a value that cannot be decrypted. */
   values(user: string | null): readonly string[] {
     const rows = this.#rows().filter((row) => user === null || row.user === user);
     const keys = rows.length === 0 ? [] : (this.#keys.read() ?? []);

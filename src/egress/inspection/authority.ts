@@ -11,7 +11,7 @@ import { authorityCertificate, hostCertificate, leafDays } from './certificates.
 
 /** Hosts whose certificates are kept; the one that was made first goes. */
 const mostHosts = 256;
-/** Long before it ends, a certificate is made anew. */
+/** A certificate is replaced long before it expires. */
 const keepMs = (leafDays / 2) * 24 * 3_600_000;
 
 const storedSchema = z.object({ name: z.string(), certificate: z.string(), key: z.string() });
@@ -59,7 +59,7 @@ export class Authority {
     return Buffer.from(text).toString('base64url');
   }
 
-  /** What a TLS server for this host is. */
+  /** The TLS settings of a server for this host. */
   contextFor(host: string): SecureContext {
     const known = this.#contexts.get(host);
     if (known !== undefined && Date.now() - known.madeAt < keepMs) return known.context;

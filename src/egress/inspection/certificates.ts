@@ -17,7 +17,7 @@ interface Certified {
   readonly subject: string;
   readonly issuer: string;
   readonly publicKey: KeyObject;
-  /** Of whoever signs. */
+  /** The key of the signer. */
   readonly signingKey: KeyObject;
   readonly days: number;
   readonly extensions: readonly Buffer[];

@@ -48,7 +48,7 @@ export class Inspector {
     return bound(target) !== undefined && !isDenied ? undefined : decision;
   }
 
-  /** The client was told that it is connected. Plain HTTP in it is judged as such. */
+  /** Takes over after the client got the answer that it is connected. Plain HTTP inside is checked as HTTP. */
   async serve(client: Duplex, { host, port }: EgressTarget, via: Via): Promise<void> {
     const { accept, bound } = this.#options;
     const request: Request = { host, port, inspected: true };

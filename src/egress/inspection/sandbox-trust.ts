@@ -5,7 +5,7 @@ import { commonRoots } from './upstream-tls.ts';
 
 /** Where the authority of a sandbox is kept between two hosts. */
 export interface AuthorityStore {
-  /** What `save` was given last. */
+  /** The text last passed to `save`. */
   load(): string | undefined;
   save(stored: string): void;
 }

@@ -28,7 +28,7 @@ export function policyFrom({ mode, allow = [], deny = [], bridges = [] }: Policy
   };
 }
 
-/** What a person allows by the very words that deny it is denied no more. */
+/** Allowing a rule removes the identical deny rule. */
 export function allowing(
   policy: EgressPolicy,
   words: readonly RuleWord[],
@@ -47,7 +47,7 @@ export function allowing(
   };
 }
 
-/** Whoever allows a whole host does not want its TLS opened any more for the sake of some of its paths. */
+/** Allowing a whole host ends the TLS inspection that rules for some of its paths needed. */
 function isOutdone(rule: EgressRule, given: readonly EgressRule[]): boolean {
   return given.some(
     ({ host, ports, methods, paths, inspect }) =>

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { EgressGrant, EgressTarget } from '../../seams/egress.ts';
 
-/** What people allowed when they were asked, for one sandbox or for good. */
+/** Permissions that people gave when asked, for one sandbox or permanently. */
 export class Grants {
   readonly #ledger: Ledger;
 
@@ -38,7 +38,7 @@ export class Grants {
     return row === undefined ? undefined : grantOf(row);
   }
 
-  /** Those that still count, newest first. */
+  /** The valid permissions, newest first. */
   list(user: string, now = Date.now()): readonly EgressGrant[] {
     const rows = this.#ledger.read(
       (sql) => sql.all`SELECT * FROM egress_grants
@@ -47,7 +47,7 @@ export class Grants {
     return rows.map(grantOf);
   }
 
-  /** Of every sandbox of the user, and those for good. How many there were. */
+  /** Removes permissions of every sandbox of the user, and permanent ones. Returns how many there were. */
   remove(user: string, { host, port }: EgressTarget): number {
     const { changes } = this.#ledger.write(
       (sql) => sql.run`DELETE FROM egress_grants WHERE user = ${user} AND host = ${host} AND port = ${port}`,
@@ -55,7 +55,7 @@ export class Grants {
     return Number(changes);
   }
 
-  /** Of a sandbox that is gone. */
+  /** Forgets the permissions of a removed sandbox. */
   forget(sandboxId: string): void {
     this.#ledger.write((sql) => sql.run`DELETE FROM egress_grants WHERE sandbox_id = ${sandboxId}`);
   }

@@ -3,7 +3,7 @@ import type { Ledger } from '../../ledger/ledger.ts';
 import type { EgressPolicy, EgressRule, EgressTarget } from '../../seams/egress.ts';
 import { isPlainPath } from '../proxy/request-target.ts';
 
-/** What was reached; `http` where requests could be seen, `inspected` where the host opened their TLS. */
+/** A reached target; `http` where requests were visible, `inspected` where the host decrypted the TLS. */
 export interface Seen extends EgressTarget {
   readonly private: boolean;
   readonly inspected: boolean;
@@ -17,7 +17,7 @@ const mostTargets = 1_000;
 const mostPaths = 48;
 const longestPath = 2_000;
 
-/** What sandboxes reached in the mode `learn`. */
+/** Targets that sandboxes reached in the mode `learn`. */
 export class Learned {
   readonly #ledger: Ledger;
 

@@ -15,7 +15,7 @@ const mostDenied = 1_000;
 
 /** The person who decides what no rule does, for one sandbox. */
 export interface Person {
-  /** What was allowed before, for this sandbox or for good. */
+  /** An earlier permission, for this sandbox or permanent. */
   granted(target: EgressTarget): EgressGrant | undefined;
   /** Waits for an answer. Never throws for what a person or a clock does. */
   ask(request: Request, signal: AbortSignal): Promise<Answer>;
@@ -57,7 +57,7 @@ export function personFor({ approvals, grants, owner, waitMs }: PersonOptions): 
     }
     const isPrivate = isPrivateTarget(request);
     if (isPrivate && !byOperator)
-      return { refused: 'is a private address, which only whoever runs the host can allow' };
+      return { refused: 'is a private address, which only the operator of the host can allow' };
     if (decision !== 'allow-once') {
       grants()?.add(user, {
         host: request.host,

@@ -5,7 +5,7 @@ import { allowsHttp, deniesHttp } from './path-rules.ts';
 
 const standardPorts: readonly number[] = [80, 443];
 
-/** What is asked for. `http` is known for plain HTTP, and for HTTPS that is opened. */
+/** A requested connection. `http` is known for plain HTTP and for decrypted HTTPS. */
 export interface Request extends EgressTarget {
   readonly http?: { readonly method: string; readonly path: string };
   /** The host opens its TLS: a tunnel without `http` passes where some request in it may. */
@@ -40,7 +40,7 @@ export function decide(policy: EgressPolicy, request: Request, now = Date.now())
   const live = policy.allow.filter((rule) => isLive(rule, now) && matchesHost(rule, request.host));
   const matching = live.filter((rule) => matchesPort(rule, request.port));
   const rules = matching.filter((rule) => mayPass(rule, request));
-  // What opens a private address is its own rule, whatever others say of the name.
+  // A private address is allowed only by its own rule, regardless of other rules for the name.
   const rule = rules.find(({ private: isPrivate }) => isPrivate) ?? rules[0];
   if (rule !== undefined) return { allowed: true, rule: shownRule(rule), private: rule.private === true };
   if (policy.mode === 'allow-all' || policy.mode === 'learn')

@@ -31,7 +31,7 @@ export interface BrokerOptions {
   readonly onLearned?: (seen: Seen) => void;
 }
 
-/** Whoever waits for an answer; gone when it is closed. */
+/** The client that waits for the decision. Closing it cancels the wait. */
 interface Client {
   readonly destroyed: boolean;
   once(event: 'close', listener: () => void): unknown;
@@ -51,11 +51,11 @@ export type Via = AuditRecord['via'];
 export class Broker implements Disposable {
   readonly #options: BrokerOptions;
   readonly #open = new Set<Crossing>();
-  /** What a person allowed this once. */
+  /** Requests that a person allowed once. */
   readonly #once = new WeakSet<Request>();
   readonly #ended = new AbortController();
   #held = 0;
-  /** Those that are asked about, looked up or dialled now. */
+  /** Number of requests that are being asked about, resolved or dialled now. */
   #opening = 0;
   #policy: EgressPolicy;
   #expiry: NodeJS.Timeout | undefined;
@@ -71,7 +71,7 @@ export class Broker implements Disposable {
     return this.#policy;
   }
 
-  /** What is open and does not pass any more is cut. */
+  /** Closes connections that the new policy no longer allows. */
   set policy(policy: EgressPolicy) {
     this.#policy = policy;
     this.recheck();

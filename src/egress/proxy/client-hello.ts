@@ -1,4 +1,4 @@
-/** What the first message of a TLS client says in the clear. */
+/** The unencrypted part of a TLS client's first message. */
 export interface ClientHello {
   /** In lower case; undefined where the client names no server. */
   readonly serverName: string | undefined;

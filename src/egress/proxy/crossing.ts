@@ -8,7 +8,7 @@ export interface Crossing {
   cut(): void;
 }
 
-/** What is not sent by then, after the other side has gone, is not wanted. */
+/** How long remaining data may still be sent after the other side has closed. */
 const lastWordsMs = 30_000;
 
 /** Joins two streams until both have ended, and counts what passes. */

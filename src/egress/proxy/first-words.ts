@@ -1,4 +1,4 @@
-/** What a client says first in a tunnel, and whether it fits where the tunnel leads. */
+/** Classifies the first bytes of a client in a tunnel and checks that they fit its target. */
 import { isIP } from 'node:net';
 import { hostOf, shownTarget } from '../../contract/host-name.ts';
 import type { EgressTarget } from '../../seams/egress.ts';
@@ -21,7 +21,7 @@ export function isEnough(bytes: Buffer): boolean {
   return bytes.length >= mostBeginning || beginningOf(bytes) !== 'open';
 }
 
-/** Whatever a lenient server may take for HTTP is HTTP; so is a beginning that may become it. */
+/** Everything that a lenient server may read as HTTP counts as HTTP, and so does a possible beginning of it. */
 export function kindOf(bytes: Buffer): FirstWords {
   if (bytes[0] === 22) return 'tls';
   return beginningOf(bytes) === 'other' ? 'other' : 'http';

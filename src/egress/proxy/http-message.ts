@@ -144,7 +144,7 @@ function framingOf(fields: Fields): Framing | Problem {
 /** How the connection goes on after the request. */
 type After = 'close' | 'keep-alive' | 'websocket';
 
-/** What Node's client writes: these fields, and the one framing. */
+/** The message as Node's client writes it: these fields, and exactly one framing. */
 export function writtenAs(
   { method, framing }: RequestMessage,
   {

@@ -14,7 +14,7 @@ export interface Asked {
   readonly sent: RequestMessage;
 }
 
-/** Where a request leads, or why it is none. The URL decides; the Host header is written from it. */
+/** The target of a request, or the reason why it is invalid. The URL decides; the Host header is rebuilt from it. */
 export function readRequest(
   message: IncomingMessage,
   inside: Request | undefined,

@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream';
 
 /**
- * Looks at the first bytes of a stream until `isEnough`, and puts them back: whoever reads it next sees all of it.
+ * Looks at the first bytes of a stream until `isEnough`, and puts them back: the next reader sees all of it.
  * Shorter when the stream ends, the time is up or the signal fires.
  */
 export function peek(

@@ -4,7 +4,7 @@ import type { Denial } from '../../seams/egress.ts';
 
 const longestPhrase = 200;
 
-/** What a client is told. Most show the reason phrase alone, so the cause stands there too. */
+/** The answer to a refused client. Most clients show only the reason phrase, so it contains the cause. */
 export interface Refusal {
   readonly status: 400 | 402 | 403 | 502 | 503;
   readonly reason: string;

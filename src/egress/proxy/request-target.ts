@@ -4,7 +4,7 @@
 export interface RequestTarget {
   readonly whole: string;
   readonly path: string;
-  /** Without its question mark; undefined where there is none. */
+  /** The query without its question mark; undefined if there is none. */
   readonly query: string | undefined;
 }
 

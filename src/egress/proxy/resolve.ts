@@ -7,7 +7,7 @@ import type { Decision } from '../policy/policy.ts';
 
 const deadlineMs = 10_000;
 
-/** Every address of a name. The sandbox has no resolver: names are resolved here, anew for each connection. */
+/** All addresses of a name. The sandbox has no resolver: the host resolves names, again for each connection. */
 export type Resolve = (host: string) => Promise<readonly string[]>;
 
 export const systemResolve: Resolve = async (host) => {

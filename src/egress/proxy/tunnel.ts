@@ -11,7 +11,7 @@ import { peek } from './peek.ts';
 const webPorts: ReadonlySet<number> = new Set([80, 443]);
 
 /**
- * Carries a connection whose target was allowed and whose client was told so. What the client says first must fit the
+ * Carries an allowed connection after the client got its answer. The first bytes of the client must fit the
  * target: the name in TLS is the name that was allowed, and plain HTTP goes to the proxy, which looks at each request.
  */
 export async function carry(
@@ -70,7 +70,7 @@ async function firstWords(
   upstream.once('close', spoke);
   const bytes = await peek(client, isEnough, firstWordsMs, serverSpoke.signal);
   upstream.off('readable', spoke).off('close', spoke);
-  // Until the listener is gone for good, the stream would not flow.
+  // The stream flows only after the listener is really removed.
   await new Promise(setImmediate);
   if (bytes.length > 0) return { kind: kindOf(bytes), bytes };
   return { kind: serverSpoke.signal.aborted && !webPorts.has(port) ? 'other' : 'silence', bytes };

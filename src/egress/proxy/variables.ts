@@ -18,7 +18,7 @@ export function proxyVariables({ port, path }: Door): Readonly<Record<string, st
   ];
   return {
     ...Object.fromEntries([...names.flatMap((name) => both(name, proxy)), ...both('NO_PROXY', none)]),
-    // Node's own fetch and http look at the variables only when they are told to.
+    // Node's own fetch and http use the variables only with this setting.
     NODE_USE_ENV_PROXY: '1',
     ...socket,
   };

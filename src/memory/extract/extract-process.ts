@@ -19,11 +19,11 @@ export interface MarkedUp {
   readonly bytes: Uint8Array;
 }
 
-/** The text, or why there is none. */
+/** The text, or the reason why there is no text. */
 export type Extraction = z.infer<typeof extractionSchema>;
 
 export interface ExtractLimits {
-  /** What the process may hold in memory. */
+  /** Memory limit of the process. */
   readonly memoryBytes: number;
   readonly timeoutMs: number;
 }
@@ -57,7 +57,7 @@ interface Ended {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** Resolves when the process has ended, whoever ended it. */
+/** Resolves when the process has exited, for any reason. */
 async function runParser(
   { kind, bytes }: MarkedUp,
   { memoryBytes, timeoutMs }: ExtractLimits,

@@ -43,7 +43,7 @@ export interface LiveContexts extends AsyncDisposable {
   use<T>(user: User, id: string, work: (context: Context) => Promise<T>): Promise<T>;
   /** Runs code, and keeps what it shows among the cells. */
   run(user: User, id: string, code: string, options: ContextRunOptions): Promise<ContextResult>;
-  /** What ran since it was opened, oldest first; the oldest are dropped when there is much. */
+  /** The runs since it was opened, oldest first; the oldest are dropped beyond a limit. */
   cells(user: User, id: string): readonly ContextCell[];
   close(user: User, id: string): Promise<void>;
 }
@@ -87,7 +87,7 @@ export function openLiveContexts(
   const tend = () => {
     const isIdle = (one: Live) => one.using === 0 && Date.now() - one.usedAt > idleMs;
     const idle = [...live].filter(([, one]) => isIdle(one) || one.isOver());
-    // What cannot be closed has ended with its sandbox.
+    // A context that cannot be closed has ended with its sandbox.
     for (const [id] of idle) void end(id).catch(() => {});
   };
   const timer = setInterval(tend, Math.min(idleMs, 60_000)).unref();

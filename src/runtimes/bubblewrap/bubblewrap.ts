@@ -23,7 +23,7 @@ import { cgroupIds, cgroupOf, makeCgroup, removeCgroup } from './cgroups.ts';
 import { frostOf, isFrozen } from './freezing.ts';
 import { whyNoNamespaces } from './why-no-namespaces.ts';
 
-/** Whom commands run as on the host's disk when the host itself is root and has no user for each sandbox. */
+/** The user of commands on the host's disk if the host runs as root without one user per sandbox. */
 const unprivilegedUser = { uid: 61_000, gid: 61_000 };
 const insideUser = { uid: 1000, gid: 1000 };
 const defaultTmpBytes = 256 * 1024 ** 2;
@@ -61,7 +61,7 @@ export function bubblewrapRuntime(options: RuntimeOptions): Runtime {
         const home = await cgroups();
         const made = home && (await makeCgroup(home, options, room, spec.limits));
         const guest = await findGuest(options);
-        // The machine's own accounts are nobody's business in there.
+        // Hides the machine's own accounts from the sandbox.
         const etcFolder = await writeAccounts(room.runFolder, withUser(noAccounts, plan.user));
         const filter = seccompFilter(options.arch);
         const filterFile = join(room.runFolder, 'seccomp');

@@ -14,7 +14,7 @@ export interface CgroupHome {
   readonly folders: Readonly<Partial<Record<Controller | 'freezer', string>>>;
 }
 
-/** What is looked at; a test can show a tree of its own. */
+/** The inspected files; a test can pass its own tree. */
 export interface CgroupView {
   readonly root: string;
   /** The text of `/proc/self/cgroup`. */
@@ -110,7 +110,7 @@ async function moveProcesses(folder: string): Promise<void> {
   const child = join(folder, hostGroup);
   await mkdir(child, { recursive: true });
   for (const pid of await wordsIn(join(folder, 'cgroup.procs'))) {
-    // One that has ended in between cannot be moved, and need not be.
+    // A process that has just exited cannot be moved and need not be.
     await writeFile(join(child, 'cgroup.procs'), pid).catch(() => {});
   }
 }

@@ -8,7 +8,7 @@ import type { cgroupOf } from './cgroups.ts';
 
 const lookEveryMs = 2;
 
-/** What the two versions of control groups are told, and where they say how it is. */
+/** The files and values of both cgroup versions, to freeze and to read the state. */
 const versions = {
   1: {
     file: 'freezer.state',

@@ -6,7 +6,7 @@ import type { RuntimeOptions } from '../options.ts';
 import type { DockerOptions } from './options.ts';
 import { sshAgent } from './ssh.ts';
 
-/** What it takes to reach an engine beside its address. */
+/** Settings besides the address that are needed to connect to an engine. */
 export type Reach = Pick<DockerOptions, 'tls' | 'sshConfig'> & Pick<RuntimeOptions, 'runDir'>;
 
 /** How the engine's client reaches `docker.host`. */

@@ -38,7 +38,7 @@ export interface ContainerPlan {
   readonly cpus: number | null;
 }
 
-/** What the engine is asked for. Every line of defence is on unless the spec says otherwise. */
+/** The container options for the engine. Every protection is on unless the spec says otherwise. */
 export function containerOptions(plan: ContainerPlan, spec: CheckedSpec): ContainerCreateOptions {
   const { memoryBytes, pids, openFiles } = spec.limits;
   const { cpus } = plan;

@@ -77,7 +77,7 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
     return found === undefined || isNamed ? undefined : withUser(found, plan.user);
   };
 
-  /** Those that are mounted. Root changes the files, so nothing is mounted over them. */
+  /** Mounts the account files. With root access nothing is mounted over them, because root changes them. */
   const mountedAccounts = async (room: Room, spec: CheckedSpec, plan: Plan) =>
     spec.rootAccess ? undefined : accountsOf(room, spec, plan);
 
@@ -186,7 +186,7 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
         return { handle: plan.handle };
       },
 
-      /** What was installed outside of the workspace stays too, until its engine or its guest is replaced. */
+      /** Programs installed outside the workspace stay too, until the engine or the guest is replaced. */
       async halt(room, handle, signal) {
         await stopContainer(await container(handle || containerName(options, room.id)), signal);
       },

@@ -51,7 +51,7 @@ export async function removeContainer(container: Docker.Container, signal?: Abor
 
 /**
  * Idempotent: what counts is how it is afterwards. One that has ended cannot be paused, and needs no resuming. The
- * engine pauses what it was asked to, whoever has gone meanwhile: its answer is waited for, so that a resume that
+ * engine pauses the container even if the caller has left: wait for its answer, so that a resume that
  * follows comes after.
  */
 export async function pauseContainer(
@@ -73,7 +73,7 @@ export async function pauseContainer(
   });
 }
 
-/** One that has stopped, or that is gone, is as good as stopped. Podman does not stop one that is paused. */
+/** A stopped or missing container is fine. Podman does not stop a paused one. */
 export async function stopContainer(container: Docker.Container, signal: AbortSignal): Promise<void> {
   await container.unpause({ abortSignal: signal }).catch(() => {});
   const stopping = container.stop({ abortSignal: signal }).catch((cause) => {

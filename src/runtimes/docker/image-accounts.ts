@@ -1,4 +1,4 @@
-/** Who has an account in an image: read through a container that never starts, and remembered. */
+/** The accounts of an image: read through a container that never starts, and cached. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type Docker from 'dockerode';
 import { extract } from 'tar-stream';
@@ -24,7 +24,7 @@ const ownPlaces = /^\/(proc|sys|dev|tmp|workspace|\.geode|etc\/(hosts|hostname|r
 
 /**
  * The accounts of an image by its id, which never means another content. Undefined for an image whose files
- * are none that can be replaced: a folder, a device, a link into the sandbox's own places.
+ * cannot be replaced: a folder, a device, a link into the sandbox's own places.
  */
 export function rememberedAccounts(
   engine: () => Promise<Docker>,
@@ -81,7 +81,7 @@ async function makeReader(
   }
 }
 
-/** Empty when there is none, or none of a sensible size; undefined when it is no file. */
+/** Empty if the file is missing or too large; undefined if it is not a file. */
 async function textOf(reader: Docker.Container, path: string): Promise<string | undefined> {
   const named = await statOf(reader, path);
   const isLink = named !== undefined && kindOf(named) === 'link';

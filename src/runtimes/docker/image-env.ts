@@ -1,4 +1,4 @@
-/** What an image gives to the programs in it. */
+/** Environment variables that an image gives to its programs. */
 import type Docker from 'dockerode';
 import { GeodeError, reasonOf } from '../../base/errors.ts';
 import { statusOf } from './engine.ts';

@@ -45,7 +45,7 @@ async function absent<T>(asked: Promise<T>): Promise<T | undefined> {
   });
 }
 
-/** Of the names that registries know it by, the one that was asked for. */
+/** The digest for the requested name, among all names that registries use. */
 function digestOf(name: string, known: readonly string[]): string | null {
   const repository = repositoryOf(name);
   const own = known.find((entry) => entry.split('@')[0]?.endsWith(repository)) ?? known[0];

@@ -171,7 +171,7 @@ function notStarted(cause: NodeJS.ErrnoException): GeodeError {
   return unavailable(reason, 'Install the OpenSSH client, or set docker.host to another address.', cause);
 }
 
-/** What ssh says on stderr, as a reason and the next step. */
+/** Turns ssh's stderr into a reason and the next step. */
 function explained(words: string, url: URL): GeodeError {
   const name = `${url.username === '' ? '' : `${url.username}@`}${url.hostname}`;
   const port = url.port === '' ? '' : `-p ${url.port} `;

@@ -21,7 +21,7 @@ import { type GvisorSandbox, gvisorFrost, isPausedByGvisor } from './gvisor.ts';
 import type { OciOptions } from './options.ts';
 import { findProgram, type OciProgram, startContainer, tell } from './program.ts';
 
-/** Whom commands run as when the host has no user for each sandbox. */
+/** The user of commands if the host has no user for each sandbox. */
 const sharedUser = { uid: 61_000, gid: 61_000 };
 const endDeadlineMs = 5_000;
 

@@ -54,7 +54,7 @@ groups=$1; shift
 while [ "$groups" -gt 0 ]; do echo $$ > "$1/cgroup.procs" || exit 98; shift; groups=$((groups - 1)); done
 exec "$@"`;
 
-/** Starts a container that outlives this host. The handle names its first process for good. */
+/** Starts a container that outlives this host. The handle identifies its first process permanently. */
 export async function startContainer(start: Start): Promise<string> {
   const { program, args, path, wordsFile, joinCgroups, pidFile, prepare, signal } = start;
   const words = await open(wordsFile, 'w', 0o600);

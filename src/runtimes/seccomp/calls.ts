@@ -56,7 +56,7 @@ export const allowedCalls: readonly string[] = [
     timerfd_gettime timerfd_settime times uname`),
 ];
 
-/** What the first argument of a call, of which the kernel reads 32 bits, must be. */
+/** The allowed first argument of a system call, of which the kernel reads 32 bits. */
 export type ArgumentRule =
   | { readonly call: string; readonly oneOf: readonly number[] }
   | { readonly call: string; readonly noneOfBits: number };
@@ -65,7 +65,7 @@ export type ArgumentRule =
 const socketFamilies = [1, 2, 10, 16];
 /** CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID and NEWNET. */
 const newNamespaces = 0x7e020000;
-/** The usual one, and the question which one it is. Others switch off protections or change what calls mean. */
+/** The usual personality, and the query for it. Others switch off protections or change the meaning of calls. */
 const personalities = [0, 0xffffffff];
 
 export const argumentRules: readonly ArgumentRule[] = [

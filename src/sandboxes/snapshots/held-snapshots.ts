@@ -4,7 +4,7 @@ import type { Freezing, Snapshots } from '../../seams/snapshots.ts';
 import { snapshotsOf } from './snapshots-of.ts';
 
 /**
- * Snapshots of a sandbox that may be stopped meanwhile: the workspace is held where it is for as long as one
+ * Snapshots of a sandbox that may stop at any time: the workspace stays in place for as long as one
  * is at work on it, and the sandbox is held still for the moment that matters, where it can be. Of one that has
  * ended nothing is touched: its files may be in other hands by now.
  */

@@ -12,7 +12,7 @@ const tidyUpMs = 4_000;
 export interface Job extends Cancel {
   /** The workspace program (guest/cmd/workspace), which works on the host's side, never in a sandbox. */
   readonly program: string;
-  /** What it is told; never on its command line, where others could read it. */
+  /** The request, sent on stdin; never on the command line, where other users could read it. */
   readonly request: Readonly<Record<string, unknown>>;
   /** For people: "Taking a snapshot". */
   readonly what: string;

@@ -19,7 +19,7 @@ export interface SnapshotPolicy {
   readonly most: number;
   /** Undo points that are kept. */
   readonly mostUndo: number;
-  /** What one snapshot may add to the disk; `null`: anything. */
+  /** Maximum bytes that one snapshot may add on disk; `null`: no limit. */
   readonly mostBytes: number | null;
   readonly deadlineMs: number;
 }
