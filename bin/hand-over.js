@@ -9,7 +9,7 @@ const root = join(__dirname, '..');
 exports.firstOf = (...paths) => paths.map((path) => join(root, path)).find((path) => existsSync(path));
 
 /**
- * The Node 24 that runs Geode: this process's own, or the one of an optional package. Undefined where there is none.
+ * The Node 24 that runs Geode: this process's own, or the one of an optional package. Undefined if there is no Node 24.
  * The package is asked and not `node_modules/.bin`: npm 10 leaves the link out.
  */
 exports.findNode = findNode;

@@ -13,7 +13,7 @@ const folder = join(root, 'bundle');
 const name = 'agent-stdin.mjs';
 const record = join(folder, 'fingerprint.txt');
 
-/** Brings the bundle up to date. True when it was built anew. */
+/** Brings the bundle up to date. Returns true if it was rebuilt. */
 export async function buildAgent(): Promise<boolean> {
   const fingerprint = fingerprintOf();
   if (recorded() === fingerprint) return false;

@@ -20,7 +20,7 @@ const commands = [
   'sandbox ps',
   'memory search',
 ];
-/** What `main.ts` answers by itself. */
+/** Arguments that `main.ts` answers by itself. */
 const answers = ['--help', '-h', 'help', '--version', '-V', 'version'];
 
 const contentsSchema = z.object({
@@ -34,7 +34,7 @@ type Contents = z.infer<typeof contentsSchema>;
 const root = fileURLToPath(new URL('..', import.meta.url));
 const entry = join(root, 'src/cli/main.ts');
 
-/** Brings build/cli of a clone up to date. True when it was built anew. */
+/** Brings build/cli of a clone up to date. Returns true if it was rebuilt. */
 export async function buildCli(): Promise<boolean> {
   const folder = join(root, 'build/cli');
   const before = recorded(folder);
@@ -85,7 +85,7 @@ async function bundle(
   return { code: chunk.code, modules, others: [...outside] };
 }
 
-/** What is imported later and by few commands is not bundled: it is loaded from where it is, and finds what is beside it. */
+/** Modules that few commands import later are not bundled: they are loaded from their place, next to their files. */
 function otherModulesStay(placeOf: (source: string) => string, others: Set<string>): Plugin {
   const bundled = new Set(
     commands.map((name) => resolve(dirname(entry), 'commands', name.replace(' ', '/'))),

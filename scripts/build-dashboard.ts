@@ -37,7 +37,7 @@ const manifestSchema = z.record(
 );
 type Manifest = z.infer<typeof manifestSchema>;
 
-/** Brings dashboard/dist up to date. True when it was built anew. */
+/** Brings dashboard/dist up to date. Returns true if it was rebuilt. */
 export async function buildDashboard(): Promise<boolean> {
   const fingerprint = fingerprintOf();
   if (recorded() === fingerprint) return false;
@@ -69,7 +69,7 @@ function replace(made: string): void {
   try {
     renameSync(dist, old);
   } catch {
-    // There was none.
+    // The file did not exist.
   }
   try {
     renameSync(made, dist);

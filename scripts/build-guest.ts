@@ -27,7 +27,7 @@ type Architecture = (typeof architectures)[number];
 const programs = ['guest', 'workspace', 'images'] as const;
 type Program = (typeof programs)[number];
 
-/** What guest/dist/build.json remembers: for each architecture the fingerprint of what it was built from. */
+/** The content of guest/dist/build.json: for each architecture the fingerprint of its sources. */
 type Built = Partial<Record<Architecture, string>>;
 
 /** Brings the programs up to date and returns their paths. Throws an Error that says what to install. */

@@ -23,7 +23,7 @@ import { formatResult } from '../src/shell/format.ts';
 const { values } = parseArgs({
   options: { once: { type: 'boolean', default: false }, port: { type: 'string' } },
 });
-/** Of the key that each start makes. */
+/** Label of the keys that each start creates. */
 const KEY_LABEL = 'made by npm start';
 const host = thisMachine();
 installMissing();

@@ -59,7 +59,7 @@ function goEnvironment(): NodeJS.ProcessEnv {
   return { ...process.env, GOTOOLCHAIN: 'local', GOFLAGS: '-mod=readonly', GOWORK: 'off' };
 }
 
-/** The reason why not, where there is none or an old one. */
+/** The reason as text, if Go is missing or too old. */
 function installedGo(module: string): Go | string {
   const env = goEnvironment();
   const ask = (...args: string[]) => spawnSync('go', args, { cwd: module, env, encoding: 'utf8' });
@@ -112,7 +112,7 @@ async function fetchInto(folder: string, toolchain: Toolchain, print: (line: str
   throw new Error(reasons.join('\n'));
 }
 
-/** What `go env -w` has set, where there is a Go that is too old. */
+/** The settings of `go env -w`, if an old Go is installed. */
 function configuredProxies(): string {
   const result = spawnSync('go', ['env', 'GOPROXY'], { cwd: '/', env: goEnvironment(), encoding: 'utf8' });
   return result.stdout?.trim() || 'https://proxy.golang.org';

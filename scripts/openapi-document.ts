@@ -32,7 +32,7 @@ export async function openApiDocument(): Promise<string> {
     await using socket = await serveOnSocket(host.parts, places, { yields: true });
     const answer = await unixTransport(socket.path).fetch('/openapi.json', {});
     const document = JSON.parse(await answer.text());
-    // In which order they were declared is nobody's business.
+    // Sort the paths, so that the order of declarations does not show.
     document.paths = sorted(document.paths);
     document.components.schemas = sorted(document.components.schemas);
     return `${JSON.stringify(document, undefined, 2)}\n`;

@@ -1,4 +1,4 @@
-/** What `geode egress allow` and `deny` do to a policy. */
+/** Changes a policy for `geode egress allow` and `deny`. */
 import type { RemoteSandboxEgress } from '../client/egress.ts';
 import { commas } from '../contract/egress-rules.ts';
 import type { EgressSpec } from '../seams/egress.ts';

@@ -9,7 +9,7 @@ import { among, type ChatName, chatNamed, notFound } from './input/chat-name.ts'
 export interface ChatClient {
   readonly name: ChatName;
   readonly client: GeodeClient;
-  /** What is missing is told by its name. */
+  /** Errors about a missing sandbox name it as the user typed it. */
   ask<T>(work: (sandbox: RemoteSandbox) => Promise<T>): Promise<T>;
 }
 

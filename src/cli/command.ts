@@ -41,7 +41,7 @@ export interface CliContext {
   readonly paint: (style: Parameters<typeof styleText>[0], text: string) => string;
 }
 
-/** What `geode --help` says of a command, and where it is. */
+/** A command's line in `geode --help`, and its module. */
 export interface CommandEntry {
   readonly name: string;
   readonly summary: string;
@@ -52,11 +52,11 @@ export interface CommandEntry {
 export interface CliCommand {
   readonly name: string;
   readonly summary: string;
-  /** What stands after the name: `[--] COMMAND [ARGUMENT …]`. */
+  /** Usage after the name: `[--] COMMAND [ARGUMENT …]`. */
   readonly usage: string;
   readonly examples: readonly (readonly [command: string, meaning: string])[];
   readonly options: Readonly<Record<string, CliOption>>;
-  /** What its first words may be, for the completion in shells. */
+  /** Possible first words, for shell completion. */
   readonly words?: readonly string[];
   /** Where the options of Geode end and the words of what it runs begin. */
   readonly split?: (argv: readonly string[], options: CliCommand['options']) => SplitArguments;

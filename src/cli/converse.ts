@@ -16,11 +16,11 @@ export interface Conversation {
 
 type Context = Pick<RemoteContext, 'language' | 'run' | 'check' | 'interrupt' | 'restart'>;
 
-/** What python raises when code asks to leave. */
+/** Python's exception for a requested exit. */
 const leaving = 'SystemExit';
 const prompts = { first: '>>> ', next: '... ' } as const;
 
-/** Reads statements, runs each as soon as it is whole, and shows what comes of it, until the input ends. */
+/** Reads statements, runs each one when it is complete, and shows the result, until the input ends. */
 export async function converse(context: Context, conversation: Conversation): Promise<number> {
   const { terminal, signal } = conversation;
   const lines = linesFrom(conversation);

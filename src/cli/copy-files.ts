@@ -23,7 +23,7 @@ export interface Copied {
 }
 
 type Place = Pick<RemoteSandbox, 'rootFiles'>;
-/** The side of whoever copies: paths start at their folder, and - is their stdin or stdout. */
+/** The local side of a copy: paths start at the working folder, and - is stdin or stdout. */
 type Here = Pick<CliContext, 'cwd' | 'streams' | 'signal' | 'host'>;
 
 export function sideOf(given: string): Side {
@@ -68,7 +68,7 @@ export async function copyOut(
 async function saveFile(path: string, mode: number, save: (path: string) => Promise<void>): Promise<void> {
   await replaceFile(path, async (draft) => {
     await save(draft);
-    // The umask of whoever copies, not of this process.
+    // Use the umask of the user who copies, not of this process.
     await chmod(draft, mode);
   }).catch((error) => {
     throw localFailure(path, error);
@@ -97,7 +97,7 @@ export async function copyIn(place: Place, from: string, to: string, here: Here)
   return { from, to: target, type: 'file', entries: 1 };
 }
 
-/** A link is what it leads to, as for cp; one that leads nowhere is told. */
+/** Follows links, as cp does; reports a link without a target. */
 async function localFacts(path: string) {
   try {
     return await stat(path);

@@ -1,6 +1,6 @@
 import { exitCodes, signalCode } from './command.ts';
 
-/** A command that was told to end while its reader had gone has that long; then the program ends without it. */
+/** How long an interrupted command whose reader has gone may take to end; then the program exits anyway. */
 const forcedAfterMs = 5_000;
 /** Output that nobody reads is not waited for longer than that after an interrupt. */
 const flushMs = 1_000;
@@ -8,7 +8,7 @@ const flushMs = 1_000;
 const sameSignalMs = 200;
 
 /**
- * What ends this program from outside: SIGINT and SIGTERM, a hang-up, and a reader of its output that goes away.
+ * Events that end this program: SIGINT, SIGTERM, a hang-up, and the exit of the reader of its output.
  * The first of them aborts `signal`, so that the command ends what it runs; a later signal ends the program at once.
  */
 export interface Ending {

@@ -35,7 +35,7 @@ export interface Hosting extends AsyncDisposable {
   chat(word: string): Promise<HostedChat>;
 }
 
-/** One chat's sandbox in the hands of a command. What is missing is told by its name. */
+/** The sandbox of one chat, for a command. Errors about a missing sandbox name it as the user typed it. */
 export interface HostedChat {
   readonly name: ChatName;
   ask<T>(work: (own: RemoteSandboxes, chat: string) => Promise<T>): Promise<T>;
@@ -48,7 +48,7 @@ export interface HostingNeeds {
   readonly reads?: boolean;
 }
 
-/** The host is started with the first request, if there is none. */
+/** Starts the host at the first request if none is running. */
 export async function connectHost(
   context: CliContext,
   { reads = false }: HostingNeeds = {},

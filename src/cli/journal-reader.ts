@@ -8,7 +8,7 @@ const pageBytes = 1024 ** 2;
 
 export interface JournalReader extends Pick<RemoteJournals, 'tail' | 'grep'> {
   list(): Promise<readonly JournalSummary[]>;
-  /** What is on record; if it is followed, what comes too, to the exit. */
+  /** Yields the record and, with `follow`, new output up to the exit. */
   events(processId: string, part: JournalPart & { readonly follow: boolean }): AsyncGenerator<RecordedEvent>;
 }
 

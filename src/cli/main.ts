@@ -44,7 +44,7 @@ function findCommand(argv: readonly string[]): CommandEntry | undefined {
   return named(2) ?? named(1);
 }
 
-/** One that was removed meanwhile is nowhere. */
+/** If the working directory was deleted, use `/`. */
 function thisFolder(): string {
   try {
     return process.cwd();

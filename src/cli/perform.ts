@@ -29,7 +29,7 @@ export const commonOptions: Readonly<Record<string, CliOption>> = {
   config: { type: 'string', value: 'FILE', description: 'use this config file' },
 };
 
-/** Runs a command to its exit code; what goes wrong is told where it was typed. */
+/** Runs a command and returns its exit code; prints errors on its stderr. */
 export async function perform(command: CliCommand, argv: readonly string[], around: Around): Promise<number> {
   try {
     const options = { ...commonOptions, ...command.options };
@@ -95,7 +95,7 @@ function parse(command: CliCommand, argv: readonly string[], options: Readonly<R
   }
 }
 
-/** Who used a command wrongly is shown the way to its help, unless there is something better to say. */
+/** Adds a pointer to the command's help to a usage error that has no better hint. */
 function withHelp(error: unknown, { name }: CliCommand): unknown {
   if (!isGeodeError(error) || error.details.usage !== true) return error;
   if (error.hint !== errorCatalogue[error.code].hint) return error;
@@ -110,7 +110,7 @@ function report(error: unknown, json: boolean, { stdout, stderr }: Streams): num
     stderr.write(`internal error: ${visible(String(error instanceof Error ? error.stack : error))}\n`);
     return exitCodes.failed;
   }
-  // `geode … | head`: whoever took the first lines has seen enough, which is no failure.
+  // In `geode … | head`, the reader has seen enough; this is not a failure.
   if (error.code === 'cancelled' && error.cause === 'SIGPIPE') return signalCode('SIGPIPE');
   if (json) stdout.write(`${visibleJson(error)}\n`);
   else stderr.write(`${visible(errorText(error))}\n`);

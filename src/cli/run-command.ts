@@ -21,7 +21,7 @@ export async function passThrough(
   const { signal, json, streams } = context;
   const collected = new OutputCollector(outputLimitBytes);
   const show = json ? async () => {} : processOutput(streams, signal);
-  // A command that has ended takes no more, which its exit tells.
+  // A command that has exited takes no more stdin; its exit is reported.
   if (stdin !== undefined) void sendStdin(running, stdin).catch(() => {});
   const exit = await followProcess(
     running,
@@ -67,7 +67,7 @@ async function sendStdin(running: SocketProcess, stdin: AsyncIterable<Uint8Array
   await running.closeStdin();
 }
 
-/** What keeps a command from being run is told apart from what the command says by its exit code. */
+/** Uses its own exit code for a command that could not be run, so that it differs from the command's exit codes. */
 export async function orNotRun(
   { json, out, err, streams }: Pick<CliContext, 'json' | 'out' | 'err' | 'streams'>,
   work: () => Promise<number>,

@@ -3,7 +3,7 @@ import type { Readable, Writable } from 'node:stream';
 import { isatty } from 'node:tty';
 import type { TerminalSize } from '../seams/process.ts';
 
-/** The streams of whoever typed a command: those of this process, or of another that asks this one to run it. */
+/** The streams of the calling terminal: those of this process, or of another process that sent the command. */
 export interface Streams {
   readonly stdin: Input;
   /** Looks at what stdin is without making a stream of it, which takes longer than to ask a host for a command. */
@@ -28,7 +28,7 @@ export type Output = Writable & {
   readonly rows?: number;
 };
 
-/** Those of this process. Who hangs up on a raw terminal is told to `hungUp`, so that it is given back first. */
+/** The streams of this process. A hang-up on a raw terminal calls `hungUp`, which restores the terminal first. */
 export function ownStreams(hungUp: () => void): Streams {
   let isTaken = false;
   return {

@@ -5,8 +5,8 @@ import { type CliContext, exitCodes, interruptedCode } from './command.ts';
 import { printable } from './render/printable.ts';
 
 /**
- * A conversation at a terminal. What is typed during a run waits for its turn; Ctrl-C stops a run, and leaves when there
- * is none.
+ * A conversation at a terminal. Input during a run waits for its turn; Ctrl-C stops a run, or exits if there is
+ * no run.
  */
 export async function talk(chats: RemoteChats, chat: string, context: CliContext): Promise<number> {
   const { streams, out, err, paint, signal } = context;
@@ -33,7 +33,7 @@ export async function talk(chats: RemoteChats, chat: string, context: CliContext
   let last = 0;
   for await (const event of chats.events(chat, { follow: false, signal: until }))
     if ('seq' in event) last = event.seq;
-  out(`Chat ${chat}: /help shows what can be said, Ctrl-D leaves.`);
+  out(`Chat ${chat}: /help lists the commands, Ctrl-D leaves.`);
   lines.prompt();
   let written = '';
   try {

@@ -3,14 +3,14 @@ import type { RemoteChats } from '../client/chats.ts';
 import { type CliContext, exitCodes } from './command.ts';
 import { printable } from './render/printable.ts';
 
-/** Says one thing in a chat and prints what is answered to it, as it comes. */
+/** Sends one message to a chat and prints the answer as it arrives. */
 export async function tellOnce(
   chats: RemoteChats,
   chat: string,
   said: string,
   { json, out, err, streams, signal }: CliContext,
 ): Promise<number> {
-  // With a key of its own the message counts once, also when the host is restarted meanwhile.
+  // The message has its own key, so it counts once even if the host restarts.
   const { id } = await chats.post(chat, { text: said, key: randomUUID() }, { signal });
   let written = '';
   for await (const event of chats.events(chat, { signal })) {
@@ -23,7 +23,7 @@ export async function tellOnce(
       if (isVoid) streams.stdout.write('\n');
       written = '';
       if (event.type === 'tool-call') err(`[${event.tool}]`);
-      else if (isVoid) err('[the answer begins anew]');
+      else if (isVoid) err('[the answer starts again]');
     }
     if (event.type !== 'reply') continue;
     if (event.answers === null && event.buttons.length > 0 && !json) {

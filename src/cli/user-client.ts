@@ -7,7 +7,7 @@ export const forUserOption = {
   user: { type: 'string', value: 'USER', description: 'whose; yours by default' },
 } as const satisfies Record<string, CliOption>;
 
-/** The host's API as the user whom the command line names; a host is started if there is none. */
+/** The host's API as the user named on the command line; starts a host if there is none. */
 export function userClient(context: CliContext): GeodeClient {
   const client = createClient(hostTransport(context));
   const user = text(context.values, 'user');

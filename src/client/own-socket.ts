@@ -2,7 +2,7 @@ import { lstatSync, type Stats } from 'node:fs';
 import { dirname } from 'node:path';
 import { GeodeError } from '../base/errors.ts';
 
-/** False when there is none; `invalid_config` when it may be another user's. */
+/** Returns false if there is no socket; throws `invalid_config` if it may belong to another user. */
 export function isOwnSocket(path: string): boolean {
   const [folder, socket] = [dirname(path), path].map(stateOf);
   if (folder === undefined || socket === undefined) return false;

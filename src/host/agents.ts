@@ -33,7 +33,7 @@ interface AgentParts {
   readonly app: Geode;
   readonly tools: ToolSessions;
   readonly place: (options: Cancel) => Promise<ContainerPlace>;
-  /** Of the chats, which are opened later. */
+  /** The schedules of a user's chats; available once the chats are open. */
   readonly schedules: (user: string) => UserSchedules | undefined;
 }
 

@@ -52,7 +52,7 @@ function refusedModel(models: Models, name: string): string | undefined {
   }
 }
 
-/** A budget in dollars that nothing counts against is none. */
+/** Ignores a dollar budget if the model has no known price. */
 function withoutPrice({ providers }: Pick<Config, 'providers'>, model: string): string | undefined {
   if (providers.daily_budget === null) return undefined;
   if (costOf(model, noUsage, { ...knownPrices, ...providers.prices }) !== null) return undefined;

@@ -9,7 +9,7 @@ import { graph } from '../chat/channels/whatsapp/graph.ts';
 import type { Config } from '../config/schema.ts';
 
 type Channels = Config['channels'];
-/** What was stored under the settings that name a secret: `{ secret: '110201543:AAH…' }`. */
+/** The secrets by the setting that names them: `{ secret: '110201543:AAH…' }`. */
 type Values = Readonly<Record<string, string>>;
 
 const timeoutMs = 15_000;

@@ -15,7 +15,7 @@ export interface ProviderTrial {
 
 const timeoutMs = 30_000;
 
-/** What the model said. Throws what the seam of models throws: `provider_refused`, `provider_unreachable`, … */
+/** Returns the model's answer. Throws the errors of the model seam: `provider_refused`, `provider_unreachable`, … */
 export async function checkProvider(trial: ProviderTrial, cancel: Cancel = {}): Promise<string> {
   const { service, kind, baseUrl, key, model } = trial;
   const models = openModels({

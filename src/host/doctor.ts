@@ -1,4 +1,4 @@
-/** What works on this machine, found out by trying it. */
+/** Checks this machine by trying each part. */
 import { access, constants, mkdir, statfs } from 'node:fs/promises';
 import type { Cancel } from '../base/cancel.ts';
 import { isGeodeError, reasonOf } from '../base/errors.ts';

@@ -1,4 +1,4 @@
-/** The door that is open to people and programs elsewhere: the API on a TCP port, where a key says who calls. */
+/** Serves the API on a TCP port, where a key identifies the caller. */
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { ApiParts } from '../api/environment.ts';
@@ -30,7 +30,7 @@ export interface Gateway extends AsyncDisposable {
   readonly link: string | null;
 }
 
-/** What a gateway serves: all of a host, or memory and keys alone. */
+/** The parts that a gateway serves: all of a host, or only memory and keys. */
 interface Served {
   readonly parts: ApiParts;
   readonly memory: HostMemory;
@@ -72,7 +72,7 @@ export async function startGateway(
 /** Beside the folder of this code, both in a clone and in a package. */
 const builtDashboard = fileURLToPath(new URL('../../dashboard/dist', import.meta.url));
 
-/** An address that means "all of them" is none that a browser can open. */
+/** Replaces an address that means "all addresses" with one that a browser can open. */
 function reachable(url: string): string {
   return url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
 }
@@ -111,7 +111,7 @@ async function reportModel(memory: HostMemory, log: ApiParts['log']): Promise<vo
   try {
     await memory.prepare();
   } catch (err) {
-    // Whoever asks memory next hears of anything else.
+    // Other errors surface on the next memory call.
     if (isGeodeError(err, 'model_unavailable'))
       log.warn({ err }, 'memory works by words until the embedding model can be had');
   }

@@ -67,9 +67,9 @@ export interface Geode {
   runs(options?: { readonly pool?: 'on' | 'off' }): Runs;
   /** Becomes the host of the sandboxes that stay, and adopts those that run. One process at a time can be it. */
   sandboxes(options?: HostingOptions): Promise<Sandboxes>;
-  /** Those that there are, without becoming their host: also while another process is. */
+  /** The existing sandboxes, even while another process is their host. */
   listOffline(options?: Cancel): Promise<readonly SandboxStatus[]>;
-  /** The journals of one of them, likewise; without secrets of its user and what looks like one, unless they are read raw. */
+  /** The journals of a sandbox, even while another process is the host; secrets are removed unless `show` is raw. */
   journals(sandboxId: string, show?: 'redacted' | 'raw', user?: string): JournalReading;
   /** The images that Geode pulls and keeps itself. */
   readonly imageStore: ImageStore;
@@ -100,14 +100,14 @@ export interface Geode {
 }
 
 interface HostingOptions extends HostLockOptions, Pick<HostedOptions, 'events' | 'log' | 'tools'> {
-  /** What it does by itself: `nothing`, for a single command; stop what is `idle`; or (default) `all`: have blank ones ready too. */
+  /** Background work: `nothing` for a single command, `idle` to stop idle sandboxes, `all` (default) to keep ready sandboxes too. */
   readonly tends?: 'nothing' | 'idle' | 'all';
   readonly onPull?: (event: PullEvent) => void;
-  /** Of a host that has its lock already. Without it the lock is taken and the ledger opened. */
+  /** The ledger of a host that already has the lock. Without it, the lock is taken and the ledger opened. */
   readonly ledger?: Ledger;
 }
 
-/** Refusals of the hatch are told to the events; without approvals nobody is asked. */
+/** Reports refused connections as events; without approvals, nobody is asked. */
 export function createGeode(
   config: Config,
   host: Machine,
@@ -293,7 +293,7 @@ function uidsOf({ sandbox: { first_uid: first, uids: count } }: Config): UidRang
   return first === null ? undefined : { first, count };
 }
 
-/** Those that the config allows, and those of the images that it names. */
+/** The registries that the config allows, and those of images in the config. */
 function registriesOf({ images, docker, runs, e2b, container_agent: agent }: Config): readonly string[] {
   const named = [docker.image, agent.image, ...Object.values(runs.images), ...Object.values(e2b.templates)];
   return [
@@ -308,7 +308,7 @@ function keysOf({ memory, qdrant, providers }: Config): readonly string[] {
   return [memory.api_key, qdrant.api_key, ...services].filter((key) => key !== undefined);
 }
 
-/** What agents inside sandboxes are shown read-only: their program, and the Node of this host. */
+/** Files mounted read-only for agents inside sandboxes: their program, and this host's Node. */
 const agentFiles = [fileURLToPath(new URL('../../bundle', import.meta.url)), process.execPath];
 
 /** Agents inside sandboxes reach the models of the config with its keys, which stay outside. */

@@ -13,7 +13,7 @@ export interface HostMemory extends MemoryStore {
 
 /**
  * Memory as a host has it: opened, with its model, when something first asks for it, once for all who ask; what is
- * stored is told to the event stream.
+ * stored is sent to the event stream.
  */
 export function hostMemory(
   name: MemoryStore['name'],
@@ -35,7 +35,7 @@ export function hostMemory(
     await last?.then(
       (memory) => memory[Symbol.asyncDispose](),
       () => {
-        // One that never opened has nothing to close.
+        // Nothing to close if memory was never opened.
       },
     );
   };

@@ -16,7 +16,7 @@ interface Parts extends Pick<BuiltImagesOptions, 'ledger' | 'events' | 'log' | '
 export function openConfiguredImages({ images }: Config, { app, machine, ...parts }: Parts): BuiltImages {
   return openBuiltImages({
     ...parts,
-    // Whatever runs sandboxes here, images are built by an engine.
+    // Images are built by an engine, even if another runtime runs the sandboxes.
     runtime: () => app.runtime('docker'),
     pull: (name, cancel) => app.image(name, { runtime: 'docker', ...cancel }),
     from: images.from,

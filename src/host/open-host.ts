@@ -60,7 +60,7 @@ export interface OpenHostOptions extends HostLockOptions {
   readonly channels?: 'all' | 'web';
   /** Least level that is logged; the config's by default. */
   readonly logLevel?: string;
-  /** What a person should hear of; the log by default. */
+  /** Receives warnings for the user. Defaults to the log. */
   readonly warn?: (message: string) => void;
 }
 

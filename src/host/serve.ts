@@ -50,7 +50,7 @@ export async function serveOnSocket(
   return {
     path,
     get idleMs() {
-      // A preview is there for whoever has its URL.
+      // An open preview keeps the host running for the holder of its URL.
       return parts.previews?.isShowing ? 0 : visitors.idleMs();
     },
     get isLeaving() {
@@ -87,7 +87,7 @@ function visitorsOf(server: Server): { idleMs(): number; working(): number } {
   };
 }
 
-/** Whoever looks whether a host is there, or asks it to leave, keeps nobody from making room. */
+/** Health checks and requests to leave do not keep the host running. */
 function isGreeting(url: string | undefined): boolean {
   return url === '/health' || url === '/api/v1/host/leave';
 }

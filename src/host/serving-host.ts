@@ -12,11 +12,11 @@ const lookEveryMs = 500;
 const askEveryMs = 250;
 
 export interface ServingHostOptions extends OpenHostOptions {
-  /** What a person started. */
+  /** The command that started it. */
   readonly as: 'geode host' | 'geode gateway';
   /** Which program it is: one that differs asks it to make room. */
   readonly program: string;
-  /** After that long without a caller it has nothing to do any more; `null`: it is there for good. */
+  /** The host exits after this time without a caller; `null`: never. */
   readonly lingerMs: number | null;
 }
 
@@ -53,7 +53,7 @@ export async function openServingHost({
     async over(signal) {
       while (!signal.aborted && !api.isLeaving && (await isFound())) {
         if (lingerMs !== null && api.idleMs >= lingerMs) {
-          // A last look at what is idle; it takes its time, and who comes meanwhile is welcome.
+          // Sweep idle sandboxes once more; this takes a while, and new callers are still accepted.
           await host.sandboxes
             .sweep({ signal })
             .catch((error) => host.log.warn(`The sweep failed: ${reasonOf(error)}`));

@@ -6,7 +6,7 @@ import { Secrets } from '../egress/bindings/secrets.ts';
 import { egressChapter } from '../egress/tables.ts';
 import { Ledger } from '../ledger/ledger.ts';
 
-/** A secret of whoever runs the host, for the host's own use. Undefined when there is none of that name. */
+/** A secret of the operator, for the host's own use. Undefined if there is no secret of that name. */
 export function storedSecret({ sandbox, egress }: Config, name: string): string | undefined {
   const file = join(sandbox.state_dir, 'ledger.db');
   if (!existsSync(file)) return undefined;

@@ -17,7 +17,7 @@ export interface ToldRuns {
 }
 
 /**
- * Runs whose beginnings and ends are told to the event stream, and which are kept when they are over. A run is named by
+ * Wraps runs: sends their starts and ends to the event stream and stores finished ones. A run is named by
  * its sandbox.
  */
 export function toldRuns(runs: Runs, { events, history, secretValues, log }: ToldRuns): Runs {

@@ -28,7 +28,7 @@ export interface HostToolsOptions {
   readonly log: Log;
   readonly version: string;
   readonly approvals: Approvals;
-  /** Of the operator; ended with the sessions. */
+  /** The operator's MCP servers; closed with the sessions. */
   readonly servers: ExternalServers;
 }
 

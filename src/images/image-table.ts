@@ -29,7 +29,7 @@ const rowSchema = z.object({
 
 type RecordedImage = Omit<BuiltImage, 'sizeBytes'>;
 
-/** What was built, in the ledger. */
+/** Built images, in the ledger. */
 export class ImageTable {
   readonly #ledger: Ledger;
 

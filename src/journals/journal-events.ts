@@ -32,7 +32,7 @@ export interface JournalPlace {
 const marginBytes = 64 * 1024;
 
 /**
- * What is on record in a part of a journal, ready to be shown, the exit last if the reading comes to it.
+ * Yields a part of a journal, ready to be shown; the exit comes last if the part includes it.
  * Works beside a host that is writing it, in this process or another, and holds one piece of file at a time.
  */
 export async function* journalEvents(

@@ -9,13 +9,13 @@ interface JournalPage {
   readonly events: readonly RecordedEvent[];
   /** Where the next page begins. */
   readonly next: number;
-  /** The record ends here, for now or, if the last event is an exit, for good. */
+  /** The end of the journal: so far, or finally if the last event is an exit. */
   readonly isLast: boolean;
 }
 
 /**
  * Reads the journals of one sandbox, for people and programs, whether the sandbox runs or not and whichever
- * process writes them. Nothing here changes a file. What is given is redacted, except for who asks for the
+ * process writes them. Nothing here changes a file. Results are redacted, except for callers that ask for the
  * bytes as they are. Unknown ids are `process_not_found`, wrong numbers `invalid_input`.
  */
 export interface JournalReading {

@@ -4,7 +4,7 @@ import { Redactor } from './redactor.ts';
 
 /**
  * The events of a process as they may be shown, as they come. Each stream is looked at by itself, so of
- * two streams one may be told a little later than it came; its offset says where it belongs.
+ * two streams, one event may come a little late; its offset gives its place.
  */
 export async function* redacted(
   events: AsyncIterable<RecordedEvent>,

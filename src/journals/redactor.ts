@@ -16,9 +16,9 @@ interface Span {
 }
 
 /**
- * Takes secrets out of one stream of output as it passes: the values that are given, and what has the
- * shape of a well-known key. A secret that is split over pieces is found, because the end of what has
- * come is held back while it may be the beginning of one; nothing else is.
+ * Removes secrets from one stream of output as it passes: the given values, and text with the
+ * shape of a well-known key. A secret that is split over pieces is found, because the end of the text so far
+ * is held back while it may be the beginning of a secret; nothing else is held back.
  *
  * Redaction changes lengths, never offsets: each piece names the place in the journal where it began.
  */

@@ -22,7 +22,7 @@ export class Connection implements Disposable {
   constructor(file: string, { timeoutMs = 0, readOnly = false }: ConnectionOptions = {}) {
     if (!readOnly) makePrivate(file);
     this.#db = new DatabaseSync(file, { timeout: timeoutMs, readOnly });
-    // What a statement sets aside stays in memory: a killed process would leave its file, and what is in it, in the
+    // Keep temporary results of statements in memory: a killed process would leave its file, and what is in it, in the
     // temporary folder.
     this.#db.exec('PRAGMA temp_store = MEMORY');
     this.sql = new Sql(this.#db);

@@ -27,7 +27,7 @@ export function budgetRefusal(spent: Spent, { usd, tokens }: DailyBudget): strin
 }
 
 /**
- * What one user spent on models on one day: in calls of Geode's own and through bindings of sandboxes. The one sum
+ * The spending of one user on models on one day: Geode's own calls and calls through bindings. The one sum
  * that a budget is held against. A part that never wrote to this ledger has spent nothing.
  */
 export function spentOn(ledger: Ledger, user: string, day: string): Spent {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { parseProcessStat } from '../base/process-stat.ts';
 
-/** Identifies a process for good: the kernel reuses process ids. */
+/** Identifies a process permanently: the kernel reuses process ids. */
 export interface ProcessMark {
   readonly pid: number;
   readonly start: string;

@@ -25,7 +25,7 @@ export function mcpOverHttp(
       const owner = JSON.stringify([caller.user, caller.keyId]);
       return (
         (await sessions.answer(request, owner, createServer)) ??
-        // What a server offers never changes while it runs: a stream that listens for changes is over at once.
+        // The tools of a server never change while it runs, so a stream for changes ends at once.
         createMcpHandler(createServer, { maxRequestBodySize }).fetch(request)
       );
     };

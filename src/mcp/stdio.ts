@@ -9,7 +9,7 @@ export interface StdioOptions {
   readonly stdin: Readable;
   readonly stdout: Writable;
   readonly signal: AbortSignal;
-  /** What went wrong beside the calls, such as a line that is no JSON. */
+  /** Receives errors outside of calls, such as a line that is not JSON. */
   readonly onError: (error: Error) => void;
 }
 

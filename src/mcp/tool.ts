@@ -1,10 +1,10 @@
-/** What all tools have in common: how one is written, how it answers, how it fails and how much it may say. */
+/** The common part of all tools: declaration, answers, failures and the limit of output. */
 import type { CallToolResult, McpServer, StandardSchemaWithJSON } from '@modelcontextprotocol/server';
 import type { z } from 'zod';
 import { GeodeError, isGeodeError, reasonOf } from '../base/errors.ts';
 import type { GeodeClient } from '../client/client.ts';
 
-/** Whom a call is for, and when it is no longer wanted. */
+/** The user of a call, and the signal that cancels it. */
 export interface ToolCall {
   /** Speaks for one user: a tool cannot name another. */
   readonly client: GeodeClient;

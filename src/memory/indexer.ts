@@ -1,5 +1,5 @@
 /**
- * What happens behind the writes: entries get their vectors, and the index gets what it missed. It works while
+ * The background work after writes: entries get their vectors, and the index gets missing changes. It works while
  * there is something to do, tries again while a part is down, and can stop at any moment, because what remains
  * to be done is read from the truth.
  *

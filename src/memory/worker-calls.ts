@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { parentPort, Worker } from 'node:worker_threads';
 import { GeodeError, reasonOf } from '../base/errors.ts';
 
-/** What a worker can be asked: for each name what goes in and what comes out. */
+/** The calls of a worker: input and output by name. */
 export type CallTypes = Record<string, { input: unknown; output: unknown }>;
 
 // `never`: what crossed the thread is as the other side's types say, and only the name tells which.

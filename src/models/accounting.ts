@@ -20,7 +20,7 @@ export const modelChapter: Chapter = {
   ],
 };
 
-/** What one user spent on one model on one day (UTC). */
+/** The spending of one user on one model on one day (UTC). */
 export interface ModelSpending extends TokenUsage {
   readonly user: string;
   readonly day: string;

@@ -33,7 +33,7 @@ export interface LanguageModelOptions {
   readonly load: () => Promise<LanguageModel>;
   readonly prices: PriceTable;
   readonly accounting: Books;
-  /** Of one whole answer, retries included. */
+  /** Timeout of one complete answer, retries included. */
   readonly timeoutMs: number;
   readonly retries: number;
 }

@@ -7,13 +7,13 @@ export class CutAnswer extends Error {
   }
 }
 
-/** What the runtime's `fetch` and the library's wires say of it. */
+/** Messages of `fetch` and of the library's parsers for a cut connection. */
 const cutSigns = /^terminated$|other side closed|ECONNRESET|ended without a finish/;
 
 /** Whether an answer that had begun ended too early. */
 export function wasCut(thrown: unknown): boolean {
   if (!(thrown instanceof Error)) return false;
-  // What the library has tried again by itself, and calls that were never answered, are no answers that were cut.
+  // Requests that the library retried itself, and unanswered requests, are not cut answers.
   const isUnanswered = 'statusCode' in thrown && thrown.statusCode === undefined;
   if (thrown.name === 'AI_RetryError' || isUnanswered) return false;
   return thrown instanceof CutAnswer || cutSigns.test(thrown.message) || wasCut(thrown.cause);

@@ -10,7 +10,7 @@ export interface DisposalQueueOptions {
   readonly mostWaiting: number;
 }
 
-/** Ends sandboxes: few at once, and when that is in nobody's way. */
+/** Removes sandboxes in the background: few at once, while the pool is quiet. */
 export class DisposalQueue {
   readonly #options: DisposalQueueOptions;
   readonly #all = new Set<Promise<void>>();
@@ -40,7 +40,7 @@ export class DisposalQueue {
     return ending;
   }
 
-  /** To be told when it may have become quiet. */
+  /** Called when the pool may have become quiet. */
   proceed(): void {
     const busy = this.#options.busy();
     const mayWait = busy ? this.#options.mostWaiting : 0;

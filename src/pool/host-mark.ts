@@ -6,7 +6,7 @@ export type MarkedKind = 'run' | 'room';
 
 /**
  * An id that names the process which holds the sandbox: `run-PID-START-RANDOM`. The id is in the name of
- * everything that belongs to the sandbox, so that whatever is found can be told to be an orphan.
+ * everything that belongs to the sandbox, so that leftovers can be recognised as orphans.
  */
 export function newMarkedId(kind: MarkedKind): string {
   const { pid, start } = thisProcess();

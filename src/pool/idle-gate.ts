@@ -1,7 +1,7 @@
 /** Longer than this nothing is put off: under steady load there may never be a quiet moment. */
 const patienceMs = 5_000;
 
-/** Tells when work that can wait is in nobody's way. */
+/** Opens when deferred work disturbs nobody. */
 export class IdleGate {
   readonly #come: () => void;
   #disturbances = 0;

@@ -18,7 +18,7 @@ const makeAtOnce = { waiting: 4, stock: 2 } as const;
 /** Enough for the next moment: as long as a stock holds more, making waits for a quiet one. */
 const lowStock = 8;
 const healthDeadlineMs = 1_000;
-/** How long closing waits for sandboxes that were given out; whoever keeps one longer has to end it. */
+/** How long closing waits for claimed sandboxes; a caller that keeps one longer has to end it itself. */
 const claimsDeadlineMs = 10_000;
 const periodMs = 60_000;
 /** A kind that nobody asked for in that time is no longer in use. */
@@ -29,7 +29,7 @@ export interface Claim {
   readonly sandbox: Sandbox;
   /** It was ready before it was asked for. */
   readonly warm: boolean;
-  /** It is the caller's for good: the pool has nothing to do with it any more. */
+  /** Moves the sandbox to the caller permanently; the pool forgets it. */
   keep(): void;
   /** Ends it; resolves when nothing is left of it. `now` does not wait for those that ended before it. */
   retire(pace?: 'now' | 'soon'): Promise<void>;
@@ -111,7 +111,7 @@ export class Pool implements AsyncDisposable {
     return stock;
   }
 
-  /** What demand or a reservation asks for, as far as the kinds that were used later leave room for it. */
+  /** The demand or the reservation, limited by the room that more recently used kinds leave. */
   #targetOf(stock: Stock): number {
     const wanted = Math.max(this.#options.floor, stock.demand, stock.reserved);
     const later = [...this.#stocks.values()].filter(({ lastUsed }) => lastUsed > stock.lastUsed);
@@ -167,7 +167,7 @@ export class Pool implements AsyncDisposable {
     };
   }
 
-  /** Makes what is missing: for those who wait at once, for the stock when that is in nobody's way. */
+  /** Creates missing sandboxes: at once for waiting callers, for the stock while the pool is quiet. */
   #tend(stock: Stock): void {
     if (this.#closing !== undefined) return;
     const missing = stock.waiting + this.#wantedForStock(stock) - stock.making;
@@ -192,7 +192,7 @@ export class Pool implements AsyncDisposable {
     return target - ready;
   }
 
-  /** What was put off while runs were on. */
+  /** Does the work that was deferred during runs. */
   #workOff(): void {
     this.#disposals.proceed();
     for (const stock of this.#stocks.values()) this.#tend(stock);

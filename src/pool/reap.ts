@@ -44,7 +44,7 @@ async function reapOf(
   return reaped;
 }
 
-/** One that cannot be removed does not keep the others. */
+/** A sandbox that cannot be removed does not stop the removal of the others. */
 async function removeAll(runtime: Runtime, ids: readonly string[]): Promise<void> {
   const waiting = [...ids];
   const failures: unknown[] = [];

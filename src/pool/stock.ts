@@ -133,7 +133,7 @@ export class Stock {
     return waiter !== undefined;
   }
 
-  /** The one who has waited longest hears why none was made. False when nobody waits. */
+  /** Gives the error to the caller that has waited longest. Returns false if nobody waits. */
   refuse(error: unknown): boolean {
     const waiter = this.#waiting.shift();
     waiter?.reject(error);

@@ -10,7 +10,7 @@ type Pair = readonly [name: string, value: string];
 
 /** How a request and its answer are changed on their way. */
 export interface Form {
-  /** What the server inside is asked for. */
+  /** The URL that the server in the sandbox gets. */
   readonly url: string;
   /** Headers that every request has beside its own. */
   readonly asked: readonly Pair[];

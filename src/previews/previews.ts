@@ -23,7 +23,7 @@ const serverOptions = {
 /** The oldest gives way. */
 const mostOfSandbox = 32;
 
-/** Whoever has the URL sees the port, until the sandbox stops: the token in it becomes a cookie. */
+/** Gives access to a port until the sandbox stops; the token in the URL becomes a cookie. */
 interface Preview {
   readonly port: number;
   readonly url: string;

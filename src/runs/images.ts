@@ -31,7 +31,7 @@ export class RunImages {
     if (known !== undefined && performance.now() - known.at < freshMs) return known.facts;
     const since = performance.now();
     const found = await images.find(checkImageName(name), { signal });
-    // Another's pull may have ended while the engine looked.
+    // Another pull may have ended during the engine's check.
     const pulled = this.#known.get(name);
     if (found === undefined && pulled !== undefined && pulled.at >= since) return pulled.facts;
     const facts = found ?? (yield* this.#pull(images, name, signal));
@@ -65,7 +65,7 @@ interface PullOptions {
   readonly forget: () => void;
 }
 
-/** One pull and everyone who waits for it. It is stopped when the last of them has given up. */
+/** One pull and all its waiting callers. It stops when the last of them has given up. */
 class Pull {
   readonly #ended: Promise<ImageFacts>;
   readonly #name: string;
@@ -133,7 +133,7 @@ class Pull {
     return facts;
   }
 
-  /** Layers are larger than what comes over the wire. One that is too large does not stay. */
+  /** Unpacked layers are larger than the transfer. An image that is too large is removed. */
   async #checkSize(images: Images, { sizeBytes }: ImageFacts): Promise<void> {
     try {
       this.#options.counted?.count(sizeBytes);

@@ -32,7 +32,7 @@ export interface RunsOptions {
   readonly concurrency: number;
   readonly mostWaiting: number;
   readonly pullDeadlineMs: number;
-  /** What is known of images, where others share it. */
+  /** Shared cache of image facts, if there is one. */
   readonly imageCache?: RunImages;
   /** Opens the hatches of runs that may reach something. */
   readonly egress?: Egress;

@@ -41,7 +41,7 @@ const defaultLimits = {
   diskBytes: 1024 ** 3,
 } as const;
 
-/** What the sandbox must be like from the start. Everything else, env included, comes with the command. */
+/** The fixed settings of the sandbox. Everything else, env included, comes with the command. */
 export async function* kindFor(
   { runtime: choose, images, imageOf, limits, most, prestart }: Supply,
   language: Language,
@@ -81,7 +81,7 @@ export async function* kindFor(
   return { kind, image, opening };
 }
 
-/** One that cannot be started is no reason for a refusal here: the run's own start says what is wrong. */
+/** Failing to prestart is not an error here: the run's own start reports the reason. */
 async function startInterpreter(sandbox: Sandbox, language: Language): Promise<void> {
   const waiting = await language.prestart?.start(placesIn(sandbox.workdir, language), sandbox);
   if (waiting === undefined) return;

@@ -9,7 +9,7 @@ import type { Command } from '../seams/process.ts';
 import type { RuntimeName } from '../seams/runtime.ts';
 import type { Grade } from '../seams/sandbox.ts';
 
-/** What a run may be given besides its code. Everything is checked before anything is made. */
+/** Options of a run besides its code. All are checked before anything is created. */
 export interface RunOptions extends Cancel {
   readonly argv?: readonly string[];
   readonly stdin?: NonNullable<Command['stdin']>;
@@ -20,7 +20,7 @@ export interface RunOptions extends Cancel {
   readonly artifacts?: readonly string[];
   /** Where the code starts, below its folder; made when it is not there. */
   readonly cwd?: string;
-  /** Of the code alone. Default 60 s; `null`: no limit. */
+  /** Time limit of the code alone. Default 60 s; `null`: no limit. */
   readonly timeoutMs?: number | null;
   /** Default 256 MiB (1 GiB where a compiler runs), one CPU, 256 processes, where the runtime can hold it to them. */
   readonly limits?: Limits;
@@ -31,9 +31,9 @@ export interface RunOptions extends Cancel {
   readonly runtime?: RuntimeName;
   /** Refuse anything weaker than this. */
   readonly minimumGrade?: Grade;
-  /** Whose turn it takes in the queue. */
+  /** The user, for fair turns in the queue. */
   readonly user?: string;
-  /** What the code may reach; `null`: nothing. Left out: what the user's runs may reach by default. */
+  /** The network policy; `null`: no network. Default: the user's default policy. */
   readonly egress?: EgressSpec | null;
 }
 

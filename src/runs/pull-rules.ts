@@ -1,5 +1,5 @@
 /**
- * What callers without the scope `admin` may have fetched. The engine calls the registry that a name leads to, and the
+ * Images that callers without the scope `admin` may pull. The engine calls the registry that a name leads to, and the
  * server that this registry names for its tokens, on the network of the host; and what it fetches stays on its disk.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
@@ -79,7 +79,7 @@ export class PullAllowance {
 
 function tooLarge(name: string, why: string, setting: string): GeodeError {
   return new GeodeError('too_large', `The image ${name} is not fetched: ${why}.`, {
-    hint: `Name a smaller image, or have \`${setting}\` raised or the image pulled by whoever runs the host.`,
+    hint: `Name a smaller image, or ask the operator to raise \`${setting}\` or to pull the image.`,
   });
 }
 

@@ -18,7 +18,7 @@ interface Waiter {
 export type Turn = Disposable;
 
 /**
- * Who may run now. Users take turns, whatever each has lined up: one that sends a thousand runs delays the
+ * The queue of runs. Users take turns, regardless of how much each has queued: a user that sends a thousand runs delays the
  * first run of another by one turn, not by a thousand.
  */
 export class FairQueue {

@@ -20,7 +20,7 @@ import { checkRunOptions, defaultTimeoutMs, type RunOptions } from './options.ts
 import { firstWordsOf } from './prestart/first-words.ts';
 import type { FairQueue } from './queue.ts';
 
-/** What runs share. */
+/** The parts that runs share. */
 export interface Workshop extends Supply {
   readonly queue: FairQueue;
   readonly pool: Pool;
@@ -78,7 +78,7 @@ export async function* streamRun(
     stopped = exit.timedOut;
     yield { type: 'end', pullMs, queueMs, sandboxMs, prepareMs, totalMs: clock.total() };
   } finally {
-    // Nothing of a run that had to be stopped is left when its result is there; other ends are nobody's wait.
+    // A stopped run cleans up before its result is returned. Otherwise clean up in the background.
     if (stopped) await claim.retire('now');
     else void claim.retire();
   }
@@ -174,7 +174,7 @@ async function* runCode(
   cancel: Cancel,
 ): AsyncGenerator<RunEvent, ExitFacts> {
   yield { type: 'code-start' };
-  // What the code left running ends with it, whenever the sandbox itself is removed.
+  // Processes left by the code end with it, regardless of when the sandbox is removed.
   for await (const event of follow(sandbox, { ...command, sole: true }, cancel)) {
     if (event.type === 'stdout' || event.type === 'stderr') yield { type: event.type, bytes: event.bytes };
     else if (event.type === 'exit') {

@@ -28,7 +28,7 @@ export interface RunResult extends Ended {
   readonly sandbox: RunSandbox;
   readonly image: RunImage | null;
   readonly timings: RunTimings;
-  /** What the sandbox was refused; left out when nothing was. */
+  /** Refused network requests; left out if there were none. */
   readonly denied?: readonly Denial[];
 }
 
@@ -108,7 +108,7 @@ function unstarted(compile: Ended | null): Ended | null {
   };
 }
 
-/** What of an exit tells how a run went. */
+/** The parts of an exit that show how a run went. */
 export type ExitOf = Pick<ExitFacts, 'exitCode' | 'signal' | 'timedOut' | 'oomKilled'>;
 
 export function outcomeOf(ran: ExitOf, compile: ExitOf | null): Outcome {

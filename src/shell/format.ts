@@ -1,4 +1,4 @@
-/** What is needed of a finished command; a superset of it is what `Workspace.exec` gives. */
+/** The facts of a finished command; the result of `Workspace.exec` has them all. */
 export interface FinishedCommand {
   readonly exitCode: number | null;
   readonly signal: string | null;

@@ -1,5 +1,5 @@
 /**
- * Shell patterns against names. Patterns are written by whoever wrote the command, so matching is done
+ * Shell patterns against names. Patterns come from an untrusted command, so matching is done
  * without backtracking over more than the last star: its cost is bounded by the product of both lengths.
  */
 type Token =

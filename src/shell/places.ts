@@ -35,7 +35,7 @@ const deviceName =
   /^(?:(?:sd|hd|vd|xvd)[a-z]+\d*|nvme\d+(?:n\d+(?:p\d+)?)?|mmcblk\d+\w*|dm-\d+|md\d+|r?disk\d+\w*|k?mem|port)$/;
 const deviceSamples = 'sda sda1 sdb hda vda xvda nvme0n1 mmcblk0 dm-0 md0 mem'.split(' ');
 
-/** What is lost when all of this path is removed or locked, or `undefined`. */
+/** The data that is lost if this whole path is removed or locked, or `undefined`. */
 export function vitalPlace(path: Path, folders: Folders): string | undefined {
   if (!path.rooted || isWorkspace(path, folders)) return undefined;
   const system = systemFolders.find((place) => covers(path, place));

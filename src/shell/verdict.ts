@@ -1,5 +1,5 @@
 /**
- * What the command policy says about a command, and the closed list of rules it can name.
+ * The verdict of the command policy about a command, and the closed list of rules that it can name.
  *
  * Inside the policy a refusal is thrown, so that it leaves any depth of nesting at once; `judge` turns it
  * into a verdict and nothing is ever thrown to a caller.

@@ -53,7 +53,7 @@ export interface Spent {
 }
 
 /**
- * Asks for an answer of a shape. A model that answers with something else is told so once. `onSpent` hears of
+ * Asks for an answer of a shape. A model that answers in another format gets one correction. `onSpent` is called for
  * every call, also of one whose answer is of no use. Yields the text as it comes.
  */
 export async function* askFor<T>(

@@ -16,7 +16,7 @@ export interface RecallBlock {
 const shortest = 200;
 
 /**
- * What was recalled, as one part of a prompt: quoted as data, each piece with where it comes from, nothing twice, and
+ * Recalled text as one part of a prompt: quoted as data, each piece with its source, nothing twice, and
  * never more than `mostTokens` in all. Crystals come first, the latest recalled first of all. A piece that does not fit
  * is cut in its middle; one of which next to nothing would be left is left out.
  */

@@ -78,7 +78,7 @@ export class SolveTable {
     );
   }
 
-  /** The host gave it up after a failure that is no result. It can be resumed. */
+  /** The host gave it up after an internal failure. It can be resumed. */
   leave(id: string): void {
     this.#ledger.write(
       (sql) => sql.run`UPDATE solves SET state = 'interrupted' WHERE id = ${id} AND state = 'running'`,

@@ -61,7 +61,7 @@ export async function* verify(
   const secret = randomBytes(24).toString('hex');
   const harness = harnessFor(language, { solution: candidate.code, tests: given, secret, env });
   const events = runs.stream(harness.code, harness.language, {
-    // What the tests import of packages is what was installed.
+    // The packages that the tests import are the installed ones.
     files: { ...ownFiles(candidate.files), ...packed, ...harness.files },
     stdin: harness.stdin,
     env: harness.env,

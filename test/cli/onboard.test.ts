@@ -53,7 +53,7 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: geode onboard${reason}`, patience
     person.type(`${key}\r`);
     await person.sees('local/scripted answers: ready');
     await person.sees(/bubblewrap: .*grade/);
-    await person.sees('What should sandboxes run in?');
+    await person.sees('Which runtime should sandboxes use?');
     person.type('\r');
     await person.sees('Where should people reach the agents');
     person.type('\r');

@@ -272,7 +272,7 @@ func TestTheLeaseEndsEverything(t *testing.T) {
 	case <-time.After(20 * time.Second):
 		t.Fatal("the guest lives on")
 	}
-	// Whoever inherits it may take a moment to notice its death.
+	// A process that inherits it may take a moment to notice its death.
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		if _, err := os.Stat(fmt.Sprintf("/proc/%d", pid)); err != nil {
 			return

@@ -29,7 +29,7 @@ type initOptions struct {
 	soft    processes.SoftLimits
 }
 
-// runInit is the guest proper. It returns when it was told to stop or its lease is over, and then nothing
+// runInit is the guest proper. It returns after a stop request or the end of its lease, and then nothing
 // that it started runs any more.
 func runInit(options initOptions) error {
 	if err := spawn.Become(options.user); err != nil {

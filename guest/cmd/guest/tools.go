@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// toolSocket is how commands in the sandbox are told where the tools are.
+	// toolSocket names the variable with which commands in the sandbox find the tools.
 	toolSocket = "GEODE_MCP_SOCKET"
-	// politeTime is how long a bridge that was told to end may take for it.
+	// politeTime is how long a bridge may take to exit when asked.
 	politeTime = 500 * time.Millisecond
 	// signalled is added to the number of the signal that ended a program, as shells do.
 	signalled = 128

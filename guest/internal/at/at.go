@@ -1,5 +1,5 @@
 // Package at makes system calls on the entries of an open folder that package syscall does not offer. A name is always one part of a path, and no
-// call follows a link in its place: whatever happens to names meanwhile, nothing leads out of the folder. Folders
+// call follows a link in its place: even if names change during the call, nothing leads out of the folder. Folders
 // are plain descriptors, since an os.File for each of many thousands of entries would cost more than the work
 // itself. Errors are the kernel's numbers.
 package at
@@ -110,7 +110,7 @@ func Rename(from int, name string, to int, newName string) error {
 	return rename(from, name, to, newName, 0)
 }
 
-// RenameNew moves an entry to a name that must be free: what has it stays and the error is EEXIST, also where the
+// RenameNew moves an entry to a name that must be free: an existing entry stays and the error is EEXIST, also where the
 // file system cannot promise that in one step.
 func RenameNew(from int, name string, to int, newName string) error {
 	err := rename(from, name, to, newName, renameNoReplace)

@@ -10,7 +10,7 @@ import (
 
 // A Group is the set of folders that hold the sandbox's counters; any of them may be missing.
 type Group struct {
-	memory, cpu, pids string // folders; "" when there is none
+	memory, cpu, pids string // folders; "" if there is no such controller
 	oom               string // the file with the oom_kill counter
 }
 
@@ -42,7 +42,7 @@ func Open(given string) Group {
 	return group
 }
 
-// onlyOurs says whether a group holds this sandbox and nothing else, as far as that can be told: the guest is
+// onlyOurs says whether a group holds this sandbox and nothing else, as far as the guest can see: the guest is
 // PID 1, the group is not the machine's first (which alone has a release agent in version 1), and it has no
 // member from outside the PID namespace (which version 2 lists as 0).
 func onlyOurs(folder string) bool {

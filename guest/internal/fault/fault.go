@@ -90,7 +90,7 @@ func about(subject string, err error) *Fault {
 	case errors.Is(err, os.ErrClosed), errors.Is(err, os.ErrDeadlineExceeded):
 		return New(Internal, "%s%s", subject, err)
 	case errors.As(err, &pathError):
-		// What package os refuses without asking the kernel is a path that leaves its root.
+		// Package os refuses by itself only a path that leaves its root.
 		return New(InvalidPath, "%s%s", subject, pathError.Err)
 	case errors.As(err, &linkError):
 		return New(InvalidPath, "%s%s", subject, linkError.Err)

@@ -41,7 +41,7 @@ func NewSparse(file *os.File, size int64) *Sparse {
 	return s
 }
 
-// WriteTo writes exactly Size bytes: a file that shrinks meanwhile is filled up.
+// WriteTo writes exactly Size bytes: a file that shrinks during the copy is filled up with zeros.
 func (s *Sparse) WriteTo(to io.Writer) (int64, error) {
 	sent, err := io.WriteString(to, s.header)
 	total := int64(sent)

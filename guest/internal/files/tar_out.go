@@ -120,7 +120,7 @@ func (p *Packing) addFile(archive *tar.Writer, e entry, header *tar.Header) erro
 	if err := archive.WriteHeader(header); err != nil {
 		return err
 	}
-	// The header has promised a size: a file that grows meanwhile is cut, one that shrinks is filled up.
+	// The header has promised a size: cut a file that grows during the copy, fill up one that shrinks.
 	_, err = Copy(archive, io.LimitReader(io.MultiReader(file, zeros{}), raw.Size))
 	return err
 }

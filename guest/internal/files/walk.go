@@ -21,7 +21,7 @@ type entry struct {
 
 var errEnough = errors.New("enough")
 
-// A walk goes through a folder by descriptors, so nothing that happens to names meanwhile leads it out of
+// A walk goes through a folder by descriptors, so no change of names during the walk leads it out of
 // the folder. Links are entries like any other and are never followed.
 type walk struct {
 	ctx   context.Context
@@ -55,7 +55,7 @@ func (w *walk) into(folder *os.File, path string, level int) error {
 	for _, name := range names {
 		raw, err := statAt(folder, name)
 		if errors.Is(err, fs.ErrNotExist) || (err != nil && w.patient) {
-			continue // gone meanwhile
+			continue // removed during the walk
 		}
 		if err != nil {
 			return w.at(path+name, err)

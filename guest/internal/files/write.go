@@ -104,7 +104,7 @@ func fill(file *os.File, before *syscall.Stat_t, body io.Reader, asked *uint32) 
 	return statFile(file)
 }
 
-// Append adds to the end of a file, and makes it if there is none.
+// Append adds to the end of a file, and creates a missing file.
 func (t Target) Append(body io.Reader) (Stat, error) {
 	flags := syscall.O_WRONLY | syscall.O_APPEND | syscall.O_CREAT | syscall.O_NONBLOCK | syscall.O_NOCTTY
 	file, err := t.place.OpenFile(t.name, flags, newFileMode)

@@ -31,7 +31,7 @@ var (
 
 type mapping struct{ start, end uintptr }
 
-// Limit sets what holds for the whole life of the guest.
+// Limit applies the settings for the whole life of the guest.
 func Limit() {
 	runtime.GOMAXPROCS(min(runtime.NumCPU(), mostProcessors))
 	debug.SetGCPercent(gcPercent)

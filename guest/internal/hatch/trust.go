@@ -22,7 +22,7 @@ var rootFiles = []string{
 }
 
 // Trust writes one file of certificates, which nobody changes: those that the image trusts, or the given roots
-// where it has none, and after them one more authority. Programs are told of the file by their environment.
+// where it has none, and after them one more authority. Programs find the file through their environment.
 func Trust(folder, authority, roots string) (string, error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return "", err
@@ -52,7 +52,7 @@ func Trust(folder, authority, roots string) (string, error) {
 	return path, os.Rename(next.Name(), path)
 }
 
-// imageRoots gives the first list that holds certificates, and nil where there is none.
+// imageRoots gives the first list that holds certificates, and nil if the image has none.
 func imageRoots(files []string) []byte {
 	for _, file := range files {
 		facts, err := os.Stat(file)

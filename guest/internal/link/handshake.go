@@ -147,7 +147,7 @@ func (g *Guest) connectionEnded(conn *connection) {
 	}
 }
 
-// hangUp ends a connection that broke the handshake, soon after it was told so.
+// hangUp ends a connection that broke the handshake, soon after sending the reason.
 func (c *connection) hangUp(why string) error {
 	c.challenge = ""
 	time.AfterFunc(hangUpAfter, func() { c.Close() })

@@ -22,11 +22,11 @@ const (
 
 const lostReason = "The Geode host was lost while this call was under way; it may or may not have been done. Call again."
 
-// errOutput means that whoever started the bridge does not read any more.
+// errOutput means that the program that started the bridge no longer reads its output.
 var errOutput = errors.New("nobody reads the output")
 
 // A Bridge joins an MCP client on stdin and stdout to the socket. When a host goes, calls that are under way fail
-// with a clear error and later ones wait for the next host, which is told what the client had said at its beginning.
+// with a clear error and later ones wait for the next host, which receives the client's opening messages again.
 type Bridge struct {
 	socket string
 	output io.Writer

@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// maxRemembered is how many subscriptions are told to the next host.
+// maxRemembered is the number of subscriptions that are passed to the next host.
 const maxRemembered = 256
 
-// calls is what the bridge knows of a client: which requests wait for an answer, and what the next host must be told
-// before it can go on where the last one ended.
+// calls is the bridge's state of a client: requests that wait for an answer, and the messages that the next host needs
+// to continue where the last one ended.
 type calls struct {
 	waiting map[string]request
 	// swallowed answers are to lines that the bridge has said again.
@@ -105,7 +105,7 @@ func (c *calls) settle(id string) {
 	c.changed = make(chan struct{})
 }
 
-// opening is what a new host is told first. Its answers are not for the client, who has had them.
+// opening is the first messages to a new host. The client has its answers already, so they are dropped.
 func (c *calls) opening() [][]byte {
 	c.swallowed = map[string]bool{}
 	var lines [][]byte

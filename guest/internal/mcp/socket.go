@@ -154,7 +154,7 @@ func (s *Socket) accept(listener *net.UnixListener) {
 func (s *Socket) welcome(conn *net.UnixConn) string {
 	peer, err := peerOf(conn)
 	if err != nil {
-		return "Who connects could not be found out: " + err.Error() + "."
+		return "The user of the connection cannot be read: " + err.Error() + "."
 	}
 	if int(peer.Uid) != os.Geteuid() {
 		return "Only the sandbox's own user may use its tools."

@@ -12,7 +12,7 @@ const inputLimit = 1 << 20
 // endOfInput is what a terminal takes for the end of its input.
 const endOfInput = 4
 
-// An input feeds a command's stdin without making whoever brings the bytes wait for the command, up to a
+// An input feeds a command's stdin without making the sender wait for the command, up to a
 // limit: acks and signals travel behind them on the same stream.
 type input struct {
 	mu      sync.Mutex

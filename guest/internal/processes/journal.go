@@ -215,7 +215,7 @@ type piece struct {
 	more   bool // something else follows at once
 }
 
-// next waits for what comes at an offset. It gives an error when the context ends, when the journal is
+// next waits for output at an offset. It gives an error when the context ends, when the journal is
 // closed, and when the offset is forgotten.
 func (j *Journal) next(ctx context.Context, offset uint64) (piece, error) {
 	j.mu.Lock()

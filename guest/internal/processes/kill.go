@@ -63,7 +63,7 @@ func (t *Table) roots(p *Process) []int {
 }
 
 // killTree ends a command and everything that it started. The command is stopped and kept as the last to
-// die: as a subreaper it holds all its descendants below it meanwhile, also those that left its session or
+// die: as a subreaper it keeps all its descendants below it, also those that left its session or
 // lost their parent, so nothing can slip away.
 func (t *Table) killTree(p *Process) {
 	p.killed.Store(true)

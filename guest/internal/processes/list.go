@@ -11,7 +11,7 @@ import (
 	"geode/guest/internal/proctree"
 )
 
-// What a list says is cut to lengths that keep it below the largest answer that a host takes.
+// The texts of a list are cut, so that it stays below the largest answer that a host accepts.
 const (
 	longestLine = 200
 	longestArgv = 1 << 10
@@ -127,7 +127,7 @@ type Metrics struct {
 	Disk          *Disk   `json:"disk"`
 }
 
-// Disk is the file system that the workdir is on, whoever else uses it.
+// Disk is the file system that the workdir is on, which other sandboxes may share.
 type Disk struct {
 	Device     uint64 `json:"device"`
 	UsedBytes  int64  `json:"usedBytes"`

@@ -62,7 +62,7 @@ func (w *prepared) hasMark() bool {
 	return err == nil && first[0] == waitsMark
 }
 
-// takePrepared makes the prepared program the process of a command. Nil when there is none that fits; one
+// takePrepared makes the prepared program the process of a command. Nil if no prepared program fits; one
 // that does not is ended, since it would share the command's limits.
 func (t *Table) takePrepared(spec *Spec) (*Process, error) {
 	t.mu.Lock()

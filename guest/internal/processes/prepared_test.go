@@ -64,7 +64,7 @@ func TestPreparedProgramHasTheTimeoutOfItsCommand(t *testing.T) {
 	}
 }
 
-// Whatever the opening cannot tell must be as it was prepared; else the program goes and another is started.
+// Settings that the opening cannot change must match; otherwise the program is ended and another one started.
 func TestPreparedProgramThatDoesNotFit(t *testing.T) {
 	opening := []byte("hello\n")
 	cases := map[string]Spec{

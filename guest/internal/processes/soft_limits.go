@@ -124,7 +124,7 @@ func (t *Table) holdMemory(processes []proctree.Process) bool {
 			victim, largest = process, private+shared
 		}
 	}
-	// The count rises first: whoever reads the victim's end must find it.
+	// The count rises first: a reader of the victim's exit must see it.
 	t.soft.oomKills.Add(1)
 	_ = syscall.Kill(victim.PID, syscall.SIGKILL)
 	waitForEnd(victim)

@@ -26,7 +26,7 @@ type Table struct {
 	processes map[string]*Process
 	running   map[int]*Process
 	// orphans are the guest's children that are not commands, and the command that left each behind; several
-	// when that cannot be told.
+	// if that is unknown.
 	orphans  map[int][]*Process
 	prepared *prepared
 	soft     *softWatch // nil without soft limits
@@ -92,7 +92,7 @@ func (t *Table) open(spec *Spec) (*Process, error) {
 	return t.fork(spec, t.register)
 }
 
-// fork makes a process of a spec. Whoever enters it into the table does so under the lock of the fork.
+// fork makes a process of a spec. The caller enters it into the table under the lock of the fork.
 func (t *Table) fork(spec *Spec, enter func(*Process)) (*Process, error) {
 	t.mu.Lock()
 	defaults := t.defaults

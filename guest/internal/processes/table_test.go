@@ -108,7 +108,7 @@ func TestInput(t *testing.T) {
 	if r := finish(t, p); r.stdout.String() != "hello world" {
 		t.Errorf("%q", r.stdout.String())
 	}
-	// A command that does not read must not hold up whoever writes, once it is gone.
+	// A command that does not read must not block the writer once it has exited.
 	p = start(t, Spec{Argv: []string{"sleep", "0.2"}, Stdin: "open"})
 	for range 4 {
 		p.Write(context.Background(), make([]byte, inputLimit))

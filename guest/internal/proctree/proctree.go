@@ -28,7 +28,7 @@ func (p Process) Stopped() bool { return p.State == 'T' || p.State == 't' || !p.
 // A Table is every process that could be read, as of roughly one moment.
 type Table map[int]Process
 
-// Scan reads the whole table. A process that ends meanwhile is left out.
+// Scan reads the whole table. A process that exits during the scan is left out.
 func Scan() Table {
 	table := Table{}
 	for _, pid := range pids() {

@@ -6,7 +6,7 @@ import (
 	"unsafe"
 )
 
-// Become makes the guest itself another user, for good: every capability goes with the change.
+// Become permanently changes the user of the guest itself; the change drops every capability.
 func Become(asked string) error {
 	identity, err := Lookup(asked)
 	if identity == nil || err != nil {

@@ -15,7 +15,7 @@ const (
 )
 
 // An apply makes a workspace like a tree. It goes by descriptors from folder to folder and puts each file in
-// place by a rename inside of its folder, so whatever is swapped meanwhile, it writes to and removes from the
+// place by a rename inside of its folder, so even if entries are swapped during the call, it writes to and removes from the
 // workspace only, and never through a file or link that is there.
 type apply struct {
 	crew
@@ -57,7 +57,7 @@ func (a *apply) folder(w *worker, in *openFolder, want, have *node) error {
 		return err
 	}
 	in.finish = func() error { return a.settleFolder(in.fd, want) }
-	// What has to go goes first: it makes room.
+	// Removals come first, because they free space.
 	err := pairs(have.children, want.children, func(h, n *node) error {
 		if h == nil || (n != nil && (h.kind == n.kind || n.kind == closed)) {
 			return nil

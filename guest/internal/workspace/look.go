@@ -58,7 +58,7 @@ func (l *look) run(hands []*worker, workspace int, index, against *node) (*node,
 	return tree, nil
 }
 
-// folder looks at what is in one open folder; the folders in it are left to whoever of the crew comes first.
+// folder reads one open folder; the next free worker takes the folders in it.
 func (l *look) folder(w *worker, in *openFolder, n, index, against *node) error {
 	names, err := namesIn(in.fd, w.names)
 	if err != nil && err != syscall.ENOENT {
@@ -168,7 +168,7 @@ func (l *look) file(w *worker, in int, n, index, against *node, now time.Time) e
 		return nil
 	}
 	defer syscall.Close(fd)
-	// What counts is the state before the first byte is read: a change from now on shows in ctime, or the file
+	// The state before the first byte counts: a later change shows in ctime, or the file
 	// is not settled and its bytes are compared the next time.
 	now = time.Now()
 	var raw syscall.Stat_t

@@ -64,7 +64,7 @@ func TestManifestDamage(t *testing.T) {
 	}
 }
 
-// Whatever the bytes are, reading them ends without a panic.
+// Reading any bytes ends without a panic.
 func FuzzNodes(f *testing.F) {
 	f.Add(appendNode(nil, someTree()))
 	f.Fuzz(func(_ *testing.T, text []byte) {

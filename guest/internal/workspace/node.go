@@ -92,7 +92,7 @@ func (n *node) sameOwnerAndMode(as *node) bool {
 	return n.mode == as.mode && n.uid == as.uid && n.gid == as.gid
 }
 
-// child finds an entry; nil when there is none, or when n is nil.
+// child finds an entry; nil if it does not exist, or if n is nil.
 func (n *node) child(name string) *node {
 	if n == nil {
 		return nil

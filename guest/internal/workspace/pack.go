@@ -15,7 +15,7 @@ const (
 	// A file of this size has a pack of its own, which can share the blocks of the original; smaller ones come
 	// one after the other in a common pack, which spares the file system their making.
 	ownPackBytes = 1 << 20
-	// So has a file with holes, which stay holes, unless they are too small to matter.
+	// A file with holes also keeps them, unless they are too small to matter.
 	smallestHoles = 64 << 10
 )
 
@@ -68,7 +68,7 @@ func (p *pack) close(sync bool) error {
 }
 
 // copyWhole copies a file of length bytes into an empty one, block by block where it cannot be cloned; holes
-// stay holes. A file that shrinks meanwhile leaves zeros at the end.
+// stay holes. A file that shrinks during the copy leaves zeros at the end.
 func copyWhole(from, to int, length int64, buffer []byte) error {
 	if at.Clone(from, to) {
 		return syscall.Ftruncate(to, length)

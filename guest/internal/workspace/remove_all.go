@@ -66,7 +66,7 @@ func (r *removal) remove(in int, name string, depth int) error {
 	return errChanging
 }
 
-// folder says that it has to be done again when something came into the folder meanwhile.
+// folder returns again if an entry was added to the folder during the removal.
 func (r *removal) folder(in int, name string, depth int) (again bool, err error) {
 	fd, err := at.Open(in, name, at.AsFolder, 0)
 	if err == nil && !root {

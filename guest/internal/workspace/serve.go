@@ -76,7 +76,7 @@ func serve(lines *bufio.Reader, stop *atomic.Bool, encoder *json.Encoder, flush 
 	return job.run()
 }
 
-// follow passes on each line of the host. When there are no more, work has a moment to tidy up.
+// follow passes on each line of the host. After the last line, work has a moment to clean up.
 func follow(lines *bufio.Reader, words chan<- struct{}, stop *atomic.Bool) {
 	for {
 		if _, err := lines.ReadSlice('\n'); err != nil {

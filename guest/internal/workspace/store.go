@@ -51,7 +51,7 @@ type store struct {
 	sync  bool  // what is written survives the loss of power
 }
 
-// openStore waits a moment for whoever holds it. To read, several may hold it.
+// openStore waits a moment for the current holder. Several readers may hold it at once.
 func openStore(folder string, write bool) (*store, error) {
 	s := &store{folder: folder, open: map[uint64]*os.File{}}
 	for _, part := range []string{"", kept, undo, "packs"} {

@@ -93,7 +93,7 @@ func (j *job) original(s *store, hands []*worker) (*node, error) {
 }
 
 // changeOwners gives the files of one sandbox's user to the other's. A file that lends its owner's rights to who
-// runs it does not do so in another's sandbox.
+// runs it does not do so in another user's sandbox.
 func (j *job) changeOwners(tree *node) {
 	change := func(n *node) {
 		if j.From != nil && j.To != nil {

@@ -17,7 +17,7 @@ interface AttemptResult {
   readonly kind: Attempt['kind'];
   readonly name: string;
   readonly verdict: Verdict;
-  /** What stopped it, in our words. */
+  /** The protection that stopped it. */
   readonly by: string;
   /** The last words of the attempt itself. */
   readonly evidence: string;

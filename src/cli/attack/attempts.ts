@@ -1,4 +1,4 @@
-/** What is tried from inside a sandbox, in the words of a shell. None of it does harm where it works. */
+/** The attacks tried from inside a sandbox, as shell scripts. They do no harm even if they succeed. */
 import type { Limits } from '../../seams/limits.ts';
 
 export const attackKinds = ['break-out', 'exhaustion', 'egress'] as const;
@@ -23,7 +23,7 @@ export const attackLimits = {
 
 const beyond = { bytes: 256 * 1024 ** 2, processes: 128, diskBytes: 64 * 1024 ** 2 };
 
-/** Whatever program there is for it. Prints why the last one failed. */
+/** Connects with any available program. Prints why the last one failed. */
 const connect = (address: string) => `
   host=${address}
   if command -v wget >/dev/null; then wget -T 3 -O - "http://$host:$PORT/"

@@ -1,4 +1,4 @@
-/** What attempts aim at: a file, a process and ports of this machine, made for them alone. */
+/** The targets of the attacks: a file, a process and ports of this machine, created only for them. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { createSocket } from 'node:dgram';
@@ -58,7 +58,7 @@ export async function openTargets(engine: string): Promise<Targets> {
       if (sign === 'printed') return printed.includes(proof);
       if (sign === 'tcp' || sign === 'udp') {
         const port = sign === 'tcp' ? tcp : udp;
-        // What has arrived may still be on its way to this process.
+        // A datagram may still be on its way to this process.
         return port.taken() || delay(arrivalMs).then(() => port.taken());
       }
       if (sign === 'written') return wasWritten(join(folder, 'open', 'written'));
@@ -133,7 +133,7 @@ async function listenUdp(opened: AsyncDisposableStack): Promise<Port> {
   return { port: socket.address().port, taken: () => taken(arrivals) };
 }
 
-/** One that is not the loopback, where there is one. */
+/** An address other than the loopback, if there is one. */
 function ownAddress(): string {
   const all = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
   return all.find(({ family, internal }) => family === 'IPv4' && !internal)?.address ?? '127.0.0.1';

@@ -72,7 +72,7 @@ async function oneTurn(
   try {
     return await showAgent(agents.send(chat, { text: prompt }, options), context);
   } catch (error) {
-    // Ctrl-C is meant for the agent, and not only for who listens to it.
+    // Ctrl-C stops the agent, not only this reader.
     if (signal.aborted) await agents.interrupt(chat).catch(() => {});
     throw error;
   }

@@ -96,7 +96,7 @@ async function* typed(events: AsyncIterable<RemoteRunEvent>): AsyncGenerator<Run
 async function showToEnd(events: AsyncIterable<RunEvent>, context: CliContext): Promise<number> {
   const { json, values, out, err } = context;
   const quiet = values.quiet === true || json;
-  // What is shown already need not be held.
+  // Output that was already shown need not be kept.
   const {
     bytes: _,
     artifacts,

@@ -19,7 +19,7 @@ import { creationFrom, creationOptions, makeIn } from './sandbox/create.ts';
 
 const { env: _, ...making } = creationOptions;
 const shells = ['/bin/bash', '/usr/bin/bash', '/usr/local/bin/bash'] as const;
-/** What every emulator understands, wherever it is joined from next. */
+/** Works in every terminal emulator that may attach later. */
 const terminalKind = 'xterm-256color';
 
 export const shellCommand: CliCommand = {

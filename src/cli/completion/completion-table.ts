@@ -1,4 +1,4 @@
-/** What may be typed where, from the table of commands: the same for every shell. */
+/** The words that can be completed, from the table of commands: the same for every shell. */
 import type { CliOption, CommandEntry } from '../command.ts';
 import { commonOptions } from '../perform.ts';
 
@@ -15,7 +15,7 @@ interface CompletedOption extends Completed {
 
 export interface CompletedCommand extends Completed {
   readonly options: readonly CompletedOption[];
-  /** What its first word may be. */
+  /** Possible first words. */
   readonly words: readonly string[];
   /** Names of sandboxes may stand there. */
   readonly takesChat: boolean;

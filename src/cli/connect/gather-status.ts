@@ -1,4 +1,4 @@
-/** What `geode status` shows: as the host says that runs, or as this machine looks without one. */
+/** Gathers the facts for `geode status`: from the running host, or from this machine if there is none. */
 
 import { localUser } from '../../base/identity.ts';
 import type { GeodeClient, RemoteRuntime } from '../../client/client.ts';
@@ -27,12 +27,12 @@ interface ProviderState {
 
 export interface StatusFacts {
   readonly host: HostFacts | null;
-  /** What sandboxes run in; null while nothing works. */
+  /** The runtime of sandboxes; null if none works. */
   readonly runtime: string | null;
   readonly runtimes: readonly RemoteRuntime[];
   readonly channels: readonly ChannelStatus[];
   readonly providers: { readonly default: string | null; readonly services: readonly ProviderState[] };
-  /** US dollars of today (UTC), of whoever asks. */
+  /** US dollars spent today (UTC) by the caller. */
   readonly budget: { readonly limitUsd: number | null; readonly spentUsd: number };
   readonly approvals: readonly Approval[];
   readonly sandboxes: readonly SandboxLine[];

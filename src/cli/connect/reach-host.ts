@@ -41,7 +41,7 @@ export async function reachHost(
   const { signal } = context;
   const until = now() + waitMs + startMs;
   let refusal: string | undefined;
-  /** Who takes over wants another host than the one that is there. */
+  /** `--take-over` replaces a running host. */
   let unwanted = takeOver;
   let started = 0;
   const look = async () => {
@@ -114,7 +114,7 @@ async function lookForHost(
 async function isAnswering(socket: string, signal: AbortSignal): Promise<boolean> {
   try {
     const answer = await unixTransport(socket).fetch('/health', { method: 'GET', signal });
-    // What is not read keeps its connection, and with it this process, until the host is tired of waiting.
+    // An unread body would keep its connection, and this process, open until the host's timeout.
     await answer.text();
     return answer.ok;
   } catch {

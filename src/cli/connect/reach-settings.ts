@@ -62,7 +62,7 @@ function fingerprint(text: string): string {
   return half(0x811c9dc5) + half(0x5bd1e995);
 }
 
-/** Null for one that cannot be read: whoever checks the config says why. */
+/** Null for an unreadable file: the check of the config reports the reason. */
 function contentOf(path: string): string | null {
   try {
     return readFileSync(path, 'base64');

@@ -9,8 +9,8 @@ import { program } from '../version.ts';
 import { reachSettings } from './reach-settings.ts';
 
 /**
- * Asks the host that runs, which has everything open and its model loaded. Undefined when there is none, when it goes by
- * other settings of what is asked about, or when it ended before it took the request: the caller then works on the files
+ * Asks the running host, which has everything open and its model loaded. Undefined if there is none, if it uses
+ * other settings for this request, or if it exited before taking the request: the caller then works on the files
  * itself, which several processes may do at once.
  */
 export async function askRunningHost<T>(
@@ -23,7 +23,7 @@ export async function askRunningHost<T>(
   const serves = namedHost(stateDir)?.serves;
   if (serves === undefined || !userPattern.test(user)) return undefined;
   if (serves.program !== program) return undefined;
-  // What the host does with sandboxes does not matter to memory.
+  // Only the settings of memory matter to memory.
   if (about === 'memory' && differingIn(serves.settings ?? {}, marks, isOfMemory).length > 0)
     return undefined;
   const client = await clientOfHost(serves.api);

@@ -44,7 +44,7 @@ export async function startHost(
   try {
     checkAnswer(await within(deadline, () => firstLine(child)));
   } catch (error) {
-    // One that does not get to serve is of use to nobody; it may have ended by itself.
+    // A host that failed to start serving is useless; it may have exited already.
     child.kill('SIGKILL');
     throw error;
   } finally {
@@ -53,7 +53,7 @@ export async function startHost(
   }
 }
 
-/** What a host says that nobody listens to. */
+/** The log file of a host in the background. */
 function openWords(path: string): number {
   const file = openSync(path, 'a', 0o600);
   if (fstatSync(file).size > mostWordsBytes) ftruncateSync(file);
@@ -86,7 +86,7 @@ function checkAnswer(said: string): void {
   const answer = answerSchema.safeParse(parsed(said)).data;
   if (answer === undefined) {
     throw new GeodeError('internal', 'The host of the sandboxes could not be started.', {
-      hint: 'What it said is in the file host.words of the state folder; geode host shows it here.',
+      hint: 'See its output in the file host.words of the state folder, or run geode host to see it here.',
     });
   }
   if ('error' in answer) throw new GeodeError(answer.code, answer.error, answer);

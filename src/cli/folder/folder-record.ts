@@ -32,7 +32,7 @@ export interface FolderRecord {
   readonly folder: string;
   readonly sandbox: string;
   readonly snapshot: string;
-  /** What the agent changed while files were on their way in: the snapshot has it, the folder has not. */
+  /** Changes of the agent while files were copied in: they are in the snapshot but not in the folder. */
   readonly missed: readonly Change[];
   readonly files: Tree;
 }
@@ -48,7 +48,7 @@ export function recordFile(stateDir: string, user: string, chat: string): string
   return join(stateDir, 'folders', `${hashOf(JSON.stringify([user, chat])).slice(0, 32)}.json`);
 }
 
-/** Undefined where there is none, or where it is of another sandbox. */
+/** Undefined if there is no record, or if it belongs to another sandbox. */
 export async function readRecord(
   file: string,
   { folder, sandbox }: Pick<FolderRecord, 'folder' | 'sandbox'>,

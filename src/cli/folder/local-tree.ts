@@ -18,7 +18,7 @@ export function isStaging(path: string): boolean {
 
 /** Where the agent keeps its sessions in the workspace. */
 const ownFolder = '.geode';
-/** What the agent's version of a file is called that was changed on both sides. */
+/** Suffix of the agent's version of a file that both sides changed. */
 export const besideEnding = '.agent';
 const mostFiles = 100_000;
 
@@ -75,7 +75,7 @@ export async function markOf(path: string): Promise<string | undefined> {
 
 const linkSign = 'link ';
 
-/** Undefined for what is no link. */
+/** Undefined if it is not a link. */
 export function linkTarget(mark: string | undefined): string | undefined {
   return mark?.startsWith(linkSign) ? mark.slice(linkSign.length) : undefined;
 }

@@ -36,7 +36,7 @@ export async function planChanges(changes: readonly Change[], scene: Scene): Pro
       left.set(path, `is now a link to ${target}`);
   }
   const outerLinks = new Set(left.keys());
-  // Whatever was below such a link stays here as it is: it may be all that is left of it.
+  // Keep files below such a link here: they may be the only copies.
   const isKept = ({ path }: Change) => foldersAbove(path).some((above) => outerLinks.has(above));
   const removals: string[] = [];
   // The deepest first: a folder may have come to stand where a file was, or the other way.

@@ -28,16 +28,16 @@ type Place = Pick<RemoteSandbox, 'files' | 'snapshots'>;
 
 export interface SharedFolder {
   readonly folder: string;
-  /** Of the sandbox: another one begins with a copy of the folder. */
+  /** The sandbox of the record: another sandbox starts with a full copy of the folder. */
   readonly sandboxId: string;
   readonly recordFile: string;
   readonly umask: number;
 }
 
 export interface Synced {
-  /** What came out of the sandbox. */
+  /** Changes copied out of the sandbox. */
   readonly brought: readonly Brought[];
-  /** What stayed in the sandbox, and why. */
+  /** Changes left in the sandbox, with the reasons. */
   readonly left: readonly Left[];
   /** How many files went in. */
   readonly sent: number;
@@ -154,7 +154,7 @@ async function statOf({ files }: Place, path: string, cancel: Cancel) {
   }
 }
 
-/** Of one file, which does not keep the others from coming out. */
+/** Refusals of single files, which do not stop the copy of the others. */
 const refusals = ['too_large', 'not_a_file', 'file_refused', 'invalid_path'] as const;
 
 async function stage(
@@ -202,7 +202,7 @@ interface Trees {
   isBlocked(path: string): boolean;
 }
 
-/** What changed here since; everything, `.git` too, where nothing was there before. Gives the paths of the files. */
+/** Sends local changes; the first time everything, `.git` too. Returns the paths of the files. */
 async function sendIn(
   { files }: Place,
   folder: string,

@@ -19,7 +19,7 @@ export const chatOptions = {
   },
 } as const satisfies Record<string, CliOption>;
 
-/** What an id looks like; a chat may be called so too, and then comes first. */
+/** The form of an id; a chat with such a name comes first. */
 const idPattern = /^(room-\d+-\d+-[0-9a-f]{12}|[0-9a-f]{20})$/;
 
 /** The first "/" divides the user from the chat. */

@@ -1,11 +1,11 @@
-/** What several memory commands take, checked; apart from the options, because a schema is slow to load. */
+/** Validates values of several memory commands; separate from the options, because a schema loads slowly. */
 import { z } from 'zod';
 import { localUser } from '../../base/identity.ts';
 import { decimal } from '../../contract/decimal.ts';
 
 export const userValues = z.object({ user: z.string().default(localUser) });
 
-/** Whose memory, or that of which chat. */
+/** The user whose memory is used, or the chat. */
 export const placeValues = userValues.extend({ chat: z.string().min(1).optional() });
 
 /** Memory itself refuses what is out of range. */

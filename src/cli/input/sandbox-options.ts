@@ -62,7 +62,7 @@ function limitFrom(
   }
 }
 
-/** `64m` or `2g`, of an option that is no limit of a sandbox. */
+/** Parses `64m` or `2g` for an option that is not a sandbox limit. */
 export function sizeFrom(given: string, option: string): number {
   try {
     return parseSize(given, option);

@@ -20,7 +20,7 @@ export function atProgram(argv: readonly string[], options: Options): SplitArgum
 
 /**
  * `geode run python --timeout 3 -c CODE ARGUMENT …`: options stand before and after the language, up to the code.
- * What follows the code is the code's. An option of Geode there is refused, since it would be without effect;
+ * Arguments after the code belong to the code. An option of Geode there is refused, since it would have no effect;
  * after `--` everything is the code's.
  */
 export function atCode(argv: readonly string[], options: Options): SplitArguments {

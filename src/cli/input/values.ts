@@ -1,4 +1,4 @@
-/** What a person typed, checked; the message names the option. */
+/** Validates user input; the messages name the option. */
 import type { z } from 'zod';
 import { GeodeError } from '../../base/errors.ts';
 import type { CliContext } from '../command.ts';

@@ -74,7 +74,7 @@ async function askSetting(form: ChannelForm, field: ChannelField, before: Config
   });
 }
 
-/** Without an id, whoever writes first gets a code, as everybody does. */
+/** Without an owner's id, the first sender gets a pairing code like everybody else. */
 async function askOwner(form: ChannelForm, ask: Ask): Promise<string | undefined> {
   if (!form.fields.some(({ asks }) => asks === 'owner')) return undefined;
   const owner = await ask.text(

@@ -1,4 +1,4 @@
-/** What there is to ask about each channel, as the schema of the config says. */
+/** The questions about each channel, derived from the config schema. */
 import { z } from 'zod';
 import { configSchema } from '../../config/schema.ts';
 import type { Machine } from '../../machine/machine.ts';

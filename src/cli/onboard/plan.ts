@@ -1,4 +1,4 @@
-/** What onboarding found out, and what follows from it for the config and the secrets. */
+/** The results of onboarding, and the changes of config and secrets that follow from them. */
 
 import { localUser } from '../../base/identity.ts';
 import type { SettingChange } from '../../config/edit.ts';
@@ -46,7 +46,7 @@ export function changesOf(plan: Plan, meanings: ReadonlyMap<string, string>): re
 
 type Change = (path: readonly string[], value: unknown) => SettingChange;
 
-/** What else the file says of the service stays: without a new key, the one that it names. */
+/** Keeps other settings of the service; without a new key, it keeps the configured one. */
 function providerChanges({ service, kind, baseUrl, key, model }: ProviderTrial, change: Change) {
   const at = ['providers', 'services', service];
   return [

@@ -90,13 +90,13 @@ async function askRuntime(
       ...works.map((value) => ({ value, label: value })),
       { value: 'again', label: 'Look again', hint: 'after you have started or installed one' },
     ];
-    const name = await ask.choose('What should sandboxes run in?', choices, config.runtime.name);
+    const name = await ask.choose('Which runtime should sandboxes use?', choices, config.runtime.name);
     if (name === 'again') continue;
     if (name === 'auto' && !isSafe) {
       ask.say('No runtime that isolates works here yet; see the fixes above.');
       continue;
     }
-    if (name === 'native' && !(await ask.confirm('native has no walls at all. Use it anyway?', false)))
+    if (name === 'native' && !(await ask.confirm('native does not isolate at all. Use it anyway?', false)))
       continue;
     return { name, allow_fallback_to_native: config.runtime.allow_fallback_to_native };
   }

@@ -48,7 +48,7 @@ export function lineOf({ key, searchText, sightings, createdAt, supersededBy, ..
   } satisfies z.input<typeof lineSchema>);
 }
 
-/** What a line says: an entry of an export, or one that a person or a program wrote to be ingested. */
+/** A parsed line: an entry of an export, or one that a person or a program wrote for ingest. */
 export type Line =
   | { readonly kind: 'kept'; readonly entry: KeptEntry }
   | { readonly kind: 'new'; readonly entry: NewEntry };

@@ -3,7 +3,7 @@ import type { Approval } from '../../seams/approval.ts';
 import { spanText } from './ages.ts';
 import { visible } from './printable.ts';
 
-/** What is asked, exactly, and the commands that answer. */
+/** The exact request, and the commands that answer it. */
 export function shownApproval(approval: Approval, now = Date.now()): readonly string[] {
   const { id, kind, user, chat, title, detail, state, expiresAt, choices, answers } = approval;
   const of = chat === null ? '' : ` of ${user}/${chat}`;
@@ -20,7 +20,7 @@ export function shownApproval(approval: Approval, now = Date.now()): readonly st
 export function outcomeOf({ state, decision, decidedBy, until, answer }: Approval): string {
   if (state === 'open') return 'open';
   if (state === 'expired') return 'denied: nobody decided in time';
-  if (state === 'withdrawn') return 'withdrawn: nobody waits for it any more';
+  if (state === 'withdrawn') return 'withdrawn: nobody waits for it now';
   const end = until === null ? '' : ` until ${new Date(until).toISOString()}`;
   const said = answer === null ? '' : `: ${answer}`;
   return `${decision}${end} by ${decidedBy ?? 'somebody'}${said}`;

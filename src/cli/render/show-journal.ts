@@ -5,7 +5,7 @@ import type { Streams } from '../streams.ts';
 import { printable } from './printable.ts';
 import { endText, processOutput } from './show-process.ts';
 
-/** What of a journal is shown. */
+/** The part of a journal to show. */
 export interface LogsPart {
   readonly follow: boolean;
   readonly regex: boolean;
@@ -15,7 +15,7 @@ export interface LogsPart {
   readonly grep?: string;
 }
 
-/** What is on record, and what comes if it is followed, each to where it was written to. */
+/** Shows the record and, with `follow`, new output; stdout to stdout and stderr to stderr. */
 export async function showJournal(
   reading: JournalReader,
   processId: string,

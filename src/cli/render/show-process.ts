@@ -6,7 +6,7 @@ import type { CliContext } from '../command.ts';
 import type { Output, Streams } from '../streams.ts';
 import { TerminalGuard } from '../terminal/terminal-guard.ts';
 
-/** What becomes of a command when whoever waits for it is told to end. */
+/** What an interrupt of the waiting command does to the process. */
 export type OnInterrupt = (reason: unknown) => 'kill' | 'leave';
 
 /** A command that is interrupted has that long to end. */
@@ -33,7 +33,7 @@ export async function followProcess(
       () => left.reject(new GeodeError('host_lost', 'The host does not answer an interrupt')),
       interruptDeadlineMs,
     );
-    // One that has ended meanwhile says so itself.
+    // A process that has exited in the meantime reports its exit itself.
     void running.kill().catch(() => {});
   };
   using _watching = onAbort(signal, stop);
@@ -77,7 +77,7 @@ export function endText({ exitCode, signal }: ExitFacts): string {
   return exitCode === null ? `by ${signal}` : `with exit code ${exitCode}`;
 }
 
-/** What the exit code alone does not say. */
+/** Explains an exit whose code alone is unclear. */
 export function explainExit({ timedOut, oomKilled }: ExitFacts, { err }: Pick<CliContext, 'err'>): void {
   if (timedOut) err('geode: timed out; everything it started was killed');
   if (oomKilled) err('geode: the memory limit was reached');

@@ -13,7 +13,7 @@ export class TerminalGuard {
   #parameters = '';
   #alternate = false;
 
-  /** What of the bytes may be shown. A sequence that is cut off here goes on in the next call. */
+  /** The part of the bytes that may be shown. A sequence that is cut off here continues in the next call. */
   pass(bytes: Uint8Array): Uint8Array {
     this.#shown = [];
     for (const byte of bytes) this.#take(byte);
@@ -97,7 +97,7 @@ export class TerminalGuard {
     else this.#hold(byte);
   }
 
-  /** What looked like the end of a string may be text of it, or the beginning of another sequence. */
+  /** A terminator may also be part of the string, or the start of another sequence. */
   #terminate(byte: number, terminator: readonly [number, number]): void {
     const [lead, last] = terminator;
     if (byte === last) {

@@ -30,7 +30,7 @@ export async function joinTerminal(
   try {
     await showAgain(running, streams, guard, signal);
     await running.resize(terminalSize(streams));
-    // Not before: what is typed meanwhile is for the screen that is about to be there.
+    // Start reading keys only now: earlier keys are meant for the screen that is about to appear.
     using _input = sendKeys(running, streams, () => left.resolve({ type: 'detached' }));
     return await Promise.race([showToEnd(running, streams, guard, signal), left.promise]);
   } finally {
@@ -80,7 +80,7 @@ function takeTerminal({ stdin, stdout, setRaw }: Streams, guard: TerminalGuard):
   };
 }
 
-/** What is typed arrives in its order. A program that has ended takes no more, which its exit tells. */
+/** Sends keys in order. A program that has exited takes no more keys; its exit is reported. */
 function sendKeys(running: SocketProcess, streams: Streams, detach: () => void): Disposable {
   const { stdin, stdout } = streams;
   let sending = Promise.resolve();

@@ -20,7 +20,7 @@ const recordSchema = z.object({
   config: z.string().optional(),
   pulledAt: z.number(),
 });
-/** What the store knows of one name. */
+/** The store's record of one name. */
 export type ImageRecord = z.infer<typeof recordSchema>;
 
 /** The names of the store, one small file each. */

@@ -1,4 +1,4 @@
-/** Names of tools in allow-lists: `memory_search`, `files__read`, and `files__*` for all that a server offers. */
+/** Names of tools in allow-lists: `memory_search`, `files__read`, and `files__*` for all tools of a server. */
 
 /** Between the name of a server and that of its tool. */
 export const separator = '__';

@@ -6,7 +6,7 @@ import type { Log } from '../../base/log.ts';
 import type { ToolServerStatus } from '../../seams/tools.ts';
 import { acceptsAll, type OfferedTool, offeredTools } from './offered-tool.ts';
 
-/** A server that answers, or may. Whoever opened it disposes of it. */
+/** A server that answers, or may. Its opener disposes of it. */
 export interface OpenedServer extends AsyncDisposable {
   readonly transport: Transport;
   /** The end of what it said on stderr. */
@@ -29,7 +29,7 @@ export interface ExternalServerOptions {
 
 const firstPauseMs = 1_000;
 const longestPauseMs = 60_000;
-/** One that stood that long begins anew with short pauses. */
+/** After running this long, a server restarts with short pauses again. */
 const steadyMs = 60_000;
 const mostPages = 20;
 

@@ -47,7 +47,7 @@ const listedSchema = z.looseObject({
   inputSchema: z.looseObject({ type: z.literal('object') }),
 });
 
-/** Of what a server lists, what can be offered; `left` says which were left out and why. */
+/** Selects the tools of a server that can be offered; `left` lists the others with the reasons. */
 export function offeredTools(
   listed: readonly unknown[],
   allowed: readonly string[] | undefined,
@@ -106,6 +106,6 @@ function resultOf(answer: object): CallToolResult {
   if (length > longestAnswer)
     throw new GeodeError('too_large', `The answer has ${length} characters, at most ${longestAnswer} fit`);
   if (!isCallToolResult(answer))
-    throw new GeodeError('tool_server_failed', 'The server gave an answer that is no result of a tool.');
+    throw new GeodeError('tool_server_failed', 'The server sent an answer that is not a tool result.');
   return answer;
 }

@@ -11,7 +11,7 @@ export interface ServerSpec {
   readonly name: string;
   readonly open: (options: Cancel) => Promise<OpenedServer>;
   readonly allowed: readonly string[] | undefined;
-  /** Who may use it; undefined: everyone. */
+  /** The users who may use it; undefined: all users. */
   readonly users: readonly string[] | undefined;
   readonly startTimeoutMs: number;
   readonly callTimeoutMs: number;

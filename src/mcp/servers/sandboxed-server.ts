@@ -18,7 +18,7 @@ export interface SandboxedServerOptions {
   >;
 }
 
-/** Characters of stderr that are kept, for whoever asks why it ended. */
+/** Characters of stderr to keep, to explain an exit. */
 const keptWords = 2_000;
 
 export async function openSandboxed(

@@ -1,4 +1,4 @@
-/** What sessions call, written down: a burst of calls is one commit of the ledger, and a flood is few events. */
+/** The log of tool calls: a burst of calls is one commit of the ledger, and a flood sends few events. */
 
 import type { Log } from '../../base/log.ts';
 import type { EventSink } from '../../seams/events.ts';
@@ -85,7 +85,7 @@ export class CallLog implements AsyncDisposable {
   }
 }
 
-/** Calls of one sandbox, tool and outcome: the first is told at once, the next ones together. */
+/** Calls of one sandbox, tool and outcome: the first sends an event at once, later ones share one. */
 class RecentCalls implements Disposable {
   readonly #events: EventSink;
   readonly #onQuiet: () => void;

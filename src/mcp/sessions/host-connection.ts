@@ -37,7 +37,7 @@ export async function connectFromHost(
   };
 }
 
-/** A model that is told words gets words; what is none is named. */
+/** Text blocks as text; others as `[type]`. */
 function textOf(block: { readonly type: string; readonly text?: unknown }): string {
   return typeof block.text === 'string' ? block.text : `[${block.type}]`;
 }

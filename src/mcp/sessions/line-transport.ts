@@ -25,7 +25,7 @@ export class LineTransport implements Transport {
   #pieces: Buffer[] = [];
   #length = 0;
   #closed = false;
-  /** Messages handled since other connections had their turn, and what waits for the next. */
+  /** Messages handled since other connections had their turn, and the messages that wait for the next turn. */
   #handled = 0;
   #rest: Buffer | undefined;
 
@@ -82,7 +82,7 @@ export class LineTransport implements Transport {
     if (this.#rest === undefined) this.#stream.resume();
   }
 
-  /** Of a line that is too long nothing is kept but its length. */
+  /** Of a line that is too long, only the length is kept. */
   #keep(piece: Buffer): void {
     this.#length += piece.length;
     if (this.#length > longestLine) this.#pieces = [];
@@ -120,7 +120,7 @@ export class LineTransport implements Transport {
   }
 }
 
-/** Undefined, which no JSON stands for, when it is none. */
+/** Returns undefined, which no JSON represents, for invalid JSON. */
 function jsonOf(line: string): unknown {
   try {
     return JSON.parse(line);

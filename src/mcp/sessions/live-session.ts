@@ -69,7 +69,7 @@ export class LiveSession implements Disposable {
     this.#serving = door.serve((stream) => this.#connect(stream));
   }
 
-  /** What its commands need to find the tools. */
+  /** Environment variables with which its commands find the tools. */
   get env(): Readonly<Record<string, string>> {
     const { env } = this.#sandbox;
     const path = env.PATH === undefined ? this.place.folder : `${env.PATH}:${this.place.folder}`;

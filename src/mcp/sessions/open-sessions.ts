@@ -28,7 +28,7 @@ export interface ToolSessionsOptions extends Omit<LiveOptions, 'audit' | 'events
   readonly servers: ExternalServers;
   /** With `toolChapter`. */
   readonly ledger: Ledger;
-  /** Of a session that names none. */
+  /** The tools of a session that names none. */
   readonly initial: readonly string[];
   readonly auditLimits: CallLimits;
   readonly events: LiveOptions['events'] & EventSink;

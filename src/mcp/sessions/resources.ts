@@ -1,4 +1,4 @@
-/** What a session can read as resources: the files of its workspace and the entries of its user's memory. */
+/** The resources of a session: the files of its workspace and the entries of its user's memory. */
 import { posix } from 'node:path';
 import { ResourceNotFoundError } from '@modelcontextprotocol/server';
 import type { Cancel } from '../../base/cancel.ts';
@@ -93,7 +93,7 @@ export function sessionResources(
   };
 }
 
-/** Of an entry's URI; undefined for anything else. */
+/** The entry id of a memory URI; undefined for other URIs. */
 export function entryIdOf(uri: string): string | undefined {
   return uri.startsWith(entryPrefix) ? decoded(uri.slice(entryPrefix.length)) : undefined;
 }

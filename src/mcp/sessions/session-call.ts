@@ -1,4 +1,4 @@
-/** What a tool of a session is given, and what every call of one passes: the rate, the deadline, the audit. */
+/** The context of a tool call in a session, and the checks of every call: the rate, the deadline, the audit. */
 
 import { onAbort } from '../../base/cancel.ts';
 import { GeodeError, isGeodeError } from '../../base/errors.ts';
@@ -31,7 +31,7 @@ export type SessionTool = Tool<SessionCall>;
 export interface CallRules {
   readonly rate: RateLimit;
   readonly timeoutMs: number;
-  /** Of a call that waits for a person. */
+  /** Deadline of a call that waits for a person. */
   readonly askTimeoutMs: number;
   /** Whether a person is asked before something is scheduled, and how many schedules a chat has at most by that. */
   readonly schedules: 'ask' | 'allow';
@@ -44,7 +44,7 @@ export interface ConductOptions extends CallRules {
   readonly files: Files;
   readonly resources: SessionResources;
   readonly approvals: Approvals;
-  /** Of the session: all its connections share it. */
+  /** The rate limit of the session, shared by all its connections. */
   readonly limiter: RateLimiter;
   /** Ends when the call is written down; it is answered after that. */
   readonly audit: (record: ToolCallRecord) => Promise<void>;

@@ -9,7 +9,7 @@ const instructions =
 
 export interface SessionServerOptions {
   readonly version: string;
-  /** Those that the session may use. */
+  /** The tools that the session may use. */
   readonly tools: readonly SessionTool[];
   readonly conduct: Conduct<SessionCall>;
   readonly subscriptions: { add(uri: string): void; remove(uri: string): void };

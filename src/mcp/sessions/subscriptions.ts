@@ -22,7 +22,7 @@ export class Subscriptions implements Disposable {
     this.#options = options;
   }
 
-  /** Idempotent. What is no resource, and what comes after too many, is never told of. */
+  /** Idempotent. Ignores URIs that are not resources, and subscriptions above the limit. */
   add(uri: string): void {
     if (this.#watching.has(uri) || this.#watching.size >= mostOfConnection) return;
     const { resources } = this.#options;
@@ -32,7 +32,7 @@ export class Subscriptions implements Disposable {
     const stop = new AbortController();
     this.#watching.set(uri, stop);
     const following = path === undefined ? this.#entry(uri, entry, stop) : this.#file(uri, path, stop);
-    // A folder that is not there, or a sandbox that has ended: nothing more is told.
+    // A missing folder or an ended sandbox sends no more changes.
     following.catch(() => {}).finally(() => this.remove(uri));
   }
 

@@ -1,4 +1,4 @@
-/** What the ledger remembers of tool sessions: those that are open, and every call. */
+/** The ledger's tables of tool sessions: open sessions, and all calls. */
 import { z } from 'zod';
 import type { Chapter, Ledger } from '../../ledger/ledger.ts';
 import type { ToolCallRecord, ToolSession } from '../../seams/tools.ts';

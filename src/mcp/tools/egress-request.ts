@@ -4,7 +4,7 @@ import { isAllowed } from '../../seams/approval.ts';
 import type { SessionCall } from '../sessions/session-call.ts';
 import { defineTool } from '../tool.ts';
 
-/** What `allow-once` is worth: a connection has no single use. */
+/** How long `allow-once` lasts here: a connection cannot be counted as one use. */
 const onceMs = 10 * 60_000;
 
 const input = z.strictObject({
@@ -12,7 +12,7 @@ const input = z.strictObject({
     .string()
     .max(300)
     .regex(/^(\*\.)?[a-z0-9][a-z0-9.-]*(:\d{1,5})?$/i, 'is a name of a host, with a port if need be')
-    .describe('What to reach: example.com, *.example.com, or example.com:8443.'),
+    .describe('The host to reach: example.com, *.example.com, or example.com:8443.'),
   reason: z.string().min(1).max(2_000).describe('For the person who decides.'),
 });
 

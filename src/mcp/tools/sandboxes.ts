@@ -48,7 +48,7 @@ const stop = defineTool({
 const remove = defineTool({
   name: 'sandbox_remove',
   title: 'Remove a sandbox',
-  description: 'Removes a sandbox for good, with its files and its snapshots.',
+  description: 'Removes a sandbox permanently, with its files and its snapshots.',
   effect: 'destroys',
   input: z.strictObject({ chat }),
   run: async ({ chat: name }, { client, signal }) => ({

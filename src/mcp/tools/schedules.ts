@@ -1,4 +1,4 @@
-/** What the chat of a session is told at set times. A session knows the schedules of its own chat only. */
+/** Scheduled messages for the chat of a session. A session sees only the schedules of its own chat. */
 import { z } from 'zod';
 import { GeodeError } from '../../base/errors.ts';
 import { isAllowed } from '../../seams/approval.ts';
@@ -63,7 +63,7 @@ export const scheduleTools: readonly SessionTool[] = [
   }),
 ];
 
-/** Whatever runs in the sandbox can call the tool, and what is scheduled is said as if the person had written it. */
+/** Any program in the sandbox can call the tool, and a scheduled message counts as written by the person. */
 async function allowed(
   { approvals, session, waitMs, signal }: SessionCall,
   when: string,

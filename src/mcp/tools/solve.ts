@@ -13,7 +13,7 @@ export const solve = defineTool({
     problem: z.string().min(1).max(100_000),
     language: z.string().optional(),
     tests: z.string().optional().describe('A program in the same language that fails for a wrong solution.'),
-    expect: z.string().optional().describe('What the solution must print.'),
+    expect: z.string().optional().describe('The output that the solution must print.'),
     attempts: z.int().min(1).max(10).optional(),
     budget: z.number().positive().optional().describe('US dollars.'),
   }),

@@ -1,8 +1,8 @@
 /**
  * One embedder shared by many callers: texts that wait at the same time go together, up to a size, and
  * recent texts are remembered. Queries have a lane of their own, so that a big ingest does not delay them
- * by more than the batch under way. In each lane the owners of the texts take turns, text by text, so that nobody's
- * long text holds up another's short one.
+ * by more than the batch under way. In each lane the owners of the texts take turns, text by text, so that one user's
+ * long text does not hold up the short text of another.
  */
 
 import type { Cancel } from '../../base/cancel.ts';

@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isMainThread } from 'node:worker_threads';
 import { type InferenceSession, Tensor } from 'onnxruntime-common';
 
-/** What the library's own program for Node calls. */
+/** The native functions that the library's own Node wrapper calls. */
 interface Binding {
   initOrtOnce(logLevel: number, tensor: typeof Tensor, isMainThread: boolean): void;
   readonly InferenceSession: new () => NativeSession;

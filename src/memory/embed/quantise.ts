@@ -1,7 +1,7 @@
 /**
  * Makes a fast encoder with 8-bit weights out of an fp32 BERT, byte for byte the same on every machine.
  *
- * No trustworthy package carries the model already quantised, so set-up does it. The graph is written anew
+ * No trustworthy package carries the model already quantised, so set-up does it. The graph is rebuilt
  * from the named weights, in the operators of ONNX Runtime that do most at once: those that it would fuse by
  * itself in fp32 are lost to it once the matrix products are in 8 bits. Weights use 7 of the 8 bits, because
  * processors without VNNI saturate when they add two full products.

@@ -1,6 +1,6 @@
 /**
  * Embeds through a service: anything that speaks OpenAI's `/embeddings`, or Ollama's `/api/embed`. A call
- * that is told to slow down, or meets a server's own failure, is tried again; everything else is said at once.
+ * that hits a rate limit or a server failure is retried; every other error is thrown at once.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';

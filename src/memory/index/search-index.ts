@@ -1,5 +1,5 @@
 /**
- * What finds entries: one index with two halves. It holds nothing of its own; everything in it comes from
+ * The search index of entries, with two halves. It holds no data of its own; everything in it comes from
  * the truth and may be thrown away. Every search names its namespace and applies its filter before its limit.
  */
 import type { Filter, PartHealth } from '../../seams/memory.ts';

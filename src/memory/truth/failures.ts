@@ -1,4 +1,4 @@
-/** What SQLite's own errors mean for a caller of memory. */
+/** Translates SQLite's errors into errors of memory. */
 import { GeodeError, isGeodeError, reasonOf } from '../../base/errors.ts';
 import { isDiskFull } from '../../ledger/connection.ts';
 

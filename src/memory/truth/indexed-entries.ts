@@ -1,4 +1,4 @@
-/** What the indexes read from the truth: entries in their indexed form, and which of them changed. */
+/** Reads entries for the indexes: entries in their indexed form, and the ids of changed ones. */
 import type { IndexedEntry } from '../index/embedded/namespace-index.ts';
 import { bytesOf, numberOf, numberOrNull, type Row, textOf, textsOf } from './columns.ts';
 import { prepared } from './filtered.ts';
@@ -37,13 +37,13 @@ export interface LocatedEntry extends IndexedEntry {
   readonly key: string;
 }
 
-/** Null when there is none, or when a newer one took its place. */
+/** Null if there is no such entry, or if a newer one replaced it. */
 export function indexedEntry(sql: Sql, id: number, model: number | null): LocatedEntry | null {
   const rows = prepared(sql, `${INDEXED} WHERE e.id = :id AND e.superseded_by IS NULL ORDER BY v.chunk`);
   return entriesFrom(rows.all({ model, id })).next().value ?? null;
 }
 
-/** Those of the namespace by id, except where a newer one took the place. */
+/** Entries of the namespace by id, except replaced ones. */
 export function indexedEntries(
   sql: Sql,
   namespace: string,

@@ -1,5 +1,5 @@
 /**
- * What stands around an entry: its declared context, and the entries before and after it in its thread. Their words
+ * The surroundings of an entry: its declared context, and the entries before and after it in its thread. Their words
  * are a second field of the entry, and the text before it goes into its vector. Runs inside a transaction.
  */
 import { wordCounts } from '../../base/words.ts';
@@ -46,7 +46,7 @@ export function writeNear(sql: Sql, id: number): void {
 
 /**
  * An entry came to this place, changed there, or left it: its neighbours have other words around them, and the one
- * after it another text before it, so its vector is made anew.
+ * after it another text before it, so its vector is computed again.
  */
 export function refreshAround(sql: Sql, place: Place): void {
   const [earlier, later] = [before(sql, place), after(sql, place)];
@@ -58,7 +58,7 @@ export function refreshAround(sql: Sql, place: Place): void {
   if (later !== null) sql.run`UPDATE entries SET model = NULL WHERE id = ${later.id} AND model IS NOT NULL`;
 }
 
-/** What is read together with the entry when it is embedded: the end of the entry before, else of its context. */
+/** The text that is embedded together with the entry: the end of the previous entry, or else of its context. */
 export function textBefore(sql: Sql, id: number): string | null {
   const place = placeOf(sql, id);
   const earlier = place && before(sql, place);

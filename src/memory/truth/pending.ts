@@ -11,7 +11,7 @@ export interface Unembedded {
   readonly namespace: string;
   readonly version: number;
   readonly text: string;
-  /** What stands before it, where that was declared. */
+  /** The text before it in its thread, if declared. */
   readonly before: string | null;
 }
 
@@ -42,7 +42,7 @@ function waitingAfter(sql: Sql, after: string): string | null {
 }
 
 /**
- * The newest entries of the namespace without vectors. Newest first: who has just stored something asks for it soon,
+ * The newest entries of the namespace without vectors. Newest first: users soon search for entries that they have just stored,
  * and a big ingest can wait behind that.
  */
 export function pendingEntries(sql: Sql, namespace: string, limit: number): Unembedded[] {

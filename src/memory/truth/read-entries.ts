@@ -104,7 +104,7 @@ function wordsOf(row: Row): Set<number> {
   return new Set(unpackWords(bytesOf(row, 'words')).hashes);
 }
 
-/** Those of the ids that are in the namespace and may be recalled. */
+/** Those of the given ids that are in the namespace and may be recalled. */
 export function presentEntries(sql: Sql, namespace: string, ids: readonly number[]): Set<number> {
   const rows = sql.all`
     SELECT id FROM entries WHERE id IN (SELECT value FROM json_each(${JSON.stringify(ids)}))

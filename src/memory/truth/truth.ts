@@ -3,7 +3,7 @@
  * errors come out as ours. What is read and written is in the files beside this one.
  *
  * Nothing here holds the thread for long: work of many steps has a connection of its own, so that reading goes
- * on between the steps, and who writes while another one does waits its turn.
+ * on between the steps, and concurrent writers wait their turn.
  */
 import { statSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';

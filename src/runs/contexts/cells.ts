@@ -16,7 +16,7 @@ const mostCells = 200;
 const mostBytes = 8 * 1024 ** 2;
 const mostTextChars = 200_000;
 
-/** The cells of one context while it is open: whoever comes later, in whatever browser, sees what was shown. */
+/** The cells of one open context, so that a later reader or browser sees earlier output. */
 export class ContextCells {
   #cells: { cell: ContextCell; bytes: number }[] = [];
   #count = 0;

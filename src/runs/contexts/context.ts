@@ -27,7 +27,7 @@ export interface ContextRunOptions extends Cancel {
   readonly onEvent?: (event: ContextEvent) => void;
 }
 
-/** What an interrupt found: nothing to stop, code that stopped, or code that goes on in spite of it. */
+/** The result of an interrupt: nothing to stop, code that stopped, or code that ignored it. */
 type InterruptOutcome = 'idle' | 'stopped' | 'ignored';
 
 /**
@@ -41,7 +41,7 @@ export interface Context extends AsyncDisposable {
   run(code: string, options?: ContextRunOptions): Promise<ContextResult>;
   /**
    * Stops what runs, or is about to; variables stay. Resolves when it has stopped, or after the grace with
-   * `ignored`. It is meant for that run alone: one that has ended meanwhile stays as it is, and so does the next.
+   * `ignored`. It applies only to that run: if it has just ended, neither it nor the next run is touched.
    */
   interrupt(): Promise<InterruptOutcome>;
   /** A fresh interpreter now. A run that is under way is ended and rejects with `cancelled`. */
@@ -216,7 +216,7 @@ class LiveContext implements Context {
   }
 }
 
-/** What a listener throws is the caller's: it reaches the caller, and not the interpreter. */
+/** An error thrown by a listener goes to its caller, not to the interpreter. */
 function listenTo(record: ResultRecord, onEvent: (event: ContextEvent) => void): { rethrow(): void } {
   const thrown: unknown[] = [];
   record.listen((event) => {

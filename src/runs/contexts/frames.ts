@@ -7,7 +7,7 @@ const headBytes = 5;
 const last = '.'.charCodeAt(0);
 const more = '+'.charCodeAt(0);
 
-/** What a pipe of an interpreter carries: output of user code, and in between the kernel's messages. */
+/** A part of an interpreter's pipe: output of user code, or a message of the kernel. */
 export type Piece =
   | { readonly type: 'output'; readonly bytes: Uint8Array }
   | { readonly type: 'message'; readonly json: string };
@@ -50,7 +50,7 @@ export class FrameReader {
     this.#held = rest.subarray(tail);
   }
 
-  /** What is left when the pipe has ended is output. */
+  /** The rest of the pipe after its end is output. */
   end(): Uint8Array {
     const left = this.#held;
     this.#held = Buffer.alloc(0);
@@ -80,7 +80,7 @@ export class FrameReader {
     return json;
   }
 
-  /** Where a tail begins that the next chunk may complete to a mark; the length when there is none. */
+  /** Start of a tail that the next chunk may complete to a mark; the length if there is none. */
   #beginningOfMark(bytes: Buffer): number {
     const at = bytes.lastIndexOf(recordSeparator);
     const isBeginning = at >= 0 && this.#mark.subarray(0, bytes.length - at).equals(bytes.subarray(at));

@@ -180,7 +180,7 @@ export class Interpreter {
     }
   }
 
-  /** What breaks the protocol ends the interpreter; nothing that it says is listened to any more. */
+  /** A protocol error ends the interpreter; its later messages are ignored. */
   #read(kind: Kind, bytes: Uint8Array): void {
     try {
       for (const piece of this.#readers[kind].read(bytes)) {
@@ -221,7 +221,7 @@ export class Interpreter {
     running.waitsFor.delete(kind);
     if (running.waitsFor.size > 0) return;
     this.#running = undefined;
-    // What comes from here on belongs to the next run.
+    // Later output belongs to the next run.
     this.#record = new ResultRecord(this.#limits);
     running.done();
   }

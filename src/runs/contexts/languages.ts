@@ -7,7 +7,7 @@ export interface KernelSpec {
   readonly language: ContextLanguage;
   /** Looked up in the sandbox's PATH. */
   readonly program: string;
-  /** What stands before the bootstrap in the command line. */
+  /** Flags before the bootstrap in the command line. */
   readonly flags: readonly string[];
   readonly bootstrap: URL;
   /** In the order in which they are loaded. */

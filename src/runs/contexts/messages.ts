@@ -41,12 +41,12 @@ const messageSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('closed') }),
 ]);
 
-/** What a kernel tells its host. It comes from where user code runs, so nothing in it is taken on trust. */
+/** Messages from a kernel to the host. They come from where user code runs, so nothing in them is trusted. */
 export type KernelMessage = z.infer<typeof messageSchema>;
 export type CheckState = Extract<KernelMessage, { type: 'checked' }>['state'];
 export type RichMessage = Extract<KernelMessage, { type: 'display' | 'value' }>;
 
-/** What the host tells a kernel, as a line of JSON. */
+/** Messages from the host to a kernel, as lines of JSON. */
 export type KernelCommand =
   | { readonly type: 'run'; readonly run: number; readonly code: string }
   | { readonly type: 'interrupt'; readonly run: number }

@@ -62,7 +62,7 @@ export class ResultRecord {
     return this.#error;
   }
 
-  /** What came before anyone listened is told first: output of threads and tasks between two runs. */
+  /** Output from before the listener, from threads and tasks between two runs, is sent first. */
   listen(listener: (event: ContextEvent) => void): void {
     for (const event of this.#early) listener(event);
     this.#early = [];

@@ -24,15 +24,15 @@ export interface RunOutput {
 }
 
 export interface RunRecord extends RunSummary {
-  /** Its beginning, without what looks like a secret; so is the output. */
+  /** The beginning of the code, with secrets removed; so is the output. */
   readonly code: string;
-  /** Of the compiler too, in the order in which it came. */
+  /** Output of program and compiler, in its order. */
   readonly output: readonly RunOutput[];
   /** Bytes that were not kept. */
   readonly droppedBytes: number;
   /** The paths of files that were brought back; their content is not kept. */
   readonly artifacts: readonly string[];
-  /** What it was refused: `host:port`. */
+  /** Refused network requests: `host:port`. */
   readonly denied: readonly string[];
 }
 

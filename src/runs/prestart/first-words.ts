@@ -3,10 +3,10 @@ import type { RunOptions } from '../options.ts';
 
 /** It travels with the command, beside the command itself. */
 const mostBytes = 16 * 1024;
-/** Read by the loader, the C library or any interpreter, for its own modules, before it can be told anything. */
+/** Variables that the loader, the C library or an interpreter reads at its start, before it can receive a command. */
 const readByAll = /^(PATH|HOME|TZ|TZDIR|LANG|LANGUAGE|LOCPATH|GCONV_PATH)$|^(LC|LD|MALLOC|GLIBC)_/;
 
-/** What an interpreter has to hear to go on as this run; undefined where it has to know more from its start. */
+/** The input that turns a waiting interpreter into this run; undefined if the run needs other settings from the start. */
 export function firstWordsOf(
   { readsAtStart }: Prestart,
   { cwd = '.', argv = [], env = {} }: RunOptions,

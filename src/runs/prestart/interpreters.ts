@@ -5,7 +5,7 @@ import type { Prestart, Waiting } from '../languages/language.ts';
 export const nodePrestart: Prestart = {
   async start({ source }, { scratch }) {
     const gate = await gateIn(scratch, 'gate.cjs');
-    // Node looks for a package.json where it starts, and would remember that there was none beside the code.
+    // Node looks for a package.json in its start folder and caches that there is none.
     const cwd = posix.dirname(gate.path);
     return { argv: ['node', '--require', gate.path, source], env: { GEODE_GATE: '1' }, cwd, gate };
   },

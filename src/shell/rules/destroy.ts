@@ -132,7 +132,7 @@ function checkSync({ args, frame }: Call): string | undefined {
     : undefined;
 }
 
-/** `git clean -f` in a folder that is no project. */
+/** `git clean -f` in a folder that is not a project. */
 function checkClean({ args, frame }: Call): string | undefined {
   const options = readOptions(args, { short: 'cC', stopsAtOperand: true });
   const [command, ...rest] = options.operands;

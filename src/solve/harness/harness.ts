@@ -9,7 +9,7 @@ export interface Harness {
   readonly code: string;
   readonly files: Readonly<Record<string, string>>;
   readonly stdin: string;
-  /** Of the run: what the tests themselves get. */
+  /** Environment of the run: for the tests themselves. */
   readonly env: Readonly<Record<string, string>>;
 }
 
@@ -20,7 +20,7 @@ interface Tested {
   readonly solution: string;
   readonly tests: string;
   readonly secret: string;
-  /** What the solution needs to find its packages. */
+  /** Environment with which the solution finds its packages. */
   readonly env: Readonly<Record<string, string>>;
 }
 

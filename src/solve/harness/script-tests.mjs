@@ -49,7 +49,7 @@ const receive = () => {
   }
 };
 
-/** Of a promise that is settled later. */
+/** An unsettled promise with its functions. */
 const open = () => {
   const made = {};
   made.promise = new Promise((resolve, reject) => Object.assign(made, { resolve, reject }));
@@ -317,7 +317,7 @@ register(`data:text/javascript,${encodeURIComponent(hooks)}`, {
   parentURL: import.meta.url,
   data: { sources, aliases, tests: testsUrl },
 });
-// What the answer does later, by timers and promises, comes in between.
+// Run the answer's later work, by timers and promises, in between.
 const pump = setInterval(() => ask('pump', 0, []), 5);
 try {
   await import(testsUrl);

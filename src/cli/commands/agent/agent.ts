@@ -49,7 +49,7 @@ export const agentCommand: CliCommand = {
     try {
       return await showAgent(events, context);
     } catch (error) {
-      // Ctrl-C is meant for the agent, and not only for who listens to it.
+      // Ctrl-C stops the agent, not only this reader.
       if (signal.aborted) await client.agents.interrupt(chat).catch(() => {});
       throw error;
     }

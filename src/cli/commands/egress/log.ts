@@ -89,7 +89,7 @@ async function sandboxIdFrom(context: CliContext): Promise<string | undefined> {
   if (word === undefined) return undefined;
   const known = await sandboxStates(context);
   const name = among(known, word, chatNamed(word, context));
-  // What was removed is found by its id.
+  // A removed sandbox can be found only by its id.
   return known.find(({ user, chat }) => user === name.user && chat === name.chat)?.id ?? word;
 }
 

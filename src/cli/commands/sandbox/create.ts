@@ -10,7 +10,7 @@ import { onePositional, wrongUsage } from '../../input/values.ts';
 import { pullOf } from '../../render/show-pull.ts';
 import { showStatus } from '../../render/show-status.ts';
 
-/** What a sandbox shall be; also for `geode shell`, which makes one that is not there. */
+/** Options for a new sandbox; also used by `geode shell`, which creates a missing one. */
 export const creationOptions = {
   ...sandboxOptions,
   ...egressOptions,

@@ -41,7 +41,7 @@ export const sandboxDiffCommand: CliCommand = {
     const chat = await host.chat(word);
     return await chat.within(async ({ snapshots }) => {
       const from = since ?? (await newestOf(snapshots));
-      // All of them first: what is asked of a snapshot meanwhile would wait for the end of this.
+      // Read all changes first: other requests about this snapshot would wait for the end of the stream.
       const changes: Change[] = [];
       for await (const change of snapshots.diff(from, { to, signal })) changes.push(change);
       if (json) out(JSON.stringify({ from, to: to ?? null, changes }));
@@ -71,7 +71,7 @@ async function showText(
     if (text === '') out(lineOf(change, context));
     else for (const line of text.trimEnd().split('\n')) out(coloured(printable(line), context));
   } catch (error) {
-    // Too large, no text, or gone meanwhile: that it changed is all that can be shown.
+    // For a file that is too large, not text or already removed, show only that it changed.
     if (!unshown.some((code) => isGeodeError(error, code))) throw error;
     out(lineOf(change, context));
   }

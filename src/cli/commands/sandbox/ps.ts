@@ -47,7 +47,7 @@ function rowOf({ id, pid, state, exit, terminal, startedAt, argv }: ProcessFacts
   return [id, String(pid), place, agoText(startedAt), printableLine(argv.join(' '))];
 }
 
-/** Each below its parent; what has none here stands at the top. */
+/** Each process below its parent; processes without a listed parent are at the top. */
 function childRows(
   children: readonly ChildFacts[],
   root: number | undefined,

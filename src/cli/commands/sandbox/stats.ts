@@ -66,7 +66,7 @@ function periodFrom({ values }: CliContext): number {
   throw wrongUsage(`--every ${given} is not a number of seconds from 0.1`);
 }
 
-/** Those that are named, or all that run: to look at one is no reason to start or resume it. */
+/** The named sandboxes, or all running ones. Measuring must not start or resume a sandbox. */
 async function chosen(host: Hosting, { positionals, signal }: CliContext): Promise<readonly SandboxStatus[]> {
   const named = async () => {
     const chats = await Promise.all(positionals.map((word) => host.chat(word)));

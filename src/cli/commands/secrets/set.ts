@@ -8,7 +8,7 @@ export const userOption = {
   user: { type: 'string', short: 'u', value: 'USER', description: 'the owner of the secret (default: you)' },
 } as const;
 
-/** Whose secrets and costs a command is about. */
+/** The user whose secrets and costs a command works on. */
 export function userFrom({ values }: Pick<CliContext, 'values'>): string {
   return checkUser(text(values, 'user') ?? localUser);
 }

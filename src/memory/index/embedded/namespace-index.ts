@@ -1,6 +1,6 @@
 /**
  * Both halves for one namespace, in memory. A changed entry takes a new slot and leaves its old one dead; an
- * index with too many dead slots is loaded anew.
+ * index with too many dead slots is reloaded.
  */
 import { wordHash } from '../../../base/words.ts';
 import type { Model } from '../../truth/models.ts';

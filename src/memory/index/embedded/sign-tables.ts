@@ -1,5 +1,5 @@
 /**
- * What a query gives for every four signs of a row, for all 16 ways in which these can be. Adding up one sum of
+ * The contribution of a query to every four signs of a row, for all 16 combinations of signs. Adding up one sum of
  * each table is the product of the query, as it is, with the signs; comparing signs with signs would need eight
  * times as many rows to be looked at for the same recall.
  */
