@@ -39,7 +39,7 @@ export const imageStore = family({
     tag: 'images',
     scope: 'sandboxes:read',
     summary: "List the images in Geode's own store",
-    answer: { says: 'Newest first.', schema: storedImagesSchema, field: 'images' },
+    answer: { description: 'Newest first.', schema: storedImagesSchema, field: 'images' },
   },
   remove: {
     route: 'DELETE /api/v1/image-store',
@@ -47,7 +47,7 @@ export const imageStore = family({
     scope: 'admin',
     summary: 'Remove the name of an image from the store; its files go with the last name',
     query: nameQuery,
-    answer: { says: 'Whether there was one.', schema: removedSchema, field: 'removed' },
+    answer: { description: 'Whether there was one.', schema: removedSchema, field: 'removed' },
     refuses: { 409: 'A sandbox was made of the image.' },
   },
   prune: {
@@ -55,8 +55,8 @@ export const imageStore = family({
     tag: 'images',
     scope: 'admin',
     summary: 'Free what nothing in the store needs',
-    body: { says: 'How much.', schema: pruneSchema },
-    answer: { says: 'What is gone.', schema: prunedSchema },
+    body: { description: 'How much.', schema: pruneSchema },
+    answer: { description: 'What is gone.', schema: prunedSchema },
   },
   load: {
     route: 'POST /api/v1/image-store/archive',
@@ -64,8 +64,8 @@ export const imageStore = family({
     scope: 'admin',
     summary: 'Import the images of an archive: of `docker save`, or an OCI layout',
     query: z.strictObject({ name: name.optional().describe('For an image without a name.') }),
-    takes: { says: 'The archive.', type: 'application/x-tar' },
-    answer: { says: 'The names that are in the store now.', schema: importSchema, field: 'names' },
+    takes: { description: 'The archive.', type: 'application/x-tar' },
+    answer: { description: 'The names that are in the store now.', schema: importSchema, field: 'names' },
     refuses: { 502: 'The archive or a layer of it is damaged, or holds a path that leads out.' },
   },
   save: {
@@ -75,7 +75,7 @@ export const imageStore = family({
     summary: 'Export an image as an OCI layout, which `docker load` reads too',
     description: 'Its layers are packed again, so their digests differ from those of the registry.',
     query: nameQuery,
-    gives: { says: 'The archive.', type: 'application/x-tar' },
+    gives: { description: 'The archive.', type: 'application/x-tar' },
     refuses: { 404: 'The image is not in the store.' },
   },
 });
