@@ -12,7 +12,7 @@ interface AskParts {
   readonly conversations: ConversationTable;
   readonly turns: TurnTable;
   readonly approvals: Approvals;
-  /** What needs no question. */
+  /** Acts that need no question. */
   readonly allow: readonly PermissionClass[];
 }
 

@@ -51,7 +51,7 @@ export class ConversationTable {
       .map(({ chat }) => this.get(user, String(chat)));
   }
 
-  /** Those without an open turn of which a driver keeps something. */
+  /** Conversations without an open turn for which a driver still keeps something. */
   left(): readonly (Pick<ConversationRow, 'id' | 'user' | 'chat' | 'driver'> & {
     readonly state: unknown;
   })[] {

@@ -1,4 +1,4 @@
-/** What a driver is given for one turn, and what it owes. The host keeps everything else. */
+/** The interface of a driver: its input for one turn, and its duties. The host stores everything else. */
 
 import type { Cancel } from '../base/cancel.ts';
 import type { AgentHappening, AgentResult, Audience, DriverName, PermissionAnswer } from '../seams/agent.ts';
@@ -6,7 +6,7 @@ import type { PersistentSandbox, UserSandboxes } from '../seams/persistent.ts';
 import type { TerminalSize } from '../seams/process.ts';
 import type { Act } from './permission-policy.ts';
 
-/** What a driver says; the host adds the first, the last and those about files. */
+/** Events that a driver yields; the host adds the first, the last and those about files. */
 export type DriverHappening = Extract<
   AgentHappening,
   { readonly type: 'text' | 'thinking' | 'answer-restart' | 'tool-call' | 'tool-result' | 'usage' }
@@ -23,11 +23,11 @@ export interface DriverTurn {
   /** Paths in the workspace. */
   readonly attachments: readonly string[];
   readonly model: string | null;
-  /** Of a group: the memory of its user is not for this turn. */
+  /** `group`: the memory of the user is not available to this turn. */
   readonly audience: Audience;
   /** Another host began this turn. */
   readonly isResumed: boolean;
-  /** What the driver last kept of this conversation; undefined in the beginning. */
+  /** The state that the driver last stored for this conversation; undefined at the beginning. */
   readonly state: unknown;
   /**
    * Keeps the happenings, and the driver's own state if it is given, in one step; then tells the readers. What a
@@ -52,7 +52,7 @@ export interface PermissionRequest {
   readonly act: Act;
 }
 
-/** What a driver is given to show the agent's own screen to a person. */
+/** The input of a driver that shows the agent's own screen to a person. */
 export interface DriverTerminal
   extends Pick<DriverTurn, 'sandbox' | 'conversation' | 'model' | 'audience' | 'state' | 'signal'> {
   readonly size: TerminalSize;

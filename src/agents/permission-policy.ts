@@ -3,7 +3,7 @@ import { isGeodeError } from '../base/errors.ts';
 import type { PermissionClass } from '../seams/agent.ts';
 import type { Files } from '../seams/files.ts';
 
-/** What a call that needs permission does, as far as its driver can tell. */
+/** The act of a call that needs permission, as far as its driver knows. */
 export type Act =
   | { readonly type: 'read' }
   | { readonly type: 'edit'; readonly paths: readonly string[] }

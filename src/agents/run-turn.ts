@@ -120,7 +120,7 @@ function failure(thrown: unknown): AgentHappening {
   return { type: 'error', code, message, hint };
 }
 
-/** What differs from the undo point before the turn. Where that cannot be seen, nothing is said of files. */
+/** Changes since the undo point before the turn. Without undo points, file events are left out. */
 async function changesOf(
   { snapshots, chat }: PersistentSandbox,
   { snapshot }: TurnRow,

@@ -13,9 +13,9 @@ export interface TurnOptions {
   readonly sandboxes: Sandboxes;
   readonly approvals: Approvals;
   readonly turnTimeoutMs: number;
-  /** Of one conversation; older ones go. */
+  /** Events to keep per conversation; older ones are deleted. */
   readonly keepEvents: number;
-  /** What agents may do without a question, of what they would ask for. */
+  /** Acts that agents may do without asking. */
   readonly allow: readonly PermissionClass[];
   /** Values that no event may show. */
   readonly secrets?: readonly string[];
@@ -88,7 +88,7 @@ export class RunningTurns {
     this.#running.set(key, { ...turn, stop, ended });
   }
 
-  /** Resolves when nothing of the turn runs any more. False: there is none. */
+  /** Resolves when everything of the turn has ended. Returns false if no turn runs. */
   async interrupt(user: string, chat: string): Promise<boolean> {
     const turn = this.#running.get(keyOf(user, chat));
     if (turn === undefined) return false;

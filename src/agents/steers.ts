@@ -1,7 +1,7 @@
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Sql } from '../ledger/sql.ts';
 
-/** What people say to a turn that runs, in the ledger until the turn has heard it. */
+/** Messages that people send to a running turn, in the ledger until the turn has received them. */
 export class Steers {
   readonly #ledger: Ledger;
 
@@ -27,7 +27,7 @@ export class Steers {
   }
 }
 
-/** What the turn has not heard, in order. It counts as heard when the caller's transaction is done. */
+/** Messages that the turn has not received, in order. They count as received when the caller's transaction commits. */
 export function takeSteers(sql: Sql, turn: string): readonly string[] {
   const texts = sql.all`SELECT text FROM agent_steers WHERE turn = ${turn} AND taken = 0 ORDER BY number`;
   sql.run`UPDATE agent_steers SET taken = 1 WHERE turn = ${turn} AND taken = 0`;

@@ -5,7 +5,7 @@ import type { TurnRow } from './turn-table.ts';
 
 const pageSize = 50;
 
-/** Keeps a turn that ends now, for good: events go when there are too many, and with their conversation. */
+/** Stores an ended turn permanently: its events are deleted when there are too many, and with their conversation. */
 export function recordTurn(sql: Sql, { id: turn, conversation }: TurnRow, now: number): void {
   const events = sql.all`SELECT body FROM agent_events WHERE conversation = ${conversation}
     AND seq >= (SELECT first_seq FROM agent_turns WHERE id = ${turn}) AND turn = ${turn} ORDER BY seq`.map(

@@ -35,7 +35,7 @@ export class TurnTable {
     this.#ledger = ledger;
   }
 
-  /** Those whose turn has not ended: their host did. */
+  /** Turns that have not ended, because their host died. */
   open(): readonly { readonly user: string; readonly chat: string; readonly turn: TurnRow }[] {
     return this.#ledger
       .read(

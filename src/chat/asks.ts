@@ -41,7 +41,7 @@ const labelsAfter: Readonly<Record<ApprovalDecision, string>> = {
 type Decided = Extract<HostEvent, { readonly type: 'approval-decided' }>;
 
 /**
- * Approvals that concern a chat, asked in the chat. The person sees exactly what will happen; only whoever speaks as
+ * Approvals that concern a chat, asked in the chat. The person sees exactly what will happen; only a person who acts as
  * the chat's user can answer. Buttons carry a short code, because platforms give them little room.
  */
 export class Asks implements AsyncDisposable {
@@ -59,7 +59,7 @@ export class Asks implements AsyncDisposable {
     await this.#watching;
   }
 
-  /** The answer of somebody who speaks as the user of the chat. */
+  /** The answer of a person who acts as the user of the chat. */
   async answer({ chat, words, by }: CommandScene, usual: ApprovalDecision): Promise<CommandAnswer> {
     const [given = '', how] = words.split(/\s+/);
     const code = given.toUpperCase();
@@ -76,7 +76,7 @@ export class Asks implements AsyncDisposable {
     return { text: decision === 'deny' ? `${code}: denied.` : `${code}: allowed.` };
   }
 
-  /** What was asked while no host ran, or while it was killed, is asked now. */
+  /** Asks approvals that were opened while no host ran, or while it was killed. */
   async #watch(after: number): Promise<void> {
     const { chats, events, approvals, log } = this.#parts;
     const { signal } = this.#closing;

@@ -3,7 +3,7 @@ import type { ChatAuditRecord, ChatDeed } from '../seams/chat.ts';
 
 type Sql = Parameters<Parameters<Ledger['write']>[0]>[0];
 
-/** Who did what, for good. A record is written in the transaction of the deed. */
+/** The permanent record of changes. A record is written in the transaction of its change. */
 export class ChatAudit {
   readonly #ledger: Ledger;
 

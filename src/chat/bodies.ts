@@ -1,4 +1,4 @@
-/** What the chat part keeps in the bodies of messages and replies. */
+/** The JSON bodies of messages and replies. */
 import { z } from 'zod';
 import type { BusMessage, BusReply, NewReply } from '../seams/bus.ts';
 import { type KnownChat, webChannel } from './chat-table.ts';
@@ -45,7 +45,7 @@ export function replyBody({ body }: Pick<BusReply, 'body'>): ReplyBody {
   return replySchema.parse(JSON.parse(body));
 }
 
-/** What the agent reads: who speaks where several people do, and what the person forwards or answers. */
+/** The text for the agent: names the sender in a group, and marks forwarded and quoted text. */
 export function textFor({ text, sender, isGroup, isForwarded, quoted }: MessageBody): string {
   const quote = quoted === null ? '' : `In answer to ${quoted.by}:\n${quotedLines(quoted.text)}\n\n`;
   const said = `${isForwarded ? 'Forwarded:\n' : ''}${text}`;

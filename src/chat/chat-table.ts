@@ -12,11 +12,11 @@ export interface KnownChat extends Chat {
   readonly isGroup: boolean;
   /** A group where others than its user may speak to the agent. */
   readonly isShared: boolean;
-  /** What becomes of a message during a turn; null: what is usual. */
+  /** Handling of messages during a turn; null: the default. */
   readonly during: DuringTurn | null;
 }
 
-/** A message that comes during a turn waits for its end, or is heard by it. */
+/** A message that arrives during a turn waits for its end, or is added to it. */
 export type DuringTurn = 'follow' | 'steer';
 
 /** Two different addresses never share a lane: the channel's name has no colon. */
@@ -41,7 +41,7 @@ export class ChatTable {
     this.#ledger = ledger;
   }
 
-  /** The chat at an address; the first user who speaks there has it. */
+  /** Returns the chat at an address; the first user who writes there owns it. */
   meet(user: string, channel: string, address: string, isGroup = false): KnownChat {
     const lane = laneOf(channel, address);
     const name = channel === webChannel ? address.slice(user.length + 1) : lane;

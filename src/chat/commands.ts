@@ -1,4 +1,4 @@
-/** What a person says to the gateway itself, in any chat. */
+/** Commands that a person gives to the gateway itself, in any chat. */
 import type { UserAgents } from '../seams/agent.ts';
 import type { Bus } from '../seams/bus.ts';
 import type { UserSandboxes } from '../seams/persistent.ts';
@@ -12,9 +12,9 @@ import { sendAgain } from './undelivered.ts';
 
 export interface CommandScene {
   readonly chat: KnownChat;
-  /** What stands behind the name of the command. */
+  /** The text after the name of the command. */
   readonly words: string;
-  /** Who says it, for the record. */
+  /** The sender, for the audit. */
   readonly by: string;
   readonly agents: UserAgents;
   readonly sandboxes: UserSandboxes;
@@ -23,9 +23,9 @@ export interface CommandScene {
   readonly asks: Asks;
   readonly pairings: Pairings;
   readonly schedules: Schedules;
-  /** What was spent today and what may be, as text. */
+  /** Today's spending and the budget, as text. */
   readonly spending: string;
-  /** What is wrong with the name of a model; undefined for one that can be asked. */
+  /** Returns what is wrong with a model name; undefined for a valid one. */
   readonly refusedModel: (name: string) => string | undefined;
   /** In chats that chose nothing. */
   readonly during: DuringTurn;
@@ -56,7 +56,7 @@ const commands: Readonly<Record<string, Command>> = {
   start: { usage: '', help: '', lane: 'control', run: async () => ({ text: helpText() }) },
   status: {
     usage: '/status',
-    help: 'what runs, what waits and what was spent',
+    help: 'show the running turn, the queue and the cost',
     lane: 'control',
     run: status,
   },
@@ -80,7 +80,7 @@ const commands: Readonly<Record<string, Command>> = {
   },
   pair: {
     usage: '/pair [CODE [USER]]',
-    help: 'let somebody in who got a code, for whoever runs the gateway; alone: show who waits',
+    help: 'pair a person by code (only the owner); without a code: list who is waiting',
     lane: 'control',
     run: (scene) => scene.pairings.answer(scene),
   },
@@ -92,7 +92,7 @@ const commands: Readonly<Record<string, Command>> = {
   },
   steer: {
     usage: '/steer [on|off]',
-    help: 'on: what you write during a run is heard by it; off: it waits its turn',
+    help: 'on: add messages during a run to it; off: let them wait',
     lane: 'control',
     run: steer,
   },
@@ -116,7 +116,7 @@ const commands: Readonly<Record<string, Command>> = {
     lane: 'chat',
     run: schedule,
   },
-  unschedule: { usage: '/unschedule ID', help: 'end a schedule', lane: 'chat', run: unschedule },
+  unschedule: { usage: '/unschedule ID', help: 'remove a schedule', lane: 'chat', run: unschedule },
   file: { usage: '/file PATH', help: 'send a file of the workspace', lane: 'chat', run: file },
 };
 
@@ -125,19 +125,19 @@ export interface GivenCommand {
   readonly words: string;
 }
 
-/** Undefined for text that is no command of ours. On Telegram a command may carry the bot's name. */
+/** Undefined for text that is not a command. On Telegram a command may carry the bot's name. */
 export function commandIn(text: string): GivenCommand | undefined {
   const [, name = '', words = ''] = /^\/([a-z]+)(?:@\w+)?(?:\s+([\s\S]*))?$/i.exec(text.trim()) ?? [];
   const known = name.toLowerCase();
   return Object.hasOwn(commands, known) ? { name: known, words: words.trim() } : undefined;
 }
 
-/** What somebody else wrote is never a command of whoever forwards it. */
+/** Forwarded text is never a command. */
 export function commandOf({ text, isForwarded }: Pick<MessageBody, 'text' | 'isForwarded'>) {
   return isForwarded ? undefined : commandIn(text);
 }
 
-/** Those that anybody may give who may speak in the chat. */
+/** Commands that every person in the chat may give. */
 export function isHarmless({ name }: GivenCommand): boolean {
   return ['help', 'start', 'status', 'again'].includes(name);
 }
@@ -146,7 +146,7 @@ export function isControl(given: GivenCommand | undefined): boolean {
   return given !== undefined && commands[given.name]?.lane === 'control';
 }
 
-/** What a caller of the API needs besides, to say it. */
+/** The extra scope that an API caller needs for a command. */
 export function scopeOf(text: string): 'approvals' | 'admin' | undefined {
   const name = commandIn(text)?.name;
   if (name === 'pair') return 'admin';

@@ -1,4 +1,4 @@
-/** What each command does that needs more than a line. */
+/** The actions of commands that need more than a line. */
 
 import { isGeodeError } from '../base/errors.ts';
 import type { ChatSchedule } from '../seams/chat.ts';
@@ -16,7 +16,7 @@ export async function status({ chat, agents, bus, sandboxes, spending, during, s
     conversation === undefined
       ? 'Session: new'
       : `Session: ${conversation.turns} turns since ${timeText(conversation.createdAt)}, $${conversation.cost.toFixed(2)}`,
-    `Messages during a run: ${(chat.during ?? during) === 'steer' ? 'heard by it (/steer off)' : 'wait (/steer on)'}`,
+    `Messages during a run: ${(chat.during ?? during) === 'steer' ? 'added to it (/steer off)' : 'wait (/steer on)'}`,
     `Model: ${chat.model ?? conversation?.model ?? 'the usual one'}`,
     `Sandbox: ${sandbox === undefined ? 'none yet' : `${sandbox.state}, isolation ${sandbox.grade ?? 'not known'}`}`,
     `All chats: ${running} running, ${waiting} waiting`,
@@ -47,9 +47,7 @@ export async function steer({ chat, chats, words, during }: CommandScene) {
   const now = word === 'on' ? 'steer' : word === 'off' ? 'follow' : (chat.during ?? during);
   return {
     text:
-      now === 'steer'
-        ? 'What you write during a run is heard by it.'
-        : 'What you write during a run waits for its end.',
+      now === 'steer' ? 'Messages during a run are added to it.' : 'Messages during a run wait for its end.',
   };
 }
 
@@ -83,7 +81,7 @@ export async function undo({ chat, sandboxes, signal }: CommandScene) {
 export async function model({ chat, chats, agents, words, refusedModel, signal }: CommandScene) {
   if (words === '') return { text: `The model of this chat: ${chat.model ?? 'the usual one'}.` };
   if (!/^[\w.:@-]+(\/[\w.:@/-]+)?$/.test(words))
-    return { text: 'That is no name of a model: it is SERVICE/MODEL.' };
+    return { text: 'That is not a model name. Use SERVICE/MODEL.' };
   const refusal = words === 'default' ? undefined : refusedModel(words);
   if (refusal !== undefined)
     return { text: `${refusal} The conversation goes on with the model that it has.` };

@@ -8,7 +8,7 @@ const pageSize = 256;
 /** Told to every reader of a lane: there may be more to read. */
 const look = Symbol('look');
 
-/** What happens in chats, for whoever watches: first what is kept, then each thing as it happens. */
+/** Events of chats for readers: first the stored ones, then new ones as they happen. */
 export class Feed {
   readonly #bus: Bus;
   readonly #live = new EventEmitter().setMaxListeners(0);
@@ -28,7 +28,7 @@ export class Feed {
   ): AsyncGenerator<ChatEvent> {
     const ended = new AbortController();
     const until = signal === undefined ? ended.signal : AbortSignal.any([signal, ended.signal]);
-    // Listens before the first query: what comes during it is seen by the next one.
+    // Listen before the first query, so that no event in between is missed.
     const news = on(this.#live, lane, { signal: until });
     using _changes = this.#bus.onChange(() => this.#live.emit(lane, look));
     let last = after;

@@ -51,10 +51,10 @@ export interface OpenChatsOptions {
   readonly mostFileBytes: number;
   /** Of schedules that name none. */
   readonly timeZone: string;
-  /** What becomes of a message that comes during a turn, in chats that chose nothing. */
+  /** Handling of messages during a turn, in chats without a choice of their own. */
   readonly duringTurn: DuringTurn;
   readonly dailyBudget: DailyBudget;
-  /** What is wrong with the name of a model. Default: nothing. */
+  /** Returns what is wrong with a model name. Default: accepts all. */
   readonly refusedModel?: (name: string) => string | undefined;
 }
 
@@ -137,7 +137,7 @@ export async function openChats(options: OpenChatsOptions): Promise<Chats> {
       },
     );
 
-  /** One of a new name begins on the web. */
+  /** A chat with a new name starts on the web. */
   const chatOf = (user: string, name: string) =>
     chats.named(user, name) ?? chats.meet(user, webChannel, webAddress(user, name));
   const laneNamed = (user: string, name: string) =>
@@ -204,7 +204,7 @@ async function openBus({ postgres, log }: OpenChatsOptions, ledger: Ledger, open
   return { bus, leases: {} };
 }
 
-/** What a host that died had is for another after this long. */
+/** After this time another host takes over the messages of a dead one. */
 const sharedLeases = { leaseMs: 20_000 };
 
 function checkMessage(text: string): void {

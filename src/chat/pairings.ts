@@ -16,13 +16,13 @@ interface PairingParts {
   readonly events: EventSink;
 }
 
-/** Strangers who are told of at once: more of them are a flood, which only the list shows. */
+/** Maximum open requests of strangers that are announced at once; further ones appear only in the list. */
 const mostTold = 5;
 /** Older words of a stranger are forgotten. */
 const keptMs = 24 * 3_600_000;
 
 /**
- * How strangers are let in. The owner is whoever speaks as the user of this machine; the request is told in every
+ * Pairing of strangers. The owner is the person who acts as the user of this machine; the request appears in every
  * private chat of theirs, and they alone can answer it there.
  */
 export class Pairings {
@@ -60,9 +60,9 @@ export class Pairings {
         await bus.say(newReply(chat, `pairing:${code}:${chat.lane}`, { text, buttons }));
   }
 
-  /** `/pair`. Whoever is let in without a name becomes a user of their own. */
+  /** `/pair`. A person paired without a user name becomes a new user. */
   async answer({ chat, words, by }: CommandScene): Promise<CommandAnswer> {
-    if (chat.user !== localUser) return { text: 'Only whoever runs this gateway can let somebody in.' };
+    if (chat.user !== localUser) return { text: 'Only the owner of this gateway can pair people.' };
     const open = this.#parts.senders.pairings();
     const [code = '', given] = words.split(/\s+/);
     if (code === '')

@@ -9,7 +9,7 @@ import type { Pairings } from './pairings.ts';
 import type { Schedules } from './schedules.ts';
 import type { Senders } from './senders.ts';
 
-/** What the work on a message needs. */
+/** Parts that the handling of a message needs. */
 export interface ChatParts {
   readonly bus: Bus;
   readonly chats: ChatTable;
@@ -21,14 +21,14 @@ export interface ChatParts {
   readonly sandboxes: Sandboxes;
   readonly events: EventSink;
   readonly log: Log;
-  /** Of a file that a person sends, or that goes to one. */
+  /** Maximum size of a file, received or sent. */
   readonly mostFileBytes: number;
-  /** What becomes of a message during a turn, in chats that chose nothing. */
+  /** Handling of messages during a turn, in chats without a choice of their own. */
   readonly during: DuringTurn;
   /** Throws `budget_spent`. */
   readonly checkBudget: (user: string) => void;
-  /** What the user spent today and may spend, as text. */
+  /** The user's spending today and the budget, as text. */
   readonly spending: (user: string) => string;
-  /** What is wrong with the name of a model; undefined for one that can be asked. */
+  /** Returns what is wrong with a model name; undefined for a valid one. */
   readonly refusedModel: (name: string) => string | undefined;
 }

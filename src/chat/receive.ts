@@ -16,7 +16,7 @@ export interface Reception {
   readonly rate: SenderRate;
   /** Of `interactive` messages, in all. */
   readonly concurrency: number;
-  /** What becomes of a message of this lane that comes during a turn. */
+  /** How to handle a message of this lane that arrives during a turn. */
   readonly during: (lane: string) => DuringTurn;
 }
 
@@ -26,7 +26,7 @@ const refusalMs = 60_000;
 /** Photos of one album come one after the other. */
 const albumMs = 1_500;
 
-/** Takes a message from a channel. It is stored when this returns, or the sender was told why not. */
+/** Takes a message from a channel. When this returns, the message is stored, or the sender got the reason for a refusal. */
 export async function receive(reception: Reception, incoming: Incoming): Promise<void> {
   const { bus, senders, rate } = reception;
   const { channel, address, sender, isGroup, isAddressed } = incoming;
@@ -139,7 +139,7 @@ export function putMessage(
   });
 }
 
-/** Once for all that comes while the chat is at work. */
+/** Sent once for all messages that arrive while the chat is busy. */
 async function tellPlace(
   { bus, concurrency, during }: Reception,
   id: number,

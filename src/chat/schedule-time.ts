@@ -34,7 +34,7 @@ export function parseScheduleTime(text: string, zone: string, now: number): Sche
   return time;
 }
 
-/** The first time after a moment; undefined when there is none. `invalid_input` for a text or a zone that is not one. */
+/** The first time after a moment; undefined if there is none. Throws `invalid_input` for an invalid text or zone. */
 export function nextRun(time: ScheduleTime, after: number): number | undefined {
   if (time.kind === 'once') return time.at > after ? time.at : undefined;
   if (time.kind === 'every') return after + time.ms;

@@ -27,7 +27,7 @@ const mostOfChat = 50;
 const missedAfterMs = 60_000;
 
 /**
- * What is said in a chat at set times. The time for which a schedule runs is the key of its message, so each time counts
+ * Scheduled messages. The time for which a schedule runs is the key of its message, so each time counts
  * once, however often the host is killed in between. Times that passed while no host ran are made up for by one run, or
  * by none, as the schedule says.
  */
@@ -50,7 +50,7 @@ export class Schedules implements Disposable {
     clearInterval(this.#timer);
   }
 
-  /** `invalid_input` for a time that is none, `too_many_schedules` when the chat has too many. */
+  /** Throws `invalid_input` for an invalid time, `too_many_schedules` if the chat has too many. */
   add(
     chat: KnownChat,
     { when, text, catchUp = 'once' }: NewSchedule,

@@ -8,7 +8,7 @@ import { ChatAudit } from './audit.ts';
 import { webChannel } from './chat-table.ts';
 
 export interface SenderOptions {
-  /** Who is let in without a code: the user of each sender, by channel. */
+  /** People who need no pairing: the user of each sender, by channel. */
   readonly allowed: Readonly<Record<string, Readonly<Record<string, string>>>>;
   readonly pairingMs: number;
   readonly now?: () => number;
@@ -18,7 +18,7 @@ export interface SenderOptions {
 const alphabet = 'ABCDEFGHJKMNPQRSTUVWXYZ23456789';
 const codeLength = 8;
 
-/** Who may speak on which channel, and as which user. Whoever is not known gets a code that the owner confirms. */
+/** The people of each channel and the users they act as. An unknown person gets a code that the owner confirms. */
 export class Senders {
   readonly #ledger: Ledger;
   readonly #options: SenderOptions;
@@ -34,7 +34,7 @@ export class Senders {
 
   /** The user that a sender speaks as; undefined for somebody who is not known. */
   userOf(channel: string, sender: string): string | undefined {
-    // The API has found out who calls.
+    // The API has already identified the caller.
     if (channel === webChannel) return sender;
     const allowed = this.#options.allowed[channel];
     if (allowed !== undefined && Object.hasOwn(allowed, sender)) return allowed[sender];

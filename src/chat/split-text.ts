@@ -28,7 +28,7 @@ function placeToCut(text: string, longest: number): number {
     const at = text.lastIndexOf(boundary, longest);
     if (at >= least) return at;
   }
-  // Half of a character is none.
+  // Do not cut inside a surrogate pair.
   const code = text.charCodeAt(longest - 1);
   return code >= 0xd800 && code <= 0xdbff ? longest - 1 : longest;
 }

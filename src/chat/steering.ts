@@ -6,7 +6,7 @@ import type { TurnScene } from './turn.ts';
 const mostAtOnce = 20;
 
 /**
- * Says to a running turn what waits behind its message, in order. What the turn hears stays in its lane until the turn
+ * Adds waiting messages to a running turn, in order. An added message stays in its lane until the turn
  * is over and then ends without a turn of its own, so that a crash at any moment neither loses nor doubles it. A command
  * or a file keeps its place, and so does all that comes after it.
  */
@@ -26,7 +26,7 @@ export function steerMeanwhile(scene: TurnScene, signal: AbortSignal): Disposabl
         await sayWaiting(scene);
       } while (lookAgain);
     } catch (err) {
-      log.warn({ err }, 'What waits cannot be said to the turn that runs; it follows');
+      log.warn({ err }, 'Waiting messages cannot be added to the running turn; they are handled after it');
     } finally {
       isLooking = false;
     }

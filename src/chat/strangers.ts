@@ -6,7 +6,7 @@ import type { ChatParts } from './parts.ts';
 import { plainLine } from './plain-text.ts';
 
 const groupNoticeMs = 600_000;
-/** Of one person, from before they were let in. */
+/** Messages to keep from one person before the pairing. */
 const mostKept = 20;
 const kept = JSON.stringify({ kept: true });
 
@@ -29,7 +29,7 @@ export async function forStranger(
   const minutes = Math.max(1, Math.round((pairing.expiresAt - Date.now()) / 60_000));
   const text = [
     `I do not know you yet. Your code is \`${pairing.code}\`, for ${minutes} minutes.`,
-    `Whoever runs this gateway lets you in with \`geode chat pair ${pairing.code}\`, or with \`/pair ${pairing.code}\` in a chat with me. What you write until then is kept, and answered after it.`,
+    `The owner of this gateway pairs you with \`geode chat pair ${pairing.code}\`, or with \`/pair ${pairing.code}\` in a chat with me. I keep your messages until then and answer them afterwards.`,
   ].join('\n');
   const replies = [newReply(target, `code:${pairing.code}:${target.lane}`, { text, ...more })];
   return commandOf(body) === undefined
@@ -37,7 +37,7 @@ export async function forStranger(
     : { state: 'done', replies };
 }
 
-/** What the person wrote before waits again, in its order. Gives how many messages. */
+/** Queues the person's earlier messages in their order. Returns how many there were. */
 export async function answerKept(
   { bus }: Pick<ChatParts, 'bus'>,
   lane: string,

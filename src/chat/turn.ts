@@ -18,7 +18,7 @@ export interface TurnScene {
   readonly tell: (event: ChatEvent) => void;
 }
 
-/** Failures that another try may mend; the rest is told at once. */
+/** Failures that are retried; others are reported at once. */
 const worthAnotherTry = [
   'link_lost',
   'sandbox_gone',
@@ -27,7 +27,7 @@ const worthAnotherTry = [
   'runtime_unavailable',
   'stopping',
   'ledger_failed',
-  // Of the sandbox, on a machine that is too busy.
+  // From the sandbox, on a machine that is too busy.
   'timed_out',
 ] as const;
 const mostTries = 5;

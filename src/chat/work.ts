@@ -56,7 +56,7 @@ async function admitted(
   const isGuest = chat.isShared && (command === undefined || isHarmless(command));
   if (chat.user !== user && !isGuest) {
     const text = chat.isShared
-      ? 'Only whoever has this chat can say that here.'
+      ? 'Only the owner of this chat can use that command here.'
       : 'This chat belongs to somebody else, who was here first and can let you speak here with `/share on`. Or write to me in private.';
     await parts.bus.finish(claim, { state: 'done', replies: [answer(target, claim, text)] });
     return;

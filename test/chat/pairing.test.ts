@@ -60,7 +60,7 @@ it('GW-3: nobody but the owner lets anybody in', async () => {
   await expect.poll(() => chats.pairings().length, soon).toBe(1);
   const code = chats.pairings()[0]?.code ?? '';
   await channel.say('ann', `/pair ${code} ann`);
-  await expect.poll(() => channel.shown('ann').at(-1), soon).toContain('Only whoever runs this gateway');
+  await expect.poll(() => channel.shown('ann').at(-1), soon).toContain('Only the owner of this gateway');
   await channel.say('eve', `/pair ${code}`);
   await channel.say('eve', 'still here');
   await channel.say('room', '/pair', { sender: { id: 'ann', name: 'Ann' }, isGroup: true });

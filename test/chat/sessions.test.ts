@@ -203,7 +203,7 @@ it(
   },
 );
 
-it('GW-2: a message during a turn is heard by it, and has no turn of its own', patience, async () => {
+it('GW-2: adds a message during a turn to that turn, and starts no turn of its own', patience, async () => {
   const go = Promise.withResolvers<void>();
   let isHeld = false;
   script = ({ prompt }) => {
@@ -221,7 +221,7 @@ it('GW-2: a message during a turn is heard by it, and has no turn of its own', p
   expect(await second).toBe('I took that into account above.');
   const turns = (await recordsOf('steer')).filter((record) => record.type === 'turn');
   expect(turns).toHaveLength(1);
-  expect(await say('steer', '/steer off')).toBe('What you write during a run waits for its end.');
+  expect(await say('steer', '/steer off')).toBe('Messages during a run wait for its end.');
   expect(await say('steer', '/status')).toContain('Messages during a run: wait');
   expect((await chats.list()).map(({ name }) => name)).toContain('steer');
 });

@@ -7,7 +7,7 @@ const shell = z.object({
   command: z.union([z.string(), z.array(z.string()).transform((words) => words.join(' '))]),
 });
 
-/** What a tool call does, by the kind that its agent gives it. */
+/** The act of a tool call, derived from the kind that its agent reports. */
 export function actOf({ locations, content }: ToolCallUpdate, call: AcpCall | undefined): Act {
   const kind = call?.kind;
   if (kind === 'read' || kind === 'search') return { type: 'read' };

@@ -18,7 +18,7 @@ const stateSchema = z.object({
     z.string(),
     z.object({ tool: z.string(), kind: z.string(), input: z.unknown(), isTold: z.boolean() }),
   ),
-  /** What the agent said since its last tool call. */
+  /** The agent's text since its last tool call. */
   text: z.string(),
 });
 

@@ -32,7 +32,7 @@ export interface AcpOptions {
 }
 
 const mountTarget = '/opt/geode/acp';
-/** How long a program that is told to end may take before it is killed. */
+/** How long a program may take to exit when asked, before it is killed. */
 const endMs = 10_000;
 
 /**

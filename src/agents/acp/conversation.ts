@@ -21,7 +21,7 @@ import { heard, heardOfCall } from './session-updates.ts';
 
 /** How long the output of a program that was killed may take to be read. */
 const lastWordsMs = 2_000;
-/** How long an agent that is told to stop may take to say so before it is killed. */
+/** How long an agent may take to confirm a cancel, before it is killed. */
 const cancelMs = 10_000;
 
 /**
@@ -37,7 +37,7 @@ export class AcpConversation implements Disposable {
   /** The prompt that an earlier host has sent. */
   readonly #earlier: AcpState['prompt'];
   #state: AcpState;
-  /** What a loaded session says of its past is known already. */
+  /** True while a loaded session replays its past, which is already stored. */
   #isLoading = false;
   #isOver = false;
   /** The last request on the way to a session. */
@@ -71,7 +71,7 @@ export class AcpConversation implements Disposable {
       })
       .onRequest('session/request_permission', ({ params, requestId }) => this.#ask(params, requestId))
       .connect(this.#stream);
-    this.#connection.closed.catch(() => {}); // The requests that wait are told.
+    this.#connection.closed.catch(() => {}); // Waiting requests get the error themselves.
   }
 
   /** Gets a new program ready: with the session that it knows, or a new one. */
@@ -151,7 +151,7 @@ export class AcpConversation implements Disposable {
     this.#stream.close();
   }
 
-  /** The host ends: the program goes on. Otherwise it is told to stop, heard out and killed. */
+  /** If the host exits, the program keeps running. Otherwise it is cancelled, its last output is read, and it is killed. */
   async #stop(asking: Promise<unknown>, sessionId: string): Promise<never> {
     const { signal } = this.#turn;
     if (stopReason(signal) === 'host-ends') throw cancelled('The turn', signal.reason);
@@ -190,7 +190,7 @@ export class AcpConversation implements Disposable {
     const request = { id: String(id), tool, input, act: actOf(toolCall, call) };
     const answer = await this.#turn.ask(request, { signal: this.#connection.signal }).catch(() => undefined);
     if (answer === undefined) return { outcome: { outcome: 'cancelled' } };
-    // What is allowed for the session is remembered by the host, so that each agent means the same by it.
+    // The host stores permissions for a session, so that they mean the same for every agent.
     const kind = answer === 'deny' ? 'reject' : 'allow';
     const chosen =
       options.find((each) => each.kind === `${kind}_once`) ??
@@ -231,7 +231,7 @@ const usage = z.object({
   }),
 });
 
-/** What some agents add to their answer. They do not say of which model, so that nobody knows the price. */
+/** Usage that some agents add to their answer. It does not name the model, so the price is unknown. */
 function usageOf(answer: PromptResponse, model: string): readonly DriverHappening[] {
   const { data } = usage.safeParse(answer);
   if (data === undefined) return [];

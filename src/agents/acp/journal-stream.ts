@@ -105,7 +105,7 @@ export class JournalStream implements Stream {
     }
   }
 
-  /** Undefined for what is no message, and for answers to nothing. */
+  /** Undefined for text that is not a message, and for answers without a request. */
   #messageOf(text: string): AnyMessage | undefined {
     const parsed = incoming.safeParse(parsedJson(text)).data;
     if (parsed === undefined || 'method' in parsed) return parsed;

@@ -1,4 +1,4 @@
-/** What an ACP agent tells during a prompt, as events of a turn. */
+/** Turns the updates of an ACP agent during a prompt into events of a turn. */
 import type { SessionUpdate, ToolCallContent, ToolCallUpdate } from '@agentclientprotocol/sdk';
 import type { DriverHappening } from '../driver.ts';
 import { shortened } from '../programs/tool-output.ts';
@@ -28,7 +28,7 @@ export function heard(update: SessionUpdate, state: AcpState): Heard {
   }
 }
 
-/** A call is told when its input is there, and before its result or a question about it. */
+/** Reports a call once its input is known, and before its result or a question about it. */
 export function heardOfCall(update: ToolCallUpdate, state: AcpState, isNeeded = false): Heard {
   const { toolCallId: id, status } = update;
   const call = callOf(update, state.calls[id]);

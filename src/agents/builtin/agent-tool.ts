@@ -1,4 +1,4 @@
-/** What a tool of the built-in agent is, and what it has to work with. */
+/** The interface of the built-in agent's tools, and their environment. */
 import type { z } from 'zod';
 import type { UserSchedules } from '../../seams/chat.ts';
 import type { Files } from '../../seams/files.ts';
@@ -19,12 +19,12 @@ export interface WorkPlace {
   readonly permit?: ((request: PermitRequest) => Promise<boolean>) | undefined;
 }
 
-/** What only the host has. */
+/** Parts that only the host has. */
 export interface HostPlace {
   readonly memory: Memory;
   readonly chat: string;
   readonly signal: AbortSignal;
-  /** The tools of the session of its chat; undefined where there are none. */
+  /** The tool session of its chat; undefined if there is none. */
   readonly hostTools?: ToolConnection | undefined;
   /** Undefined where nothing runs at set times. */
   readonly schedules?: UserSchedules | undefined;

@@ -26,13 +26,13 @@ export interface BuiltinOptions {
   readonly model?: string | undefined;
   /** Calls to the model in one turn. */
   readonly steps: number;
-  /** Added to what the agent is told. */
+  /** Extra instructions for the agent. */
   readonly instructions?: string | undefined;
-  /** Of a conversation that a model is told, about; the beginning of a longer one becomes a summary. */
+  /** Approximate tokens of a conversation that the model gets; the beginning of a longer one becomes a summary. */
   readonly historyTokens: number;
-  /** Of what memory has about a message, told with it; 0: the agent looks for itself. */
+  /** Approximate tokens of memory that are sent with a message; 0: the agent searches itself. */
   readonly recallTokens: number;
-  /** What becomes of a command that the policy refuses: a person decides, or it is over. */
+  /** Handling of commands that the policy refuses: ask a person, or refuse. */
   readonly dangerous: 'ask' | 'refuse';
   /** Where it has things said at set times; undefined before there is such a place. */
   readonly schedules?: ((user: string) => UserSchedules | undefined) | undefined;
@@ -80,7 +80,7 @@ async function leadTurn(turn: DriverTurn, model: Model, options: BuiltinOptions)
   });
 }
 
-/** Keeps one step: what the model is told the next time, and what readers hear. */
+/** Stores one step: the messages for the next model call, and the events for readers. */
 export function noteStep(
   turn: Pick<DriverTurn, 'keep'>,
   history: Pick<History, 'add'>,
@@ -99,7 +99,7 @@ export function noteStep(
   else turn.keep([event.type === 'restart' ? { type: 'answer-restart' } : event]);
 }
 
-/** A user's name has no slash, so the memory of a group is nobody's own. */
+/** A user's name has no slash, so the memory of a group cannot be a user's own. */
 export function namespaceOf({ user, chat, audience }: DriverTurn): string {
   return audience === 'group' ? `${user}/${chat}` : user;
 }

@@ -15,7 +15,7 @@ export interface Summary {
   readonly text: string;
 }
 
-/** What was said in a conversation, in the ledger. Each message is kept before the next step is taken, and stays whole. */
+/** The messages of a conversation, in the ledger. Each message is stored completely before the next step starts. */
 export class History {
   readonly #ledger: Ledger;
   readonly #conversation: number;
@@ -27,7 +27,7 @@ export class History {
     this.turn = turn;
   }
 
-  /** Those behind a number. */
+  /** Messages after a number. */
   after(number: number): readonly KeptMessage[] {
     return this.#ledger
       .read(
@@ -58,7 +58,7 @@ export class History {
     return row !== undefined;
   }
 
-  /** What this turn has added so far. */
+  /** Messages that this turn has added so far. */
   get ofTurn(): readonly ModelMessage[] {
     return this.#ledger
       .read(
@@ -87,7 +87,7 @@ export class History {
     this.#ledger.write((sql) => this.#insert(sql, message));
   }
 
-  /** What people said to the turn since its last step becomes a part of it. False: nothing. */
+  /** Adds messages that people sent since the last step to the turn. Returns false if there are none. */
   hear(): boolean {
     return this.#ledger.write((sql) => {
       const said = takeSteers(sql, this.turn);

@@ -2,7 +2,7 @@ import { GeodeError } from '../../base/errors.ts';
 import type { Model, ModelAnswer, ModelMessage, ModelTool, ToolCall, ToolResult } from '../../seams/model.ts';
 import type { TurnEnd } from '../driver.ts';
 
-/** What one turn of the tool loop works with, wherever the loop runs. */
+/** The environment of one turn of the tool loop, independent of where the loop runs. */
 export interface LoopScene {
   readonly user: string;
   readonly model: Model;
@@ -10,7 +10,7 @@ export interface LoopScene {
   readonly tools: readonly ModelTool[];
   /** Calls to the model. */
   readonly steps: number;
-  /** What the model is told, with all that was noted so far. */
+  /** The messages for the model, with all steps so far. */
   messages(): readonly ModelMessage[] | Promise<readonly ModelMessage[]>;
   /** Takes in what people said to the turn since its last step; true when there was something. */
   hear?(): boolean | Promise<boolean>;
@@ -23,7 +23,7 @@ export interface LoopScene {
 
 export type LoopEvent =
   | { readonly type: 'text' | 'thinking'; readonly text: string }
-  /** The text of this step so far is void: the model begins its answer anew. */
+  /** The text of this step so far is void: the model starts its answer again. */
   | { readonly type: 'restart' }
   /** A whole answer of the model, which is part of the conversation from now on. */
   | { readonly type: 'answer'; readonly answer: ModelAnswer }

@@ -5,7 +5,7 @@ import type { DriverTurn } from '../driver.ts';
 const mostQuery = 2_000;
 const mostEntries = 10;
 
-/** What memory has about the message, for the end of it. A memory that is down is no reason not to answer. */
+/** Memory entries about the message, to append to it. If memory is down, the agent answers without them. */
 export async function recalled(
   { message, signal }: DriverTurn,
   memory: Memory,

@@ -1,4 +1,4 @@
-/** What the agent has said in its own chat at set times. */
+/** Tools with which the agent schedules messages in its own chat. */
 import { z } from 'zod';
 import { GeodeError } from '../../base/errors.ts';
 import { catchUps, type UserSchedules } from '../../seams/chat.ts';

@@ -1,4 +1,4 @@
-/** What the built-in agent can do: commands and files in its own sandbox, and the user's memory. */
+/** The tools of the built-in agent: commands and files in its own sandbox, and the user's memory. */
 import { z } from 'zod';
 import { GeodeError, isGeodeError, reasonOf } from '../../base/errors.ts';
 import type { ModelTool, ToolCall, ToolResult } from '../../seams/model.ts';
@@ -138,7 +138,7 @@ export function toolsWith(connection: ToolConnection | undefined): readonly Mode
   return [...workspaceTools, ...hostTools, ...sessionTools(connection)];
 }
 
-/** Those of the session of a chat that the agent has not itself. */
+/** Tools of the chat's session that the agent does not have itself. */
 export function offeredIn(connection: ToolConnection | undefined): ToolConnection['tools'] {
   const own = new Set([...workspaceTools, ...hostTools].map(({ name }) => name));
   return connection?.tools.filter(({ name }) => !own.has(name)) ?? [];
@@ -160,7 +160,7 @@ export function sessionTools(
 
 const objectSchema = z.record(z.string(), z.unknown());
 
-/** All tools, for whoever has both places. */
+/** Runs any tool, for a caller that has both places. */
 export function runTool(call: ToolCall, place: WorkPlace & HostPlace): Promise<ToolResult> {
   const tools = [...workspaceTools, ...hostTools, ...sessionTools(place.hostTools)];
   return runToolOf<WorkPlace & HostPlace>(tools, call, place);

@@ -6,7 +6,7 @@ const writers = new Set(['Write', 'Edit', 'MultiEdit', 'NotebookEdit']);
 const file = z.object({ file_path: z.string() }).or(z.object({ notebook_path: z.string() }));
 const shell = z.object({ command: z.string() });
 
-/** What a tool of Claude Code does. */
+/** The act of a Claude Code tool. */
 export function claudeAct(tool: string, input: unknown): Act {
   if (readers.has(tool)) return { type: 'read' };
   const named = writers.has(tool) ? file.safeParse(input).data : undefined;

@@ -1,4 +1,4 @@
-/** What Claude Code says on stdout with `--output-format stream-json`, one JSON object a line. */
+/** The output of Claude Code with `--output-format stream-json`, one JSON object a line. */
 
 import { z } from 'zod';
 import { parsedJson } from '../../base/json.ts';
@@ -109,7 +109,7 @@ export function usageOf({ usage }: Extract<ClaudeLine, { type: 'result' }>): Tok
   };
 }
 
-/** What is written to it, one line each. */
+/** A line of its input. */
 export function userLine(text: string): string {
   return said({
     type: 'user',

@@ -18,7 +18,7 @@ const stateSchema = z.object({
 });
 export type ClaudeState = z.output<typeof stateSchema>;
 
-/** What was kept of a conversation; a new state where nothing was. */
+/** The stored state of a conversation, or a new one. */
 export function claudeState(kept: unknown): ClaudeState {
   return stateSchema.safeParse(kept).data ?? newState();
 }

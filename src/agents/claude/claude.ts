@@ -43,7 +43,7 @@ const skillsTarget = `${pluginTarget}/skills`;
 /**
  * Claude Code in the sandbox of the chat: one process for many turns, which has no network and no key. What it says is
  * read from its journal; each line's events are kept together with the place behind it, so that the next host reads on
- * where this one ended, and nothing is told twice.
+ * where this one ended, and no event is sent twice.
  */
 export function claudeDriver(options: ClaudeOptions): AgentDriver {
   const idle = new IdlePrograms(options.idleMs);
@@ -113,7 +113,7 @@ async function reachProgram(turn: DriverTurn, options: ClaudeOptions): Promise<R
   return { process, state: kept(turn, { ...state, sent: turn.turn }) };
 }
 
-/** One that was started just before its host died is found by its session. */
+/** Finds a process that was started just before its host died, by its session. */
 async function findLiving(turn: DriverTurn, state: ClaudeState): Promise<Reached | undefined> {
   const { processes } = await turn.sandbox.processes({ signal: turn.signal });
   const found = processes.find(({ id, argv, terminal, state: how }) =>
@@ -121,7 +121,7 @@ async function findLiving(turn: DriverTurn, state: ClaudeState): Promise<Reached
       ? how === 'running' && terminal === null && argv.includes(state.session)
       : id === state.process.id,
   );
-  // Of a program that has ended the rest is read, where it is the rest of this turn.
+  // Reads the rest of an ended program's output, if it belongs to this turn.
   const isOfThisTurn = turn.isResumed && state.sent === turn.turn;
   if (found === undefined || (found.state !== 'running' && !isOfThisTurn)) return undefined;
   const offset = state.process?.offset ?? 0;

@@ -44,11 +44,11 @@ export function claudeCommand(options: ClaudeCommand): Command {
 /** The program's own screen for a person at a terminal, who is also the one whom it asks for permission. */
 export function claudeTerminal(options: ClaudeCommand, pty: TerminalSize): Command {
   const { program, argv, env, ...rest } = sharedBy(options);
-  // What the operator has decided is not asked of the person again.
+  // The operator has decided this, so do not ask the person again.
   const settings = JSON.stringify({ skipDangerousModePermissionPrompt: true });
   return {
     argv: [program, '--settings', settings, ...argv],
-    // What every terminal understands, wherever it is joined from next.
+    // Works in every terminal that may attach later.
     env: { ...env, TERM: 'xterm-256color' },
     ...rest,
     pty,

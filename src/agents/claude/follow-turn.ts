@@ -23,7 +23,7 @@ import type { ClaudeState } from './claude-state.ts';
 const interruptMs = 10_000;
 
 /**
- * Reads what the program says up to the end of the turn. An interrupt is told to the program first, so that its session
+ * Reads the program's output up to the end of the turn. An interrupt is sent to the program first, so that its session
  * stays whole; then it is killed with everything that it started.
  */
 export async function followTurn(
@@ -83,7 +83,7 @@ class TurnReader {
     return undefined;
   }
 
-  /** What is still asked needs no answer any more. */
+  /** Open questions need no answer after the end. */
   end(): void {
     this.#over.abort();
   }
@@ -160,7 +160,7 @@ class TurnReader {
     }
   }
 
-  /** Reading goes on meanwhile. */
+  /** Asks in the background while reading continues. */
   #ask(request: ClaudeState['asked'][number]): void {
     const answering = async () => {
       const answer = await this.#turn.ask(
@@ -171,7 +171,7 @@ class TurnReader {
       this.#state = { ...this.#state, asked: this.#state.asked.filter(({ id }) => id !== request.id) };
       this.#turn.keep([], this.#state);
     };
-    // A turn that ends meanwhile needs no answer; a request that cannot be asked is denied.
+    // If the turn ends first, no answer is needed; a request that cannot be asked is denied.
     answering().catch(() => {
       if (this.#over.signal.aborted || this.#turn.signal.aborted) return;
       this.#process.write(permissionLine(request.id, request.input, false)).catch(() => {});
@@ -202,7 +202,7 @@ class TurnReader {
   }
 }
 
-/** Of the agent itself: what its own helpers say is not its answer. */
+/** Text of the agent itself; text of its subagents is not part of the answer. */
 function pieceOf(line: Extract<ClaudeLine, { type: 'stream_event' }>): readonly DriverHappening[] {
   const { delta } = line.event;
   if (line.parent_tool_use_id != null || delta === undefined) return [];

@@ -1,4 +1,4 @@
-/** What Codex says on stdout with `exec --json`, one JSON object a line. */
+/** The output of Codex with `exec --json`, one JSON object a line. */
 
 import { z } from 'zod';
 import { parsedJson } from '../../base/json.ts';
@@ -69,7 +69,7 @@ function result(id: string, tool: string, output: string, failed: boolean): Driv
   return { type: 'tool-result', id, tool, output: shortened(output), failed };
 }
 
-/** Of the whole thread, with all turns before. */
+/** Usage of the whole thread, including all earlier turns. */
 export function usageOf({ usage }: Extract<CodexLine, { readonly type: 'turn.completed' }>): TokenUsage {
   return {
     inputTokens: usage.input_tokens,

@@ -36,7 +36,7 @@ const stateSchema = z.object({
   process: z.object({ id: z.string(), offset: z.number(), turn: z.string() }).nullable(),
   /** The last words of the turn. */
   text: z.string(),
-  /** Of the whole thread so far: the program tells sums. */
+  /** Usage of the whole thread so far: the program reports sums. */
   used: usage.default(noUsage),
 });
 type CodexState = z.output<typeof stateSchema>;

@@ -19,9 +19,9 @@ export interface ContainerOptions extends BuiltinOptions {
   readonly prices: PriceTable;
   /** Where models come from, by name. */
   readonly services: Readonly<Record<string, ModelService>>;
-  /** Of one turn. */
+  /** Timeout of one turn. */
   readonly timeoutMs: number;
-  /** Of one answer of the model. */
+  /** Timeout of one answer of the model. */
   readonly answerTimeoutMs: number;
   readonly retries: number;
   readonly place: (options: Cancel) => Promise<ContainerPlace>;

@@ -1,12 +1,12 @@
 import { GeodeError } from '../../base/errors.ts';
 import type { ExitFacts } from '../../seams/process.ts';
 
-/** The agent is gone before it answered. Whoever sent the message may send it again. */
+/** The agent exited before it answered. The sender may send the message again. */
 export function agentEnded(message: string, cause?: unknown): GeodeError {
   return new GeodeError('agent_ended', message, { cause });
 }
 
-/** Without what it wrote: its journal has that, for whoever runs the host. */
+/** Leaves out the program's output: its journal has it, for the operator. */
 export function endOf({ exitCode, signal, timedOut, oomKilled, durationMs }: ExitFacts): GeodeError {
   if (timedOut)
     return agentEnded(`The agent took longer than one turn may: ${Math.round(durationMs / 1000)} s.`);

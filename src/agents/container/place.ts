@@ -12,7 +12,7 @@ export interface ContainerPlace {
   readonly spec: PersistentSpec;
   /** The program of the agent in the sandbox. */
   readonly program: string;
-  /** What runs it. */
+  /** The Node program that runs it. */
   readonly node: string;
 }
 
@@ -115,7 +115,7 @@ export function wrongVersion(version: string): GeodeError {
     'agent_unavailable',
     `The agent's program in the sandbox is of version ${version.slice(0, 40)}, this host of ${agentVersion}.`,
     {
-      hint: 'Leave container_agent.program out to use the host’s own, build that anew with `npm run agent`, or build the image anew with `geode image build agent`.',
+      hint: 'Leave container_agent.program out to use the host’s own, rebuild that with `npm run agent`, or rebuild the image with `geode image build agent`.',
     },
   );
 }

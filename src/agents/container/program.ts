@@ -32,7 +32,7 @@ export interface RunningProgram {
 
 interface ProgramOptions {
   readonly history: History;
-  /** What the model is told of the conversation. */
+  /** The messages of the conversation for the model. */
   readonly messages: () => Promise<readonly ModelMessage[]>;
   readonly dangerous: 'ask' | 'refuse';
   readonly provider: ProviderKind;
@@ -45,7 +45,7 @@ interface ProgramOptions {
   readonly retries: number;
   readonly shellPolicy: ShellPolicy;
   readonly place: (options: Cancel) => Promise<ContainerPlace>;
-  /** Of the session of the chat: the host does their calls. */
+  /** The tools of the chat's session: the host runs their calls. */
   readonly tools: ToolConnection['tools'];
 }
 
@@ -76,7 +76,7 @@ export async function reachProgram(
 
 async function startProgram(turn: DriverTurn, options: ProgramOptions): Promise<RunningProgram> {
   const { sandbox, signal } = turn;
-  // One that its host could not note before it died has a secret that nobody knows any more.
+  // If the host died before it could store the start, the turn's secret is lost.
   if (turn.isResumed) await endOthers(turn);
   const { node, program } = await options.place({ signal });
   const secret = randomBytes(32).toString('hex');

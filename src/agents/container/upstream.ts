@@ -21,7 +21,7 @@ export function upstreamOf({ kind, baseUrl }: ModelService): string | undefined 
   return baseUrl ?? usualUpstreams[kind];
 }
 
-/** Of a model that is written SERVICE/MODEL. */
+/** The upstream of a model given as SERVICE/MODEL. */
 export function serviceOf(id: string, services: Readonly<Record<string, ModelService>>): Upstream {
   const service = services[id.slice(0, id.indexOf('/'))];
   const upstream = service && upstreamOf(service);

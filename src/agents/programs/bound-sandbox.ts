@@ -7,11 +7,11 @@ import type { Mount } from '../../seams/sandbox.ts';
 interface Needs {
   /** Where its model is. */
   readonly binding: BindingSpec;
-  /** Of the agent's program and what belongs to it; only a new sandbox can have them. */
+  /** Mounts for the agent's program and its files; only a new sandbox can get them. */
   readonly mounts?: readonly Mount[];
   /** Limits of a new sandbox, where its runtime can hold them. */
   readonly limits?: Limits | undefined;
-  /** What a new sandbox shall be besides. */
+  /** Further settings of a new sandbox. */
   readonly spec?: PersistentSpec;
   readonly signal: AbortSignal | undefined;
 }

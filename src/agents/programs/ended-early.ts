@@ -2,7 +2,7 @@ import { GeodeError } from '../../base/errors.ts';
 import type { Limits } from '../../seams/limits.ts';
 import type { ExitEvent } from './journal-lines.ts';
 
-/** What programs say of an option that they do not know: theirs is another version than the one that Geode speaks to. */
+/** Messages of programs about an unknown option: the program has another version than Geode expects. */
 const unknownOption = /unknown option|unexpected argument|unrecognized (option|argument)|unknown argument/i;
 
 /** The error for a program of an agent that ended before it answered, with its own words. */

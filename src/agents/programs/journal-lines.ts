@@ -17,7 +17,7 @@ export type LineEvent =
 const mostLine = 64 * 1024 ** 2;
 const mostStderr = 4_000;
 
-/** What a program says line by line on stdout. Of stderr the end is kept, for the reason of a failure. */
+/** The stdout of a program line by line. Keeps the end of stderr, to explain a failure. */
 export async function* journalLines(process: Process): AsyncGenerator<LineEvent> {
   let pieces: Buffer[] = [];
   let size = 0;

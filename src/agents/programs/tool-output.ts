@@ -3,5 +3,5 @@ import { bothEnds } from '../../base/both-ends.ts';
 /** Characters of one result of a tool. */
 const longestOutput = 30_000;
 
-/** What a conversation keeps of a tool's output. */
+/** The part of a tool's output that a conversation keeps. */
 export const shortened = (output: string) => bothEnds(output, longestOutput);

@@ -20,7 +20,7 @@ export interface AgentStdinOptions {
   readonly variable: (name: string) => string | undefined;
   /** The response goes there, without markers; null: between markers on stdout. */
   readonly responseFd: number | null;
-  /** Every step is told on stdout, a line each; the response is the last. */
+  /** Print each step on stdout, one line each; the response is the last line. */
   readonly events: boolean;
   readonly signal: AbortSignal;
 }

@@ -13,7 +13,7 @@ import { agentVersion } from './version.ts';
 export interface RequestScene {
   /** Where commands start and files are. */
   readonly folder: string;
-  /** Of the environment, where the address of the model and its key are. */
+  /** Reads an environment variable: they hold the address of the model and its key. */
   readonly variable: (name: string) => string | undefined;
   /** Told of each step as it is taken. */
   readonly tell: (line: AgentLine) => void;
@@ -55,7 +55,7 @@ export async function answerRequest(request: AgentRequest, scene: RequestScene):
   return { status: 'success', request_id, version: agentVersion, outcome, content: text, session, usage };
 }
 
-/** What people say to the turn while it goes on becomes a part of it. */
+/** Adds messages that people send during the turn to it. */
 async function hear(messages: ModelMessage[], first: number, host: AnsweringHost | undefined) {
   const text = (await host?.hear(messages.length - first)) ?? null;
   if (text === null) return false;

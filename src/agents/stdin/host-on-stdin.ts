@@ -5,10 +5,10 @@ import type { RequestLines } from './request-lines.ts';
 import { type AgentLine, type HostLine, hostLine } from './schemas.ts';
 import { hostNumber, verifiedLine } from './signed-lines.ts';
 
-/** What only the host can do. */
+/** Services that only the host can provide. */
 export interface AnsweringHost {
   call(call: ToolCall): Promise<ToolResult>;
-  /** What people said to the turn meanwhile; null: nothing. */
+  /** Messages that people sent during the turn; null: none. */
   hear(position: number): Promise<string | null>;
   permit(request: PermitRequest): Promise<boolean>;
 }

@@ -6,7 +6,7 @@ import type { FinishedCommand } from '../../shell/format.ts';
 
 const defaultTimeoutMs = 60_000;
 const mostOutput = 10 * 1000 ** 2;
-/** A child that goes on in the background may hold the pipes; what it writes later is nobody's. */
+/** A background child may keep the pipes open; its later output is ignored. */
 const drainMs = 200;
 
 interface LocalCommand {

@@ -9,13 +9,13 @@ const { values } = parseArgs({
     version: { type: 'boolean', default: false },
     events: { type: 'boolean', default: false },
     'response-fd': { type: 'string' },
-    /** For whoever looks at the list of processes. */
+    /** Shown in the list of processes. */
     request: { type: 'string' },
   },
 });
 if (values.version) console.log(agentVersion);
 else {
-  // What a library prints goes where logs go.
+  // Output of libraries goes to stderr, where logs go.
   console.log = console.info = console.debug = console.error;
   const fd = values['response-fd'];
   const isSuccess = await agentStdin({

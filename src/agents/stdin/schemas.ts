@@ -1,5 +1,5 @@
 /**
- * What `geode agent-stdin` reads and writes: one request, one response, each one line of JSON. These schemas are
+ * The input and output of `geode agent-stdin`: one request, one response, each one line of JSON. These schemas are
  * published as docs/agent-stdin.schema.json.
  */
 import { z } from 'zod';
@@ -39,7 +39,7 @@ export const agentRequest = z.strictObject({
       .url()
       .optional()
       .describe('default: OPENAI_BASE_URL or ANTHROPIC_BASE_URL; the key is in the environment alone'),
-    instructions: z.string().max(200_000).optional().describe('added to what the agent is told'),
+    instructions: z.string().max(200_000).optional().describe('extra instructions for the agent'),
     steps: z.int().min(1).max(1000).default(50).describe('calls to the model'),
     timeout: z.number().positive().max(3600).default(120).describe('seconds that one answer may take'),
     retries: z.int().min(0).max(20).default(2).describe('tries again after a limit or a failure'),
@@ -119,7 +119,7 @@ export const agentLine = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('results'), position: z.int().min(0), results: z.array(result).max(500) }),
   /** The host does this call, and writes a line with the result to stdin. */
   z.strictObject({ type: z.literal('host-call'), call }),
-  /** The host says what people said to the turn meanwhile. */
+  /** The host sends messages that people sent during the turn. */
   z.strictObject({ type: z.literal('hear'), position: z.int().min(0) }),
   /** The host asks a person whether this command may run. */
   z.strictObject({ type: z.literal('permit'), call: z.string(), rule: z.string(), command: text }),
@@ -127,7 +127,7 @@ export const agentLine = z.discriminatedUnion('type', [
 ]);
 export type AgentLine = z.output<typeof agentLine>;
 
-/** What the host writes to stdin behind the request, each to one line that asks for it. */
+/** Lines that the host writes to stdin after the request, each in answer to one line. */
 export const hostLine = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('host-result'), result }),
   z.strictObject({ type: z.literal('heard'), position: z.int().min(0), text: text.nullable() }),

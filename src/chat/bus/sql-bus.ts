@@ -28,7 +28,7 @@ export interface BusStore {
   change<T>(work: (now: number) => Work<T>): Promise<T>;
 }
 
-const interrupted = 'The host ended meanwhile.';
+const interrupted = 'The host exited during the work.';
 
 /** The bus in the tables of a database. Each call is one transaction. */
 export class SqlBus implements Bus {

@@ -1,6 +1,6 @@
 import type { Log } from '../../base/log.ts';
 
-/** What an adapter has to say is rarely news to whoever runs this host. */
+/** Log lines of an adapter rarely matter to the operator. */
 export function adapterLog(log: Log) {
   const own = {
     debug: (message: string) => log.debug(message),

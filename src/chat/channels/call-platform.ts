@@ -15,7 +15,7 @@ export interface PlatformCall {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What a platform answers: JSON, or plain text where it is none. A refusal is a `PlatformError`. */
+/** Returns the platform's answer: JSON, or plain text if it is not JSON. A refusal throws a `PlatformError`. */
 export async function callPlatform(call: PlatformCall): Promise<unknown> {
   const { platform, what, url, method, headers, json, body, timeoutMs, signal } = call;
   const timeout = AbortSignal.timeout(timeoutMs);

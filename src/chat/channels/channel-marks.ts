@@ -2,7 +2,7 @@ import { type Chapter, Ledger } from '../../ledger/ledger.ts';
 
 /** How far each place of a channel was heard, so that a host that was away asks for what it missed. */
 export interface ChannelMarks extends Disposable {
-  /** Of the places that were heard last: the place, and the platform's id of the last message there. */
+  /** The most recent places with the platform's id of their last message. */
   latest(most: number): readonly { readonly place: string; readonly mark: string }[];
   set(place: string, mark: string): void;
 }

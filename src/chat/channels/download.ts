@@ -7,7 +7,7 @@ export interface DownloadOptions {
   readonly url: string;
   /** Hosts of the platform, with all below them, over https. */
   readonly hosts: readonly string[];
-  /** Of the config: whatever it is, it may be asked. */
+  /** The API address of the config. It is trusted, even if it is a private address. */
   readonly apiUrl: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly mostBytes: number;

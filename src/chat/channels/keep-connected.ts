@@ -32,7 +32,7 @@ export async function keepConnected(options: KeepConnectedOptions, signal: Abort
     try {
       failures += 1;
       await connect(up, signal);
-      // A platform that sends us away at once, again and again, is none to hurry for.
+      // Slow down for a platform that closes every connection at once.
       if (failures > 1) await pause(pauseMs(failures), signal);
     } catch (error) {
       if (signal.aborted) return;

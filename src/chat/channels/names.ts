@@ -1,4 +1,4 @@
-/** What people call themselves and their files is for reading only: no control, no direction, nothing unseen. */
+/** Names of people and files are for reading only: remove control, direction and invisible characters. */
 const unseen = /[\p{Cc}\p{Cf}\u115f\u1160\u2800\u3164\uffa0]/gu;
 
 export function personName(given: string | undefined | null, id: string): string {

@@ -22,7 +22,7 @@ const neverConnected = [
 /** The platform gave up on a part of itself that may have gone on. */
 const gaveUp = [408, 504];
 
-/** What an error says of a message: a refusal is an answer of the platform, and anything else is a broken connection. */
+/** The meaning of a send error: a refusal is an answer of the platform, anything else a broken connection. */
 export function sendFailure(platform: string, thrown: unknown): FailedSend {
   const error = new GeodeError(
     'channel_failed',

@@ -3,7 +3,7 @@ import { webChannel } from '../chat-table.ts';
 
 /**
  * The web chat and `geode chat`: clients of the API, which post messages and read the events of a chat from the ledger.
- * What is stored has arrived, so there is nothing to send.
+ * A stored reply counts as delivered, so there is nothing to send.
  */
 export function openWebChannel(): Channel {
   return {

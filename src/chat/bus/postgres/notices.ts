@@ -9,7 +9,7 @@ const firstPauseMs = 200;
 const longestPauseMs = 10_000;
 
 /**
- * Hears of changes that other hosts make. A notice is a bell, the rows are the truth: whoever listens looks by itself
+ * Listens for changes of other hosts. A notice is only a hint, the rows are the truth: listeners also poll
  * from time to time too, so a lost connection costs speed and nothing else.
  */
 export class Notices implements AsyncDisposable {
@@ -41,7 +41,7 @@ export class Notices implements AsyncDisposable {
         try {
           await client.query(`LISTEN ${channel}`);
           pauseMs = firstPauseMs;
-          // What happened before it listened was not told.
+          // Changes before the start of listening were not reported.
           this.#tell();
           await lost;
         } finally {

@@ -199,7 +199,7 @@ class Discord implements Channel {
     await receive(groups === 'all' ? { ...incoming, isAddressed: true } : incoming);
   }
 
-  /** What was written while nobody listened. What was heard already counts once. */
+  /** Reads messages that were sent while the channel was disconnected. A message received twice counts once. */
   async #catchUp(receive: Receive, signal: AbortSignal): Promise<void> {
     const { marks, log } = this.#options;
     for (const { place, mark } of marks.latest(mostPlaces)) {
@@ -209,7 +209,7 @@ class Discord implements Channel {
         const found = await this.#rest.call('GET', path, { signal }).catch((error) => {
           // The channel is gone, or the bot was sent out of it.
           if (!(error instanceof PlatformError) || ![403, 404].includes(error.status)) throw error;
-          log.warn({ err: error, place }, 'What was written on Discord meanwhile cannot be read');
+          log.warn({ err: error, place }, 'Missed messages on Discord cannot be read');
           return [];
         });
         const missed = z.array(messageSchema).parse(found).toSorted(byAge);

@@ -53,7 +53,7 @@ export type DiscordInteraction = z.infer<typeof interactionSchema>;
 /** A message, or an answer to one; the rest are notices of Discord. */
 const written = [0, 19];
 
-/** What a person wrote; undefined for anything else. A thread is a place of its own. */
+/** A message of a person; undefined for anything else. A thread is a place of its own. */
 export function incomingOf(message: DiscordMessage, botId: string): Incoming | undefined {
   const { author } = message;
   if (author === undefined || author.bot === true || message.webhook_id !== undefined) return undefined;
@@ -82,7 +82,7 @@ export function incomingOf(message: DiscordMessage, botId: string): Incoming | u
   };
 }
 
-/** What pressing a button says. */
+/** A pressed button, as a message. */
 export function pressed(interaction: DiscordInteraction, value: string | undefined): Incoming | undefined {
   const { id, channel_id: address, guild_id: guild, user, member } = interaction;
   const person = member?.user ?? user;

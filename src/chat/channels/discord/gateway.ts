@@ -9,7 +9,7 @@ export interface DiscordGatewayOptions {
   readonly rest: DiscordRest;
   readonly token: string;
   readonly intents: number;
-  /** A session began anew: what was said before it does not come by itself. */
+  /** A new session started: earlier messages are not delivered by themselves. */
   readonly began: (botId: string, signal: AbortSignal) => Promise<void>;
   /** Stores what an event says. What it throws ends the connection, and Discord repeats the event when we resume. */
   readonly take: (event: { readonly name: string; readonly data: unknown }) => Promise<void>;
@@ -52,7 +52,7 @@ interface Session {
 export class DiscordGateway {
   readonly #options: DiscordGatewayOptions;
   #session: Session | undefined;
-  /** Of the last event that is stored; events behind it are sent again after a resume. */
+  /** The number of the last stored event; later events are sent again after a resume. */
   #stored: number | null = null;
 
   constructor(options: DiscordGatewayOptions) {

@@ -27,7 +27,7 @@ export const messageSchema = writtenSchema.extend({
   subtype: z.string().optional(),
   channel: z.string(),
   channel_type: z.string().optional(),
-  /** Of a message that was changed. */
+  /** The new content of a changed message. */
   message: writtenSchema.optional(),
   previous_message: z.looseObject({ text: z.string().optional() }).optional(),
 });
@@ -44,7 +44,7 @@ export const actionsSchema = z.looseObject({
 });
 export type SlackActions = z.infer<typeof actionsSchema>;
 
-/** What a person wrote or changed; undefined for anything else. */
+/** A new or changed message of a person; undefined for anything else. */
 export function incomingOf(event: SlackMessage, botUser: string): Incoming | undefined {
   if (event.subtype === 'message_changed') return changed(event, botUser);
   if (event.subtype !== undefined && !['file_share', 'thread_broadcast'].includes(event.subtype))
@@ -93,7 +93,7 @@ function written(
   };
 }
 
-/** What pressing a button says. */
+/** A pressed button, as a message. */
 export function pressed(actions: SlackActions): Incoming | undefined {
   const { user, channel, container, message, actions: given, trigger_id: trigger } = actions;
   const [action] = given;

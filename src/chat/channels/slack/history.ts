@@ -51,7 +51,7 @@ const ownSchema = z.looseObject({
   metadata: z.looseObject({ event_payload: z.looseObject({ key: z.string() }) }),
 });
 
-/** What became of an earlier try of a message: our messages carry their keys. Undefined: it did not arrive. */
+/** The outcome of an earlier try of a message: our messages carry their keys. Undefined: it did not arrive. */
 export async function earlierTry(
   bot: SlackApi,
   {
@@ -61,7 +61,7 @@ export async function earlierTry(
     file,
   }: { readonly address: string; readonly key: string; readonly since: number } & Pick<Outgoing, 'file'>,
 ): Promise<SendResult | undefined> {
-  // Of a file nothing says to which message it belongs.
+  // Slack does not link a file to its message.
   if (file !== undefined) return lost('a file');
   const after = `${Math.floor((since - clockSkewMs) / 1000)}.000000`;
   try {

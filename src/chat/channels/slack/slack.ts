@@ -57,7 +57,7 @@ class Slack implements Channel {
   readonly #app: SlackApi;
   readonly #health = new ChannelHealth(this.name);
   readonly #closing = new AbortController();
-  /** Of the last message at each address: where it is shown that somebody writes. */
+  /** The last message at each address, where the typing sign is shown. */
   readonly #lastHeard = new Map<string, string>();
   readonly #names = new Map<string, string>();
   #showsTyping = true;
@@ -82,7 +82,7 @@ class Slack implements Channel {
   start(receive: Receive): void {
     const { log } = this.#options;
     const connect = async (up: () => void, signal: AbortSignal) => {
-      // A token of the bot that is no good shows at once, not with the first answer.
+      // Check the bot token at the start, not with the first answer.
       this.#botUser = whoSchema.parse(await this.#bot.call('auth.test', {}, { signal })).user_id;
       await socketMode(
         {
@@ -121,7 +121,7 @@ class Slack implements Channel {
     }
   }
 
-  /** Slack shows it for apps with the agent feature; the others are refused once and asked no more. */
+  /** Slack shows it only for apps with the agent feature; for other apps, stop after the first refusal. */
   async typing(address: string): Promise<void> {
     const { channel, thread } = placeIn(address);
     const ts = thread ?? this.#lastHeard.get(address);
@@ -149,14 +149,14 @@ class Slack implements Channel {
     this.#health.changed({ state: 'stopped' });
   }
 
-  /** What cannot be read counts as empty. */
+  /** Unreadable history counts as empty. */
   async #missed(place: string, after: string, signal: AbortSignal) {
     try {
       return await history(this.#bot, place, { after, signal });
     } catch (error) {
       // The app is no member any more, or may not read what was written before.
       if (!(error instanceof PlatformError) || error.status !== 400) throw error;
-      this.#options.log.warn({ err: error, place }, 'What was written on Slack meanwhile cannot be read');
+      this.#options.log.warn({ err: error, place }, 'Missed messages on Slack cannot be read');
       return [];
     }
   }
@@ -265,7 +265,7 @@ class Slack implements Channel {
     await receive(groups === 'all' ? { ...incoming, isAddressed: true } : incoming);
   }
 
-  /** What was written while nobody listened. What was heard already counts once. */
+  /** Reads messages that were sent while the channel was disconnected. A message received twice counts once. */
   async #catchUp(receive: Receive, signal: AbortSignal): Promise<void> {
     for (const { place, mark } of this.#options.marks.latest(mostPlaces)) {
       const { channel } = placeIn(place);

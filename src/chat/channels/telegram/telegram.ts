@@ -33,7 +33,7 @@ export interface TelegramOptions {
 const longestText = 2000;
 const privateEditMs = 1_100;
 const groupEditMs = 3_100;
-/** An adapter remembers every message that passes through it, and sorts them anew with each. */
+/** An adapter remembers every message that passes through it, and sorts all of them again with each new one. */
 const adapterUses = 500;
 
 /** A bot on Telegram, by long polling. The Chat SDK reads messages and renders MarkdownV2; the calls are ours. */

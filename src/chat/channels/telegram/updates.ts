@@ -14,7 +14,7 @@ const personSchema = z.looseObject({
 
 type TelegramMessage = Parameters<TelegramAdapter['parseMessage']>[0];
 
-/** What the adapter relies on. */
+/** Fields that the adapter relies on. */
 const shapeOfMessage = z.looseObject({
   message_id: z.number(),
   date: z.number(),
@@ -25,7 +25,7 @@ const shapeOfMessage = z.looseObject({
   reply_to_message: z.looseObject({ from: personSchema.optional() }).optional(),
 });
 
-/** What the adapter does not look at. */
+/** Fields that the adapter does not read. */
 const detailSchema = z.looseObject({
   message_thread_id: z.number().optional(),
   is_topic_message: z.boolean().optional(),
@@ -81,7 +81,7 @@ const moveSchema = z.looseObject({
   migrate_from_chat_id: z.number().optional(),
 });
 
-/** What a person wrote or pressed; undefined for anything else. */
+/** A message or pressed button of a person; undefined for anything else. */
 export function incomingOf(
   adapter: TelegramAdapter,
   places: Places,
@@ -189,7 +189,7 @@ function isMeant(
   return nameOf(bot).test(text);
 }
 
-/** Whose command it is, where it says so. */
+/** The bot that a command names, if it names one. */
 function commandName(text: string): string | undefined {
   return /^\/\w+@(\w+)/.exec(text)?.[1];
 }

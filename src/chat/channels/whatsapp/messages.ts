@@ -6,7 +6,7 @@ import type { WhatsAppChange } from './webhook.ts';
 
 const mediaSchema = z.looseObject({ id: z.string(), mime_type: z.string() });
 
-/** What the adapter relies on. */
+/** Fields that the adapter relies on. */
 const shapeOfMessage = z.looseObject({
   id: z.string().min(1),
   type: z.string(),

@@ -33,7 +33,7 @@ const bodySchema = z.looseObject({
   ),
 });
 
-/** What Meta calls. It repeats for days what is not answered with 200, so nonsense that it signed is passed over. */
+/** The webhook that Meta calls. Meta repeats a call for days unless it gets 200, so signed but invalid messages are skipped. */
 export function whatsAppWebhook({ appSecret, verifyToken, take, log }: WhatsAppWebhookOptions): Webhook {
   return {
     confirm({ mode, token, challenge }) {

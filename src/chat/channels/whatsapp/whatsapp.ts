@@ -18,7 +18,7 @@ export interface WhatsAppOptions {
   readonly token: string;
   readonly appSecret: string;
   readonly verifyToken: string;
-  /** Of the number that people write to; not the number itself. */
+  /** Meta's id of our number, not the number itself. */
   readonly phoneNumberId: string;
   readonly apiUrl: string;
   readonly log: Log;
@@ -70,7 +70,7 @@ class WhatsApp implements Channel {
   readonly #graph: Graph;
   readonly #health = new ChannelHealth(this.name);
   readonly #closing = new AbortController();
-  /** Of the last message of each person: with it goes the sign that somebody writes. */
+  /** The last message of each person; the typing sign refers to it. */
   readonly #lastHeard = new Map<string, string>();
   #receive: Receive | undefined;
   #closed: Closed | undefined;
