@@ -149,10 +149,12 @@ const newPreviewSchema = z
 const previewSchema = z
   .object({
     port: z.int(),
-    url: z.string().describe('The URL with its token, which gives access to the port.'),
+    url: z.string().describe('The URL with a token that works for five minutes and becomes a cookie.'),
     path_url: z
       .string()
-      .describe('The same by path instead of by host name; its pages have no origin and no cookies.'),
+      .describe(
+        'The same by path instead of by host name; its pages have no origin and no cookies. It ends after 15 minutes without a request.',
+      ),
   })
   .meta({ id: 'Preview' });
 export const removedSchema = z
@@ -329,7 +331,7 @@ export const sandboxes = family({
     scope: 'sandboxes:write',
     summary: 'Open a port of a sandbox at a local URL',
     description:
-      'The URL works until the sandbox stops. Its token gives access and becomes a cookie. HTTP, streams and WebSockets work.',
+      'The URL works for five minutes. Its token becomes a cookie, which works until the sandbox stops. HTTP, streams and WebSockets work.',
     params: chatParams,
     body: { description: 'The port of the server in the sandbox.', schema: newPreviewSchema },
     answer: { description: 'The URL.', schema: previewSchema },

@@ -3,7 +3,7 @@
  * that its pages share no origin and no cookie with the API or with each other. Where such names do not work, a path
  * does, whose pages have no origin at all (`forms.ts`).
  */
-import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Cancel } from '../base/cancel.ts';
@@ -11,6 +11,7 @@ import { GeodeError, isGeodeError } from '../base/errors.ts';
 import type { PersistentSandbox } from '../seams/persistent.ts';
 import { type Form, isOwnOrigin, nameForm, pathForm, pathParts, preflightAnswer } from './forms.ts';
 import { forward, forwardUpgrade } from './forward.ts';
+import { isSameToken, Links, newToken, PathToken } from './links.ts';
 import { cookieOf, tokenCookie, tokenQuery } from './token.ts';
 
 const serverOptions = {
@@ -23,7 +24,7 @@ const serverOptions = {
 /** The oldest gives way. */
 const mostOfSandbox = 32;
 
-/** Gives access to a port until the sandbox stops; the token in the URL becomes a cookie. */
+/** The token in a URL works for minutes and becomes a cookie, which works until the sandbox stops. */
 interface Preview {
   readonly port: number;
   readonly url: string;
@@ -34,7 +35,7 @@ interface Preview {
 export interface Previews extends AsyncDisposable {
   /** A sandbox with a preview runs. */
   readonly isShowing: boolean;
-  /** The same for the same port of a sandbox while it runs; `invalid_input` when nothing listens there. */
+  /** The same place for the same port of a sandbox while it runs; `invalid_input` when nothing listens there. */
   open(sandbox: PreviewedSandbox, port: number, options?: Cancel): Promise<Preview>;
 }
 
@@ -42,9 +43,11 @@ type PreviewedSandbox = Pick<PersistentSandbox, 'id' | 'end' | 'tunnel'>;
 
 interface Entry {
   readonly name: string;
-  readonly token: string;
+  /** What the cookie holds; it stands in no URL. */
+  readonly secret: string;
+  readonly links: Links;
   /** Pages of the path form see their own address, so it lets nobody into the other. */
-  readonly pathToken: string;
+  readonly path: PathToken;
   readonly port: number;
   readonly sandbox: PreviewedSandbox;
 }
@@ -53,10 +56,12 @@ interface Entry {
 interface Admitted {
   readonly entry: Entry;
   readonly form: Form;
+  /** To be called when the connection ends. */
+  readonly leave?: () => void;
 }
 
 /** Listens on loopback from the first preview on. */
-export function openPreviews(): Previews {
+export function openPreviews(now: () => number = Date.now): Previews {
   const entries = new Map<string, Entry>();
   let serving: Promise<Server> | undefined;
 
@@ -74,23 +79,23 @@ export function openPreviews(): Previews {
     const { origin, host } = request.headers;
     if (origin !== undefined && origin !== `http://${host}`) return stranger;
     const given = tokenQuery(request);
-    if (given !== undefined && isSame(given.token, entry.token)) {
-      const cookie = tokenCookie(entry.token);
+    if (given !== undefined && entry.links.takes(given.token)) {
+      const cookie = tokenCookie(entry.secret);
       return { status: 303, why: '', headers: { location: given.rest, 'set-cookie': cookie } };
     }
-    if (!isSame(cookieOf(request), entry.token)) return needsToken;
+    if (!isSameToken(cookieOf(request), entry.secret)) return needsToken;
     return { entry, form: nameForm(request) };
   };
   const byPath = (request: IncomingMessage, parts: PathParts): Admitted | Refused => {
     const entry = living(parts.name);
     if ('status' in entry) return entry;
-    if (!isSame(parts.token, entry.pathToken)) return needsToken;
+    if (!entry.path.takes(parts.token)) return needsToken;
     if (!isOwnOrigin(request)) return stranger;
     // Without the slash, the page's own relative addresses would leave its folder.
     if (parts.rest === undefined) return { status: 308, why: '', headers: { location: `${parts.prefix}/` } };
     const headers = preflightAnswer(request);
     if (headers !== undefined) return { status: 204, why: '', headers };
-    return { entry, form: pathForm(request, parts.prefix, parts.rest) };
+    return { entry, form: pathForm(request, parts.prefix, parts.rest), leave: entry.path.use() };
   };
   const admit = (request: IncomingMessage): Admitted | Refused => {
     const isNamed = /\.localhost(:\d+)?$/i.test(request.headers.host ?? '');
@@ -105,7 +110,8 @@ export function openPreviews(): Previews {
         return void response
           .writeHead(admitted.status, { 'cache-control': 'no-store', ...admitted.headers })
           .end(admitted.why);
-      const { entry, form } = admitted;
+      const { entry, form, leave } = admitted;
+      if (leave !== undefined) response.once('close', leave);
       void forward(request, response, form, () => entry.sandbox.tunnel(entry.port));
     });
     made.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
@@ -115,7 +121,8 @@ export function openPreviews(): Previews {
         return void socket.end(
           `HTTP/1.1 ${admitted.status} Refused\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`,
         );
-      const { entry, form } = admitted;
+      const { entry, form, leave } = admitted;
+      if (leave !== undefined) socket.once('close', leave);
       void forwardUpgrade(request, socket, head, form, () => entry.sandbox.tunnel(entry.port));
     });
     return listening(made);
@@ -133,7 +140,7 @@ export function openPreviews(): Previews {
       const [oldest] = own;
       if (known === undefined && oldest !== undefined && own.length >= mostOfSandbox)
         entries.delete(oldest.name);
-      const entry = known ?? entryFor(sandbox, port);
+      const entry = known ?? entryFor(sandbox, port, now);
       entries.set(entry.name, entry);
       serving ??= server();
       const address = (await serving).address();
@@ -141,8 +148,8 @@ export function openPreviews(): Previews {
         throw new GeodeError('internal', 'Previews have no port');
       return {
         port,
-        url: `http://${entry.name}.localhost:${address.port}/?geode_token=${entry.token}`,
-        pathUrl: `http://127.0.0.1:${address.port}/p/${entry.name}/${entry.pathToken}/`,
+        url: `http://${entry.name}.localhost:${address.port}/?geode_token=${entry.links.issue()}`,
+        pathUrl: `http://127.0.0.1:${address.port}/p/${entry.name}/${entry.path.issue()}/`,
       };
     },
     async [Symbol.asyncDispose]() {
@@ -167,12 +174,14 @@ interface Refused {
 type PathParts = NonNullable<ReturnType<typeof pathParts>>;
 
 const stranger: Refused = { status: 403, why: 'Pages of other origins may not call this preview.' };
-const needsToken: Refused = { status: 401, why: 'This preview needs its token.' };
+const needsToken: Refused = {
+  status: 401,
+  why: 'The link to this preview is over. Ask for a new one: geode sandbox open CHAT PORT',
+};
 
-function entryFor(sandbox: PreviewedSandbox, port: number): Entry {
+function entryFor(sandbox: PreviewedSandbox, port: number, now: () => number): Entry {
   const name = `${port}-${randomBytes(10).toString('hex')}`;
-  const token = () => randomBytes(24).toString('hex');
-  return { name, token: token(), pathToken: token(), port, sandbox };
+  return { name, secret: newToken(), links: new Links(now), path: new PathToken(now), port, sandbox };
 }
 
 async function refuseUnserved(sandbox: PreviewedSandbox, port: number, options: Cancel): Promise<void> {
@@ -185,11 +194,6 @@ async function refuseUnserved(sandbox: PreviewedSandbox, port: number, options: 
       cause: error,
     });
   }
-}
-
-function isSame(given: string | undefined, token: string): boolean {
-  const [a, b] = [Buffer.from(given ?? ''), Buffer.from(token)];
-  return a.length === b.length && timingSafeEqual(a, b);
 }
 
 async function listening(server: Server): Promise<Server> {

@@ -1,11 +1,11 @@
-/** How a token travels: once in the URL, then in a cookie that the server inside never sees. */
+/** How access travels: a token of minutes in the URL, then a cookie that the server inside never sees. */
 import type { IncomingMessage } from 'node:http';
 
 const cookieName = 'geode-preview';
 const queryName = 'geode_token';
 
-export function tokenCookie(token: string): string {
-  return `${cookieName}=${token}; Path=/; HttpOnly; SameSite=Lax`;
+export function tokenCookie(secret: string): string {
+  return `${cookieName}=${secret}; Path=/; HttpOnly; SameSite=Lax`;
 }
 
 export function cookieOf({ headers }: IncomingMessage): string | undefined {

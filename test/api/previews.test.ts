@@ -134,8 +134,8 @@ test('NET-6: a port is seen with its token as HTTP, as a stream and as a WebSock
   timeout: 120_000,
 }, async () => {
   const url = await serve('shown');
-  expect(await client.sandboxes.of('shown').preview(8000)).toBe(url);
   const { origin } = new URL(url);
+  expect(new URL(await client.sandboxes.of('shown').preview(8000)).origin).toBe(origin);
   expect((await get(`${origin}/`)).statusCode).toBe(401);
   expect((await get(`${origin}/?geode_token=wrong`)).statusCode).toBe(401);
   const entered = await get(`${origin}/a/b?x=1&${new URL(url).search.slice(1)}`);
@@ -144,6 +144,11 @@ test('NET-6: a port is seen with its token as HTTP, as a stream and as a WebSock
   const [cookie = ''] = entered.headers['set-cookie'] ?? [];
   expect(cookie).toMatch(/; HttpOnly; SameSite=Lax$/);
   const token = cookie.split(';')[0] ?? '';
+  // What stands in the URL is no cookie, and what the cookie holds opens no URL.
+  const [, secret = ''] = token.split('=');
+  const inUrl = new URL(url).searchParams.get('geode_token');
+  expect((await get(`${origin}/`, { cookie: `geode-preview=${inUrl}` })).statusCode).toBe(401);
+  expect((await get(`${origin}/?geode_token=${secret}`)).statusCode).toBe(401);
 
   const seen = await get(`${origin}/a/b?x=1`, { cookie: `mine=2; ${token}` });
   expect(await text(seen)).toBe(`/a/b?x=1 cookie=mine=2 host=${new URL(url).host}`);
@@ -175,8 +180,8 @@ test('NET-6: a preview ends with its sandbox, and its token leads to no later on
   timeout: 120_000,
 }, async () => {
   const url = await serve('ending');
-  const { origin, search } = new URL(url);
-  const cookie = `geode-preview=${new URLSearchParams(search).get('geode_token')}`;
+  const { origin } = new URL(url);
+  const [cookie = ''] = (await get(url)).headers['set-cookie'] ?? [];
   expect((await get(`${origin}/`, { cookie })).statusCode).toBe(200);
   await client.sandboxes.stop('ending');
   expect((await get(`${origin}/`, { cookie })).statusCode).toBe(410);
@@ -227,6 +232,65 @@ test('NET-6: a port is seen by a path too: the token is in it, no cookie passes,
   refused.resume();
   await client.sandboxes.stop('by-path');
   expect((await ask('a')).status).toBe(410);
+});
+
+test('SEC-1: the token of a URL ends after minutes, its cookie does not; that of a path ends when nobody uses it', async () => {
+  let clock = Date.now();
+  const passMinutes = (minutes: number) => {
+    clock += minutes * 60_000;
+  };
+  await using previews = openPreviews(() => clock);
+  const inside = createServer((socket) =>
+    socket.once('data', () => socket.write('HTTP/1.1 200 OK\r\n\r\nbegun')),
+  ).listen(0, '127.0.0.1');
+  await once(inside, 'listening');
+  const address = inside.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  const sandbox = { id: 'room', end: undefined, tunnel: async (at: number) => connect(at, '127.0.0.1') };
+  const ask = async (url: string, cookie = ''): Promise<IncomingMessage> => {
+    const { port: at, host: name, pathname, search } = new URL(url);
+    const headers = { host: name, cookie };
+    const path = pathname + search;
+    const sent = request({ host: '127.0.0.1', port: at, path, headers, agent: false }).end();
+    const [answer] = (await once(
+      sent.on('error', () => {}),
+      'response',
+    )) as [IncomingMessage];
+    return answer;
+  };
+  const statusOf = async (url: string, cookie?: string) => {
+    const answer = await ask(url, cookie);
+    answer.destroy();
+    return answer.statusCode;
+  };
+  const first = await previews.open(sandbox, port);
+  passMinutes(4);
+  const entered = await ask(first.url);
+  expect(entered.statusCode).toBe(303);
+  const [cookie = ''] = entered.headers['set-cookie'] ?? [];
+  expect(await statusOf(new URL(first.url).origin, cookie)).toBe(200);
+  passMinutes(2);
+  expect(await statusOf(first.url)).toBe(401);
+  const second = await previews.open(sandbox, port);
+  expect(await statusOf(second.url)).toBe(303);
+  passMinutes(600);
+  expect(await statusOf(new URL(first.url).origin, cookie)).toBe(200);
+
+  expect(await statusOf(second.pathUrl)).toBe(401);
+  const { pathUrl } = await previews.open(sandbox, port);
+  expect(pathUrl).not.toBe(second.pathUrl);
+  passMinutes(14);
+  const streaming = await ask(pathUrl);
+  expect(streaming.statusCode).toBe(200);
+  passMinutes(60);
+  // What is open counts as use.
+  expect(await statusOf(pathUrl)).toBe(200);
+  streaming.destroy();
+  await eventually(async () => {
+    passMinutes(16);
+    return (await statusOf(pathUrl)) === 401;
+  }, 'the end of the path');
+  inside.close();
 });
 
 test('a preview counts as shown while its sandbox is there, so that its host stays', async () => {

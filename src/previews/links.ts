@@ -1,0 +1,77 @@
+/** Tokens that stand in URLs. None of them lasts: URLs stay in histories, logs and messages. */
+import { randomBytes, timingSafeEqual } from 'node:crypto';
+
+const linkMs = 5 * 60_000;
+/** A page that is open asks more often than that. */
+const idleMs = 15 * 60_000;
+const mostLinks = 32;
+
+export function newToken(): string {
+  return randomBytes(24).toString('hex');
+}
+
+export function isSameToken(given: string | undefined, token: string): boolean {
+  const [a, b] = [Buffer.from(given ?? ''), Buffer.from(token)];
+  return a.length === b.length && timingSafeEqual(a, b);
+}
+
+/** Links to one preview: each works for some minutes, in which it is exchanged for a cookie. */
+export class Links {
+  readonly #now: () => number;
+  #links: readonly { readonly token: string; readonly until: number }[] = [];
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** The oldest gives way. */
+  issue(): string {
+    const token = newToken();
+    this.#links = [...this.#living(), { token, until: this.#now() + linkMs }].slice(-mostLinks);
+    return token;
+  }
+
+  takes(given: string): boolean {
+    return this.#living().some(({ token }) => isSameToken(given, token));
+  }
+
+  #living() {
+    return this.#links.filter(({ until }) => until > this.#now());
+  }
+}
+
+/** The token of a path: pages without an origin get no cookie, so it works for as long as it is in use. */
+export class PathToken {
+  readonly #now: () => number;
+  #token = newToken();
+  #open = 0;
+  #until = 0;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** Another one when the last one is over. */
+  issue(): string {
+    if (!this.#isLiving()) this.#token = newToken();
+    this.#until = this.#now() + idleMs;
+    return this.#token;
+  }
+
+  takes(given: string): boolean {
+    return this.#isLiving() && isSameToken(given, this.#token);
+  }
+
+  /** A request that it let in; the result says that it is over. */
+  use(): () => void {
+    this.#open += 1;
+    return () => {
+      this.#open -= 1;
+      this.#until = this.#now() + idleMs;
+    };
+  }
+
+  #isLiving(): boolean {
+    return this.#open > 0 || this.#until > this.#now();
+  }
+}
